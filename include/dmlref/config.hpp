@@ -1,0 +1,97 @@
+// config.hpp: version, platform and code tag. Every macro of the library is defined here.
+#pragma once
+
+#define DMLREF_VERSION_MAJOR 0
+#define DMLREF_VERSION_MINOR 1
+#define DMLREF_VERSION_PATCH 0
+
+// Instruction sets that this translation unit can name. Which one runs is decided at run time (isa/cpu.hpp).
+#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
+#define DMLREF_ARCH_X86_64 1
+#else
+#define DMLREF_ARCH_X86_64 0
+#endif
+#if defined(__aarch64__)
+#define DMLREF_ARCH_ARM64 1
+#else
+#define DMLREF_ARCH_ARM64 0
+#endif
+// The dot product needs a compiler that offers the intrinsics: g++ by attribute, clang 14 only by command-line flag.
+#if DMLREF_ARCH_ARM64 && (defined(__ARM_FEATURE_DOTPROD) || (defined(__GNUC__) && !defined(__clang__)))
+#define DMLREF_HAS_NEON_DOTPROD 1
+#else
+#define DMLREF_HAS_NEON_DOTPROD 0
+#endif
+
+// Attributes of instruction-set functions: features, never "arch=" (which stops inlining), see docs/dispatch.md.
+#if DMLREF_ARCH_X86_64
+#define DMLREF_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define DMLREF_TARGET_AVXVNNI __attribute__((target("avx2,fma,f16c,avxvnni")))
+#define DMLREF_TARGET_AVX512VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#endif
+#if DMLREF_HAS_NEON_DOTPROD
+#if defined(__clang__)
+#define DMLREF_TARGET_NEON_DOTPROD
+#else
+#define DMLREF_TARGET_NEON_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
+#endif
+
+// The code tag: translation units compiled with different code-changing flags get different symbol names, so the
+// linker never merges an AVX-512 copy of an inline function into a program that must also run without it.
+#if defined(__AVX512VNNI__)
+#define DMLREF_TAG_SIMD z3
+#elif defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+#define DMLREF_TAG_SIMD z2
+#elif defined(__AVX512F__)
+#define DMLREF_TAG_SIMD z1
+#elif defined(__AVXVNNI__)
+#define DMLREF_TAG_SIMD y3
+#elif defined(__AVX2__)
+#define DMLREF_TAG_SIMD y2
+#elif defined(__AVX__)
+#define DMLREF_TAG_SIMD y1
+#elif defined(__SSE4_2__)
+#define DMLREF_TAG_SIMD x4
+#elif defined(__SSSE3__)
+#define DMLREF_TAG_SIMD x3
+#elif defined(__ARM_FEATURE_SVE)
+#define DMLREF_TAG_SIMD s1
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define DMLREF_TAG_SIMD n2
+#else
+#define DMLREF_TAG_SIMD b0
+#endif
+#if defined(__FMA__)
+#define DMLREF_TAG_FMA f
+#else
+#define DMLREF_TAG_FMA n
+#endif
+#if defined(__BMI2__)
+#define DMLREF_TAG_BMI b
+#else
+#define DMLREF_TAG_BMI n
+#endif
+#if defined(__F16C__)
+#define DMLREF_TAG_F16C h
+#else
+#define DMLREF_TAG_F16C n
+#endif
+#if defined(__FAST_MATH__)
+#define DMLREF_TAG_MATH q
+#else
+#define DMLREF_TAG_MATH n
+#endif
+
+#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g) v##a##_##b##_##c##d##e##f##g
+#define DMLREF_PASTE(a, b, c, d, e, f, g) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g)
+#define DMLREF_ABI                                                                                          \
+  DMLREF_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_TAG_SIMD, DMLREF_TAG_FMA, DMLREF_TAG_BMI, \
+               DMLREF_TAG_F16C, DMLREF_TAG_MATH)
+
+#define DMLREF_BEGIN \
+  namespace dmlref { \
+  inline namespace DMLREF_ABI {
+#define DMLREF_END \
+  }                \
+  }

@@ -1,0 +1,8 @@
+// directml.hpp: the boundary: Microsoft's descriptors in, reports and results out.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/directml_types.hpp"
+#include "dmlref/op/compile.hpp"
+#include "dmlref/op/run.hpp"
+#include "dmlref/validate/read_directml.hpp"

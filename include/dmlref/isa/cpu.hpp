@@ -1,0 +1,122 @@
+// cpu.hpp: the instruction sets, what this CPU runs, and the names they go by.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <cpuid.h>
+#endif
+#if DMLREF_HAS_NEON_DOTPROD && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+DMLREF_BEGIN
+
+/// What a kernel may use. Each is a cluster of features: avx2 is AVX2 + FMA + F16C; avxvnni adds AVX-VNNI (256 bit);
+/// avx512vnni is avx2 plus AVX-512 F, BW, DQ, VL and VNNI; neon is baseline aarch64, neon_dotprod adds SDOT and UDOT.
+enum class Isa { scalar, avx2, avxvnni, avx512vnni, neon, neon_dotprod };
+
+struct IsaName {
+  Isa isa;
+  std::string_view name;  ///< what DMLREF_ISA and --isa take
+};
+
+/// All instruction sets, the better ones last.
+inline constexpr std::array<IsaName, 6> isa_table{{
+    {Isa::scalar, "scalar"},
+    {Isa::avx2, "avx2"},
+    {Isa::avxvnni, "avxvnni"},
+    {Isa::avx512vnni, "avx512vnni"},
+    {Isa::neon, "neon"},
+    {Isa::neon_dotprod, "neon_dotprod"},
+}};
+
+constexpr std::string_view to_string(Isa isa) noexcept {
+  for (const IsaName& row : isa_table) {
+    if (row.isa == isa) return row.name;
+  }
+  return "unknown";
+}
+
+/// The set of that name; empty where there is none.
+constexpr std::optional<Isa> isa_from_name(std::string_view name) noexcept {
+  for (const IsaName& row : isa_table) {
+    if (row.name == name) return row.isa;
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+
+struct CpuFeatures {
+  bool avx2 = false;
+  bool avxvnni = false;
+  bool avx512vnni = false;
+  bool neon = false;
+  bool neon_dotprod = false;
+};
+
+// Read with cpuid and xgetbv: clang 14's __builtin_cpu_supports knows neither "avxvnni" nor "f16c".
+inline CpuFeatures detect_cpu() noexcept {
+  CpuFeatures cpu;
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return cpu;
+  constexpr unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
+  if ((c & (fma | osxsave | avx | f16c)) != (fma | osxsave | avx | f16c)) return cpu;
+  unsigned state = 0, state_high = 0;
+  __asm__ volatile("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
+  if ((state & 0x06u) != 0x06u) return cpu;  // the system saves ymm
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return cpu;
+  const unsigned subleaves = a;
+  cpu.avx2 = (b & (1u << 5)) != 0;
+  constexpr unsigned avx512 = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);  // F, DQ, BW, VL
+  const bool zmm = (state & 0xE6u) == 0xE6u;
+  cpu.avx512vnni = cpu.avx2 && zmm && (b & avx512) == avx512 && (c & (1u << 11)) != 0;
+  if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
+#elif DMLREF_ARCH_ARM64
+  cpu.neon = true;
+#if DMLREF_HAS_NEON_DOTPROD && defined(__linux__)
+  cpu.neon_dotprod = (getauxval(AT_HWCAP) & (1ul << 20)) != 0;  // HWCAP_ASIMDDP
+#elif defined(__ARM_FEATURE_DOTPROD)
+  cpu.neon_dotprod = true;
+#endif
+#endif
+  return cpu;
+}
+
+inline const CpuFeatures& cpu_features() noexcept {
+  static const CpuFeatures features = detect_cpu();
+  return features;
+}
+
+}  // namespace detail
+
+/// Whether this CPU, system and build run `isa`.
+inline bool supported(Isa isa) noexcept {
+  const detail::CpuFeatures& cpu = detail::cpu_features();
+  switch (isa) {
+    case Isa::scalar: return true;
+    case Isa::avx2: return cpu.avx2;
+    case Isa::avxvnni: return cpu.avxvnni;
+    case Isa::avx512vnni: return cpu.avx512vnni;
+    case Isa::neon: return cpu.neon;
+    case Isa::neon_dotprod: return cpu.neon_dotprod;
+  }
+  return false;
+}
+
+/// The best set that this CPU runs.
+inline Isa best_isa() noexcept {
+  Isa best = Isa::scalar;
+  for (const IsaName& row : isa_table) {
+    if (supported(row.isa)) best = row.isa;
+  }
+  return best;
+}
+
+DMLREF_END

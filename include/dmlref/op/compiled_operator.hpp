@@ -1,0 +1,203 @@
+// compiled_operator.hpp: binding: buffers checked, owned tensors kept, then the plan runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "dmlref/config.hpp"
+#include "dmlref/op/executor.hpp"
+#include "dmlref/op/plan.hpp"
+#include "dmlref/validate/report.hpp"
+
+DMLREF_BEGIN
+
+using InputBuffer = std::span<const std::byte>;  ///< an empty span: not bound (an absent optional tensor)
+using OutputBuffer = std::span<std::byte>;
+
+namespace detail {
+
+inline bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
+  const std::less<const std::byte*> before;  // a total order, also between unrelated objects
+  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
+}
+
+inline void check_count(Report& report, const char* field, std::size_t given, std::size_t expected) {
+  if (given == expected) return;
+  report.add(RuleId::binding_count, field,
+             "has " + std::to_string(given) + " buffers, expected " + std::to_string(expected) +
+                 ", one per tensor of the desc, empty for absent ones");
+}
+
+inline void check_buffer(Report& report, const TensorSlot& slot, std::span<const std::byte> buffer) {
+  if (!slot.present) {
+    if (!buffer.empty()) {
+      report.add(
+          RuleId::buffer_unexpected, std::string(slot.name),
+          "is absent from the desc but has a buffer of " + std::to_string(buffer.size()) + " bytes, expected none");
+    }
+    return;
+  }
+  if (buffer.data() == nullptr || buffer.empty()) {
+    report.add(RuleId::buffer_missing, std::string(slot.name),
+               "has no buffer, expected " + std::to_string(slot.bytes) + " bytes");
+  } else if (buffer.size() < slot.bytes) {
+    report.add(RuleId::buffer_too_small, std::string(slot.name),
+               "has a buffer of " + std::to_string(buffer.size()) +
+                   " bytes, expected at least its TotalTensorSizeInBytes of " + std::to_string(slot.bytes));
+  }
+}
+
+/// An input that belongs to the other call (owned at execute, not owned at initialize) must not be given.
+inline void check_given_elsewhere(Report& report, const TensorSlot& slot, InputBuffer buffer, const char* where) {
+  if (buffer.empty()) return;
+  report.add(slot.present ? RuleId::buffer_owned_by_dml : RuleId::buffer_unexpected, std::string(slot.name),
+             "has a buffer of " + std::to_string(buffer.size()) +
+                 " bytes, expected none: " + (slot.present ? where : "the tensor is absent from the desc"));
+}
+
+inline void check_region(Report& report, const char* field, std::span<const std::byte> region, std::uint64_t bytes) {
+  if (region.size() < bytes) {
+    report.add(RuleId::buffer_too_small, field,
+               "has " + std::to_string(region.size()) + " bytes, expected at least " + std::to_string(bytes));
+  }
+  if (!region.empty() && reinterpret_cast<std::uintptr_t>(region.data()) % buffer_alignment != 0) {
+    report.add(RuleId::buffer_misaligned, field,
+               "starts at an address that is " +
+                   std::to_string(reinterpret_cast<std::uintptr_t>(region.data()) % buffer_alignment) +
+                   " bytes past a multiple of 256, expected a multiple of 256");
+  }
+}
+
+inline void check_disjoint(Report& report, std::string_view written, std::span<const std::byte> a,
+                           std::string_view other, std::span<const std::byte> b) {
+  if (!overlap(a, b)) return;
+  report.add(RuleId::buffer_overlap, std::string(written),
+             "overlaps " + std::string(other) + ", expected memory of its own: no operator works in place");
+}
+
+}  // namespace detail
+
+/// An operator made ready to run. Owns copies of all it needs: the desc may die after compile. Copies share the plan.
+class CompiledOperator {
+ public:
+  CompiledOperator() = default;
+  explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
+    for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
+      if (!kept(i)) continue;
+      kept_offset_[i] = kept_bytes_;
+      kept_bytes_ += detail::align_up(planned_.inputs[i].bytes);
+    }
+    properties_ = planned_.plan->properties();
+    properties_.persistent_bytes += kept_bytes_;
+  }
+
+  /// Bytes that `initialize` and `execute` want. No call after compile allocates.
+  BindingProperties binding_properties() const { return properties_; }
+
+  /// Takes the inputs flagged DML_TENSOR_FLAG_OWNED_BY_DML (other entries empty) and packs them into `persistent`.
+  /// Needed only where persistent_bytes > 0; called otherwise it does nothing.
+  Report initialize(std::span<const InputBuffer> owned_inputs, std::span<std::byte> persistent,
+                    std::span<std::byte> temporary) const {
+    Report report;
+    if (properties_.persistent_bytes == 0) return report;
+    const auto& slots = planned_.inputs;
+    detail::check_count(report, "owned_inputs", owned_inputs.size(), slots.size());
+    detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
+    detail::check_region(report, "temporary", temporary, properties_.temporary_bytes);
+    detail::check_disjoint(report, "persistent", persistent, "temporary", temporary);
+    if (owned_inputs.size() != slots.size()) return report;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].owned_by_dml) {
+        detail::check_buffer(report, slots[i], owned_inputs[i]);
+      } else {
+        detail::check_given_elsewhere(report, slots[i], owned_inputs[i],
+                                      "it is not owned by DML and belongs to execute");
+      }
+      detail::check_disjoint(report, "persistent", persistent, slots[i].name, owned_inputs[i]);
+      detail::check_disjoint(report, "temporary", temporary, slots[i].name, owned_inputs[i]);
+    }
+    if (!report) return report;
+
+    detail::Bindings bindings;
+    bindings.temporary = temporary.data();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (!slots[i].owned_by_dml) continue;
+      bindings.inputs[i] = owned_inputs[i].data();
+      if (kept(i)) std::memcpy(persistent.data() + kept_offset_[i], owned_inputs[i].data(), slots[i].bytes);
+    }
+    planned_.plan->initialize(bindings, persistent.data() + kept_bytes_);
+    return report;
+  }
+
+  /// Runs the operator. Thread-safe: several threads may execute one CompiledOperator, each with its own temporary.
+  Report execute(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
+                 std::span<const std::byte> persistent, std::span<std::byte> temporary,
+                 Executor& executor = sequential()) const {
+    Report report;
+    const auto& slots = planned_.inputs;
+    if (planned_.plan == nullptr) {
+      report.add(RuleId::not_compiled, "Desc", "was not compiled, expected the value of a successful compile");
+      return report;
+    }
+    detail::check_count(report, "inputs", inputs.size(), slots.size());
+    detail::check_count(report, "outputs", outputs.size(), 1);
+    detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
+    detail::check_region(report, "temporary", temporary, properties_.temporary_bytes);
+    detail::check_disjoint(report, "temporary", temporary, "persistent", persistent);
+    if (inputs.size() == slots.size()) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (slots[i].owned_by_dml) {
+          detail::check_given_elsewhere(report, slots[i], inputs[i], "it is owned by DML and belongs to initialize");
+        } else {
+          detail::check_buffer(report, slots[i], inputs[i]);
+        }
+        detail::check_disjoint(report, "temporary", temporary, slots[i].name, inputs[i]);
+      }
+    }
+    if (outputs.size() == 1) {
+      detail::check_buffer(report, planned_.output, outputs[0]);
+      detail::check_disjoint(report, planned_.output.name, outputs[0], "persistent", persistent);
+      detail::check_disjoint(report, planned_.output.name, outputs[0], "temporary", temporary);
+      for (std::size_t i = 0; i < slots.size() && i < inputs.size(); ++i) {
+        detail::check_disjoint(report, planned_.output.name, outputs[0], slots[i].name, inputs[i]);
+      }
+    }
+    if (!report) return report;
+
+    detail::Bindings bindings;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (!slots[i].present) continue;
+      if (!slots[i].owned_by_dml) {
+        bindings.inputs[i] = inputs[i].data();
+      } else if (kept(i)) {
+        bindings.inputs[i] = persistent.data() + kept_offset_[i];
+      }
+    }
+    bindings.output = outputs[0].data();
+    bindings.persistent = persistent.data() + kept_bytes_;
+    bindings.temporary = temporary.data();
+    planned_.plan->execute(bindings, executor);
+    return report;
+  }
+
+  /// The tensors of the desc in order, for callers who bind by name.
+  std::span<const detail::TensorSlot> input_slots() const noexcept { return planned_.inputs; }
+  const detail::TensorSlot& output_slot() const noexcept { return planned_.output; }
+
+ private:
+  bool kept(std::size_t i) const noexcept {
+    return planned_.inputs[i].present && planned_.inputs[i].owned_by_dml && planned_.plan->keeps_owned(i);
+  }
+
+  detail::PlannedOperator planned_;
+  std::array<std::uint64_t, detail::max_inputs> kept_offset_{};
+  std::uint64_t kept_bytes_ = 0;
+  BindingProperties properties_;
+};
+
+DMLREF_END

@@ -1,0 +1,86 @@
+// plan.hpp: the seam between the boundary and the kernels: what is decided at compile time, and what runs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/tensor_desc.hpp"
+#include "dmlref/op/executor.hpp"
+
+DMLREF_BEGIN
+
+/// Sizes of the memory that the caller provides; both buffers start at a multiple of 256.
+struct BindingProperties {
+  std::uint64_t temporary_bytes = 0;
+  std::uint64_t persistent_bytes = 0;
+};
+
+namespace detail {
+
+/// DML_TEMPORARY_BUFFER_ALIGNMENT and DML_PERSISTENT_BUFFER_ALIGNMENT.
+inline constexpr std::uint64_t buffer_alignment = 256;
+
+constexpr std::uint64_t align_up(std::uint64_t bytes, std::uint64_t alignment = buffer_alignment) noexcept {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// The most inputs that one of our operators has (QLC).
+inline constexpr std::size_t max_inputs = 9;
+
+/// One tensor of the desc, as far as binding is concerned.
+struct TensorSlot {
+  std::string_view name;  // as in the desc: "FilterTensor"
+  bool present = false;
+  bool owned_by_dml = false;
+  std::uint64_t bytes = 0;  // TotalTensorSizeInBytes
+};
+
+/// Where the bytes are. Null for absent tensors, and for owned ones that the plan does not keep.
+struct Bindings {
+  std::array<const std::byte*, max_inputs> inputs{};
+  std::byte* output = nullptr;
+  const std::byte* persistent = nullptr;  // the plan's own part
+  std::byte* temporary = nullptr;
+};
+
+/// One operator made ready: shapes resolved, kernels chosen, memory counted. Immutable, so threads may share it.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  /// What the plan itself needs, beyond the copies of owned tensors that the boundary keeps for it.
+  virtual BindingProperties properties() const noexcept { return {}; }
+  /// Whether `execute` reads the owned input `index` as it was given. False where `initialize` packs all it needs.
+  virtual bool keeps_owned(std::size_t index) const noexcept {
+    static_cast<void>(index);
+    return true;
+  }
+  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, the rest is null.
+  virtual void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
+    static_cast<void>(owned);
+    static_cast<void>(persistent);
+  }
+  virtual void execute(const Bindings& bindings, Executor& executor) const noexcept = 0;
+};
+
+/// A plan with the tensors it binds, in the order of the desc.
+struct PlannedOperator {
+  std::vector<TensorSlot> inputs;
+  TensorSlot output;
+  std::shared_ptr<const Plan> plan;
+};
+
+inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {
+  return TensorSlot{name, true, tensor.owned_by_dml, tensor.total_size_in_bytes};
+}
+inline TensorSlot slot(std::string_view name, const std::optional<TensorDesc>& tensor) noexcept {
+  return tensor ? slot(name, *tensor) : TensorSlot{name, false, false, 0};
+}
+
+}  // namespace detail
+
+DMLREF_END

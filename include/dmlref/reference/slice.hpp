@@ -1,0 +1,66 @@
+// slice.hpp: SLICE and SLICE1: a slice is a view of the input, and the operator copies it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dmlref/config.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace reference {
+
+/// The layout that SLICE reads: coordinate c of dimension d is input coordinate offsets[d] + strides[d] * c.
+constexpr Layout slice_layout(const Layout& input, const Shape& output, std::span<const std::uint32_t> offsets,
+                              std::span<const std::uint32_t> strides) noexcept {
+  Layout window(output, input.strides, input.offset);
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    window.offset += static_cast<Index>(offsets[d]) * input.strides[d];
+    window.strides[d] = static_cast<Index>(strides[d]) * input.strides[d];
+  }
+  return window;
+}
+
+/// The layout that SLICE1 reads: from the window's first element for a positive stride, from its last for a negative
+/// one.
+constexpr Layout slice1_layout(const Layout& input, const Shape& output, std::span<const std::uint32_t> window_offsets,
+                               std::span<const std::uint32_t> window_sizes,
+                               std::span<const std::int32_t> window_strides) noexcept {
+  Layout window(output, input.strides, input.offset);
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    const Index first = window_offsets[d];
+    const Index last = first + static_cast<Index>(window_sizes[d]) - 1;
+    window.offset += (window_strides[d] > 0 ? first : last) * input.strides[d];
+    window.strides[d] = static_cast<Index>(window_strides[d]) * input.strides[d];
+  }
+  return window;
+}
+
+/// Copies every element of `from` to the same coordinates of `to`. Bits are copied: NaN payloads survive.
+template <class From, class To>
+constexpr void copy(const From& from, const To& to) noexcept {
+  Coordinates at(to.rank(), 0);
+  do {
+    to.store(at, from.load(at));
+  } while (advance(at, to.shape()));
+}
+
+/// DML_OPERATOR_SLICE on views. The arrays have one entry per dimension; reads stay inside the input.
+template <class In, class Out>
+constexpr void slice(const In& input, const Out& output, std::span<const std::uint32_t> offsets,
+                     std::span<const std::uint32_t> strides) noexcept {
+  copy(input.with_layout(slice_layout(input.layout(), output.shape(), offsets, strides)), output);
+}
+
+/// DML_OPERATOR_SLICE1 on views. The output may be smaller than what the window offers.
+template <class In, class Out>
+constexpr void slice1(const In& input, const Out& output, std::span<const std::uint32_t> window_offsets,
+                      std::span<const std::uint32_t> window_sizes,
+                      std::span<const std::int32_t> window_strides) noexcept {
+  copy(input.with_layout(slice1_layout(input.layout(), output.shape(), window_offsets, window_sizes, window_strides)),
+       output);
+}
+
+}  // namespace reference
+DMLREF_END

@@ -1,0 +1,25 @@
+// isa_main.cpp: runs the tests under the instruction set that DMLREF_ISA names; exit 77 (skipped) where the CPU lacks
+// it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "dmlref/isa/cpu.hpp"
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (const char* name = std::getenv("DMLREF_ISA")) {
+    const auto isa = dmlref::isa_from_name(name);
+    if (!isa) {
+      std::printf("DMLREF_ISA=%s names no instruction set\n", name);
+      return 1;
+    }
+    if (!dmlref::supported(*isa)) {
+      std::printf("skipped: this CPU does not run %s\n", name);
+      return 77;
+    }
+    std::printf("instruction set: %s\n", name);
+  }
+  return RUN_ALL_TESTS();
+}
