@@ -40,6 +40,7 @@ constexpr Layout slice1_layout(const Layout& input, const Shape& output, std::sp
 /// Copies every element of `from` to the same coordinates of `to`. Bits are copied: NaN payloads survive.
 template <class From, class To>
 constexpr void copy(const From& from, const To& to) noexcept {
+  if (to.size() == 0) return;
   Coordinates at(to.rank(), 0);
   do {
     to.store(at, from.load(at));

@@ -16,6 +16,7 @@ class RowIterator {
   constexpr RowIterator(const JointLayout<N>& joint, const Index (&offsets)[N]) noexcept : joint_(joint) {
     for (std::size_t k = 0; k < N; ++k) start_[k] = offsets[k];
     at_ = Coordinates(joint.rank() > 0 ? joint.rank() - 1 : 0, 0);
+    more_ = element_count(joint.shape) > 0;
   }
 
   constexpr explicit operator bool() const noexcept { return more_; }
@@ -44,5 +45,70 @@ class RowIterator {
   Coordinates at_;
   bool more_ = true;
 };
+
+/// One row of a view: `size` elements, `step` apart.
+template <class View>
+class Row {
+ public:
+  using value_type = typename View::value_type;
+
+  constexpr Row(const View& view, Index start, Index step, Index count) noexcept
+      : access_(view.access()), start_(start), step_(step), count_(count) {}
+
+  constexpr Index size() const noexcept { return count_; }
+  /// Index of the row's first element, and the distance between neighbours, in elements from the view's data pointer.
+  constexpr Index start() const noexcept { return start_; }
+  constexpr Index step() const noexcept { return step_; }
+  constexpr value_type operator[](Index i) const noexcept { return access_.load(start_ + i * step_); }
+  constexpr void store(Index i, value_type value) const noexcept { access_.store(start_ + i * step_, value); }
+
+ private:
+  typename View::access_type access_;
+  Index start_;
+  Index step_;
+  Index count_;
+};
+
+/// A view as a range of its rows, in row-major order. Dimensions that lie in memory as one are walked as one, so a
+/// packed view is a single row:
+///   for (const auto row : rows(view)) for (Index i = 0; i < row.size(); ++i) sum += row[i];
+template <class View>
+class Rows {
+ public:
+  struct End {};
+  class Iterator {
+   public:
+    constexpr Iterator(const View& view, const JointLayout<1>& joint) noexcept
+        : view_(view), walk_(joint, {view.layout().offset}) {}
+    constexpr Row<View> operator*() const noexcept {
+      return Row<View>(view_, walk_.start(0), walk_.step(0), walk_.count());
+    }
+    constexpr Iterator& operator++() noexcept {
+      ++walk_;
+      return *this;
+    }
+    friend constexpr bool operator==(const Iterator& it, End) noexcept { return !it.walk_; }
+
+   private:
+    View view_;
+    RowIterator<1> walk_;
+  };
+
+  constexpr Rows(const View& view, const JointLayout<1>& joint) noexcept : view_(view), joint_(joint) {}
+  constexpr Iterator begin() const noexcept { return Iterator(view_, joint_); }
+  constexpr End end() const noexcept { return {}; }
+
+ private:
+  View view_;
+  JointLayout<1> joint_;
+};
+
+template <class T, class Access>
+constexpr Rows<TensorView<T, Access>> rows(const TensorView<T, Access>& view) noexcept {
+  JointLayout<1> joint;
+  joint.shape = view.shape();
+  joint.strides[0] = view.strides();
+  return Rows<TensorView<T, Access>>(view, coalesce(joint));
+}
 
 DMLREF_END

@@ -94,6 +94,16 @@ class TensorView {
   /// The same elements under another layout.
   constexpr TensorView with_layout(const Layout& layout) const noexcept { return TensorView(access_, layout); }
 
+  /// Dimension d of the result is dimension order[d] of this view. `order` is a permutation of 0 … rank - 1.
+  constexpr TensorView permuted(const IndexList& order) const noexcept {
+    Layout layout = layout_;
+    for (std::size_t d = 0; d < rank(); ++d) {
+      layout.shape[d] = extent(static_cast<std::size_t>(order[d]));
+      layout.strides[d] = stride(static_cast<std::size_t>(order[d]));
+    }
+    return with_layout(layout);
+  }
+
   /// Every size-1 or missing leading dimension repeated to `shape` with stride 0. The shapes must be compatible:
   /// compared from the right, each extent equal or 1.
   constexpr TensorView broadcast_to(const Shape& shape) const noexcept {
