@@ -181,7 +181,7 @@ TEST(Slice, AgreesWithEigen) {
   std::mt19937_64 random(seed);
   const auto number = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   Eigen::Index compared = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 3000; ++round) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << " round " << round);
     Eigen::array<Eigen::Index, 4> sizes, start, stop, steps;
     Eigen::array<bool, 4> mirror;
