@@ -259,4 +259,9 @@ struct DML_ACTIVATION_GELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* OutputTensor;
 };
 
+#elif DML_TARGET_VERSION < 0x2100
+
+#error \
+    "dmlref needs DML_TARGET_VERSION 0x2100 or newer, which declares SLICE1, MEAN_VARIANCE_NORMALIZATION1 and QUANTIZED_LINEAR_CONVOLUTION"
+
 #endif  // !defined(DML_TARGET_VERSION)

@@ -35,14 +35,12 @@ class Report {
   explicit operator bool() const noexcept { return ok(); }
   std::span<const Violation> violations() const noexcept { return violations_; }
 
-  /// "ok", or one line per violation: field, message, rule, and the level that would accept it.
+  /// "ok", or one line per violation: message, rule, and the level that would accept it.
   std::string to_string() const {
     if (ok()) return "ok";
     std::string text;
     for (const Violation& violation : violations_) {
       if (!text.empty()) text += '\n';
-      text += violation.field;
-      text += ": ";
       text += violation.message;
       text += " [";
       text += dmlref::to_string(violation.rule);
@@ -57,12 +55,14 @@ class Report {
   }
 
   void add(Violation violation) { violations_.push_back(std::move(violation)); }
-  /// A violation that no level lifts.
-  void add(RuleId rule, std::string field, std::string message) {
+  /// A violation that no level lifts. `predicate` goes on after the field's name: "is 0, expected at least 1".
+  void add(RuleId rule, std::string field, const std::string& predicate) {
+    std::string message = field + ' ' + predicate;
     add(Violation{rule, ViolationKind::invalid, std::move(field), std::move(message), std::nullopt});
   }
   /// A violation that `from` and the levels above it lift.
-  void add(RuleId rule, std::string field, std::string message, FeatureLevel from) {
+  void add(RuleId rule, std::string field, const std::string& predicate, FeatureLevel from) {
+    std::string message = field + ' ' + predicate;
     add(Violation{rule, ViolationKind::unsupported_at_level, std::move(field), std::move(message), from});
   }
 

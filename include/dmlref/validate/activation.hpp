@@ -1,0 +1,104 @@
+// activation.hpp: the rules of a fused activation.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/validate/report.hpp"
+#include "dmlref/validate/support_table.hpp"
+
+DMLREF_BEGIN
+namespace rules {
+
+/// A fused activation as far as it can be read.
+struct ActivationFacts {
+  ActivationType type = ActivationType::identity;  ///< any value
+  bool readable = false;                           ///< what follows has been read
+  std::array<float, 2> parameters{};
+  bool input_present = false;
+  bool output_present = false;
+};
+
+/// Operators that a caller may take for fusable: other operators fuse them, or they are activations by name.
+struct NeverFused {
+  std::uint32_t type;
+  std::string_view name;
+};
+inline constexpr std::array<NeverFused, 8> never_fused_table{{
+    {8, "ELEMENT_WISE_CLIP"},
+    {36, "ACTIVATION_HARDMAX"},
+    {41, "ACTIVATION_LOG_SOFTMAX"},
+    {42, "ACTIVATION_PARAMETERIZED_RELU"},
+    {48, "ACTIVATION_SOFTMAX"},
+    {158, "ACTIVATION_SOFTMAX1"},
+    {167, "ACTIVATION_SWISH"},
+    {168, "ACTIVATION_HARD_SWISH"},
+}};
+
+inline std::string activation_text(ActivationType type) {
+  const auto value = static_cast<std::uint32_t>(type);
+  if (const ActivationInfo* info = find_activation(type)) return "ACTIVATION_" + std::string(info->name);
+  for (const NeverFused& row : never_fused_table) {
+    if (row.type == value) return std::string(row.name);
+  }
+  return std::to_string(value);
+}
+
+inline void check_activation_type(Report& report, FeatureLevel level, ActivationType type) {
+  const ActivationInfo* info = find_activation(type);
+  if (info == nullptr) {
+    std::string known;
+    for (const ActivationInfo& row : activation_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
+    report.add(RuleId::activation_type, "FusedActivation.Type",
+               "is " + activation_text(type) + ", which a normalization does not fuse, expected one of " + known);
+  } else if (static_cast<std::uint32_t>(level) < info->introduced) {
+    const auto from = static_cast<FeatureLevel>(info->introduced);
+    report.add(
+        RuleId::activation_level, "FusedActivation.Type",
+        "is " + activation_text(type) + ", expected an activation of feature level " + std::string(to_string(level)),
+        from);
+  }
+}
+
+inline void check_activation_tensor(Report& report, bool present, const char* field) {
+  if (!present) return;
+  report.add(RuleId::activation_tensor_null, field,
+             "is not null, expected null: a fused activation takes its tensors from the operator");
+}
+
+/// The shortest text that reads back as `value`.
+inline std::string float_text(float value) {
+  std::array<char, 32> text{};
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+  return std::string(text.data(), result.ptr);
+}
+
+/// SOFTPLUS below 6_4: Steepness is not below 1. No other parameter is restricted, and NaN is not below 1.
+inline void check_steepness(Report& report, FeatureLevel level, const ActivationFacts& facts) {
+  if (facts.type != ActivationType::softplus || level >= level_6_4 || !(facts.parameters[0] < 1.0f)) return;
+  report.add(RuleId::activation_steepness, "FusedActivation.Steepness",
+             "is " + float_text(facts.parameters[0]) + ", expected at least 1", level_6_4);
+}
+
+inline void check(Report& report, FeatureLevel level, const std::optional<ActivationFacts>& facts) {
+  if (!facts) return;
+  check_activation_type(report, level, facts->type);
+  if (!facts->readable) return;
+  check_activation_tensor(report, facts->input_present, "FusedActivation.InputTensor");
+  check_activation_tensor(report, facts->output_present, "FusedActivation.OutputTensor");
+  check_steepness(report, level, *facts);
+}
+
+inline std::optional<ActivationFacts> facts_of(const std::optional<Activation>& activation) {
+  if (!activation) return std::nullopt;
+  return ActivationFacts{activation->type, true, activation->parameters, false, false};
+}
+
+}  // namespace rules
+DMLREF_END

@@ -1,0 +1,142 @@
+// mean_variance_normalization.hpp: the rules of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/mean_variance_normalization.hpp"
+#include "dmlref/validate/activation.hpp"
+#include "dmlref/validate/tensor.hpp"
+
+DMLREF_BEGIN
+namespace rules {
+
+struct MeanVarianceNormalizationFacts {
+  TensorFacts input;
+  TensorFacts scale;
+  TensorFacts bias;
+  TensorFacts output;
+  std::optional<ActivationFacts> activation;
+};
+
+struct MeanVarianceNormalization1Facts : MeanVarianceNormalizationFacts {
+  std::uint64_t axis_count = 0;
+  ArrayFacts<std::uint32_t> axes;
+};
+
+inline void check_normalization_tensors(Report& report, OperatorType op, FeatureLevel level,
+                                        const MeanVarianceNormalizationFacts& facts) {
+  const TensorFacts* input = &facts.input;
+  check_tensor(report, op, level, Direction::input, facts.input);
+  check_tensor(report, op, level, Direction::input, facts.scale, input, input);
+  check_tensor(report, op, level, Direction::input, facts.bias, input, input);
+  check_tensor(report, op, level, Direction::output, facts.output, input, input);
+}
+
+/// OutputTensor.Sizes[d] = InputTensor.Sizes[d].
+inline void check_normalization_output(Report& report, const TensorFacts& input, const TensorFacts& output) {
+  if (input.sizes.size() != output.sizes.size()) return;
+  for (std::size_t d = 0; d < input.sizes.size(); ++d) {
+    if (input.sizes[d] == 0 || output.sizes[d] == 0 || input.sizes[d] == output.sizes[d]) continue;
+    report.add(RuleId::normalization_output_size, size_field(output, d),
+               "is " + std::to_string(output.sizes[d]) + ", expected " + std::to_string(input.sizes[d]) + " as " +
+                   size_field(input, d));
+  }
+}
+
+/// The dimension of the channels: 1, or 0 where there is only one.
+inline constexpr std::size_t channel_dimension(std::size_t rank) noexcept { return rank >= 2 ? 1 : 0; }
+
+/// Scale and bias have the input's size or 1; `channel_from`: below this level the channel is not replaced by 1.
+inline void check_broadcast(Report& report, FeatureLevel level, const TensorFacts& input, const TensorFacts& parameter,
+                            std::optional<FeatureLevel> channel_from) {
+  const std::size_t rank = input.sizes.size();
+  if (parameter.sizes.size() != rank) return;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::uint32_t size = parameter.sizes[d];
+    if (input.sizes[d] == 0 || size == 0 || size == input.sizes[d]) continue;
+    const std::string is =
+        "is " + std::to_string(size) + ", expected " + std::to_string(input.sizes[d]) + " as " + size_field(input, d);
+    if (size != 1) {
+      report.add(RuleId::normalization_broadcast, size_field(parameter, d), is + ", or 1");
+    } else if (channel_from && level < *channel_from && d == channel_dimension(rank)) {
+      report.add(RuleId::normalization_channel_broadcast, size_field(parameter, d), is, *channel_from);
+    }
+  }
+}
+
+/// Below 5_2 scale and bias come together; the absent one is named.
+inline void check_scale_with_bias(Report& report, FeatureLevel level, const TensorFacts& scale,
+                                  const TensorFacts& bias) {
+  if (level >= level_5_2 || scale.present == bias.present) return;
+  const TensorFacts& absent = scale.present ? bias : scale;
+  const TensorFacts& present = scale.present ? scale : bias;
+  report.add(RuleId::normalization_scale_with_bias, std::string(absent.name),
+             "is null, expected a tensor since " + std::string(present.name) + " is not null", level_5_2);
+}
+
+inline void check_axes(Report& report, const TensorFacts& input, std::uint64_t axis_count,
+                       const ArrayFacts<std::uint32_t>& axes) {
+  if (!rank_is_readable(axis_count)) {
+    report.add(RuleId::normalization_axis_count, "AxisCount",
+               "is " + std::to_string(axis_count) + ", expected 1 to 8, at most InputTensor.DimensionCount");
+    return;
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::string is = "is " + std::to_string(axes[i]) + ", expected ";
+    if (input.readable && rank_is_readable(input.rank) && axes[i] >= input.rank) {
+      report.add(RuleId::normalization_axis_range, element(axes.name, i),
+                 is + "below InputTensor.DimensionCount, " + std::to_string(input.rank));
+      continue;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (axes[j] != axes[i]) continue;
+      report.add(RuleId::normalization_axis_repeated, element(axes.name, i),
+                 is + "an axis other than " + element(axes.name, j));
+      break;
+    }
+  }
+}
+
+inline void check_normalization(Report& report, OperatorType op, FeatureLevel level,
+                                const MeanVarianceNormalizationFacts& facts, std::optional<FeatureLevel> channel_from) {
+  check_normalization_tensors(report, op, level, facts);
+  check_normalization_output(report, facts.input, facts.output);
+  check_scale_with_bias(report, level, facts.scale, facts.bias);
+  check_broadcast(report, level, facts.input, facts.scale, channel_from);
+  check_broadcast(report, level, facts.input, facts.bias, channel_from);
+  check(report, level, facts.activation);
+}
+
+inline void check(Report& report, FeatureLevel level, const MeanVarianceNormalizationFacts& facts) {
+  check_normalization(report, mvn, level, facts, std::nullopt);
+}
+
+inline void check(Report& report, FeatureLevel level, const MeanVarianceNormalization1Facts& facts) {
+  check_normalization(report, mvn1, level, facts, level_4_0);
+  check_axes(report, facts.input, facts.axis_count, facts.axes);
+}
+
+template <class Desc>
+MeanVarianceNormalizationFacts read_normalization(Report& report, const Desc& desc) {
+  check_strides_length(report, "InputTensor", desc.input);
+  check_strides_length(report, "ScaleTensor", desc.scale);
+  check_strides_length(report, "BiasTensor", desc.bias);
+  check_strides_length(report, "OutputTensor", desc.output);
+  return {facts_of("InputTensor", desc.input), facts_of("ScaleTensor", desc.scale), facts_of("BiasTensor", desc.bias),
+          facts_of("OutputTensor", desc.output), facts_of(desc.fused_activation)};
+}
+
+inline MeanVarianceNormalizationFacts read(Report& report, const MeanVarianceNormalizationDesc& desc) {
+  return read_normalization(report, desc);
+}
+
+inline MeanVarianceNormalization1Facts read(Report& report, const MeanVarianceNormalization1Desc& desc) {
+  return {read_normalization(report, desc), desc.axes.size(), {"Axes", desc.axes}};
+}
+
+}  // namespace rules
+DMLREF_END

@@ -1,0 +1,199 @@
+// support_table.hpp: what each operator accepts for each tensor since which level, as the documents' tables say.
+//
+// A level that brings something new is a new row; a row replaces the older rows of the same tensor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/data_type.hpp"
+#include "dmlref/desc/feature_level.hpp"
+
+DMLREF_BEGIN
+
+/// Our operators; the values are those of DML_OPERATOR_TYPE.
+enum class OperatorType : std::uint32_t {
+  slice = 60,
+  mean_variance_normalization = 73,
+  slice1 = 111,
+  mean_variance_normalization1 = 115,
+  quantized_linear_convolution = 120,
+};
+
+/// One row per operator: its name and the level that introduced it.
+struct OperatorInfo {
+  OperatorType type;
+  std::string_view name;  ///< DirectML's, without DML_OPERATOR_
+  FeatureLevel introduced;
+};
+
+/// A set of data types.
+class DataTypes {
+ public:
+  constexpr DataTypes(std::initializer_list<DataType> types) noexcept {
+    for (const DataType type : types) bits_ |= 1u << static_cast<std::uint32_t>(type);
+  }
+  constexpr DataTypes operator|(DataTypes other) const noexcept {
+    other.bits_ |= bits_;
+    return other;
+  }
+  constexpr bool contains(DataType type) const noexcept {
+    const auto value = static_cast<std::uint32_t>(type);
+    return value < 32 && ((bits_ >> value) & 1u) != 0;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// From `since` on, `tensor` of `op` has min_rank to max_rank dimensions and one of `types`.
+struct SupportRow {
+  OperatorType op;
+  std::string_view tensor;
+  FeatureLevel since;
+  std::uint32_t min_rank;
+  std::uint32_t max_rank;
+  DataTypes types;
+
+  constexpr bool has_rank(std::uint64_t rank) const noexcept { return rank >= min_rank && rank <= max_rank; }
+};
+
+namespace rules {
+
+// Cast from numbers: an older <DirectML.h> does not name the newest levels.
+inline constexpr auto level_1_0 = static_cast<FeatureLevel>(0x1000);
+inline constexpr auto level_2_1 = static_cast<FeatureLevel>(0x2100);
+inline constexpr auto level_3_0 = static_cast<FeatureLevel>(0x3000);
+inline constexpr auto level_3_1 = static_cast<FeatureLevel>(0x3100);
+inline constexpr auto level_4_0 = static_cast<FeatureLevel>(0x4000);
+inline constexpr auto level_4_1 = static_cast<FeatureLevel>(0x4100);
+inline constexpr auto level_5_2 = static_cast<FeatureLevel>(0x5200);
+inline constexpr auto level_6_4 = static_cast<FeatureLevel>(0x6400);
+
+inline constexpr DataTypes f32{DataType::float32};
+inline constexpr DataTypes floats{DataType::float32, DataType::float16};
+inline constexpr DataTypes bytes{DataType::int8, DataType::uint8};
+inline constexpr DataTypes i32{DataType::int32};
+inline constexpr DataTypes six{DataType::float32, DataType::float16, DataType::int32,
+                               DataType::int16,   DataType::uint32,  DataType::uint16};
+inline constexpr DataTypes eight = six | bytes;
+inline constexpr DataTypes eleven = eight | DataTypes{DataType::float64, DataType::int64, DataType::uint64};
+
+inline constexpr OperatorType slice = OperatorType::slice;
+inline constexpr OperatorType slice1 = OperatorType::slice1;
+inline constexpr OperatorType qlc = OperatorType::quantized_linear_convolution;
+inline constexpr OperatorType mvn = OperatorType::mean_variance_normalization;
+inline constexpr OperatorType mvn1 = OperatorType::mean_variance_normalization1;
+
+}  // namespace rules
+
+inline constexpr std::array<OperatorInfo, 5> operator_table{{
+    {rules::slice, "SLICE", rules::level_1_0},
+    {rules::slice1, "SLICE1", rules::level_2_1},
+    {rules::qlc, "QUANTIZED_LINEAR_CONVOLUTION", rules::level_2_1},
+    {rules::mvn, "MEAN_VARIANCE_NORMALIZATION", rules::level_1_0},
+    {rules::mvn1, "MEAN_VARIANCE_NORMALIZATION1", rules::level_2_1},
+}};
+
+/// Rows of one tensor stand in the order of their levels.
+inline constexpr std::array<SupportRow, 56> support_table{{
+    {rules::slice, "InputTensor", rules::level_1_0, 4, 5, rules::six},
+    {rules::slice, "InputTensor", rules::level_2_1, 4, 5, rules::eight},
+    {rules::slice, "InputTensor", rules::level_3_0, 1, 8, rules::eight},
+    {rules::slice, "InputTensor", rules::level_4_1, 1, 8, rules::eleven},
+    {rules::slice, "OutputTensor", rules::level_1_0, 4, 5, rules::six},
+    {rules::slice, "OutputTensor", rules::level_2_1, 4, 5, rules::eight},
+    {rules::slice, "OutputTensor", rules::level_3_0, 1, 8, rules::eight},
+    {rules::slice, "OutputTensor", rules::level_4_1, 1, 8, rules::eleven},
+
+    {rules::slice1, "InputTensor", rules::level_2_1, 4, 5, rules::eight},
+    {rules::slice1, "InputTensor", rules::level_3_0, 1, 8, rules::eight},
+    {rules::slice1, "InputTensor", rules::level_4_1, 1, 8, rules::eleven},
+    {rules::slice1, "OutputTensor", rules::level_2_1, 4, 5, rules::eight},
+    {rules::slice1, "OutputTensor", rules::level_3_0, 1, 8, rules::eight},
+    {rules::slice1, "OutputTensor", rules::level_4_1, 1, 8, rules::eleven},
+
+    {rules::qlc, "InputTensor", rules::level_2_1, 4, 4, rules::bytes},
+    {rules::qlc, "InputScaleTensor", rules::level_2_1, 4, 4, rules::f32},
+    {rules::qlc, "InputZeroPointTensor", rules::level_2_1, 4, 4, rules::bytes},
+    {rules::qlc, "FilterTensor", rules::level_2_1, 4, 4, rules::bytes},
+    {rules::qlc, "FilterScaleTensor", rules::level_2_1, 4, 4, rules::f32},
+    {rules::qlc, "FilterZeroPointTensor", rules::level_2_1, 4, 4, rules::bytes},
+    {rules::qlc, "BiasTensor", rules::level_2_1, 4, 4, rules::i32},
+    {rules::qlc, "OutputScaleTensor", rules::level_2_1, 4, 4, rules::f32},
+    {rules::qlc, "OutputZeroPointTensor", rules::level_2_1, 4, 4, rules::bytes},
+    {rules::qlc, "OutputTensor", rules::level_2_1, 4, 4, rules::bytes},
+
+    {rules::qlc, "InputTensor", rules::level_4_0, 3, 4, rules::bytes},
+    {rules::qlc, "InputScaleTensor", rules::level_4_0, 1, 4, rules::f32},
+    {rules::qlc, "InputZeroPointTensor", rules::level_4_0, 1, 4, rules::bytes},
+    {rules::qlc, "FilterTensor", rules::level_4_0, 3, 4, rules::bytes},
+    {rules::qlc, "FilterScaleTensor", rules::level_4_0, 3, 4, rules::f32},
+    {rules::qlc, "FilterZeroPointTensor", rules::level_4_0, 1, 4, rules::bytes},
+    {rules::qlc, "BiasTensor", rules::level_4_0, 3, 4, rules::i32},
+    {rules::qlc, "OutputScaleTensor", rules::level_4_0, 1, 4, rules::f32},
+    {rules::qlc, "OutputZeroPointTensor", rules::level_4_0, 1, 4, rules::bytes},
+    {rules::qlc, "OutputTensor", rules::level_4_0, 3, 4, rules::bytes},
+
+    {rules::qlc, "InputTensor", rules::level_5_2, 3, 4, rules::bytes},
+    {rules::qlc, "InputScaleTensor", rules::level_5_2, 1, 4, rules::f32},
+    {rules::qlc, "InputZeroPointTensor", rules::level_5_2, 1, 4, rules::bytes},
+    {rules::qlc, "FilterTensor", rules::level_5_2, 3, 4, rules::bytes},
+    {rules::qlc, "FilterScaleTensor", rules::level_5_2, 1, 4, rules::f32},
+    {rules::qlc, "FilterZeroPointTensor", rules::level_5_2, 1, 4, rules::bytes},
+    {rules::qlc, "BiasTensor", rules::level_5_2, 3, 4, rules::i32},
+    {rules::qlc, "OutputScaleTensor", rules::level_5_2, 1, 4, rules::f32},
+    {rules::qlc, "OutputZeroPointTensor", rules::level_5_2, 1, 4, rules::bytes},
+    {rules::qlc, "OutputTensor", rules::level_5_2, 3, 4, rules::bytes},
+
+    {rules::mvn, "InputTensor", rules::level_1_0, 4, 4, rules::floats},
+    {rules::mvn, "ScaleTensor", rules::level_1_0, 4, 4, rules::floats},
+    {rules::mvn, "BiasTensor", rules::level_1_0, 4, 4, rules::floats},
+    {rules::mvn, "OutputTensor", rules::level_1_0, 4, 4, rules::floats},
+
+    {rules::mvn1, "InputTensor", rules::level_2_1, 4, 4, rules::floats},
+    {rules::mvn1, "ScaleTensor", rules::level_2_1, 4, 4, rules::floats},
+    {rules::mvn1, "BiasTensor", rules::level_2_1, 4, 4, rules::floats},
+    {rules::mvn1, "OutputTensor", rules::level_2_1, 4, 4, rules::floats},
+    {rules::mvn1, "InputTensor", rules::level_3_1, 1, 8, rules::floats},
+    {rules::mvn1, "ScaleTensor", rules::level_3_1, 1, 8, rules::floats},
+    {rules::mvn1, "BiasTensor", rules::level_3_1, 1, 8, rules::floats},
+    {rules::mvn1, "OutputTensor", rules::level_3_1, 1, 8, rules::floats},
+}};
+
+/// The row of `type`; null where it is none of ours.
+constexpr const OperatorInfo* find_operator(OperatorType type) noexcept {
+  for (const OperatorInfo& row : operator_table) {
+    if (row.type == type) return &row;
+  }
+  return nullptr;
+}
+
+/// What holds for `tensor` of `op` at `level`; null below the operator's first level.
+constexpr const SupportRow* find_support(OperatorType op, std::string_view tensor, FeatureLevel level) noexcept {
+  const SupportRow* found = nullptr;
+  for (const SupportRow& row : support_table) {
+    if (row.op == op && row.since <= level && row.tensor == tensor) found = &row;
+  }
+  return found;
+}
+
+/// The first level, not below `level`, whose row `accepts`; empty where none does.
+template <class Accepts>
+constexpr std::optional<FeatureLevel> first_support(OperatorType op, std::string_view tensor, FeatureLevel level,
+                                                    Accepts accepts) noexcept {
+  for (const FeatureLevelName& candidate : feature_levels) {
+    if (candidate.level < level) continue;
+    const SupportRow* row = find_support(op, tensor, candidate.level);
+    if (row != nullptr && accepts(*row)) return candidate.level;
+  }
+  return std::nullopt;
+}
+
+DMLREF_END

@@ -1,0 +1,306 @@
+// tensor.hpp: what of a tensor can be judged, and the rules that every tensor keeps.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/tensor_desc.hpp"
+#include "dmlref/validate/overlap.hpp"
+#include "dmlref/validate/report.hpp"
+#include "dmlref/validate/support_table.hpp"
+#include "dmlref/view/shape.hpp"
+
+DMLREF_BEGIN
+namespace rules {
+
+// The bit of DML_TENSOR_FLAG_OWNED_BY_DML.
+inline constexpr std::uint32_t flag_owned_by_dml = 1;
+
+/// Each tensor in one of the two directions.
+enum class Direction { input, output };
+
+/// A tensor as far as it can be read. What could not be read is in the report already and left out here, so that a rule
+/// that needs it is skipped.
+struct TensorFacts {
+  std::string_view name;                   ///< as in the desc: "FilterTensor"
+  bool present = false;                    ///< not null
+  bool readable = false;                   ///< what follows has been read
+  DataType data_type = DataType::unknown;  ///< any value
+  std::uint32_t flags = 0;                 ///< any value
+  std::uint64_t rank = 0;                  ///< any value
+  std::span<const std::uint32_t> sizes;    ///< empty: cannot be trusted
+  std::span<const std::uint32_t> strides;  ///< empty: packed, or cannot be trusted
+  bool layout_readable = false;            ///< sizes and strides can both be trusted
+  std::uint64_t total_size_in_bytes = 0;
+  std::uint32_t guaranteed_base_offset_alignment = 0;
+
+  /// The size of dimension `d` where there is one to compare with; else 0.
+  constexpr std::uint32_t size(std::size_t d) const noexcept { return d < sizes.size() ? sizes[d] : 0; }
+};
+
+/// An array of the operator's own desc; empty where it cannot be trusted.
+template <class T>
+struct ArrayFacts {
+  std::string_view name;
+  std::span<const T> values;
+
+  constexpr std::size_t size() const noexcept { return values.size(); }
+  constexpr T operator[](std::size_t i) const noexcept { return values[i]; }
+};
+
+inline std::string member(std::string_view owner, std::string_view name) {
+  return std::string(owner) + '.' + std::string(name);
+}
+inline std::string element(std::string_view array, std::size_t index) {
+  return std::string(array) + '[' + std::to_string(index) + ']';
+}
+inline std::string size_field(const TensorFacts& tensor, std::size_t d) {
+  return element(member(tensor.name, "Sizes"), d);
+}
+
+inline constexpr bool rank_is_readable(std::uint64_t rank) noexcept { return rank >= 1 && rank <= max_rank; }
+
+inline std::string rank_range(const SupportRow& row) {
+  std::string text = std::to_string(row.min_rank);
+  if (row.max_rank != row.min_rank) text += " to " + std::to_string(row.max_rank);
+  return text;
+}
+
+inline std::string type_names(const DataTypes& types) {
+  std::string text;
+  for (std::uint32_t value = 0; value < 32; ++value) {
+    const auto type = static_cast<DataType>(value);
+    if (!types.contains(type)) continue;
+    text += (text.empty() ? "" : ", ") + std::string(to_string(type));
+  }
+  return text;
+}
+
+inline std::string type_text(DataType type) {
+  const auto value = static_cast<std::uint32_t>(type);
+  const std::string_view name = to_string(type);
+  if (value != 0 && name == to_string(DataType::unknown)) return std::to_string(value);
+  return std::string(name);
+}
+
+/// The rules of one tensor of one operator at one level.
+struct TensorRules {
+  Report& report;
+  OperatorType op;
+  FeatureLevel level;
+  const TensorFacts& tensor;
+
+  template <class Accepts>
+  std::optional<FeatureLevel> accepted_from(Accepts accepts) const {
+    return first_support(op, tensor.name, level, accepts);
+  }
+  std::string field(std::string_view name) const { return member(tensor.name, name); }
+};
+
+/// The operator takes the type at some level. Only then is it worth comparing with.
+inline bool has_known_type(OperatorType op, const TensorFacts& tensor) {
+  return tensor.readable && first_support(op, tensor.name, level_1_0,
+                                          [&](const SupportRow& row) { return row.types.contains(tensor.data_type); });
+}
+inline bool has_known_rank(OperatorType op, const TensorFacts& tensor) {
+  return tensor.readable &&
+         first_support(op, tensor.name, level_1_0, [&](const SupportRow& row) { return row.has_rank(tensor.rank); });
+}
+
+/// One verdict for the field: no level takes it, the other tensor has another one, or this level does not take it yet.
+inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as) {
+  const DataType type = rules.tensor.data_type;
+  const auto from = rules.accepted_from([&](const SupportRow& row) { return row.types.contains(type); });
+  const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
+  const std::string is = "is " + type_text(type) + ", expected ";
+  const std::string one_of = is + (now != nullptr ? type_names(now->types) : "");
+  if (!from) {
+    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of);
+  } else if (same_as != nullptr && has_known_type(rules.op, *same_as) && same_as->data_type != type) {
+    rules.report.add(RuleId::tensor_data_type_match, rules.field("DataType"),
+                     is + type_text(same_as->data_type) + " as " + member(same_as->name, "DataType"));
+  } else if (*from != rules.level) {
+    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of, *from);
+  }
+}
+
+inline void check_rank(const TensorRules& rules, const TensorFacts* same_as) {
+  const std::uint64_t rank = rules.tensor.rank;
+  const std::string is = "is " + std::to_string(rank) + ", expected ";
+  if (!rank_is_readable(rank)) {
+    rules.report.add(RuleId::tensor_dimension_count, rules.field("DimensionCount"), is + "1 to 8");
+    return;
+  }
+  const auto from = rules.accepted_from([&](const SupportRow& row) { return row.has_rank(rank); });
+  const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
+  const std::string range = is + (now != nullptr ? rank_range(*now) : "");
+  if (!from) {
+    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range);
+  } else if (same_as != nullptr && has_known_rank(rules.op, *same_as) && same_as->rank != rank) {
+    rules.report.add(RuleId::tensor_rank_match, rules.field("DimensionCount"),
+                     is + std::to_string(same_as->rank) + " as " + member(same_as->name, "DimensionCount"));
+  } else if (*from != rules.level) {
+    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range, *from);
+  }
+}
+
+inline void check_flags(const TensorRules& rules, Direction direction) {
+  const std::uint32_t flags = rules.tensor.flags;
+  if ((flags & ~flag_owned_by_dml) != 0) {
+    rules.report.add(RuleId::tensor_flags, rules.field("Flags"),
+                     "is " + std::to_string(flags) + ", expected 0 (NONE) or 1 (OWNED_BY_DML)");
+  }
+  if (direction == Direction::output && (flags & flag_owned_by_dml) != 0) {
+    rules.report.add(RuleId::tensor_owned_by_dml, rules.field("Flags"),
+                     "is " + std::to_string(flags) + ", expected no OWNED_BY_DML: only inputs are owned by DML");
+  }
+}
+
+inline void check_sizes(const TensorRules& rules) {
+  const auto& sizes = rules.tensor.sizes;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != 0) continue;
+    rules.report.add(RuleId::tensor_size_zero, size_field(rules.tensor, d), "is 0, expected at least 1");
+  }
+}
+
+inline bool all_sizes_positive(const TensorFacts& tensor) {
+  for (const std::uint32_t size : tensor.sizes) {
+    if (size == 0) return false;
+  }
+  return !tensor.sizes.empty();
+}
+
+inline constexpr std::uint64_t element_limit = (std::numeric_limits<std::uint32_t>::max)();
+
+/// Whether the layout keeps the limit of 2^32 - 1 elements.
+inline bool check_element_limit(const TensorRules& rules) {
+  const TensorFacts& tensor = rules.tensor;
+  const auto exceeds = [](std::optional<std::uint64_t> elements) { return !elements || *elements > element_limit; };
+  const auto text = [](std::optional<std::uint64_t> elements) {
+    return (elements ? std::to_string(*elements) : "more than 2^64") + " elements, expected at most 4294967295";
+  };
+  const auto product = spanned_elements(tensor.sizes, {});
+  if (exceeds(product)) {
+    rules.report.add(RuleId::tensor_element_limit, rules.field("Sizes"), "has a product of " + text(product));
+    return false;
+  }
+  const auto spanned = spanned_elements(tensor.sizes, tensor.strides);
+  if (exceeds(spanned)) {
+    rules.report.add(RuleId::tensor_element_limit, rules.field("Strides"), "with Sizes spans " + text(spanned));
+    return false;
+  }
+  return true;
+}
+
+inline void check_total_size(const TensorRules& rules) {
+  const TensorFacts& tensor = rules.tensor;
+  const auto least = buffer_tensor_size(tensor.data_type, tensor.sizes, tensor.strides);
+  if (!least || tensor.total_size_in_bytes >= *least) return;
+  rules.report.add(RuleId::tensor_total_size, rules.field("TotalTensorSizeInBytes"),
+                   "is " + std::to_string(tensor.total_size_in_bytes) + ", expected at least " +
+                       std::to_string(*least) + ", which Sizes, Strides and DataType imply");
+}
+
+inline void check_alignment(const TensorRules& rules) {
+  const std::uint32_t alignment = rules.tensor.guaranteed_base_offset_alignment;
+  const std::size_t element_size = size_of(rules.tensor.data_type);
+  if (alignment == 0 || (std::has_single_bit(alignment) && alignment >= element_size)) return;
+  rules.report.add(
+      RuleId::tensor_alignment, rules.field("GuaranteedBaseOffsetAlignment"),
+      "is " + std::to_string(alignment) + ", expected 0 or a power of two" +
+          (element_size > 1 ? " of at least " + std::to_string(element_size) + ", the element's size" : ""));
+}
+
+/// Every dimension with stride 0 and more than one element; else the dimension that makes the layout overlap.
+inline void check_no_overlap(const TensorRules& rules) {
+  const auto& sizes = rules.tensor.sizes;
+  const auto& strides = rules.tensor.strides;
+  const std::string expected = ", expected an address of its own for every element of the output";
+  const auto stride_field = [&](std::size_t d) { return element(rules.field("Strides"), d); };
+  bool broadcasts = false;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    if (strides[d] != 0 || sizes[d] <= 1) continue;
+    broadcasts = true;
+    rules.report.add(RuleId::output_strides_overlap, stride_field(d),
+                     "is 0 where Sizes[" + std::to_string(d) + "] is " + std::to_string(sizes[d]) + expected);
+  }
+  if (broadcasts || strides.empty()) return;
+  const auto overlap = find_overlap(sizes, strides);
+  if (!overlap) return;
+  rules.report.add(RuleId::output_strides_overlap, stride_field(overlap->dimension),
+                   "is " + std::to_string(strides[overlap->dimension]) + " which makes elements " +
+                       (overlap->certain ? "share" : "possibly share (undecided after a bounded search)") +
+                       " an address" + expected);
+}
+
+/// All rules of one tensor. `type_of` and `rank_of`: tensors that it must agree with, or null.
+inline void check_tensor(Report& report, OperatorType op, FeatureLevel level, Direction direction,
+                         const TensorFacts& tensor, const TensorFacts* type_of = nullptr,
+                         const TensorFacts* rank_of = nullptr) {
+  if (!tensor.readable) return;
+  const TensorRules rules{report, op, level, tensor};
+  check_data_type(rules, type_of);
+  check_flags(rules, direction);
+  check_rank(rules, rank_of);
+  check_sizes(rules);
+  check_alignment(rules);
+  if (!tensor.layout_readable || !all_sizes_positive(tensor)) return;
+  const bool within_limit = check_element_limit(rules);
+  check_total_size(rules);
+  if (within_limit && direction == Direction::output) check_no_overlap(rules);
+}
+
+/// A native array whose length is not the number of dimensions is reported, and not read further.
+template <class T>
+void check_array_length(Report& report, ArrayFacts<T>& array, std::uint64_t expected) {
+  if (array.size() == expected) return;
+  report.add(
+      RuleId::array_length, std::string(array.name),
+      "has " + std::to_string(array.size()) + " entries, expected " + std::to_string(expected) + ", one per dimension");
+  array.values = {};
+}
+
+inline TensorFacts facts_of(std::string_view name, const TensorDesc& desc) {
+  TensorFacts facts;
+  facts.name = name;
+  facts.present = true;
+  facts.readable = true;
+  facts.data_type = desc.data_type;
+  facts.flags = desc.owned_by_dml ? flag_owned_by_dml : 0;
+  facts.rank = desc.sizes.size();
+  facts.total_size_in_bytes = desc.total_size_in_bytes;
+  facts.guaranteed_base_offset_alignment = desc.guaranteed_base_offset_alignment;
+  if (!rank_is_readable(facts.rank)) return facts;
+  facts.sizes = desc.sizes;
+  facts.layout_readable = !desc.strides || desc.strides->size() == desc.sizes.size();
+  if (desc.strides && facts.layout_readable) facts.strides = *desc.strides;
+  return facts;
+}
+inline TensorFacts facts_of(std::string_view name, const std::optional<TensorDesc>& desc) {
+  if (desc) return facts_of(name, *desc);
+  TensorFacts facts;
+  facts.name = name;
+  return facts;
+}
+
+/// The one rule that only a native tensor can break: strides of another length than sizes.
+inline void check_strides_length(Report& report, std::string_view name, const TensorDesc& desc) {
+  if (!desc.strides || desc.strides->size() == desc.sizes.size()) return;
+  report.add(RuleId::array_length, member(name, "Strides"),
+             "has " + std::to_string(desc.strides->size()) + " entries, expected " + std::to_string(desc.sizes.size()) +
+                 ", one per dimension");
+}
+inline void check_strides_length(Report& report, std::string_view name, const std::optional<TensorDesc>& desc) {
+  if (desc) check_strides_length(report, name, *desc);
+}
+
+}  // namespace rules
+DMLREF_END
