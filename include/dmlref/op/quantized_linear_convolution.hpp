@@ -1,13 +1,133 @@
 // quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a valid descriptor to a plan.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/reference/quantized_linear_convolution.hpp"
+#include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN
 namespace detail {
-inline PlannedOperator plan(const QuantizedLinearConvolutionDesc&, Isa) { return {}; }
+
+/// The layouts of a valid QLC descriptor; absent tensors have none.
+struct QuantizedLinearConvolutionLayouts {
+  explicit QuantizedLinearConvolutionLayouts(const QuantizedLinearConvolutionDesc& desc)
+      : input(layout_of(desc.input)),
+        input_scale(layout_of(desc.input_scale)),
+        filter(layout_of(desc.filter)),
+        filter_scale(layout_of(desc.filter_scale)),
+        output_scale(layout_of(desc.output_scale)),
+        output(layout_of(desc.output)) {
+    if (desc.input_zero_point) input_zero_point = layout_of(*desc.input_zero_point);
+    if (desc.filter_zero_point) filter_zero_point = layout_of(*desc.filter_zero_point);
+    if (desc.bias) bias = layout_of(*desc.bias);
+    if (desc.output_zero_point) output_zero_point = layout_of(*desc.output_zero_point);
+    geometry.strides = Strides::from<std::uint32_t>(desc.strides);
+    geometry.dilations = Strides::from<std::uint32_t>(desc.dilations);
+    geometry.start_padding = Shape::from<std::uint32_t>(desc.start_padding);
+    geometry.group_count = static_cast<Index>(desc.group_count);
+  }
+
+  Layout input, input_scale, filter, filter_scale, output_scale, output;
+  std::optional<Layout> input_zero_point, filter_zero_point, bias, output_zero_point;
+  reference::ConvolutionGeometry geometry;
+};
+
+/// Places of the tensors in the desc, and so in the bindings.
+enum class QlcInput : std::size_t {
+  input,
+  input_scale,
+  input_zero_point,
+  filter,
+  filter_scale,
+  filter_zero_point,
+  bias,
+  output_scale,
+  output_zero_point
+};
+
+/// The reference behind the boundary: right for every descriptor, and slow.
+template <class In, class Filter, class Out>
+class ReferenceQuantizedLinearConvolutionPlan final : public Plan {
+ public:
+  explicit ReferenceQuantizedLinearConvolutionPlan(const QuantizedLinearConvolutionLayouts& layouts)
+      : layouts_(layouts) {}
+
+  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+    const reference::QuantizedLinearConvolutionTensors<In, Filter, Out, BoundView> tensors{
+        bound<In>(bindings, QlcInput::input, layouts_.input),
+        bound<float>(bindings, QlcInput::input_scale, layouts_.input_scale),
+        bound<In>(bindings, QlcInput::input_zero_point, layouts_.input_zero_point),
+        bound<Filter>(bindings, QlcInput::filter, layouts_.filter),
+        bound<float>(bindings, QlcInput::filter_scale, layouts_.filter_scale),
+        bound<Filter>(bindings, QlcInput::filter_zero_point, layouts_.filter_zero_point),
+        bound<std::int32_t>(bindings, QlcInput::bias, layouts_.bias),
+        bound<float>(bindings, QlcInput::output_scale, layouts_.output_scale),
+        bound<Out>(bindings, QlcInput::output_zero_point, layouts_.output_zero_point),
+        bind<Out>(bindings.output, layouts_.output)};
+    const Index channels = layouts_.output.shape[1];
+    auto plane = [&](std::size_t index) {
+      const auto i = static_cast<Index>(index);
+      reference::quantized_linear_convolution(tensors, layouts_.geometry, i / channels, i % channels);
+    };
+    parallel_for(executor, static_cast<std::size_t>(layouts_.output.shape[0] * channels), plane);
+  }
+
+ private:
+  template <class T>
+  using BoundView = ByteTensorView<T>;
+  template <class T>
+  static ByteTensorView<const T> bound(const Bindings& bindings, QlcInput which, const Layout& layout) noexcept {
+    return bind<const T>(bindings.inputs[static_cast<std::size_t>(which)], layout);
+  }
+  template <class T>
+  static std::optional<ByteTensorView<const T>> bound(const Bindings& bindings, QlcInput which,
+                                                      const std::optional<Layout>& layout) noexcept {
+    if (!layout) return std::nullopt;
+    return bound<T>(bindings, which, *layout);
+  }
+
+  QuantizedLinearConvolutionLayouts layouts_;
+};
+
+/// Calls make.template operator()<In, Filter, Out>() with the element types of `desc`.
+template <class Make>
+auto with_qlc_types(const QuantizedLinearConvolutionDesc& desc, Make make) {
+  const auto with_output = [&]<class In, class Filter>() {
+    return desc.output.data_type == DataType::uint8 ? make.template operator()<In, Filter, std::uint8_t>()
+                                                    : make.template operator()<In, Filter, std::int8_t>();
+  };
+  const auto with_filter = [&]<class In>() {
+    return desc.filter.data_type == DataType::uint8 ? with_output.template operator()<In, std::uint8_t>()
+                                                    : with_output.template operator()<In, std::int8_t>();
+  };
+  return desc.input.data_type == DataType::uint8 ? with_filter.template operator()<std::uint8_t>()
+                                                 : with_filter.template operator()<std::int8_t>();
+}
+
+inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvolutionDesc& desc) {
+  return with_qlc_types(desc, [&]<class In, class Filter, class Out>() -> std::shared_ptr<const Plan> {
+    return std::make_shared<ReferenceQuantizedLinearConvolutionPlan<In, Filter, Out>>(
+        QuantizedLinearConvolutionLayouts(desc));
+  });
+}
+
+inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa) {
+  return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
+           slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
+           slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
+           slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
+           slot("OutputZeroPointTensor", desc.output_zero_point)},
+          slot("OutputTensor", desc.output),
+          reference_qlc_plan(desc)};
+}
+
 }  // namespace detail
 DMLREF_END
