@@ -1,14 +1,81 @@
 // mean_variance_normalization.hpp: MVN and MVN1: from a valid descriptor to a plan.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN
 namespace detail {
-inline PlannedOperator plan(const MeanVarianceNormalizationDesc&, Isa) { return {}; }
-inline PlannedOperator plan(const MeanVarianceNormalization1Desc&, Isa) { return {}; }
+
+/// Where the four tensors lie and what is done with them.
+struct NormalizationTask {
+  Layout input;
+  std::optional<Layout> scale;
+  std::optional<Layout> bias;
+  Layout output;
+  reference::AxisSet axes = 0;
+  reference::NormalizationParameters parameters;
+};
+
+/// The reference kernel on float or half.
+template <class T>
+class NormalizationPlan final : public Plan {
+ public:
+  explicit NormalizationPlan(const NormalizationTask& task) noexcept : task_(task) {}
+
+  void execute(const Bindings& bindings, Executor&) const noexcept override {
+    using View = ByteTensorView<const T>;
+    const auto optional_view = [&](std::size_t i, const std::optional<Layout>& layout) {
+      return layout ? std::optional<View>(bind<const T>(bindings.inputs[i], *layout)) : std::nullopt;
+    };
+    reference::mean_variance_normalization(bind<const T>(bindings.inputs[0], task_.input),
+                                           optional_view(1, task_.scale), optional_view(2, task_.bias),
+                                           bind<T>(bindings.output, task_.output), task_.axes, task_.parameters);
+  }
+
+ private:
+  NormalizationTask task_;
+};
+
+template <class Desc>
+PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Isa) {
+  const auto optional_layout = [](const std::optional<TensorDesc>& tensor) {
+    return tensor ? std::optional<Layout>(layout_of(*tensor)) : std::nullopt;
+  };
+  NormalizationTask task;
+  task.input = layout_of(desc.input);
+  task.scale = optional_layout(desc.scale);
+  task.bias = optional_layout(desc.bias);
+  task.output = layout_of(desc.output);
+  task.axes = axes;
+  task.parameters = {desc.normalize_variance, desc.epsilon, desc.fused_activation.value_or(Activation{})};
+
+  PlannedOperator planned;
+  planned.inputs = {slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)};
+  planned.output = slot("OutputTensor", desc.output);
+  if (desc.input.data_type == DataType::float16) {
+    planned.plan = std::make_shared<NormalizationPlan<half>>(task);
+  } else {
+    planned.plan = std::make_shared<NormalizationPlan<float>>(task);
+  }
+  return planned;
+}
+
+inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa) {
+  return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa);
+}
+
+inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa) {
+  return normalization_plan(desc, reference::axis_set(desc.axes), isa);
+}
+
 }  // namespace detail
 DMLREF_END

@@ -1,0 +1,431 @@
+// mean_variance_normalization.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1:
+//   output = activation(scale * (x - mean) / sqrt(variance + epsilon) + bias)
+// within one unit in the last place, in an order of operations that the shape alone decides (docs/numerics.md).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/desc/half.hpp"
+#include "dmlref/reference/activation.hpp"
+#include "dmlref/reference/double_double.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace reference {
+
+/// The elements of a group, in row-major order, are summed in chunks of this many …
+inline constexpr std::size_t normalization_chunk = 1024;
+/// … and element i of a chunk goes to lane i % 16.
+inline constexpr std::size_t normalization_lanes = 16;
+
+/// What one chunk adds to its group.
+struct ChunkStatistics {
+  double sum = 0;         ///< of the elements,
+  double sum_low = 0;     ///< as an unevaluated sum of two doubles
+  double deviations = 0;  ///< squared, from the chunk's own mean, summed
+  double magnitude = 0;   ///< the squares that were summed to get there: what the rounding errors are relative to
+};
+
+/// Mean and variance of one group.
+struct GroupStatistics {
+  DoubleDouble mean;
+  double variance = 0;   ///< population variance: divided by the count
+  double magnitude = 0;  ///< sum of the chunks'
+};
+
+/// Adds lane i + 8 to lane i, then i + 4, i + 2, i + 1.
+inline double sum_lanes(std::array<double, normalization_lanes> lane) noexcept {
+  for (std::size_t width = normalization_lanes / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
+}
+
+/// Sums and squares of 1 to 1024 values. Where the mean is large beside the deviation (more than 64 of them), the
+/// values are first shifted by the chunk's mean, or the squares would lose what matters.
+inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept {
+  const double inverse = 1.0 / static_cast<double>(values.size());
+  std::array<double, normalization_lanes> sums{};
+  std::array<double, normalization_lanes> squares{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = values[i];
+    sums[i % normalization_lanes] += x;
+    squares[i % normalization_lanes] += x * x;  // exact product: fused or not, the same
+  }
+  const double sum = sum_lanes(sums);
+  const double square = sum_lanes(squares);
+  const double mean = sum * inverse;
+  const double deviations = std::fma(-sum, mean, square);
+  const bool finite = std::fabs(square) <= (std::numeric_limits<double>::max)();
+  if (!finite || deviations * 4096.0 >= square) return {sum, 0, deviations, square};
+
+  const double pivot = static_cast<float>(mean);
+  sums = {};
+  squares = {};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = values[i] - pivot;
+    sums[i % normalization_lanes] += x;
+    squares[i % normalization_lanes] = std::fma(x, x, squares[i % normalization_lanes]);
+  }
+  const double shifted_sum = sum_lanes(sums);
+  const double shifted_square = sum_lanes(squares);
+  const double rest = std::fma(-shifted_sum, shifted_sum * inverse, shifted_square);
+  const DoubleDouble total = two_sum(static_cast<double>(values.size()) * pivot, shifted_sum);  // exact product
+  return {total.high, total.low, rest < 0.0 ? 0.0 : rest, shifted_square};
+}
+
+/// The statistics of `count` elements from those of their chunks, in order: the mean from the sum of sums; the variance
+/// within the chunks plus the one between them. `chunk(c)` gives the statistics of chunk c and is called twice.
+template <class Chunk>
+inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noexcept {
+  const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
+  const auto n = static_cast<double>(count);
+  GroupStatistics group;
+  DoubleDouble sum;
+  double within = 0;
+  for (std::uint64_t c = 0; c < chunks; ++c) {
+    const ChunkStatistics part = chunk(c);
+    const DoubleDouble high = two_sum(sum.high, part.sum);
+    sum = {high.high, sum.low + (high.low + part.sum_low)};
+    within += part.deviations;
+    group.magnitude += part.magnitude;
+  }
+  const double infinite = sum.high;
+  sum = fast_two_sum(sum.high, sum.low);
+  group.mean = divide(sum, n);
+  if (!(std::fabs(group.mean.high) <= (std::numeric_limits<double>::max)())) group.mean = {infinite, 0};
+  double between = 0;
+  for (std::uint64_t c = 0; chunks > 1 && c < chunks; ++c) {
+    const ChunkStatistics part = chunk(c);
+    const auto size =
+        static_cast<double>(std::min<std::uint64_t>(count - c * normalization_chunk, normalization_chunk));
+    const double deviation = (part.sum / size - group.mean.high) + (part.sum_low / size - group.mean.low);
+    between = std::fma(deviation * deviation, size, between);
+  }
+  group.variance = (within + between) / n;
+  return group;
+}
+
+/// `read(first, values)` fetches the elements from number `first` on, in row-major order.
+template <class Read>
+inline GroupStatistics group_statistics(std::uint64_t count, const Read& read) noexcept {
+  return merge_chunks(count, [&](std::uint64_t c) {
+    std::array<float, normalization_chunk> values;
+    const std::uint64_t first = c * normalization_chunk;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, normalization_chunk));
+    read(first, std::span<float>(values.data(), size));
+    return chunk_statistics({values.data(), size});
+  });
+}
+
+/// Mean and variance of a group to about 100 bits, for the few elements whose result nearly cancels. Element i of the
+/// group goes to lane i % 16. `read(first, values)` fetches the elements from number `first` on.
+struct ExactStatistics {
+  DoubleDouble mean;
+  DoubleDouble variance;
+
+  template <class Read>
+  static ExactStatistics of(std::uint64_t count, const Read& read) noexcept {
+    ExactStatistics exact;
+    exact.mean = divide(sum<false>(count, read, DoubleDouble{}), static_cast<double>(count));
+    exact.variance = divide(sum<true>(count, read, exact.mean), static_cast<double>(count));
+    return exact;
+  }
+
+ private:
+  template <bool squared, class Read>
+  static DoubleDouble sum(std::uint64_t count, const Read& read, DoubleDouble mean) noexcept {
+    std::array<double, normalization_lanes> high{};
+    std::array<double, normalization_lanes> low{};
+    std::array<float, normalization_chunk> values;
+    for (std::uint64_t first = 0; first < count; first += normalization_chunk) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, normalization_chunk));
+      read(first, std::span<float>(values.data(), size));
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t lane = i % normalization_lanes;
+        DoubleDouble term{values[i], 0};
+        if constexpr (squared) {
+          term = two_sum(values[i], -mean.high);
+          term = fast_two_sum(term.high, term.low - mean.low);
+          term = multiply(term, term);
+        }
+        const DoubleDouble total = two_sum(high[lane], term.high);
+        high[lane] = total.high;
+        low[lane] += total.low + term.low;
+      }
+    }
+    DoubleDouble total;
+    for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
+      total = add(total, fast_two_sum(high[lane], low[lane]));
+    }
+    return total;
+  }
+};
+
+/// The parameters of the operator, beside its tensors.
+struct NormalizationParameters {
+  bool normalize_variance = true;
+  float epsilon = 0.00001f;
+  Activation activation{};
+};
+
+/// LINEAR and the line in HARD_SIGMOID are part of scale and bias, where a sum that cancels is noticed:
+///   factor * (scale * z + bias) + addend.
+struct LinearPart {
+  double factor = 1;
+  double addend = 0;
+
+  static LinearPart of(const Activation& activation) noexcept {
+    const bool line = activation.type == ActivationType::linear || activation.type == ActivationType::hard_sigmoid;
+    return line ? LinearPart{activation.parameters[0], activation.parameters[1]} : LinearPart{};
+  }
+};
+
+/// `activation` without its linear part.
+template <ActivationType type, class Real>
+inline auto activate_after_line(Real x, Real a, Real b) noexcept {
+  if constexpr (type == ActivationType::linear) {
+    return x;
+  } else if constexpr (type == ActivationType::hard_sigmoid) {
+    return clamp_to_unit(x);
+  } else {
+    return activate<type>(x, a, b);
+  }
+}
+
+/// What all elements of one group share: value = (x - mean) * slope + offset, where slope is rate * scale.
+struct GroupCoefficients {
+  DoubleDouble mean;
+  double rate = 1;  ///< 1 / sqrt(variance + epsilon), or 1
+  double slope_doubt =
+      0;  ///< a result below slope_doubt * |slope| + offset_doubt * |bias| may have lost more bits than
+  double offset_doubt = 0;  ///< one ulp allows
+
+  static GroupCoefficients of(const GroupStatistics& group, std::uint64_t count,
+                              const NormalizationParameters& parameters) noexcept {
+    const double inverse = 1.0 / static_cast<double>(count);
+    const double square = group.magnitude * inverse;
+    GroupCoefficients c;
+    c.mean = group.mean;
+    double amplification = 0;
+    if (parameters.normalize_variance) {
+      c.rate = 1.0 / std::sqrt(group.variance + static_cast<double>(parameters.epsilon));
+      amplification = square * c.rate * c.rate;
+    }
+    c.slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
+    c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
+    return c;
+  }
+};
+
+/// (x - mean) * slope + offset for one element, in double for float32 and in float for float16, and when not to trust
+/// it.
+template <class Real>
+struct ElementCoefficients {
+  Real mean = 0;
+  Real slope = 1;
+  Real offset = 0;
+  Real doubt = 0;  ///< |value| below this: compute it again with more bits. NaN: always
+
+  /// `scale` and `bias` with the activation's linear part.
+  static ElementCoefficients of(const GroupCoefficients& group, double scale, double bias) noexcept {
+    const double slope = group.rate * scale;
+    double rest = group.mean.low;
+    double doubt = std::fma(std::fabs(slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
+    ElementCoefficients c;
+    c.mean = static_cast<Real>(group.mean.high);
+    if constexpr (std::is_same_v<Real, float>) {
+      rest += group.mean.high - c.mean;
+      doubt = std::fma(doubt, 0x1p-13, std::fabs(bias) * 0x1p-9);
+    }
+    c.slope = static_cast<Real>(slope);
+    c.offset = static_cast<Real>(std::fma(-rest, slope, bias));
+    c.doubt = static_cast<Real>(doubt);
+    const Real sum = std::fabs(c.mean) + std::fabs(c.slope) + std::fabs(c.offset);
+    if (!(sum <= (std::numeric_limits<Real>::max)())) c.doubt = std::numeric_limits<Real>::quiet_NaN();
+    return c;
+  }
+
+  Real value(Real x) const noexcept { return std::fma(x - mean, slope, offset); }
+};
+
+/// Whether `value` is so close to `point` that its rounding errors decide on which side it lies.
+template <class Real>
+inline bool is_near(Real value, Real point, Real doubt) noexcept {
+  constexpr Real share = std::is_same_v<Real, double> ? Real{0x1p-24} : Real{0x1p-9};  // a power of two: exact product
+  return std::fabs(value - point) <= std::fabs(point) * share + doubt;
+}
+
+/// Whether a value needs more bits: it nearly cancels, is NaN, or lies where the activation jumps or cancels.
+template <ActivationType type, class Real>
+inline bool is_doubtful(Real value, Real doubt, Real a, Real b) noexcept {
+  bool doubtful = !(std::fabs(value) >= doubt);
+  if constexpr (type == ActivationType::thresholded_relu) doubtful = doubtful || is_near(value, a, doubt);
+  if constexpr (type == ActivationType::shrink) {
+    doubtful =
+        doubtful || is_near(std::fabs(value), std::fabs(a), doubt) || is_near(std::fabs(value), std::fabs(b), doubt);
+  }
+  static_cast<void>(a);
+  static_cast<void>(b);
+  return doubtful;
+}
+
+/// The activation of a value of 106 bits.
+template <ActivationType type>
+inline double activate_exact(DoubleDouble value, double a, double b) noexcept {
+  const auto above = [](DoubleDouble v, double point) { return v.high > point || (v.high == point && v.low > 0.0); };
+  if constexpr (type == ActivationType::thresholded_relu) {
+    return above(value, a) ? value.high : 0.0;
+  } else if constexpr (type == ActivationType::shrink) {
+    if (above(value, b)) return (value.high - a) + value.low;
+    return above({-value.high, -value.low}, b) ? (value.high + a) + value.low : 0.0;
+  } else {
+    static_cast<void>(above);
+    return activate_after_line<type>(value.high, a, b);
+  }
+}
+
+/// An element again, with as many bits as it takes. `exact()` gives the group's ExactStatistics.
+template <ActivationType type, class Exact>
+inline double normalize_carefully(float x, const GroupCoefficients& group, float scale, float bias,
+                                  const NormalizationParameters& parameters, const Exact& exact) noexcept {
+  const LinearPart line = LinearPart::of(parameters.activation);
+  const double a = parameters.activation.parameters[0];
+  const double b = parameters.activation.parameters[1];
+  const double s = line.factor * scale;  // exact, as is line.factor * bias: products of two floats
+  const DoubleDouble t = two_sum(line.factor * bias, line.addend);
+  const auto c = ElementCoefficients<double>::of(group, s, t.high);
+  const double value = c.value(x);
+  if (c.doubt != c.doubt || !is_doubtful<type>(value, c.doubt, a, b)) {
+    return activate_after_line<type>(value, a, b);
+  }
+  const ExactStatistics& statistics = exact();
+  DoubleDouble rate{1, 0};
+  if (parameters.normalize_variance) {
+    rate = inverse_sqrt(add(statistics.variance, static_cast<double>(parameters.epsilon)));
+  }
+  const DoubleDouble deviation = add(DoubleDouble{x, 0}, DoubleDouble{-statistics.mean.high, -statistics.mean.low});
+  return activate_exact<type>(add(multiply(multiply(deviation, rate), s), t), a, b);
+}
+
+/// The one rounding to the output's type; every NaN becomes the same one.
+template <class T, class Real>
+inline T round_result(Real value) noexcept {
+  if (value != value) {
+    if constexpr (std::is_same_v<T, half>)
+      return half::from_bits(0x7E00);
+    else
+      return std::bit_cast<T>(0x7FC00000u);
+  }
+  return static_cast<T>(value);
+}
+
+/// Scale and bias as the activation's linear part leaves them.
+struct ScaleAndBias {
+  double scale;
+  double bias;
+  static ScaleAndBias of(const LinearPart& line, float scale, float bias) noexcept {
+    return {line.factor * scale, std::fma(line.factor, static_cast<double>(bias), line.addend)};
+  }
+};
+
+/// One element, from reading to rounding.
+template <class T, ActivationType type, class Exact>
+inline T normalize_element(T element, const GroupCoefficients& group, float scale, float bias,
+                           const NormalizationParameters& parameters, const Exact& exact) noexcept {
+  using Real = std::conditional_t<std::is_same_v<T, half>, float, double>;
+  const auto x = static_cast<float>(element);
+  const ScaleAndBias sb = ScaleAndBias::of(LinearPart::of(parameters.activation), scale, bias);
+  const auto c = ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
+  const Real value = c.value(x);
+  const Real a = parameters.activation.parameters[0];
+  const Real b = parameters.activation.parameters[1];
+  if (is_doubtful<type>(value, c.doubt, a, b)) {
+    return round_result<T>(normalize_carefully<type>(x, group, scale, bias, parameters, exact));
+  }
+  return round_result<T>(activate_after_line<type>(value, a, b));
+}
+
+/// A dimension per bit.
+using AxisSet = std::uint32_t;
+
+inline AxisSet axis_set(std::span<const std::uint32_t> axes) noexcept {
+  AxisSet set = 0;
+  for (const std::uint32_t axis : axes) set |= AxisSet{1} << axis;
+  return set;
+}
+
+/// MVN0's axes: {1, 2, 3} with CrossChannel, else {2, 3}.
+constexpr AxisSet cross_channel_axes(bool cross_channel) noexcept { return cross_channel ? 0b1110u : 0b1100u; }
+
+/// The dimensions in `axes` (reduced) or outside of it (kept), as a shape of the same rank with 1 elsewhere.
+inline Shape shape_over(const Shape& shape, AxisSet axes, bool reduced) noexcept {
+  Shape part = shape;
+  for (std::size_t d = 0; d < part.size(); ++d) {
+    if ((((axes >> d) & 1u) != 0) != reduced) part[d] = 1;
+  }
+  return part;
+}
+
+/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 on views of float or half. A group is all elements that differ in the
+/// coordinates of `axes` alone. `scale` and `bias` are absent (1 and 0), or have the input's rank with 1 where they
+/// repeat.
+template <class In, class Out>
+inline void mean_variance_normalization(const In& input, const std::optional<In>& scale, const std::optional<In>& bias,
+                                        const Out& output, AxisSet axes,
+                                        const NormalizationParameters& parameters) noexcept {
+  using T = typename Out::value_type;
+  const Shape groups = shape_over(input.shape(), axes, false);
+  const Shape group = shape_over(input.shape(), axes, true);
+  const auto count = static_cast<std::uint64_t>(element_count(group));
+  const std::optional<In> scales = scale ? std::optional(scale->broadcast_to(input.shape())) : std::nullopt;
+  const std::optional<In> biases = bias ? std::optional(bias->broadcast_to(input.shape())) : std::nullopt;
+
+  Coordinates base(input.rank(), 0);
+  do {
+    const auto position = [&](const Coordinates& within) {
+      Coordinates at = base;
+      for (std::size_t d = 0; d < at.size(); ++d) at[d] += within[d];
+      return at;
+    };
+    const auto read = [&](std::uint64_t first, std::span<float> values) {
+      Coordinates within = unravel(static_cast<Index>(first), group);
+      for (float& value : values) {
+        value = static_cast<float>(input.load(position(within)));
+        advance(within, group);
+      }
+    };
+
+    const GroupStatistics statistics = group_statistics(count, read);
+    const GroupCoefficients coefficients = GroupCoefficients::of(statistics, count, parameters);
+    std::optional<ExactStatistics> found;
+    const auto exact = [&]() -> const ExactStatistics& {
+      if (!found) found = ExactStatistics::of(count, read);
+      return *found;
+    };
+
+    with_activation_type(parameters.activation.type, [&](auto type) {
+      Coordinates within(input.rank(), 0);
+      do {
+        const Coordinates at = position(within);
+        const float s = scales ? static_cast<float>(scales->load(at)) : 1.0f;
+        const float b = biases ? static_cast<float>(biases->load(at)) : 0.0f;
+        output.store(at, normalize_element<T, type()>(input.load(at), coefficients, s, b, parameters, exact));
+      } while (advance(within, group));
+    });
+  } while (advance(base, groups));
+}
+
+}  // namespace reference
+DMLREF_END
