@@ -56,6 +56,11 @@ inline Isa choose_isa(const CompileOptions& options, Report& report) {
       return Isa::scalar;
     }
   }
+  if (isa_from_name(to_string(*asked)) != asked) {
+    report.add(RuleId::isa_unknown, field,
+               "is " + std::to_string(static_cast<int>(*asked)) + ", expected an enumerator of Isa");
+    return Isa::scalar;
+  }
   if (!supported(*asked)) {
     report.add(RuleId::isa_unsupported, field,
                "is " + std::string(to_string(*asked)) + ", which this CPU does not run; the best it has is " +
@@ -84,6 +89,7 @@ inline CompileResult compile(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL le
   Report report = validate(desc, level);
   const std::optional<OperatorDesc> value = report ? detail::read_directml(desc) : std::nullopt;
   if (!value) {
+    if (report) report.add(RuleId::not_compiled, "Desc", "could not be read, expected one of this library's operators");
     detail::choose_isa(options, report);
     return CompileResult(std::move(report));
   }

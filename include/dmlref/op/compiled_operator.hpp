@@ -1,6 +1,7 @@
 // compiled_operator.hpp: binding: buffers checked, owned tensors kept, then the plan runs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -60,6 +61,11 @@ inline void check_given_elsewhere(Report& report, const TensorSlot& slot, InputB
                  " bytes, expected none: " + (slot.present ? where : "the tensor is absent from the desc"));
 }
 
+inline bool region_fits(std::span<const std::byte> region, std::uint64_t bytes) noexcept {
+  return region.size() >= bytes &&
+         (region.empty() || reinterpret_cast<std::uintptr_t>(region.data()) % buffer_alignment == 0);
+}
+
 inline void check_region(Report& report, const char* field, std::span<const std::byte> region, std::uint64_t bytes) {
   if (region.size() < bytes) {
     report.add(RuleId::buffer_too_small, field,
@@ -73,11 +79,17 @@ inline void check_region(Report& report, const char* field, std::span<const std:
   }
 }
 
+inline bool check_compiled(Report& report, const PlannedOperator& planned) {
+  if (planned.plan != nullptr) return true;
+  report.add(RuleId::not_compiled, "Desc", "was not compiled, expected the value of a successful compile");
+  return false;
+}
+
 inline void check_disjoint(Report& report, std::string_view written, std::span<const std::byte> a,
                            std::string_view other, std::span<const std::byte> b) {
   if (!overlap(a, b)) return;
   report.add(RuleId::buffer_overlap, std::string(written),
-             "overlaps " + std::string(other) + ", expected memory of its own: no operator works in place");
+             "overlaps " + std::string(other) + ", expected memory that is nothing else's: no operator works in place");
 }
 
 }  // namespace detail
@@ -87,11 +99,21 @@ class CompiledOperator {
  public:
   CompiledOperator() = default;
   explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
+    if (planned_.plan == nullptr) return;
+    std::uint64_t kept_bytes = 0;
     for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
-      if (!kept(i)) continue;
-      kept_offset_[i] = kept_bytes_;
-      kept_bytes_ += detail::align_up(planned_.inputs[i].bytes);
+      const detail::TensorSlot& slot = planned_.inputs[i];
+      Place& place = places_[i];
+      if (!slot.present) continue;
+      if (!slot.owned_by_dml) {
+        place.bound_bytes = slot.bytes;
+      } else if (planned_.plan->keeps_owned(i)) {
+        place.kept = true;
+        place.kept_offset = kept_bytes;
+        kept_bytes += detail::align_up(slot.bytes);
+      }
     }
+    kept_bytes_ = kept_bytes;
     properties_ = planned_.plan->properties();
     properties_.persistent_bytes += kept_bytes_;
   }
@@ -104,6 +126,7 @@ class CompiledOperator {
   Report initialize(std::span<const InputBuffer> owned_inputs, std::span<std::byte> persistent,
                     std::span<std::byte> temporary) const {
     Report report;
+    if (!detail::check_compiled(report, planned_)) return report;
     if (properties_.persistent_bytes == 0) return report;
     const auto& slots = planned_.inputs;
     detail::check_count(report, "owned_inputs", owned_inputs.size(), slots.size());
@@ -128,7 +151,9 @@ class CompiledOperator {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       if (!slots[i].owned_by_dml) continue;
       bindings.inputs[i] = owned_inputs[i].data();
-      if (kept(i)) std::memcpy(persistent.data() + kept_offset_[i], owned_inputs[i].data(), slots[i].bytes);
+      if (places_[i].kept) {
+        std::memcpy(persistent.data() + places_[i].kept_offset, owned_inputs[i].data(), slots[i].bytes);
+      }
     }
     planned_.plan->initialize(bindings, persistent.data() + kept_bytes_);
     return report;
@@ -139,11 +164,61 @@ class CompiledOperator {
                  std::span<const std::byte> persistent, std::span<std::byte> temporary,
                  Executor& executor = sequential()) const {
     Report report;
-    const auto& slots = planned_.inputs;
-    if (planned_.plan == nullptr) {
-      report.add(RuleId::not_compiled, "Desc", "was not compiled, expected the value of a successful compile");
+    if (!sound(inputs, outputs, persistent, temporary)) {
+      explain(report, inputs, outputs, persistent, temporary);
       return report;
     }
+    detail::Bindings bindings;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (places_[i].bound_bytes != 0) bindings.inputs[i] = inputs[i].data();
+      if (places_[i].kept) bindings.inputs[i] = persistent.data() + places_[i].kept_offset;
+    }
+    bindings.output = outputs[0].data();
+    bindings.persistent = persistent.data() + kept_bytes_;
+    bindings.temporary = temporary.data();
+    planned_.plan->execute(bindings, executor);
+    return report;
+  }
+
+  /// The tensors of the desc in order, for callers who bind by name.
+  std::span<const detail::TensorSlot> input_slots() const noexcept { return planned_.inputs; }
+  const detail::TensorSlot& output_slot() const noexcept { return planned_.output; }
+
+ private:
+  /// What execute does with an input.
+  struct Place {
+    std::uint64_t bound_bytes = 0;  // 0: no buffer is given to execute (absent, or owned)
+    std::uint64_t kept_offset = 0;  // in the persistent memory
+    bool kept = false;
+  };
+
+  /// Whether explain() would find nothing, in a few nanoseconds.
+  bool sound(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
+             std::span<const std::byte> persistent, std::span<const std::byte> temporary) const noexcept {
+    if (planned_.plan == nullptr || inputs.size() != planned_.inputs.size() || outputs.size() != 1) return false;
+    const std::span<const std::byte> output = outputs[0];
+    if (output.data() == nullptr || output.size() < planned_.output.bytes) return false;
+    if (!detail::region_fits(persistent, properties_.persistent_bytes)) return false;
+    if (!detail::region_fits(temporary, properties_.temporary_bytes)) return false;
+    if (detail::overlap(output, persistent) || detail::overlap(output, temporary)) return false;
+    if (detail::overlap(persistent, temporary)) return false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputBuffer input = inputs[i];
+      if (places_[i].bound_bytes == 0) {
+        if (!input.empty()) return false;
+        continue;
+      }
+      if (input.data() == nullptr || input.size() < places_[i].bound_bytes) return false;
+      if (detail::overlap(output, input) || detail::overlap(temporary, input)) return false;
+    }
+    return true;
+  }
+
+  /// Every fault of one execute's buffers.
+  void explain(Report& report, std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
+               std::span<const std::byte> persistent, std::span<const std::byte> temporary) const {
+    const auto& slots = planned_.inputs;
+    if (!detail::check_compiled(report, planned_)) return;
     detail::check_count(report, "inputs", inputs.size(), slots.size());
     detail::check_count(report, "outputs", outputs.size(), 1);
     detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
@@ -167,35 +242,10 @@ class CompiledOperator {
         detail::check_disjoint(report, planned_.output.name, outputs[0], slots[i].name, inputs[i]);
       }
     }
-    if (!report) return report;
-
-    detail::Bindings bindings;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (!slots[i].present) continue;
-      if (!slots[i].owned_by_dml) {
-        bindings.inputs[i] = inputs[i].data();
-      } else if (kept(i)) {
-        bindings.inputs[i] = persistent.data() + kept_offset_[i];
-      }
-    }
-    bindings.output = outputs[0].data();
-    bindings.persistent = persistent.data() + kept_bytes_;
-    bindings.temporary = temporary.data();
-    planned_.plan->execute(bindings, executor);
-    return report;
-  }
-
-  /// The tensors of the desc in order, for callers who bind by name.
-  std::span<const detail::TensorSlot> input_slots() const noexcept { return planned_.inputs; }
-  const detail::TensorSlot& output_slot() const noexcept { return planned_.output; }
-
- private:
-  bool kept(std::size_t i) const noexcept {
-    return planned_.inputs[i].present && planned_.inputs[i].owned_by_dml && planned_.plan->keeps_owned(i);
   }
 
   detail::PlannedOperator planned_;
-  std::array<std::uint64_t, detail::max_inputs> kept_offset_{};
+  std::array<Place, detail::max_inputs> places_{};
   std::uint64_t kept_bytes_ = 0;
   BindingProperties properties_;
 };
