@@ -6,6 +6,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/slice.hpp"
+#include "dmlref/fast/slice.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/slice.hpp"
@@ -14,45 +15,38 @@
 DMLREF_BEGIN
 namespace detail {
 
-/// Copies elements of sizeof(T) bytes from one layout to another; the element type does not matter.
-template <class T>
 class SlicePlan final : public Plan {
  public:
-  SlicePlan(const Layout& from, const Layout& to) noexcept : from_(from), to_(to) {}
+  SlicePlan(const TensorDesc& input, const Layout& window, const Layout& output, Isa isa)
+      : slice_(window, output, size_of(input.data_type), input.total_size_in_bytes, isa) {}
 
-  void execute(const Bindings& bindings, Executor&) const noexcept override {
-    reference::copy(bind<const T>(bindings.inputs[0], from_), bind<T>(bindings.output, to_));
+  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+    const std::byte* in = bindings.inputs[0];
+    std::byte* out = bindings.output;
+    const std::size_t tasks = slice_.tasks(executor.concurrency());
+    if (tasks == 1) return slice_.run(in, out);
+    parallel_for(executor, tasks, [&](std::size_t task) { slice_.run(in, out, task, tasks); });
   }
 
  private:
-  Layout from_;
-  Layout to_;
+  fast::Slice slice_;
 };
 
-inline std::shared_ptr<const Plan> slice_plan(std::size_t element_size, const Layout& from, const Layout& to) {
-  switch (element_size) {
-    case 1: return std::make_shared<SlicePlan<std::uint8_t>>(from, to);
-    case 2: return std::make_shared<SlicePlan<std::uint16_t>>(from, to);
-    case 4: return std::make_shared<SlicePlan<std::uint32_t>>(from, to);
-    default: return std::make_shared<SlicePlan<std::uint64_t>>(from, to);
-  }
-}
-
-inline PlannedOperator plan(const SliceDesc& desc, Isa) {
+inline PlannedOperator plan(const SliceDesc& desc, Isa isa) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
   return {{slot("InputTensor", desc.input)},
           slot("OutputTensor", desc.output),
-          slice_plan(size_of(desc.input.data_type), window, output)};
+          std::make_shared<SlicePlan>(desc.input, window, output, isa)};
 }
 
-inline PlannedOperator plan(const Slice1Desc& desc, Isa) {
+inline PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
                                                  desc.window_sizes, desc.window_strides);
   return {{slot("InputTensor", desc.input)},
           slot("OutputTensor", desc.output),
-          slice_plan(size_of(desc.input.data_type), window, output)};
+          std::make_shared<SlicePlan>(desc.input, window, output, isa)};
 }
 
 }  // namespace detail

@@ -1,0 +1,259 @@
+// slice.hpp: SLICE and SLICE1 as a copy between two layouts, planned once and run in tasks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/kernels.hpp"
+#include "dmlref/fast/slice/walk.hpp"
+#include "dmlref/isa/cache.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+/// Sizes at which a copy changes its ways.
+struct SliceTuning {
+  std::uint64_t stream_bytes = last_level_cache_bytes();  // input and output together: from here on around the caches
+  std::uint64_t task_bytes = 128 * 1024;                  // of output: less is not worth a task
+};
+
+/// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
+class Slice {
+ public:
+  /// `in_bytes`: size of the whole input tensor, of which no byte beyond is touched.
+  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa,
+        const SliceTuning& tuning = {})
+      : kernels_(slice_kernels(isa)), tuning_(tuning), in_bytes_(static_cast<std::size_t>(in_bytes)) {
+    CopyDims dims = copy_dims(from, to, element_size);
+    out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
+    plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
+  }
+
+  /// How many tasks are worth while for an executor of that concurrency.
+  std::size_t tasks(std::size_t concurrency) const noexcept {
+    const std::uint64_t most = out_bytes_ / tuning_.task_bytes;
+    if (concurrency <= 1 || most <= 1) return 1;
+    return most < concurrency ? static_cast<std::size_t>(most) : concurrency;
+  }
+
+  /// Task `task` of `tasks`: a part of the output's rows, disjoint from those of the other tasks.
+  void run(const std::byte* in, std::byte* out, std::size_t task = 0, std::size_t tasks = 1) const noexcept {
+    for (const RowWalk& walk : walks_) {
+      const std::size_t begin = walk.rows() * task / tasks;
+      const std::size_t end = walk.rows() * (task + 1) / tasks;
+      walk.run(kernel(walk.job.kind), in, out, in_bytes_, begin, end);
+      if (walk.job.stream) kernels_.fence();
+    }
+  }
+
+  /// The form of the rows, for tests and drawings.
+  const std::vector<RowWalk>& walks() const noexcept { return walks_; }
+
+ private:
+  RowKernel kernel(RowKind kind) const noexcept {
+    switch (kind) {
+      case RowKind::copy: return kernels_.copy;
+      case RowKind::fill: return kernels_.fill;
+      case RowKind::shuffle: return kernels_.shuffle;
+      case RowKind::strip: return kernels_.strip;
+      case RowKind::steps: break;
+    }
+    return kernels_.steps;
+  }
+
+  static constexpr Index magnitude(Index step) noexcept { return step < 0 ? -step : step; }
+
+  void plan(CopyDims dims, RowPlace first) {
+    const std::size_t unit = dims.unit;
+    const auto signed_unit = static_cast<Index>(unit);
+    if (dims.rank == 0 || unit >= 16) return plan_copy(dims, first);
+
+    const CopyDim inner = dims.back();
+    if (inner.out != signed_unit) {  // gaps in the output
+      if (unit != 1 && unit != 2 && unit != 4 && unit != 8) return plan_copy(dims, first);
+      return plan_steps(dims, first);
+    }
+    // Candidates: a pattern of one unit along the innermost dimension, or of the whole innermost dimension along the
+    // next.
+    const auto count = static_cast<std::size_t>(inner.extent);
+    Form best;
+    best.cycles = 5.0 * static_cast<double>(count) / 4.0 + 4.0;
+    best.per_byte = best.cycles / static_cast<double>(count * unit);
+    const Tile one{unit, 1, 0, inner.in};
+    consider(best, one, count, 1);
+    if (dims.rank >= 2 && count * unit <= 64 && dims.dim[dims.rank - 2].out == inner.extent * signed_unit) {
+      const CopyDim& next = dims.dim[dims.rank - 2];
+      consider(best, Tile{unit, count, inner.in, next.in}, static_cast<std::size_t>(next.extent), 2);
+    }
+    if (inner.in == 0 && count * unit > 64) return plan_fill(dims, first);
+    if (best.dims == 0 || best.program.tiles == 0) {
+      if (plan_strip(dims, first)) return;
+      return plan_steps(dims, first);
+    }
+    if (best.program.terms > 1 && best.dims == 1 && magnitude(inner.in) > 64 && plan_strip(dims, first)) return;
+    plan_shuffle(dims, first, best);
+  }
+
+  /// A way to do a row.
+  struct Form {
+    Tile tile;
+    ShuffleProgram program;
+    std::size_t count = 0;
+    std::size_t dims = 0;  // that the row takes
+    double cycles = 0;
+    double per_byte = 0;
+  };
+
+  void consider(Form& best, const Tile& tile, std::size_t count, std::size_t dims) const {
+    if (kernels_.shuffle == &scalar::shuffle_rows) return;
+    const ShuffleProgram program = shuffle_program(tile, count);
+    if (program.tiles == 0) return;
+    const double steps = static_cast<double>((count + program.tiles - 1) / program.tiles);
+    const double cycles = steps * static_cast<double>(program.cost()) * 0.6 + 4.0;
+    const double per_byte = cycles / static_cast<double>(count * tile.bytes());
+    if (per_byte >= best.per_byte) return;
+    best = Form{tile, program, count, dims, cycles, per_byte};
+  }
+
+  RowJob job_of(RowKind kind, std::size_t out_bytes) const noexcept {
+    RowJob job;
+    job.kind = kind;
+    job.out_bytes = out_bytes;
+    return job;
+  }
+
+  /// Takes `rows` rows of the form `job`, all along `dims`.
+  void add(RowJob job, const CopyDims& dims, RowPlace first) {
+    job.stream = job.out_bytes >= 1024 && 2 * out_bytes_ >= tuning_.stream_bytes;
+    walks_.emplace_back(job, dims, first);
+  }
+
+  /// Long rows are cut into pieces, so that tasks have something to share: calls make(dims, first, units) for the rows
+  /// of `piece` units and for those of the rest.
+  template <class Make>
+  void pieces(const CopyDims& outer, RowPlace first, std::size_t count, std::size_t bytes_per_unit, Index in, Index out,
+              const Make& make) {
+    constexpr std::size_t piece_bytes = 256 * 1024;
+    if (count * bytes_per_unit <= 2 * piece_bytes) return make(outer, first, count);
+    std::size_t piece = piece_bytes / bytes_per_unit;
+    piece -= piece % 64 != 0 && piece > 64 ? piece % 64 : 0;
+    CopyDims dims = outer;
+    dims.push_back(
+        {static_cast<Index>(count / piece), in * static_cast<Index>(piece), out * static_cast<Index>(piece)});
+    make(dims, first, piece);
+    const std::size_t done = count / piece * piece;
+    if (done == count) return;
+    first.in += in * static_cast<Index>(done);
+    first.out += out * static_cast<Index>(done);
+    make(outer, first, count - done);
+  }
+
+  void plan_copy(const CopyDims& dims, RowPlace first) {
+    pieces(dims, first, dims.unit, 1, 1, 1, [&](const CopyDims& d, RowPlace at, std::size_t bytes) {
+      RowJob job = job_of(RowKind::copy, bytes);
+      job.unit_bytes = bytes;
+      job.count = 1;
+      add(job, d, at);
+    });
+  }
+
+  void plan_fill(CopyDims dims, RowPlace first) {
+    const CopyDim inner = dims.back();
+    --dims.rank;
+    pieces(dims, first, static_cast<std::size_t>(inner.extent), dims.unit, 0, inner.out,
+           [&](const CopyDims& d, RowPlace at, std::size_t count) {
+             RowJob job = job_of(RowKind::fill, count * d.unit);
+             job.unit_bytes = d.unit;
+             job.count = count;
+             add(job, d, at);
+           });
+  }
+
+  void plan_shuffle(CopyDims dims, RowPlace first, const Form& form) {
+    dims.rank -= form.dims;
+    const auto tile_bytes = static_cast<Index>(form.tile.bytes());
+    pieces(dims, first, form.count, form.tile.bytes(), form.tile.in_advance, tile_bytes,
+           [&](const CopyDims& d, RowPlace at, std::size_t count) {
+             RowJob job = job_of(RowKind::shuffle, count * form.tile.bytes());
+             job.unit_bytes = form.tile.unit_bytes;
+             job.count = count;
+             job.tile = form.tile;
+             job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
+             job.wide = wide(form.tile, count);
+             add(job, d, at);
+           });
+  }
+
+  WideRow wide(const Tile& tile, std::size_t count) const noexcept {
+    std::size_t log = 0;
+    while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
+    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || count * tile.unit_bytes < 32) return nullptr;
+    const Index unit = static_cast<Index>(tile.unit_bytes);
+    if (tile.in_advance == -unit) return kernels_.reverse[log];
+    if (tile.in_advance == 2 * unit) return kernels_.every_second[log];
+    if (tile.in_advance == -2 * unit) return kernels_.every_second_back[log];
+    return nullptr;
+  }
+
+  void plan_steps(CopyDims dims, RowPlace first) {
+    const CopyDim inner = dims.back();
+    --dims.rank;
+    pieces(dims, first, static_cast<std::size_t>(inner.extent), dims.unit, inner.in, inner.out,
+           [&](const CopyDims& d, RowPlace at, std::size_t count) {
+             RowJob job = job_of(RowKind::steps, (count - 1) * static_cast<std::size_t>(inner.out) + d.unit);
+             job.unit_bytes = d.unit;
+             job.count = count;
+             job.in_step = inner.in;
+             job.out_step = inner.out;
+             add(job, d, at);
+           });
+  }
+
+  /// Where another dimension is faster in the input than the innermost one: strips of that many rows at once that they
+  /// share the input's cache lines.
+  bool plan_strip(CopyDims dims, RowPlace first) {
+    const CopyDim inner = dims.back();
+    std::size_t across = dims.rank;
+    for (std::size_t d = 0; d + 1 < dims.rank; ++d) {
+      if (dims.dim[d].in == 0 || magnitude(dims.dim[d].in) * 2 > magnitude(inner.in)) continue;
+      if (across == dims.rank || magnitude(dims.dim[d].in) < magnitude(dims.dim[across].in)) across = d;
+    }
+    if (across == dims.rank || magnitude(inner.in) < 32) return false;
+    const CopyDim cross = dims.dim[across];
+    const Index line = 64 / magnitude(cross.in);
+    if (line < 2) return false;
+    const Index width = line < cross.extent ? line : cross.extent;
+    const auto add_strips = [&](Index from, Index strips, Index rows) {
+      CopyDims outer = dims;
+      --outer.rank;
+      outer.dim[across] = {strips, cross.in * rows, cross.out * rows};
+      RowJob job = job_of(RowKind::strip, static_cast<std::size_t>(inner.extent) * dims.unit);
+      job.unit_bytes = dims.unit;
+      job.count = static_cast<std::size_t>(inner.extent);
+      job.in_step = inner.in;
+      job.out_step = inner.out;
+      job.width = static_cast<std::size_t>(rows);
+      job.in_cross = cross.in;
+      job.out_cross = cross.out;
+      add(job, outer, {first.in + from * cross.in, first.out + from * cross.out});
+    };
+    add_strips(0, cross.extent / width, width);
+    const Index rest = cross.extent % width;
+    if (rest > 0) add_strips(cross.extent - rest, 1, rest);
+    return true;
+  }
+
+  SliceKernels kernels_;
+  SliceTuning tuning_;
+  std::size_t in_bytes_;
+  std::uint64_t out_bytes_ = 0;
+  std::vector<RowWalk> walks_;
+};
+
+}  // namespace fast
+DMLREF_END

@@ -1,0 +1,324 @@
+// avx2.hpp: the slice kernels for AVX2.
+#pragma once
+
+#include "dmlref/config.hpp"
+
+#if DMLREF_ARCH_X86_64
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/scalar.hpp"
+
+DMLREF_BEGIN
+namespace fast::avx2 {
+
+DMLREF_TARGET_AVX2 inline __m128i load16(const std::byte* p) noexcept {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+DMLREF_TARGET_AVX2 inline void store16(std::byte* p, __m128i v) noexcept {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v);
+}
+DMLREF_TARGET_AVX2 inline __m256i load32(const std::byte* p) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+DMLREF_TARGET_AVX2 inline void store32(std::byte* p, __m256i v) noexcept {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+}
+DMLREF_TARGET_AVX2 inline void stream32(std::byte* p, __m256i v) noexcept {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
+}
+inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
+  return reinterpret_cast<std::uintptr_t>(p) % alignment;
+}
+
+// --- copies ---------------------------------------------------------------------------------------------------------
+
+/// At least 32 bytes.
+DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream) noexcept {
+  const __m256i last = load32(in + bytes - 32);
+  std::byte* const end = out + bytes - 32;
+  if (stream && bytes >= 128) {
+    const std::size_t head = 32 - misaligned(out, 32);
+    store32(out, load32(in));
+    in += head;
+    out += head;
+    for (; out + 96 <= end; in += 128, out += 128) {
+      const __m256i a = load32(in), b = load32(in + 32), c = load32(in + 64), d = load32(in + 96);
+      stream32(out, a);
+      stream32(out + 32, b);
+      stream32(out + 64, c);
+      stream32(out + 96, d);
+    }
+  } else {
+    for (; out + 96 <= end; in += 128, out += 128) {
+      const __m256i a = load32(in), b = load32(in + 32), c = load32(in + 64), d = load32(in + 96);
+      store32(out, a);
+      store32(out + 32, b);
+      store32(out + 64, c);
+      store32(out + 96, d);
+    }
+  }
+  for (; out < end; in += 32, out += 32) store32(out, load32(in));
+  store32(end, last);
+}
+
+DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                                         std::size_t count, Room room) noexcept {
+  const std::size_t bytes = job.out_bytes;
+  if (bytes >= 64) {
+    for (std::size_t r = 0; r < count; ++r) copy_run(in + rows[r].in, out + rows[r].out, bytes, job.stream);
+  } else if (bytes >= 32) {
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::byte* from = in + rows[r].in;
+      std::byte* to = out + rows[r].out;
+      const __m256i first = load32(from), last = load32(from + bytes - 32);
+      store32(to, first);
+      store32(to + bytes - 32, last);
+    }
+  } else if (bytes >= 16) {
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::byte* from = in + rows[r].in;
+      std::byte* to = out + rows[r].out;
+      const __m128i first = load16(from), last = load16(from + bytes - 16);
+      store16(to, first);
+      store16(to + bytes - 16, last);
+    }
+  } else if (room.read && room.write) {
+    for (std::size_t r = 0; r < count; ++r) store16(out + rows[r].out, load16(in + rows[r].in));
+  } else {
+    for (std::size_t r = 0; r < count; ++r) scalar::copy_few(out + rows[r].out, in + rows[r].in, bytes);
+  }
+}
+
+// --- programs of byte shuffles --------------------------------------------------------------------------------------
+
+/// The first `bytes` of v, 1 to 16.
+DMLREF_TARGET_AVX2 inline void store_part(std::byte* out, __m128i v, std::size_t bytes) noexcept {
+  if (bytes == 16) return store16(out, v);
+  if ((bytes & 8) != 0) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out), v);
+    v = _mm_unpackhi_epi64(v, v);
+    out += 8;
+  }
+  std::uint64_t rest = static_cast<std::uint64_t>(_mm_cvtsi128_si64(v));
+  for (std::size_t size = 4; size > 0; size /= 2) {
+    if ((bytes & size) == 0) continue;
+    std::memcpy(out, &rest, size);
+    out += size;
+    rest >>= 8 * size;
+  }
+}
+
+/// Vector p of one step.
+template <std::size_t Terms>
+DMLREF_TARGET_AVX2 inline __m128i shuffled(const ShuffleTerm* term, const std::byte* in) noexcept {
+  __m128i v = _mm_shuffle_epi8(load16(in + term[0].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[0])));
+  if constexpr (Terms > 1) {
+    v = _mm_or_si128(
+        v, _mm_shuffle_epi8(load16(in + term[1].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[1]))));
+  }
+  if constexpr (Terms > 2) {
+    v = _mm_or_si128(
+        v, _mm_shuffle_epi8(load16(in + term[2].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[2]))));
+  }
+  if constexpr (Terms > 3) {
+    v = _mm_or_si128(
+        v, _mm_shuffle_epi8(load16(in + term[3].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[3]))));
+  }
+  return v;
+}
+
+/// One step: all vectors, the last one whole (16 bytes) or only what counts.
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 inline void program_step(const ShuffleProgram& program, const std::byte* in, std::byte* out,
+                                            std::size_t last_bytes) noexcept {
+  const ShuffleTerm* term = program.term.data();
+  if constexpr (Vectors > 1) store16(out, shuffled<Terms>(term, in));
+  if constexpr (Vectors > 2) store16(out + 16, shuffled<Terms>(term + Terms, in));
+  if constexpr (Vectors > 3) store16(out + 32, shuffled<Terms>(term + 2 * Terms, in));
+  store_part(out + 16 * (Vectors - 1), shuffled<Terms>(term + (Vectors - 1) * Terms, in), last_bytes);
+}
+
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
+                                               const RowPlace* rows, std::size_t count, Room room) noexcept {
+  const ShuffleProgram& program = job.program;
+  const bool may_read = room.read || program.over_read == 0;
+  const bool may_write = room.write || program.last_bytes == 16;
+  const std::size_t spill = may_read && may_write ? 0 : program.spill;
+  if (job.count == program.tiles && spill == 0) {
+    for (std::size_t r = 0; r < count; ++r) {
+      program_step<Vectors, Terms>(program, in + rows[r].in, out + rows[r].out, 16);
+    }
+    return;
+  }
+  const Index tile_in = job.tile.in_advance;
+  const std::size_t tile_out = job.tile.bytes();
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    std::size_t left = job.count;
+    if (job.wide != nullptr) {
+      const std::size_t did = job.wide(from, to, left, job.stream);
+      from += static_cast<Index>(did) * tile_in;
+      to += did * tile_out;
+      left -= did;
+    }
+    for (; left > program.tiles && left - program.tiles >= spill; left -= program.tiles) {
+      program_step<Vectors, Terms>(program, from, to, 16);
+      from += program.in_advance;
+      to += program.out_advance;
+    }
+    if (!may_read) {
+      scalar::step_tiles(job.tile, from, to, left);
+      continue;
+    }
+    while (left > 0) {
+      if (left < program.tiles) {  // the row's last step does again some tiles that are done
+        const std::size_t back = program.tiles - left;
+        from -= static_cast<Index>(back) * tile_in;
+        to -= back * tile_out;
+        left = program.tiles;
+      }
+      program_step<Vectors, Terms>(program, from, to, may_write ? 16 : program.last_bytes);
+      from += program.in_advance;
+      to += program.out_advance;
+      left -= program.tiles;
+    }
+  }
+}
+
+template <std::size_t Vectors>
+DMLREF_TARGET_AVX2 inline void shuffle_rows_with(const RowJob& job, const std::byte* in, std::byte* out,
+                                                 const RowPlace* rows, std::size_t count, Room room) noexcept {
+  switch (job.program.terms) {
+    case 1: return shuffle_rows_of<Vectors, 1>(job, in, out, rows, count, room);
+    case 2: return shuffle_rows_of<Vectors, 2>(job, in, out, rows, count, room);
+    case 3: return shuffle_rows_of<Vectors, 3>(job, in, out, rows, count, room);
+    default: return shuffle_rows_of<Vectors, 4>(job, in, out, rows, count, room);
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void shuffle_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                            const RowPlace* rows, std::size_t count, Room room) noexcept {
+  switch (job.program.vectors) {
+    case 1: return shuffle_rows_with<1>(job, in, out, rows, count, room);
+    case 2: return shuffle_rows_with<2>(job, in, out, rows, count, room);
+    case 3: return shuffle_rows_with<3>(job, in, out, rows, count, room);
+    default: return shuffle_rows_with<4>(job, in, out, rows, count, room);
+  }
+}
+
+// --- whole rows: reversal, every second element ---------------------------------------------------------------------
+
+/// The elements of v in the opposite order.
+template <std::size_t Unit>
+DMLREF_TARGET_AVX2 inline __m256i reversed(__m256i v) noexcept {
+  if constexpr (Unit == 1) {
+    const __m256i back = _mm256_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10,
+                                          9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(v, back), 0x4E);
+  } else if constexpr (Unit == 2) {
+    const __m256i back = _mm256_setr_epi8(14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1, 14, 15, 12, 13, 10, 11,
+                                          8, 9, 6, 7, 4, 5, 2, 3, 0, 1);
+    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(v, back), 0x4E);
+  } else if constexpr (Unit == 4) {
+    return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+  } else {
+    return _mm256_permute4x64_epi64(v, 0x1B);
+  }
+}
+
+/// Elements 0, 2, 4, … of the 64 bytes a, b.
+template <std::size_t Unit>
+DMLREF_TARGET_AVX2 inline __m256i evens(__m256i a, __m256i b) noexcept {
+  if constexpr (Unit == 1) {
+    const __m256i low = _mm256_set1_epi16(0xFF);
+    return _mm256_permute4x64_epi64(_mm256_packus_epi16(_mm256_and_si256(a, low), _mm256_and_si256(b, low)), 0xD8);
+  } else if constexpr (Unit == 2) {
+    const __m256i low = _mm256_set1_epi32(0xFFFF);
+    return _mm256_permute4x64_epi64(_mm256_packus_epi32(_mm256_and_si256(a, low), _mm256_and_si256(b, low)), 0xD8);
+  } else if constexpr (Unit == 4) {
+    return _mm256_permute4x64_epi64(
+        _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)), 0xD8);
+  } else {
+    return _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(a, b), 0xD8);
+  }
+}
+
+/// 32 bytes of output. Step: -1, 2 or -2 units.
+template <std::size_t Unit, int Step>
+DMLREF_TARGET_AVX2 inline __m256i wide_vector(const std::byte* in) noexcept {
+  constexpr std::ptrdiff_t unit = static_cast<std::ptrdiff_t>(Unit);
+  if constexpr (Step == -1) {
+    return reversed<Unit>(load32(in + unit - 32));
+  } else if constexpr (Step == 2) {
+    return evens<Unit>(load32(in), load32(in + 32));
+  } else {  // the last unit read is one above in the opposite order, so that every load ends at a unit of the row
+    return reversed<Unit>(evens<Unit>(load32(in + 2 * unit - 64), load32(in + 2 * unit - 32)));
+  }
+}
+
+/// Whole vectors of a row, streamed to aligned addresses where asked and possible.
+template <std::size_t Unit, int Step>
+DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* out, std::size_t count,
+                                               bool stream) noexcept {
+  constexpr std::size_t units = 32 / Unit;
+  constexpr std::ptrdiff_t step = static_cast<std::ptrdiff_t>(Unit) * Step;
+  // Every second element: vectors touch one unit beyond their last, so the row's outermost unit is left to the program.
+  constexpr std::size_t spare = Step == -1 ? 0 : 1;
+  std::size_t done = 0;
+  if (Step == -2) {
+    if (count < units + spare) return 0;
+    scalar::step_units<Unit>(in, out, 1, step, static_cast<std::ptrdiff_t>(Unit));
+    done = 1;
+    in += step;
+    out += Unit;
+  }
+  constexpr std::size_t reserve = Step == 2 ? 1 : 0;
+  if (stream && misaligned(out, Unit) == 0 && count >= done + 8 * units) {
+    const std::size_t head = (32 - misaligned(out, 32)) / Unit;
+    store32(out, wide_vector<Unit, Step>(in));
+    in += static_cast<std::ptrdiff_t>(head) * step;
+    out += head * Unit;
+    done += head;
+    for (; count - done >= 4 * units + reserve; done += 4 * units) {
+      const __m256i a = wide_vector<Unit, Step>(in);
+      const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
+      const __m256i c = wide_vector<Unit, Step>(in + 64 * Step);
+      const __m256i d = wide_vector<Unit, Step>(in + 96 * Step);
+      stream32(out, a);
+      stream32(out + 32, b);
+      stream32(out + 64, c);
+      stream32(out + 96, d);
+      in += 128 * Step;
+      out += 128;
+    }
+  }
+  for (; count - done >= 2 * units + reserve; done += 2 * units) {
+    const __m256i a = wide_vector<Unit, Step>(in);
+    const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
+    store32(out, a);
+    store32(out + 32, b);
+    in += 64 * Step;
+    out += 64;
+  }
+  for (; count - done >= units + reserve; done += units) {
+    store32(out, wide_vector<Unit, Step>(in));
+    in += 32 * Step;
+    out += 32;
+  }
+  return done;
+}
+
+inline void fence() noexcept { _mm_sfence(); }
+
+}  // namespace fast::avx2
+DMLREF_END
+
+#endif  // DMLREF_ARCH_X86_64

@@ -1,0 +1,77 @@
+// job.hpp: what a slice kernel is told: the form of one row, fixed at compile time, and where the rows lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/slice/program.hpp"
+#include "dmlref/view/shape.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+/// How a row is copied.
+enum class RowKind {
+  copy,     ///< one run of bytes
+  fill,     ///< one unit repeated: a broadcast input
+  shuffle,  ///< a pattern of a few units, repeated: strides, reversal, pixels
+  steps,    ///< units one after another, any steps
+  strip,    ///< `width` neighbouring rows at once: input and output disagree on the fast axis
+};
+
+/// One row of the input and of the output, in bytes from the bases that the kernel is given.
+struct RowPlace {
+  Index in = 0;
+  Index out = 0;
+};
+
+struct RowJob;
+
+/// Does the bulk of a row of `count` units and returns how many it did; the program does the rest. Reads at most up to
+/// the row's last unit.
+using WideRow = std::size_t (*)(const std::byte* in, std::byte* out, std::size_t count, bool stream) noexcept;
+
+/// The form of one row. Steps in bytes.
+struct RowJob {
+  RowKind kind = RowKind::steps;
+  std::size_t unit_bytes = 1;
+  std::size_t count = 0;  // tiles for `shuffle`, else units
+  Index in_step = 0;
+  Index out_step = 0;
+  std::size_t out_bytes = 0;  // from the row's first byte to the end of its last
+  bool stream = false;        // write around the caches
+  Tile tile{};                // for `shuffle`
+  ShuffleProgram program{};
+  WideRow wide = nullptr;  // for `shuffle`: may be null
+  std::size_t width = 1;   // for `strip`: rows in it, and the steps between them
+  Index in_cross = 0;
+  Index out_cross = 0;
+};
+
+/// What a kernel may do beyond its rows.
+struct Room {
+  bool read = false;   // `room_bytes` bytes before and after every row may be read
+  bool write = false;  // `room_bytes` bytes after every row may be written: a later row writes them again
+};
+inline constexpr std::size_t room_bytes = 16;
+
+/// Copies rows[0] … rows[count - 1].
+using RowKernel = void (*)(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                           std::size_t count, Room room) noexcept;
+
+/// The kernels of one instruction set; wide rows are indexed by log2 of the unit size.
+struct SliceKernels {
+  RowKernel copy;
+  RowKernel fill;
+  RowKernel shuffle;  // null: `steps` does it
+  RowKernel steps;
+  RowKernel strip;
+  WideRow reverse[4];
+  WideRow every_second[4];
+  WideRow every_second_back[4];
+  void (*fence)() noexcept;  // after streamed rows
+};
+
+}  // namespace fast
+DMLREF_END

@@ -1,0 +1,44 @@
+// kernels.hpp: which slice kernels an instruction set has: all choices on one screen.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/slice/avx2.hpp"
+#include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/scalar.hpp"
+#include "dmlref/isa/cpu.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+/// Wide rows stand for units of 1, 2, 4 and 8 bytes; null where the shuffle program alone is as good.
+inline SliceKernels slice_kernels(Isa isa) noexcept {
+  switch (isa) {
+#if DMLREF_ARCH_X86_64
+    case Isa::avx512vnni:
+    case Isa::avxvnni:
+    case Isa::avx2:
+      return {&avx2::copy_rows,
+              &scalar::fill_rows,
+              &avx2::shuffle_rows,
+              &scalar::step_rows,
+              &scalar::strip_rows,
+              {&avx2::wide_row<1, -1>, &avx2::wide_row<2, -1>, &avx2::wide_row<4, -1>, &avx2::wide_row<8, -1>},
+              {&avx2::wide_row<1, 2>, &avx2::wide_row<2, 2>, &avx2::wide_row<4, 2>, &avx2::wide_row<8, 2>},
+              {&avx2::wide_row<1, -2>, &avx2::wide_row<2, -2>, &avx2::wide_row<4, -2>, &avx2::wide_row<8, -2>},
+              &avx2::fence};
+#endif
+    default:
+      return {&scalar::copy_rows,
+              &scalar::fill_rows,
+              &scalar::shuffle_rows,
+              &scalar::step_rows,
+              &scalar::strip_rows,
+              {},
+              {},
+              {},
+              &scalar::fence};
+  }
+}
+
+}  // namespace fast
+DMLREF_END

@@ -1,0 +1,229 @@
+// walk.hpp: two layouts of one shape as rows in bytes: dimensions ordered, merged and widened, and rows numbered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/slice/job.hpp"
+#include "dmlref/view/coalesce.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+/// A dimension of a copy: both steps in bytes.
+struct CopyDim {
+  Index extent = 1;
+  Index in = 0;
+  Index out = 0;
+};
+
+/// Up to eight of them, the outermost first; elements are runs of `unit` bytes.
+struct CopyDims {
+  std::size_t unit = 1;
+  std::size_t rank = 0;
+  CopyDim dim[max_rank + 1];
+
+  constexpr CopyDim& back() noexcept { return dim[rank - 1]; }
+  constexpr const CopyDim& back() const noexcept { return dim[rank - 1]; }
+  constexpr void push_back(const CopyDim& d) noexcept { dim[rank++] = d; }
+  constexpr void erase(std::size_t at) noexcept {
+    for (; at + 1 < rank; ++at) dim[at] = dim[at + 1];
+    --rank;
+  }
+};
+
+/// The dimensions of a copy in the order of the output's memory (the order of a copy is free), neighbours merged, runs
+/// that both sides have contiguous taken as units.
+constexpr CopyDims copy_dims(const Layout& from, const Layout& to, std::size_t element_size) noexcept {
+  const Index size = static_cast<Index>(element_size);
+  JointLayout<2> joint;
+  for (std::size_t d = 0; d < to.rank(); ++d) {  // insertion sort by the output's stride, the largest first
+    if (to.shape[d] == 1) continue;
+    std::size_t at = joint.shape.size();
+    joint.shape.push_back(0);
+    joint.strides[0].push_back(0);
+    joint.strides[1].push_back(0);
+    for (; at > 0 && joint.strides[1][at - 1] < to.strides[d]; --at) {
+      joint.shape[at] = joint.shape[at - 1];
+      joint.strides[0][at] = joint.strides[0][at - 1];
+      joint.strides[1][at] = joint.strides[1][at - 1];
+    }
+    joint.shape[at] = to.shape[d];
+    joint.strides[0][at] = from.strides[d];
+    joint.strides[1][at] = to.strides[d];
+  }
+  joint = coalesce(joint);
+  CopyDims dims;
+  dims.unit = element_size;
+  for (std::size_t d = 0; d < joint.rank(); ++d) {
+    if (joint.shape[d] == 1) continue;
+    dims.push_back({joint.shape[d], joint.strides[0][d] * size, joint.strides[1][d] * size});
+  }
+  while (dims.rank > 0 && dims.back().in == static_cast<Index>(dims.unit) && dims.back().out == dims.back().in) {
+    dims.unit *= static_cast<std::size_t>(dims.back().extent);
+    --dims.rank;
+  }
+  return dims;
+}
+
+/// Rows of one form, numbered in the order of the output: a table of the places of the inner rows, repeated along the
+/// outer dimensions.
+class RowWalk {
+ public:
+  RowJob job;
+
+  RowWalk() = default;
+  /// Rows along all of `dims`; their first lies at `first`.
+  RowWalk(const RowJob& row, const CopyDims& dims, RowPlace first) : job(row), first_(first) {
+    set_reach();
+    constexpr Index most = 512;
+    Index rows = 1;
+    std::size_t inner = dims.rank;
+    while (inner > 0 && rows * dims.dim[inner - 1].extent <= most) rows *= dims.dim[--inner].extent;
+    CopyDims tabled = dims;
+    if (inner > 0 && most / rows >= 2) {  // part of the next dimension, too
+      piece_ = most / rows;
+      tabled.dim[--inner].extent = piece_;
+      last_rows_ = static_cast<std::size_t>(((dims.dim[inner].extent - 1) % piece_ + 1) * rows);
+      rows *= piece_;
+    }
+    table_.reserve(static_cast<std::size_t>(rows));
+    Index at[max_rank + 1] = {};
+    RowPlace place;
+    for (Index r = 0; r < rows; ++r) {
+      table_.push_back(place);
+      for (std::size_t d = dims.rank; d-- > inner;) {
+        place.in += tabled.dim[d].in;
+        place.out += tabled.dim[d].out;
+        if (++at[d] < tabled.dim[d].extent) break;
+        at[d] = 0;
+        place.in -= tabled.dim[d].in * tabled.dim[d].extent;
+        place.out -= tabled.dim[d].out * tabled.dim[d].extent;
+      }
+    }
+    for (std::size_t d = 0; d < inner; ++d) outer_.push_back(dims.dim[d]);
+    if (piece_ > 0) {
+      const CopyDim& split = dims.dim[inner];
+      outer_.push_back({(split.extent + piece_ - 1) / piece_, split.in * piece_, split.out * piece_});
+    }
+    rows_ = 1;
+    for (std::size_t d = 0; d < dims.rank; ++d) rows_ *= static_cast<std::size_t>(dims.dim[d].extent);
+    for (const RowPlace& row_place : table_) {
+      if (row_place.in < lowest_in_) lowest_in_ = row_place.in;
+      if (row_place.in > highest_in_) highest_in_ = row_place.in;
+    }
+    packed_ = true;  // every row starts where the one before it ends
+    Index next = static_cast<Index>(row.out_bytes);
+    for (std::size_t d = dims.rank; d-- > 0;) {
+      packed_ = packed_ && dims.dim[d].out == next;
+      next *= dims.dim[d].extent;
+    }
+  }
+
+  std::size_t rows() const noexcept { return rows_; }
+
+  /// Copies rows begin … end - 1. `in` and `out` are the tensors' first bytes, `in_bytes` the input's size.
+  void run(RowKernel kernel, const std::byte* in, std::byte* out, std::size_t in_bytes, std::size_t begin,
+           std::size_t end) const noexcept {
+    // Counted in tables: the last piece of a split dimension is shorter.
+    std::size_t row = begin;
+    while (row < end) {
+      const Position at = position(row);
+      std::size_t count = at.rows - at.inside;
+      if (count > end - row) count = end - row;
+      run_table(kernel, in, out, in_bytes, at, count, end - row);
+      row += count;
+    }
+  }
+
+ private:
+  /// The lowest and one past the highest byte of a row, relative to its place.
+  void set_reach() noexcept {
+    const auto extend = [this](Index reach) { (reach < 0 ? job_lowest_ : job_highest_) += reach; };
+    job_highest_ = static_cast<Index>(job.unit_bytes);
+    if (job.kind == RowKind::shuffle) {
+      job_highest_ = static_cast<Index>(job.tile.unit_bytes);
+      extend(static_cast<Index>(job.tile.units - 1) * job.tile.in_step);
+      extend(static_cast<Index>(job.count - 1) * job.tile.in_advance);
+    }
+  }
+
+  struct Position {
+    RowPlace base;
+    std::size_t inside;  // row of the table
+    std::size_t rows;    // rows that this table has here
+  };
+
+  Position position(std::size_t row) const noexcept {
+    Position at{first_, 0, table_.size()};
+    std::size_t d = outer_.rank;
+    if (piece_ > 0) {
+      const CopyDim& split = outer_.dim[--d];
+      const auto pieces = static_cast<std::size_t>(split.extent);
+      const std::size_t along = (pieces - 1) * table_.size() + last_rows_;
+      const std::size_t rest = row % along;
+      row /= along;
+      const std::size_t piece = rest / table_.size();
+      at.inside = rest % table_.size();
+      if (piece + 1 == pieces) at.rows = last_rows_;
+      at.base.in += static_cast<Index>(piece) * split.in;
+      at.base.out += static_cast<Index>(piece) * split.out;
+    } else {
+      at.inside = row % table_.size();
+      row /= table_.size();
+    }
+    while (d-- > 0) {
+      const auto extent = static_cast<std::size_t>(outer_.dim[d].extent);
+      at.base.in += static_cast<Index>(row % extent) * outer_.dim[d].in;
+      at.base.out += static_cast<Index>(row % extent) * outer_.dim[d].out;
+      row /= extent;
+    }
+    return at;
+  }
+
+  /// `count` rows of one table; `left` rows are still to be done, these included.
+  void run_table(RowKernel kernel, const std::byte* in, std::byte* out, std::size_t in_bytes, const Position& at,
+                 std::size_t count, std::size_t left) const noexcept {
+    const RowPlace* rows = table_.data() + at.inside;
+    const std::byte* from = in + at.base.in;
+    std::byte* to = out + at.base.out;
+    if (job.out_bytes > room_limit) return kernel(job, from, to, rows, count, {});
+    // Writing past a row is good where the rows that follow in this call fill it again.
+    const std::size_t keep = packed_ ? room_bytes / job.out_bytes + 1 : left;
+    const std::size_t loose = left <= keep ? 0 : left - keep < count ? left - keep : count;
+    const Index reach = static_cast<Index>(room_bytes);
+    const bool read = at.base.in + lowest_in_ + job_lowest_ >= reach &&
+                      at.base.in + highest_in_ + job_highest_ + reach <= static_cast<Index>(in_bytes);
+    if (read) {
+      if (loose > 0) kernel(job, from, to, rows, loose, {true, true});
+      if (loose < count) kernel(job, from, to, rows + loose, count - loose, {true, false});
+      return;
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+      const Index start = at.base.in + rows[r].in;
+      const bool row_read =
+          start + job_lowest_ >= reach && start + job_highest_ + reach <= static_cast<Index>(in_bytes);
+      kernel(job, from, to, rows + r, 1, {row_read, r < loose});
+    }
+  }
+
+  static constexpr std::size_t room_limit = 4096;  // longer rows end exactly
+
+  std::vector<RowPlace> table_;
+  CopyDims outer_;
+  RowPlace first_;
+  Index piece_ = 0;            // of the innermost outer dimension that the table covers at once; 0: none is split
+  std::size_t last_rows_ = 0;  // rows of that dimension's last table
+  Index lowest_in_ = 0;
+  Index highest_in_ = 0;
+  Index job_lowest_ = 0;
+  Index job_highest_ = 0;
+  std::size_t rows_ = 1;
+  bool packed_ = false;
+};
+
+}  // namespace fast
+DMLREF_END

@@ -1,0 +1,228 @@
+// slice_test.cpp: the fast slice against the bytes that the formulas give: every layout, address, task count and path.
+#include "dmlref/fast/slice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "dmlref/op/run.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/slice_cases.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using dmlref_test::GuardedBuffer;
+using dmlref_test::SliceCase;
+using dmlref_test::SliceLimits;
+
+Isa isa_under_test() {
+  const char* name = std::getenv("DMLREF_ISA");
+  return name == nullptr ? best_isa() : isa_from_name(name).value();
+}
+
+class FastSlice : public testing::Test {
+ protected:
+  FastSlice() : seed(std::random_device{}()), random(seed) {}
+
+  std::uint32_t number(std::uint32_t low, std::uint32_t high) { return dmlref_test::detail::number(random, low, high); }
+
+  fast::Slice prepare(const SliceCase& it, const fast::SliceTuning& tuning) {
+    const Layout output = layout_of(it.output_desc());
+    const Layout input = layout_of(it.input_desc());
+    Layout window;
+    if (const auto* slice = std::get_if<SliceDesc>(&it.desc)) {
+      window = reference::slice_layout(input, output.shape, slice->offsets, slice->strides);
+    } else {
+      const auto& s = std::get<Slice1Desc>(it.desc);
+      window = reference::slice1_layout(input, output.shape, s.window_offsets, s.window_sizes, s.window_strides);
+    }
+    return fast::Slice(window, output, it.element_size, it.input.size(), isa_under_test(), tuning);
+  }
+
+  /// Every way to run the case must give the expected bytes and leave the rest alone.
+  void check(const SliceCase& it) {
+    fast::SliceTuning tuning;
+    if (number(0, 1) == 0) tuning.stream_bytes = 0;
+    tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
+    const fast::Slice slice = prepare(it, tuning);
+    for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
+    const std::size_t tasks = number(0, 2) == 0 ? number(2, 7) : 1;
+
+    // Unaligned addresses.
+    const std::size_t in_shift = number(0, 63), out_shift = number(0, 63);
+    std::vector<std::byte> input(it.input.size() + 64), output(it.before.size() + 128);
+    std::memcpy(input.data() + in_shift, it.input.data(), it.input.size());
+    std::memcpy(output.data() + out_shift, it.before.data(), it.before.size());
+    for (std::size_t task = tasks; task-- > 0;) {  // the order of tasks is free
+      slice.run(input.data() + in_shift, output.data() + out_shift, task, tasks);
+    }
+    const std::span<const std::byte> written(output.data() + out_shift, it.expected.size());
+    ASSERT_EQ(dmlref_test::first_difference(written, it.expected), it.expected.size()) << tasks << " tasks";
+
+    // Memory that ends, and memory that begins, at a page that must not be touched.
+    for (const auto side : {GuardedBuffer::Side::end, GuardedBuffer::Side::begin}) {
+      const GuardedBuffer from(it.input.size(), side);
+      const GuardedBuffer to(it.before.size(), side);
+      std::memcpy(from.data(), it.input.data(), it.input.size());
+      std::memcpy(to.data(), it.before.data(), it.before.size());
+      for (std::size_t task = 0; task < tasks; ++task) slice.run(from.data(), to.data(), task, tasks);
+      ASSERT_EQ(dmlref_test::first_difference(to.span(), it.expected), it.expected.size())
+          << tasks << " tasks, guarded";
+    }
+  }
+
+  void check_random(int rounds, const SliceLimits& limits) {
+    for (int round = 0; round < rounds; ++round) {
+      const SliceCase it = dmlref_test::random_slice(random, limits);
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " round " << round << ' ' << describe(it));
+      check(it);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  std::uint64_t seed;
+  std::mt19937_64 random;
+  std::map<fast::RowKind, int> seen;
+};
+
+TEST_F(FastSlice, RandomCasesOfEveryRankAndElementSize) {
+  for (std::size_t rank = 1; rank <= 8; ++rank) {
+    for (const std::size_t size : {1u, 2u, 4u, 8u}) {
+      SliceLimits limits;
+      limits.rank = rank;
+      limits.element_size = size;
+      check_random(60, limits);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(seen[fast::RowKind::copy], 0);
+  EXPECT_GT(seen[fast::RowKind::fill], 0);
+  EXPECT_GT(seen[fast::RowKind::steps], 0);
+  EXPECT_GT(seen[fast::RowKind::strip], 0);
+  if (isa_under_test() != Isa::scalar) {
+    EXPECT_GT(seen[fast::RowKind::shuffle], 0);
+  }
+}
+
+TEST_F(FastSlice, LargerRandomCases) {
+  SliceLimits limits;
+  limits.elements = 200000;
+  limits.spanned = 1u << 21;
+  check_random(40, limits);
+}
+
+SliceCase slice1_case(std::mt19937_64& random, DataType type, Dimensions sizes, std::vector<std::int32_t> strides,
+                      Dimensions in_strides = {}, Dimensions out_strides = {}) {
+  SliceCase it;
+  Dimensions out(sizes.size());
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    out[d] = 1 + (sizes[d] - 1) / static_cast<std::uint32_t>(std::abs(strides[d]));
+  }
+  const auto tensor = [type](const Dimensions& s, const Dimensions& steps) {
+    return steps.empty() ? TensorDesc(type, s) : TensorDesc(type, s, steps);
+  };
+  it.desc =
+      Slice1Desc{tensor(sizes, in_strides), tensor(out, out_strides), Dimensions(sizes.size(), 0), sizes, strides};
+  expect(it, random);
+  return it;
+}
+
+const DataType types[] = {DataType::uint8, DataType::float16, DataType::float32, DataType::float64};
+
+TEST_F(FastSlice, EveryLengthOfEveryInnerStride) {
+  for (const DataType type : types) {
+    for (const std::int32_t stride : {1, -1, 2, -2, 3, -3, 4, -4, 5, -7, 8, 16, -33}) {
+      for (std::uint32_t length = 1; length <= 300; length += number(1, 3)) {
+        const std::uint32_t size = (length - 1) * static_cast<std::uint32_t>(std::abs(stride)) + 1 + number(0, 1);
+        const SliceCase it = slice1_case(random, type, {number(1, 3), size}, {1, stride});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Pixels: the innermost dimension is short; mirrored, thinned out, its order reversed.
+TEST_F(FastSlice, EveryShortInnerDimension) {
+  for (const DataType type : types) {
+    for (std::uint32_t inner = 1; inner <= 17; ++inner) {
+      for (const std::int32_t channel : {1, -1, 2, -2}) {
+        for (const std::int32_t column : {1, -1, 2, -3}) {
+          const SliceCase it = slice1_case(random, type, {2, number(1, 40), inner}, {1, column, channel});
+          SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+          check(it);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Input and output disagree on the fast axis: channels first and channels last.
+TEST_F(FastSlice, EveryTransposition) {
+  for (const DataType type : types) {
+    for (int round = 0; round < 150; ++round) {
+      const std::uint32_t c = number(1, 70), h = number(1, 9), w = number(1, 70);
+      const Dimensions nhwc{h * w * c, 1, w * c, c};
+      const std::vector<std::int32_t> strides{1, number(0, 3) == 0 ? -1 : 1, number(0, 3) == 0 ? -1 : 1,
+                                              number(0, 3) == 0   ? -1
+                                              : number(0, 3) == 0 ? 2
+                                                                  : 1};
+      Dimensions out_nhwc;
+      const std::uint32_t out_w = strides[3] == 2 ? (w + 1) / 2 : w;
+      out_nhwc = {h * out_w * c, 1, out_w * c, c};
+      const bool to_channels_last = round % 2 == 0;
+      const SliceCase it = to_channels_last ? slice1_case(random, type, {1, c, h, w}, strides, {}, out_nhwc)
+                                            : slice1_case(random, type, {1, c, h, w}, strides, nhwc, {});
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+      check(it);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(FastSlice, ThreadsShareTheWork) {
+  for (const std::size_t threads : {1u, 2u, 3u, 8u}) {
+    dmlref_test::ThreadExecutor executor(threads);
+    for (const DataType type : types) {
+      for (const auto& strides :
+           std::vector<std::vector<std::int32_t>>{{1, 1, -1}, {1, -1, 1}, {1, 2, 2}, {1, 1, -3}}) {
+        const SliceCase it = slice1_case(random, type, {3, 211, 1733}, strides);
+        SCOPED_TRACE(testing::Message() << threads << " threads " << describe(it));
+        const CompileResult compiled = compile(it.desc, latest_feature_level);
+        ASSERT_TRUE(compiled) << compiled.report().to_string();
+        std::vector<std::byte> output = it.before;
+        const InputBuffer in(it.input);
+        const OutputBuffer out(output);
+        const Report report = compiled.value().execute({&in, 1}, {&out, 1}, {}, {}, executor);
+        ASSERT_TRUE(report) << report.to_string();
+        ASSERT_EQ(dmlref_test::first_difference(output, it.expected), output.size());
+      }
+    }
+  }
+}
+
+TEST_F(FastSlice, OneLongRowIsShared) {
+  for (const std::int32_t stride : {1, -1, 2, -2, 3}) {
+    const SliceCase it = slice1_case(random, DataType::float16, {1500001}, {stride});
+    fast::SliceTuning tuning;
+    tuning.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
+    const fast::Slice slice = prepare(it, tuning);
+    for (const std::size_t tasks : {1u, 2u, 5u}) {
+      std::vector<std::byte> output = it.before;
+      for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
+      ASSERT_EQ(dmlref_test::first_difference(output, it.expected), output.size()) << stride << ' ' << tasks;
+    }
+    ASSERT_GT(slice.walks()[0].rows(), 1u);
+  }
+}
+
+}  // namespace
