@@ -1,0 +1,138 @@
+#include "support/workloads.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+namespace bench {
+namespace {
+
+using Json = nlohmann::json;
+
+Json read(const char* file) {
+  const std::string path = std::string(DMLREF_BENCH_WORKLOADS "/").append(file);
+  std::ifstream stream(path);
+  Json json = stream ? Json::parse(stream, nullptr, false) : Json();
+  if (!json.is_object()) {
+    std::fprintf(stderr, "%s: cannot be read as a workload\n", path.c_str());
+    std::exit(2);
+  }
+  return json;
+}
+
+std::vector<std::regex> quick_patterns(const Json& json) {
+  std::vector<std::regex> patterns;
+  for (const Json& pattern : json.at("quick")) patterns.emplace_back(pattern.get<std::string>());
+  return patterns;
+}
+
+void add(std::vector<CaseName>& cases, CaseName name, const std::vector<std::regex>& quick) {
+  const std::string id = name.id();
+  for (const std::regex& pattern : quick) name.quick = name.quick || std::regex_match(id, pattern);
+  if (name.tiny) name.quick = false;
+  cases.push_back(std::move(name));
+}
+
+// Moves the cases that are for the error table only out of `cases`, and pairs every case with its regimes.
+void add_regimes(const Json& json, const char* rows, std::vector<CaseName>& cases, std::vector<Regime>& regimes) {
+  const std::regex quick(json.at("regimes_quick").get<std::string>());
+  for (const Json& entry : json.at("regimes")) {
+    const std::regex pattern(entry.at("cases").get<std::string>());
+    for (const CaseName& name : cases) {
+      const std::string id = name.id();
+      if (name.tiny || !std::regex_match(id, pattern)) continue;
+      for (const Json& data : entry.at("data")) {
+        Regime regime{name, data};
+        regime.name.quick = std::regex_match(id, quick);
+        regimes.push_back(regime);
+      }
+    }
+  }
+  std::erase_if(cases, [&](const CaseName& name) { return json.at(rows).at(name.row).value("errors_only", false); });
+}
+
+}  // namespace
+
+std::string CaseName::id() const {
+  std::string id = name;
+  for (const std::string* part : {&type, &layout, &variant}) {
+    if (!part->empty() && *part != "packed") id.append("/").append(*part);
+  }
+  return id;
+}
+
+QuantizedLinearConvolutionWorkload QuantizedLinearConvolutionWorkload::load() {
+  const Json json = read("quantized_linear_convolution.json");
+  QuantizedLinearConvolutionWorkload workload;
+  for (const Json& row : json.at("types")) {
+    workload.types.push_back({row.at("name"), row.at("input") == "INT8", row.at("filter") == "INT8",
+                              row.at("filter_scale") == "channel", row.at("filter_zero_point")});
+  }
+  const auto quick = quick_patterns(json);
+  for (const Json& row : json.at("layers")) {
+    workload.layers.push_back({row.at("name"), row.at("input").get<Sizes>(), row.at("output_channels"),
+                               row.at("kernel").at(0), row.at("kernel").at(1), row.at("stride"), row.at("pad"),
+                               row.at("dilation"), row.at("groups")});
+    for (const LayerType& type : workload.types) {
+      for (const Json& layout : json.at("layouts")) {
+        for (const Json& filter : json.at("filters")) {
+          add(workload.cases,
+              {row.at("name"), type.name, layout, filter, false, row.value("tiny", false), workload.layers.size() - 1},
+              quick);
+        }
+      }
+    }
+  }
+  add_regimes(json, "layers", workload.cases, workload.regimes);
+  return workload;
+}
+
+const LayerType& QuantizedLinearConvolutionWorkload::type(const std::string& name) const {
+  for (const LayerType& type : types) {
+    if (type.name == name) return type;
+  }
+  return types.front();
+}
+
+MeanVarianceNormalizationWorkload MeanVarianceNormalizationWorkload::load() {
+  const Json json = read("mean_variance_normalization.json");
+  MeanVarianceNormalizationWorkload workload;
+  const auto quick = quick_patterns(json);
+  for (const Json& row : json.at("tensors")) {
+    NormalizedTensor tensor{row.at("name"), row.at("sizes").get<Sizes>(), row.at("axes").get<Sizes>(), std::nullopt};
+    if (!row.at("scale_bias").is_null()) tensor.scale_bias = row.at("scale_bias").get<Sizes>();
+    workload.tensors.push_back(tensor);
+    for (const Json& type : json.at("types")) {
+      for (const char* scale_bias : {"plain", "sb"}) {
+        if (scale_bias[0] == 's' && !tensor.scale_bias) continue;
+        for (const Json& activation : json.at("activations")) {
+          add(workload.cases,
+              {tensor.name, type, "packed", std::string(scale_bias).append("/").append(activation.get<std::string>()),
+               false, row.value("tiny", false), workload.tensors.size() - 1},
+              quick);
+        }
+      }
+    }
+  }
+  add_regimes(json, "tensors", workload.cases, workload.regimes);
+  return workload;
+}
+
+SliceWorkload SliceWorkload::load() {
+  const Json json = read("slice.json");
+  SliceWorkload workload;
+  const auto quick = quick_patterns(json);
+  for (const Json& row : json.at("windows")) {
+    workload.windows.push_back({row.at("name"), row.at("sizes").get<Sizes>(), row.at("offsets").get<Sizes>(),
+                                row.at("window").get<Sizes>(), row.at("strides").get<std::vector<std::int32_t>>()});
+    for (const Json& type : json.at("types")) {
+      add(workload.cases,
+          {row.at("name"), type, "packed", "", false, row.value("tiny", false), workload.windows.size() - 1}, quick);
+    }
+  }
+  return workload;
+}
+
+}  // namespace bench

@@ -1,0 +1,73 @@
+// workloads.hpp: the named cases of bench/workloads/*.json.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+using Sizes = std::vector<std::uint32_t>;
+
+/// What the driver needs to know of a case before it is opened.
+struct CaseName {
+  std::string name;     ///< the row of the workload file
+  std::string type;     ///< "u8s8pc", "f32", …
+  std::string layout;   ///< "nchw", "nhwc", "packed"
+  std::string variant;  ///< QLC: "owned", "bound"; MVN: "plain/none", "sb/relu", …; slices: empty
+  bool quick = false;   ///< part of the quick report
+  bool tiny = false;    ///< part of the self-test only
+  std::size_t row = 0;  ///< index into the workload's rows
+  std::string id() const;
+};
+
+/// A case under one kind of data, for the error table.
+struct Regime {
+  CaseName name;
+  std::string regime;
+};
+
+struct Layer {
+  std::string name;
+  Sizes input;  ///< {N, C, H, W}
+  std::uint32_t output_channels, kernel_h, kernel_w, stride, pad, dilation, groups;
+};
+struct LayerType {
+  std::string name;
+  bool input_signed, filter_signed, scale_per_channel;
+  std::string filter_zero_point;  ///< "zero", "tensor", "channel"
+};
+struct QuantizedLinearConvolutionWorkload {
+  std::vector<Layer> layers;
+  std::vector<LayerType> types;
+  std::vector<CaseName> cases;
+  std::vector<Regime> regimes;
+  static QuantizedLinearConvolutionWorkload load();
+  const LayerType& type(const std::string& name) const;
+};
+
+struct NormalizedTensor {
+  std::string name;
+  Sizes sizes, axes;
+  std::optional<Sizes> scale_bias;
+};
+struct MeanVarianceNormalizationWorkload {
+  std::vector<NormalizedTensor> tensors;
+  std::vector<CaseName> cases;
+  std::vector<Regime> regimes;
+  static MeanVarianceNormalizationWorkload load();
+};
+
+struct Window {
+  std::string name;
+  Sizes sizes, offsets, window;
+  std::vector<std::int32_t> strides;
+};
+struct SliceWorkload {
+  std::vector<Window> windows;
+  std::vector<CaseName> cases;
+  static SliceWorkload load();
+};
+
+}  // namespace bench
