@@ -1,6 +1,7 @@
 // quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a valid descriptor to a plan.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/quantized_linear_convolution.hpp"
@@ -119,14 +121,55 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvo
   });
 }
 
-inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa) {
+/// The tiled convolution behind the boundary. Tasks draw units of work from a counter, so a slow core takes fewer.
+class TiledConvolutionPlan final : public Plan {
+ public:
+  TiledConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, const fast::qlc::Kernels& kernels)
+      : convolution_(desc, kernels) {}
+
+  BindingProperties properties() const noexcept override {
+    return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
+  }
+  bool keeps_owned(std::size_t index) const noexcept override {
+    return index != static_cast<std::size_t>(QlcInput::filter);
+  }
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept override {
+    if (convolution_.persistent_bytes() == 0) return;
+    convolution_.pack(owned.inputs[static_cast<std::size_t>(QlcInput::filter)], persistent);
+  }
+  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+    const fast::qlc::Buffers buffers{bindings.inputs.data(), bindings.output, bindings.persistent, bindings.temporary};
+    fast::qlc::Run run;
+    convolution_.prepare(buffers, run);
+    const Index tasks = convolution_.tasks(executor.concurrency());
+    const Index units = convolution_.units(tasks);
+    std::atomic<Index> next{0};
+    parallel_for(executor, static_cast<std::size_t>(tasks < units ? tasks : units), [&](std::size_t task) {
+      for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) {
+        convolution_.run(run, buffers, tasks, static_cast<Index>(task), unit);
+      }
+    });
+  }
+
+ private:
+  fast::TiledConvolution convolution_;
+};
+
+inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
+  if (const fast::qlc::Kernels* kernels = fast::qlc::kernels_of(isa)) {
+    return std::make_shared<TiledConvolutionPlan>(desc, *kernels);
+  }
+  return reference_qlc_plan(desc);
+}
+
+inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
            slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
            slot("OutputZeroPointTensor", desc.output_zero_point)},
           slot("OutputTensor", desc.output),
-          reference_qlc_plan(desc)};
+          qlc_plan(desc, isa)};
 }
 
 }  // namespace detail

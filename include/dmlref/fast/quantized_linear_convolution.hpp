@@ -1,0 +1,624 @@
+// quantized_linear_convolution.hpp: the fast convolution: what is decided at compile, and the loops that run.
+//
+// Output pixels are cut into blocks, a block's input is staged (staging.hpp), then every block of output channels is
+// multiplied tile by tile (kernels.hpp), requantized while the sums are in the L1 cache, and written. With the
+// activations a' and the weights w' as the kernels read them (both perhaps shifted by 128, zero points with them):
+//   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
+// The second term is one number per channel, the third a product of one per channel and one per pixel, absent where the
+// filter's zero points are 0. Padding holds za', so K counts every tap.
+//
+// Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * 255 * 255 + |bias| < 2^31, that
+// is K <= 33025 with a small bias. Otherwise (`wide`) K is cut into pieces of at most 65536 elements, each of whose
+// sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is done in 64 bits.
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/select.hpp"
+#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/isa/cpu.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+namespace qlc {
+
+/// The inputs in the order of the desc.
+enum Input : std::size_t {
+  input_tensor,
+  input_scale_tensor,
+  input_zero_point_tensor,
+  filter_tensor,
+  filter_scale_tensor,
+  filter_zero_point_tensor,
+  bias_tensor,
+  output_scale_tensor,
+  output_zero_point_tensor
+};
+
+/// Where the bytes are: inputs as `Input` counts them, null where absent or owned by DML and packed.
+struct Buffers {
+  const std::byte* const* inputs = nullptr;
+  std::byte* output = nullptr;
+  const std::byte* persistent = nullptr;
+  std::byte* temporary = nullptr;
+};
+
+/// A tensor of one value, or of one per output channel.
+struct ChannelTensor {
+  bool present = false;
+  bool is_signed = false;
+  Index step = 0;  // elements from channel to channel
+
+  ChannelTensor() = default;
+  explicit ChannelTensor(const TensorDesc& tensor) : present(true), is_signed(tensor.data_type == DataType::int8) {
+    const Layout layout = layout_of(tensor);
+    for (std::size_t d = 0; d < layout.rank(); ++d) {
+      if (layout.shape[d] > 1) step = layout.strides[d];
+    }
+  }
+  explicit ChannelTensor(const std::optional<TensorDesc>& tensor)
+      : ChannelTensor(tensor ? ChannelTensor(*tensor) : ChannelTensor()) {}
+};
+
+template <class T>
+T load(const std::byte* data, Index index) noexcept {
+  T value;
+  std::memcpy(&value, data + index * static_cast<Index>(sizeof(T)), sizeof value);
+  return value;
+}
+
+/// An 8-bit zero point, `index` steps on; 0 where the tensor is absent.
+inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* data, Index index) noexcept {
+  if (!tensor.present) return 0;
+  return tensor.is_signed ? load<std::int8_t>(data, index * tensor.step)
+                          : load<std::uint8_t>(data, index * tensor.step);
+}
+
+/// Memory of one task, cut into pieces of 64 bytes' alignment.
+struct Slot {
+  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, pixel_offset = 0, wide = 0, size = 0;
+};
+
+/// What one execute knows: where the data is and what was computed from zero points, scales and bias.
+struct Run {
+  const std::uint8_t* input = nullptr;
+  std::uint8_t* output = nullptr;
+  const std::uint8_t* filter = nullptr;  // packed
+  const float* scale = nullptr;
+  const std::int32_t* channel_offset = nullptr;
+  const std::int32_t* minus_filter_zero_point = nullptr;  // shifted
+  const std::int64_t* wide_offset = nullptr;
+  Requantizer requantizer;
+  std::uint8_t input_zero_point = 0;  // the byte that padding holds, unshifted
+  std::uint8_t input_flip = 0;
+  std::int32_t uniform_zero_point = 0;  // minus the shifted filter zero point where all channels share it
+  bool pixel_terms = false;             // some filter zero point, shifted, is not 0
+  bool uniform = true;
+  bool wide = false;
+};
+
+}  // namespace qlc
+
+/// General convolutions: any shape, type mix and layout. Immutable once made.
+class TiledConvolution {
+ public:
+  TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels)
+      : g_(qlc::flatten(qlc::geometry_of(desc))),
+        kernels_(kernels),
+        input_zero_point_(desc.input_zero_point),
+        filter_scale_(desc.filter_scale),
+        filter_zero_point_(desc.filter_zero_point),
+        bias_(desc.bias),
+        output_zero_point_(desc.output_zero_point),
+        filter_owned_(desc.filter.owned_by_dml) {
+    choose();
+  }
+
+  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at_ + slots_ * slot_.size); }
+  /// The packed filter where DML owns it, else nothing.
+  std::uint64_t persistent_bytes() const noexcept {
+    return filter_owned_ ? static_cast<std::uint64_t>(round_up(filter_.bytes(), 256)) : 0;
+  }
+  void pack(const std::byte* filter, std::byte* to) const noexcept {
+    qlc::pack_filter(g_, block_.order, filter_, reinterpret_cast<const std::uint8_t*>(filter),
+                     reinterpret_cast<std::uint8_t*>(to));
+  }
+
+  /// What depends on data but not on pixels. Once per execute, before the units run.
+  void prepare(const qlc::Buffers& b, qlc::Run& run) const noexcept {
+    std::byte* memory = b.temporary;
+    if (!filter_owned_) pack(b.inputs[qlc::filter_tensor], memory + filter_at_);
+    const std::byte* packed = filter_owned_ ? b.persistent : memory + filter_at_;
+    auto* scale = reinterpret_cast<float*>(memory + scale_at_);
+    auto* offset = reinterpret_cast<std::int32_t*>(memory + offset_at_);
+    auto* zero = reinterpret_cast<std::int32_t*>(memory + zero_point_at_);
+    auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + wide_offset_at_);
+
+    // Activations: the kernels read unsigned or signed bytes; flipping the top bit shifts by 128.
+    const std::int32_t za = qlc::zero_point_of(input_zero_point_, b.inputs[qlc::input_zero_point_tensor], 0);
+    run.input_zero_point = static_cast<std::uint8_t>(za);
+    run.input_flip = g_.input_signed == kernels_.signed_activations ? 0 : 0x80;
+    const std::int64_t za_shifted = za + (run.input_flip == 0 ? 0 : kernels_.signed_activations ? -128 : 128);
+    const std::int32_t filter_shift = g_.filter_signed ? 0 : -128;
+
+    qlc::Requantizer& to = run.requantizer;
+    to.input_scale = qlc::load<float>(b.inputs[qlc::input_scale_tensor], 0);
+    to.output_scale = qlc::load<float>(b.inputs[qlc::output_scale_tensor], 0);
+    to.filter_scale = b.inputs[qlc::filter_scale_tensor];
+    to.filter_scale_step = filter_scale_.step * 4;
+    to.output_signed = g_.output_signed;
+    to.zero_point = qlc::zero_point_of(output_zero_point_, b.inputs[qlc::output_zero_point_tensor], 0);
+    to.scale = scale;
+    to.out_channels = g_.out_channels;
+    to.packed_channels = filter_.channels();
+
+    const std::int64_t depth = g_.depth();
+    double worst_sum = 0;
+    double worst_value = 0;
+    bool finite = true;
+    const std::int32_t first_zero =
+        -(qlc::zero_point_of(filter_zero_point_, b.inputs[qlc::filter_zero_point_tensor], 0) + filter_shift);
+    for (Index group = 0; group < g_.groups; ++group) {
+      for (Index c = 0; c < filter_.channels(); ++c) {
+        const Index at = group * filter_.channels() + c;
+        if (c >= g_.out_channels) {
+          scale[at] = 0;
+          offset[at] = zero[at] = 0;
+          wide_offset[at] = 0;
+          continue;
+        }
+        const Index channel = group * g_.out_channels + c;
+        const double exact_scale = static_cast<double>(to.input_scale) *
+                                   static_cast<double>(to.filter_scale_of(channel)) /
+                                   static_cast<double>(to.output_scale);
+        const auto weight_sum = qlc::load<std::int32_t>(packed + filter_.sums_at(), at);
+        const std::int64_t bias =
+            bias_.present ? qlc::load<std::int32_t>(b.inputs[qlc::bias_tensor], channel * bias_.step) : 0;
+        const std::int32_t zw =
+            qlc::zero_point_of(filter_zero_point_, b.inputs[qlc::filter_zero_point_tensor], channel) + filter_shift;
+        const std::int64_t total = bias - za_shifted * weight_sum + depth * za_shifted * zw;
+        scale[at] = static_cast<float>(exact_scale);
+        wide_offset[at] = total;
+        offset[at] = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(total)));
+        zero[at] = -zw;
+        run.pixel_terms = run.pixel_terms || zw != 0;
+        run.uniform = run.uniform && -zw == first_zero;
+        const double bound = static_cast<double>(depth) * 65025.0 + std::fabs(static_cast<double>(bias));
+        const double value = bound * std::fabs(exact_scale);
+        worst_sum = bound > worst_sum ? bound : worst_sum;
+        worst_value = value > worst_value ? value : worst_value;
+        finite = finite && std::fabs(scale[at]) <= (std::numeric_limits<float>::max)();
+      }
+    }
+    for (Index at = g_.groups * filter_.channels(), end = at + 64; at < end; ++at) {
+      scale[at] = 0;
+      offset[at] = zero[at] = 0;
+    }
+    run.uniform_zero_point = first_zero;
+    run.wide = worst_sum >= 0x1p31 || !finite;
+    to.bounded = worst_value < 0x1p22;
+
+    run.input = reinterpret_cast<const std::uint8_t*>(b.inputs[qlc::input_tensor]);
+    run.output = reinterpret_cast<std::uint8_t*>(b.output);
+    run.filter = reinterpret_cast<const std::uint8_t*>(packed);
+    run.scale = scale;
+    run.channel_offset = offset;
+    run.minus_filter_zero_point = zero;
+    run.wide_offset = wide_offset;
+  }
+
+  /// How many tasks may run at once; each has memory of its own.
+  Index tasks(std::size_t concurrency) const noexcept {
+    return concurrency < static_cast<std::size_t>(slots_) ? static_cast<Index>(concurrency) : slots_;
+  }
+  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels, at
+  /// the price of staging a block several times.
+  Index units(Index tasks) const noexcept { return blocks() * splits(tasks); }
+
+  /// Unit `unit` of `units(tasks)` in the memory of task `task`.
+  void run(const qlc::Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit) const noexcept {
+    const Index parts = splits(tasks);
+    const Index part = unit % parts;
+    std::byte* slot = buffers.temporary + slots_at_ + task * slot_.size;
+    run_block(run, reinterpret_cast<std::uint8_t*>(slot), unit / parts, filter_.blocks * part / parts,
+              filter_.blocks * (part + 1) / parts);
+  }
+
+ private:
+  static Index round_up(Index a, Index b) noexcept { return qlc::round_up(a, b); }
+  static Index ceil_div(Index a, Index b) noexcept { return qlc::ceil_div(a, b); }
+
+  Index blocks() const noexcept { return g_.batch * g_.groups * block_rows_ * block_columns_; }
+  Index splits(Index tasks) const noexcept {
+    Index parts = 1;
+    while (tasks > 1 && blocks() * parts < 4 * tasks && filter_.blocks / (2 * parts) >= 4) parts *= 2;
+    return parts;
+  }
+
+  // ---- compile -------------------------------------------------------------------------------------------------
+
+  void choose() {
+    using qlc::Staging;
+    qlc::DepthOrder order{Staging::planes, kernels_.group, g_.in_channels, g_.kernel_h, g_.kernel_w, false};
+    bool direct = false;
+    if (g_.in.c == 1 && g_.in_channels > 1) {
+      order.staging = Staging::pixels;
+      order.joined = g_.dilation_x == 1 || g_.kernel_w == 1;
+      const bool padded =
+          (g_.out_height - 1) * g_.stride_y + (g_.kernel_h - 1) * g_.dilation_y - g_.pad_y >= g_.height ||
+          (g_.out_width - 1) * g_.stride_x + (g_.kernel_w - 1) * g_.dilation_x - g_.pad_x >= g_.width || g_.pad_y > 0 ||
+          g_.pad_x > 0;
+      const Index reach = (g_.kernel_h - 1) * g_.dilation_y * g_.in.y + (g_.kernel_w - 1) * g_.dilation_x * g_.in.x;
+      if (order.joined && g_.in.x != g_.in_channels && g_.kernel_w > 1) order.joined = false;
+      direct = kernels_.group == 4 && g_.in_channels % 4 == 0 && !padded &&
+               g_.input_signed == kernels_.signed_activations && reach < (std::numeric_limits<std::int32_t>::max)();
+      if (!direct) order.joined = g_.dilation_x == 1 || g_.kernel_w == 1;  // staged pixels touch each other
+    } else if (g_.in_channels < order.group && g_.kernel_w > 1 && g_.dilation_x == 1 &&
+               order.group % g_.stride_x == 0) {
+      qlc::DepthOrder windows = order;
+      windows.staging = Staging::windows;
+      if (windows.steps() < order.steps()) order = windows;
+    }
+    choose_orientation(order);
+    choose_block(order, direct);
+    offsets_ = qlc::step_offsets(g_, block_);
+    filter_ = {kernels_.lanes, order.steps(), ceil_div(g_.out_channels, kernels_.lanes), g_.groups};
+    place_memory();
+  }
+
+  // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
+  // orientation that does not match the output's layout transposes bytes in the end.
+  void choose_orientation(const qlc::DepthOrder& order) {
+    pixels_in_lanes_ = false;
+    if (order.staging == qlc::Staging::pixels) return;
+    const Index epilogue = 12, transposition = 3;
+    const Index lanes = kernels_.lanes;
+    const bool planar = g_.out.x == 1;
+    const Index pixels = g_.out_height * round_up(g_.out_width, lanes) * g_.out_channels;
+    const Index channels = g_.out_height * g_.out_width * round_up(g_.out_channels, lanes);
+    pixels_in_lanes_ = pixels * (order.steps() + epilogue + (planar ? 0 : transposition)) <=
+                       channels * (order.steps() + epilogue + (planar ? transposition : 0));
+  }
+
+  void choose_block(const qlc::DepthOrder& order, bool direct) {
+    constexpr Index staged_target = 192 * 1024;
+    constexpr Index most_pixels = 256;
+    const Index wide_row = pixels_in_lanes_ ? 12 * kernels_.lanes : 224;
+    Index columns = g_.out_width <= most_pixels ? g_.out_width : wide_row;
+    while (columns > 16 && qlc::make_staged_block(g_, order, 1, columns, direct).bytes > staged_target) {
+      columns = round_up((columns + 1) / 2, pixels_in_lanes_ ? 16 : 14);
+      if (columns <= 16) break;
+    }
+    if (columns > g_.out_width) columns = g_.out_width;
+    Index rows = 1;
+    while (rows < g_.out_height && (rows + 1) * columns <= most_pixels &&
+           qlc::make_staged_block(g_, order, rows + 1, columns, direct).bytes <= staged_target) {
+      ++rows;
+    }
+    rows = ceil_div(g_.out_height, ceil_div(g_.out_height, rows));
+    block_ = qlc::make_staged_block(g_, order, rows, columns, direct);
+    block_rows_ = ceil_div(g_.out_height, rows);
+    block_columns_ = ceil_div(g_.out_width, columns);
+  }
+
+  void place_memory() {
+    const Index lanes = kernels_.lanes;
+    const Index channels = filter_.groups * filter_.channels() + 64;
+    Index at = 0;
+    const auto take = [&at](Index bytes) {
+      const Index here = at;
+      at += round_up(bytes, 64);
+      return here;
+    };
+    filter_at_ = take(filter_owned_ ? 0 : filter_.bytes());
+    scale_at_ = take(channels * 4);
+    offset_at_ = take(channels * 4);
+    zero_point_at_ = take(channels * 4);
+    wide_offset_at_ = take(channels * 8);
+    slots_at_ = round_up(at, 256);
+
+    at = 0;
+    pixel_pitch_ = round_up(block_.columns, 4 * lanes);
+    const Index pixels = block_.rows * block_.columns;
+    slot_.scratch = take(block_.row_bytes);
+    slot_.staged = take(block_.bytes);
+    slot_.sums = take(4 * (pixels_in_lanes_ ? 8 * pixel_pitch_ : 16 * 4 * lanes) + 256);
+    slot_.bytes = take((pixels + 64) * 4 * lanes);
+    slot_.pixel_sums = take(4 * block_.rows * pixel_pitch_ + 256);
+    slot_.pixel_offset = take(4 * block_.rows * pixel_pitch_ + 256);
+    slot_.wide = take(8 * 16 * lanes);
+    slot_.size = round_up(at, 256);
+    const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
+    slots_ = processors < 1 ? 1 : processors > 64 ? 64 : processors;
+  }
+
+  // ---- execute: one block ----------------------------------------------------------------------------------------
+
+  struct Work {
+    const qlc::Run& run;
+    std::uint8_t* slot;
+    qlc::BlockPlace place;
+    Index image, group;
+    const std::uint8_t* activations;  // the block's first pixel
+    std::int32_t* sums;
+    std::uint8_t* bytes;
+    std::int32_t* pixel_sums;
+    std::int32_t* pixel_offset;
+  };
+
+  void run_block(const qlc::Run& run, std::uint8_t* slot, Index index, Index first_block,
+                 Index last_block) const noexcept {
+    const Index bx = index % block_columns_;
+    index /= block_columns_;
+    const Index by = index % block_rows_;
+    index /= block_rows_;
+    const Index group = index % g_.groups;
+    const Index image = index / g_.groups;
+    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
+    const Index y = by * block_.rows;
+    const Index x = bx * block_.columns;
+    Work work{run,
+              slot,
+              {y, x, smaller(block_.rows, g_.out_height - y), smaller(block_.columns, g_.out_width - x)},
+              image,
+              group,
+              nullptr,
+              reinterpret_cast<std::int32_t*>(slot + slot_.sums),
+              slot + slot_.bytes,
+              reinterpret_cast<std::int32_t*>(slot + slot_.pixel_sums),
+              reinterpret_cast<std::int32_t*>(slot + slot_.pixel_offset)};
+    const std::uint8_t* input = run.input + image * g_.in.n + group * g_.in_channels * g_.in.c;
+    if (block_.direct) {
+      work.activations = input + y * g_.stride_y * g_.in.y + x * g_.stride_x * g_.in.x;
+    } else {
+      qlc::stage(g_, block_, kernels_, input, work.place, run.input_zero_point, run.input_flip, slot + slot_.scratch,
+                 slot + slot_.staged);
+      work.activations = slot + slot_.staged;
+    }
+    sum_pixels(work);
+    if (run.wide) {
+      run_wide(work, first_block, last_block);
+    } else if (pixels_in_lanes_) {
+      run_pixel_tiles(work, first_block, last_block);
+    } else {
+      run_channel_tiles(work, first_block, last_block);
+    }
+  }
+
+  qlc::TileArgs tile_args(const Work& work, Index block) const noexcept {
+    qlc::TileArgs t{};
+    t.offsets = offsets_.data();
+    t.steps = filter_.steps;
+    t.pixel_step = block_.pixel_step;
+    t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes();
+    t.weight_step = 4 * filter_.lanes;
+    t.weight_block = filter_.block_bytes();
+    t.channel_offset = work.run.channel_offset + (work.group * filter_.blocks + block) * filter_.lanes;
+    return t;
+  }
+
+  // Sum of a' over the kernel's window for each pixel, where a filter zero point wants it.
+  void sum_pixels(const Work& work) const noexcept {
+    const Index lanes = kernels_.lanes;
+    const Index used = work.place.rows * pixel_pitch_;
+    std::memset(work.pixel_offset, 0, static_cast<std::size_t>(4 * used));
+    if (!work.run.pixel_terms) return;
+    if (block_.order.staging == qlc::Staging::pixels) {
+      std::memset(work.pixel_sums, 0, static_cast<std::size_t>(4 * used));
+      const Index run = block_.order.joined ? g_.kernel_w * g_.in_channels : g_.in_channels;
+      for (Index y = 0; y < work.place.rows; ++y) {
+        for (Index step = 0; step < filter_.steps; step += block_.order.run()) {
+          kernels_.sum_runs(work.activations + y * block_.out_row_step + offsets_[static_cast<std::size_t>(step)], run,
+                            block_.pixel_step, work.place.columns, work.pixel_sums + y * pixel_pitch_);
+        }
+      }
+    } else {
+      const std::int32_t zero[1] = {0};
+      qlc::TileArgs t = tile_args(work, 0);
+      t.weights = work.run.filter + filter_.ones_at();
+      t.weight_step = 4;
+      t.channel_offset = zero;
+      for (Index y = 0; y < work.place.rows; ++y) {
+        for (Index x = 0; x < work.place.columns; x += lanes) {
+          t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
+          t.pixel_offset = work.pixel_offset;  // zeros
+          t.sums = work.pixel_sums + y * pixel_pitch_ + x;
+          qlc::tile_of(kernels_.pixel_tiles, 1, 1)(t);
+        }
+      }
+    }
+    if (!work.run.uniform) return;
+    for (Index i = 0; i < used; ++i) {
+      work.pixel_offset[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(work.pixel_sums[i]) *
+                                                       static_cast<std::uint32_t>(work.run.uniform_zero_point));
+    }
+  }
+
+  void run_channel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
+    const Index lanes = kernels_.lanes;
+    for (Index block = first_block; block < last_block;) {
+      // The widest tile whose rows divide the line well.
+      const Index left = last_block - block;
+      Index vectors = left >= 4 && work.place.columns <= 7 && kernels_.max_rows(kernels_.channel_tiles, 4) > 0 ? 4
+                      : left >= 2                                                                              ? 2
+                                                                                                               : 1;
+      const Index width = vectors * lanes;
+      const Index most = kernels_.max_rows(kernels_.channel_tiles, vectors);
+      const Index tiles = ceil_div(work.place.columns, most);
+      const Index first = (work.group * filter_.blocks + block) * lanes;
+      qlc::TileArgs t = tile_args(work, block);
+      t.sums = work.sums;
+      t.sums_pitch = width;
+      std::uint8_t* bytes = work.bytes;
+      for (Index y = 0; y < work.place.rows; ++y) {
+        for (Index tile = 0; tile < tiles; ++tile) {
+          const Index x = work.place.columns * tile / tiles;
+          const Index rows = work.place.columns * (tile + 1) / tiles - x;
+          t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
+          t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
+          qlc::tile_of(kernels_.channel_tiles, vectors, rows)(t);
+          if (work.run.pixel_terms && !work.run.uniform) {
+            kernels_.add_outer(work.sums, width, rows, width, work.pixel_sums + y * pixel_pitch_ + x,
+                               work.run.minus_filter_zero_point + first);
+          }
+          kernels_.quantize(work.sums, ceil_div(rows * width, 64), work.run.requantizer, first, width, bytes);
+          bytes += rows * width;
+        }
+      }
+      write(work, work.bytes, width, block * lanes, width);
+      block += vectors;
+    }
+  }
+
+  void run_pixel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
+    const Index lanes = kernels_.lanes;
+    const Index most_rows = kernels_.max_rows(kernels_.pixel_tiles, 1);
+    Index most_vectors = 1;
+    while (most_vectors < 4 && kernels_.max_rows(kernels_.pixel_tiles, most_vectors + 1) > 0) ++most_vectors;
+    for (Index block = first_block; block < last_block; ++block) {
+      const Index here = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
+      for (Index c = 0; c < here; c += most_rows) {
+        const Index rows = here - c < most_rows ? here - c : most_rows;
+        const Index first = (work.group * filter_.blocks + block) * lanes + c;
+        qlc::TileArgs t = tile_args(work, block);
+        t.weights += 4 * c;
+        t.channel_offset += c;
+        t.sums_pitch = pixel_pitch_;
+        for (Index y = 0; y < work.place.rows; ++y) {
+          for (Index x = 0; x < work.place.columns;) {
+            const Index left = ceil_div(work.place.columns - x, lanes);
+            const Index vectors = left < most_vectors ? left : most_vectors;
+            t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
+            t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
+            t.sums = work.sums + x;
+            qlc::tile_of(kernels_.pixel_tiles, vectors, rows)(t);
+            x += vectors * lanes;
+          }
+          if (work.run.pixel_terms && !work.run.uniform) {
+            kernels_.add_outer(work.sums, pixel_pitch_, rows, round_up(work.place.columns, lanes),
+                               work.run.minus_filter_zero_point + first, work.pixel_sums + y * pixel_pitch_);
+          }
+          write_lines(work, y, block * lanes + c, first, rows);
+        }
+      }
+    }
+  }
+
+  // Requantizes lines of pixels, one per channel.
+  void write_lines(const Work& work, Index y, Index channel, Index first, Index channels) const noexcept {
+    const Index columns = work.place.columns;
+    std::uint8_t* out = output_at(work, channel, y);
+    for (Index c = 0; c < channels; ++c, out += g_.out.c) {
+      const std::int32_t* sums = work.sums + c * pixel_pitch_;
+      const Index whole = g_.out.x == 1 ? columns / 64 : 0;
+      if (whole > 0) kernels_.quantize(sums, whole, work.run.requantizer, first + c, 1, out);
+      const Index rest = columns - 64 * whole;
+      if (rest == 0) continue;
+      kernels_.quantize(sums + 64 * whole, ceil_div(rest, 64), work.run.requantizer, first + c, 1, work.bytes);
+      if (g_.out.x == 1) {
+        std::memcpy(out + 64 * whole, work.bytes, static_cast<std::size_t>(rest));
+      } else {
+        for (Index x = 0; x < rest; ++x) out[x * g_.out.x] = work.bytes[x];
+      }
+    }
+  }
+
+  // Writes bytes[pixel][channel] of the whole block.
+  void write(const Work& work, const std::uint8_t* bytes, Index pitch, Index channel, Index channels) const noexcept {
+    const Index count = g_.out_channels - channel < channels ? g_.out_channels - channel : channels;
+    const Index columns = work.place.columns;
+    std::uint8_t* out = output_at(work, channel, 0);
+    if (g_.out.x == 1 && g_.out.c != 1) {
+      const bool joined = g_.out.y == columns;
+      const Index lines = joined ? 1 : work.place.rows;
+      const Index line = joined ? work.place.rows * columns : columns;
+      for (Index y = 0; y < lines; ++y) {
+        kernels_.transpose(bytes + y * line * pitch, pitch, line, count, out + y * g_.out.y, g_.out.c);
+      }
+      return;
+    }
+    for (Index y = 0; y < work.place.rows; ++y) {
+      for (Index x = 0; x < columns; ++x) {
+        const std::uint8_t* from = bytes + (y * columns + x) * pitch;
+        std::uint8_t* to = out + y * g_.out.y + x * g_.out.x;
+        if (g_.out.c == 1) {
+          std::memcpy(to, from, static_cast<std::size_t>(count));
+        } else {
+          for (Index c = 0; c < count; ++c) to[c * g_.out.c] = from[c];
+        }
+      }
+    }
+  }
+
+  std::uint8_t* output_at(const Work& work, Index channel, Index y) const noexcept {
+    return work.run.output + work.image * g_.out.n + (work.group * g_.out_channels + channel) * g_.out.c +
+           (work.place.y + y) * g_.out.y + work.place.x * g_.out.x;
+  }
+
+  // K in pieces whose 32-bit sums cannot overflow; everything else in 64 bits, pixel by pixel.
+  void run_wide(const Work& work, Index first_block, Index last_block) const noexcept {
+    const Index lanes = kernels_.lanes;
+    const Index piece = 65536 / kernels_.group;
+    auto* wide = reinterpret_cast<std::int64_t*>(work.slot + slot_.wide);
+    for (Index block = first_block; block < last_block; ++block) {
+      const Index first = (work.group * filter_.blocks + block) * lanes;
+      const Index count = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
+      qlc::TileArgs t = tile_args(work, block);
+      const std::uint8_t* weights = t.weights;
+      const std::int32_t zero[64] = {};
+      t.channel_offset = zero;
+      t.pixel_offset = zero;
+      t.sums = work.sums;
+      t.sums_pitch = lanes;
+      for (Index y = 0; y < work.place.rows; ++y) {
+        for (Index x = 0; x < work.place.columns; ++x) {
+          t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
+          for (Index l = 0; l < lanes; ++l) wide[l] = work.run.wide_offset[first + l];
+          for (Index step = 0; step < filter_.steps; step += piece) {
+            t.steps = filter_.steps - step < piece ? filter_.steps - step : piece;
+            t.offsets = offsets_.data() + step;
+            t.weights = weights + step * t.weight_step;
+            qlc::tile_of(kernels_.channel_tiles, 1, 1)(t);
+            for (Index l = 0; l < lanes; ++l) wide[l] += work.sums[l];
+          }
+          for (Index l = 0; l < count; ++l) {
+            if (work.run.pixel_terms) {
+              wide[l] +=
+                  std::int64_t{work.run.minus_filter_zero_point[first + l]} * work.pixel_sums[y * pixel_pitch_ + x];
+            }
+            output_at(work, block * lanes + l, y)[x * g_.out.x] = work.run.requantizer.exact(wide[l], first + l);
+          }
+        }
+      }
+    }
+  }
+
+  qlc::Geometry g_;
+  const qlc::Kernels& kernels_;
+  qlc::ChannelTensor input_zero_point_, filter_scale_, filter_zero_point_, bias_, output_zero_point_;
+  bool filter_owned_;
+  bool pixels_in_lanes_ = false;
+  qlc::StagedBlock block_;
+  Index block_rows_ = 0, block_columns_ = 0;
+  std::vector<std::int32_t> offsets_;
+  qlc::PackedFilter filter_{};
+  Index pixel_pitch_ = 0;
+  Index filter_at_ = 0, scale_at_ = 0, offset_at_ = 0, zero_point_at_ = 0, wide_offset_at_ = 0, slots_at_ = 0;
+  Index slots_ = 1;
+  qlc::Slot slot_;
+};
+
+}  // namespace fast
+DMLREF_END

@@ -1,0 +1,333 @@
+// avx512vnni.hpp: vpdpbusd on 16 lanes; 28 of the 32 registers are accumulators.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+#include <utility>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+DMLREF_BEGIN
+namespace fast::qlc::avx512vnni {
+
+DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::uint8_t* group) noexcept {
+  std::int32_t value;
+  std::memcpy(&value, group, sizeof value);
+  return _mm512_set1_epi32(value);
+}
+
+/// Channels in lanes. Per step V vectors of weights meet R broadcast pixels; with four vectors the pixels are broadcast
+/// twice, which costs loads (there is room for them) and saves registers.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
+  constexpr int held = V < 2 ? V : 2;
+  constexpr std::size_t loaded = held;
+  constexpr std::size_t rows = R, vectors = V;
+  __m512i acc[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      acc[r][v] = _mm512_add_epi32(_mm512_loadu_si512(t.channel_offset + 16 * v), _mm512_set1_epi32(t.pixel_offset[r]));
+    }
+  }
+  const std::ptrdiff_t step = t.pixel_step;
+  const std::ptrdiff_t step3 = 3 * step;
+  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+    const std::uint8_t* a = t.activations + t.offsets[k];
+#pragma GCC unroll 2
+    for (int h = 0; h < V; h += held) {
+      __m512i weights[loaded];
+#pragma GCC unroll 2
+      for (int v = 0; v < held; ++v) weights[v] = _mm512_loadu_si512(w + (h + v) * t.weight_block);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const std::uint8_t* pixel = a + (r / 4 * 4) * step + (r % 4 == 3 ? step3 : (r % 4) * step);
+        const __m512i group = broadcast(pixel);
+#pragma GCC unroll 2
+        for (int v = 0; v < held; ++v) acc[r][h + v] = _mm512_dpbusd_epi32(acc[r][h + v], group, weights[v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+  }
+}
+
+/// Pixels in lanes: V vectors of 16 pixels meet R broadcast channels.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
+  constexpr std::size_t rows = R, vectors = V;
+  __m512i acc[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      acc[r][v] = _mm512_add_epi32(_mm512_loadu_si512(t.pixel_offset + 16 * v), _mm512_set1_epi32(t.channel_offset[r]));
+    }
+  }
+  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+    const std::uint8_t* a = t.activations + t.offsets[k];
+    __m512i pixels[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) pixels[v] = _mm512_loadu_si512(a + 64 * v);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const __m512i group = broadcast(w + 4 * r);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], pixels[v], group);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+  }
+}
+
+// Dword 4 * i + j takes the place of dword 4 * j + i.
+DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
+  return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+}
+
+/// 64 pixels of four channels to 64 groups. The dwords of each row are put in transposed order first, so that the
+/// unpacks, which stay within 128 bits, leave neighbours side by side.
+DMLREF_TARGET_AVX512VNNI inline void interleave64(const std::uint8_t* const* rows, std::ptrdiff_t at, __m512i flip,
+                                                  std::uint8_t* dst) noexcept {
+  const __m512i order = transposed_order();
+  const __m512i c0 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[0] + at)));
+  const __m512i c1 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[1] + at)));
+  const __m512i c2 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[2] + at)));
+  const __m512i c3 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[3] + at)));
+  const __m512i low01 = _mm512_unpacklo_epi8(c0, c1);
+  const __m512i high01 = _mm512_unpackhi_epi8(c0, c1);
+  const __m512i low23 = _mm512_unpacklo_epi8(c2, c3);
+  const __m512i high23 = _mm512_unpackhi_epi8(c2, c3);
+  _mm512_storeu_si512(dst, _mm512_unpacklo_epi16(low01, low23));
+  _mm512_storeu_si512(dst + 64, _mm512_unpackhi_epi16(low01, low23));
+  _mm512_storeu_si512(dst + 128, _mm512_unpacklo_epi16(high01, high23));
+  _mm512_storeu_si512(dst + 192, _mm512_unpackhi_epi16(high01, high23));
+}
+
+DMLREF_TARGET_AVX512VNNI inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count,
+                                                std::uint8_t flip, std::uint8_t* dst) noexcept {
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  std::ptrdiff_t i = 0;
+  for (; i + 64 <= count; i += 64) interleave64(rows, i, flips, dst + 4 * i);
+  if (i == count) return;
+  const std::size_t rest = static_cast<std::size_t>(count - i);
+  std::uint8_t in[4][64];
+  std::uint8_t out[256];
+  for (int c = 0; c < 4; ++c) std::memcpy(in[c], rows[c] + i, rest);
+  const std::uint8_t* const tail[4] = {in[0], in[1], in[2], in[3]};
+  interleave64(tail, 0, flips, out);
+  std::memcpy(dst + 4 * i, out, 4 * rest);
+}
+
+inline void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
+                    std::uint8_t* dst) noexcept {
+  const std::uint32_t flips = flip * 0x01010101u;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    std::uint32_t group;
+    std::memcpy(&group, src + i * step, sizeof group);
+    group ^= flips;
+    std::memcpy(dst + 4 * i, &group, sizeof group);
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void convert(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
+                                             std::uint8_t* dst) noexcept {
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  std::ptrdiff_t i = 0;
+  for (; i + 64 <= count; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_loadu_si512(src + i), flips));
+  for (; i < count; ++i) dst[i] = static_cast<std::uint8_t>(src[i] ^ flip);
+}
+
+DMLREF_TARGET_AVX512VNNI inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
+                                              std::ptrdiff_t pixels, std::int32_t* sums) noexcept {
+  const __m512i ones = _mm512_set1_epi8(1);
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
+    __m512i total = _mm512_setzero_si512();
+    std::ptrdiff_t i = 0;
+    for (; i + 64 <= count; i += 64) total = _mm512_dpbusd_epi32(total, _mm512_loadu_si512(src + i), ones);
+    std::int32_t sum = _mm512_reduce_add_epi32(total);
+    for (; i < count; ++i) sum += src[i];
+    sums[p] += sum;
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows,
+                                               std::ptrdiff_t lanes, const std::int32_t* per_row,
+                                               const std::int32_t* per_lane) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    const __m512i row = _mm512_set1_epi32(per_row[r]);
+    for (std::ptrdiff_t l = 0; l < lanes; l += 16) {
+      std::int32_t* at = sums + r * pitch + l;
+      const __m512i product = _mm512_mullo_epi32(row, _mm512_loadu_si512(per_lane + l));
+      _mm512_storeu_si512(at, _mm512_add_epi32(_mm512_loadu_si512(at), product));
+    }
+  }
+}
+
+template <bool Bounded>
+DMLREF_TARGET_AVX512VNNI inline void quantize_blocks(const std::int32_t* sums, std::ptrdiff_t blocks,
+                                                     const Requantizer& to, std::ptrdiff_t first, std::ptrdiff_t period,
+                                                     std::uint8_t* out) noexcept {
+  __m512 scale[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    scale[v] = period == 1 ? _mm512_set1_ps(to.scale[first]) : _mm512_loadu_ps(to.scale + first + 16 * v % period);
+  }
+  const __m512 magic = _mm512_set1_ps(rounding_magic);
+  const __m512 band = _mm512_set1_ps(float_band);
+  const __m512 high = _mm512_set1_ps(float_clamp);
+  const __m512 low = _mm512_set1_ps(-float_clamp);
+  const __m512i shift = _mm512_set1_epi32(rounding_magic_bits - to.packed_zero_point());
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(to.packed_flip()));
+  const __m512i order = transposed_order();
+  for (std::ptrdiff_t b = 0; b < blocks; ++b, sums += 64, out += 64) {
+    __m512 residual[4];
+    __m512i q[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + 16 * v));
+      __m512 rounded;
+      if constexpr (Bounded) {
+        rounded = _mm512_fmadd_ps(sum, scale[v], magic);
+        residual[v] = _mm512_fmsub_ps(sum, scale[v], _mm512_sub_ps(rounded, magic));
+      } else {
+        const __m512 product = _mm512_max_ps(_mm512_min_ps(_mm512_mul_ps(sum, scale[v]), high), low);
+        rounded = _mm512_add_ps(product, magic);
+        residual[v] = _mm512_sub_ps(product, _mm512_sub_ps(rounded, magic));
+      }
+      q[v] = _mm512_sub_epi32(_mm512_castps_si512(rounded), shift);
+    }
+    constexpr int larger_magnitude = 0b1011;
+    const __m512 worst = _mm512_range_ps(_mm512_range_ps(residual[0], residual[1], larger_magnitude),
+                                         _mm512_range_ps(residual[2], residual[3], larger_magnitude), larger_magnitude);
+    const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
+    _mm512_storeu_si512(out, _mm512_xor_si512(_mm512_permutexvar_epi32(order, bytes), flip));
+    if (__builtin_expect(_mm512_cmp_ps_mask(worst, band, _CMP_NLE_UQ) != 0, 0)) {
+      std::uint64_t lanes = 0;
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        lanes |= std::uint64_t{_mm512_cmp_ps_mask(_mm512_abs_ps(residual[v]), band, _CMP_NLE_UQ)} << (16 * v);
+      }
+      to.refine(lanes, sums, first, period, out);
+    }
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
+                                              std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
+  if (to.bounded) {
+    quantize_blocks<true>(sums, blocks, to, first, period, out);
+  } else {
+    quantize_blocks<false>(sums, blocks, to, first, period, out);
+  }
+}
+
+/// 64 pixels of 16 channels: each 128-bit lane transposes 16 x 16 bytes.
+DMLREF_TARGET_AVX512VNNI inline void transpose64(const std::uint8_t* src, std::ptrdiff_t src_pitch,
+                                                 __m512i (&out)[16]) noexcept {
+  __m512i a[16];
+  __m512i b[16];
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; ++j) {
+    const std::uint8_t* pixel = src + j * src_pitch;
+    const auto* at = reinterpret_cast<const __m128i*>(pixel);
+    __m512i four = _mm512_castsi128_si512(_mm_loadu_si128(at));
+    at = reinterpret_cast<const __m128i*>(pixel + 16 * src_pitch);
+    four = _mm512_inserti32x4(four, _mm_loadu_si128(at), 1);
+    at = reinterpret_cast<const __m128i*>(pixel + 32 * src_pitch);
+    four = _mm512_inserti32x4(four, _mm_loadu_si128(at), 2);
+    at = reinterpret_cast<const __m128i*>(pixel + 48 * src_pitch);
+    a[j] = _mm512_inserti32x4(four, _mm_loadu_si128(at), 3);
+  }
+  // Perfect shuffles: four rounds of merging row j with row j + 8 transpose 16 rows of 16 bytes.
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) {
+    b[2 * j] = _mm512_unpacklo_epi8(a[j], a[j + 8]);
+    b[2 * j + 1] = _mm512_unpackhi_epi8(a[j], a[j + 8]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) {
+    a[2 * j] = _mm512_unpacklo_epi8(b[j], b[j + 8]);
+    a[2 * j + 1] = _mm512_unpackhi_epi8(b[j], b[j + 8]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) {
+    b[2 * j] = _mm512_unpacklo_epi8(a[j], a[j + 8]);
+    b[2 * j + 1] = _mm512_unpackhi_epi8(a[j], a[j + 8]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) {
+    out[2 * j] = _mm512_unpacklo_epi8(b[j], b[j + 8]);
+    out[2 * j + 1] = _mm512_unpackhi_epi8(b[j], b[j + 8]);
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels,
+                                               std::ptrdiff_t channels, std::uint8_t* dst,
+                                               std::ptrdiff_t dst_pitch) noexcept {
+  for (std::ptrdiff_t c = 0; c < channels; c += 16) {
+    const std::ptrdiff_t here = channels - c < 16 ? channels - c : 16;
+    for (std::ptrdiff_t p = 0; p < pixels; p += 64) {
+      __m512i columns[16];
+      transpose64(src + p * src_pitch + c, src_pitch, columns);
+      std::uint8_t* to = dst + c * dst_pitch + p;
+      if (pixels - p >= 64 && here == 16) {
+#pragma GCC unroll 16
+        for (int j = 0; j < 16; ++j) _mm512_storeu_si512(to + j * dst_pitch, columns[j]);
+      } else {
+        const std::ptrdiff_t rest = pixels - p < 64 ? pixels - p : 64;
+        const __mmask64 mask = ~std::uint64_t{0} >> (64 - rest);
+        alignas(64) __m512i kept[16];
+        for (int j = 0; j < 16; ++j) kept[j] = columns[j];
+        for (std::ptrdiff_t j = 0; j < here; ++j) _mm512_mask_storeu_epi8(to + j * dst_pitch, mask, kept[j]);
+      }
+    }
+  }
+}
+
+template <int V, std::size_t... R>
+constexpr void set_channel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
+  ((tiles[V - 1][R] = &channel_tile<V, static_cast<int>(R) + 1>), ...);
+}
+template <int V, std::size_t... R>
+constexpr void set_pixel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
+  ((tiles[V - 1][R] = &pixel_tile<V, static_cast<int>(R) + 1>), ...);
+}
+
+constexpr Kernels make_kernels() noexcept {
+  Kernels k{16, 4, false, {}, {}, &interleave, &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose};
+  set_channel_tiles<1>(k.channel_tiles, std::make_index_sequence<14>());
+  set_channel_tiles<2>(k.channel_tiles, std::make_index_sequence<14>());
+  set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<7>());
+  set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<8>());
+  set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<8>());
+  set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<8>());
+  return k;
+}
+inline constexpr Kernels kernels = make_kernels();
+
+}  // namespace fast::qlc::avx512vnni
+DMLREF_END
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif

@@ -1,0 +1,81 @@
+// geometry.hpp: the convolution as numbers: what the loops need to know of the descriptor.
+#pragma once
+
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/view/bind.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc {
+
+/// Steps of a four-dimensional tensor, in elements.
+struct Steps {
+  Index n, c, y, x;
+};
+
+/// A convolution in two dimensions; one of one dimension has height 1.
+struct Geometry {
+  Index batch, groups, in_channels, out_channels;  // channels of one group
+  Index height, width, out_height, out_width;
+  Index kernel_h, kernel_w, stride_y, stride_x, dilation_y, dilation_x, pad_y, pad_x;
+  Steps in, out, filter;  // filter.n: from output channel to output channel
+  bool input_signed, filter_signed, output_signed;
+
+  Index taps() const noexcept { return kernel_h * kernel_w; }
+  Index depth() const noexcept { return in_channels * taps(); }  // K
+  Index all_out_channels() const noexcept { return groups * out_channels; }
+};
+
+inline Steps steps_of(const Layout& layout) noexcept {
+  const Strides& s = layout.strides;
+  return layout.rank() == 4 ? Steps{s[0], s[1], s[2], s[3]} : Steps{s[0], s[1], 0, s[2]};
+}
+
+inline Geometry geometry_of(const QuantizedLinearConvolutionDesc& desc) noexcept {
+  const Layout in = layout_of(desc.input);
+  const Layout filter = layout_of(desc.filter);
+  const Layout out = layout_of(desc.output);
+  const std::size_t last = in.rank() - 1;
+  const bool flat = in.rank() == 3;
+  const auto along = [flat](const Dimensions& values, Index missing, Index& y, Index& x) {
+    x = values.back();
+    y = flat || values.size() < 2 ? missing : Index{values.front()};
+  };
+  Geometry g{};
+  g.batch = in.shape[0];
+  g.groups = desc.group_count;
+  g.in_channels = filter.shape[1];
+  g.out_channels = filter.shape[0] / g.groups;
+  g.height = flat ? 1 : in.shape[2];
+  g.width = in.shape[last];
+  g.out_height = flat ? 1 : out.shape[2];
+  g.out_width = out.shape[last];
+  g.kernel_h = flat ? 1 : filter.shape[2];
+  g.kernel_w = filter.shape[last];
+  along(desc.strides, 1, g.stride_y, g.stride_x);
+  along(desc.dilations, 1, g.dilation_y, g.dilation_x);
+  along(desc.start_padding, 0, g.pad_y, g.pad_x);
+  g.in = steps_of(in);
+  g.out = steps_of(out);
+  g.filter = steps_of(filter);
+  g.input_signed = desc.input.data_type == DataType::int8;
+  g.filter_signed = desc.filter.data_type == DataType::int8;
+  g.output_signed = desc.output.data_type == DataType::int8;
+  return g;
+}
+
+/// A 1x1 convolution of unpadded planes does not know rows: where both layouts allow it they become one.
+inline Geometry flatten(Geometry g) noexcept {
+  const bool pointwise = g.taps() == 1 && g.stride_y == 1 && g.stride_x == 1 && g.pad_y == 0 && g.pad_x == 0 &&
+                         g.out_height == g.height && g.out_width == g.width;
+  if (!pointwise || g.in.y != g.in.x * g.width || g.out.y != g.out.x * g.width) return g;
+  g.width *= g.height;
+  g.out_width = g.width;
+  g.height = g.out_height = 1;
+  return g;
+}
+
+}  // namespace fast::qlc
+DMLREF_END

@@ -1,0 +1,82 @@
+// kernels.hpp: the contract between the convolution's loops and the kernels of an instruction set.
+//
+// Both operands of the inner product are streams of 4-byte groups: `group` neighbouring values of K (4 bytes, or 2
+// sixteen-bit values). A tile holds rows x vectors accumulators; per step one operand is loaded as vectors (a group per
+// lane), the other broadcast, one group per row. Which operand is which is the tile's orientation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc {
+
+/// One tile: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of activation * weight, modulo
+/// 2^32.
+struct TileArgs {
+  const std::uint8_t* activations;     ///< group of pixel p at step k: activations + offsets[k] + p * pixel_step
+  const std::int32_t* offsets;         ///< bytes
+  std::ptrdiff_t steps;                ///< number of groups along K
+  std::ptrdiff_t pixel_step;           ///< bytes; 4 where pixels lie in lanes
+  const std::uint8_t* weights;         ///< group of channel c at step k: weights + k * weight_step + c * 4
+  std::ptrdiff_t weight_step;          ///< bytes
+  std::ptrdiff_t weight_block;         ///< channels in lanes: bytes from one vector's weights to the next one's
+  const std::int32_t* channel_offset;  ///< one per channel of the tile
+  const std::int32_t* pixel_offset;    ///< one per pixel of the tile
+  std::int32_t* sums;                  ///< rows x (vectors * lanes)
+  std::ptrdiff_t sums_pitch;           ///< elements from row to row
+};
+
+using Tile = void (*)(const TileArgs&) noexcept;
+
+inline constexpr std::size_t max_tile_rows = 14;
+inline constexpr std::size_t max_tile_vectors = 4;
+
+/// Everything an instruction set brings. `tiles[v - 1][r - 1]` has v vectors and r rows; null where there is none.
+struct Kernels {
+  using Tiles = std::array<std::array<Tile, max_tile_rows>, max_tile_vectors>;
+
+  std::ptrdiff_t lanes;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
+  std::ptrdiff_t group;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
+  bool signed_activations;
+  Tiles channel_tiles;  ///< channels in lanes, a row is a pixel
+  Tiles pixel_tiles;    ///< pixels in lanes, a row is a channel
+
+  /// dst[i] = the group of `group` bytes rows[0][i], rows[1][i], …, each xor `flip`, widened where group is 2.
+  void (*interleave)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
+                     std::uint8_t* dst) noexcept;
+  /// dst[i] = the group src[i * step], src[i * step + 1], …, each xor `flip`, widened where group is 2.
+  void (*windows)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
+                  std::uint8_t* dst) noexcept;
+  /// dst[i] = src[i] xor flip, as bytes or widened.
+  void (*convert)(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* dst) noexcept;
+  /// sums[p] += the sum of the `count` staged values at src + p * pixel_step.
+  void (*sum_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
+                   std::int32_t* sums) noexcept;
+  /// sums[r][l] += per_row[r] * per_lane[l], modulo 2^32.
+  void (*add_outer)(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
+                    const std::int32_t* per_row, const std::int32_t* per_lane) noexcept;
+  /// Requantizes 64 * blocks sums; sum i belongs to channel first + i % period. period: 1, or 64 is a multiple of it.
+  void (*quantize)(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
+                   std::ptrdiff_t period, std::uint8_t* out) noexcept;
+  /// dst[c * dst_pitch + p] = src[p * src_pitch + c] for p < pixels, c < channels. Reads whole lines of src.
+  void (*transpose)(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels, std::ptrdiff_t channels,
+                    std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept;
+
+  constexpr std::ptrdiff_t max_rows(const Tiles& tiles, std::ptrdiff_t vectors) const noexcept {
+    std::ptrdiff_t rows = 0;
+    for (const Tile tile : tiles[static_cast<std::size_t>(vectors - 1)]) rows += tile != nullptr ? 1 : 0;
+    return rows;
+  }
+};
+
+constexpr Tile tile_of(const Kernels::Tiles& tiles, std::ptrdiff_t vectors, std::ptrdiff_t rows) noexcept {
+  return tiles[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
+}
+
+}  // namespace fast::qlc
+DMLREF_END

@@ -1,0 +1,264 @@
+// staging.hpp: how the activations of a block of output pixels are laid out for the tiles, and the order of K that
+// follows.
+//
+// planes   channels far apart (NCHW): `group` channels are interleaved, so that one load brings their values at
+//          neighbouring pixels:          plane of channels | input row | column phase | column | channel in group
+//          With a horizontal stride s the columns are dealt into s phases: a tap's pixels are neighbours again.
+// windows  1 to 3 channels: the group is made of horizontal neighbours instead:
+//                                        channel | input row | window position | column in group
+// pixels   channels side by side (NHWC): input row | column | channel; the taps of one kernel row are one run of bytes.
+//          Where the input needs neither padding nor conversion it is read in place (`direct`).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc {
+
+enum class Staging { planes, windows, pixels };
+
+constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
+constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
+
+/// The order in which K is walked: step by step, `group` elements each.
+struct DepthOrder {
+  Staging staging;
+  Index group, channels, kernel_h, kernel_w;
+  bool joined;  // pixels: the columns of a kernel row follow each other without a gap (no dilation)
+
+  Index channel_groups() const noexcept { return ceil_div(channels, group); }
+  Index column_groups() const noexcept { return ceil_div(kernel_w, group); }
+  Index run() const noexcept { return ceil_div(joined ? kernel_w * channels : channels, group); }
+  Index steps() const noexcept {
+    switch (staging) {
+      case Staging::planes: return channel_groups() * kernel_h * kernel_w;
+      case Staging::windows: return channels * kernel_h * column_groups();
+      case Staging::pixels: return kernel_h * (joined ? 1 : kernel_w) * run();
+    }
+    return 0;
+  }
+
+  struct Element {
+    Index channel, y, x;
+  };
+  /// What lies at element e of a step; false for filling.
+  bool locate(Index step, Index e, Element& at) const noexcept {
+    if (staging == Staging::planes) {
+      const Index taps = kernel_h * kernel_w;
+      at = {step / taps * group + e, step % taps / kernel_w, step % kernel_w};
+      return at.channel < channels;
+    }
+    if (staging == Staging::windows) {
+      const Index row = step / column_groups();
+      at = {row / kernel_h, row % kernel_h, step % column_groups() * group + e};
+      return at.x < kernel_w;
+    }
+    const Index tap = step / run();
+    const Index element = step % run() * group + e;
+    if (joined) {
+      at = {element % channels, tap, element / channels};
+      return at.x < kernel_w;
+    }
+    at = {element, tap / kernel_w, tap % kernel_w};
+    return at.channel < channels;
+  }
+};
+
+/// The staged block of `rows` x `columns` output pixels; distances in bytes.
+struct StagedBlock {
+  DepthOrder order;
+  Index rows = 0, columns = 0;        // output pixels, at most
+  Index in_rows = 0, in_columns = 0;  // input rows and columns under them
+  Index phases = 1;                   // planes: column phases
+  Index phase_columns = 0;            // planes and windows: groups in a row (of one phase)
+  Index pixel_step = 0, row_step = 0, plane_step = 0;
+  Index out_row_step = 0;  // from an output row to the next one's
+  Index bytes = 0;         // 0 where the input is read in place
+  Index row_bytes = 0;     // one input row with its padding, times `group` for planes: scratch while staging
+  bool direct = false;
+};
+
+inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order, Index rows, Index columns,
+                                     bool direct) noexcept {
+  StagedBlock b;
+  b.order = order;
+  b.rows = rows;
+  b.columns = columns;
+  b.direct = direct;
+  b.in_rows = (rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
+  b.in_columns = (columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
+  const Index slack = 256;  // tiles load whole vectors
+  const Index element = 4 / order.group;
+  if (order.staging == Staging::pixels) {
+    if (direct) {
+      b.pixel_step = g.in.x * g.stride_x;
+      b.row_step = g.in.y;
+    } else {
+      b.pixel_step = g.in_channels * g.stride_x * element;
+      b.row_step = g.in_channels * b.in_columns * element;
+      b.bytes = b.in_rows * b.row_step + slack;
+    }
+  } else if (order.staging == Staging::windows) {
+    b.pixel_step = 4;
+    b.phase_columns = columns + (order.column_groups() - 1) * order.group / g.stride_x;
+    b.row_step = 4 * b.phase_columns;
+    b.plane_step = b.row_step * b.in_rows;
+    b.bytes = b.plane_step * order.channels + slack;
+    b.row_bytes = round_up((b.phase_columns - 1) * g.stride_x + order.group + 64, 64);
+  } else {
+    b.pixel_step = 4;
+    b.phases = g.stride_x < b.in_columns ? g.stride_x : b.in_columns;
+    b.phase_columns = columns + (g.kernel_w - 1) * g.dilation_x / g.stride_x;
+    b.row_step = 4 * b.phases * b.phase_columns;
+    b.plane_step = b.row_step * b.in_rows;
+    b.bytes = b.plane_step * order.channel_groups() + slack;
+    b.row_bytes = order.group * round_up(b.phases * b.phase_columns + 64, 64);
+  }
+  b.out_row_step = g.stride_y * b.row_step;
+  return b;
+}
+
+/// Byte offset of every step's group from the first one's, for the pixel at the block's corner.
+inline std::vector<std::int32_t> step_offsets(const Geometry& g, const StagedBlock& b) {
+  std::vector<std::int32_t> offsets;
+  const DepthOrder& order = b.order;
+  const Index steps = order.steps();
+  offsets.reserve(static_cast<std::size_t>(steps));
+  const Index column_step = b.direct ? g.in.x : g.in_channels * 4 / order.group;
+  for (Index step = 0; step < steps; ++step) {
+    Index offset = 0;
+    if (order.staging == Staging::planes) {
+      const Index taps = g.taps();
+      const Index column = step % g.kernel_w * g.dilation_x;
+      offset = step / taps * b.plane_step + step % taps / g.kernel_w * g.dilation_y * b.row_step +
+               4 * (column % g.stride_x * b.phase_columns + column / g.stride_x);
+    } else if (order.staging == Staging::windows) {
+      const Index row = step / order.column_groups();
+      offset = row / g.kernel_h * b.plane_step + row % g.kernel_h * g.dilation_y * b.row_step +
+               4 * (step % order.column_groups() * order.group / g.stride_x);
+    } else {
+      const Index tap = step / order.run();
+      const Index y = order.joined ? tap : tap / g.kernel_w;
+      const Index x = order.joined ? 0 : tap % g.kernel_w;
+      offset = y * g.dilation_y * b.row_step + x * g.dilation_x * column_step + 4 * (step % order.run());
+    }
+    offsets.push_back(static_cast<std::int32_t>(offset));
+  }
+  return offsets;
+}
+
+/// One output block and the input under it.
+struct BlockPlace {
+  Index y, x;           // first output pixel
+  Index rows, columns;  // output pixels here
+};
+
+/// Copies `count` values of an input row from column `first` on, `step` columns apart, to dst; zero_point outside.
+inline void gather_row(const std::uint8_t* row, Index width, Index column_step, Index first, Index step, Index count,
+                       std::uint8_t zero_point, std::uint8_t* dst) noexcept {
+  Index i = 0;
+  if (first < 0) {
+    const Index before = ceil_div(-first, step);
+    for (; i < count && i < before; ++i) dst[i] = zero_point;
+  }
+  const Index end = first >= width ? 0 : (width - first + step - 1) / step;  // columns at or past `width` begin here
+  const Index inside = end < count ? end : count;
+  if (step * column_step == 1 && inside > i) {
+    std::memcpy(dst + i, row + (first + i), static_cast<std::size_t>(inside - i));
+    i = inside;
+  } else {
+    const Index stride = step * column_step;
+    const std::uint8_t* at = row + (first + i * step) * column_step;
+    for (; i < inside; ++i, at += stride) dst[i] = *at;
+  }
+  if (i < count) std::memset(dst + i, zero_point, static_cast<std::size_t>(count - i));
+}
+
+/// Stages the block at `place`. `input` is the image's group of channels, `scratch` holds row_bytes.
+inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernels, const std::uint8_t* input,
+                  const BlockPlace& place, std::uint8_t zero_point, std::uint8_t flip, std::uint8_t* scratch,
+                  std::uint8_t* staged) noexcept {
+  const Index first_row = place.y * g.stride_y - g.pad_y;
+  const Index first_column = place.x * g.stride_x - g.pad_x;
+  const Index in_rows = (place.rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
+  const Index group = b.order.group;
+  for (Index r = 0; r < in_rows; ++r) {
+    // A stride beyond the kernel's reach leaves rows that nobody reads.
+    bool read = g.stride_y == 1;
+    for (Index ky = 0; ky < g.kernel_h && !read; ++ky) {
+      const Index from = r - ky * g.dilation_y;
+      read = from >= 0 && from % g.stride_y == 0;
+    }
+    if (!read) continue;
+    const Index y = first_row + r;
+    const bool outside = y < 0 || y >= g.height;
+    const Index width = outside ? 0 : g.width;
+    const std::uint8_t* row = input + (outside ? 0 : y) * g.in.y;
+    if (b.order.staging == Staging::planes) {
+      const Index pitch = b.row_bytes / group;
+      const Index count = b.phases * b.phase_columns;
+      const bool in_place = b.phases == 1 && g.in.x == 1 && g.stride_x == 1 && !outside && first_column >= 0 &&
+                            first_column + b.phase_columns <= g.width;
+      for (Index c = 0; c < g.in_channels; c += group) {
+        const std::uint8_t* rows[4] = {};
+        for (Index e = 0; e < group; ++e) {
+          const bool filling = c + e >= g.in_channels;
+          const std::uint8_t* source = row + (filling ? c : c + e) * g.in.c;
+          std::uint8_t* to = scratch + e * pitch;
+          rows[e] = to;
+          if (in_place) {
+            rows[e] = source + first_column;
+          } else if (!filling) {
+            for (Index phase = 0; phase < b.phases; ++phase) {
+              gather_row(source, width, g.in.x, first_column + phase, g.stride_x, b.phase_columns, zero_point,
+                         to + phase * b.phase_columns);
+            }
+          } else {
+            rows[e] = scratch;
+          }
+        }
+        kernels.interleave(rows, count, flip, staged + c / group * b.plane_step + r * b.row_step);
+      }
+    } else if (b.order.staging == Staging::windows) {
+      const Index count = (b.phase_columns - 1) * g.stride_x + group;
+      for (Index c = 0; c < g.in_channels; ++c) {
+        gather_row(row + c * g.in.c, width, g.in.x, first_column, 1, count, zero_point, scratch);
+        kernels.windows(scratch, b.phase_columns, g.stride_x, flip, staged + c * b.plane_step + r * b.row_step);
+      }
+    } else {
+      const Index in_columns = (place.columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
+      const Index channels = g.in_channels;
+      const Index element = 4 / group;
+      std::uint8_t* to = staged + r * b.row_step;
+      const auto fill = [&](Index from, Index until) {
+        for (Index i = from * channels * element; i < until * channels * element; ++i) {
+          to[i] = element == 1 || i % 2 == 0 ? static_cast<std::uint8_t>(zero_point ^ flip) : std::uint8_t{0};
+        }
+      };
+      const auto clamped = [&](Index column) { return column < 0 ? 0 : column > in_columns ? in_columns : column; };
+      const Index begin = clamped(-first_column);
+      const Index end = outside                                   ? begin
+                        : clamped(g.width - first_column) < begin ? begin
+                                                                  : clamped(g.width - first_column);
+      fill(0, begin);
+      if (end > begin && g.in.x == channels) {
+        kernels.convert(row + (first_column + begin) * channels, (end - begin) * channels, flip,
+                        to + begin * channels * element);
+      } else {
+        for (Index x = begin; x < end; ++x) {
+          kernels.convert(row + (first_column + x) * g.in.x, channels, flip, to + x * channels * element);
+        }
+      }
+      fill(end, in_columns);
+    }
+  }
+}
+
+}  // namespace fast::qlc
+DMLREF_END

@@ -1,0 +1,289 @@
+// quantized_linear_convolution_test.cpp: the convolution of the instruction set in use against the reference, byte by
+// byte, over random shapes, layouts, types, zero points and scales.
+#include "dmlref/op/quantized_linear_convolution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "dmlref/op/run.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using Bytes = std::vector<std::byte>;
+
+/// A descriptor with the bytes of its nine inputs.
+struct Case {
+  QuantizedLinearConvolutionDesc desc;
+  std::vector<Bytes> inputs;
+  std::string text;
+};
+
+enum class Data { random, extremes, ties };
+
+std::uint32_t pick(std::mt19937& random, std::uint32_t low, std::uint32_t high) {
+  return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+}
+
+/// Strides of one of several layouts of {N, C, H, W}; `repeat` may broadcast a dimension.
+Dimensions strides_for(std::mt19937& random, const Dimensions& s, std::string& text, bool repeat) {
+  switch (pick(random, 0, repeat ? 6 : 5)) {
+    case 0:
+    case 1: text += " nchw"; return {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1};
+    case 2:
+    case 3: text += " nhwc"; return {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]};
+    case 4: text += " nchw-padded"; return {(s[1] + 1) * (s[2] + 2) * (s[3] + 5), (s[2] + 2) * (s[3] + 5), s[3] + 5, 1};
+    case 5: text += " nhwc-padded"; return {(s[1] + 3) * (s[3] + 1) * s[2], 1, (s[3] + 1) * (s[1] + 3), s[1] + 3};
+    default: {
+      text += " broadcast";
+      Dimensions strides{s[1] * s[2] * s[3], s[2] * s[3], s[3], 1};
+      strides[pick(random, 0, 3)] = 0;
+      return strides;
+    }
+  }
+}
+
+DataType byte_type(std::mt19937& random) { return pick(random, 0, 1) != 0 ? DataType::int8 : DataType::uint8; }
+
+struct Limits {
+  std::uint32_t channels = 40, out_channels = 70, size = 20, kernel = 5, groups = 3;
+};
+
+Case make_case(std::mt19937& random, Data data, const Limits& limits) {
+  Case c;
+  QuantizedLinearConvolutionDesc& d = c.desc;
+  const std::uint32_t groups = pick(random, 0, 2) == 0 ? pick(random, 1, limits.groups) : 1;
+  const std::uint32_t in_channels = pick(random, 1, limits.channels);
+  const std::uint32_t out_channels = pick(random, 1, limits.out_channels);
+  Dimensions in{pick(random, 1, 2), in_channels * groups, pick(random, 1, limits.size), pick(random, 1, limits.size)};
+  Dimensions filter{out_channels * groups, in_channels, pick(random, 1, limits.kernel), pick(random, 1, limits.kernel)};
+  if (pick(random, 0, 2) == 0) filter[2] = filter[3] = 1;
+  Dimensions out{in[0], filter[0], 0, 0};
+  for (std::size_t s = 0; s < 2; ++s) {
+    const std::uint32_t stride = pick(random, 0, 1) != 0 ? 1 : pick(random, 1, 4);
+    const std::uint32_t dilation = pick(random, 0, 2) != 0 ? 1 : pick(random, 1, 3);
+    const std::uint32_t reach = (filter[2 + s] - 1) * dilation + 1;
+    std::uint32_t before = pick(random, 0, 1) != 0 ? 0 : pick(random, 0, reach + 2);
+    const std::uint32_t after = pick(random, 0, 1) != 0 ? before : pick(random, 0, reach + 2);
+    if (in[2 + s] + before + after < reach) before = reach;
+    d.strides.push_back(stride);
+    d.dilations.push_back(dilation);
+    d.start_padding.push_back(before);
+    d.end_padding.push_back(after);
+    out[2 + s] = 1 + (in[2 + s] + before + after - reach) / stride;
+  }
+  std::ostringstream text;
+  for (const Dimensions* list : {&in, &filter, &out, &d.strides, &d.dilations, &d.start_padding, &d.end_padding}) {
+    for (const std::uint32_t value : *list) text << value << ' ';
+    text << "| ";
+  }
+  c.text = text.str() + "groups " + std::to_string(groups);
+  d.group_count = groups;
+  const DataType in_type = byte_type(random);
+  const DataType filter_type = byte_type(random);
+  const DataType out_type = byte_type(random);
+  c.text += std::string(" ") + std::string(to_string(in_type)) + " " + std::string(to_string(filter_type)) + " " +
+            std::string(to_string(out_type));
+  d.input = TensorDesc(in_type, in, strides_for(random, in, c.text, true));
+  d.filter = TensorDesc(filter_type, filter);
+  if (pick(random, 0, 3) == 0) d.filter = TensorDesc(filter_type, filter, strides_for(random, filter, c.text, true));
+  d.output = TensorDesc(out_type, out, strides_for(random, out, c.text, false));
+  const Dimensions one{1, 1, 1, 1};
+  const Dimensions per_channel{1, filter[0], 1, 1};
+  d.input_scale = TensorDesc(DataType::float32, one);
+  d.output_scale = TensorDesc(DataType::float32, one);
+  d.filter_scale = TensorDesc(DataType::float32, pick(random, 0, 1) != 0 ? per_channel : one);
+  if (pick(random, 0, 2) != 0) d.input_zero_point = TensorDesc(in_type, one);
+  const std::uint32_t filter_zero = pick(random, 0, 3);
+  if (filter_zero > 0) d.filter_zero_point = TensorDesc(filter_type, filter_zero == 1 ? one : per_channel);
+  if (pick(random, 0, 3) != 0) d.bias = TensorDesc(DataType::int32, per_channel);
+  if (pick(random, 0, 2) != 0) d.output_zero_point = TensorDesc(out_type, one);
+  d.filter.owned_by_dml = pick(random, 0, 1) != 0;
+  if (d.filter.owned_by_dml) c.text += " owned";
+  if (d.bias && pick(random, 0, 1) != 0) d.bias->owned_by_dml = true;
+
+  const double depth = static_cast<double>(filter[1]) * filter[2] * filter[3];
+  const auto fill = [&](const TensorDesc& tensor) {
+    Bytes bytes(tensor.total_size_in_bytes);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(pick(random, 0, 255));
+    if (data == Data::extremes) {
+      const std::uint32_t kind = pick(random, 0, 2);
+      for (std::byte& byte : bytes) {
+        byte = static_cast<std::byte>(kind == 0 ? 0x80 : kind == 1 ? 0xFF : pick(random, 0, 1) * 0xFF);
+      }
+    }
+    c.inputs.push_back(bytes);
+  };
+  const auto fill_scales = [&](const TensorDesc& tensor, double typical) {
+    Bytes bytes(tensor.total_size_in_bytes);
+    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+      auto scale = static_cast<float>(typical * (0.5 + pick(random, 0, 1000) / 1000.0));
+      if (data == Data::ties) scale = std::exp2(std::round(std::log2(scale)));  // halves are frequent, and exact
+      if (data == Data::random && pick(random, 0, 30) == 0) scale *= 1000.0f;
+      std::memcpy(bytes.data() + at, &scale, 4);
+    }
+    c.inputs.push_back(bytes);
+  };
+  fill(d.input);
+  fill_scales(d.input_scale, 0.02);
+  c.inputs.emplace_back();
+  fill(d.filter);
+  fill_scales(d.filter_scale, 0.01);
+  c.inputs.resize(7);
+  fill_scales(d.output_scale, data == Data::extremes ? 0.0002 * depth * 300 : 0.0002 * std::sqrt(depth) * 74 * 74 / 40);
+  c.inputs.emplace_back();
+  const auto fill_optional = [&](const std::optional<TensorDesc>& tensor, std::size_t index) {
+    if (!tensor) return;
+    fill(*tensor);
+    c.inputs[index] = c.inputs.back();
+    c.inputs.pop_back();
+  };
+  fill_optional(d.input_zero_point, 2);
+  fill_optional(d.filter_zero_point, 5);
+  fill_optional(d.output_zero_point, 8);
+  if (d.bias) {
+    Bytes bytes(d.bias->total_size_in_bytes);
+    for (std::size_t at = 0; at < bytes.size(); at += 4) {
+      auto value = static_cast<std::int32_t>(pick(random, 0, 200000)) - 100000;
+      if (data == Data::extremes && pick(random, 0, 3) == 0)
+        value = pick(random, 0, 1) != 0 ? 0x7FFFFFFF : -0x7FFFFFFF - 1;
+      std::memcpy(bytes.data() + at, &value, 4);
+    }
+    c.inputs[6] = bytes;
+  }
+  return c;
+}
+
+Bytes run(const Case& c, detail::PlannedOperator planned, Executor& executor) {
+  const CompiledOperator compiled(std::move(planned));
+  const BindingProperties needs = compiled.binding_properties();
+  const detail::AlignedMemory persistent(needs.persistent_bytes);
+  const detail::AlignedMemory temporary(needs.temporary_bytes);
+  std::memset(persistent.span().data(), 0xA5, persistent.span().size());
+  std::memset(temporary.span().data(), 0xA5, temporary.span().size());
+  std::vector<InputBuffer> owned(9), rest(9);
+  for (std::size_t i = 0; i < 9; ++i) (compiled.input_slots()[i].owned_by_dml ? owned : rest)[i] = c.inputs[i];
+  Bytes output(c.desc.output.total_size_in_bytes, std::byte{0x5A});
+  const OutputBuffer out[] = {output};
+  Report report = compiled.initialize(owned, persistent.span(), temporary.span());
+  EXPECT_TRUE(report.ok()) << report.to_string();
+  report = compiled.execute(rest, out, persistent.span(), temporary.span(), executor);
+  EXPECT_TRUE(report.ok()) << report.to_string();
+  return output;
+}
+
+void expect_equal(const Case& c, std::size_t threads = 1) {
+  Report chosen;
+  const Isa isa = detail::choose_isa({}, chosen);  // what DMLREF_ISA says
+  ASSERT_TRUE(chosen.ok());
+  detail::PlannedOperator fast = detail::plan(c.desc, isa);
+  detail::PlannedOperator reference = fast;
+  reference.plan = detail::reference_qlc_plan(c.desc);
+  dmlref_test::ThreadExecutor executor(threads);
+  const Bytes expected = run(c, std::move(reference), sequential());
+  const Bytes actual = run(c, std::move(fast), executor);
+  std::size_t wrong = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == actual[i]) continue;
+    if (wrong++ == 0) first = i;
+  }
+  ASSERT_EQ(wrong, 0u) << c.text << "\nfirst at byte " << first << ": expected " << static_cast<int>(expected[first])
+                       << ", got " << static_cast<int>(actual[first]);
+}
+
+TEST(FastQuantizedLinearConvolution, EqualsReferenceOnRandomShapes) {
+  constexpr unsigned seed = 20210211;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {}))) << "case " << i;
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, EqualsReferenceOnWideRowsAndManyChannels) {
+  constexpr unsigned seed = 7;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {12, 40, 320, 3, 1}))) << "case " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {300, 200, 9, 3, 1}))) << "case " << i;
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, FewChannels) {
+  constexpr unsigned seed = 99;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {3, 40, 40, 7, 2}))) << "case " << i;
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, Extremes) {
+  constexpr unsigned seed = 5;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::extremes, {}))) << "case " << i;
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, Ties) {
+  constexpr unsigned seed = 6;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::ties, {}))) << "case " << i;
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
+  constexpr unsigned seed = 8;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {60, 300, 24, 3, 2}), pick(random, 2, 5)))
+        << "case " << i;
+  }
+}
+
+// 67000 products of 255 * 255 exceed 32 bits: K is cut into pieces.
+TEST(FastQuantizedLinearConvolution, DepthBeyondThirtyTwoBits) {
+  constexpr unsigned seed = 11;
+  std::mt19937 random(seed);
+  for (const Data data : {Data::random, Data::extremes}) {
+    for (const DataType in_type : {DataType::uint8, DataType::int8}) {
+      for (const DataType filter_type : {DataType::uint8, DataType::int8}) {
+        Case c = make_case(random, data, {4, 20, 2, 1, 1});
+        const std::uint32_t out_channels = c.desc.filter.sizes[0];
+        c.desc.group_count = 1;
+        c.desc.input = TensorDesc(in_type, {1, 67001, 1, 3});
+        c.desc.filter = TensorDesc(filter_type, {out_channels, 67001, 1, 1});
+        c.desc.output = TensorDesc(c.desc.output.data_type, {1, out_channels, 1, 3});
+        c.desc.strides = c.desc.dilations = {1, 1};
+        c.desc.start_padding = c.desc.end_padding = {0, 0};
+        if (c.desc.input_zero_point) c.desc.input_zero_point->data_type = in_type;
+        if (c.desc.filter_zero_point) c.desc.filter_zero_point->data_type = filter_type;
+        for (const std::size_t i : {0u, 3u}) {
+          c.inputs[i].resize((i == 0 ? c.desc.input : c.desc.filter).total_size_in_bytes);
+          const auto all = static_cast<std::byte>((i == 0 ? in_type : filter_type) == DataType::uint8 ? 255 : 128);
+          for (std::byte& byte : c.inputs[i]) {
+            byte = data == Data::extremes ? all : static_cast<std::byte>(pick(random, 0, 255));
+          }
+        }
+        c.text = "deep " + c.text;
+        ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+      }
+    }
+  }
+}
+
+}  // namespace
