@@ -1,0 +1,220 @@
+// The reference normalization within one unit in the last place of 512-bit arithmetic.
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cstdlib>
+
+#include "support/normalization_case.hpp"
+#include "support/normalization_oracle.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref_test;
+namespace reference = dmlref::reference;
+
+std::uint64_t seed() {
+  const char* text = std::getenv("DMLREF_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 5;
+}
+
+/// The largest error of the reference in ulp; walks groups by comparing coordinates, not as the reference does.
+template <class T>
+double worst_error(const NormalizationCase<T>& c) {
+  const std::vector<T> result = c.reference_output();
+  const auto input = c.view(c.input_data, c.input);
+  const auto scale = c.scale_view();
+  const auto bias = c.bias_view();
+  const Index count = element_count(c.input.shape);
+  std::map<std::vector<Index>, std::vector<Index>> groups;
+  for (Index i = 0; i < count; ++i) {
+    const Coordinates at = unravel(i, c.input.shape);
+    std::vector<Index> kept;
+    for (std::size_t d = 0; d < at.size(); ++d) kept.push_back(((c.axes >> d) & 1u) != 0 ? 0 : at[d]);
+    groups[kept].push_back(i);
+  }
+  double worst = 0;
+  for (const auto& [kept, members] : groups) {
+    std::vector<double> values;
+    for (const Index i : members)
+      values.push_back(static_cast<double>(static_cast<float>(input.load(unravel(i, c.input.shape)))));
+    const WideGroup group(values, c.parameters.normalize_variance, c.parameters.epsilon);
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      Coordinates at = unravel(members[m], c.input.shape);
+      const auto parameter = [&](const auto& view, double absent) {
+        if (!view) return absent;
+        Coordinates within = at;
+        for (std::size_t d = 0; d < within.size(); ++d) {
+          if (view->extent(d) == 1) within[d] = 0;
+        }
+        return static_cast<double>(static_cast<float>(view->load(within)));
+      };
+      const Wide exact = group.result(values[m], parameter(scale, 1), parameter(bias, 0), c.parameters.activation);
+      const double error = error_in_ulp(result[static_cast<std::size_t>(c.output(at))], exact);
+      if (error > worst) worst = error;
+    }
+  }
+  return worst;
+}
+
+template <class T>
+NormalizationCase<T> plain_case(const Shape& shape, reference::AxisSet axes) {
+  NormalizationCase<T> c;
+  c.input = Layout(shape);
+  c.output = Layout(shape);
+  c.axes = axes;
+  c.input_data.resize(static_cast<std::size_t>(element_count(shape)));
+  return c;
+}
+
+TEST(NormalizationReference, PublishedVectors) {
+  auto c = plain_case<float>({1, 1, 2, 2}, 0b1100);
+  c.input_data = {1, 2, 3, 4};
+  const std::vector<float> expected{-1.3416354200f, -0.4472118067f, 0.4472118067f, 1.3416354200f};
+  EXPECT_EQ(c.reference_output(), expected);
+  auto d = plain_case<float>({8}, 1);
+  d.input_data = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<float> eight = d.reference_output();
+  const double values[] = {1.5275238, 1.0910884, 0.6546530, 0.2182177};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(eight[i], -values[i], 1e-7);
+    EXPECT_NEAR(eight[7 - i], values[i], 1e-7);
+  }
+}
+
+TEST(NormalizationReference, MeanOnlyLeavesEpsilonOut) {
+  auto c = plain_case<float>({4}, 1);
+  c.input_data = {1, 2, 3, 6};
+  c.parameters.normalize_variance = false;
+  c.parameters.epsilon = 100;
+  EXPECT_EQ(c.reference_output(), (std::vector<float>{-2, -1, 0, 3}));
+}
+
+TEST(NormalizationReference, ConstantsGiveZeroAndWithoutEpsilonNaN) {
+  for (const float value : {0.1f, 1234.0f, 3e38f, 1e-45f}) {
+    auto c = plain_case<float>({3, 700}, 0b10);
+    std::fill(c.input_data.begin(), c.input_data.end(), value);
+    for (const float y : c.reference_output()) EXPECT_EQ(y, 0.0f) << value;
+    c.parameters.epsilon = 0;  // 0 / 0
+    for (const float y : c.reference_output()) EXPECT_EQ(std::bit_cast<std::uint32_t>(y), 0x7FC00000u) << value;
+  }
+}
+
+TEST(NormalizationReference, NanAndInfinityReachTheirGroupAlone) {
+  auto c = plain_case<float>({3, 5}, 0b10);
+  for (std::size_t i = 0; i < 15; ++i) c.input_data[i] = static_cast<float>(i * i);
+  c.input_data[2] = std::numeric_limits<float>::quiet_NaN();
+  c.input_data[7] = std::numeric_limits<float>::infinity();
+  const auto y = c.reference_output();
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_TRUE(std::isnan(y[i]));
+  for (std::size_t i = 10; i < 15; ++i) EXPECT_FALSE(std::isnan(y[i]));
+  c.parameters.normalize_variance = false;
+  const auto z = c.reference_output();
+  EXPECT_EQ(z[5], -std::numeric_limits<float>::infinity());  // x - infinity
+  EXPECT_TRUE(std::isnan(z[7]));                             // infinity - infinity
+}
+
+template <class T>
+class NormalizationUlp : public testing::Test {};
+using Types = testing::Types<float, half>;
+TYPED_TEST_SUITE(NormalizationUlp, Types);
+
+TYPED_TEST(NormalizationUlp, EveryRegimeInRowsOfEveryLength) {
+  Random random(seed());
+  for (int r = 0; r < static_cast<int>(Regime::count); ++r) {
+    for (const Index n : {2, 3, 7, 16, 49, 768, 1024, 1025, 3000, 9000}) {
+      auto c = plain_case<TypeParam>({n > 2000 ? 1 : 3, n}, 0b10);
+      fill(c.input_data, static_cast<Regime>(r), random);
+      EXPECT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << " n " << n << " seed " << seed();
+      c.scale = c.bias = Layout({1, n});
+      c.scale_data.resize(static_cast<std::size_t>(n));
+      c.bias_data.resize(static_cast<std::size_t>(n));
+      fill(c.scale_data, Regime::mean_0, random);
+      fill(c.bias_data, Regime::mean_0, random);
+      EXPECT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << " scaled, n " << n << " seed " << seed();
+    }
+  }
+}
+
+TYPED_TEST(NormalizationUlp, RandomShapesAxesStridesScalesBiasesActivations) {
+  Random random(seed());
+  int cases = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (int r = 0; r < static_cast<int>(Regime::count); ++r) {
+      const auto c = random_case<TypeParam>(random, static_cast<Regime>(r), pick(random, 0, 9) == 0 ? 4000 : 300);
+      ASSERT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << ": " << c.describe() << " seed " << seed();
+      ++cases;
+    }
+  }
+  std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
+}
+
+TYPED_TEST(NormalizationUlp, EveryActivationInEveryRegime) {
+  Random random(seed());
+  for (const ActivationInfo& info : activation_table) {
+    for (const Regime regime : {Regime::mean_0, Regime::mean_1e6_deviation_01, Regime::outlier, Regime::constant}) {
+      auto c = plain_case<TypeParam>({2, 900}, 0b10);
+      fill(c.input_data, regime, random);
+      c.parameters.activation = default_activation(info.type);
+      EXPECT_LE(worst_error(c), 1.0) << info.name << ' ' << name_of(regime) << " seed " << seed();
+      c.parameters.activation.parameters = {1.25f, 0.75f};
+      EXPECT_LE(worst_error(c), 1.0) << info.name << " 1.25 0.75 " << name_of(regime) << " seed " << seed();
+    }
+  }
+}
+
+// The bias is the rounded negative of what it is added to: what is left is the rounding error, all of whose digits
+// count.
+TYPED_TEST(NormalizationUlp, BiasThatCancels) {
+  Random random(seed());
+  for (const Index n : {5, 64, 700, 2500}) {
+    auto c = plain_case<TypeParam>({2, n}, 0b10);
+    fill(c.input_data, Regime::mean_100, random);
+    const auto y = c.reference_output();
+    c.bias = Layout({2, n});
+    for (const TypeParam v : y) c.bias_data.push_back(static_cast<TypeParam>(-static_cast<float>(v)));
+    EXPECT_LE(worst_error(c), 1.0) << n << " seed " << seed();
+    c.bias.reset();
+    // and an activation that does the same
+    c.parameters.activation = {ActivationType::linear, {1.0f, -static_cast<float>(y[1])}};
+    EXPECT_LE(worst_error(c), 1.0) << n << " seed " << seed();
+    c.parameters.activation = {ActivationType::shrink, {static_cast<float>(y[1]), 0.0f}};
+    EXPECT_LE(worst_error(c), 1.0) << n << " seed " << seed();
+    c.parameters.activation = {ActivationType::thresholded_relu, {static_cast<float>(y[1]), 0.0f}};
+    EXPECT_LE(worst_error(c), 1.0) << n << " seed " << seed();
+  }
+}
+
+TEST(NormalizationReference, SameBitsForEveryLayoutOfTheSameTensor) {
+  Random random(seed());
+  for (int round = 0; round < 40; ++round) {
+    auto c = random_case<float>(random, static_cast<Regime>(pick(random, 0, 10)), 3000);
+    const Layout strided = c.input;
+    const auto one = c.reference_output();
+    NormalizationCase<float> packed = c;
+    packed.input = Layout(c.input.shape);
+    packed.input_data.clear();
+    const auto view = c.view(c.input_data, strided);
+    for (Index i = 0; i < element_count(c.input.shape); ++i) {
+      packed.input_data.push_back(view.load(unravel(i, c.input.shape)));
+    }
+    EXPECT_EQ(bits_of(packed.reference_output()), bits_of(one)) << c.describe() << " seed " << seed();
+  }
+}
+
+// Layer normalization once more, as Eigen writes it.
+TEST(NormalizationReference, AgreesWithEigen) {
+  Random random(seed());
+  auto c = plain_case<float>({16, 300}, 0b10);
+  fill(c.input_data, Regime::mean_100, random);
+  const auto ours = c.reference_output();
+  using Matrix = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::ArrayXXd x = Eigen::Map<const Matrix>(c.input_data.data(), 16, 300).cast<double>();
+  const Eigen::ArrayXXd d = x.colwise() - x.rowwise().mean();
+  const Eigen::ArrayXXd y = d.colwise() / (d.square().rowwise().mean() + static_cast<double>(1e-5f)).sqrt();
+  EXPECT_LT((y - Eigen::Map<const Matrix>(ours.data(), 16, 300).cast<double>()).abs().maxCoeff(), 2e-7);
+}
+
+}  // namespace
