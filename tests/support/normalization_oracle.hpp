@@ -24,6 +24,15 @@ inline Wide wide_activation(const dmlref::Activation& activation, const Wide& x)
   const Wide zero = 0.0;
   const Wide one = 1.0;
   if (x.is_nan()) return x;
+  if (x.is_infinite()) {  // the limits, where the formulas give NaN
+    if (activation.type == softsign) return x > zero ? one : -one;
+    if (activation.type == gelu) return x > zero ? x : zero;
+    if (activation.type == elu || activation.type == scaled_elu) {
+      const Wide curve = -a;
+      if (activation.type == elu) return x > zero ? x : curve;
+      return x > zero ? b * x : b * curve;
+    }
+  }
   const auto soft = [&](const Wide& z) { return z > zero ? z + log1p(exp(-z)) : log1p(exp(z)); };
   switch (activation.type) {
     case elu: return x >= zero ? x : a * expm1(x);

@@ -110,7 +110,8 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
     const ChunkStatistics part = chunk(c);
     const auto size =
         static_cast<double>(std::min<std::uint64_t>(count - c * normalization_chunk, normalization_chunk));
-    const double deviation = (part.sum / size - group.mean.high) + (part.sum_low / size - group.mean.low);
+    const DoubleDouble mean = divide(fast_two_sum(part.sum, part.sum_low), size);
+    const double deviation = (mean.high - group.mean.high) + (mean.low - group.mean.low);
     between = std::fma(deviation * deviation, size, between);
   }
   group.variance = (within + between) / n;
