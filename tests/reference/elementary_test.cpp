@@ -64,7 +64,8 @@ TEST(Elementary, ErrorFunctionIsAccurateInItsTail) {
 }
 
 TEST(Elementary, TangentIsAccurate) {
-  EXPECT_LT(worst_relative_error(-30, 30, dmlref::reference::hyperbolic_tangent, [](const Wide& x) { return hyperbolic_tangent(x); }),
+  EXPECT_LT(worst_relative_error(-30, 30, dmlref::reference::hyperbolic_tangent,
+                                 [](const Wide& x) { return hyperbolic_tangent(x); }),
             1e-13);
 }
 
