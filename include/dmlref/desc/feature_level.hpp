@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -13,28 +15,32 @@ DMLREF_BEGIN
 /// DirectML's own enumeration: each level contains the ones before it.
 using FeatureLevel = DML_FEATURE_LEVEL;
 
+/// The level whose number is `value`. (Bits, not a cast: an older <DirectML.h> does not name the newest, which are then
+/// out of its enumeration's range.)
+constexpr FeatureLevel feature_level(std::uint32_t value) noexcept { return std::bit_cast<FeatureLevel>(value); }
+
 struct FeatureLevelName {
   FeatureLevel level;
   std::string_view name;  // as on the command line: "6_4"
 };
 
-/// All levels, lowest first. (Cast from numbers: an older <DirectML.h> does not name the newest.)
+/// All levels, lowest first.
 inline constexpr std::array<FeatureLevelName, 15> feature_levels{{
-    {static_cast<FeatureLevel>(0x1000), "1_0"},
-    {static_cast<FeatureLevel>(0x2000), "2_0"},
-    {static_cast<FeatureLevel>(0x2100), "2_1"},
-    {static_cast<FeatureLevel>(0x3000), "3_0"},
-    {static_cast<FeatureLevel>(0x3100), "3_1"},
-    {static_cast<FeatureLevel>(0x4000), "4_0"},
-    {static_cast<FeatureLevel>(0x4100), "4_1"},
-    {static_cast<FeatureLevel>(0x5000), "5_0"},
-    {static_cast<FeatureLevel>(0x5100), "5_1"},
-    {static_cast<FeatureLevel>(0x5200), "5_2"},
-    {static_cast<FeatureLevel>(0x6000), "6_0"},
-    {static_cast<FeatureLevel>(0x6100), "6_1"},
-    {static_cast<FeatureLevel>(0x6200), "6_2"},
-    {static_cast<FeatureLevel>(0x6300), "6_3"},
-    {static_cast<FeatureLevel>(0x6400), "6_4"},
+    {feature_level(0x1000), "1_0"},
+    {feature_level(0x2000), "2_0"},
+    {feature_level(0x2100), "2_1"},
+    {feature_level(0x3000), "3_0"},
+    {feature_level(0x3100), "3_1"},
+    {feature_level(0x4000), "4_0"},
+    {feature_level(0x4100), "4_1"},
+    {feature_level(0x5000), "5_0"},
+    {feature_level(0x5100), "5_1"},
+    {feature_level(0x5200), "5_2"},
+    {feature_level(0x6000), "6_0"},
+    {feature_level(0x6100), "6_1"},
+    {feature_level(0x6200), "6_2"},
+    {feature_level(0x6300), "6_3"},
+    {feature_level(0x6400), "6_4"},
 }};
 
 /// The newest level, 6_4.

@@ -58,7 +58,7 @@ inline void check_activation_type(Report& report, FeatureLevel level, Activation
     report.add(RuleId::activation_type, "FusedActivation.Type",
                "is " + activation_text(type) + ", which a normalization does not fuse, expected one of " + known);
   } else if (static_cast<std::uint32_t>(level) < info->introduced) {
-    const auto from = static_cast<FeatureLevel>(info->introduced);
+    const auto from = feature_level(info->introduced);
     report.add(
         RuleId::activation_level, "FusedActivation.Type",
         "is " + activation_text(type) + ", expected an activation of feature level " + std::string(to_string(level)),

@@ -46,6 +46,20 @@ inline void check_convolution_tensors(Report& report, FeatureLevel level, const 
   check_tensor(report, qlc, level, Direction::output, f.output, nullptr, &f.input);
 }
 
+/// Leaves out the sizes of a tensor whose number of dimensions is wrong already: nothing that is said of them makes
+/// sense.
+inline void keep_sizes(TensorFacts& tensor, bool rank_is_right) {
+  if (!rank_is_right) tensor.sizes = {};
+}
+inline void keep_comparable_sizes(QuantizedLinearConvolutionFacts& f) {
+  for (auto* tensor : {&f.input, &f.input_scale, &f.input_zero_point, &f.filter, &f.filter_scale, &f.filter_zero_point,
+                       &f.bias, &f.output_scale, &f.output_zero_point, &f.output}) {
+    keep_sizes(*tensor, has_known_rank(qlc, *tensor));
+  }
+  if (!has_known_rank(qlc, f.input)) return;
+  for (auto* tensor : {&f.filter, &f.bias, &f.output}) keep_sizes(*tensor, tensor->rank == f.input.rank);
+}
+
 /// 1 or 2, the input's count less 2, and 1 only from the level whose input may have 3 dimensions.
 inline void check_spatial_dimension_count(Report& report, FeatureLevel level, const TensorFacts& input,
                                           std::uint32_t count) {
@@ -103,7 +117,7 @@ inline void check_equal_size(Report& report, RuleId rule, const TensorFacts& ten
 /// Per spatial dimension: the dilated kernel fits into the padded input, and the output counts its positions.
 inline void check_spatial_sizes(Report& report, const QuantizedLinearConvolutionFacts& f) {
   const std::size_t rank = f.input.sizes.size();
-  if (rank < 3 || f.filter.sizes.size() != rank) return;
+  if (rank == 0 || f.filter.sizes.size() != rank) return;
   const std::size_t spatial = rank - 2;
   for (const auto* array : {&f.strides, &f.dilations, &f.start_padding, &f.end_padding}) {
     if (array->size() != spatial) return;
@@ -133,7 +147,6 @@ inline void check_spatial_sizes(Report& report, const QuantizedLinearConvolution
 
 /// {1, OutC, 1, 1} or {1, OutC, 1}.
 inline void check_bias_sizes(Report& report, const TensorFacts& bias, const TensorFacts& filter) {
-  if (bias.sizes.size() < 3 || bias.sizes.size() > 4) return;  // no rank of a bias
   for (std::size_t d = 0; d < bias.sizes.size(); ++d) {
     if (d == 1) {
       check_equal_size(report, RuleId::convolution_bias_size, bias, 1, filter, 0);
@@ -145,7 +158,6 @@ inline void check_bias_sizes(Report& report, const TensorFacts& bias, const Tens
 }
 
 inline void check_single_value(Report& report, const TensorFacts& tensor) {
-  if (!has_known_rank(qlc, tensor)) return;
   for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
     if (tensor.size(d) <= 1) continue;
     report.add(RuleId::convolution_single_value, size_field(tensor, d),
@@ -155,7 +167,6 @@ inline void check_single_value(Report& report, const TensorFacts& tensor) {
 
 /// One value, or one per output channel: in dimension 1, or 0 of rank 1.
 inline void check_filter_values(Report& report, const TensorFacts& tensor, const TensorFacts& filter) {
-  if (!has_known_rank(qlc, tensor)) return;
   const std::size_t channel = tensor.sizes.size() >= 2 ? 1 : 0;
   for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
     const std::uint32_t size = tensor.size(d);
@@ -168,6 +179,7 @@ inline void check_filter_values(Report& report, const TensorFacts& tensor, const
 
 inline void check(Report& report, FeatureLevel level, QuantizedLinearConvolutionFacts f) {
   check_convolution_tensors(report, level, f);
+  keep_comparable_sizes(f);
   if (f.dimension_count) {
     check_spatial_dimension_count(report, level, f.input, *f.dimension_count);
   } else if (has_known_rank(qlc, f.input)) {

@@ -66,15 +66,14 @@ struct SupportRow {
 
 namespace rules {
 
-// Cast from numbers: an older <DirectML.h> does not name the newest levels.
-inline constexpr auto level_1_0 = static_cast<FeatureLevel>(0x1000);
-inline constexpr auto level_2_1 = static_cast<FeatureLevel>(0x2100);
-inline constexpr auto level_3_0 = static_cast<FeatureLevel>(0x3000);
-inline constexpr auto level_3_1 = static_cast<FeatureLevel>(0x3100);
-inline constexpr auto level_4_0 = static_cast<FeatureLevel>(0x4000);
-inline constexpr auto level_4_1 = static_cast<FeatureLevel>(0x4100);
-inline constexpr auto level_5_2 = static_cast<FeatureLevel>(0x5200);
-inline constexpr auto level_6_4 = static_cast<FeatureLevel>(0x6400);
+inline constexpr auto level_1_0 = feature_level(0x1000);
+inline constexpr auto level_2_1 = feature_level(0x2100);
+inline constexpr auto level_3_0 = feature_level(0x3000);
+inline constexpr auto level_3_1 = feature_level(0x3100);
+inline constexpr auto level_4_0 = feature_level(0x4000);
+inline constexpr auto level_4_1 = feature_level(0x4100);
+inline constexpr auto level_5_2 = feature_level(0x5200);
+inline constexpr auto level_6_4 = feature_level(0x6400);
 
 inline constexpr DataTypes f32{DataType::float32};
 inline constexpr DataTypes floats{DataType::float32, DataType::float16};

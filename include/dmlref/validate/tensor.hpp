@@ -80,7 +80,7 @@ inline std::string type_names(const DataTypes& types) {
     if (!types.contains(type)) continue;
     text += (text.empty() ? "" : ", ") + std::string(to_string(type));
   }
-  return text;
+  return text.find(',') == std::string::npos ? text : "one of " + text;
 }
 
 inline std::string type_text(DataType type) {

@@ -1,0 +1,273 @@
+// request.hpp: a descriptor that tests can bend: plain values by name, linked into Microsoft's structs on demand.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dmlref/directml.hpp"
+
+namespace request {
+
+// Puts a number where an enumeration stands, whether it is one of its values or not.
+template <class Enum>
+void put(Enum& to, std::uint32_t value) {
+  static_assert(sizeof(to) == sizeof(value));
+  std::memcpy(&to, &value, sizeof(to));
+}
+
+struct Tensor {
+  std::uint32_t data_type = 1;
+  std::vector<UINT> sizes;
+  std::optional<std::vector<UINT>> strides = std::nullopt;
+  std::optional<UINT> dimension_count = std::nullopt;  // empty: as many as sizes
+  std::optional<UINT64> total_size = std::nullopt;     // empty: the least
+  std::uint32_t flags = 0;
+  UINT alignment = 0;
+  std::uint32_t type = 1;  // BUFFER
+  bool desc_is_null = false;
+  bool sizes_are_null = false;
+};
+
+struct FusedActivation {
+  std::uint32_t type = 44;  // RELU
+  float parameters[2] = {1.0f, 1.0f};
+  bool desc_is_null = false;
+  bool has_input = false;
+  bool has_output = false;
+};
+
+// A tensor that is not in the map is null; so is an array.
+struct Request {
+  std::uint32_t type = 0;
+  bool desc_is_null = false;
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::vector<UINT>> arrays;  // INT for InputWindowStrides
+  UINT count = 0;                                   // DimensionCount or AxisCount
+  UINT group_count = 1;
+  BOOL cross_channel = 0;
+  BOOL normalize_variance = 1;
+  float epsilon = 1e-5f;
+  std::optional<FusedActivation> activation;
+};
+
+// Microsoft's structs of a request; refers to the request.
+class Linked {
+ public:
+  explicit Linked(const Request& request) : request_(request) {
+    switch (request.type) {
+      case 60: link(slice_); break;
+      case 111: link(slice1_); break;
+      case 120: link(convolution_); break;
+      case 73: link(normalization_); break;
+      case 115: link(normalization1_); break;
+      default: desc_.Desc = &normalization1_; break;
+    }
+    put(desc_.Type, request.type);
+    if (request.desc_is_null) desc_.Desc = nullptr;
+  }
+  Linked(const Linked&) = delete;
+  Linked& operator=(const Linked&) = delete;
+
+  const DML_OPERATOR_DESC& desc() const { return desc_; }
+
+ private:
+  struct Structs {
+    DML_BUFFER_TENSOR_DESC buffer{};
+    DML_TENSOR_DESC tensor{};
+  };
+
+  const DML_TENSOR_DESC* tensor(const char* name) {
+    const auto found = request_.tensors.find(name);
+    if (found == request_.tensors.end()) return nullptr;
+    const Tensor& from = found->second;
+    Structs& to = structs_[name];
+    put(to.buffer.DataType, from.data_type);
+    put(to.buffer.Flags, from.flags);
+    to.buffer.DimensionCount = from.dimension_count.value_or(static_cast<UINT>(from.sizes.size()));
+    to.buffer.Sizes = from.sizes_are_null ? nullptr : from.sizes.data();
+    to.buffer.Strides = from.strides ? from.strides->data() : nullptr;
+    to.buffer.TotalTensorSizeInBytes = from.total_size.value_or(least(from));
+    to.buffer.GuaranteedBaseOffsetAlignment = from.alignment;
+    put(to.tensor.Type, from.type);
+    to.tensor.Desc = from.desc_is_null ? nullptr : &to.buffer;
+    return &to.tensor;
+  }
+  static UINT64 least(const Tensor& tensor) {
+    const auto type = static_cast<dmlref::DataType>(tensor.data_type);
+    if (!tensor.strides) return dmlref::buffer_tensor_size(type, tensor.sizes).value_or(0);
+    return dmlref::buffer_tensor_size(type, tensor.sizes, *tensor.strides).value_or(0);
+  }
+  const UINT* array(const char* name) const {
+    const auto found = request_.arrays.find(name);
+    return found == request_.arrays.end() ? nullptr : found->second.data();
+  }
+  const DML_OPERATOR_DESC* activation() {
+    if (!request_.activation) return nullptr;
+    const FusedActivation& from = *request_.activation;
+    activation_.input = from.has_input ? &activation_tensor_ : nullptr;
+    activation_.output = from.has_output ? &activation_tensor_ : nullptr;
+    std::memcpy(activation_.parameters, from.parameters, sizeof(from.parameters));
+    put(activation_desc_.Type, from.type);
+    activation_desc_.Desc = from.desc_is_null ? nullptr : &activation_;
+    return &activation_desc_;
+  }
+
+  void link(DML_SLICE_OPERATOR_DESC& d) {
+    d = {tensor("InputTensor"), tensor("OutputTensor"), request_.count,
+         array("Offsets"),      array("Sizes"),         array("Strides")};
+    desc_.Desc = &d;
+  }
+  void link(DML_SLICE1_OPERATOR_DESC& d) {
+    d = {tensor("InputTensor"),
+         tensor("OutputTensor"),
+         request_.count,
+         array("InputWindowOffsets"),
+         array("InputWindowSizes"),
+         reinterpret_cast<const INT*>(array("InputWindowStrides"))};
+    desc_.Desc = &d;
+  }
+  void link(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& d) {
+    d = {tensor("InputTensor"),
+         tensor("InputScaleTensor"),
+         tensor("InputZeroPointTensor"),
+         tensor("FilterTensor"),
+         tensor("FilterScaleTensor"),
+         tensor("FilterZeroPointTensor"),
+         tensor("BiasTensor"),
+         tensor("OutputScaleTensor"),
+         tensor("OutputZeroPointTensor"),
+         tensor("OutputTensor"),
+         request_.count,
+         array("Strides"),
+         array("Dilations"),
+         array("StartPadding"),
+         array("EndPadding"),
+         request_.group_count};
+    desc_.Desc = &d;
+  }
+  void link(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC& d) {
+    d = {tensor("InputTensor"),  tensor("ScaleTensor"),       tensor("BiasTensor"), tensor("OutputTensor"),
+         request_.cross_channel, request_.normalize_variance, request_.epsilon,     activation()};
+    desc_.Desc = &d;
+  }
+  void link(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC& d) {
+    d = {tensor("InputTensor"),       tensor("ScaleTensor"), tensor("BiasTensor"),
+         tensor("OutputTensor"),      request_.count,        array("Axes"),
+         request_.normalize_variance, request_.epsilon,      activation()};
+    desc_.Desc = &d;
+  }
+
+  const Request& request_;
+  std::map<std::string, Structs> structs_;
+  DML_OPERATOR_DESC desc_{};
+  DML_SLICE_OPERATOR_DESC slice_{};
+  DML_SLICE1_OPERATOR_DESC slice1_{};
+  DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
+  DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
+  DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  DML_OPERATOR_DESC activation_desc_{};
+  DML_TENSOR_DESC activation_tensor_{};
+  struct {
+    const void* input;
+    const void* output;
+    float parameters[2];
+  } activation_{};
+};
+
+inline dmlref::Report validate(const Request& request, DML_FEATURE_LEVEL level) {
+  const Linked linked(request);
+  return dmlref::validate(linked.desc(), level);
+}
+
+// The documents' examples, and the smallest requests with every optional tensor, valid from each operator's first
+// level.
+
+inline Request slice() {
+  Request r;
+  r.type = 60;
+  r.tensors["InputTensor"] = {1, {1, 1, 4, 4}};
+  r.tensors["OutputTensor"] = {1, {1, 1, 2, 2}};
+  r.arrays["Offsets"] = {0, 0, 1, 0};
+  r.arrays["Sizes"] = {1, 1, 2, 2};
+  r.arrays["Strides"] = {1, 1, 2, 3};
+  r.count = 4;
+  return r;
+}
+
+inline Request slice1() {
+  Request r;
+  r.type = 111;
+  r.tensors["InputTensor"] = {1, {1, 1, 4, 4}};
+  r.tensors["OutputTensor"] = {1, {1, 1, 2, 2}};
+  r.arrays["InputWindowOffsets"] = {0, 0, 0, 1};
+  r.arrays["InputWindowSizes"] = {1, 1, 4, 3};
+  r.arrays["InputWindowStrides"] = {1, 1, static_cast<UINT>(-2), 2};
+  r.count = 4;
+  return r;
+}
+
+// 4 channels in 2 groups to 6 channels; padded 6 + 1 + 2 by 5 + 0 + 1, kernel 3 by 2 dilated to 5 by 2, strides 2
+// and 3.
+inline Request convolution() {
+  Request r;
+  r.type = 120;
+  r.tensors["InputTensor"] = {5, {2, 4, 6, 5}};
+  r.tensors["InputScaleTensor"] = {1, {1, 1, 1, 1}};
+  r.tensors["InputZeroPointTensor"] = {5, {1, 1, 1, 1}};
+  r.tensors["FilterTensor"] = {8, {6, 2, 3, 2}};
+  r.tensors["FilterScaleTensor"] = {1, {1, 6, 1, 1}};
+  r.tensors["FilterZeroPointTensor"] = {8, {1, 1, 1, 1}};
+  r.tensors["BiasTensor"] = {6, {1, 6, 1, 1}};
+  r.tensors["OutputScaleTensor"] = {1, {1, 1, 1, 1}};
+  r.tensors["OutputZeroPointTensor"] = {5, {1, 1, 1, 1}};
+  r.tensors["OutputTensor"] = {5, {2, 6, 3, 2}};
+  r.arrays["Strides"] = {2, 3};
+  r.arrays["Dilations"] = {2, 1};
+  r.arrays["StartPadding"] = {1, 0};
+  r.arrays["EndPadding"] = {2, 1};
+  r.count = 2;
+  r.group_count = 2;
+  return r;
+}
+
+// One spatial dimension, from 4_0.
+inline Request convolution_1d() {
+  Request r = convolution();
+  r.tensors["InputTensor"].sizes = {2, 4, 6};
+  r.tensors["FilterTensor"].sizes = {6, 2, 3};
+  r.tensors["FilterScaleTensor"].sizes = {1, 6, 1};
+  r.tensors["BiasTensor"].sizes = {1, 6, 1};
+  r.tensors["OutputTensor"].sizes = {2, 6, 3};
+  r.count = 1;
+  return r;
+}
+
+inline Request normalization() {
+  Request r;
+  r.type = 73;
+  r.tensors["InputTensor"] = {1, {2, 3, 4, 5}};
+  r.tensors["ScaleTensor"] = {1, {1, 3, 1, 1}};
+  r.tensors["BiasTensor"] = {1, {1, 3, 4, 5}};
+  r.tensors["OutputTensor"] = {1, {2, 3, 4, 5}};
+  return r;
+}
+
+inline Request normalization1() {
+  Request r = normalization();
+  r.type = 115;
+  r.arrays["Axes"] = {2, 3};
+  r.count = 2;
+  return r;
+}
+
+inline Request fused(Request r, std::uint32_t activation, float first = 1.0f, float second = 1.0f) {
+  r.activation = FusedActivation{activation, {first, second}};
+  return r;
+}
+
+}  // namespace request
