@@ -259,9 +259,9 @@ struct DML_ACTIVATION_GELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* OutputTensor;
 };
 
-#elif DML_TARGET_VERSION < 0x2100
+#elif DML_TARGET_VERSION < 0x4000
 
-#error \
-    "dmlref needs DML_TARGET_VERSION 0x2100 or newer, which declares SLICE1, MEAN_VARIANCE_NORMALIZATION1 and QUANTIZED_LINEAR_CONVOLUTION"
+// Older ones lack SLICE1, MVN1 and QLC, or an enumeration whose range holds DML_FEATURE_LEVEL_6_4.
+#error "dmlref needs DML_TARGET_VERSION 0x4000 or newer"
 
 #endif  // !defined(DML_TARGET_VERSION)

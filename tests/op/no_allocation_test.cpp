@@ -1,0 +1,140 @@
+// no_allocation_test.cpp: after compile nothing allocates: this program counts every operator new.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "dmlref/directml.hpp"
+#include "dmlref/eigen.hpp"
+#include "op/directml_case.hpp"
+
+namespace {
+std::atomic<long> allocations{0};
+
+void* counted(std::size_t size, std::size_t alignment) noexcept {
+  allocations.fetch_add(1);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+}  // namespace
+
+// NOLINTBEGIN
+void* operator new(std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
+void* operator new[](std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size == 0 ? 1 : size, 16); }
+void* operator new(std::size_t size, std::align_val_t a) { return counted(size, static_cast<std::size_t>(a)); }
+void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
+  return counted(size, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
+// NOLINTEND
+
+namespace {
+
+using namespace outside;
+
+TEST(NoAllocation, TheCounterCounts) {
+  const long before = allocations.load();
+  const auto memory = std::make_unique<int>(1);
+  EXPECT_EQ(allocations.load(), before + 1) << *memory;
+}
+
+/// Says that many threads are there, and runs the tasks itself.
+class Claiming final : public dmlref::Executor {
+ public:
+  std::size_t concurrency() const noexcept override { return 7; }
+  void parallel_for(std::size_t count, void (*task)(void*, std::size_t), void* context) override {
+    for (std::size_t i = 0; i < count; ++i) task(context, i);
+  }
+};
+
+/// Large enough to be worth sharing among threads: planes of 24 x 24 in 16 channels.
+std::unique_ptr<Case> large_case(bool owned) {
+  auto c = std::make_unique<Case>();
+  constexpr UINT channels = 16;
+  constexpr UINT extent = 24;
+  std::vector<std::uint8_t> picture(channels * extent * extent);
+  for (std::size_t i = 0; i < picture.size(); ++i) picture[i] = static_cast<std::uint8_t>(i * 37 % 251);
+  std::vector<std::int8_t> filter(channels * channels * 9);
+  for (std::size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<std::int8_t>(i * 11 % 255);
+  c->name = "large";
+  c->input<std::uint8_t>("InputTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, channels, extent, extent}, picture);
+  c->input<float>("InputScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 1, 1}, {0.5f}, owned);
+  c->absent("InputZeroPointTensor");
+  c->input<std::int8_t>("FilterTensor", DML_TENSOR_DATA_TYPE_INT8, {channels, channels, 3, 3}, filter, owned);
+  c->input<float>("FilterScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 1, 1}, {0.25f}, owned);
+  c->absent("FilterZeroPointTensor");
+  c->absent("BiasTensor");
+  c->input<float>("OutputScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 1, 1}, {64.0f}, owned);
+  c->absent("OutputZeroPointTensor");
+  c->result<std::uint8_t>(DML_TENSOR_DATA_TYPE_UINT8, {1, channels, extent, extent}, {});
+  for (auto& array : c->arrays) array = {1, 1};
+  c->convolution = {c->tensor(0),
+                    c->tensor(1),
+                    c->tensor(2),
+                    c->tensor(3),
+                    c->tensor(4),
+                    c->tensor(5),
+                    c->tensor(6),
+                    c->tensor(7),
+                    c->tensor(8),
+                    c->output->desc(),
+                    2,
+                    c->arrays[0].data(),
+                    c->arrays[1].data(),
+                    c->arrays[2].data(),
+                    c->arrays[3].data(),
+                    1};
+  c->desc = {DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION, &c->convolution};
+  return c;
+}
+
+TEST(NoAllocation, InitializeAndExecute) {
+  Eigen::ThreadPool pool(2);
+  dmlref::ThreadPoolExecutor threads(pool);
+  auto cases = all_cases();
+  cases.push_back(large_case(false));
+  cases.push_back(large_case(true));
+  Claiming claiming;
+  for (dmlref::Executor* executor :
+       std::initializer_list<dmlref::Executor*>{&dmlref::sequential(), &claiming, &threads}) {
+    for (const auto& c : cases) {
+      const dmlref::CompileResult compiled = dmlref::compile(c->desc, DML_FEATURE_LEVEL_6_4);
+      ASSERT_TRUE(compiled) << compiled.report().to_string();
+      const dmlref::CompiledOperator& op = compiled.value();
+      Memory persistent(static_cast<std::size_t>(op.binding_properties().persistent_bytes));
+      Memory temporary(static_cast<std::size_t>(op.binding_properties().temporary_bytes));
+      Memory output(c->output->bytes());
+      const dmlref::OutputBuffer outputs[] = {output.span()};
+      const std::vector<dmlref::InputBuffer> owned = c->buffers(true);
+      const std::vector<dmlref::InputBuffer> inputs = c->buffers(false);
+      bool good = true;
+      // The executor's own job blocks appear with its first uses; from then on nothing.
+      for (int warm = 0; executor == &threads && warm < 20; ++warm) {
+        good = good && op.initialize(owned, persistent.span(), temporary.span()) &&
+               op.execute(inputs, outputs, persistent.span(), temporary.span(), *executor);
+      }
+      const long before = allocations.load();
+      good = good && op.initialize(owned, persistent.span(), temporary.span());
+      for (int round = 0; round < 3; ++round) {
+        good = good && op.execute(inputs, outputs, persistent.span(), temporary.span(), *executor);
+      }
+      const long after = allocations.load();
+      EXPECT_TRUE(good) << c->name;
+      if (executor == &threads) {
+        EXPECT_LE(after - before, 2) << c->name;  // helpers that came late may hold earlier blocks
+      } else {
+        EXPECT_EQ(after - before, 0) << c->name;
+      }
+    }
+  }
+}
+
+}  // namespace
