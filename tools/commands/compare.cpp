@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "commands/commands.hpp"
+#include "io/file.hpp"
+#include "io/npy.hpp"
+#include "support/element.hpp"
+#include "support/failure.hpp"
+
+namespace dmlref::tool {
+namespace {
+
+NpyArray read(const std::filesystem::path& path) {
+  try {
+    return read_npy(read_file(path));
+  } catch (const FileError& error) {
+    throw Failure(path.string(), error.what());
+  }
+}
+
+std::string coordinates(std::uint64_t index, const std::vector<std::uint64_t>& shape) {
+  std::vector<std::uint64_t> at(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; index /= shape[d]) at[d] = index % shape[d];
+  return fmt::format("[{}]", fmt::join(at, ", "));
+}
+
+}  // namespace
+
+int compare_files(const CompareOptions& options) {
+  const NpyArray a = read(options.a);
+  const NpyArray b = read(options.b);
+  if (a.type != b.type) {
+    fmt::print("differ: {} against {}\n", to_string(a.type), to_string(b.type));
+    return exit_failed;
+  }
+  if (a.shape != b.shape) {
+    fmt::print("differ: shape ({}) against ({})\n", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
+    return exit_failed;
+  }
+  const std::uint64_t count = a.count();
+  std::uint64_t beyond = 0;
+  std::optional<std::uint64_t> largest = 0;  // empty: some pair has no distance, which is worse than any
+  std::uint64_t worst = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::optional<std::uint64_t> distance = ulp_distance(a.type, a.data, b.data, i);
+    if (!distance || *distance > options.ulp) ++beyond;
+    if (largest && (!distance || *distance > *largest)) {
+      largest = distance;
+      worst = i;
+    }
+  }
+  const std::string furthest = largest ? fmt::format("{} ulp", *largest) : "no number of ulp";
+  if (beyond == 0) {
+    fmt::print("equal within {} ulp: {} elements of {}, largest difference {}\n", options.ulp, count, to_string(a.type),
+               furthest);
+    return exit_done;
+  }
+  fmt::print("differ: {} of {} elements of {} by more than {} ulp, worst at {}: {} against {}, {}\n", beyond, count,
+             to_string(a.type), options.ulp, coordinates(worst, a.shape), element_text(a.type, a.data, worst),
+             element_text(b.type, b.data, worst), largest ? furthest + " apart" : "which no number of ulp spans");
+  return exit_failed;
+}
+
+}  // namespace dmlref::tool

@@ -1,0 +1,28 @@
+// npy.hpp: NumPy's array files, versions 1.0 to 3.0: the eleven types, little endian, C order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dmlref/desc/data_type.hpp"
+
+namespace dmlref::tool {
+
+struct NpyArray {
+  DataType type = DataType::unknown;
+  std::vector<std::uint64_t> shape;  ///< empty: one element
+  std::vector<std::byte> data;
+
+  std::uint64_t count() const noexcept { return data.size() / size_of(type); }
+};
+
+/// Throws FileError that says what is wrong with the bytes.
+NpyArray read_npy(std::span<const std::byte> file);
+
+/// The file's bytes. `data` holds the elements of `shape` in C order.
+std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> shape, std::span<const std::byte> data);
+
+}  // namespace dmlref::tool

@@ -1,0 +1,83 @@
+#include "io/tensor_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <utility>
+
+#include "io/file.hpp"
+#include "io/image.hpp"
+#include "io/npy.hpp"
+#include "support/failure.hpp"
+
+namespace dmlref::tool {
+namespace {
+
+std::string ending(const std::filesystem::path& path) {
+  std::string text = path.extension().string();
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+bool is_picture(const std::filesystem::path& path) {
+  const std::string text = ending(path);
+  return text == ".png" || text == ".jpg" || text == ".jpeg";
+}
+bool is_npy(const std::filesystem::path& path) { return ending(path) == ".npy"; }
+
+TensorFile read_tensor(const std::filesystem::path& path, DataType type,
+                       const std::optional<ResampleSize>& resample_to) {
+  const std::vector<std::byte> bytes = read_file(path);
+  if (is_npy(path)) {
+    NpyArray array = read_npy(bytes);
+    if (type != DataType::unknown && type != array.type) {
+      throw FileError(
+          fmt::format("holds {}, expected {} as initialValuesDataType says", to_string(array.type), to_string(type)));
+    }
+    return {array.type, std::move(array.shape), std::move(array.data)};
+  }
+  if (is_picture(path)) {
+    Image image = decode_image(bytes);
+    if (resample_to) {
+      image = resample(with_channels(image, resample_to->channels), resample_to->width, resample_to->height);
+    }
+    return {type, {1, image.channels, image.height, image.width}, to_tensor(image, type)};
+  }
+  if (bytes.empty()) throw FileError("is empty, expected at least one element");
+  if (bytes.size() % size_of(type) != 0) {
+    throw FileError(fmt::format("has {} bytes, expected a multiple of {}, the size of {}", bytes.size(), size_of(type),
+                                to_string(type)));
+  }
+  return {type, {}, bytes};
+}
+
+void write_tensor(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape,
+                  std::span<const std::byte> data) {
+  if (is_npy(path)) return write_file(path, write_npy(type, shape, data));
+  if (!is_picture(path)) return write_file(path, data);
+
+  const std::size_t rank = shape.size();
+  const std::uint64_t channels = rank < 3 ? 1 : shape[rank - 3];
+  const bool batch = rank == 4 && shape[0] != 1;
+  if (rank < 2 || rank > 4 || batch || (channels != 1 && channels != 3 && channels != 4)) {
+    throw FileError(fmt::format("cannot be a picture of dimensions [{}], expected [1, C, H, W] with C of 1, 3 or 4",
+                                fmt::join(shape, ", ")));
+  }
+  const std::uint64_t height = shape[rank - 2];
+  const std::uint64_t width = shape[rank - 1];
+  if (height > max_image_side || width > max_image_side) {
+    throw FileError(fmt::format("cannot be a picture of {} by {}, expected at most {} by {}", width, height,
+                                max_image_side, max_image_side));
+  }
+  const Image image = from_tensor(data, type, channels, height, width);
+  if (ending(path) == ".png") return write_file(path, encode_png(image));
+  write_file(path, encode_jpeg(channels == 4 ? with_channels(image, 3) : image));
+}
+
+}  // namespace dmlref::tool

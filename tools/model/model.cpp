@@ -1,0 +1,181 @@
+#include "model/model.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+
+namespace dmlref::tool {
+namespace {
+
+/// The names of a map or a list, for messages; a long list is cut.
+template <class Range, class Name>
+std::string listed(const Range& range, Name name) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& item : range) {
+    if (++shown > 12) return text + ", ...";
+    text.append(text.empty() ? "" : ", ").append(name(item));
+  }
+  return text.empty() ? "none, as there are none" : text;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+const std::string& resource_name(const Model& model, const Node& node) {
+  const std::string& name = node.text("the name of a resource");
+  if (model.resources.find(name) == model.resources.end()) {
+    node.refuse("one of the resources " + listed(model.resources, [](const auto& item) { return item.first; }));
+  }
+  return name;
+}
+
+Binding parse_binding(const Model& model, const Node& given) {
+  // A bind point of several resources is an array; no tensor here takes more than one.
+  if (given.json().is_array() && given.json().size() != 1) given.refuse("one resource");
+  const Node node = given.json().is_array() ? given[0] : given;
+  Binding binding{node.path(), {}};
+  if (node.json().is_string()) {
+    binding.resource = resource_name(model, node);
+    return binding;
+  }
+  if (!node.json().is_object()) node.refuse(R"(a resource's name, or {"name": ..., "elementOffset": ...})");
+  node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset"});
+  binding.resource = resource_name(model, node.at("name", "the name of a resource"));
+  const auto optional = [&](std::string_view key) {
+    const auto member = node.find(key);
+    return member ? std::uint64_t{member->number<std::uint32_t>()} : 0;
+  };
+  binding.element_count = optional("elementCount");
+  binding.element_size = (std::max)(optional("elementSizeInBytes"), optional("elementStride"));
+  binding.element_offset = optional("elementOffset");
+  return binding;
+}
+
+/// Bindings of the tensors for which `wanted` holds: each present one once, no other.
+template <class Wanted>
+Bindings parse_bindings(const Model& model, const Node& owner, const ParsedOperator& op, Wanted wanted,
+                        std::string_view not_here) {
+  Bindings bindings;
+  const std::optional<Node> node = owner.find("bindings");
+  if (node) {
+    if (!node->json().is_object()) node->refuse("an object of tensors and resources");
+    for (const auto& [name, value] : node->json().items()) {
+      const Node given(node->file(), value, member_path(node->path(), name));
+      const auto tensor = std::find_if(op.tensors().begin(), op.tensors().end(),
+                                       [&name = name](const TensorRole& role) { return role.name == name; });
+      if (tensor == op.tensors().end()) {
+        given.fail(fmt::format("names no tensor of {}, expected one of {}", op.name(),
+                               listed(op.tensors(), [](const TensorRole& role) { return role.name; })));
+      }
+      if (value.is_null()) continue;
+      if (!tensor->present) given.fail("is bound, but the tensor is absent from the desc");
+      if (!wanted(*tensor)) given.fail(std::string(not_here));
+      bindings.emplace(name, parse_binding(model, given));
+    }
+  }
+  for (const TensorRole& role : op.tensors()) {
+    if (!role.present || !wanted(role) || bindings.find(role.name) != bindings.end()) continue;
+    const Node at = node ? *node : Node(owner.file(), owner.json(), member_path(owner.path(), "bindings"));
+    at.fail_at(role.name, fmt::format("is missing, expected a resource for {} of {}", role.name, op.name()));
+  }
+  return bindings;
+}
+
+DispatchCommand parse_dispatch(const Model& model, const Node& node) {
+  node.expect_object({"type", "dispatchable", "bindings", "threadGroupCount"});
+  const Node name = node.at("dispatchable", "the name of a dispatchable");
+  const auto found = model.dispatchables.find(name.text());
+  if (found == model.dispatchables.end()) {
+    name.refuse("one of the dispatchables " + listed(model.dispatchables, [](const auto& item) { return item.first; }));
+  }
+  return {name.text(),
+          parse_bindings(
+              model, node, found->second.op, [](const TensorRole& role) { return role.output || !role.owned_by_dml; },
+              "is flagged OWNED_BY_DML, expected its binding in the dispatchable's \"bindings\"")};
+}
+
+PrintCommand parse_print(const Model& model, const Node& node) {
+  node.expect_object({"type", "resource", "verbose"});
+  PrintCommand command{resource_name(model, node.at("resource", "the name of a resource"))};
+  if (const auto verbose = node.find("verbose")) command.verbose = verbose->boolean();
+  return command;
+}
+
+WriteFileCommand parse_write_file(const Model& model, const Node& node) {
+  node.expect_object({"type", "resource", "targetPath", "dimensions"});
+  WriteFileCommand command{resource_name(model, node.at("resource", "the name of a resource")), {}, {}};
+  const Node target = node.at("targetPath", "the path of a file");
+  command.target = target.text();
+  if (command.target.empty()) target.refuse("the path of a file");
+  if (const auto dimensions = node.find("dimensions")) {
+    for (const std::uint32_t extent : dimensions->numbers<std::uint32_t>("an array of unsigned integers")) {
+      if (extent == 0) dimensions->fail("has an extent of 0, expected at least 1");
+      command.dimensions.push_back(extent);
+    }
+    if (command.dimensions.empty() || command.dimensions.size() > 32) dimensions->refuse("1 to 32 extents");
+  }
+  return command;
+}
+
+Command parse_command(const Model& model, const Node& node) {
+  if (!node.json().is_object()) node.refuse("a command like {\"type\": \"print\", ...}");
+  const Node type = node.at("type", "dispatch, print or writeFile");
+  if (same_word(type.text(), "dispatch")) return {node.path(), parse_dispatch(model, node)};
+  if (same_word(type.text(), "print")) return {node.path(), parse_print(model, node)};
+  if (same_word(type.text(), "writeFile")) return {node.path(), parse_write_file(model, node)};
+  type.refuse("dispatch, print or writeFile");
+}
+
+Dispatchable parse_dispatchable(const Model& model, const std::string& name, const Node& node) {
+  if (!node.json().is_object()) node.refuse(R"(an operator like {"type": "DML_OPERATOR_SLICE", "desc": {...}})");
+  node.expect_object({"type", "desc", "Desc", "bindings", "dmlCompileType", "executionFlags"});
+  // Two settings of a GPU's driver, without meaning here; a wrong value is a mistake all the same.
+  if (const auto compile = node.find("dmlCompileType")) {
+    if (compile->text() != "DmlCompileOp" && compile->text() != "DmlCompileGraph") {
+      compile->refuse("DmlCompileOp or DmlCompileGraph");
+    }
+  }
+  ParsedOperator op(node);
+  Bindings owned = parse_bindings(
+      model, node, op, [](const TensorRole& role) { return role.owned_by_dml && !role.output; },
+      "is not flagged OWNED_BY_DML, expected its binding in the dispatch command");
+  return {name, node.path(), std::move(op), std::move(owned)};
+}
+
+Node section(const Node& root, std::string_view key, bool array) {
+  const Node node = root.at(key, array ? "an array" : "an object");
+  if (array ? !node.json().is_array() : !node.json().is_object()) node.refuse(array ? "an array" : "an object");
+  return node;
+}
+
+}  // namespace
+
+Model parse_model(const std::filesystem::path& path) {
+  const Document document(path);
+  const Node root = document.root();
+  root.expect_object({"$schema", "resources", "dispatchables", "commands"});
+  const Node resources = section(root, "resources", false);
+  const Node dispatchables = section(root, "dispatchables", false);
+  const Node commands = section(root, "commands", true);
+
+  Model model;
+  model.file = document.file();
+  for (const auto& [name, value] : resources.json().items()) {
+    const Node node(document.file(), value, member_path(resources.path(), name));
+    model.resources.emplace(name, ResourceDesc(node, path.parent_path()));
+  }
+  for (const auto& [name, value] : dispatchables.json().items()) {
+    const Node node(document.file(), value, member_path(dispatchables.path(), name));
+    model.dispatchables.emplace(name, parse_dispatchable(model, name, node));
+  }
+  for (std::size_t i = 0; i < commands.json().size(); ++i) model.commands.push_back(parse_command(model, commands[i]));
+  return model;
+}
+
+}  // namespace dmlref::tool

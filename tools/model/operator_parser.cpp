@@ -1,0 +1,202 @@
+#include "model/operator_parser.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "dmlref/desc/tensor_desc.hpp"
+
+namespace dmlref::tool {
+namespace {
+
+std::string names_of(std::span<const OperatorFields> list) {
+  std::string names;
+  for (const OperatorFields& row : list) names.append(names.empty() ? "" : ", ").append(row.name);
+  return names;
+}
+
+std::string_view expectation(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::input:
+    case FieldKind::optional_input:
+    case FieldKind::output:
+    case FieldKind::unused_tensor: return R"(a tensor like {"DataType": "FLOAT32", "Sizes": [1, 2]})";
+    case FieldKind::uint: return "an unsigned integer";
+    case FieldKind::boolean: return "true or false";
+    case FieldKind::real: return "a number";
+    case FieldKind::uint_array: return "an array of unsigned integers";
+    case FieldKind::int_array: return "an array of integers";
+    case FieldKind::optional_fusion: return R"(an activation like {"Type": "ACTIVATION_RELU"})";
+  }
+  return "a value";
+}
+
+/// One name or several in an array, each with or without its prefix.
+std::uint32_t parse_flags(const Node& node) {
+  const auto one = [](const Node& flag) -> std::uint32_t {
+    std::string_view name = flag.text("a flag's name");
+    constexpr std::string_view prefix = "DML_TENSOR_FLAG_";
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    if (name == "NONE") return DML_TENSOR_FLAG_NONE;
+    if (name == "OWNED_BY_DML") return DML_TENSOR_FLAG_OWNED_BY_DML;
+    flag.refuse("NONE or OWNED_BY_DML");
+  };
+  if (!node.json().is_array()) return one(node);
+  std::uint32_t flags = 0;
+  for (std::size_t i = 0; i < node.json().size(); ++i) flags |= one(node[i]);
+  return flags;
+}
+
+template <class T>
+void put(void* to, std::size_t offset, T value) {
+  std::memcpy(static_cast<char*>(to) + offset, &value, sizeof(value));
+}
+
+void expect_count(const Node& array, std::size_t elements, std::uint64_t count, std::string_view count_name) {
+  if (elements == count) return;
+  array.fail(fmt::format("has {} elements, expected {} as {} says", elements, count, count_name));
+}
+
+}  // namespace
+
+ParsedOperator::ParsedOperator(const Node& dispatchable) {
+  const Node type = dispatchable.at("type", "an operator's type like \"DML_OPERATOR_SLICE\"");
+  fields_ = find_operator_fields(operators(), type.text());
+  if (fields_ == nullptr) type.refuse("one of the operators " + names_of(operators()));
+  std::optional<Node> desc = dispatchable.find("desc");
+  if (!desc) desc = dispatchable.find("Desc");
+  if (!desc) dispatchable.fail_at("desc", fmt::format("is missing, expected the members of {}", fields_->name));
+  desc_path_ = desc->path();
+  desc_.Type = fields_->type;
+  desc_.Desc = parse_struct(*desc, *fields_, {}, false);
+}
+
+const void* ParsedOperator::parse_struct(const Node& object, const OperatorFields& row, std::string_view also,
+                                         bool fused) {
+  std::vector<std::string_view> keys;
+  for (const Field& field : row.fields) keys.push_back(field.name);
+  if (!also.empty()) keys.push_back(also);
+  object.expect_object(keys);
+
+  auto& storage = structs_.emplace_back(row.size / sizeof(std::max_align_t) + 1);
+  void* const to = storage.data();
+  for (const Field& field : row.fields) {
+    const std::optional<Node> given = object.find(field.name);
+    const bool tensor =
+        field.kind == FieldKind::input || field.kind == FieldKind::optional_input || field.kind == FieldKind::output;
+    if (!given) {
+      const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::unused_tensor ||
+                            field.kind == FieldKind::optional_fusion;
+      if (!optional) object.at(field.name, expectation(field.kind));
+      if (tensor) tensors_.push_back({field.name, false, false, false});
+      continue;  // the storage is zeroed: null
+    }
+    switch (field.kind) {
+      case FieldKind::input:
+      case FieldKind::optional_input:
+      case FieldKind::output:
+      case FieldKind::unused_tensor: {
+        const DML_TENSOR_DESC* parsed = parse_tensor(*given);
+        put(to, field.offset, parsed);
+        if (fused) break;
+        const auto* buffer = static_cast<const DML_BUFFER_TENSOR_DESC*>(parsed->Desc);
+        tensors_.push_back({field.name, field.kind == FieldKind::output, true,
+                            (static_cast<unsigned>(buffer->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0});
+        break;
+      }
+      case FieldKind::uint: put(to, field.offset, given->number<UINT>()); break;
+      case FieldKind::boolean: {
+        const bool number = given->json().is_number_integer();
+        put(to, field.offset, static_cast<BOOL>(number ? given->number<INT>() : given->boolean() ? 1 : 0));
+        break;
+      }
+      case FieldKind::real: put(to, field.offset, given->number<FLOAT>()); break;
+      case FieldKind::uint_array: {
+        const auto& values = uint_arrays_.emplace_back(given->numbers<UINT>(expectation(field.kind)));
+        expect_count(*given, values.size(), object.at(field.count, "an unsigned integer").number<UINT>(), field.count);
+        put(to, field.offset, values.data());
+        break;
+      }
+      case FieldKind::int_array: {
+        const auto& values = int_arrays_.emplace_back(given->numbers<INT>(expectation(field.kind)));
+        expect_count(*given, values.size(), object.at(field.count, "an unsigned integer").number<UINT>(), field.count);
+        put(to, field.offset, values.data());
+        break;
+      }
+      case FieldKind::optional_fusion: put(to, field.offset, parse_fusion(*given)); break;
+    }
+  }
+  return to;
+}
+
+const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
+  if (!node.json().is_object()) node.refuse(expectation(FieldKind::input));
+  TensorStorage& storage = tensor_storage_.emplace_back();
+  Node members = node;
+  if (const std::optional<Node> inner = node.find("Desc")) {
+    node.expect_object({"Type", "Desc"});
+    members = *inner;
+  }
+  members.expect_object({"Type", "DataType", "Flags", "DimensionCount", "Sizes", "Strides", "TotalTensorSizeInBytes",
+                         "GuaranteedBaseOffsetAlignment"});
+  storage.tensor.Type = DML_TENSOR_TYPE_BUFFER;
+  if (const std::optional<Node> type = node.find("Type")) {
+    std::string_view name = type->text();
+    constexpr std::string_view prefix = "DML_TENSOR_TYPE_";
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    if (name == "INVALID") {
+      storage.tensor.Type = DML_TENSOR_TYPE_INVALID;
+    } else if (name != "BUFFER") {
+      type->refuse("BUFFER");
+    }
+  }
+
+  DML_BUFFER_TENSOR_DESC& buffer = storage.buffer;
+  const Node type_node = members.at("DataType", "a data type like \"FLOAT32\"");
+  const std::optional<DataType> type = data_type_from_name(type_node.text());
+  if (!type) type_node.refuse("one of " + data_type_names());
+  buffer.DataType = static_cast<DML_TENSOR_DATA_TYPE>(*type);
+  if (const auto flags = members.find("Flags")) buffer.Flags = static_cast<DML_TENSOR_FLAGS>(parse_flags(*flags));
+
+  const Node sizes = members.at("Sizes", "an array of unsigned integers");
+  storage.sizes = sizes.numbers<UINT>("an array of unsigned integers");
+  buffer.DimensionCount = static_cast<UINT>(storage.sizes.size());
+  if (const auto count = members.find("DimensionCount")) {
+    expect_count(sizes, storage.sizes.size(), count->number<UINT>(), "DimensionCount");
+  }
+  buffer.Sizes = storage.sizes.data();
+  if (const auto strides = members.find("Strides")) {
+    storage.strides = strides->numbers<UINT>("an array of unsigned integers");
+    expect_count(*strides, storage.strides.size(), storage.sizes.size(), "the number of Sizes");
+    buffer.Strides = storage.strides.data();
+  }
+  if (const auto total = members.find("TotalTensorSizeInBytes")) {
+    buffer.TotalTensorSizeInBytes = total->number<UINT64>();
+  } else {
+    // 0 where there is no such size (an extent of 0, more than 64 bits): the validator says why.
+    buffer.TotalTensorSizeInBytes = buffer_tensor_size(*type, storage.sizes, storage.strides).value_or(0);
+  }
+  if (const auto alignment = members.find("GuaranteedBaseOffsetAlignment")) {
+    buffer.GuaranteedBaseOffsetAlignment = alignment->number<UINT>();
+  }
+  storage.tensor.Desc = &storage.buffer;
+  return &storage.tensor;
+}
+
+const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
+  if (!node.json().is_object()) node.refuse(expectation(FieldKind::optional_fusion));
+  const Node type = node.at("Type", "an activation's type like \"ACTIVATION_RELU\"");
+  const OperatorFields* row = find_operator_fields(fusable_operators(), type.text());
+  if (row == nullptr) type.refuse("one of the activations " + names_of(fusable_operators()));
+  DML_OPERATOR_DESC& fusion = fusions_.emplace_back();
+  fusion.Type = row->type;
+  if (const std::optional<Node> inner = node.find("Desc")) {
+    node.expect_object({"Type", "Desc"});
+    fusion.Desc = parse_struct(*inner, *row, {}, true);
+  } else {
+    fusion.Desc = parse_struct(node, *row, "Type", true);
+  }
+  return &fusion;
+}
+
+}  // namespace dmlref::tool

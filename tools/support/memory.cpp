@@ -1,0 +1,33 @@
+#include "support/memory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace dmlref::tool {
+
+Memory::Memory(std::uint64_t bytes) : size_(static_cast<std::size_t>(bytes)) {
+  if (bytes == 0) return;
+  data_ = static_cast<std::byte*>(::operator new (size_, std::align_val_t{256}));
+  std::memset(data_, 0, size_);
+}
+
+MemoryBudget::MemoryBudget() : limit_(std::uint64_t{4} << 30), left_(0) {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0) limit_ = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
+  left_ = limit_;
+}
+
+std::optional<std::string> MemoryBudget::spend(std::uint64_t bytes) {
+  if (bytes > left_) {
+    return fmt::format(
+        "wants {} bytes, expected no more than {} (of the {} bytes a model may use, half of this machine)", bytes,
+        left_, limit_);
+  }
+  left_ -= bytes;
+  return std::nullopt;
+}
+
+}  // namespace dmlref::tool
