@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
+#include "peers/layout_change.hpp"
 #include "support/mean_variance_normalization.hpp"
 #include "support/quantized_linear_convolution.hpp"
 #include "support/slice.hpp"
@@ -112,6 +113,18 @@ std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, bool n
 }
 
 }  // namespace
+
+std::function<void()> change_layout(const void* from, void* to, std::size_t n, std::size_t c, std::size_t h,
+                                    std::size_t w, bool to_nhwc, unsigned threads) {
+  const auto program = std::make_shared<Program>();
+  program->threads = threads;
+  omp_set_num_threads(static_cast<int>(threads));
+  const Dims sizes{dim(n), dim(c), dim(h), dim(w)};
+  const memory::desc nchw(sizes, Type::u8, Tag::nchw), nhwc(sizes, Type::u8, Tag::nhwc);
+  program->reorder(memory(to_nhwc ? nchw : nhwc, engine(), const_cast<void*>(from)),
+                   memory(to_nhwc ? nhwc : nchw, engine(), to));
+  return [program] { program->run(); };
+}
 
 Runners onednn_convolution(const ConvolutionProblem& p, bool nhwc, unsigned threads) {
   Runners runners;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <thread>
 
 #include "support/clock.hpp"
@@ -227,6 +228,18 @@ double bandwidth(Copy copy, std::byte* to, const std::byte* from, std::size_t by
   return best;
 }
 
+#if DMLREF_ARCH_X86_64
+Copy plain_copy() { return dmlref::supported(dmlref::Isa::avx512vnni) ? copy_zmm : copy_xmm; }
+Copy streaming_copy() { return dmlref::supported(dmlref::Isa::avx512vnni) ? stream_zmm : stream_xmm; }
+#else
+Copy plain_copy() { return nullptr; }
+Copy streaming_copy() { return nullptr; }
+#endif
+
+std::size_t half_of(std::size_t footprint) { return (footprint / 2 + 255) / 256 * 256; }
+// Not a multiple of 4096 between source and destination, else loads wait for stores that they do not depend on.
+constexpr std::size_t gap = 2048;
+
 std::map<std::pair<unsigned, std::size_t>, CopyBandwidth>& measured() {
   static std::map<std::pair<unsigned, std::size_t>, CopyBandwidth> table;
   return table;
@@ -265,6 +278,16 @@ double int8_peak(dmlref::Isa isa) {
   return 0;
 }
 
+CopyOnce make_copy(std::size_t footprint) {
+  footprint = std::clamp<std::size_t>(footprint, 8u << 10, 1u << 30);
+  const CopyBandwidth& row = copy_bandwidth(footprint, 1);
+  const Copy copy = row.best() == row.memcpy ? copy_memcpy : row.best() == row.plain ? plain_copy() : streaming_copy();
+  const std::size_t half = half_of(footprint);
+  const auto memory = std::make_shared<Memory>(2 * half + gap);
+  return {[memory, half, copy] { copy(memory->data() + half + gap, memory->data(), half); },
+          2.0 * static_cast<double>(half)};
+}
+
 double CopyBandwidth::best() const { return std::max({plain, streaming, memcpy}); }
 
 const CopyBandwidth& copy_bandwidth(std::size_t footprint, unsigned threads) {
@@ -276,21 +299,15 @@ const CopyBandwidth& copy_bandwidth(std::size_t footprint, unsigned threads) {
     if (ratio > 0.9 && ratio < 1.1) return value;
   }
   static Memory memory;
-  const std::size_t half = (footprint / 2 + 255) / 256 * 256;
-  const std::size_t needed = 2 * half + 8192;
-  if (memory.size() < needed) memory = Memory(needed);
+  const std::size_t half = half_of(footprint);
+  if (memory.size() < 2 * half + gap) memory = Memory(2 * half + gap);
   std::byte* const from = memory.data();
-  std::byte* const to = from + half + 4096 / 2;  // not a multiple of 4096 apart: no false store-forwarding conflicts
+  std::byte* const to = from + half + gap;
   CopyBandwidth row;
   row.footprint = footprint;
   const bool large = footprint >= (1u << 20);
-#if DMLREF_ARCH_X86_64
-  const bool wide = dmlref::supported(dmlref::Isa::avx512vnni);
-  row.plain = bandwidth(wide ? copy_zmm : copy_xmm, to, from, half, threads);
-  if (large) row.streaming = bandwidth(wide ? stream_zmm : stream_xmm, to, from, half, threads);
-#else
-  static_cast<void>(large);
-#endif
+  if (plain_copy() != nullptr) row.plain = bandwidth(plain_copy(), to, from, half, threads);
+  if (streaming_copy() != nullptr && large) row.streaming = bandwidth(streaming_copy(), to, from, half, threads);
   row.memcpy = bandwidth(copy_memcpy, to, from, half, threads);
   return table.emplace(std::pair{threads, footprint}, row).first->second;
 }

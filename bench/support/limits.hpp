@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,13 @@ struct CopyBandwidth {
 /// Measured at that very footprint (at most 1 GiB), once per size: neighbours within 10 % share a measurement.
 /// `threads` copies run at the same time, each on its share of the footprint.
 const CopyBandwidth& copy_bandwidth(std::size_t footprint, unsigned threads);
+/// The best of those copies as something to call, on buffers of its own: measured in turn with the runners, it feels
+/// the same disturbances. `bytes`: read plus written by one call.
+struct CopyOnce {
+  std::function<void()> run;
+  double bytes = 0;
+};
+CopyOnce make_copy(std::size_t footprint);
 /// Everything measured so far.
 std::vector<CopyBandwidth> copy_bandwidths(unsigned threads);
 
