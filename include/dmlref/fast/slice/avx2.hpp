@@ -42,17 +42,19 @@ inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcep
 DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream) noexcept {
   const __m256i last = load32(in + bytes - 32);
   std::byte* const end = out + bytes - 32;
-  if (stream && bytes >= 128) {
-    const std::size_t head = 32 - misaligned(out, 32);
-    store32(out, load32(in));
-    in += head;
-    out += head;
-    for (; out + 96 <= end; in += 128, out += 128) {
-      const __m256i a = load32(in), b = load32(in + 32), c = load32(in + 64), d = load32(in + 96);
+  if (stream && bytes >= 256) {
+    // Whole lines only: a line written half around the caches and half through them costs as much as many.
+    const std::size_t head = (64 - misaligned(out, 64)) % 64;
+    if (head > 0) {
+      store32(out, load32(in));
+      store32(out + 32, load32(in + 32));
+      in += head;
+      out += head;
+    }
+    for (; out + 32 <= end; in += 64, out += 64) {
+      const __m256i a = load32(in), b = load32(in + 32);
       stream32(out, a);
       stream32(out + 32, b);
-      stream32(out + 64, c);
-      stream32(out + 96, d);
     }
   } else {
     for (; out + 96 <= end; in += 128, out += 128) {
@@ -64,7 +66,7 @@ DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std
     }
   }
   for (; out < end; in += 32, out += 32) store32(out, load32(in));
-  store32(end, last);
+  if (out < end + 32) store32(end, last);
 }
 
 DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
@@ -114,49 +116,71 @@ DMLREF_TARGET_AVX2 inline void store_part(std::byte* out, __m128i v, std::size_t
   }
 }
 
-/// Vector p of one step.
-template <std::size_t Terms>
-DMLREF_TARGET_AVX2 inline __m128i shuffled(const ShuffleTerm* term, const std::byte* in) noexcept {
-  __m128i v = _mm_shuffle_epi8(load16(in + term[0].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[0])));
-  if constexpr (Terms > 1) {
-    v = _mm_or_si128(
-        v, _mm_shuffle_epi8(load16(in + term[1].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[1]))));
+/// A program in registers: the compiler may not keep what lies in memory there, as every store of bytes might change
+/// it.
+template <std::size_t Vectors, std::size_t Terms>
+struct Program {
+  __m128i control[Vectors * Terms];
+  Index load[Vectors * Terms];
+};
+
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 inline void load_program(Program<Vectors, Terms>& to, const ShuffleProgram& from) noexcept {
+  for (std::size_t t = 0; t < Vectors * Terms; ++t) {
+    to.control[t] = _mm_load_si128(reinterpret_cast<const __m128i*>(from.term[t].control.data()));
+    to.load[t] = from.term[t].load;
   }
-  if constexpr (Terms > 2) {
-    v = _mm_or_si128(
-        v, _mm_shuffle_epi8(load16(in + term[2].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[2]))));
-  }
-  if constexpr (Terms > 3) {
-    v = _mm_or_si128(
-        v, _mm_shuffle_epi8(load16(in + term[3].load), _mm_load_si128(reinterpret_cast<const __m128i*>(&term[3]))));
-  }
+}
+
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 inline __m128i program_vector(const Program<Vectors, Terms>& program, std::size_t p,
+                                                 const std::byte* in) noexcept {
+  const std::size_t t = p * Terms;
+  __m128i v = _mm_shuffle_epi8(load16(in + program.load[t]), program.control[t]);
+  if constexpr (Terms > 1)
+    v = _mm_or_si128(v, _mm_shuffle_epi8(load16(in + program.load[t + 1]), program.control[t + 1]));
+  if constexpr (Terms > 2)
+    v = _mm_or_si128(v, _mm_shuffle_epi8(load16(in + program.load[t + 2]), program.control[t + 2]));
+  if constexpr (Terms > 3)
+    v = _mm_or_si128(v, _mm_shuffle_epi8(load16(in + program.load[t + 3]), program.control[t + 3]));
   return v;
 }
 
-/// One step: all vectors, the last one whole (16 bytes) or only what counts.
+/// One step, the last vector whole.
 template <std::size_t Vectors, std::size_t Terms>
-DMLREF_TARGET_AVX2 inline void program_step(const ShuffleProgram& program, const std::byte* in, std::byte* out,
-                                            std::size_t last_bytes) noexcept {
-  const ShuffleTerm* term = program.term.data();
-  if constexpr (Vectors > 1) store16(out, shuffled<Terms>(term, in));
-  if constexpr (Vectors > 2) store16(out + 16, shuffled<Terms>(term + Terms, in));
-  if constexpr (Vectors > 3) store16(out + 32, shuffled<Terms>(term + 2 * Terms, in));
-  store_part(out + 16 * (Vectors - 1), shuffled<Terms>(term + (Vectors - 1) * Terms, in), last_bytes);
+DMLREF_TARGET_AVX2 inline void program_step(const Program<Vectors, Terms>& program, const std::byte* in,
+                                            std::byte* out) noexcept {
+  store16(out, program_vector(program, 0, in));
+  if constexpr (Vectors > 1) store16(out + 16, program_vector(program, 1, in));
+  if constexpr (Vectors > 2) store16(out + 32, program_vector(program, 2, in));
+  if constexpr (Vectors > 3) store16(out + 48, program_vector(program, 3, in));
+}
+
+/// One step, of the last vector only the first `last_bytes`.
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 inline void program_step_exactly(const Program<Vectors, Terms>& program, const std::byte* in,
+                                                    std::byte* out, std::size_t last_bytes) noexcept {
+  for (std::size_t p = 0; p + 1 < Vectors; ++p) store16(out + 16 * p, program_vector(program, p, in));
+  store_part(out + 16 * (Vectors - 1), program_vector(program, Vectors - 1, in), last_bytes);
 }
 
 template <std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
   const ShuffleProgram& program = job.program;
+  Program<Vectors, Terms> held;
+  load_program(held, program);
   const bool may_read = room.read || program.over_read == 0;
   const bool may_write = room.write || program.last_bytes == 16;
   const std::size_t spill = may_read && may_write ? 0 : program.spill;
   if (job.count == program.tiles && spill == 0) {
     for (std::size_t r = 0; r < count; ++r) {
-      program_step<Vectors, Terms>(program, in + rows[r].in, out + rows[r].out, 16);
+      program_step(held, in + rows[r].in, out + rows[r].out);
     }
     return;
   }
+  const std::size_t tiles = program.tiles, out_advance = program.out_advance, last_bytes = program.last_bytes;
+  const Index in_advance = program.in_advance;
   const Index tile_in = job.tile.in_advance;
   const std::size_t tile_out = job.tile.bytes();
   for (std::size_t r = 0; r < count; ++r) {
@@ -169,26 +193,30 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
       to += did * tile_out;
       left -= did;
     }
-    for (; left > program.tiles && left - program.tiles >= spill; left -= program.tiles) {
-      program_step<Vectors, Terms>(program, from, to, 16);
-      from += program.in_advance;
-      to += program.out_advance;
+    for (; left > tiles && left - tiles >= spill; left -= tiles) {
+      program_step(held, from, to);
+      from += in_advance;
+      to += out_advance;
     }
     if (!may_read) {
       scalar::step_tiles(job.tile, from, to, left);
       continue;
     }
     while (left > 0) {
-      if (left < program.tiles) {  // the row's last step does again some tiles that are done
-        const std::size_t back = program.tiles - left;
+      if (left < tiles) {  // the row's last step does again some tiles that are done
+        const std::size_t back = tiles - left;
         from -= static_cast<Index>(back) * tile_in;
         to -= back * tile_out;
-        left = program.tiles;
+        left = tiles;
       }
-      program_step<Vectors, Terms>(program, from, to, may_write ? 16 : program.last_bytes);
-      from += program.in_advance;
-      to += program.out_advance;
-      left -= program.tiles;
+      if (may_write) {
+        program_step(held, from, to);
+      } else {
+        program_step_exactly(held, from, to, last_bytes);
+      }
+      from += in_advance;
+      to += out_advance;
+      left -= tiles;
     }
   }
 }
@@ -282,22 +310,21 @@ DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* o
   }
   constexpr std::size_t reserve = Step == 2 ? 1 : 0;
   if (stream && misaligned(out, Unit) == 0 && count >= done + 8 * units) {
-    const std::size_t head = (32 - misaligned(out, 32)) / Unit;
-    store32(out, wide_vector<Unit, Step>(in));
-    in += static_cast<std::ptrdiff_t>(head) * step;
-    out += head * Unit;
-    done += head;
-    for (; count - done >= 4 * units + reserve; done += 4 * units) {
+    const std::size_t head = (64 - misaligned(out, 64)) % 64 / Unit;  // whole lines only, as in copy_run
+    if (head > 0) {
+      store32(out, wide_vector<Unit, Step>(in));
+      store32(out + 32, wide_vector<Unit, Step>(in + 32 * Step));
+      in += static_cast<std::ptrdiff_t>(head) * step;
+      out += head * Unit;
+      done += head;
+    }
+    for (; count - done >= 2 * units + reserve; done += 2 * units) {
       const __m256i a = wide_vector<Unit, Step>(in);
       const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
-      const __m256i c = wide_vector<Unit, Step>(in + 64 * Step);
-      const __m256i d = wide_vector<Unit, Step>(in + 96 * Step);
       stream32(out, a);
       stream32(out + 32, b);
-      stream32(out + 64, c);
-      stream32(out + 96, d);
-      in += 128 * Step;
-      out += 128;
+      in += 64 * Step;
+      out += 64;
     }
   }
   for (; count - done >= 2 * units + reserve; done += 2 * units) {

@@ -202,12 +202,20 @@ class RowWalk {
       if (loose < count) kernel(job, from, to, rows + loose, count - loose, {true, false});
       return;
     }
-    for (std::size_t r = 0; r < count; ++r) {
-      const Index start = at.base.in + rows[r].in;
-      const bool row_read =
-          start + job_lowest_ >= reach && start + job_highest_ + reach <= static_cast<Index>(in_bytes);
-      kernel(job, from, to, rows + r, 1, {row_read, r < loose});
+    // Near an end of the input: rows that keep away from it, and rows that do not, in turns.
+    std::size_t begin = 0;
+    while (begin < count) {
+      const bool row_read = room_to_read(at.base.in + rows[begin].in, in_bytes);
+      std::size_t end = begin + 1;
+      while (end < count && end != loose && room_to_read(at.base.in + rows[end].in, in_bytes) == row_read) ++end;
+      kernel(job, from, to, rows + begin, end - begin, {row_read, end <= loose});
+      begin = end;
     }
+  }
+
+  bool room_to_read(Index start, std::size_t in_bytes) const noexcept {
+    const Index reach = static_cast<Index>(room_bytes);
+    return start + job_lowest_ >= reach && start + job_highest_ + reach <= static_cast<Index>(in_bytes);
   }
 
   static constexpr std::size_t room_limit = 4096;  // longer rows end exactly
