@@ -128,8 +128,21 @@ class Slice {
   }
 
   /// Takes `rows` rows of the form `job`, all along `dims`.
-  void add(RowJob job, const CopyDims& dims, RowPlace first) {
+  void add(RowJob job, CopyDims dims, RowPlace first) {
     job.stream = job.out_bytes >= 1024 && 2 * out_bytes_ >= tuning_.stream_bytes;
+    job.rows_ahead = job.out_bytes >= 1024 ? 1 : 1024 / job.out_bytes;
+    if (job.stream && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
+      // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
+      const bool backwards = job.kind == RowKind::shuffle && job.tile.in_advance < 0;
+      for (std::size_t d = 0; d < dims.rank; ++d) {
+        CopyDim& dim = dims.dim[d];
+        if ((dim.in < 0) == backwards) continue;
+        first.in += dim.in * (dim.extent - 1);
+        first.out += dim.out * (dim.extent - 1);
+        dim.in = -dim.in;
+        dim.out = -dim.out;
+      }
+    }
     walks_.emplace_back(job, dims, first);
   }
 

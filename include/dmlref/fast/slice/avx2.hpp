@@ -32,14 +32,22 @@ DMLREF_TARGET_AVX2 inline void store32(std::byte* p, __m256i v) noexcept {
 DMLREF_TARGET_AVX2 inline void stream32(std::byte* p, __m256i v) noexcept {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
 }
+inline void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
 inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignment;
 }
 
+/// From row r to a row about 1 KiB of output after it.
+inline Index next_row(const RowJob& job, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
+  const std::size_t next = r + job.rows_ahead;
+  return next < count ? rows[next].in - rows[r].in : 0;
+}
+
 // --- copies ---------------------------------------------------------------------------------------------------------
 
-/// At least 32 bytes.
-DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream) noexcept {
+/// At least 32 bytes. What lies `ahead` bytes further is needed next: the CPU's own prefetcher stops where a row ends.
+DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream,
+                                        Index ahead) noexcept {
   const __m256i last = load32(in + bytes - 32);
   std::byte* const end = out + bytes - 32;
   if (stream && bytes >= 256) {
@@ -52,12 +60,15 @@ DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std
       out += head;
     }
     for (; out + 32 <= end; in += 64, out += 64) {
+      prefetch(in + ahead);
       const __m256i a = load32(in), b = load32(in + 32);
       stream32(out, a);
       stream32(out + 32, b);
     }
   } else {
     for (; out + 96 <= end; in += 128, out += 128) {
+      prefetch(in + ahead);
+      prefetch(in + ahead + 64);
       const __m256i a = load32(in), b = load32(in + 32), c = load32(in + 64), d = load32(in + 96);
       store32(out, a);
       store32(out + 32, b);
@@ -73,7 +84,9 @@ DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in,
                                          std::size_t count, Room room) noexcept {
   const std::size_t bytes = job.out_bytes;
   if (bytes >= 64) {
-    for (std::size_t r = 0; r < count; ++r) copy_run(in + rows[r].in, out + rows[r].out, bytes, job.stream);
+    for (std::size_t r = 0; r < count; ++r) {
+      copy_run(in + rows[r].in, out + rows[r].out, bytes, job.stream, next_row(job, rows, r, count));
+    }
   } else if (bytes >= 32) {
     for (std::size_t r = 0; r < count; ++r) {
       const std::byte* from = in + rows[r].in;
@@ -188,7 +201,7 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
     std::byte* to = out + rows[r].out;
     std::size_t left = job.count;
     if (job.wide != nullptr) {
-      const std::size_t did = job.wide(from, to, left, job.stream);
+      const std::size_t did = job.wide(from, to, left, job.stream, next_row(job, rows, r, count));
       from += static_cast<Index>(did) * tile_in;
       to += did * tile_out;
       left -= did;
@@ -294,8 +307,8 @@ DMLREF_TARGET_AVX2 inline __m256i wide_vector(const std::byte* in) noexcept {
 
 /// Whole vectors of a row, streamed to aligned addresses where asked and possible.
 template <std::size_t Unit, int Step>
-DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* out, std::size_t count,
-                                               bool stream) noexcept {
+DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* out, std::size_t count, bool stream,
+                                               Index ahead) noexcept {
   constexpr std::size_t units = 32 / Unit;
   constexpr std::ptrdiff_t step = static_cast<std::ptrdiff_t>(Unit) * Step;
   // Every second element: vectors touch one unit beyond their last, so the row's outermost unit is left to the program.
@@ -319,6 +332,8 @@ DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* o
       done += head;
     }
     for (; count - done >= 2 * units + reserve; done += 2 * units) {
+      prefetch(in + ahead);
+      if (Step != -1) prefetch(in + ahead + 32 * Step);
       const __m256i a = wide_vector<Unit, Step>(in);
       const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
       stream32(out, a);
@@ -328,6 +343,8 @@ DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* o
     }
   }
   for (; count - done >= 2 * units + reserve; done += 2 * units) {
+    prefetch(in + ahead);
+    if (Step != -1) prefetch(in + ahead + 32 * Step);
     const __m256i a = wide_vector<Unit, Step>(in);
     const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
     store32(out, a);

@@ -29,8 +29,10 @@ struct RowPlace {
 struct RowJob;
 
 /// Does the bulk of a row of `count` units and returns how many it did; the program does the rest. Reads at most up to
-/// the row's last unit.
-using WideRow = std::size_t (*)(const std::byte* in, std::byte* out, std::size_t count, bool stream) noexcept;
+/// the row's last unit. `ahead`: how far from `in` the row lies that is to
+/// be prefetched.
+using WideRow = std::size_t (*)(const std::byte* in, std::byte* out, std::size_t count, bool stream,
+                                Index ahead) noexcept;
 
 /// The form of one row. Steps in bytes.
 struct RowJob {
@@ -39,9 +41,10 @@ struct RowJob {
   std::size_t count = 0;  // tiles for `shuffle`, else units
   Index in_step = 0;
   Index out_step = 0;
-  std::size_t out_bytes = 0;  // from the row's first byte to the end of its last
-  bool stream = false;        // write around the caches
-  Tile tile{};                // for `shuffle`
+  std::size_t out_bytes = 0;   // from the row's first byte to the end of its last
+  bool stream = false;         // write around the caches
+  std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
+  Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
   WideRow wide = nullptr;  // for `shuffle`: may be null
   std::size_t width = 1;   // for `strip`: rows in it, and the steps between them
