@@ -3,6 +3,7 @@
 #include <memory>
 #include <unsupported/Eigen/CXX11/Tensor>
 
+#include "peers/versions.hpp"
 #include "support/slice.hpp"
 
 namespace bench {
@@ -85,6 +86,11 @@ bool copy(const SliceProblem& p, Devices& devices, std::byte* output) {
 }
 
 }  // namespace
+
+std::string eigen_version() {
+  return std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+         std::to_string(EIGEN_MINOR_VERSION);
+}
 
 Runners eigen_slice(const SliceProblem& p, unsigned threads) {
   Runners runners;

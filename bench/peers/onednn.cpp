@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "peers/layout_change.hpp"
+#include "peers/versions.hpp"
 #include "support/mean_variance_normalization.hpp"
 #include "support/quantized_linear_convolution.hpp"
 #include "support/slice.hpp"
@@ -113,6 +114,11 @@ std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, bool n
 }
 
 }  // namespace
+
+std::string onednn_version() {
+  const dnnl_version_t* v = dnnl::version();
+  return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+}
 
 std::function<void()> change_layout(const void* from, void* to, std::size_t n, std::size_t c, std::size_t h,
                                     std::size_t w, bool to_nhwc, unsigned threads) {

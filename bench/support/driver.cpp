@@ -11,6 +11,7 @@
 #include <optional>
 #include <regex>
 
+#include "peers/versions.hpp"
 #include "support/clock.hpp"
 #include "support/limits.hpp"
 #include "support/ours.hpp"
@@ -171,11 +172,37 @@ void print_line(const Measured& m, double limit, double ours) {
   std::printf("\n");
 }
 
+Json versions() {
+  Json list;
+#if defined(__clang__)
+  list["clang"] = __clang_version__;
+#elif defined(__GNUC__)
+  list["g++"] = __VERSION__;
+#endif
+#if defined(DMLREF_BENCH_ONEDNN)
+  list["oneDNN"] = onednn_version();
+#endif
+#if defined(DMLREF_BENCH_XNNPACK)
+  list["XNNPACK"] = xnnpack_version();
+#endif
+#if defined(DMLREF_BENCH_EIGEN)
+  list["Eigen"] = eigen_version();
+#endif
+#if defined(DMLREF_BENCH_ONNXRUNTIME)
+  list["ONNX Runtime"] = onnxruntime_version();
+#endif
+#if defined(DMLREF_BENCH_TORCH)
+  list["PyTorch"] = torch_version();
+#endif
+  return list;
+}
+
 class SideBySide {
  public:
   SideBySide(const Operator& op, const Options& options) : op_(op), options_(options) {
     out_["operator"] = op.name;
     out_["threads"] = options.threads;
+    out_["versions"] = versions();
     out_["rows"] = Json::array();
     out_["errors"] = Json::array();
   }
@@ -366,6 +393,10 @@ int error_table(const Operator& op, const Options& options) {
     if ((!options.quick || r.name.quick) && std::regex_search(op.name + "/" + r.name.id() + "/" + r.regime, filter)) {
       chosen.push_back(r);
     }
+  }
+  if (options.list) {
+    for (const Regime& r : chosen) std::printf("%s/%s/%s\n", op.name.c_str(), r.name.id().c_str(), r.regime.c_str());
+    return 0;
   }
   std::size_t at = 0;
   for (const Regime& r : chosen) {
@@ -596,11 +627,11 @@ int drive(int argc, char** argv, const Operator& op) {
     if (name.tiny != options.tiny || (options.quick && !name.quick)) continue;
     if (std::regex_search(op.name + "/" + name.id(), filter)) chosen.push_back(name);
   }
+  if (options.errors) return error_table(op, options);
   if (options.list) {
     for (const CaseName& name : chosen) std::printf("%s/%s\n", op.name.c_str(), name.id().c_str());
     return 0;
   }
-  if (options.errors) return error_table(op, options);
   if (options.side_by_side) return SideBySide(op, options).run(chosen);
 
   register_all(op, options);
