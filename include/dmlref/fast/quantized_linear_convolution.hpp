@@ -12,8 +12,7 @@
 // sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is done in 64 bits.
 #pragma once
 
-#include <atomic>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -79,11 +78,36 @@ T load(const std::byte* data, Index index) noexcept {
   return value;
 }
 
+constexpr std::uint32_t wrap(std::int64_t value) noexcept {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
+}
+
 /// An 8-bit zero point, `index` steps on; 0 where the tensor is absent.
 inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* data, Index index) noexcept {
   if (!tensor.present) return 0;
   return tensor.is_signed ? load<std::int8_t>(data, index * tensor.step)
                           : load<std::uint8_t>(data, index * tensor.step);
+}
+
+template <std::size_t Bytes>
+void copy_pixels_of(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels) noexcept {
+  for (Index p = 0; p < pixels; ++p, from += pitch, to += step) std::memcpy(to, from, Bytes);
+}
+
+/// `bytes` channels of each pixel, side by side; the usual numbers without a call.
+inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels,
+                        Index bytes) noexcept {
+  switch (bytes) {
+    case 8: return copy_pixels_of<8>(from, pitch, to, step, pixels);
+    case 16: return copy_pixels_of<16>(from, pitch, to, step, pixels);
+    case 24: return copy_pixels_of<24>(from, pitch, to, step, pixels);
+    case 32: return copy_pixels_of<32>(from, pitch, to, step, pixels);
+    case 64: return copy_pixels_of<64>(from, pitch, to, step, pixels);
+    default:
+      for (Index p = 0; p < pixels; ++p, from += pitch, to += step) {
+        std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      }
+  }
 }
 
 /// Memory of one task, cut into pieces of 64 bytes' alignment.
@@ -142,7 +166,7 @@ class TiledConvolution {
     if (!filter_owned_) pack(b.inputs[qlc::filter_tensor], memory + filter_at_);
     const std::byte* packed = filter_owned_ ? b.persistent : memory + filter_at_;
     auto* scale = reinterpret_cast<float*>(memory + scale_at_);
-    auto* offset = reinterpret_cast<std::int32_t*>(memory + offset_at_);
+    auto* offset = reinterpret_cast<std::uint32_t*>(memory + offset_at_);  // modulo 2^32
     auto* zero = reinterpret_cast<std::int32_t*>(memory + zero_point_at_);
     auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + wide_offset_at_);
 
@@ -165,56 +189,82 @@ class TiledConvolution {
     to.packed_channels = filter_.channels();
 
     const std::int64_t depth = g_.depth();
-    double worst_sum = 0;
-    double worst_value = 0;
-    bool finite = true;
-    const std::int32_t first_zero =
-        -(qlc::zero_point_of(filter_zero_point_, b.inputs[qlc::filter_zero_point_tensor], 0) + filter_shift);
+    const double ratio = static_cast<double>(to.input_scale) / static_cast<double>(to.output_scale);
+    const std::byte* zeros = b.inputs[qlc::filter_zero_point_tensor];
+    const std::byte* biases = b.inputs[qlc::bias_tensor];
+    const std::int32_t first_zero = -(qlc::zero_point_of(filter_zero_point_, zeros, 0) + filter_shift);
+    std::uint32_t differs = 0;
+    std::uint32_t largest_scale_bits = 0;  // of the magnitude: floats order as their bits do
+    std::uint32_t largest_bias = 0;
     for (Index group = 0; group < g_.groups; ++group) {
+      const Index at = group * filter_.channels();
+      const Index channel = group * g_.out_channels;
       for (Index c = 0; c < filter_.channels(); ++c) {
-        const Index at = group * filter_.channels() + c;
-        if (c >= g_.out_channels) {
-          scale[at] = 0;
-          offset[at] = zero[at] = 0;
-          wide_offset[at] = 0;
-          continue;
+        const bool filling = c >= g_.out_channels;
+        zero[at + c] = filling ? 0 : first_zero;
+        scale[at + c] = filling ? 0 : static_cast<float>(ratio * static_cast<double>(to.filter_scale_of(channel)));
+      }
+      if (filter_zero_point_.step != 0) {
+        for (Index c = 0; c < g_.out_channels; ++c) {
+          zero[at + c] = -(qlc::zero_point_of(filter_zero_point_, zeros, channel + c) + filter_shift);
+          differs |= static_cast<std::uint32_t>(zero[at + c] ^ first_zero);
         }
-        const Index channel = group * g_.out_channels + c;
-        const double exact_scale = static_cast<double>(to.input_scale) *
-                                   static_cast<double>(to.filter_scale_of(channel)) /
-                                   static_cast<double>(to.output_scale);
-        const auto weight_sum = qlc::load<std::int32_t>(packed + filter_.sums_at(), at);
-        const std::int64_t bias =
-            bias_.present ? qlc::load<std::int32_t>(b.inputs[qlc::bias_tensor], channel * bias_.step) : 0;
-        const std::int32_t zw =
-            qlc::zero_point_of(filter_zero_point_, b.inputs[qlc::filter_zero_point_tensor], channel) + filter_shift;
-        const std::int64_t total = bias - za_shifted * weight_sum + depth * za_shifted * zw;
-        scale[at] = static_cast<float>(exact_scale);
-        wide_offset[at] = total;
-        offset[at] = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(total)));
-        zero[at] = -zw;
-        run.pixel_terms = run.pixel_terms || zw != 0;
-        run.uniform = run.uniform && -zw == first_zero;
-        const double bound = static_cast<double>(depth) * 65025.0 + std::fabs(static_cast<double>(bias));
-        const double value = bound * std::fabs(exact_scale);
-        worst_sum = bound > worst_sum ? bound : worst_sum;
-        worst_value = value > worst_value ? value : worst_value;
-        finite = finite && std::fabs(scale[at]) <= (std::numeric_limits<float>::max)();
+      }
+      if (filter_scale_.step == 1) {
+        const std::byte* scales = to.filter_scale + 4 * channel;
+        for (Index c = 0; c < g_.out_channels; ++c) {
+          scale[at + c] = static_cast<float>(ratio * static_cast<double>(qlc::load<float>(scales, c)));
+        }
+      } else if (filter_scale_.step != 0) {
+        for (Index c = 0; c < g_.out_channels; ++c) {
+          scale[at + c] = static_cast<float>(ratio * static_cast<double>(to.filter_scale_of(channel + c)));
+        }
+      }
+      for (Index c = 0; c < g_.out_channels; ++c) {
+        const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale[at + c]) & 0x7FFFFFFFu;
+        largest_scale_bits = bits > largest_scale_bits ? bits : largest_scale_bits;
+      }
+      const std::byte* weight_sums = packed + filter_.sums_at() + 4 * at;
+      for (Index c = 0; c < filter_.channels(); ++c) {
+        offset[at + c] = qlc::wrap(-za_shifted) *
+                         (qlc::load<std::uint32_t>(weight_sums, c) + qlc::wrap(depth) * qlc::wrap(zero[at + c]));
+      }
+      if (bias_.present) {
+        const std::byte* bias = biases + 4 * channel * bias_.step;
+        for (Index c = 0; c < g_.out_channels; ++c) {
+          const auto value = qlc::load<std::uint32_t>(bias, c * bias_.step);
+          const std::uint32_t magnitude = value > 0x80000000u ? 0u - value : value;
+          largest_bias = magnitude > largest_bias ? magnitude : largest_bias;
+          offset[at + c] += value;
+        }
       }
     }
     for (Index at = g_.groups * filter_.channels(), end = at + 64; at < end; ++at) {
       scale[at] = 0;
-      offset[at] = zero[at] = 0;
+      offset[at] = 0;
+      zero[at] = 0;
     }
+    run.uniform = differs == 0;
+    run.pixel_terms = !run.uniform || first_zero != 0;
+    const double largest_scale = static_cast<double>(std::bit_cast<float>(largest_scale_bits));
+    const double worst_sum = static_cast<double>(depth) * 65025.0 + static_cast<double>(largest_bias);
     run.uniform_zero_point = first_zero;
-    run.wide = worst_sum >= 0x1p31 || !finite;
-    to.bounded = worst_value < 0x1p22;
+    run.wide = worst_sum >= 0x1p31 || largest_scale_bits >= 0x7F800000u;
+    to.bounded = worst_sum * largest_scale < 0x1p22;
+    if (run.wide) {
+      for (Index at = 0; at < g_.groups * filter_.channels(); ++at) {
+        const Index channel = to.channel_of(at);
+        const std::int64_t bias = bias_.present ? qlc::load<std::int32_t>(biases, channel * bias_.step) : 0;
+        wide_offset[at] =
+            bias - za_shifted * (qlc::load<std::int32_t>(packed + filter_.sums_at(), at) + depth * zero[at]);
+      }
+    }
 
     run.input = reinterpret_cast<const std::uint8_t*>(b.inputs[qlc::input_tensor]);
     run.output = reinterpret_cast<std::uint8_t*>(b.output);
     run.filter = reinterpret_cast<const std::uint8_t*>(packed);
     run.scale = scale;
-    run.channel_offset = offset;
+    run.channel_offset = reinterpret_cast<const std::int32_t*>(offset);
     run.minus_filter_zero_point = zero;
     run.wide_offset = wide_offset;
   }
@@ -549,15 +599,13 @@ class TiledConvolution {
       }
       return;
     }
-    for (Index y = 0; y < work.place.rows; ++y) {
+    for (Index y = 0; y < work.place.rows; ++y, bytes += columns * pitch, out += g_.out.y) {
+      if (g_.out.c == 1) {
+        qlc::copy_pixels(bytes, pitch, out, g_.out.x, columns, count);
+        continue;
+      }
       for (Index x = 0; x < columns; ++x) {
-        const std::uint8_t* from = bytes + (y * columns + x) * pitch;
-        std::uint8_t* to = out + y * g_.out.y + x * g_.out.x;
-        if (g_.out.c == 1) {
-          std::memcpy(to, from, static_cast<std::size_t>(count));
-        } else {
-          for (Index c = 0; c < count; ++c) to[c * g_.out.c] = from[c];
-        }
+        for (Index c = 0; c < count; ++c) out[x * g_.out.x + c * g_.out.c] = bytes[x * pitch + c];
       }
     }
   }

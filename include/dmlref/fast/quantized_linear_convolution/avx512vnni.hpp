@@ -122,19 +122,93 @@ DMLREF_TARGET_AVX512VNNI inline void interleave64(const std::uint8_t* const* row
   _mm512_storeu_si512(dst + 192, _mm512_unpackhi_epi16(high01, high23));
 }
 
+/// 16 pixels.
+DMLREF_TARGET_AVX512VNNI inline void interleave16(const std::uint8_t* const* rows, std::ptrdiff_t at, __m128i flip,
+                                                  std::uint8_t* dst) noexcept {
+  __m128i c[4];
+#pragma GCC unroll 4
+  for (int e = 0; e < 4; ++e) {
+    c[e] = _mm_xor_si128(flip, _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows[e] + at)));
+  }
+  const __m128i low01 = _mm_unpacklo_epi8(c[0], c[1]);
+  const __m128i high01 = _mm_unpackhi_epi8(c[0], c[1]);
+  const __m128i low23 = _mm_unpacklo_epi8(c[2], c[3]);
+  const __m128i high23 = _mm_unpackhi_epi8(c[2], c[3]);
+  auto* out = reinterpret_cast<__m128i*>(dst + 4 * at);
+  _mm_storeu_si128(out, _mm_unpacklo_epi16(low01, low23));
+  _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(low01, low23));
+  _mm_storeu_si128(out + 2, _mm_unpacklo_epi16(high01, high23));
+  _mm_storeu_si128(out + 3, _mm_unpackhi_epi16(high01, high23));
+}
+
+/// 8 pixels.
+DMLREF_TARGET_AVX512VNNI inline void interleave8(const std::uint8_t* const* rows, std::ptrdiff_t at, __m128i flip,
+                                                 std::uint8_t* dst) noexcept {
+  __m128i c[4];
+#pragma GCC unroll 4
+  for (int e = 0; e < 4; ++e) {
+    c[e] = _mm_xor_si128(flip, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows[e] + at)));
+  }
+  const __m128i c01 = _mm_unpacklo_epi8(c[0], c[1]);
+  const __m128i c23 = _mm_unpacklo_epi8(c[2], c[3]);
+  auto* out = reinterpret_cast<__m128i*>(dst + 4 * at);
+  _mm_storeu_si128(out, _mm_unpacklo_epi16(c01, c23));
+  _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(c01, c23));
+}
+
+/// 4 pixels.
+DMLREF_TARGET_AVX512VNNI inline void interleave4(const std::uint8_t* const* rows, std::ptrdiff_t at, __m128i flip,
+                                                 std::uint8_t* dst) noexcept {
+  __m128i c[4];
+#pragma GCC unroll 4
+  for (int e = 0; e < 4; ++e) {
+    std::int32_t four;
+    std::memcpy(&four, rows[e] + at, sizeof four);
+    c[e] = _mm_xor_si128(flip, _mm_cvtsi32_si128(four));
+  }
+  const __m128i c01 = _mm_unpacklo_epi8(c[0], c[1]);
+  const __m128i c23 = _mm_unpacklo_epi8(c[2], c[3]);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 4 * at), _mm_unpacklo_epi16(c01, c23));
+}
+
+// Shorter steps towards the end; the last one of a size overlaps the one before rather than leave a remainder.
 DMLREF_TARGET_AVX512VNNI inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count,
                                                 std::uint8_t flip, std::uint8_t* dst) noexcept {
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  const __m128i flips16 = _mm512_castsi512_si128(flips);
   std::ptrdiff_t i = 0;
   for (; i + 64 <= count; i += 64) interleave64(rows, i, flips, dst + 4 * i);
   if (i == count) return;
-  const std::size_t rest = static_cast<std::size_t>(count - i);
-  std::uint8_t in[4][64];
-  std::uint8_t out[256];
-  for (int c = 0; c < 4; ++c) std::memcpy(in[c], rows[c] + i, rest);
-  const std::uint8_t* const tail[4] = {in[0], in[1], in[2], in[3]};
-  interleave64(tail, 0, flips, out);
-  std::memcpy(dst + 4 * i, out, 4 * rest);
+  if (count >= 16) {
+    for (; i + 16 <= count; i += 16) interleave16(rows, i, flips16, dst);
+    if (i < count) interleave16(rows, count - 16, flips16, dst);
+  } else if (count >= 8) {
+    interleave8(rows, 0, flips16, dst);
+    interleave8(rows, count - 8, flips16, dst);
+  } else if (count >= 4) {
+    interleave4(rows, 0, flips16, dst);
+    interleave4(rows, count - 4, flips16, dst);
+  } else {
+    for (; i < count; ++i) {
+      for (int e = 0; e < 4; ++e) dst[4 * i + e] = static_cast<std::uint8_t>(rows[e][i] ^ flip);
+    }
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void deal(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count,
+                                          std::uint8_t* dst) noexcept {
+  if (step != 2) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) std::memcpy(dst + 4 * i, src + 4 * step * i, 4);
+    return;
+  }
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  for (std::ptrdiff_t i = 0; i < count; i += 16) {
+    const __m512i low = _mm512_loadu_si512(src + 8 * i);
+    const __m512i high = _mm512_loadu_si512(src + 8 * i + 64);
+    const std::ptrdiff_t rest = count - i;
+    const auto mask = static_cast<__mmask16>(rest >= 16 ? 0xFFFFu : (1u << rest) - 1u);
+    _mm512_mask_storeu_epi32(dst + 4 * i, mask, _mm512_permutex2var_epi32(low, even, high));
+  }
 }
 
 inline void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
@@ -156,17 +230,43 @@ DMLREF_TARGET_AVX512VNNI inline void convert(const std::uint8_t* src, std::ptrdi
   for (; i < count; ++i) dst[i] = static_cast<std::uint8_t>(src[i] ^ flip);
 }
 
+/// Adds neighbours of a and of b and puts the sums side by side, lane by lane; four such rounds sum 16 vectors.
+DMLREF_TARGET_AVX512VNNI inline __m512i add_pairs(__m512i a, __m512i b) noexcept {
+  const __m512 x = _mm512_castsi512_ps(a);
+  const __m512 y = _mm512_castsi512_ps(b);
+  return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88)),
+                          _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0xDD)));
+}
+
+DMLREF_TARGET_AVX512VNNI inline __m512i sum_run(const std::uint8_t* src, std::ptrdiff_t count) noexcept {
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i total = _mm512_setzero_si512();
+  for (; count >= 64; count -= 64, src += 64) total = _mm512_dpbusd_epi32(total, _mm512_loadu_si512(src), ones);
+  if (count == 0) return total;
+  return _mm512_dpbusd_epi32(total, _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - count), src), ones);
+}
+
 DMLREF_TARGET_AVX512VNNI inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
                                               std::ptrdiff_t pixels, std::int32_t* sums) noexcept {
-  const __m512i ones = _mm512_set1_epi8(1);
-  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
-    __m512i total = _mm512_setzero_si512();
-    std::ptrdiff_t i = 0;
-    for (; i + 64 <= count; i += 64) total = _mm512_dpbusd_epi32(total, _mm512_loadu_si512(src + i), ones);
-    std::int32_t sum = _mm512_reduce_add_epi32(total);
-    for (; i < count; ++i) sum += src[i];
-    sums[p] += sum;
+  std::ptrdiff_t p = 0;
+  for (; p + 16 <= pixels; p += 16) {
+    __m512i quarter[4];  // four pixels each: lane g holds partial sums of pixels 0 to 3
+    for (int q = 0; q < 4; ++q, src += 4 * pixel_step) {
+      quarter[q] = add_pairs(add_pairs(sum_run(src, count), sum_run(src + pixel_step, count)),
+                             add_pairs(sum_run(src + 2 * pixel_step, count), sum_run(src + 3 * pixel_step, count)));
+    }
+    // Add the four 128-bit lanes of each: a 4 x 4 transposition of lanes.
+    const __m512i low01 = _mm512_shuffle_i32x4(quarter[0], quarter[1], 0x44);
+    const __m512i high01 = _mm512_shuffle_i32x4(quarter[0], quarter[1], 0xEE);
+    const __m512i low23 = _mm512_shuffle_i32x4(quarter[2], quarter[3], 0x44);
+    const __m512i high23 = _mm512_shuffle_i32x4(quarter[2], quarter[3], 0xEE);
+    const __m512i sum01 = _mm512_add_epi32(low01, high01);
+    const __m512i sum23 = _mm512_add_epi32(low23, high23);
+    const __m512i total =
+        _mm512_add_epi32(_mm512_shuffle_i32x4(sum01, sum23, 0x88), _mm512_shuffle_i32x4(sum01, sum23, 0xDD));
+    _mm512_storeu_si512(sums + p, _mm512_add_epi32(_mm512_loadu_si512(sums + p), total));
   }
+  for (; p < pixels; ++p, src += pixel_step) sums[p] += _mm512_reduce_add_epi32(sum_run(src, count));
 }
 
 DMLREF_TARGET_AVX512VNNI inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows,
@@ -192,7 +292,7 @@ DMLREF_TARGET_AVX512VNNI inline void quantize_blocks(const std::int32_t* sums, s
     scale[v] = period == 1 ? _mm512_set1_ps(to.scale[first]) : _mm512_loadu_ps(to.scale + first + 16 * v % period);
   }
   const __m512 magic = _mm512_set1_ps(rounding_magic);
-  const __m512 band = _mm512_set1_ps(float_band);
+  const __m512 band = _mm512_set1_ps(Bounded ? float_band : clamped_band);
   const __m512 high = _mm512_set1_ps(float_clamp);
   const __m512 low = _mm512_set1_ps(-float_clamp);
   const __m512i shift = _mm512_set1_epi32(rounding_magic_bits - to.packed_zero_point());
@@ -313,7 +413,7 @@ constexpr void set_pixel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>)
 }
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{16, 4, false, {}, {}, &interleave, &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose};
+  Kernels k{16, 4, false, {}, {}, &interleave, &deal, &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose};
   set_channel_tiles<1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<7>());

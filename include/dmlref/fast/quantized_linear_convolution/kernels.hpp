@@ -49,6 +49,8 @@ struct Kernels {
   /// dst[i] = the group of `group` bytes rows[0][i], rows[1][i], …, each xor `flip`, widened where group is 2.
   void (*interleave)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
                      std::uint8_t* dst) noexcept;
+  /// dst[i] = src[i * step], groups of 4 bytes. May read 128 bytes past the last one.
+  void (*deal)(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count, std::uint8_t* dst) noexcept;
   /// dst[i] = the group src[i * step], src[i * step + 1], …, each xor `flip`, widened where group is 2.
   void (*windows)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
                   std::uint8_t* dst) noexcept;

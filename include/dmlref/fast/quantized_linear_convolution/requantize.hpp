@@ -2,15 +2,18 @@
 //
 // The value is p = sum * inputScale * filterScale[c] / outputScale, rounded half to even, plus the zero point, clamped.
 // Three stages, each of which knows its own error:
-//   1. float32, all lanes: the scale is off by at most 2^-24 of itself, the converted sum too. Where |p| <= 512 the
-//      product is off by less than 2^-14; a residual that stays 2^-13 away from one half decides. Beyond 512 the result
-//      saturates, whatever the rounding.
-//   2. the lanes in that band (1 in 4096 of random data) go to reference/quantize.hpp: a double product, off by less
+//   1. float32, all lanes. Only |p| <= 256 matters: beyond, the result saturates whatever the zero point. The scale and
+//      the converted sum are each off by at most 2^-24 of themselves, so p is off by less than 2^-15 (1 + 2^-8). Adding
+//      1.5 * 2^23 in a fused multiply-add rounds that p half to even without another error, and a second fused
+//      multiply-add gives the residual to 2^-25: it decides where it stays 1.0625 * 2^-15 away from one half. Where the
+//      product is clamped first (`bounded` is false) its own rounding adds 2^-24 of p, and the band is 2^-14.
+//   2. the lanes in that band (1 in 15000 of random data) go to reference/quantize.hpp: a double product, off by less
 //   than
 //      2^-51 of p, decides all but those within 2^-39 of a tie;
 //   3. and those are compared in exact integers.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +26,8 @@ namespace fast::qlc {
 
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
-inline constexpr float float_band = 0.5f - 0x1p-13f;
+inline constexpr float float_band = 0.5f - 0x1.1p-15f;
+inline constexpr float clamped_band = 0.5f - 0x1p-14f;
 inline constexpr float float_clamp =
     0x1p20f;  // what lies beyond saturates; keeps products within rounding_magic's reach
 
@@ -75,8 +79,9 @@ inline std::uint8_t Requantizer::exact(std::int64_t sum, std::ptrdiff_t packed_c
 
 inline void Requantizer::refine(std::uint64_t lanes, const std::int32_t* sums, std::ptrdiff_t first,
                                 std::ptrdiff_t period, std::uint8_t* out) const noexcept {
-  for (std::ptrdiff_t i = 0; lanes != 0; ++i, lanes >>= 1) {
-    if ((lanes & 1) != 0) out[i] = exact(sums[i], first + i % period);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const std::ptrdiff_t i = std::countr_zero(lanes);
+    out[i] = exact(sums[i], first + i % period);
   }
 }
 

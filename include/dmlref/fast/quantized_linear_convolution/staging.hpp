@@ -113,12 +113,12 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
     b.row_bytes = round_up((b.phase_columns - 1) * g.stride_x + order.group + 64, 64);
   } else {
     b.pixel_step = 4;
-    b.phases = g.stride_x < b.in_columns ? g.stride_x : b.in_columns;
+    b.phases = g.kernel_w == 1 ? 1 : g.stride_x < b.in_columns ? g.stride_x : b.in_columns;
     b.phase_columns = columns + (g.kernel_w - 1) * g.dilation_x / g.stride_x;
     b.row_step = 4 * b.phases * b.phase_columns;
     b.plane_step = b.row_step * b.in_rows;
     b.bytes = b.plane_step * order.channel_groups() + slack;
-    b.row_bytes = order.group * round_up(b.phases * b.phase_columns + 64, 64);
+    b.row_bytes = order.group * round_up(g.stride_x * b.phase_columns + 64, 64) + 256;
   }
   b.out_row_step = g.stride_y * b.row_step;
   return b;
@@ -180,6 +180,51 @@ inline void gather_row(const std::uint8_t* row, Index width, Index column_step, 
   if (i < count) std::memset(dst + i, zero_point, static_cast<std::size_t>(count - i));
 }
 
+/// One input row of all channels; `width` is 0 for a row of padding.
+inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels& kernels, const std::uint8_t* row,
+                         Index width, Index first_column, std::uint8_t zero_point, std::uint8_t flip,
+                         std::uint8_t* scratch, std::uint8_t* to) noexcept {
+  const Index group = b.order.group;
+  if (width == 0 || g.in.x == 1) {
+    // Straight from the input; what lies outside is filled with groups of zero points. A stride deals the groups out.
+    const Index columns = g.stride_x * b.phase_columns;
+    const auto clamped = [&](Index column) { return column < 0 ? 0 : column > columns ? columns : column; };
+    const Index begin = width == 0 ? columns : clamped(-first_column);
+    const Index end = width == 0 ? columns : clamped(width - first_column);
+    const std::uint32_t shifted = static_cast<std::uint8_t>(zero_point ^ flip);
+    const std::uint32_t filling = shifted * (group == 4 ? 0x01010101u : 0x00010001u);
+    for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
+      std::uint8_t* groups = g.stride_x == 1 ? to : scratch;
+      for (Index i = 0; i < begin; ++i) std::memcpy(groups + 4 * i, &filling, 4);
+      if (begin < end) {
+        const std::uint8_t* rows[4];
+        for (Index e = 0; e < 4; ++e) {
+          rows[e] = row + (c + e < g.in_channels ? c + e : c) * g.in.c + (first_column + begin);
+        }
+        kernels.interleave(rows, end - begin, flip, groups + 4 * begin);
+      }
+      for (Index i = begin < end ? end : begin; i < columns; ++i) std::memcpy(groups + 4 * i, &filling, 4);
+      if (g.stride_x == 1) continue;
+      for (Index phase = 0; phase < b.phases; ++phase) {
+        kernels.deal(scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);
+      }
+    }
+    return;
+  }
+  const Index pitch = (b.row_bytes - 256) / group;
+  for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
+    const std::uint8_t* rows[4] = {scratch, scratch, scratch, scratch};
+    for (Index e = 0; e < group && c + e < g.in_channels; ++e) {
+      rows[e] = scratch + e * pitch;
+      for (Index phase = 0; phase < b.phases; ++phase) {
+        gather_row(row + (c + e) * g.in.c, width, g.in.x, first_column + phase, g.stride_x, b.phase_columns, zero_point,
+                   scratch + e * pitch + phase * b.phase_columns);
+      }
+    }
+    kernels.interleave(rows, b.phases * b.phase_columns, flip, to);
+  }
+}
+
 /// Stages the block at `place`. `input` is the image's group of channels, `scratch` holds row_bytes.
 inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernels, const std::uint8_t* input,
                   const BlockPlace& place, std::uint8_t zero_point, std::uint8_t flip, std::uint8_t* scratch,
@@ -201,30 +246,7 @@ inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernel
     const Index width = outside ? 0 : g.width;
     const std::uint8_t* row = input + (outside ? 0 : y) * g.in.y;
     if (b.order.staging == Staging::planes) {
-      const Index pitch = b.row_bytes / group;
-      const Index count = b.phases * b.phase_columns;
-      const bool in_place = b.phases == 1 && g.in.x == 1 && g.stride_x == 1 && !outside && first_column >= 0 &&
-                            first_column + b.phase_columns <= g.width;
-      for (Index c = 0; c < g.in_channels; c += group) {
-        const std::uint8_t* rows[4] = {};
-        for (Index e = 0; e < group; ++e) {
-          const bool filling = c + e >= g.in_channels;
-          const std::uint8_t* source = row + (filling ? c : c + e) * g.in.c;
-          std::uint8_t* to = scratch + e * pitch;
-          rows[e] = to;
-          if (in_place) {
-            rows[e] = source + first_column;
-          } else if (!filling) {
-            for (Index phase = 0; phase < b.phases; ++phase) {
-              gather_row(source, width, g.in.x, first_column + phase, g.stride_x, b.phase_columns, zero_point,
-                         to + phase * b.phase_columns);
-            }
-          } else {
-            rows[e] = scratch;
-          }
-        }
-        kernels.interleave(rows, count, flip, staged + c / group * b.plane_step + r * b.row_step);
-      }
+      stage_planes(g, b, kernels, row, width, first_column, zero_point, flip, scratch, staged + r * b.row_step);
     } else if (b.order.staging == Staging::windows) {
       const Index count = (b.phase_columns - 1) * g.stride_x + group;
       for (Index c = 0; c < g.in_channels; ++c) {
