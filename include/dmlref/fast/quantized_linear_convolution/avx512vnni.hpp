@@ -14,6 +14,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // without optimization intrinsics with immediates are macros
 #endif
 
 DMLREF_BEGIN

@@ -1,0 +1,24 @@
+#!/bin/sh
+# scan.sh PROGRAM: no symbol with the baseline's tag holds a VEX or EVEX instruction, except those of the kernels that are
+# chosen at run time (namespaces avx2, avxvnni, avx512vnni). Symbols with another tag do hold some: the scan sees them.
+set -eu
+objdump -d --no-show-raw-insn "$1" | awk '
+  /^[0-9a-f]+ <.*>:$/ {
+    name = $2
+    baseline = name ~ /v[0-9]+_[0-9]+_b0nnnn/
+    kernel = name ~ /4avx2|7avxvnni|10avx512vnni/
+    tagged = name ~ /v[0-9]+_[0-9]+_[yz][0-9]/
+    if (baseline && !kernel) ++baseline_symbols
+    next
+  }
+  $2 ~ /^(v[a-z0-9]+|k(mov|or|and|andn|xor|not|unpck|add|shift)[a-z]*|mulx|rorx|sarx|shlx|shrx|andn|bzhi|pdep|pext)$/ && $2 !~ /^(verr|verw)$/ {
+    if (baseline && !kernel) { print "VEX in " name " " $0; ++bad }
+    if (baseline && kernel) ++in_kernels
+    if (tagged) ++in_tagged
+  }
+  END {
+    printf "%d baseline symbols, %d VEX instructions in them, %d in their kernels, %d under other tags\n",
+           baseline_symbols, bad, in_kernels, in_tagged
+    if (bad > 0) exit 1
+    if (baseline_symbols < 100 || in_kernels < 50 || in_tagged < 1000) { print "the scan saw too little"; exit 1 }
+  }'
