@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/select.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/quantized_linear_convolution.hpp"
@@ -155,7 +158,49 @@ class TiledConvolutionPlan final : public Plan {
   fast::TiledConvolution convolution_;
 };
 
+/// The direct convolution behind the boundary. Tasks draw units of work from a counter, as above.
+class DirectConvolutionPlan final : public Plan {
+ public:
+  DirectConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, fast::DirectConvolution convolution)
+      : convolution_(std::move(convolution)), reference_(reference_qlc_plan(desc)) {}
+
+  BindingProperties properties() const noexcept override {
+    const std::uint64_t bytes = convolution_.folded_bytes();
+    return convolution_.folds_at_initialize() ? BindingProperties{0, bytes} : BindingProperties{bytes, 0};
+  }
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept override {
+    if (convolution_.folds_at_initialize()) convolution_.fold(owned.inputs.data(), persistent);
+  }
+  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+    const std::byte* folded = bindings.persistent;
+    if (!convolution_.folds_at_initialize()) {
+      convolution_.fold(bindings.inputs.data(), bindings.temporary);
+      folded = bindings.temporary;
+    }
+    if (!fast::DirectConvolution::fits(folded)) return reference_->execute(bindings, executor);
+    const Index units = convolution_.units();
+    const auto threads = static_cast<Index>(executor.concurrency());
+    const Index tasks = threads < units ? threads : units;
+    const Index grain = (units + 16 * tasks - 1) / (16 * tasks);
+    std::atomic<Index> next{0};
+    parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t) {
+      for (Index first = next.fetch_add(grain); first < units; first = next.fetch_add(grain)) {
+        for (Index unit = first; unit < first + grain && unit < units; ++unit) {
+          convolution_.run(folded, bindings.inputs[static_cast<std::size_t>(QlcInput::input)], bindings.output, unit);
+        }
+      }
+    });
+  }
+
+ private:
+  fast::DirectConvolution convolution_;
+  std::shared_ptr<const Plan> reference_;  // where a bias is too large for 32-bit sums
+};
+
 inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
+  if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
+    return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
+  }
   if (const fast::qlc::Kernels* kernels = fast::qlc::kernels_of(isa)) {
     return std::make_shared<TiledConvolutionPlan>(desc, *kernels);
   }

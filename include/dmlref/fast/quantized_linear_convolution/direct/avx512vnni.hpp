@@ -1,0 +1,301 @@
+// avx512vnni.hpp: the direct convolution's kernels with vpdpbusd on 16 lanes; a block is 64 lanes.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // masks in intrinsics that are macros at -O0
+#endif
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::avx512vnni {
+
+/// Rounding by adding 1.5 * 2^23: the integer is in the low bits.
+inline constexpr float magic = 12582912.0f;
+inline constexpr std::int32_t magic_bits = 0x4B400000;
+
+/// round_exactly on eight lanes.
+DMLREF_TARGET_AVX512VNNI inline __m256i round_exactly8(__m256i sums, __m512d factor, __m512d output_scale) noexcept {
+  const __m512d half = _mm512_set1_pd(0.5);
+  const __m512d s = _mm512_cvtepi32_pd(sums);
+  __m512d p = _mm512_mul_pd(s, _mm512_div_pd(factor, output_scale));
+  p = _mm512_max_pd(_mm512_min_pd(p, _mm512_set1_pd(5000.0)), _mm512_set1_pd(-5000.0));
+  const __m512d lower = _mm512_roundscale_pd(p, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  const __m512d tie = _mm512_add_pd(lower, half);
+  const __m512d upper = _mm512_add_pd(tie, half);
+  const __m512d side = _mm512_fmsub_pd(s, factor, _mm512_mul_pd(tie, output_scale));
+  const __m512d zero = _mm512_setzero_pd();
+  __m512d rounded = _mm512_roundscale_pd(tie, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  rounded = _mm512_mask_mov_pd(rounded, _mm512_cmp_pd_mask(side, zero, _CMP_LT_OQ), lower);
+  rounded = _mm512_mask_mov_pd(rounded, _mm512_cmp_pd_mask(side, zero, _CMP_GT_OQ), upper);
+  return _mm512_cvtpd_epi32(rounded);
+}
+
+/// The rounded values of a block, in place of its sums. `factor`: one, or one per lane in the accumulators' order.
+[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void round_block_exactly(std::int32_t* sums, const double* factor,
+                                                                           std::ptrdiff_t factor_step,
+                                                                           double output_scale) noexcept {
+  const __m512d scale = _mm512_set1_pd(output_scale);
+  for (std::ptrdiff_t i = 0; i < 64; i += 8) {
+    const __m512d f = factor_step == 0 ? _mm512_set1_pd(*factor) : _mm512_loadu_pd(factor + i);
+    auto* at = reinterpret_cast<__m256i*>(sums + i);
+    _mm256_storeu_si256(at, round_exactly8(_mm256_loadu_si256(at), f, scale));
+  }
+}
+
+struct Epilogue {
+  __m512 scale[4];
+  __m512i shift;
+  __m512i flip;
+  __m512 band;
+};
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack(const __m512i (&q)[4]) noexcept {
+  return _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
+}
+
+/// 64 sums to 64 bytes. Float decides where the residual stays away from one half; a block with a lane that does not is
+/// done again in doubles that decide all.
+template <bool Channels>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize(const __m512i (&sums)[4], const Epilogue& e,
+                                                                        const LaneArgs& t,
+                                                                        const double* factor) noexcept {
+  const __m512 magics = _mm512_set1_ps(magic);
+  __m512 residual[4];
+  __m512i q[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512 scale = e.scale[Channels ? v : 0];
+    const __m512 sum = _mm512_cvtepi32_ps(sums[v]);
+    const __m512 rounded = _mm512_fmadd_ps(sum, scale, magics);
+    residual[v] = _mm512_fmsub_ps(sum, scale, _mm512_sub_ps(rounded, magics));
+    q[v] = _mm512_sub_epi32(_mm512_castps_si512(rounded), e.shift);
+  }
+  constexpr int larger_magnitude = 0b1011;
+  const __m512 worst = _mm512_range_ps(_mm512_range_ps(residual[0], residual[1], larger_magnitude),
+                                       _mm512_range_ps(residual[2], residual[3], larger_magnitude), larger_magnitude);
+  if (__builtin_expect(_mm512_cmp_ps_mask(worst, e.band, _CMP_NLE_UQ) != 0, 0)) {
+    alignas(64) std::int32_t lanes[64];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) _mm512_store_si512(lanes + 16 * v, sums[v]);
+    round_block_exactly(lanes, factor, Channels ? 1 : 0, t.output_scale);
+    const __m512i zero_point = _mm512_set1_epi32(t.zero_point);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) q[v] = _mm512_add_epi32(_mm512_load_si512(lanes + 16 * v), zero_point);
+  }
+  return _mm512_xor_si512(pack(q), e.flip);
+}
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::byte* group) noexcept {
+  std::int32_t value;
+  std::memcpy(&value, group, sizeof value);
+  return _mm512_set1_epi32(value);
+}
+
+/// How a row kernel makes its quads: what byte shuffles within 128 bits reach from how many loads.
+enum class Reach { two_loads, four_loads, stride2 };
+
+/// Pixels in lanes, quads of neighbouring taps of one kernel row made by byte shuffles. Quads: their number, 0:
+/// t.units.
+template <Reach R, int Quads, bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
+  constexpr std::ptrdiff_t step = R == Reach::stride2 ? 2 : 1;
+  std::uint8_t pattern[16];
+  for (int i = 0; i < 16; ++i) {
+    pattern[i] = static_cast<std::uint8_t>(i / 4 * static_cast<int>(step) + i % 4 * t.tap_step);
+  }
+  const __m512i near = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(pattern)));
+  const __m512i far = _mm512_add_epi8(near, _mm512_set1_epi8(4));
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  Epilogue e;
+  e.scale[0] = _mm512_set1_ps(*t.scale);
+  e.shift = _mm512_set1_epi32(magic_bits - t.zero_point);
+  e.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
+  e.band = _mm512_set1_ps(t.band);
+  const __m512i start = _mm512_set1_epi32(*t.sum);
+  const std::ptrdiff_t units = Quads > 0 ? Quads : t.units;
+  const std::byte* second = t.weights + 4 * units;
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    __m512i sums[4] = {start, start, start, start};
+#pragma GCC unroll 4
+    for (std::ptrdiff_t u = 0; u < units; ++u) {
+      const std::uint8_t* x = t.staged + t.offsets[u] + 64 * step * b;
+      __m512i quads[4];
+      if constexpr (R == Reach::two_loads) {
+        const __m512i first = _mm512_loadu_si512(x);
+        const __m512i last = _mm512_loadu_si512(x + 8);
+        quads[0] = _mm512_shuffle_epi8(first, near);
+        quads[1] = _mm512_shuffle_epi8(first, far);
+        quads[2] = _mm512_shuffle_epi8(last, near);
+        quads[3] = _mm512_shuffle_epi8(last, far);
+      } else {
+        constexpr std::ptrdiff_t third = R == Reach::stride2 ? 64 : 8;
+        constexpr std::ptrdiff_t between = R == Reach::stride2 ? 8 : 4;
+        quads[0] = _mm512_shuffle_epi8(_mm512_loadu_si512(x), near);
+        quads[1] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + between), near);
+        quads[2] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + third), near);
+        quads[3] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + third + between), near);
+      }
+      const __m512i w = broadcast(t.weights + 4 * u);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], w);
+      if constexpr (Wide) {
+        const __m512i more = broadcast(second + 4 * u);
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], more);
+      }
+    }
+    __m512i bytes = quantize<false>(sums, e, t, t.factor);
+    if constexpr (R == Reach::stride2) bytes = _mm512_permutexvar_epi64(order, bytes);
+    _mm512_storeu_si512(t.out + 64 * b, bytes);
+  }
+}
+
+template <Reach R>
+DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
+  if (t.units == 3) {
+    t.wide ? pixel_rows_of<R, 3, true>(t) : pixel_rows_of<R, 3, false>(t);
+  } else {
+    t.wide ? pixel_rows_of<R, 0, true>(t) : pixel_rows_of<R, 0, false>(t);
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_rows(const LaneArgs& t) noexcept {
+  t.tap_step <= 2 ? pixel_rows_of<Reach::two_loads>(t) : pixel_rows_of<Reach::four_loads>(t);
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_rows_stride2(const LaneArgs& t) noexcept {
+  pixel_rows_of<Reach::stride2>(t);
+}
+
+/// Quads of any four taps, made by interleaving four loads. Lanes are pixels of one channel, or channels.
+template <bool Channels, bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void taps_of(const LaneArgs& t) noexcept {
+  Epilogue e;
+  e.scale[0] = _mm512_set1_ps(*t.scale);
+  e.shift = _mm512_set1_epi32(magic_bits - t.zero_point);
+  e.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
+  e.band = _mm512_set1_ps(t.band);
+  constexpr std::ptrdiff_t unit_bytes = Channels ? 256 : 4;
+  const std::ptrdiff_t second = unit_bytes * t.units;
+  std::ptrdiff_t at = 0;
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    __m512i sums[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      sums[v] = Channels ? _mm512_loadu_si512(t.sum + 64 * at + 16 * v) : _mm512_set1_epi32(*t.sum);
+      if constexpr (Channels) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    }
+    const std::byte* w = t.weights + at * second * (Wide ? 2 : 1);
+    const std::uint8_t* x = t.staged + 64 * b;
+    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
+      const std::int32_t* offset = t.offsets + 4 * u;
+      const __m512i x0 = _mm512_loadu_si512(x + offset[0]);
+      const __m512i x1 = _mm512_loadu_si512(x + offset[1]);
+      const __m512i x2 = _mm512_loadu_si512(x + offset[2]);
+      const __m512i x3 = _mm512_loadu_si512(x + offset[3]);
+      const __m512i low01 = _mm512_unpacklo_epi8(x0, x1);
+      const __m512i high01 = _mm512_unpackhi_epi8(x0, x1);
+      const __m512i low23 = _mm512_unpacklo_epi8(x2, x3);
+      const __m512i high23 = _mm512_unpackhi_epi8(x2, x3);
+      const __m512i quads[4] = {_mm512_unpacklo_epi16(low01, low23), _mm512_unpackhi_epi16(low01, low23),
+                                _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)};
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], Channels ? _mm512_loadu_si512(w + 64 * v) : broadcast(w));
+        if constexpr (Wide) {
+          const std::byte* more = w + second;
+          sums[v] =
+              _mm512_dpbusd_epi32(sums[v], quads[v], Channels ? _mm512_loadu_si512(more + 64 * v) : broadcast(more));
+        }
+      }
+    }
+    const __m512i bytes = quantize<Channels>(sums, e, t, Channels ? t.factor + 64 * at : t.factor);
+    _mm512_storeu_si512(t.out + 64 * b, bytes);
+    at = at + 1 == t.period ? 0 : at + 1;
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept {
+  t.wide ? taps_of<false, true>(t) : taps_of<false, false>(t);
+}
+DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
+  t.wide ? taps_of<true, true>(t) : taps_of<true, false>(t);
+}
+
+DMLREF_TARGET_AVX512VNNI inline __mmask64 first_bytes(std::ptrdiff_t count) noexcept {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+DMLREF_TARGET_AVX512VNNI inline void stage(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows,
+                                           std::ptrdiff_t width, std::ptrdiff_t pitch, std::uint8_t fill,
+                                           std::uint8_t flip, std::uint8_t* dst) noexcept {
+  const __m512i fills = _mm512_set1_epi8(static_cast<char>(fill ^ flip));
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  const std::ptrdiff_t whole = width / 64 * 64;
+  const __mmask64 rest = first_bytes(width - whole);
+  for (std::ptrdiff_t r = 0; r < rows; ++r, src += src_step, dst += pitch) {
+    std::ptrdiff_t i = 0;
+    for (; i < whole; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_loadu_si512(src + i), flips));
+    if (i < pitch) {
+      _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_mask_loadu_epi8(fills, rest, src + i), flips));
+      for (i += 64; i < pitch; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(fills, flips));
+    }
+  }
+}
+
+/// Even bytes of 128 at src, of which `count` exist.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i even_bytes(const std::uint8_t* src,
+                                                                          std::ptrdiff_t count) noexcept {
+  const __m512i low_byte = _mm512_set1_epi16(0xFF);
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  const __m512i a = _mm512_maskz_loadu_epi8(first_bytes(count), src);
+  const __m512i b = count > 64 ? _mm512_maskz_loadu_epi8(first_bytes(count - 64), src + 64) : _mm512_setzero_si512();
+  return _mm512_permutexvar_epi64(order,
+                                  _mm512_packus_epi16(_mm512_and_si512(a, low_byte), _mm512_and_si512(b, low_byte)));
+}
+
+DMLREF_TARGET_AVX512VNNI inline void stage_even(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows,
+                                                std::ptrdiff_t width, std::ptrdiff_t pitch, std::uint8_t fill,
+                                                std::uint8_t flip, std::uint8_t* dst) noexcept {
+  const __m512i fills = _mm512_set1_epi8(static_cast<char>(fill));
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  for (std::ptrdiff_t r = 0; r < rows; ++r, src += src_step, dst += pitch) {
+    for (std::ptrdiff_t i = 0; i < pitch; i += 64) {
+      __m512i v = fills;
+      if (i < width) {
+        const __m512i even = even_bytes(src + 2 * i, 2 * (width - i) - 1);
+        v = _mm512_mask_mov_epi8(fills, first_bytes(width - i), _mm512_xor_si512(even, flips));
+      }
+      _mm512_storeu_si512(dst + i, v);
+    }
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void unstage(const std::uint8_t* src, std::ptrdiff_t pitch, std::ptrdiff_t rows,
+                                             std::ptrdiff_t width, std::uint8_t* dst,
+                                             std::ptrdiff_t dst_step) noexcept {
+  const std::ptrdiff_t whole = width / 64 * 64;
+  const __mmask64 rest = first_bytes(width - whole);
+  for (std::ptrdiff_t r = 0; r < rows; ++r, src += pitch, dst += dst_step) {
+    for (std::ptrdiff_t i = 0; i < whole; i += 64) _mm512_storeu_si512(dst + i, _mm512_loadu_si512(src + i));
+    if (rest != 0) _mm512_mask_storeu_epi8(dst + whole, rest, _mm512_maskz_loadu_epi8(rest, src + whole));
+  }
+}
+
+inline constexpr Kernels kernels{64,     4,           &pixel_rows, &pixel_rows_stride2, &pixel_taps, &channel_taps,
+                                 &stage, &stage_even, &unstage};
+
+}  // namespace fast::qlc::direct::avx512vnni
+DMLREF_END
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif

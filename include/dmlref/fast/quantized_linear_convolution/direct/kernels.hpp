@@ -1,0 +1,86 @@
+// kernels.hpp: the contract between the direct convolution's loops and the kernels of an instruction set.
+//
+// The staged input is padded and laid out so that output lane i reads tap k at offsets[k] + step * i: a row of lanes
+// runs over the ends of rows, and what it computes there is thrown away. Lanes are pixels of one channel, or channels
+// of neighbouring pixels. A block of lanes is summed in four accumulators; within a block lane 16 l + 4 g + j is
+// element j of 128-bit part l of accumulator g, which is where byte shuffles and packs within 128 bits want it.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::direct {
+
+/// One run of lanes.
+struct LaneArgs {
+  const std::uint8_t* staged = nullptr;
+  const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, or per quad of a kernel row (row kernels)
+  std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
+  const std::byte* weights = nullptr;     ///< pixels: one channel's taps. channels: per block, unit and lane
+  bool wide = false;                      ///< byte weights: every unit has a second part, to be added
+  std::int32_t tap_step = 1;              ///< row kernels: dilation
+  const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
+  const float* scale = nullptr;           ///< inputScale * filterScale / outputScale, as `sum`
+  const double* factor = nullptr;         ///< inputScale * filterScale with outputScale's sign, as `sum`
+  double output_scale = 1;                ///< positive
+  float band = -1;                        ///< a float residual up to this decides; below 0: none does
+  std::int32_t zero_point = 0;            ///< less 128 for UINT8: kernels saturate to INT8, then xor `flip`
+  std::uint8_t flip = 0;
+  std::ptrdiff_t blocks = 0;
+  std::ptrdiff_t period = 1;  ///< channels: blocks after which weights, sums and scales repeat
+  std::uint8_t* out = nullptr;
+};
+
+/// Everything an instruction set brings.
+struct Kernels {
+  std::ptrdiff_t block;  ///< lanes of a block; a multiple of 16
+  std::ptrdiff_t group;  ///< taps that meet in one 32-bit sum: 4 with weights of 8 bits, 2 or 1 with 16 bits
+  /// Row kernels: units of four taps of one kernel row, for a horizontal stride of 1 and 2. Null where there is none.
+  void (*pixel_rows)(const LaneArgs&) noexcept;
+  void (*pixel_rows_stride2)(const LaneArgs&) noexcept;
+  void (*pixel_taps)(const LaneArgs&) noexcept;
+  void (*channel_taps)(const LaneArgs&) noexcept;
+  /// For each row: `width` bytes of src xor flip, then `fill` up to `pitch`. Rows in ascending order; up to 63 bytes
+  /// after the last one may be written.
+  void (*stage)(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows, std::ptrdiff_t width,
+                std::ptrdiff_t pitch, std::uint8_t fill, std::uint8_t flip, std::uint8_t* dst) noexcept;
+  /// The same of every second byte of src, starting with its first.
+  void (*stage_even)(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows, std::ptrdiff_t width,
+                     std::ptrdiff_t pitch, std::uint8_t fill, std::uint8_t flip, std::uint8_t* dst) noexcept;
+  /// dst[r * dst_step + i] = src[r * pitch + i] for i < width, and nothing else.
+  void (*unstage)(const std::uint8_t* src, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t width,
+                  std::uint8_t* dst, std::ptrdiff_t dst_step) noexcept;
+
+  constexpr std::ptrdiff_t weight_bytes() const noexcept { return group == 4 ? 1 : 2; }
+};
+
+/// Where lane `lane` of a block lies in the order of the accumulators.
+constexpr std::ptrdiff_t place_of_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {
+  return (lane % 16 / 4 * (block / 16) + lane / 16) * 4 + lane % 4;
+}
+
+/// The exact rounding in floating point: sum * factor / output_scale, half to even, for |sum| < 2^31 and factors that
+/// are products of two floats. The double product finds the nearest tie h; whether the value lies below it, on it or
+/// above is the sign of sum * factor - h * output_scale. h * output_scale is exact, and so is a fused multiply-add's
+/// sign.
+inline std::int32_t round_exactly(std::int32_t sum, double factor, double output_scale) noexcept {
+  const auto s = static_cast<double>(sum);
+  double p = s * (factor / output_scale);
+  p = p < -5000.0 ? -5000.0 : p > 5000.0 ? 5000.0 : p;
+  const auto truncated = static_cast<std::int32_t>(p);
+  const double tie = truncated + (p < 0 ? -0.5 : 0.5);
+  const double distance = p - tie;
+  if (distance > 0x1p-38 || distance < -0x1p-38) {
+    return distance < 0 ? static_cast<std::int32_t>(tie - 0.5) : static_cast<std::int32_t>(tie + 0.5);
+  }
+  const double side = std::fma(s, factor, -(tie * output_scale));
+  const auto lower = static_cast<std::int32_t>(tie - 0.5);
+  return side < 0 ? lower : side > 0 ? lower + 1 : lower + (lower & 1);
+}
+
+}  // namespace fast::qlc::direct
+DMLREF_END

@@ -1,0 +1,63 @@
+// scalar.hpp: the direct convolution's kernels in plain C++: the definition of what the others compute.
+#pragma once
+
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::scalar {
+
+inline void quantize(const std::int32_t (&sums)[16], const LaneArgs& t, std::ptrdiff_t lane, std::ptrdiff_t lane_step,
+                     std::uint8_t* out) noexcept {
+  for (std::ptrdiff_t i = 0; i < 16; ++i) {
+    std::int32_t q = round_exactly(sums[i], t.factor[lane + i * lane_step], t.output_scale) + t.zero_point;
+    q = q < -128 ? -128 : q > 127 ? 127 : q;
+    out[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(q) ^ t.flip);
+  }
+}
+
+template <bool Channels>
+inline void taps(const LaneArgs& t) noexcept {
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    const std::ptrdiff_t at = Channels ? b % t.period : 0;
+    std::uint32_t sums[16];
+    for (std::ptrdiff_t i = 0; i < 16; ++i) sums[i] = static_cast<std::uint32_t>(t.sum[Channels ? at * 16 + i : 0]);
+    const std::byte* weights = t.weights + at * t.units * 32;
+    for (std::ptrdiff_t k = 0; k < t.units; ++k) {
+      const std::uint8_t* x = t.staged + t.offsets[k] + b * 16;
+      std::int16_t w[16];
+      if constexpr (Channels) {
+        std::memcpy(w, weights + k * 32, sizeof w);
+      } else {
+        std::memcpy(w, weights + k * 2, sizeof w[0]);
+      }
+      for (std::ptrdiff_t i = 0; i < 16; ++i) sums[i] += static_cast<std::uint32_t>(x[i] * w[Channels ? i : 0]);
+    }
+    std::int32_t wrapped[16];
+    std::memcpy(wrapped, sums, sizeof wrapped);
+    quantize(wrapped, t, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
+  }
+}
+
+template <std::ptrdiff_t Step>
+inline void stage(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows, std::ptrdiff_t width,
+                  std::ptrdiff_t pitch, std::uint8_t fill, std::uint8_t flip, std::uint8_t* dst) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r, src += src_step, dst += pitch) {
+    for (std::ptrdiff_t i = 0; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * Step] ^ flip);
+    std::memset(dst + width, fill, static_cast<std::size_t>(pitch - width));
+  }
+}
+
+inline void unstage(const std::uint8_t* src, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t width,
+                    std::uint8_t* dst, std::ptrdiff_t dst_step) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    std::memcpy(dst + r * dst_step, src + r * pitch, static_cast<std::size_t>(width));
+  }
+}
+
+inline constexpr Kernels kernels{16, 1, nullptr, nullptr, &taps<false>, &taps<true>, &stage<1>, &stage<2>, &unstage};
+
+}  // namespace fast::qlc::direct::scalar
+DMLREF_END

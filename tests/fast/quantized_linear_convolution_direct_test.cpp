@@ -1,0 +1,158 @@
+// The direct convolution (depthwise, small groups) of the instruction set in use against the reference, byte by byte.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/quantized_linear_convolution_case.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::test;
+
+Random seeded() {
+  const char* given = std::getenv("DMLREF_TEST_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  std::printf("DMLREF_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return Random(seed);
+}
+
+Isa isa_in_use() {
+  const char* name = std::getenv("DMLREF_ISA");
+  return name != nullptr ? isa_from_name(name).value_or(Isa::scalar) : best_isa();
+}
+
+/// Runs the plan with inputs that end at an inaccessible page and temporary memory full of rubbish.
+std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& test, Random& random, Executor& executor,
+                                bool owned) {
+  using dmlref_test::GuardedBuffer;
+  const GuardedBuffer::Side side = chance(random, 50) ? GuardedBuffer::Side::end : GuardedBuffer::Side::begin;
+  const GuardedBuffer input(test.inputs[0].size(), side);
+  const GuardedBuffer output(test.output.size(), side);
+  std::memcpy(input.data(), test.inputs[0].data(), test.inputs[0].size());
+  std::memcpy(output.data(), test.output.data(), test.output.size());
+  const BindingProperties needs = plan.properties();
+  std::vector<std::byte> temporary(needs.temporary_bytes + 256), persistent(needs.persistent_bytes + 256);
+  for (std::byte& byte : temporary) byte = static_cast<std::byte>(random());
+  const auto aligned = [](std::vector<std::byte>& bytes) {
+    return bytes.data() + (256 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 256) % 256;
+  };
+  detail::Bindings b = test.bindings(output.data());
+  b.inputs[0] = input.data();
+  b.temporary = aligned(temporary);
+  b.persistent = aligned(persistent);
+  if (owned) {
+    detail::Bindings constants = b;
+    constants.inputs[0] = nullptr;
+    plan.initialize(constants, aligned(persistent));
+  }
+  plan.execute(b, executor);
+  return {output.data(), output.data() + test.output.size()};
+}
+
+void own_constants(QuantizedLinearConvolutionDesc& desc) {
+  for (TensorDesc* t : {&desc.input_scale, &desc.filter, &desc.filter_scale, &desc.output_scale})
+    t->owned_by_dml = true;
+  for (std::optional<TensorDesc>* t :
+       {&desc.input_zero_point, &desc.filter_zero_point, &desc.bias, &desc.output_zero_point}) {
+    if (*t) (*t)->owned_by_dml = true;
+  }
+}
+
+QlcShape random_shape(Random& random) {
+  QlcShape s;
+  do {
+    s.batch = pick(random, 1, 2);
+    s.groups = pick(random, 2, chance(random, 20) ? 300 : 40);
+    s.in_channels = chance(random, 65) ? 1 : pick(random, 2, 4);
+    s.out_channels = chance(random, 60) ? 1 : pick(random, 1, 4);
+    s.flat = chance(random, 10);
+    const bool same_kernel = chance(random, 70);
+    const std::uint32_t kernel = chance(random, 60) ? 3 : pick(random, 1, 7);
+    const std::uint32_t most = s.groups > 60 ? 12 : chance(random, 10) ? 150 : 40;
+    for (std::size_t d = 0; d < 2; ++d) {
+      const bool unit = s.flat && d == 0;
+      s.in[d] = unit ? 1 : pick(random, 1, most);
+      s.kernel[d] = unit ? 1 : same_kernel ? kernel : pick(random, 1, 6);
+      s.stride[d] = unit ? 1 : pick(random, 1, chance(random, 20) ? 5 : 2);
+      s.dilation[d] = unit || chance(random, 60) ? 1 : pick(random, 1, 6);
+      s.start[d] = unit ? 0 : pick(random, 0, chance(random, 10) ? 20 : 3);
+      s.end[d] = unit ? 0 : pick(random, 0, chance(random, 10) ? 20 : 3);
+    }
+  } while (!s.fits());
+  return s;
+}
+
+void compare(const QlcCase& test, const std::vector<std::byte>& got, const std::string& what) {
+  std::vector<std::byte> expected = test.output;
+  detail::reference_qlc_plan(test.desc)->execute(test.bindings(expected.data()), sequential());
+  if (got == expected) return;
+  std::size_t wrong = 0, first = got.size();
+  for (std::size_t i = got.size(); i-- > 0;) {
+    if (got[i] != expected[i]) {
+      ++wrong;
+      first = i;
+    }
+  }
+  ADD_FAILURE() << what << ": " << wrong << " of " << got.size() << " bytes, first at " << first << ": "
+                << static_cast<int>(got[first]) << ", expected " << static_cast<int>(expected[first]);
+}
+
+TEST(DirectConvolution, EqualsTheReference) {
+  Random random = seeded();
+  const Isa isa = isa_in_use();
+  constexpr QlcData all[] = {QlcData::random,   QlcData::random,      QlcData::random,     QlcData::ties,
+                             QlcData::extremes, QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
+  constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
+  int direct_cases = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const QlcShape shape = random_shape(random);
+    QlcCase test = make_qlc_case(random, shape, all[i % 8], layouts[i % 3]);
+    const bool owned = chance(random, 50);
+    if (owned) own_constants(test.desc);
+    const fast::DirectConvolution direct(test.desc, fast::qlc::direct::kernels_of(isa));
+    if (!direct.usable()) continue;
+    ++direct_cases;
+    const detail::DirectConvolutionPlan plan(test.desc, direct);
+    dmlref_test::ThreadExecutor threads(pick(random, 2, 4));
+    Executor& executor = i % 8 == 0 ? static_cast<Executor&>(threads) : sequential();
+    compare(test, run_plan(plan, test, random, executor, owned), "case " + std::to_string(i) + ": " + describe(shape));
+    if (HasFailure()) return;
+  }
+  std::printf("%d cases\n", direct_cases);
+  EXPECT_GT(direct_cases, 1000);
+}
+
+// Scales that leave float32's range, negative ones, and those that DirectML leaves undefined.
+TEST(DirectConvolution, OddScales) {
+  Random random = seeded();
+  const Isa isa = isa_in_use();
+  const float odd[] = {0.0f, -1.0f, 1e-45f, 1e-38f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN, 1.0f, 0.5f, 1e20f};
+  for (int i = 0; i < 600; ++i) {
+    QlcShape shape;
+    shape.groups = pick(random, 2, 70);
+    shape.in = {5, 9};
+    shape.kernel = {3, 3};
+    shape.start = shape.end = {1, 1};
+    QlcCase test =
+        make_qlc_case(random, shape, QlcData::random, i % 2 == 0 ? QlcLayout::packed : QlcLayout::channels_last);
+    const auto scale = [&] { return odd[pick(random, 0, 11)]; };
+    test.inputs[1] = bytes_of(test.desc.input_scale, scale());
+    test.inputs[4] = bytes_from<float>(test.desc.filter_scale, scale);
+    test.inputs[7] = bytes_of(test.desc.output_scale, scale());
+    const fast::DirectConvolution direct(test.desc, fast::qlc::direct::kernels_of(isa));
+    ASSERT_TRUE(direct.usable());
+    const detail::DirectConvolutionPlan plan(test.desc, direct);
+    compare(test, run_plan(plan, test, random, sequential(), false), "case " + std::to_string(i));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
