@@ -1,10 +1,10 @@
-// foreign_directml.h: stands in for a <DirectML.h> that came first: an old one (target 0x2100), which declares the same
+// foreign_directml.h: stands in for a <DirectML.h> that came first: an old one (target 0x4000), which declares the same
 // names but not the newer levels, types and activations, under its own Windows typedefs.
 #pragma once
 
 #include <cstdint>
 
-#define DML_TARGET_VERSION 0x2100
+#define DML_TARGET_VERSION 0x4000
 
 using UINT = std::uint32_t;
 using INT = std::int32_t;
@@ -51,7 +51,8 @@ struct DML_OPERATOR_DESC {
 enum DML_FEATURE_LEVEL {
   DML_FEATURE_LEVEL_1_0 = 0x1000,
   DML_FEATURE_LEVEL_2_0 = 0x2000,
-  DML_FEATURE_LEVEL_2_1 = 0x2100
+  DML_FEATURE_LEVEL_2_1 = 0x2100,
+  DML_FEATURE_LEVEL_4_0 = 0x4000
 };
 
 struct DML_SLICE_OPERATOR_DESC {

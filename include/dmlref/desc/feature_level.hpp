@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -15,9 +14,9 @@ DMLREF_BEGIN
 /// DirectML's own enumeration: each level contains the ones before it.
 using FeatureLevel = DML_FEATURE_LEVEL;
 
-/// The level whose number is `value`. (Bits, not a cast: an older <DirectML.h> does not name the newest, which are then
-/// out of its enumeration's range.)
-constexpr FeatureLevel feature_level(std::uint32_t value) noexcept { return std::bit_cast<FeatureLevel>(value); }
+/// The level whose number is `value`. (An older <DirectML.h> does not name the newest levels, but from target 0x4000 on
+/// its enumeration holds them.)
+constexpr FeatureLevel feature_level(std::uint32_t value) noexcept { return static_cast<FeatureLevel>(value); }
 
 struct FeatureLevelName {
   FeatureLevel level;

@@ -81,9 +81,10 @@ inline std::string float_text(float value) {
 
 /// SOFTPLUS below 6_4: Steepness is not below 1. No other parameter is restricted, and NaN is not below 1.
 inline void check_steepness(Report& report, FeatureLevel level, const ActivationFacts& facts) {
-  if (facts.type != ActivationType::softplus || level >= level_6_4 || !(facts.parameters[0] < 1.0f)) return;
+  constexpr FeatureLevel free_from = feature_level(lifted_from(RuleId::activation_steepness));
+  if (facts.type != ActivationType::softplus || level >= free_from || !(facts.parameters[0] < 1.0f)) return;
   report.add(RuleId::activation_steepness, "FusedActivation.Steepness",
-             "is " + float_text(facts.parameters[0]) + ", expected at least 1", level_6_4);
+             "is " + float_text(facts.parameters[0]) + ", expected at least 1", free_from);
 }
 
 inline void check(Report& report, FeatureLevel level, const std::optional<ActivationFacts>& facts) {

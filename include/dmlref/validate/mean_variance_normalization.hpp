@@ -50,9 +50,13 @@ inline void check_normalization_output(Report& report, const TensorFacts& input,
 /// The dimension of the channels: 1, or 0 where there is only one.
 inline constexpr std::size_t channel_dimension(std::size_t rank) noexcept { return rank >= 2 ? 1 : 0; }
 
-/// Scale and bias have the input's size or 1; `channel_from`: below this level the channel is not replaced by 1.
+/// Whether the size of the channel may be replaced by 1.
+enum class ChannelBroadcast { always, from_its_level };
+
+/// Scale and bias have the input's size or 1.
 inline void check_broadcast(Report& report, FeatureLevel level, const TensorFacts& input, const TensorFacts& parameter,
-                            std::optional<FeatureLevel> channel_from) {
+                            ChannelBroadcast channel) {
+  constexpr FeatureLevel channel_from = feature_level(lifted_from(RuleId::normalization_channel_broadcast));
   const std::size_t rank = input.sizes.size();
   if (parameter.sizes.size() != rank) return;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -62,8 +66,8 @@ inline void check_broadcast(Report& report, FeatureLevel level, const TensorFact
         "is " + std::to_string(size) + ", expected " + std::to_string(input.sizes[d]) + " as " + size_field(input, d);
     if (size != 1) {
       report.add(RuleId::normalization_broadcast, size_field(parameter, d), is + ", or 1");
-    } else if (channel_from && level < *channel_from && d == channel_dimension(rank)) {
-      report.add(RuleId::normalization_channel_broadcast, size_field(parameter, d), is, *channel_from);
+    } else if (channel == ChannelBroadcast::from_its_level && level < channel_from && d == channel_dimension(rank)) {
+      report.add(RuleId::normalization_channel_broadcast, size_field(parameter, d), is, channel_from);
     }
   }
 }
@@ -71,11 +75,12 @@ inline void check_broadcast(Report& report, FeatureLevel level, const TensorFact
 /// Below 5_2 scale and bias come together; the absent one is named.
 inline void check_scale_with_bias(Report& report, FeatureLevel level, const TensorFacts& scale,
                                   const TensorFacts& bias) {
-  if (level >= level_5_2 || scale.present == bias.present) return;
+  constexpr FeatureLevel free_from = feature_level(lifted_from(RuleId::normalization_scale_with_bias));
+  if (level >= free_from || scale.present == bias.present) return;
   const TensorFacts& absent = scale.present ? bias : scale;
   const TensorFacts& present = scale.present ? scale : bias;
   report.add(RuleId::normalization_scale_with_bias, std::string(absent.name),
-             "is null, expected a tensor since " + std::string(present.name) + " is not null", level_5_2);
+             "is null, expected a tensor since " + std::string(present.name) + " is not null", free_from);
 }
 
 inline void check_axes(Report& report, const TensorFacts& input, std::uint64_t axis_count,
@@ -102,21 +107,21 @@ inline void check_axes(Report& report, const TensorFacts& input, std::uint64_t a
 }
 
 inline void check_normalization(Report& report, OperatorType op, FeatureLevel level,
-                                const MeanVarianceNormalizationFacts& facts, std::optional<FeatureLevel> channel_from) {
+                                const MeanVarianceNormalizationFacts& facts, ChannelBroadcast channel) {
   check_normalization_tensors(report, op, level, facts);
   check_normalization_output(report, facts.input, facts.output);
   check_scale_with_bias(report, level, facts.scale, facts.bias);
-  check_broadcast(report, level, facts.input, facts.scale, channel_from);
-  check_broadcast(report, level, facts.input, facts.bias, channel_from);
+  check_broadcast(report, level, facts.input, facts.scale, channel);
+  check_broadcast(report, level, facts.input, facts.bias, channel);
   check(report, level, facts.activation);
 }
 
 inline void check(Report& report, FeatureLevel level, const MeanVarianceNormalizationFacts& facts) {
-  check_normalization(report, mvn, level, facts, std::nullopt);
+  check_normalization(report, mvn, level, facts, ChannelBroadcast::always);
 }
 
 inline void check(Report& report, FeatureLevel level, const MeanVarianceNormalization1Facts& facts) {
-  check_normalization(report, mvn1, level, facts, level_4_0);
+  check_normalization(report, mvn1, level, facts, ChannelBroadcast::from_its_level);
   check_axes(report, facts.input, facts.axis_count, facts.axes);
 }
 

@@ -92,9 +92,10 @@ enum class RuleId : std::uint16_t {
 struct RuleInfo {
   RuleId id;
   std::string_view name;
-  std::string_view field;      ///< where it is reported; T is any tensor's name, A any array's
-  std::string_view condition;  ///< what must hold
-  std::string_view source;     ///< the document that says so; "reading": our own, see docs/decisions
+  std::string_view field;         ///< where it is reported; T is any tensor's name, A any array's
+  std::string_view condition;     ///< what must hold
+  std::string_view source;        ///< the document that says so; "reading": our own, see docs/decisions
+  std::uint32_t lifted_from = 0;  ///< value of the first DML_FEATURE_LEVEL without the rule; 0: all levels have it
 };
 
 inline constexpr std::array<RuleInfo, 66> rule_table{{
@@ -211,9 +212,9 @@ inline constexpr std::array<RuleInfo, 66> rule_table{{
     {RuleId::normalization_channel_broadcast, "normalization_channel_broadcast",
      "ScaleTensor.Sizes[c], BiasTensor.Sizes[c]",
      "MVN1 below 4_0: the channel's size, dimension 1 (0 of rank 1), is the input's, not 1",
-     "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC; ranks other than 4: reading"},
+     "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC; ranks other than 4: reading", 0x4000},
     {RuleId::normalization_scale_with_bias, "normalization_scale_with_bias", "ScaleTensor, BiasTensor",
-     "below 5_2, both or neither are present", "DirectML feature level history, the normalizations' pages"},
+     "below 5_2, both or neither are present", "DirectML feature level history, the normalizations' pages", 0x5200},
     {RuleId::normalization_axis_count, "normalization_axis_count", "AxisCount", "there are 1 to 8 axes", "reading"},
     {RuleId::normalization_axis_range, "normalization_axis_range", "Axes[i]",
      "an axis is below InputTensor.DimensionCount", "reading"},
@@ -230,7 +231,8 @@ inline constexpr std::array<RuleInfo, 66> rule_table{{
      "FusedActivation.InputTensor, FusedActivation.OutputTensor", "a fused activation's tensors are null",
      "Using fused operators"},
     {RuleId::activation_steepness, "activation_steepness", "FusedActivation.Steepness",
-     "SOFTPLUS below 6_4: it is not below 1", "DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, DirectML feature level history"},
+     "SOFTPLUS below 6_4: it is not below 1", "DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, DirectML feature level history",
+     0x6400},
 }};
 
 /// The rule's name, e.g. "buffer_too_small".
@@ -239,6 +241,14 @@ constexpr std::string_view to_string(RuleId id) noexcept {
     if (row.id == id) return row.name;
   }
   return "unknown";
+}
+
+/// See RuleInfo::lifted_from.
+constexpr std::uint32_t lifted_from(RuleId id) noexcept {
+  for (const RuleInfo& row : rule_table) {
+    if (row.id == id) return row.lifted_from;
+  }
+  return 0;
 }
 
 DMLREF_END

@@ -73,7 +73,6 @@ inline constexpr auto level_3_1 = feature_level(0x3100);
 inline constexpr auto level_4_0 = feature_level(0x4000);
 inline constexpr auto level_4_1 = feature_level(0x4100);
 inline constexpr auto level_5_2 = feature_level(0x5200);
-inline constexpr auto level_6_4 = feature_level(0x6400);
 
 inline constexpr DataTypes f32{DataType::float32};
 inline constexpr DataTypes floats{DataType::float32, DataType::float16};
