@@ -1,0 +1,298 @@
+// onnxruntime.cpp: ONNX Runtime's CPU provider through its C API, one-node models, tensors preallocated.
+#include <onnxruntime_c_api.h>
+
+#include <array>
+#include <memory>
+#include <stdexcept>
+
+#include "peers/onnx_model.hpp"
+#include "peers/versions.hpp"
+#include "support/mean_variance_normalization.hpp"
+#include "support/quantized_linear_convolution.hpp"
+#include "support/slice.hpp"
+
+namespace bench {
+namespace {
+
+// The library may be older than the header: it is asked for the newest API that it has.
+const OrtApi& api() {
+  static const OrtApi* const table = [] {
+    const OrtApiBase* base = OrtGetApiBase();
+    const OrtApi* found = nullptr;
+    for (std::uint32_t version = ORT_API_VERSION; found == nullptr && version > 0; --version) {
+      found = base->GetApi(version);
+    }
+    return found;
+  }();
+  return *table;
+}
+
+void check(OrtStatus* status) {
+  if (status == nullptr) return;
+  const std::string message = api().GetErrorMessage(status);
+  api().ReleaseStatus(status);
+  throw std::runtime_error(message.substr(0, message.find('\n')));
+}
+
+OrtEnv* environment() {
+  static OrtEnv* const env = [] {
+    OrtEnv* made = nullptr;
+    check(api().CreateEnv(ORT_LOGGING_LEVEL_FATAL, "bench", &made));
+    return made;
+  }();
+  return env;
+}
+
+// A session with one input "x" and one output "y" over memory of our own.
+class Session {
+ public:
+  Session(const onnx::Model& model, GraphOptimizationLevel level, unsigned threads, Memory input, std::size_t output)
+      : input_(std::move(input)), output_(output) {
+    OrtSessionOptions* options = nullptr;
+    check(api().CreateSessionOptions(&options));
+    const std::shared_ptr<OrtSessionOptions> keep(options, api().ReleaseSessionOptions);
+    check(api().SetIntraOpNumThreads(options, static_cast<int>(threads)));
+    check(api().SetInterOpNumThreads(options, 1));
+    check(api().SetSessionGraphOptimizationLevel(options, level));
+    const std::string bytes = model.serialize();
+    check(api().CreateSessionFromArray(environment(), bytes.data(), bytes.size(), options, &session_));
+    OrtMemoryInfo* info = nullptr;
+    check(api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &info));
+    const std::shared_ptr<OrtMemoryInfo> keep_info(info, api().ReleaseMemoryInfo);
+    const auto tensor = [&](const Memory& memory, const onnx::Value& value, OrtValue** out) {
+      check(api().CreateTensorWithDataAsOrtValue(info, memory.data(), memory.size(), value.dims.data(),
+                                                 value.dims.size(), static_cast<ONNXTensorElementDataType>(value.type),
+                                                 out));
+    };
+    tensor(input_, model.input, &x_);
+    tensor(output_, model.output, &y_);
+    run();
+  }
+  ~Session() {
+    api().ReleaseValue(x_);
+    api().ReleaseValue(y_);
+    api().ReleaseSession(session_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void run() {
+    const char* const inputs[] = {"x"};
+    const char* const outputs[] = {"y"};
+    const OrtValue* const values[] = {x_};
+    check(api().Run(session_, nullptr, inputs, values, 1, outputs, 1, &y_));
+  }
+  const Memory& output() const { return output_; }
+
+ private:
+  Memory input_, output_;
+  OrtSession* session_ = nullptr;
+  OrtValue* x_ = nullptr;
+  OrtValue* y_ = nullptr;
+};
+
+Memory copy_of(const void* from, std::size_t bytes) {
+  Memory memory(bytes);
+  std::memcpy(memory.data(), from, bytes);
+  return memory;
+}
+
+std::vector<std::int64_t> wide(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
+
+template <class Judge>
+void add(Runners& runners, const char* how, bool rival, const std::function<std::shared_ptr<Session>()>& make,
+         Judge judge) {
+  try {
+    const std::shared_ptr<Session> session = make();
+    runners.ready.push_back({"ONNX Runtime", how, rival, [session] { session->run(); },
+                             [session, judge] { return judge(session->output()); }});
+  } catch (const std::exception& error) {
+    runners.refused.push_back({"ONNX Runtime", std::string(how) + ": " + error.what()});
+  }
+}
+
+onnx::Model convolution_model(const ConvolutionProblem& p, bool nhwc) {
+  using onnx::Type;
+  const Layer& l = p.layer;
+  const Type in = p.type.input_signed ? Type::int8 : Type::uint8;
+  const Type weights = p.type.filter_signed ? Type::int8 : Type::uint8;
+  onnx::Model model;
+  const std::int64_t n = p.batch(), c = p.channels(), h = p.height(), w = p.width();
+  const std::int64_t o = l.output_channels, oh = p.output_h, ow = p.output_w;
+  model.input = {"x", in, nhwc ? std::vector{n, h, w, c} : std::vector{n, c, h, w}};
+  model.output = {"y", in, nhwc ? std::vector{n, oh, ow, o} : std::vector{n, o, oh, ow}};
+  const auto byte = [](std::int32_t v) { return static_cast<std::uint8_t>(v); };
+  const std::uint8_t x_zero = byte(p.input_zero_point), y_zero = byte(p.output_zero_point);
+  std::vector<std::uint8_t> w_zero;
+  for (const std::int32_t z : p.filter_zero_point) w_zero.push_back(byte(z));
+  const auto per_channel = [](std::size_t count) {
+    return count == 1 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{static_cast<std::int64_t>(count)};
+  };
+  model.constant("x_scale", Type::float32, {}, &p.input_scale, 4);
+  model.constant("x_zero", in, {}, &x_zero, 1);
+  model.constant("w", weights, {o, c / l.groups, l.kernel_h, l.kernel_w}, p.filter.data(), p.filter.size());
+  model.constant("w_scale", Type::float32, per_channel(p.filter_scale.size()), p.filter_scale.data(),
+                 p.filter_scale.size() * 4);
+  model.constant("w_zero", weights, per_channel(w_zero.size()), w_zero.data(), w_zero.size());
+  model.constant("y_scale", Type::float32, {}, &p.output_scale, 4);
+  model.constant("y_zero", in, {}, &y_zero, 1);
+  model.constant("b", Type::int32, {o}, p.bias.data(), p.bias.size() * 4);
+  onnx::Node node{"QLinearConv",
+                  nhwc ? "com.microsoft" : "",
+                  {"x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero", "b"},
+                  {"y"}};
+  node.integers("kernel_shape", {l.kernel_h, l.kernel_w});
+  node.integers("strides", {l.stride, l.stride});
+  node.integers("dilations", {l.dilation, l.dilation});
+  node.integers("pads", {l.pad, l.pad, l.pad, l.pad});
+  node.integer("group", l.groups);
+  if (nhwc) node.integer("channels_last", 1);
+  model.nodes.push_back(node);
+  return model;
+}
+
+}  // namespace
+
+std::string onnxruntime_version() { return OrtGetApiBase()->GetVersionString(); }
+
+Runners onnxruntime_convolution(const ConvolutionProblem& p, bool nhwc, unsigned threads) {
+  Runners runners;
+  if (p.type.input_signed && !p.type.filter_signed) {
+    runners.refused.push_back({"ONNX Runtime", "no INT8 input with a UINT8 filter"});
+    return runners;
+  }
+  struct Variant {
+    const char* how;
+    bool nhwc;
+    GraphOptimizationLevel level;
+  };
+  for (const Variant& v :
+       {Variant{"nchw", false, ORT_ENABLE_ALL}, Variant{"nchw, extended", false, ORT_ENABLE_EXTENDED},
+        Variant{"nhwc", true, ORT_ENABLE_ALL}}) {
+    const std::vector<std::uint8_t>& input = v.nhwc ? p.input_nhwc : p.input_nchw;
+    add(
+        runners, v.how, v.nhwc == nhwc,
+        [&] {
+          return std::make_shared<Session>(convolution_model(p, v.nhwc), v.level, threads,
+                                           copy_of(input.data(), input.size()), p.output_count());
+        },
+        [&p, layout = v.nhwc](const Memory& y) {
+          return p.judge({y.as<std::uint8_t>(), y.size()}, layout);
+        });
+  }
+  return runners;
+}
+
+Runners onnxruntime_slice(const SliceProblem& p, unsigned threads) {
+  using onnx::Type;
+  Runners runners;
+  const Type type = p.element_size == 1   ? Type::uint8
+                    : p.element_size == 2 ? Type::float16
+                    : p.element_size == 4 ? Type::float32
+                                          : Type::float64;
+  onnx::Model model;
+  model.input = {"x", type, wide(p.window.sizes)};
+  model.output = {"y", type, wide(p.output_sizes)};
+  std::vector<std::int64_t> starts, ends, axes, steps;
+  for (std::size_t d = 0; d < p.window.sizes.size(); ++d) {
+    const std::int64_t first = p.window.offsets[d], last = first + p.window.window[d] - 1;
+    const std::int64_t step = p.window.strides[d];
+    axes.push_back(static_cast<std::int64_t>(d));
+    steps.push_back(step);
+    starts.push_back(step > 0 ? first : last);
+    // A negative end counts from the back: "before the first element" is written as the least number.
+    ends.push_back(step > 0 ? last + 1 : first > 0 ? first - 1 : INT64_MIN + 1);
+  }
+  const auto rank = static_cast<std::int64_t>(axes.size());
+  const std::pair<const char*, const std::vector<std::int64_t>*> lists[] = {
+      {"starts", &starts}, {"ends", &ends}, {"axes", &axes}, {"steps", &steps}};
+  for (const auto& [name, values] : lists) {
+    model.constant(name, Type::int64, {rank}, values->data(), values->size() * 8);
+  }
+  model.nodes.push_back({"Slice", "", {"x", "starts", "ends", "axes", "steps"}, {"y"}});
+  add(
+      runners, "Slice", true,
+      [&] {
+        return std::make_shared<Session>(model, ORT_ENABLE_ALL, threads, copy_of(p.input.data(), p.input.size()),
+                                         p.expected.size());
+      },
+      [&p](const Memory& y) { return p.judge(y.span()); });
+  return runners;
+}
+
+Runners onnxruntime_normalization(const NormalizationProblem& p, unsigned threads) {
+  using onnx::Type;
+  Runners runners;
+  const Type type = p.half ? Type::float16 : Type::float32;
+  const std::vector<std::int64_t> sizes = wide(p.tensor.sizes);
+  const bool activation = p.activation != "none";
+  const auto build = [&](const char* how, onnx::Node node, const std::vector<std::int64_t>& scale_sizes, bool scaled) {
+    onnx::Model model;
+    model.input = {"x", type, sizes};
+    model.output = {"y", type, sizes};
+    std::size_t count = 1;
+    for (const std::int64_t s : scale_sizes) count *= static_cast<std::size_t>(s);
+    if (scaled) {
+      // Ones and zeros where the case has neither: the operator cannot be told to do without.
+      Memory scale(count * p.element_size()), bias(count * p.element_size());
+      if (p.scale_bias) {
+        std::memcpy(scale.data(), p.scale.data(), scale.size());
+        std::memcpy(bias.data(), p.bias.data(), bias.size());
+      } else {
+        for (std::size_t i = 0; i < count; ++i) {
+          if (p.half) {
+            scale.as<std::uint16_t>()[i] = 0x3C00;
+          } else {
+            scale.as<float>()[i] = 1;
+          }
+        }
+      }
+      model.constant("scale", type, scale_sizes, scale.data(), scale.size());
+      model.constant("bias", type, scale_sizes, bias.data(), bias.size());
+      node.inputs = {"x", "scale", "bias"};
+    }
+    node.outputs = {activation ? "normalized" : "y"};
+    model.nodes.push_back(std::move(node));
+    if (activation) model.nodes.push_back({p.activation == "relu" ? "Relu" : "Tanh", "", {"normalized"}, {"y"}});
+    add(
+        runners, how, true,
+        [&] {
+          return std::make_shared<Session>(model, ORT_ENABLE_ALL, threads, copy_of(p.input.data(), p.input.size()),
+                                           p.bytes());
+        },
+        [&p](const Memory& y) { return p.judge(y.span()); });
+  };
+
+  if (!p.scale_bias && !p.half) {
+    onnx::Node node{"MeanVarianceNormalization", "", {"x"}, {}};
+    node.integers("axes", wide(p.tensor.axes));
+    build("MVN, without epsilon", node, {}, false);
+  }
+  const Rows rows = trailing_rows(p.tensor);
+  const auto first_axis = static_cast<std::int64_t>(sizes.size() - p.tensor.axes.size());
+  if (rows.columns > 1 && (!p.scale_bias || p.scale_count() == rows.columns)) {
+    onnx::Node node{"LayerNormalization", "", {}, {}};
+    node.integer("axis", first_axis);
+    node.real("epsilon", p.epsilon);
+    build("LayerNormalization", node, {sizes.begin() + first_axis, sizes.end()}, true);
+  }
+  const bool planes = p.tensor.axes == Sizes{2, 3} && sizes.size() == 4;
+  const bool items = p.tensor.axes == Sizes{1, 2, 3} && sizes.size() == 4;
+  if (planes) {
+    onnx::Node node{"InstanceNormalization", "", {}, {}};
+    node.real("epsilon", p.epsilon);
+    build("InstanceNormalization", node, {sizes[1]}, true);
+  }
+  if (planes || items) {
+    onnx::Node node{"GroupNormalization", "", {}, {}};
+    node.integer("num_groups", planes ? sizes[1] : 1);
+    node.real("epsilon", p.epsilon);
+    build("GroupNormalization", node, {sizes[1]}, true);
+  }
+  if (runners.ready.empty() && runners.refused.empty()) {
+    runners.refused.push_back({"ONNX Runtime", "no operator for this case"});
+  }
+  return runners;
+}
+
+}  // namespace bench
