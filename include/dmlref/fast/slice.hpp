@@ -82,8 +82,8 @@ class Slice {
     // next.
     const auto count = static_cast<std::size_t>(inner.extent);
     Form best;
-    best.cycles = 5.0 * static_cast<double>(count) / 4.0 + 4.0;
-    best.per_byte = best.cycles / static_cast<double>(count * unit);
+    const bool power = unit == 1 || unit == 2 || unit == 4 || unit == 8;
+    best.per_byte = ((power ? 1.25 : 6.0) * static_cast<double>(count) + 4.0) / static_cast<double>(count * unit);
     const Tile one{unit, 1, 0, inner.in};
     consider(best, one, count, 1);
     if (dims.rank >= 2 && count * unit <= 64 && dims.dim[dims.rank - 2].out == inner.extent * signed_unit) {
@@ -105,7 +105,6 @@ class Slice {
     ShuffleProgram program;
     std::size_t count = 0;
     std::size_t dims = 0;  // that the row takes
-    double cycles = 0;
     double per_byte = 0;
   };
 
@@ -113,11 +112,10 @@ class Slice {
     if (kernels_.shuffle == &scalar::shuffle_rows) return;
     const ShuffleProgram program = shuffle_program(tile, count);
     if (program.tiles == 0) return;
-    const double steps = static_cast<double>((count + program.tiles - 1) / program.tiles);
-    const double cycles = steps * static_cast<double>(program.cost()) * 0.6 + 4.0;
+    const double cycles = program.cost(count) + 4.0;
     const double per_byte = cycles / static_cast<double>(count * tile.bytes());
     if (per_byte >= best.per_byte) return;
-    best = Form{tile, program, count, dims, cycles, per_byte};
+    best = Form{tile, program, count, dims, per_byte};
   }
 
   RowJob job_of(RowKind kind, std::size_t out_bytes) const noexcept {

@@ -169,6 +169,23 @@ DMLREF_TARGET_AVX2 inline void program_step(const Program<Vectors, Terms>& progr
   if constexpr (Vectors > 3) store16(out + 48, program_vector(program, 3, in));
 }
 
+/// One step of full vectors around the caches; `out` is a multiple of 16.
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 inline void program_step_streamed(const Program<Vectors, Terms>& program, const std::byte* in,
+                                                     std::byte* out) noexcept {
+  for (std::size_t p = 0; p < Vectors; ++p) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(out + 16 * p), program_vector(program, p, in));
+  }
+}
+
+/// Tiles from `out` up to the next cache line, where a whole number of tiles ends; else a number that cannot be.
+inline std::size_t tiles_to_line(const std::byte* out, std::size_t tile_bytes) noexcept {
+  for (std::size_t k = 0; k < 64; ++k) {
+    if (misaligned(out + k * tile_bytes, 64) == 0) return k;
+  }
+  return ~std::size_t{0};
+}
+
 /// One step, of the last vector only the first `last_bytes`.
 template <std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void program_step_exactly(const Program<Vectors, Terms>& program, const std::byte* in,
@@ -205,6 +222,20 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
       from += static_cast<Index>(did) * tile_in;
       to += did * tile_out;
       left -= did;
+    }
+    if (job.stream && last_bytes == 16 && job.wide == nullptr) {
+      const std::size_t head = tiles_to_line(to, tile_out);
+      if (head < left && left - head > tiles + spill) {
+        scalar::step_tiles(job.tile, from, to, head);
+        from += static_cast<Index>(head) * tile_in;
+        to += head * tile_out;
+        left -= head;
+        for (; left > tiles && left - tiles >= spill; left -= tiles) {
+          program_step_streamed(held, from, to);
+          from += in_advance;
+          to += out_advance;
+        }
+      }
     }
     for (; left > tiles && left - tiles >= spill; left -= tiles) {
       program_step(held, from, to);
