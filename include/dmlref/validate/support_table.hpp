@@ -186,10 +186,10 @@ constexpr const SupportRow* find_support(OperatorType op, std::string_view tenso
 template <class Accepts>
 constexpr std::optional<FeatureLevel> first_support(OperatorType op, std::string_view tensor, FeatureLevel level,
                                                     Accepts accepts) noexcept {
-  for (const FeatureLevelName& candidate : feature_levels) {
-    if (candidate.level < level) continue;
-    const SupportRow* row = find_support(op, tensor, candidate.level);
-    if (row != nullptr && accepts(*row)) return candidate.level;
+  const SupportRow* now = find_support(op, tensor, level);
+  if (now != nullptr && accepts(*now)) return level;
+  for (const SupportRow& row : support_table) {
+    if (row.op == op && row.since > level && row.tensor == tensor && accepts(row)) return row.since;
   }
   return std::nullopt;
 }

@@ -119,35 +119,35 @@ inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as
   const DataType type = rules.tensor.data_type;
   const auto from = rules.accepted_from([&](const SupportRow& row) { return row.types.contains(type); });
   const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
-  const std::string is = "is " + type_text(type) + ", expected ";
-  const std::string one_of = is + (now != nullptr ? type_names(now->types) : "");
+  const auto is = [&] { return "is " + type_text(type) + ", expected "; };
+  const auto one_of = [&] { return is() + (now != nullptr ? type_names(now->types) : ""); };
   if (!from) {
-    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of);
+    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of());
   } else if (same_as != nullptr && has_known_type(rules.op, *same_as) && same_as->data_type != type) {
     rules.report.add(RuleId::tensor_data_type_match, rules.field("DataType"),
-                     is + type_text(same_as->data_type) + " as " + member(same_as->name, "DataType"));
+                     is() + type_text(same_as->data_type) + " as " + member(same_as->name, "DataType"));
   } else if (*from != rules.level) {
-    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of, *from);
+    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of(), *from);
   }
 }
 
 inline void check_rank(const TensorRules& rules, const TensorFacts* same_as) {
   const std::uint64_t rank = rules.tensor.rank;
-  const std::string is = "is " + std::to_string(rank) + ", expected ";
+  const auto is = [&] { return "is " + std::to_string(rank) + ", expected "; };
   if (!rank_is_readable(rank)) {
-    rules.report.add(RuleId::tensor_dimension_count, rules.field("DimensionCount"), is + "1 to 8");
+    rules.report.add(RuleId::tensor_dimension_count, rules.field("DimensionCount"), is() + "1 to 8");
     return;
   }
   const auto from = rules.accepted_from([&](const SupportRow& row) { return row.has_rank(rank); });
   const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
-  const std::string range = is + (now != nullptr ? rank_range(*now) : "");
+  const auto range = [&] { return is() + (now != nullptr ? rank_range(*now) : ""); };
   if (!from) {
-    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range);
+    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range());
   } else if (same_as != nullptr && has_known_rank(rules.op, *same_as) && same_as->rank != rank) {
     rules.report.add(RuleId::tensor_rank_match, rules.field("DimensionCount"),
-                     is + std::to_string(same_as->rank) + " as " + member(same_as->name, "DimensionCount"));
+                     is() + std::to_string(same_as->rank) + " as " + member(same_as->name, "DimensionCount"));
   } else if (*from != rules.level) {
-    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range, *from);
+    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range(), *from);
   }
 }
 
@@ -223,7 +223,7 @@ inline void check_alignment(const TensorRules& rules) {
 inline void check_no_overlap(const TensorRules& rules) {
   const auto& sizes = rules.tensor.sizes;
   const auto& strides = rules.tensor.strides;
-  const std::string expected = ", expected an address of its own for every element of the output";
+  constexpr const char* expected = ", expected an address of its own for every element of the output";
   const auto stride_field = [&](std::size_t d) { return element(rules.field("Strides"), d); };
   bool broadcasts = false;
   for (std::size_t d = 0; d < strides.size(); ++d) {
