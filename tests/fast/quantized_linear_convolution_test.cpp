@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <string>
@@ -13,6 +14,19 @@
 
 #include "dmlref/op/run.hpp"
 #include "support/thread_executor.hpp"
+
+#if DMLREF_ARCH_X86_64
+// The tiles of AVX-VNNI under AVX-512's encoding of the same instruction: proves their text where AVX-VNNI cannot run.
+namespace vnni256 {
+using namespace dmlref::fast::qlc;
+DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
+  return _mm256_dpbusd_epi32(sums, activations, weights);
+}
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#undef DMLREF_QLC_TARGET
+}  // namespace vnni256
+#endif
 
 namespace {
 
@@ -179,6 +193,17 @@ Bytes run(const Case& c, detail::PlannedOperator planned, Executor& executor) {
   return output;
 }
 
+void expect_same_bytes(const Case& c, const Bytes& expected, const Bytes& actual) {
+  std::size_t wrong = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == actual[i]) continue;
+    if (wrong++ == 0) first = i;
+  }
+  ASSERT_EQ(wrong, 0u) << c.text << "\nfirst at byte " << first << ": expected " << static_cast<int>(expected[first])
+                       << ", got " << static_cast<int>(actual[first]);
+}
+
 void expect_equal(const Case& c, std::size_t threads = 1) {
   Report chosen;
   const Isa isa = detail::choose_isa({}, chosen);  // what DMLREF_ISA says
@@ -188,15 +213,7 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   reference.plan = detail::reference_qlc_plan(c.desc);
   dmlref_test::ThreadExecutor executor(threads);
   const Bytes expected = run(c, std::move(reference), sequential());
-  const Bytes actual = run(c, std::move(fast), executor);
-  std::size_t wrong = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i] == actual[i]) continue;
-    if (wrong++ == 0) first = i;
-  }
-  ASSERT_EQ(wrong, 0u) << c.text << "\nfirst at byte " << first << ": expected " << static_cast<int>(expected[first])
-                       << ", got " << static_cast<int>(actual[first]);
+  expect_same_bytes(c, expected, run(c, std::move(fast), executor));
 }
 
 TEST(FastQuantizedLinearConvolution, EqualsReferenceOnRandomShapes) {
@@ -254,6 +271,29 @@ TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
         << "case " << i;
   }
 }
+
+#if DMLREF_ARCH_X86_64
+TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  static const fast::qlc::Kernels kernels = [] {
+    fast::qlc::Kernels k = fast::qlc::avxvnni::make_helpers();
+    vnni256::set_tiles(k);
+    return k;
+  }();
+  constexpr unsigned seed = 12;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 200; ++i) {
+    const Case c = make_case(random, i % 2 == 0 ? Data::random : Data::extremes, {});
+    detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
+    detail::PlannedOperator reference = fast;
+    reference.plan = detail::reference_qlc_plan(c.desc);
+    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(c.desc, kernels);
+    const Bytes expected = run(c, std::move(reference), sequential());
+    ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, std::move(fast), sequential()))) << "case " << i;
+  }
+}
+#endif
 
 // 67000 products of 255 * 255 exceed 32 bits: K is cut into pieces.
 TEST(FastQuantizedLinearConvolution, DepthBeyondThirtyTwoBits) {

@@ -496,14 +496,26 @@ class TiledConvolution {
     }
   }
 
+  // The number of vectors that keeps most accumulators busy, the smaller one where that is the same.
+  Index channel_vectors(Index blocks, Index columns) const noexcept {
+    Index best = 1;
+    Index best_tiles = ceil_div(columns, kernels_.max_rows(kernels_.channel_tiles, 1));
+    for (const Index vectors : {Index{2}, Index{4}}) {
+      const Index rows = kernels_.max_rows(kernels_.channel_tiles, vectors);
+      if (vectors > blocks || rows == 0) continue;
+      const Index tiles = ceil_div(columns, rows);
+      if (vectors * best_tiles > best * tiles) {
+        best = vectors;
+        best_tiles = tiles;
+      }
+    }
+    return best;
+  }
+
   void run_channel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
     const Index lanes = kernels_.lanes;
     for (Index block = first_block; block < last_block;) {
-      // The widest tile whose rows divide the line well.
-      const Index left = last_block - block;
-      Index vectors = left >= 4 && work.place.columns <= 7 && kernels_.max_rows(kernels_.channel_tiles, 4) > 0 ? 4
-                      : left >= 2                                                                              ? 2
-                                                                                                               : 1;
+      const Index vectors = channel_vectors(last_block - block, work.place.columns);
       const Index width = vectors * lanes;
       const Index most = kernels_.max_rows(kernels_.channel_tiles, vectors);
       const Index tiles = ceil_div(work.place.columns, most);

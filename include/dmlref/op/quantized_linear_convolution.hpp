@@ -201,10 +201,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
   if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
   }
-  if (const fast::qlc::Kernels* kernels = fast::qlc::kernels_of(isa)) {
-    return std::make_shared<TiledConvolutionPlan>(desc, *kernels);
-  }
-  return reference_qlc_plan(desc);
+  return std::make_shared<TiledConvolutionPlan>(desc, fast::qlc::kernels_of(isa));
 }
 
 inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {

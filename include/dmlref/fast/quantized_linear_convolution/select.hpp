@@ -1,19 +1,36 @@
 // select.hpp: which kernels an instruction set gets: every choice on one screen.
+//
+//   set           lanes  group   instruction          channel tiles (pixels x vectors)   pixel tiles (channels x
+//   vectors) avx512vnni    16     u8 x 4  vpdpbusd             14x2 14x1 7x4                      8x3 avxvnni        8
+//   u8 x 4  vpdpbusd             6x2 12x1 2x4                       4x2 avx2           8     16 x 2  vpmaddwd, vpaddd
+//   6x2 12x1 2x4                       4x2 neon_dotprod   4     s8 x 4  sdot                 12x2 12x1 6x4 4x4 neon 4
+//   s8 x 4  smull, sadalp        6x2 8x1                            4x2 scalar         8     u8 x 4  plain C++ 4x1 4x1
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/neon.hpp"
+#include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
-inline const Kernels* kernels_of(Isa isa) noexcept {
+inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
-    case Isa::avx512vnni: return &avx512vnni::kernels;
+    case Isa::avx512vnni: return avx512vnni::kernels;
+    case Isa::avxvnni: return avxvnni::kernels;
+    case Isa::avx2: return avx2::kernels;
+#elif DMLREF_ARCH_ARM64
+#if DMLREF_HAS_NEON_DOTPROD
+    case Isa::neon_dotprod: return neon_dotprod::kernels;
 #endif
-    default: return nullptr;
+    case Isa::neon: return neon::kernels;
+#endif
+    default: return scalar::kernels;
   }
 }
 

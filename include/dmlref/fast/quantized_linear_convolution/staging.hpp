@@ -80,7 +80,7 @@ struct StagedBlock {
   Index pixel_step = 0, row_step = 0, plane_step = 0;
   Index out_row_step = 0;  // from an output row to the next one's
   Index bytes = 0;         // 0 where the input is read in place
-  Index row_bytes = 0;     // one input row with its padding, times `group` for planes: scratch while staging
+  Index row_bytes = 0;     // scratch while staging: an input row with its padding, as groups
   bool direct = false;
 };
 
@@ -118,7 +118,7 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
     b.row_step = 4 * b.phases * b.phase_columns;
     b.plane_step = b.row_step * b.in_rows;
     b.bytes = b.plane_step * order.channel_groups() + slack;
-    b.row_bytes = order.group * round_up(g.stride_x * b.phase_columns + 64, 64) + 256;
+    b.row_bytes = 4 * round_up(g.stride_x * b.phase_columns + 64, 64) + 256;
   }
   b.out_row_step = g.stride_y * b.row_step;
   return b;
@@ -211,7 +211,7 @@ inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels&
     }
     return;
   }
-  const Index pitch = (b.row_bytes - 256) / group;
+  const Index pitch = (b.row_bytes - 256) / 4;
   for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
     const std::uint8_t* rows[4] = {scratch, scratch, scratch, scratch};
     for (Index e = 0; e < group && c + e < g.in_channels; ++e) {

@@ -1,0 +1,282 @@
+// avx2.hpp: vpmaddwd on 8 lanes of two sixteen-bit values, which is exact: the staged activations and the packed
+// weights are widened (vpmaddubsw would saturate). The helpers serve AVX-VNNI too, with four bytes per group.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+#include <utility>
+
+DMLREF_BEGIN
+namespace fast::qlc::avx2 {
+
+DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
+  return _mm256_add_epi32(sums, _mm256_madd_epi16(activations, weights));
+}
+
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
+#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#undef DMLREF_QLC_TARGET
+
+DMLREF_TARGET_AVX2 inline __m128i load16(const std::uint8_t* from) noexcept {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+}
+
+DMLREF_TARGET_AVX2 inline void store16(std::uint8_t* to, __m128i value) noexcept {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
+}
+
+DMLREF_TARGET_AVX2 inline void store32(std::uint8_t* to, __m256i value) noexcept {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
+}
+
+/// Bytes to groups: as they are, or widened.
+template <int Group>
+DMLREF_TARGET_AVX2 inline void store_groups(std::uint8_t* to, __m128i bytes) noexcept {
+  if constexpr (Group == 4) {
+    store16(to, bytes);
+  } else {
+    store32(to, _mm256_cvtepu8_epi16(bytes));
+  }
+}
+
+/// 16 pixels.
+template <int Group>
+DMLREF_TARGET_AVX2 inline void interleave16(const std::uint8_t* const* rows, std::ptrdiff_t at, __m128i flip,
+                                            std::uint8_t* dst) noexcept {
+  dst += 4 * at;
+  const __m128i c0 = _mm_xor_si128(flip, load16(rows[0] + at));
+  const __m128i c1 = _mm_xor_si128(flip, load16(rows[1] + at));
+  const __m128i low01 = _mm_unpacklo_epi8(c0, c1);
+  const __m128i high01 = _mm_unpackhi_epi8(c0, c1);
+  if constexpr (Group == 2) {
+    store_groups<2>(dst, low01);
+    store_groups<2>(dst + 32, high01);
+  } else {
+    const __m128i c2 = _mm_xor_si128(flip, load16(rows[2] + at));
+    const __m128i c3 = _mm_xor_si128(flip, load16(rows[3] + at));
+    const __m128i low23 = _mm_unpacklo_epi8(c2, c3);
+    const __m128i high23 = _mm_unpackhi_epi8(c2, c3);
+    store16(dst, _mm_unpacklo_epi16(low01, low23));
+    store16(dst + 16, _mm_unpackhi_epi16(low01, low23));
+    store16(dst + 32, _mm_unpacklo_epi16(high01, high23));
+    store16(dst + 48, _mm_unpackhi_epi16(high01, high23));
+  }
+}
+
+/// 4 pixels.
+template <int Group>
+DMLREF_TARGET_AVX2 inline void interleave4(const std::uint8_t* const* rows, std::ptrdiff_t at, __m128i flip,
+                                           std::uint8_t* dst) noexcept {
+  constexpr std::size_t count = Group;
+  __m128i c[count];
+#pragma GCC unroll 4
+  for (int e = 0; e < Group; ++e) {
+    std::int32_t four;
+    std::memcpy(&four, rows[e] + at, sizeof four);
+    c[e] = _mm_xor_si128(flip, _mm_cvtsi32_si128(four));
+  }
+  const __m128i c01 = _mm_unpacklo_epi8(c[0], c[1]);
+  if constexpr (Group == 2) {
+    store16(dst + 4 * at, _mm_cvtepu8_epi16(c01));
+  } else {
+    store16(dst + 4 * at, _mm_unpacklo_epi16(c01, _mm_unpacklo_epi8(c[2], c[3])));
+  }
+}
+
+// The last step of a size overlaps the one before rather than leave a remainder.
+template <int Group>
+DMLREF_TARGET_AVX2 inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
+                                          std::uint8_t* dst) noexcept {
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  std::ptrdiff_t i = 0;
+  if (count >= 16) {
+    for (; i + 16 <= count; i += 16) interleave16<Group>(rows, i, flips, dst);
+    if (i < count) interleave16<Group>(rows, count - 16, flips, dst);
+  } else if (count >= 4) {
+    for (; i + 4 <= count; i += 4) interleave4<Group>(rows, i, flips, dst);
+    if (i < count) interleave4<Group>(rows, count - 4, flips, dst);
+  } else {
+    portable::interleave<Group>(rows, count, flip, dst);
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void deal(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count,
+                                    std::uint8_t* dst) noexcept {
+  std::ptrdiff_t i = 0;
+  if (step == 2) {
+    for (; i + 8 <= count; i += 8) {
+      const __m256 low = _mm256_castsi256_ps(load(src + 8 * i));
+      const __m256 high = _mm256_castsi256_ps(load(src + 8 * i + 32));
+      const __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
+      store32(dst + 4 * i, _mm256_permute4x64_epi64(even, 0xD8));
+    }
+  }
+  portable::deal(src + 4 * step * i, step, count - i, dst + 4 * i);
+}
+
+template <int Group>
+DMLREF_TARGET_AVX2 inline void convert(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
+                                       std::uint8_t* dst) noexcept {
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  std::ptrdiff_t i = 0;
+  for (; i + 16 <= count; i += 16) store_groups<Group>(dst + 4 / Group * i, _mm_xor_si128(load16(src + i), flips));
+  portable::convert<Group>(src + i, count - i, flip, dst + 4 / Group * i);
+}
+
+DMLREF_TARGET_AVX2 inline std::int32_t sum_lanes(__m256i v) noexcept {
+  __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+  s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1));
+  return _mm_cvtsi128_si32(s);
+}
+
+template <int Group>
+DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
+                                        std::ptrdiff_t pixels, std::int32_t* sums) noexcept {
+  constexpr std::ptrdiff_t per_vector = 8 * Group;
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i ones = _mm256_set1_epi16(1);
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
+    const std::uint8_t* at = src;
+    __m256i total = zero;
+    std::ptrdiff_t left = count;
+    for (; left >= per_vector; left -= per_vector, at += 32) {
+      const __m256i part = Group == 4 ? _mm256_sad_epu8(load(at), zero) : _mm256_madd_epi16(load(at), ones);
+      total = _mm256_add_epi32(total, part);
+    }
+    std::int32_t sum = sum_lanes(total);
+    for (; left > 0; --left, at += 4 / Group) sum += *at;  // a widened value's low byte
+    sums[p] += sum;
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows,
+                                         std::ptrdiff_t lanes, const std::int32_t* per_row,
+                                         const std::int32_t* per_lane) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    const __m256i row = _mm256_set1_epi32(per_row[r]);
+    for (std::ptrdiff_t l = 0; l < lanes; l += 8) {
+      auto* at = reinterpret_cast<__m256i*>(sums + r * pitch + l);
+      _mm256_storeu_si256(at, _mm256_add_epi32(load(at), _mm256_mullo_epi32(row, load(per_lane + l))));
+    }
+  }
+}
+
+template <bool Bounded>
+DMLREF_TARGET_AVX2 inline void quantize_blocks(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
+                                               std::ptrdiff_t first, std::ptrdiff_t period,
+                                               std::uint8_t* out) noexcept {
+  __m256 scale[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    scale[v] = period == 1 ? _mm256_set1_ps(to.scale[first]) : _mm256_loadu_ps(to.scale + first + 8 * v % period);
+  }
+  const __m256 magic = _mm256_set1_ps(rounding_magic);
+  const __m256 band = _mm256_set1_ps(Bounded ? float_band : clamped_band);
+  const __m256 high = _mm256_set1_ps(float_clamp);
+  const __m256 low = _mm256_set1_ps(-float_clamp);
+  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
+  const __m256i shift = _mm256_set1_epi32(rounding_magic_bits - to.packed_zero_point());
+  const __m256i flip = _mm256_set1_epi8(static_cast<char>(to.packed_flip()));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  for (std::ptrdiff_t b = 0; b < 2 * blocks; ++b, sums += 32, out += 32) {
+    __m256 residual[4];
+    __m256i q[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m256 sum = _mm256_cvtepi32_ps(load(sums + 8 * v));
+      __m256 rounded;
+      if constexpr (Bounded) {
+        rounded = _mm256_fmadd_ps(sum, scale[v], magic);
+        residual[v] = _mm256_fmsub_ps(sum, scale[v], _mm256_sub_ps(rounded, magic));
+      } else {
+        const __m256 product = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(sum, scale[v]), high), low);
+        rounded = _mm256_add_ps(product, magic);
+        residual[v] = _mm256_sub_ps(product, _mm256_sub_ps(rounded, magic));
+      }
+      residual[v] = _mm256_and_ps(residual[v], magnitude);
+      q[v] = _mm256_sub_epi32(_mm256_castps_si256(rounded), shift);
+    }
+    const __m256 worst =
+        _mm256_max_ps(_mm256_max_ps(residual[0], residual[1]), _mm256_max_ps(residual[2], residual[3]));
+    const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+    store32(out, _mm256_xor_si256(_mm256_permutevar8x32_epi32(bytes, order), flip));
+    if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(worst, band, _CMP_NLE_UQ)) != 0, 0)) {
+      std::uint64_t lanes = 0;
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        const int mask = _mm256_movemask_ps(_mm256_cmp_ps(residual[v], band, _CMP_NLE_UQ));
+        lanes |= std::uint64_t{static_cast<unsigned>(mask)} << (8 * v);
+      }
+      to.refine(lanes, sums, first, period, out);
+    }
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
+                                        std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
+  if (to.bounded) {
+    quantize_blocks<true>(sums, blocks, to, first, period, out);
+  } else {
+    quantize_blocks<false>(sums, blocks, to, first, period, out);
+  }
+}
+
+/// 16 pixels of 16 channels: four rounds of merging row j with row j + 8.
+DMLREF_TARGET_AVX2 inline void transpose16(const std::uint8_t* src, std::ptrdiff_t src_pitch,
+                                           __m128i (&out)[16]) noexcept {
+  __m128i a[16];
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; ++j) a[j] = load16(src + j * src_pitch);
+#pragma GCC unroll 4
+  for (int round = 0; round < 4; ++round) {
+    __m128i b[16];
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) {
+      b[2 * j] = _mm_unpacklo_epi8(a[j], a[j + 8]);
+      b[2 * j + 1] = _mm_unpackhi_epi8(a[j], a[j + 8]);
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < 16; ++j) a[j] = b[j];
+  }
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; ++j) out[j] = a[j];
+}
+
+DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels,
+                                         std::ptrdiff_t channels, std::uint8_t* dst,
+                                         std::ptrdiff_t dst_pitch) noexcept {
+  for (std::ptrdiff_t c = 0; c < channels; c += 16) {
+    const std::ptrdiff_t here = channels - c < 16 ? channels - c : 16;
+    for (std::ptrdiff_t p = 0; p < pixels; p += 16) {
+      __m128i columns[16];
+      transpose16(src + p * src_pitch + c, src_pitch, columns);
+      std::uint8_t* to = dst + c * dst_pitch + p;
+      if (pixels - p >= 16) {
+        for (std::ptrdiff_t j = 0; j < here; ++j) store16(to + j * dst_pitch, columns[j]);
+      } else {
+        for (std::ptrdiff_t j = 0; j < here; ++j) {
+          std::memcpy(to + j * dst_pitch, &columns[j], static_cast<std::size_t>(pixels - p));
+        }
+      }
+    }
+  }
+}
+
+constexpr Kernels make_kernels() noexcept {
+  Kernels k{
+      8,          2,         false,     {}, {}, &interleave<2>, &deal, &portable::windows<2>, &convert<2>, &sum_runs<2>,
+      &add_outer, &quantize, &transpose};
+  set_tiles(k);
+  return k;
+}
+inline constexpr Kernels kernels = make_kernels();
+
+}  // namespace fast::qlc::avx2
+DMLREF_END
+#endif

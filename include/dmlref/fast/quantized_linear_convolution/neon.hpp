@@ -1,0 +1,232 @@
+// neon.hpp: 4 lanes. Both operands are signed bytes: SDOT where there is one, else widening products of bytes that are
+// added up in pairs (|2 * 128 * 128| = 32768 would not fit 16 bits, so every product goes to 32 bits at once).
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+
+#if DMLREF_ARCH_ARM64
+#include <arm_neon.h>
+
+#include <cstring>
+#include <utility>
+
+DMLREF_BEGIN
+namespace fast::qlc::neon {
+
+inline int8x16_t load(const std::uint8_t* from) noexcept { return vreinterpretq_s8_u8(vld1q_u8(from)); }
+
+inline int8x16_t broadcast(const std::uint8_t* group) noexcept {
+  std::int32_t value;
+  std::memcpy(&value, group, sizeof value);
+  return vreinterpretq_s8_s32(vdupq_n_s32(value));
+}
+
+/// Sums of four lanes, kept as pairs of halves: lane 0 and 1 in `low`, 2 and 3 in `high`.
+struct Halves {
+  int32x4_t low, high;
+};
+
+inline void dot(Halves& sums, int8x16_t a, int8x16_t b) noexcept {
+  sums.low = vpadalq_s16(sums.low, vmull_s8(vget_low_s8(a), vget_low_s8(b)));
+  sums.high = vpadalq_s16(sums.high, vmull_high_s8(a, b));
+}
+
+/// Which side is which makes no difference to the arithmetic, only to the addresses.
+template <bool PixelsInLanes, int V, int R>
+inline void tile(const TileArgs& t) noexcept {
+  constexpr std::size_t rows = R, vectors = V;
+  Halves acc[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] = {vdupq_n_s32(0), vdupq_n_s32(0)};
+  }
+  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+    const std::uint8_t* a = t.activations + t.offsets[k];
+    int8x16_t lanes[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) lanes[v] = load(PixelsInLanes ? a + 16 * v : w + v * t.weight_block);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const int8x16_t group = broadcast(PixelsInLanes ? w + 4 * r : a + r * t.pixel_step);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) dot(acc[r][v], group, lanes[v]);
+    }
+  }
+  const std::int32_t* per_row = PixelsInLanes ? t.channel_offset : t.pixel_offset;
+  const std::int32_t* per_lane = PixelsInLanes ? t.pixel_offset : t.channel_offset;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      const int32x4_t offset = vaddq_s32(vld1q_s32(per_lane + 4 * v), vdupq_n_s32(per_row[r]));
+      vst1q_s32(t.sums + r * t.sums_pitch + 4 * v, vaddq_s32(offset, vpaddq_s32(acc[r][v].low, acc[r][v].high)));
+    }
+  }
+}
+
+inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
+                       std::uint8_t* dst) noexcept {
+  const uint8x16_t flips = vdupq_n_u8(flip);
+  std::ptrdiff_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    uint8x16x4_t four;
+    for (int e = 0; e < 4; ++e) four.val[e] = veorq_u8(vld1q_u8(rows[e] + i), flips);
+    vst4q_u8(dst + 4 * i, four);
+  }
+  const std::uint8_t* const rest[4] = {rows[0] + i, rows[1] + i, rows[2] + i, rows[3] + i};
+  portable::interleave<4>(rest, count - i, flip, dst + 4 * i);
+}
+
+inline void convert(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* dst) noexcept {
+  std::ptrdiff_t i = 0;
+  for (; i + 16 <= count; i += 16) vst1q_u8(dst + i, veorq_u8(vld1q_u8(src + i), vdupq_n_u8(flip)));
+  portable::convert<4>(src + i, count - i, flip, dst + i);
+}
+
+inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
+                     std::int32_t* sums) noexcept {
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
+    int32x4_t total = vdupq_n_s32(0);
+    std::ptrdiff_t i = 0;
+    for (; i + 16 <= count; i += 16) total = vpadalq_s16(total, vpaddlq_s8(load(src + i)));
+    std::int32_t sum = vaddvq_s32(total);
+    for (; i < count; ++i) sum += static_cast<std::int8_t>(src[i]);
+    sums[p] += sum;
+  }
+}
+
+inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
+                      const std::int32_t* per_row, const std::int32_t* per_lane) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    for (std::ptrdiff_t l = 0; l < lanes; l += 4) {
+      std::int32_t* at = sums + r * pitch + l;
+      vst1q_s32(at, vmlaq_s32(vld1q_s32(at), vld1q_s32(per_lane + l), vdupq_n_s32(per_row[r])));
+    }
+  }
+}
+
+/// Stage 1 on four lanes; a product beyond the clamp saturates, so it is clamped always.
+inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
+                     std::ptrdiff_t period, std::uint8_t* out) noexcept {
+  const float32x4_t high = vdupq_n_f32(float_clamp);
+  const float32x4_t low = vdupq_n_f32(-float_clamp);
+  const float32x4_t band = vdupq_n_f32(clamped_band);
+  const int32x4_t zero_point = vdupq_n_s32(to.packed_zero_point());
+  const uint8x16_t flip = vdupq_n_u8(to.packed_flip());
+  for (std::ptrdiff_t b = 0; b < 4 * blocks; ++b, sums += 16, out += 16) {
+    int32x4_t q[4];
+    uint32x4_t near[4];
+    for (int v = 0; v < 4; ++v) {
+      const std::ptrdiff_t at = first + (16 * b + 4 * v) % period;
+      const float32x4_t scale = period == 1 ? vdupq_n_f32(to.scale[first]) : vld1q_f32(to.scale + at);
+      float32x4_t product = vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums + 4 * v)), scale);
+      product = vmaxq_f32(vminq_f32(product, high), low);
+      const float32x4_t rounded = vrndnq_f32(product);
+      near[v] = vcgtq_f32(vabdq_f32(product, rounded), band);
+      q[v] = vaddq_s32(vcvtq_s32_f32(rounded), zero_point);
+    }
+    const int8x8_t low8 = vqmovn_s16(vcombine_s16(vqmovn_s32(q[0]), vqmovn_s32(q[1])));
+    const int8x8_t high8 = vqmovn_s16(vcombine_s16(vqmovn_s32(q[2]), vqmovn_s32(q[3])));
+    vst1q_u8(out, veorq_u8(vreinterpretq_u8_s8(vcombine_s8(low8, high8)), flip));
+    const uint32x4_t any = vorrq_u32(vorrq_u32(near[0], near[1]), vorrq_u32(near[2], near[3]));
+    if (vmaxvq_u32(any) == 0) continue;
+    for (std::ptrdiff_t i = 0; i < 16; ++i) {
+      std::uint32_t lane[4];
+      vst1q_u32(lane, near[i / 4]);
+      if (lane[i % 4] != 0) out[i] = to.exact(sums[i], first + (16 * b + i) % period);
+    }
+  }
+}
+
+template <bool PixelsInLanes, int V, std::size_t... R>
+constexpr void set_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
+  ((tiles[V - 1][R] = &tile<PixelsInLanes, V, static_cast<int>(R) + 1>), ...);
+}
+
+/// All but the tiles.
+constexpr Kernels make_helpers() noexcept {
+  return {4,
+          4,
+          true,
+          {},
+          {},
+          &interleave,
+          &portable::deal,
+          &portable::windows<4>,
+          &convert,
+          &sum_runs,
+          &add_outer,
+          &quantize,
+          &portable::transpose};
+}
+constexpr Kernels make_kernels() noexcept {
+  Kernels k = make_helpers();
+  set_tiles<false, 1>(k.channel_tiles, std::make_index_sequence<8>());
+  set_tiles<false, 2>(k.channel_tiles, std::make_index_sequence<6>());
+  set_tiles<true, 1>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<true, 2>(k.pixel_tiles, std::make_index_sequence<4>());
+  return k;
+}
+inline constexpr Kernels kernels = make_kernels();
+
+}  // namespace fast::qlc::neon
+
+#if DMLREF_HAS_NEON_DOTPROD
+namespace fast::qlc::neon_dotprod {
+
+template <bool PixelsInLanes, int V, int R>
+DMLREF_TARGET_NEON_DOTPROD inline void tile(const TileArgs& t) noexcept {
+  constexpr std::size_t rows = R, vectors = V;
+  const std::int32_t* per_row = PixelsInLanes ? t.channel_offset : t.pixel_offset;
+  const std::int32_t* per_lane = PixelsInLanes ? t.pixel_offset : t.channel_offset;
+  int32x4_t acc[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] = vaddq_s32(vld1q_s32(per_lane + 4 * v), vdupq_n_s32(per_row[r]));
+  }
+  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+    const std::uint8_t* a = t.activations + t.offsets[k];
+    int8x16_t lanes[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) lanes[v] = neon::load(PixelsInLanes ? a + 16 * v : w + v * t.weight_block);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const int8x16_t group = neon::broadcast(PixelsInLanes ? w + 4 * r : a + r * t.pixel_step);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] = vdotq_s32(acc[r][v], group, lanes[v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) vst1q_s32(t.sums + r * t.sums_pitch + 4 * v, acc[r][v]);
+  }
+}
+
+template <bool PixelsInLanes, int V, std::size_t... R>
+constexpr void set_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
+  ((tiles[V - 1][R] = &tile<PixelsInLanes, V, static_cast<int>(R) + 1>), ...);
+}
+
+constexpr Kernels make_kernels() noexcept {
+  Kernels k = neon::make_helpers();
+  set_tiles<false, 1>(k.channel_tiles, std::make_index_sequence<12>());
+  set_tiles<false, 2>(k.channel_tiles, std::make_index_sequence<12>());
+  set_tiles<false, 4>(k.channel_tiles, std::make_index_sequence<6>());
+  set_tiles<true, 1>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<true, 2>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<true, 3>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<true, 4>(k.pixel_tiles, std::make_index_sequence<4>());
+  return k;
+}
+inline constexpr Kernels kernels = make_kernels();
+
+}  // namespace fast::qlc::neon_dotprod
+#endif
+DMLREF_END
+#endif

@@ -1,0 +1,111 @@
+// portable.hpp: the helpers of kernels.hpp in plain C++, for sets that have nothing better.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::portable {
+
+/// Element i of a row of groups, as bytes (Group 4) or widened (Group 2).
+template <int Group>
+void put(std::uint8_t* to, std::ptrdiff_t i, std::uint8_t value) noexcept {
+  if constexpr (Group == 4) {
+    to[i] = value;
+  } else {
+    const std::uint16_t wide = value;
+    std::memcpy(to + 2 * i, &wide, sizeof wide);
+  }
+}
+
+template <int Group>
+void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* dst) noexcept {
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    for (int e = 0; e < Group; ++e) put<Group>(dst, Group * i + e, static_cast<std::uint8_t>(rows[e][i] ^ flip));
+  }
+}
+
+inline void deal(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count, std::uint8_t* dst) noexcept {
+  for (std::ptrdiff_t i = 0; i < count; ++i) std::memcpy(dst + 4 * i, src + 4 * step * i, 4);
+}
+
+template <int Group>
+void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
+             std::uint8_t* dst) noexcept {
+  for (std::ptrdiff_t i = 0; i < count; ++i, src += step) {
+    if constexpr (Group == 4) {
+      std::uint32_t group;
+      std::memcpy(&group, src, sizeof group);
+      group ^= flip * 0x01010101u;
+      std::memcpy(dst + 4 * i, &group, sizeof group);
+    } else {
+      for (int e = 0; e < Group; ++e) put<Group>(dst, Group * i + e, static_cast<std::uint8_t>(src[e] ^ flip));
+    }
+  }
+}
+
+template <int Group>
+void convert(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* dst) noexcept {
+  for (std::ptrdiff_t i = 0; i < count; ++i) put<Group>(dst, i, static_cast<std::uint8_t>(src[i] ^ flip));
+}
+
+/// Value: what a staged element is.
+template <class Value>
+void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
+              std::int32_t* sums) noexcept {
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
+    std::int32_t sum = sums[p];
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      Value value;
+      std::memcpy(&value, src + i * static_cast<std::ptrdiff_t>(sizeof value), sizeof value);
+      sum += value;
+    }
+    sums[p] = sum;
+  }
+}
+
+inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
+                      const std::int32_t* per_row, const std::int32_t* per_lane) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    std::int32_t* at = sums + r * pitch;
+    const auto row = static_cast<std::uint32_t>(per_row[r]);
+    for (std::ptrdiff_t l = 0; l < lanes; ++l) {
+      at[l] =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(at[l]) + row * static_cast<std::uint32_t>(per_lane[l]));
+    }
+  }
+}
+
+/// Stage 1 without fused multiply-adds: the product is rounded too, hence the wider band.
+inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
+                     std::ptrdiff_t period, std::uint8_t* out) noexcept {
+  const std::int32_t low = to.output_signed ? -128 : 0;
+  for (std::ptrdiff_t i = 0; i < 64 * blocks; ++i) {
+    const std::ptrdiff_t channel = first + i % period;
+    float product = static_cast<float>(sums[i]) * to.scale[channel];
+    product = product < -float_clamp ? -float_clamp : product > float_clamp ? float_clamp : product;
+    const auto truncated = static_cast<std::int32_t>(product);
+    const float rest = product - static_cast<float>(truncated);
+    const float magnitude = rest < 0 ? -rest : rest;
+    if (magnitude > clamped_band && magnitude < 1 - clamped_band) {
+      out[i] = to.exact(sums[i], channel);
+      continue;
+    }
+    const std::int32_t away = magnitude < 0.5f ? 0 : product < 0 ? -1 : 1;
+    const std::int32_t value = truncated + away + to.zero_point;
+    out[i] = static_cast<std::uint8_t>(value < low ? low : value > low + 255 ? low + 255 : value);
+  }
+}
+
+inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels, std::ptrdiff_t channels,
+                      std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept {
+  for (std::ptrdiff_t c = 0; c < channels; ++c) {
+    for (std::ptrdiff_t p = 0; p < pixels; ++p) dst[c * dst_pitch + p] = src[p * src_pitch + c];
+  }
+}
+
+}  // namespace fast::qlc::portable
+DMLREF_END
