@@ -1,12 +1,14 @@
 // mean_variance_normalization.hpp: MVN and MVN1: from a valid descriptor to a plan.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
+#include "dmlref/fast/mean_variance_normalization.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
@@ -25,11 +27,32 @@ struct NormalizationTask {
   reference::NormalizationParameters parameters;
 };
 
-/// The reference kernel on float or half.
+/// Normalization of float or half.
 template <class T>
 class NormalizationPlan final : public Plan {
  public:
-  explicit NormalizationPlan(const NormalizationTask& task) noexcept : task_(task) {}
+  NormalizationPlan(const NormalizationTask& task, Isa isa) noexcept
+      : normalization_(fast::normalization::Geometry::of(task.input, task.output, task.scale, task.bias, task.axes),
+                       task.parameters, isa) {}
+
+  BindingProperties properties() const noexcept override { return {normalization_.temporary_bytes(), 0}; }
+
+  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+    normalization_.execute(
+        {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.output, bindings.temporary},
+        executor.concurrency(),
+        [&executor](std::size_t count, const auto& body) { parallel_for(executor, count, body); });
+  }
+
+ private:
+  fast::normalization::Normalization<T> normalization_;
+};
+
+/// The reference on float or half: for parameters with which an activation makes NaN of numbers.
+template <class T>
+class ReferenceNormalizationPlan final : public Plan {
+ public:
+  explicit ReferenceNormalizationPlan(const NormalizationTask& task) noexcept : task_(task) {}
 
   void execute(const Bindings& bindings, Executor&) const noexcept override {
     using View = ByteTensorView<const T>;
@@ -45,8 +68,20 @@ class NormalizationPlan final : public Plan {
   NormalizationTask task_;
 };
 
+/// Whether the activation of a number is a number.
+inline bool is_regular(const Activation& activation) noexcept {
+  const bool finite = std::isfinite(activation.parameters[0]) && std::isfinite(activation.parameters[1]);
+  return finite && !(activation.type == ActivationType::celu && activation.parameters[0] == 0.0f);
+}
+
+template <class T>
+std::shared_ptr<const Plan> make_normalization_plan(const NormalizationTask& task, Isa isa) {
+  if (!is_regular(task.parameters.activation)) return std::make_shared<ReferenceNormalizationPlan<T>>(task);
+  return std::make_shared<NormalizationPlan<T>>(task, isa);
+}
+
 template <class Desc>
-PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Isa) {
+PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Isa isa) {
   const auto optional_layout = [](const std::optional<TensorDesc>& tensor) {
     return tensor ? std::optional<Layout>(layout_of(*tensor)) : std::nullopt;
   };
@@ -61,11 +96,8 @@ PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Is
   PlannedOperator planned;
   planned.inputs = {slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)};
   planned.output = slot("OutputTensor", desc.output);
-  if (desc.input.data_type == DataType::float16) {
-    planned.plan = std::make_shared<NormalizationPlan<half>>(task);
-  } else {
-    planned.plan = std::make_shared<NormalizationPlan<float>>(task);
-  }
+  planned.plan = desc.input.data_type == DataType::float16 ? make_normalization_plan<half>(task, isa)
+                                                           : make_normalization_plan<float>(task, isa);
   return planned;
 }
 

@@ -52,37 +52,54 @@ inline double sum_lanes(std::array<double, normalization_lanes> lane) noexcept {
   return lane[0];
 }
 
-/// Sums and squares of 1 to 1024 values. Where the mean is large beside the deviation (more than 64 of them), the
-/// values are first shifted by the chunk's mean, or the squares would lose what matters.
-inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept {
-  const double inverse = 1.0 / static_cast<double>(values.size());
-  std::array<double, normalization_lanes> sums{};
-  std::array<double, normalization_lanes> squares{};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = values[i];
-    sums[i % normalization_lanes] += x;
-    squares[i % normalization_lanes] += x * x;  // exact product: fused or not, the same
-  }
-  const double sum = sum_lanes(sums);
-  const double square = sum_lanes(squares);
-  const double mean = sum * inverse;
-  const double deviations = std::fma(-sum, mean, square);
-  const bool finite = std::fabs(square) <= (std::numeric_limits<double>::max)();
-  if (!finite || deviations * 4096.0 >= square) return {sum, 0, deviations, square};
+struct SumAndSquare {
+  double sum = 0;
+  double square = 0;
+};
 
-  const double pivot = static_cast<float>(mean);
-  sums = {};
-  squares = {};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = values[i] - pivot;
-    sums[i % normalization_lanes] += x;
-    squares[i % normalization_lanes] = std::fma(x, x, squares[i % normalization_lanes]);
-  }
-  const double shifted_sum = sum_lanes(sums);
-  const double shifted_square = sum_lanes(squares);
-  const double rest = std::fma(-shifted_sum, shifted_sum * inverse, shifted_square);
-  const DoubleDouble total = two_sum(static_cast<double>(values.size()) * pivot, shifted_sum);  // exact product
-  return {total.high, total.low, rest < 0.0 ? 0.0 : rest, shifted_square};
+/// Whether the mean is so large beside the deviation (more than 64 of them) that the squares lose what matters. Then
+/// the values are summed again after `chunk_pivot` has been subtracted.
+inline bool needs_pivot(std::size_t size, SumAndSquare plain) noexcept {
+  const double inverse = 1.0 / static_cast<double>(size);
+  const double deviations = std::fma(-plain.sum, plain.sum * inverse, plain.square);
+  return plain.square <= (std::numeric_limits<double>::max)() && !(deviations * 4096.0 >= plain.square);
+}
+
+/// The chunk's mean, rounded to float.
+inline double chunk_pivot(std::size_t size, SumAndSquare plain) noexcept {
+  return static_cast<float>(plain.sum * (1.0 / static_cast<double>(size)));
+}
+
+/// The statistics of a chunk of `size` values from the sums of (x - pivot) and its square.
+inline ChunkStatistics chunk_from_sums(std::size_t size, double pivot, SumAndSquare sums) noexcept {
+  const double inverse = 1.0 / static_cast<double>(size);
+  const double deviations = std::fma(-sums.sum, sums.sum * inverse, sums.square);
+  const DoubleDouble total = two_sum(static_cast<double>(size) * pivot, sums.sum);  // exact product
+  return {total.high, pivot == 0.0 ? 0.0 : total.low, deviations < 0.0 ? 0.0 : deviations, sums.square};
+}
+
+/// The statistics of a chunk; `sums(pivot)` sums (x - pivot) and its square.
+template <class Sums>
+inline ChunkStatistics chunk_from(std::size_t size, const Sums& sums) noexcept {
+  const SumAndSquare plain = sums(0.0);
+  if (!needs_pivot(size, plain)) return chunk_from_sums(size, 0.0, plain);
+  const double pivot = chunk_pivot(size, plain);
+  return chunk_from_sums(size, pivot, sums(pivot));
+}
+
+/// Sums and squares of 1 to 1024 values.
+inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept {
+  const auto sums_from = [values](double pivot) -> SumAndSquare {
+    std::array<double, normalization_lanes> sums{};
+    std::array<double, normalization_lanes> squares{};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = values[i] - pivot;
+      sums[i % normalization_lanes] += x;
+      squares[i % normalization_lanes] = std::fma(x, x, squares[i % normalization_lanes]);
+    }
+    return {sum_lanes(sums), sum_lanes(squares)};
+  };
+  return chunk_from(values.size(), sums_from);
 }
 
 /// The statistics of `count` elements from those of their chunks, in order: the mean from the sum of sums; the variance
@@ -205,13 +222,15 @@ inline auto activate_after_line(Real x, Real a, Real b) noexcept {
   }
 }
 
-/// What all elements of one group share: value = (x - mean) * slope + offset, where slope is rate * scale.
+/// What all elements of one group share: value = (x - mean) * rate * scale + bias.
 struct GroupCoefficients {
   DoubleDouble mean;
-  double rate = 1;  ///< 1 / sqrt(variance + epsilon), or 1
+  double shift = 0;   ///< what is subtracted from x first: the mean, or 0 where it is small beside the deviation
+  DoubleDouble rest;  ///< mean - shift
+  double rate = 1;    ///< 1 / sqrt(variance + epsilon), or 1
   double slope_doubt =
-      0;  ///< a result below slope_doubt * |slope| + offset_doubt * |bias| may have lost more bits than
-  double offset_doubt = 0;  ///< one ulp allows
+      0;  ///< a result below slope_doubt * |rate * scale| + offset_doubt * |bias| may have lost more bits
+  double offset_doubt = 0;  ///< than one ulp allows
 
   static GroupCoefficients of(const GroupStatistics& group, std::uint64_t count,
                               const NormalizationParameters& parameters) noexcept {
@@ -219,46 +238,68 @@ struct GroupCoefficients {
     const double square = group.magnitude * inverse;
     GroupCoefficients c;
     c.mean = group.mean;
+    const bool small = group.mean.high * group.mean.high <= 16.0 * group.variance;
+    c.shift = small ? 0.0 : group.mean.high;
+    c.rest = small ? group.mean : DoubleDouble{group.mean.low, 0};
     double amplification = 0;
     if (parameters.normalize_variance) {
       c.rate = 1.0 / std::sqrt(group.variance + static_cast<double>(parameters.epsilon));
       amplification = square * c.rate * c.rate;
     }
-    c.slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
+    c.slope_doubt = std::fma(std::fabs(c.rest.high), 0x1p-25, std::sqrt(square * inverse) * 0x1p-21);
     c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
     return c;
   }
 };
 
-/// (x - mean) * slope + offset for one element, in double for float32 and in float for float16, and when not to trust
-/// it.
+/// (x - shift) * slope + offset for one element, and when not to trust it: in double for float32, in float for float16.
 template <class Real>
-struct ElementCoefficients {
-  Real mean = 0;
-  Real slope = 1;
-  Real offset = 0;
-  Real doubt = 0;  ///< |value| below this: compute it again with more bits. NaN: always
+struct ElementCoefficients;
 
-  /// `scale` and `bias` with the activation's linear part.
+template <>
+struct ElementCoefficients<double> {
+  double shift = 0;
+  double slope = 1;
+  double offset = 0;
+  double doubt = 0;  ///< |value| below this: compute it again with more bits. NaN: always
+
+  /// `scale` and `bias` include the activation's linear part.
   static ElementCoefficients of(const GroupCoefficients& group, double scale, double bias) noexcept {
-    const double slope = group.rate * scale;
-    double rest = group.mean.low;
-    double doubt = std::fma(std::fabs(slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
     ElementCoefficients c;
-    c.mean = static_cast<Real>(group.mean.high);
-    if constexpr (std::is_same_v<Real, float>) {
-      rest += group.mean.high - c.mean;
-      doubt = std::fma(doubt, 0x1p-13, std::fabs(bias) * 0x1p-9);
-    }
-    c.slope = static_cast<Real>(slope);
-    c.offset = static_cast<Real>(std::fma(-rest, slope, bias));
-    c.doubt = static_cast<Real>(doubt);
-    const Real sum = std::fabs(c.mean) + std::fabs(c.slope) + std::fabs(c.offset);
-    if (!(sum <= (std::numeric_limits<Real>::max)())) c.doubt = std::numeric_limits<Real>::quiet_NaN();
+    c.shift = group.shift;
+    c.slope = group.rate * scale;
+    c.offset = std::fma(-group.rest.high, c.slope, std::fma(-group.rest.low, c.slope, bias));
+    c.doubt = std::fma(std::fabs(c.slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
+    const double sum = std::fabs(group.mean.high) + std::fabs(c.slope) + std::fabs(c.offset);
+    if (!(sum <= (std::numeric_limits<double>::max)())) c.doubt = std::numeric_limits<double>::quiet_NaN();
     return c;
   }
 
-  Real value(Real x) const noexcept { return std::fma(x - mean, slope, offset); }
+  double value(double x) const noexcept { return std::fma(x - shift, slope, offset); }
+};
+
+template <>
+struct ElementCoefficients<float> {
+  float shift = 0;
+  float slope = 1;
+  float offset = 0;
+  float doubt = 0;
+
+  static ElementCoefficients of(const GroupCoefficients& group, double scale, double bias) noexcept {
+    const auto s = static_cast<float>(scale);
+    const auto b = static_cast<float>(bias);
+    ElementCoefficients c;
+    c.shift = static_cast<float>(group.mean.high);
+    const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
+    c.slope = static_cast<float>(group.rate) * s;
+    c.offset = std::fma(-rest, c.slope, b);
+    c.doubt = std::fma(std::fabs(c.slope), static_cast<float>(group.slope_doubt * 0x1p-13), std::fabs(b) * 0x1p-9f);
+    const float sum = std::fabs(c.shift) + std::fabs(c.slope) + std::fabs(c.offset);
+    if (!(sum <= (std::numeric_limits<float>::max)())) c.doubt = std::numeric_limits<float>::quiet_NaN();
+    return c;
+  }
+
+  float value(float x) const noexcept { return std::fma(x - shift, slope, offset); }
 };
 
 /// Whether `value` is so close to `point` that its rounding errors decide on which side it lies.

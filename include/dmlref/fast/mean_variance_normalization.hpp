@@ -1,0 +1,644 @@
+// mean_variance_normalization.hpp: MVN and MVN1 at the speed of memory: rows, columns, and whatever else by way of
+// rows.
+//
+// A group is summed chunk by chunk (docs/normalization.md); a chunk that lies contiguously in memory is read where it
+// is, any other is first gathered into a row. Where groups lie side by side, vectors run across them instead. The order
+// of summation is the reference's, so are the results, to the bit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+/// The four buffers; scale and bias may be null.
+struct Buffers {
+  const std::byte* input = nullptr;
+  const std::byte* scale = nullptr;
+  const std::byte* bias = nullptr;
+  std::byte* output = nullptr;
+  std::byte* temporary = nullptr;
+};
+
+/// A normalization of T (float or half) made ready for one instruction set.
+template <class T>
+class Normalization {
+  static constexpr bool is_half = std::is_same_v<T, half>;
+  using Real = std::conditional_t<is_half, float, double>;
+  using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
+  /// The lines of up to 64 columns, and the largest doubt among them (NaN where one has that).
+  struct Strip {
+    Lines line;
+    Real doubt;
+  };
+  using reference_chunk = reference::ChunkStatistics;
+
+ public:
+  Normalization(const Geometry& geometry, const reference::NormalizationParameters& parameters, Isa isa) noexcept
+      : geometry_(geometry),
+        parameters_(parameters),
+        kernels_(&kernels_of(isa)),
+        line_(reference::LinearPart::of(parameters.activation)),
+        finish_(finish_of(parameters.activation.type)),
+        count_(static_cast<std::uint64_t>(geometry.reduced.count())),
+        groups_(static_cast<std::uint64_t>(geometry.kept.count())),
+        chunks_((count_ + normalization_chunk - 1) / normalization_chunk) {
+    if (geometry_.columns) {
+      width_ = static_cast<std::uint64_t>(geometry_.kept.at[geometry_.kept.rank - 1].extent);
+      strips_ = (width_ + column_width - 1) / column_width;
+    }
+  }
+
+  /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
+  std::uint64_t temporary_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    if (chunks_ > 1 || geometry_.columns) {
+      bytes = round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients));
+    }
+    if (geometry_.columns) bytes += groups_ / width_ * strips_ * round_up(sizeof(Strip));
+    return bytes;
+  }
+
+  /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
+  template <class Parallel>
+  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
+    const Run run{*this, buffers};
+    if (geometry_.columns) {
+      run.all_columns(concurrency, parallel);
+    } else {
+      run.all_rows(concurrency, parallel);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+
+  /// Memory of one task; all of it stays in the first two caches.
+  struct Workspace {
+    alignas(64) float row[2][normalization_chunk];
+    alignas(64) double wide[2][normalization_chunk];
+    alignas(64) Real values[normalization_chunk];
+    alignas(64) float activated[normalization_chunk];
+    alignas(64) std::byte result[normalization_chunk * sizeof(T)];
+    alignas(64) Real scale[normalization_chunk];
+    alignas(64) Real bias[normalization_chunk];
+    std::uint16_t doubtful[normalization_chunk];
+    double largest_scale = 0;
+    double largest_bias = 0;
+    bool has_parameters = false;  // scale and bias above are those of every group
+  };
+
+  /// A contiguous row in memory or in the workspace.
+  struct Row {
+    const std::byte* floats = nullptr;
+    const double* wide = nullptr;
+  };
+
+  /// One execute.
+  struct Run {
+    const Normalization& op;
+    const Buffers& buffers;
+
+    // ---- Places and elements -------------------------------------------------------------------------------------
+
+    T load(Index index) const noexcept { return ByteAccess<const T>{buffers.input}.load(index); }
+    float scale_at(Index index) const noexcept {
+      return buffers.scale == nullptr ? 1.0f : static_cast<float>(ByteAccess<const T>{buffers.scale}.load(index));
+    }
+    float bias_at(Index index) const noexcept {
+      return buffers.bias == nullptr ? 0.0f : static_cast<float>(ByteAccess<const T>{buffers.bias}.load(index));
+    }
+    reference::ScaleAndBias folded(float scale, float bias) const noexcept {
+      return reference::ScaleAndBias::of(op.line_, scale, bias);
+    }
+
+    std::size_t chunk_size(std::uint64_t chunk) const noexcept {
+      return static_cast<std::size_t>(
+          std::min<std::uint64_t>(op.count_ - chunk * normalization_chunk, normalization_chunk));
+    }
+
+    reference_chunk* statistics() const noexcept { return reinterpret_cast<reference_chunk*>(buffers.temporary); }
+    GroupCoefficients* coefficients() const noexcept {
+      return reinterpret_cast<GroupCoefficients*>(buffers.temporary +
+                                                  round_up(op.groups_ * op.chunks_ * sizeof(reference_chunk)));
+    }
+    Strip& strip_at(std::uint64_t outer, std::uint64_t strip) const noexcept {
+      std::byte* const first =
+          reinterpret_cast<std::byte*>(coefficients()) + round_up(op.groups_ * sizeof(GroupCoefficients));
+      return *reinterpret_cast<Strip*>(first + (outer * op.strips_ + strip) * round_up(sizeof(Strip)));
+    }
+
+    /// Elements of a group from number `first` on, as floats.
+    void gather(const Place& base, std::uint64_t first, std::size_t count, float* to) const noexcept {
+      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      while (count > 0) {
+        const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
+        const Index step = walk.step().input;
+        const Index start = walk.place().input;
+        if (step == 1) {
+          const std::byte* const from = buffers.input + start * static_cast<Index>(sizeof(T));
+          if constexpr (is_half) {
+            op.kernels_->widen(from, to, n);
+          } else {
+            std::memcpy(to, from, n * sizeof(float));
+          }
+        } else {
+          for (std::size_t i = 0; i < n; ++i) {
+            to[i] = static_cast<float>(load(start + static_cast<Index>(i) * step));
+          }
+        }
+        to += n;
+        count -= n;
+        walk.advance(static_cast<Index>(n));
+      }
+    }
+
+    /// A chunk of a group as a row: where it lies, or gathered into `space`.
+    Row read(const Place& base, std::uint64_t chunk, float* space) const noexcept {
+      const std::size_t size = chunk_size(chunk);
+      const std::uint64_t first = chunk * normalization_chunk;
+      if constexpr (!is_half) {
+        const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+        if ((walk.step().input == 1 || size == 1) && walk.stretch() >= static_cast<Index>(size)) {
+          return {buffers.input + walk.place().input * static_cast<Index>(sizeof(T)), nullptr};
+        }
+      }
+      gather(base, first, size, space);
+      return {reinterpret_cast<const std::byte*>(space), nullptr};
+    }
+
+    // ---- Statistics ----------------------------------------------------------------------------------------------
+
+    reference_chunk row_statistics(const Row& row, std::size_t size, double* wide) const noexcept {
+      const Kernels& k = *op.kernels_;
+      return reference::chunk_from(size, [&](double pivot) {
+        return pivot == 0.0 ? k.sums(row.floats, size, wide) : k.shifted_sums(row.floats, size, pivot);
+      });
+    }
+
+    GroupCoefficients merge(const reference_chunk* chunks) const noexcept {
+      const auto group = reference::merge_chunks(op.count_, [chunks](std::uint64_t c) { return chunks[c]; });
+      return GroupCoefficients::of(group, op.count_, op.parameters_);
+    }
+
+    // ---- Results -------------------------------------------------------------------------------------------------
+
+    /// Whether the least |value| of a row of float32 asks for a second look at all of it.
+    static bool is_low(float least, double doubt) noexcept {
+      return doubt != doubt || (doubt > 0.0 && least <= static_cast<float>(doubt));
+    }
+
+    /// Computes elements of a group again as the reference does, with as many bits as it takes: numbers first +
+    /// list[i], or first + i where `list` is null. `found` keeps the group's exact statistics.
+    void correct(const Place& base, std::uint64_t first, std::size_t count, const std::uint16_t* list,
+                 const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found) const noexcept {
+      const auto exact = [&]() -> const reference::ExactStatistics& {
+        if (!found) {
+          found = reference::ExactStatistics::of(op.count_, [&](std::uint64_t from, std::span<float> values) {
+            gather(base, from, values.size(), values.data());
+          });
+        }
+        return *found;
+      };
+      reference::with_activation_type(op.parameters_.activation.type, [&](auto type) {
+        for (std::size_t i = 0; i < count; ++i) {
+          Place at = op.geometry_.reduced.place(static_cast<Index>(first + (list != nullptr ? list[i] : i)));
+          at.add(base, 1);
+          const T result = reference::normalize_element<T, type()>(load(at.input), group, scale_at(at.scale),
+                                                                   bias_at(at.bias), op.parameters_, exact);
+          ByteAccess<T>{buffers.output}.store(at.output, result);
+        }
+      });
+    }
+
+    /// Scale and bias of a chunk, with the activation's line.
+    void read_parameters(const Place& base, std::uint64_t first, std::size_t count, Workspace& work) const noexcept {
+      if (work.has_parameters) return;
+      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      double largest_scale = 0;
+      double largest_bias = 0;
+      for (std::size_t i = 0; i < count;) {
+        const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
+        const Place start = walk.place();
+        const Place step = walk.step();
+        for (std::size_t k = 0; k < n; ++k) {
+          const auto at = static_cast<Index>(k);
+          const auto sb = folded(scale_at(start.scale + at * step.scale), bias_at(start.bias + at * step.bias));
+          work.scale[i + k] = static_cast<Real>(sb.scale);
+          work.bias[i + k] = static_cast<Real>(sb.bias);
+          const double s = std::fabs(sb.scale);
+          const double b = std::fabs(sb.bias);
+          largest_scale = s <= largest_scale ? largest_scale : s;  // NaN stays
+          largest_bias = b <= largest_bias ? largest_bias : b;
+          if (!(largest_scale == largest_scale)) largest_scale = std::numeric_limits<double>::infinity();
+          if (!(largest_bias == largest_bias)) largest_bias = std::numeric_limits<double>::infinity();
+        }
+        i += n;
+        walk.advance(static_cast<Index>(n));
+      }
+      work.largest_scale = largest_scale;
+      work.largest_bias = largest_bias;
+      // One chunk whose parameters do not depend on the group serves all groups.
+      work.has_parameters = op.chunks_ == 1 && op.shared_parameters();
+    }
+
+    /// Elements that lie too near a point where the activation jumps or cancels are added to the doubtful ones.
+    std::size_t find_near(const Real* values, std::size_t count, Real doubt, std::uint16_t* list) const noexcept {
+      const Real a = op.parameters_.activation.parameters[0];
+      const Real b = op.parameters_.activation.parameters[1];
+      return reference::with_activation_type(op.parameters_.activation.type, [&](auto type) {
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (reference::is_doubtful<type()>(values[i], doubt, a, b)) list[found++] = static_cast<std::uint16_t>(i);
+        }
+        return found;
+      });
+    }
+
+    bool jumps() const noexcept {
+      return op.parameters_.activation.type == ActivationType::thresholded_relu ||
+             op.parameters_.activation.type == ActivationType::shrink;
+    }
+
+    /// Applies an activation of its own to a row of values and rounds.
+    void activate(const Real* values, std::byte* to, std::size_t count, Workspace& work) const noexcept {
+      if constexpr (is_half) {
+        op.kernels_->activate16(op.parameters_.activation, values, work.activated, count);
+        op.kernels_->narrow(work.activated, to, count);
+      } else {
+        op.kernels_->activate32(op.parameters_.activation, values, to, count);
+      }
+    }
+
+    /// The results of one chunk, `row` holding its elements.
+    void normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
+                   std::optional<reference::ExactStatistics>& found, Workspace& work) const noexcept {
+      const Kernels& k = *op.kernels_;
+      const std::size_t size = chunk_size(chunk);
+      const std::uint64_t first = chunk * normalization_chunk;
+      const auto finish = static_cast<std::size_t>(op.finish_);
+      const bool has_values = op.finish_ == Finish::values;
+      const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      const bool direct = (walk.step().output == 1 || size == 1) && walk.stretch() >= static_cast<Index>(size);
+      std::byte* const to = direct ? buffers.output + walk.place().output * static_cast<Index>(sizeof(T)) : work.result;
+      std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
+
+      std::size_t doubtful = 0;
+      bool all = false;
+      Real doubt = 0;
+      const Real alpha = op.parameters_.activation.parameters[0];
+      if (op.geometry_.varying) {
+        read_parameters(base, first, size, work);
+        const auto bound = reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias);
+        doubt = bound.doubt;
+        if constexpr (is_half) {
+          const auto rest = static_cast<float>((group.mean.high - bound.shift) + group.mean.low);
+          doubtful =
+              k.each_row16[finish]({reinterpret_cast<const float*>(row.floats), stored, size, bound.shift, rest,
+                                    static_cast<float>(group.rate), static_cast<float>(group.slope_doubt * 0x1p-13),
+                                    work.scale, work.bias, alpha, work.doubtful});
+          all = doubt != doubt;
+        } else {
+          const float least =
+              k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha});
+          all = is_low(least, doubt);
+        }
+      } else {
+        const auto sb = folded(scale_at(base.scale), bias_at(base.bias));
+        const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
+        doubt = c.doubt;
+        if constexpr (is_half) {
+          doubtful = k.row16[finish]({reinterpret_cast<const float*>(row.floats),
+                                      stored,
+                                      size,
+                                      {c.shift, c.slope, c.offset, c.doubt},
+                                      alpha,
+                                      work.doubtful});
+          all = doubt != doubt;
+        } else {
+          const float least =
+              k.row32[finish]({row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha});
+          all = is_low(least, doubt);
+        }
+      }
+      if (has_values) {
+        if (jumps() && !all) doubtful = find_near(work.values, size, doubt, work.doubtful);
+        activate(work.values, to, size, work);
+      }
+      if (!direct) scatter(base, first, size, work.result);
+      if (all) {
+        correct(base, first, size, nullptr, group, found);
+      } else if (doubtful > 0) {
+        correct(base, first, doubtful, work.doubtful, group, found);
+      }
+    }
+
+    void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from) const noexcept {
+      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      while (count > 0) {
+        const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
+        const Index step = walk.step().output;
+        std::byte* const to = buffers.output + walk.place().output * static_cast<Index>(sizeof(T));
+        if (step == 1) {
+          std::memcpy(to, from, n * sizeof(T));
+        } else {
+          for (std::size_t i = 0; i < n; ++i) {
+            std::memcpy(to + static_cast<Index>(i) * step * static_cast<Index>(sizeof(T)), from + i * sizeof(T),
+                        sizeof(T));
+          }
+        }
+        from += n * sizeof(T);
+        count -= n;
+        walk.advance(static_cast<Index>(n));
+      }
+    }
+
+    // ---- Rows ----------------------------------------------------------------------------------------------------
+
+    /// Groups of one chunk each. The next group is summed before this one is normalized, so that the chain of divisions
+    /// and roots between the two passes is hidden.
+    void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
+      Workspace work;
+      struct Slot {
+        Place base;
+        Row row;
+        GroupCoefficients group;
+      } slots[2];
+      Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
+      for (std::uint64_t g = begin; g <= end; ++g) {
+        if (g < end) {
+          Slot& slot = slots[g % 2];
+          slot.base = walk.place();
+          walk.advance(1);
+          slot.row = read(slot.base, 0, work.row[g % 2]);
+          double* const wide = is_half ? nullptr : work.wide[g % 2];
+          const reference_chunk chunk = row_statistics(slot.row, chunk_size(0), wide);
+          slot.row.wide = wide;
+          slot.group = merge(&chunk);
+        }
+        if (g > begin) {
+          const Slot& slot = slots[(g - 1) % 2];
+          std::optional<reference::ExactStatistics> found;
+          normalize(slot.base, 0, slot.row, slot.group, found, work);
+        }
+      }
+    }
+
+    void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+                    Workspace& work) const noexcept {
+      for (std::uint64_t c = begin; c < end; ++c) {
+        const Row row = read(base, c, work.row[0]);
+        statistics()[group * op.chunks_ + c] = row_statistics(row, chunk_size(c), nullptr);
+      }
+    }
+
+    void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+                          Workspace& work) const noexcept {
+      std::optional<reference::ExactStatistics> found;
+      for (std::uint64_t c = begin; c < end; ++c) {
+        normalize(base, c, read(base, c, work.row[0]), coefficients()[group], found, work);
+      }
+    }
+
+    void large_group(std::uint64_t group) const noexcept {
+      Workspace work;
+      const Place base = op.geometry_.kept.place(static_cast<Index>(group));
+      sum_chunks(group, base, 0, op.chunks_, work);
+      coefficients()[group] = merge(statistics() + group * op.chunks_);
+      normalize_chunks(group, base, 0, op.chunks_, work);
+    }
+
+    template <class Parallel>
+    void all_rows(std::size_t concurrency, const Parallel& parallel) const noexcept {
+      if (op.chunks_ == 1) {
+        const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups_, concurrency * 4);
+        parallel(tasks, [&](std::size_t t) { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
+      } else if (concurrency == 1 || op.groups_ >= concurrency * 4) {
+        parallel(op.groups_, [&](std::size_t g) { large_group(g); });
+      } else {
+        const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
+        const auto each_part = [&](auto&& body) {
+          parallel(op.groups_ * parts, [&](std::size_t t) {
+            Workspace work;
+            const std::uint64_t group = t / parts;
+            const std::uint64_t part = t % parts;
+            body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
+                 op.chunks_ * (part + 1) / parts, work);
+          });
+        };
+        each_part([&](auto group, const Place& base, auto begin, auto end, Workspace& work) {
+          sum_chunks(group, base, begin, end, work);
+        });
+        parallel(op.groups_, [&](std::size_t g) { coefficients()[g] = merge(statistics() + g * op.chunks_); });
+        each_part([&](auto group, const Place& base, auto begin, auto end, Workspace& work) {
+          normalize_chunks(group, base, begin, end, work);
+        });
+      }
+    }
+
+    // ---- Columns -------------------------------------------------------------------------------------------------
+
+    struct Offsets {
+      std::int64_t input[normalization_chunk];
+      std::int64_t output[normalization_chunk];
+
+      void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
+        Walk walk(reduced, Place{}, static_cast<Index>(first));
+        for (std::size_t i = 0; i < count; ++i) {
+          input[i] = walk.place().input * static_cast<Index>(sizeof(T));
+          output[i] = walk.place().output * static_cast<Index>(sizeof(T));
+          walk.advance(1);
+        }
+      }
+    };
+
+    /// Where the columns of `outer` (the kept dimensions but the last) begin.
+    Place outer_place(std::uint64_t outer) const noexcept {
+      return op.geometry_.kept.place(static_cast<Index>(outer * op.width_));
+    }
+    std::size_t strip_width(std::uint64_t strip) const noexcept {
+      return static_cast<std::size_t>(std::min<std::uint64_t>(op.width_ - strip * column_width, column_width));
+    }
+    /// Where column `column` of an outer place begins.
+    Place column_place(const Place& outer, std::uint64_t column) const noexcept {
+      Place at = outer;
+      return at.add(op.geometry_.kept.at[op.geometry_.kept.rank - 1].step, static_cast<Index>(column));
+    }
+
+    void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
+      const Kernels& k = *op.kernels_;
+      const auto sums_of = is_half ? k.column_sums16 : k.column_sums32;
+      const std::size_t size = chunk_size(chunk);
+      const Place base = outer_place(outer);
+      offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
+      const bool more = chunk + 1 < op.chunks_ && size == normalization_chunk;
+      for (std::uint64_t strip = 0; strip < op.strips_; ++strip) {
+        const std::size_t width = strip_width(strip);
+        const Columns columns{
+            buffers.input + (base.input + static_cast<Index>(strip * column_width)) * static_cast<Index>(sizeof(T)),
+            offsets.input, size, width,
+            more && op.geometry_.reduced.rank == 1 ? offsets.input[1] * static_cast<Index>(normalization_chunk) : 0};
+        double sum[column_width];
+        double square[column_width];
+        sums_of(columns, nullptr, sum, square);
+        double pivot[column_width];
+        double pivot_sum[column_width];
+        double pivot_square[column_width];
+        bool shifted = false;
+        for (std::size_t c = 0; c < width; ++c) {
+          const bool needs = reference::needs_pivot(size, {sum[c], square[c]});
+          pivot[c] = needs ? reference::chunk_pivot(size, {sum[c], square[c]}) : 0.0;
+          shifted = shifted || needs;
+        }
+        if (shifted) sums_of(columns, pivot, pivot_sum, pivot_square);
+        for (std::size_t c = 0; c < width; ++c) {
+          const std::uint64_t group = outer * op.width_ + strip * column_width + c;
+          statistics()[group * op.chunks_ + chunk] =
+              pivot[c] == 0.0 ? reference::chunk_from_sums(size, 0.0, {sum[c], square[c]})
+                              : reference::chunk_from_sums(size, pivot[c], {pivot_sum[c], pivot_square[c]});
+        }
+      }
+    }
+
+    void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
+      const Place base = outer_place(outer);
+      Strip& to = strip_at(outer, strip);
+      to.doubt = 0;
+      for (std::size_t c = 0; c < strip_width(strip); ++c) {
+        const std::uint64_t column = strip * column_width + c;
+        const std::uint64_t group = outer * op.width_ + column;
+        coefficients()[group] = merge(statistics() + group * op.chunks_);
+        const Place at = column_place(base, column);
+        const auto sb = folded(scale_at(at.scale), bias_at(at.bias));
+        const auto element = reference::ElementCoefficients<Real>::of(coefficients()[group], sb.scale, sb.bias);
+        to.line.shift[c] = element.shift;
+        to.line.slope[c] = element.slope;
+        to.line.offset[c] = element.offset;
+        if constexpr (is_half) to.line.doubt[c] = element.doubt;
+        if (!(element.doubt <= to.doubt) && to.doubt == to.doubt) to.doubt = element.doubt;
+      }
+    }
+
+    /// Corrects the listed elements (row * width + column) of a block, column by column. `list` null: all.
+    void correct_columns(std::uint64_t outer, std::uint64_t strip, std::uint64_t first, std::size_t rows,
+                         const std::uint16_t* list, std::size_t listed) const noexcept {
+      const std::size_t width = strip_width(strip);
+      const Place base = outer_place(outer);
+      for (std::size_t c = 0; c < width; ++c) {
+        const std::uint64_t column = strip * column_width + c;
+        const GroupCoefficients& group = coefficients()[outer * op.width_ + column];
+        const Place at = column_place(base, column);
+        std::optional<reference::ExactStatistics> found;
+        if (list == nullptr) {
+          correct(at, first, rows, nullptr, group, found);
+          continue;
+        }
+        for (std::size_t i = 0; i < listed; ++i) {
+          if (list[i] % width != c) continue;
+          correct(at, first + list[i] / width, 1, nullptr, group, found);
+        }
+      }
+    }
+
+    void normalize_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets, Workspace& work) const noexcept {
+      const Kernels& k = *op.kernels_;
+      const auto finish = static_cast<std::size_t>(op.finish_);
+      const bool has_values = op.finish_ == Finish::values;
+      const Place base = outer_place(outer);
+      const std::size_t size = chunk_size(chunk);
+      const std::uint64_t first = chunk * normalization_chunk;
+      const Real alpha = op.parameters_.activation.parameters[0];
+      offsets.fill(op.geometry_.reduced, first, size);
+      const std::size_t block = normalization_chunk / column_width;  // values and doubtful elements fit the workspace
+      for (std::size_t row = 0; row < size; row += block) {
+        const std::size_t rows = std::min(block, size - row);
+        for (std::uint64_t s = 0; s < op.strips_; ++s) {
+          const std::size_t width = strip_width(s);
+          const Strip& strip = strip_at(outer, s);
+          const auto shift = static_cast<Index>(s * column_width);
+          const Columns columns{buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),
+                                offsets.input + row, rows, width, 0};
+          std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
+          std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
+          bool all = false;
+          std::size_t doubtful = 0;
+          if constexpr (is_half) {
+            doubtful = k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.doubtful);
+            all = strip.doubt != strip.doubt;
+          } else {
+            const float least = k.columns32[finish](columns, strip.line, stored, offsets.output + row, alpha);
+            all = is_low(least, strip.doubt);
+          }
+          if (has_values) {
+            if (jumps() && !all) doubtful = find_near(work.values, rows * width, strip.doubt, work.doubtful);
+            for (std::size_t i = 0; i < rows; ++i) {
+              activate(work.values + i * width, output + offsets.output[row + i], width, work);
+            }
+          }
+          if (all || doubtful > 0)
+            correct_columns(outer, s, first + row, rows, all ? nullptr : work.doubtful, doubtful);
+        }
+      }
+    }
+
+    template <class Parallel>
+    void all_columns(std::size_t concurrency, const Parallel& parallel) const noexcept {
+      const std::uint64_t outers = op.groups_ / op.width_;
+      if (concurrency == 1 || outers >= concurrency * 4) {
+        parallel(outers, [&](std::size_t outer) {
+          Workspace work;
+          Offsets offsets;
+          for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
+          for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
+          for (std::uint64_t c = 0; c < op.chunks_; ++c) normalize_columns(outer, c, offsets, work);
+        });
+        return;
+      }
+      parallel(outers * op.chunks_, [&](std::size_t t) {
+        Offsets offsets;
+        sum_columns(t / op.chunks_, t % op.chunks_, offsets);
+      });
+      parallel(outers * op.strips_, [&](std::size_t t) { merge_columns(t / op.strips_, t % op.strips_); });
+      parallel(outers * op.chunks_, [&](std::size_t t) {
+        Workspace work;
+        Offsets offsets;
+        normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work);
+      });
+    }
+  };
+
+  bool shared_parameters() const noexcept {
+    for (std::size_t d = 0; d < geometry_.kept.rank; ++d) {
+      if (geometry_.kept.at[d].step.scale != 0 || geometry_.kept.at[d].step.bias != 0) return false;
+    }
+    return true;
+  }
+
+  Geometry geometry_;
+  reference::NormalizationParameters parameters_;
+  const Kernels* kernels_;
+  reference::LinearPart line_;
+  Finish finish_;
+  std::uint64_t count_;
+  std::uint64_t groups_;
+  std::uint64_t chunks_;
+  std::uint64_t width_ = 1;
+  std::uint64_t strips_ = 1;
+};
+
+}  // namespace fast::normalization
+DMLREF_END

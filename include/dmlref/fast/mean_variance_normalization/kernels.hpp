@@ -1,0 +1,148 @@
+// kernels.hpp: what an instruction set does for normalization: pointers, counts and scalars only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+using reference::GroupCoefficients;
+using reference::normalization_chunk;
+using reference::normalization_lanes;
+using reference::SumAndSquare;
+
+/// What a row kernel does with a value before it stores it. `values` keeps it unrounded for an activation of its own.
+enum class Finish { identity, relu, leaky_relu, unit, values };
+
+/// The finish that `type` needs; `values` where it is an activation of its own.
+constexpr Finish finish_of(ActivationType type) noexcept {
+  switch (type) {
+    case ActivationType::identity:
+    case ActivationType::linear: return Finish::identity;
+    case ActivationType::relu: return Finish::relu;
+    case ActivationType::leaky_relu: return Finish::leaky_relu;
+    case ActivationType::hard_sigmoid: return Finish::unit;
+    default: return Finish::values;
+  }
+}
+
+/// value = (x - shift) * slope + offset, one line for the whole row.
+struct Line32 {
+  double shift;
+  double slope;
+  double offset;
+};
+struct Line16 {
+  float shift;
+  float slope;
+  float offset;
+  float doubt;
+};
+
+/// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already. `to` takes floats,
+/// or doubles for Finish::values.
+struct Row32 {
+  const std::byte* from;
+  const double* wide;
+  std::byte* to;
+  std::size_t count;
+  Line32 line;
+  double alpha;  // of LEAKY_RELU
+};
+
+/// A row of float32 with a scale and a bias for each element.
+struct EachRow32 {
+  const std::byte* from;
+  const double* wide;
+  std::byte* to;
+  std::size_t count;
+  const GroupCoefficients* group;
+  const double* scale;
+  const double* bias;
+  double alpha;
+};
+
+/// The same for float16, whose elements come as floats. `to` takes halves, or floats for Finish::values. Doubtful
+/// elements are listed in `doubtful`, which holds `count` entries.
+struct Row16 {
+  const float* from;
+  std::byte* to;
+  std::size_t count;
+  Line16 line;
+  float alpha;
+  std::uint16_t* doubtful;
+};
+struct EachRow16 {
+  const float* from;
+  std::byte* to;
+  std::size_t count;
+  float shift;
+  float rest;
+  float rate;
+  float slope_doubt;
+  const float* scale;
+  const float* bias;
+  float alpha;
+  std::uint16_t* doubtful;
+};
+
+/// Rows of `width` neighbouring groups: element i of each lies at from + offset[i], in bytes.
+struct Columns {
+  const std::byte* from;
+  const std::int64_t* offset;
+  std::size_t rows;
+  std::size_t width;      // at most column_width
+  std::int64_t prefetch;  // how far ahead to ask for lines; 0: not at all
+};
+inline constexpr std::size_t column_width = 64;
+
+/// One line per column.
+struct ColumnLines32 {
+  double shift[column_width];
+  double slope[column_width];
+  double offset[column_width];
+};
+struct ColumnLines16 {
+  float shift[column_width];
+  float slope[column_width];
+  float offset[column_width];
+  float doubt[column_width];
+};
+
+/// All kernels of one instruction set. Results are the same bits in each.
+struct Kernels {
+  /// float16 to float32.
+  void (*widen)(const std::byte* halves, float* floats, std::size_t count);
+  /// float32 to float16, half to even.
+  void (*narrow)(const float* floats, std::byte* halves, std::size_t count);
+  /// Sums of a chunk of floats; `wide` (may be null) takes them as doubles, and has room for a multiple of 16.
+  SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide);
+  SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
+  /// The least |value| of the row, as float.
+  float (*row32[5])(const Row32&);
+  float (*each_row32[5])(const EachRow32&);
+  /// How many elements are doubtful.
+  std::size_t (*row16[5])(const Row16&);
+  std::size_t (*each_row16[5])(const EachRow16&);
+  /// Sums of `width` chunks side by side, of float32 or float16; pivot may be null.
+  void (*column_sums32)(const Columns&, const double* pivot, double* sum, double* square);
+  void (*column_sums16)(const Columns&, const double* pivot, double* sum, double* square);
+  /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). Returns as the row kernels; the
+  /// doubtful elements of float16 are numbered row * width + column, so rows * width is at most 65536.
+  float (*columns32[5])(const Columns&, const ColumnLines32&, std::byte* to, const std::int64_t* to_offset,
+                        double alpha);
+  std::size_t (*columns16[5])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
+                              float alpha, std::uint16_t* doubtful);
+  /// The activation of values, rounded to float32 (float16: to float32 so that the rounding to float16 sees where it
+  /// was).
+  void (*activate32)(const Activation&, const double* values, std::byte* to, std::size_t count);
+  void (*activate16)(const Activation&, const float* values, float* to, std::size_t count);
+};
+
+}  // namespace fast::normalization
+DMLREF_END

@@ -1,0 +1,244 @@
+// scalar.hpp: the normalization kernels in plain C++: the definition of what the others compute.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization::scalar {
+
+inline void widen(const std::byte* halves, float* floats, std::size_t count) noexcept {
+  const ByteAccess<const half> from{halves};
+  for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(from.load(static_cast<Index>(i)));
+}
+
+inline void narrow(const float* floats, std::byte* halves, std::size_t count) noexcept {
+  const ByteAccess<half> to{halves};
+  for (std::size_t i = 0; i < count; ++i) to.store(static_cast<Index>(i), half(floats[i]));
+}
+
+template <bool shifted>
+inline SumAndSquare sums(const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
+  const ByteAccess<const float> from{floats};
+  std::array<double, normalization_lanes> sum{};
+  std::array<double, normalization_lanes> square{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t lane = i % normalization_lanes;
+    const double x = static_cast<double>(from.load(static_cast<Index>(i)));
+    if (wide != nullptr) wide[i] = x;
+    if constexpr (shifted) {
+      const double d = x - pivot;
+      sum[lane] += d;
+      square[lane] = std::fma(d, d, square[lane]);
+    } else {
+      sum[lane] += x;
+      square[lane] += x * x;  // exact product: fused or not, the same
+    }
+  }
+  return {reference::sum_lanes(sum), reference::sum_lanes(square)};
+}
+inline SumAndSquare plain_sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
+  return sums<false>(floats, count, 0.0, wide);
+}
+inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
+  return sums<true>(floats, count, pivot, nullptr);
+}
+
+/// The activation that is part of the store, in the type of the value.
+template <Finish finish, class Real>
+inline Real finished(Real value, Real alpha) noexcept {
+  static_cast<void>(alpha);
+  if constexpr (finish == Finish::relu) return reference::relu(value);
+  if constexpr (finish == Finish::leaky_relu) return reference::leaky_relu(value, alpha);
+  if constexpr (finish == Finish::unit) return reference::clamp_to_unit(value);
+  return value;
+}
+
+/// Stores element i; returns |value| as float.
+template <Finish finish>
+inline float store32(std::byte* to, std::size_t i, double value, double alpha) noexcept {
+  if constexpr (finish == Finish::values) {
+    std::memcpy(to + i * sizeof(double), &value, sizeof(double));
+  } else {
+    const auto result = static_cast<float>(finished<finish>(value, alpha));
+    std::memcpy(to + i * sizeof(float), &result, sizeof(float));
+  }
+  return static_cast<float>(std::fabs(value));
+}
+
+template <Finish finish>
+inline void store16(std::byte* to, std::size_t i, float value, float alpha) noexcept {
+  if constexpr (finish == Finish::values) {
+    std::memcpy(to + i * sizeof(float), &value, sizeof(float));
+  } else {
+    const half result(finished<finish>(value, alpha));
+    std::memcpy(to + i * sizeof(half), &result, sizeof(half));
+  }
+}
+
+template <Finish finish>
+inline float row32(const Row32& row) noexcept {
+  const ByteAccess<const float> from{row.from};
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < row.count; ++i) {
+    const double x = static_cast<double>(from.load(static_cast<Index>(i)));
+    const float size =
+        store32<finish>(row.to, i, std::fma(x - row.line.shift, row.line.slope, row.line.offset), row.alpha);
+    least = size < least ? size : least;
+  }
+  return least;
+}
+
+template <Finish finish>
+inline float each_row32(const EachRow32& row) noexcept {
+  const ByteAccess<const float> from{row.from};
+  const GroupCoefficients& group = *row.group;
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < row.count; ++i) {
+    const double x = static_cast<double>(from.load(static_cast<Index>(i)));
+    const double slope = group.rate * row.scale[i];
+    const double offset = std::fma(-group.rest.high, slope, std::fma(-group.rest.low, slope, row.bias[i]));
+    const float size = store32<finish>(row.to, i, std::fma(x - group.shift, slope, offset), row.alpha);
+    least = size < least ? size : least;
+  }
+  return least;
+}
+
+template <Finish finish>
+inline std::size_t row16(const Row16& row) noexcept {
+  std::size_t doubtful = 0;
+  for (std::size_t i = 0; i < row.count; ++i) {
+    const float value = std::fma(row.from[i] - row.line.shift, row.line.slope, row.line.offset);
+    store16<finish>(row.to, i, value, row.alpha);
+    if (!(std::fabs(value) >= row.line.doubt)) row.doubtful[doubtful++] = static_cast<std::uint16_t>(i);
+  }
+  return doubtful;
+}
+
+template <Finish finish>
+inline std::size_t each_row16(const EachRow16& row) noexcept {
+  std::size_t doubtful = 0;
+  for (std::size_t i = 0; i < row.count; ++i) {
+    const float slope = row.rate * row.scale[i];
+    const float offset = std::fma(-row.rest, slope, row.bias[i]);
+    const float doubt = std::fma(std::fabs(slope), row.slope_doubt, std::fabs(row.bias[i]) * 0x1p-9f);
+    const float value = std::fma(row.from[i] - row.shift, slope, offset);
+    store16<finish>(row.to, i, value, row.alpha);
+    if (!(std::fabs(value) >= doubt)) row.doubtful[doubtful++] = static_cast<std::uint16_t>(i);
+  }
+  return doubtful;
+}
+
+template <class T, bool shifted>
+inline void column_sums_of(const Columns& columns, std::size_t column, double pivot, double* sum,
+                           double* square) noexcept {
+  std::array<double, normalization_lanes> s{};
+  std::array<double, normalization_lanes> q{};
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const ByteAccess<const T> from{columns.from + columns.offset[i]};
+    const double x = static_cast<double>(static_cast<float>(from.load(static_cast<Index>(column))));
+    const std::size_t lane = i % normalization_lanes;
+    if constexpr (shifted) {
+      const double d = x - pivot;
+      s[lane] += d;
+      q[lane] = std::fma(d, d, q[lane]);
+    } else {
+      s[lane] += x;
+      q[lane] += x * x;
+    }
+  }
+  sum[column] = reference::sum_lanes(s);
+  square[column] = reference::sum_lanes(q);
+}
+
+/// Columns from number `first` on.
+template <class T>
+inline void column_sums_from(std::size_t first, const Columns& columns, const double* pivot, double* sum,
+                             double* square) noexcept {
+  for (std::size_t c = first; c < columns.width; ++c) {
+    if (pivot != nullptr) {
+      column_sums_of<T, true>(columns, c, pivot[c], sum, square);
+    } else {
+      column_sums_of<T, false>(columns, c, 0.0, sum, square);
+    }
+  }
+}
+template <class T>
+inline void column_sums(const Columns& columns, const double* pivot, double* sum, double* square) noexcept {
+  column_sums_from<T>(0, columns, pivot, sum, square);
+}
+
+template <Finish finish>
+inline float columns32_from(std::size_t first, const Columns& columns, const ColumnLines32& line, std::byte* to,
+                            const std::int64_t* to_offset, double alpha) noexcept {
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const ByteAccess<const float> from{columns.from + columns.offset[i]};
+    std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+    for (std::size_t c = first; c < columns.width; ++c) {
+      const double x = static_cast<double>(from.load(static_cast<Index>(c)));
+      const float size = store32<finish>(row, c, std::fma(x - line.shift[c], line.slope[c], line.offset[c]), alpha);
+      least = size < least ? size : least;
+    }
+  }
+  return least;
+}
+template <Finish finish>
+inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
+                       double alpha) noexcept {
+  return columns32_from<finish>(0, columns, line, to, to_offset, alpha);
+}
+
+template <Finish finish>
+inline std::size_t columns16_from(std::size_t first, const Columns& columns, const ColumnLines16& line, std::byte* to,
+                                  const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const ByteAccess<const half> from{columns.from + columns.offset[i]};
+    std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
+    for (std::size_t c = first; c < columns.width; ++c) {
+      const auto x = static_cast<float>(from.load(static_cast<Index>(c)));
+      const float value = std::fma(x - line.shift[c], line.slope[c], line.offset[c]);
+      store16<finish>(row, c, value, alpha);
+      if (!(std::fabs(value) >= line.doubt[c])) {
+        doubtful[count++] = static_cast<std::uint16_t>(i * columns.width + c);
+      }
+    }
+  }
+  return count;
+}
+template <Finish finish>
+inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                             const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
+  return columns16_from<finish>(0, columns, line, to, to_offset, alpha, doubtful);
+}
+
+inline const Kernels& kernels() noexcept {
+  using enum Finish;
+  static constexpr Kernels table{
+      widen,
+      narrow,
+      plain_sums,
+      shifted_sums,
+      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      column_sums<float>,
+      column_sums<half>,
+      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      activate32,
+      activate16};
+  return table;
+}
+
+}  // namespace fast::normalization::scalar
+DMLREF_END

@@ -1,0 +1,19 @@
+// select.hpp: which kernels an instruction set has.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+#include "dmlref/isa/cpu.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+inline const Kernels& kernels_of(Isa isa) noexcept {
+  switch (isa) {
+    default: return scalar::kernels();
+  }
+}
+
+}  // namespace fast::normalization
+DMLREF_END

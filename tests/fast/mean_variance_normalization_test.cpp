@@ -1,0 +1,193 @@
+// The fast normalization gives the reference's bits: on every instruction set, number of threads and layout.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "dmlref/op/run.hpp"
+#include "support/normalization_case.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref_test;
+
+std::uint64_t seed() {
+  const char* text = std::getenv("DMLREF_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 11;
+}
+
+/// Claims to have `threads` threads and runs the tasks backwards, on a new thread each now and then.
+class ScatteredExecutor final : public Executor {
+ public:
+  explicit ScatteredExecutor(std::size_t threads) : threads_(threads) {}
+  std::size_t concurrency() const noexcept override { return threads_; }
+  void parallel_for(std::size_t count, void (*task)(void*, std::size_t), void* context) override {
+    for (std::size_t i = count; i-- > 0;) {
+      if (i % 16 == 3) {
+        std::thread([=] { task(context, i); }).join();
+      } else {
+        task(context, i);
+      }
+    }
+  }
+
+ private:
+  std::size_t threads_;
+};
+
+template <class T>
+std::vector<T> fast_output(const NormalizationCase<T>& c, Executor& executor, std::size_t misalignment = 0) {
+  const CompileResult compiled = compile(c.desc(), latest_feature_level);
+  EXPECT_TRUE(compiled) << compiled.report().to_string() << c.describe();
+  if (!compiled) return {};
+  // Buffers end where their tensors end; TotalTensorSizeInBytes is a multiple of 4, so half tensors may need 2 more
+  // bytes.
+  const auto bytes_of = [&](const std::vector<T>& data, std::uint64_t size) {
+    std::vector<std::byte> bytes(size == 0 ? 0 : size + misalignment);
+    if (size != 0) std::memcpy(bytes.data() + misalignment, data.data(), data.size() * sizeof(T));
+    return bytes;
+  };
+  const auto& slots = compiled.value().input_slots();
+  const auto input = bytes_of(c.input_data, slots[0].bytes);
+  const auto scale = bytes_of(c.scale_data, slots[1].bytes);
+  const auto bias = bytes_of(c.bias_data, slots[2].bytes);
+  std::vector<T> result(elements_spanned(c.output), static_cast<T>(42.0f));
+  auto output = bytes_of(result, compiled.value().output_slot().bytes);
+  const auto part = [&](const std::vector<std::byte>& bytes) {
+    return InputBuffer(bytes).subspan(bytes.empty() ? 0 : misalignment);
+  };
+  const std::array<InputBuffer, 3> inputs{part(input), part(scale), part(bias)};
+  const std::array<OutputBuffer, 1> outputs{OutputBuffer(output).subspan(misalignment)};
+  detail::AlignedMemory temporary(compiled.value().binding_properties().temporary_bytes);
+  for (std::byte& b : temporary.span()) b = std::byte{0xFF};
+  const Report report = compiled.value().execute(inputs, outputs, {}, temporary.span(), executor);
+  EXPECT_TRUE(report) << report.to_string();
+  std::memcpy(result.data(), output.data() + misalignment, result.size() * sizeof(T));
+  return result;
+}
+
+template <class T>
+void expect_reference_bits(const NormalizationCase<T>& c, const std::string& what) {
+  const auto expected = bits_of(c.reference_output());
+  ASSERT_EQ(bits_of(fast_output(c, sequential())), expected) << what << ": " << c.describe() << " seed " << seed();
+  ScatteredExecutor two(2);
+  ASSERT_EQ(bits_of(fast_output(c, two, 1)), expected)
+      << what << ", two threads: " << c.describe() << " seed " << seed();
+  ScatteredExecutor seven(7);
+  ASSERT_EQ(bits_of(fast_output(c, seven, 3)), expected) << what << ", seven: " << c.describe() << " seed " << seed();
+}
+
+template <class T>
+class FastNormalization : public testing::Test {};
+using Types = testing::Types<float, half>;
+TYPED_TEST_SUITE(FastNormalization, Types);
+
+TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
+  Random random(seed());
+  int cases = 0;
+  for (int round = 0; round < 40; ++round) {
+    for (int r = 0; r < static_cast<int>(Regime::count); ++r) {
+      const int elements = pick(random, 0, 19) == 0 ? 60000 : (pick(random, 0, 3) == 0 ? 6000 : 400);
+      const auto c = random_case<TypeParam>(random, static_cast<Regime>(r), elements);
+      expect_reference_bits(c, name_of(static_cast<Regime>(r)));
+      if (testing::Test::HasFatalFailure()) return;
+      ++cases;
+    }
+  }
+  std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
+}
+
+template <class T>
+NormalizationCase<T> plain_case(const Shape& shape, reference::AxisSet axes) {
+  NormalizationCase<T> c;
+  c.input = Layout(shape);
+  c.output = Layout(shape);
+  c.axes = axes;
+  c.input_data.resize(static_cast<std::size_t>(element_count(shape)));
+  return c;
+}
+
+// Every length of a row around the vectors and the chunks, with and without scale and bias, every activation.
+TYPED_TEST(FastNormalization, RowsOfEveryLength) {
+  Random random(seed());
+  for (const Index n : {1,  2,  3,   4,   5,   7,    8,    9,    15,   16,   17,   31,   33,
+                        49, 64, 100, 255, 768, 1000, 1023, 1024, 1025, 1040, 2047, 3000, 5000}) {
+    for (const bool scaled : {false, true}) {
+      auto c = plain_case<TypeParam>({3, n}, 0b10);
+      fill(c.input_data, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
+      c.parameters.activation = random_activation(random);
+      if (scaled) {
+        c.scale = c.bias = Layout({1, n});
+        c.scale_data.resize(static_cast<std::size_t>(n));
+        c.bias_data.resize(static_cast<std::size_t>(n));
+        fill(c.scale_data, Regime::mean_0, random);
+        fill(c.bias_data, Regime::mean_0, random);
+      }
+      expect_reference_bits(c, "row");
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Groups side by side, of every width, in one and in several dimensions.
+TYPED_TEST(FastNormalization, ColumnsOfEveryWidth) {
+  Random random(seed());
+  for (const Index width : {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 33, 40, 63, 64, 65, 100, 130}) {
+    for (const Index rows : {2, 17, 40, 1100}) {
+      auto c = plain_case<TypeParam>({2, rows / 2, 2, width}, 0b0110);
+      fill(c.input_data, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
+      c.parameters.activation = random_activation(random);
+      if (pick(random, 0, 1) == 0) {
+        c.scale = c.bias = Layout({1, 1, 1, width});
+        c.scale_data.resize(static_cast<std::size_t>(width));
+        c.bias_data.resize(static_cast<std::size_t>(width));
+        fill(c.scale_data, Regime::mean_0, random);
+        fill(c.bias_data, Regime::mean_0, random);
+      }
+      expect_reference_bits(c, "columns");
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(FastNormalization, EveryActivation) {
+  Random random(seed());
+  for (const ActivationInfo& info : activation_table) {
+    for (const Regime regime : {Regime::mean_0, Regime::mean_100, Regime::outlier, Regime::with_nan}) {
+      for (const bool columns : {false, true}) {
+        auto c = columns ? plain_case<TypeParam>({1, 90, 37}, 0b010) : plain_case<TypeParam>({1, 7, 90}, 0b100);
+        fill(c.input_data, regime, random);
+        c.parameters.activation = default_activation(info.type);
+        expect_reference_bits(c, std::string(info.name));
+        c.parameters.activation.parameters = {-0.75f, 0.5f};
+        expect_reference_bits(c, std::string(info.name));
+        c.parameters.activation.parameters = {0.0f, 0.0f};
+        expect_reference_bits(c, std::string(info.name));
+        c.parameters.activation.parameters[0] = std::numeric_limits<float>::quiet_NaN();
+        expect_reference_bits(c, std::string(info.name));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// MVN0: CrossChannel is MVN1 over {1, 2, 3}, its absence over {2, 3}.
+TEST(FastNormalizationOperators, Mvn0IsMvn1OverItsAxes) {
+  Random random(seed());
+  auto c = plain_case<float>({2, 3, 5, 7}, 0b1110);
+  fill(c.input_data, Regime::mean_100, random);
+  for (const bool cross : {true, false}) {
+    c.axes = cross ? 0b1110 : 0b1100;
+    MeanVarianceNormalizationDesc d;
+    d.input = d.output = c.desc().input;
+    d.cross_channel = cross;
+    std::vector<float> result(c.input_data.size());
+    const std::array<InputBuffer, 3> inputs{std::as_bytes(std::span(c.input_data))};
+    const std::array<OutputBuffer, 1> outputs{std::as_writable_bytes(std::span(result))};
+    ASSERT_TRUE(run(OperatorDesc(d), latest_feature_level, inputs, outputs));
+    EXPECT_EQ(bits_of(result), bits_of(c.reference_output()));
+  }
+}
+
+}  // namespace
