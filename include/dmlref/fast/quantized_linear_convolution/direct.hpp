@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -85,45 +86,39 @@ class DirectConvolution {
   /// Whether the folded constants allow 32-bit sums. If not, the caller asks the reference.
   static bool fits(const std::byte* folded) noexcept { return read<Header>(folded).fits; }
 
-  Index units() const noexcept {
-    return g_.batch * (by_channels_ ? static_cast<Index>(chunks_.size()) : g_.groups) * bands_y_ * bands_x_;
-  }
+  Index units() const noexcept { return g_.batch * parts() * static_cast<Index>(bands_.size()); }
 
   void run(const std::byte* folded, const std::byte* input, std::byte* output, Index unit) const noexcept {
     alignas(64) std::uint8_t staged[staged_capacity + slack];
-    alignas(64) std::uint8_t line[line_capacity + slack];
+    alignas(64) std::uint8_t lines[line_capacity + slack];
     const Header h = read<Header>(folded);
-    Band band;
-    band.x = unit % bands_x_ * columns_;
-    unit /= bands_x_;
-    band.y = unit % bands_y_ * rows_;
-    unit /= bands_y_;
-    band.columns = smaller(columns_, g_.out_width - band.x);
-    band.rows = smaller(rows_, g_.out_height - band.y);
-    const Index parts = by_channels_ ? static_cast<Index>(chunks_.size()) : g_.groups;
-    const Index part = unit % parts;
-    const Index image = unit / parts;
+    const auto bands = static_cast<Index>(bands_.size());
+    const Band& band = bands_[static_cast<std::size_t>(unit % bands)];
+    const Index part = unit / bands % parts();
+    const Index image = unit / bands / parts();
     const Chunk& chunk = chunks_[by_channels_ ? static_cast<std::size_t>(part) : 0];
-    const Index first_channel = by_channels_ ? chunk.first : part * g_.in_channels;
-    const auto* in = reinterpret_cast<const std::uint8_t*>(input) + image * g_.in.n + first_channel * g_.in.c;
-    std::uint8_t* at = staged;
-    for (Index c = 0; c < g_.in_channels; ++c) at = stage(chunk, band, h, in + c * g_.in.c, at);
-    std::memset(at, h.fill, slack);
+    const Index first_group = by_channels_ ? chunk.first : part * groups_at_a_time_;
+    const Index groups = by_channels_ ? 1 : smaller(groups_at_a_time_, g_.groups - first_group);
+    const auto* in =
+        reinterpret_cast<const std::uint8_t*>(input) + image * g_.in.n + first_group * g_.in_channels * g_.in.c;
+    auto* out = reinterpret_cast<std::uint8_t*>(output) + image * g_.out.n + first_group * g_.out_channels * g_.out.c +
+                band.y * g_.out.y + band.x * g_.out.x;
+    stage(chunk, band, h, in, groups * g_.in_channels, staged);
 
     qlc::direct::LaneArgs t;
-    t.staged = staged;
     t.offsets = chunk.offsets.data();
     t.units = units_;
     t.tap_step = static_cast<std::int32_t>(g_.dilation_x);
+    t.pattern = pattern_;
     t.output_scale = h.output_scale;
     t.zero_point = h.zero_point;
     t.flip = h.output_flip;
     const Index lanes = ((band.rows - 1) * pitch_ + band.columns) * chunk.pitch;
-    t.blocks = qlc::ceil_div(lanes, kernels_.block);
-    t.out = line;
-    auto* out = reinterpret_cast<std::uint8_t*>(output) + image * g_.out.n + band.y * g_.out.y + band.x * g_.out.x;
-    for (Index m = 0; m < g_.out_channels; ++m) {
-      if (by_channels_) {
+    t.blocks = (lanes + kernels_.block - 1) / kernels_.block;
+    if (by_channels_) {
+      t.staged = staged;
+      t.out = lines;
+      for (Index m = 0; m < g_.out_channels; ++m) {
         const std::byte* data = folded + chunk.data_at + m * chunk.data_bytes;
         const ChunkHead head = read<ChunkHead>(data);
         t.period = chunk.period;
@@ -134,20 +129,27 @@ class DirectConvolution {
         t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
         t.weights = data + chunk.weights_at;
         kernels_.channel_taps(t);
-        unstage_channels(chunk, band, line, out + (chunk.first * g_.out_channels + m) * g_.out.c);
-      } else {
-        const Index channel = part * g_.out_channels + m;
-        const ChannelData data = read<ChannelData>(folded + channels_at_ + channel * channel_bytes_);
-        t.wide = data.wide != 0;
-        t.band = data.band;
-        t.sum = &data.sum;
-        t.scale = &data.scale;
-        t.factor = &data.factor;
-        t.weights = folded + channels_at_ + channel * channel_bytes_ + static_cast<Index>(sizeof(ChannelData));
+        unstage_channels(chunk, band, lines, out + m * g_.out.c);
+      }
+      return;
+    }
+    const std::byte* data = folded + channels_at_ + first_group * g_.out_channels * channel_bytes_;
+    const Index group_bytes = g_.in_channels * phases() * chunk.plane_bytes;
+    t.out = lines;
+    for (Index group = 0; group < groups; ++group) {
+      t.staged = staged + group * group_bytes;
+      for (Index m = 0; m < g_.out_channels; ++m, data += channel_bytes_, t.out += line_bytes_) {
+        const ChannelData channel = read<ChannelData>(data);
+        t.wide = channel.wide != 0;
+        t.band = channel.band;
+        t.sum = &channel.sum;
+        t.scale = &channel.scale;
+        t.factor = &channel.factor;
+        t.weights = data + sizeof channel;
         kernel_(t);
-        unstage_pixels(band, line, out + channel * g_.out.c);
       }
     }
+    unstage_pixels(band, lines, groups * g_.out_channels, out);
   }
 
  private:
@@ -181,14 +183,25 @@ class DirectConvolution {
     std::vector<std::int32_t> offsets;  // of the kernels' taps
     Index data_at = 0, data_bytes = 0, sum_at = 0, scale_at = 0, factor_at = 0, weights_at = 0;
   };
+  /// A rectangle of output pixels, and what of the input each phase stages for it.
+  struct BandPhase {
+    Index columns_before = 0, columns = 0;  // staged columns of padding, of input; then padding
+    Index rows_before = 0, rows = 0;
+    Index source = 0;  // the first input element, from the channel's first
+  };
   struct Band {
     Index y, x, rows, columns;
+    std::vector<BandPhase> phases;
   };
   struct Tap {
     Index channel, y, x;
     bool real;
   };
 
+  Index parts() const noexcept {
+    return by_channels_ ? static_cast<Index>(chunks_.size()) : qlc::ceil_div(g_.groups, groups_at_a_time_);
+  }
+  Index phases() const noexcept { return static_cast<Index>(row_phases_.size()) * deal_; }
   static Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
   static Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
   template <class T>
@@ -210,12 +223,15 @@ class DirectConvolution {
     // A row kernel reads quads of one kernel row through byte shuffles within 16 bytes.
     kernel_ = kernels_.pixel_taps;
     const bool rows_suit = !by_channels_ && g_.in_channels == 1 && g_.kernel_w > 1;
-    if (rows_suit && g_.stride_x == 1 && g_.dilation_x <= 4 && kernels_.pixel_rows != nullptr) {
+    if (rows_suit && g_.stride_x == 1 && g_.dilation_x <= kernels_.reach) {
       kernel_ = kernels_.pixel_rows;
       by_rows_ = true;
-    } else if (rows_suit && g_.stride_x == 2 && g_.dilation_x <= 3 && kernels_.pixel_rows_stride2 != nullptr) {
+    } else if (rows_suit && g_.stride_x == 2 && g_.dilation_x == 1 && kernels_.reach > 0) {
       kernel_ = kernels_.pixel_rows_stride2;
       by_rows_ = true;
+    }
+    for (Index i = 0; i < 16 && by_rows_; ++i) {
+      pattern_[i] = static_cast<std::uint8_t>(i / 4 * 2 * g_.stride_x + i % 4 * g_.dilation_x);
     }
     deal_ = by_rows_ ? 1 : g_.stride_x;
     quads_ = qlc::ceil_div(g_.kernel_w, 4);
@@ -229,6 +245,8 @@ class DirectConvolution {
       chunk.plane_bytes = plane_bytes(chunk.pitch, rows_, columns_);
       make_offsets(chunk);
     }
+    make_bands();
+    choose_batch();
     place();
     return true;
   }
@@ -297,10 +315,11 @@ class DirectConvolution {
   bool choose_band() {
     Index channels = 1;
     for (const Chunk& chunk : chunks_) channels = larger(channels, chunk.pitch);
-    const Index planes = g_.in_channels * static_cast<Index>(row_phases_.size()) * deal_;
+    const Index planes = g_.in_channels * phases();
+    const Index lines = by_channels_ ? 1 : g_.out_channels;
     const auto fits = [&](Index rows, Index columns, Index bytes) {
       return planes * plane_bytes(channels, rows, columns) <= bytes &&
-             rows * (row_columns(columns) / g_.stride_x) * channels + kernels_.block <= line_capacity;
+             lines * (rows * (row_columns(columns) / g_.stride_x) * channels + kernels_.block) <= line_capacity;
     };
     columns_ = g_.out_width;
     while (!fits(1, columns_, staged_capacity)) {
@@ -310,11 +329,60 @@ class DirectConvolution {
     const Index target = by_channels_ ? staged_capacity : smaller(staged_capacity, 20 * 1024);
     rows_ = 1;
     while (rows_ < g_.out_height && fits(rows_ + 1, columns_, target)) ++rows_;
-    bands_y_ = qlc::ceil_div(g_.out_height, rows_);
-    rows_ = qlc::ceil_div(g_.out_height, bands_y_);
-    bands_x_ = qlc::ceil_div(g_.out_width, columns_);
-    pitch_ = row_columns(columns_) / g_.stride_x;
+    rows_ = qlc::ceil_div(g_.out_height, qlc::ceil_div(g_.out_height, rows_));
+    row_columns_ = row_columns(columns_);
+    pitch_ = row_columns_ / g_.stride_x;
     return true;
+  }
+
+  void make_bands() {
+    for (Index y = 0; y < g_.out_height; y += rows_) {
+      for (Index x = 0; x < g_.out_width; x += columns_) {
+        Band band{y, x, smaller(rows_, g_.out_height - y), smaller(columns_, g_.out_width - x), {}};
+        for (const Index row_phase : row_phases_) {
+          for (Index column_phase = 0; column_phase < deal_; ++column_phase) {
+            band.phases.push_back(band_phase(band, row_phase, column_phase));
+          }
+        }
+        bands_.push_back(std::move(band));
+      }
+    }
+  }
+
+  BandPhase band_phase(const Band& band, Index row_phase, Index column_phase) const noexcept {
+    BandPhase phase;
+    // Staged column k is padded column column_phase + k * deal_ of the band; the input begins at padded column `left`.
+    const Index pitch = row_columns(columns_) / deal_;
+    const Index padded = padded_columns(columns_);
+    const Index left = g_.pad_x - band.x * g_.stride_x;
+    const Index most = smaller(pitch, qlc::ceil_div(smaller(g_.pad_x, padded), deal_));
+    phase.columns_before = left > column_phase ? smaller(most, qlc::ceil_div(left - column_phase, deal_)) : 0;
+    const Index column = column_phase + phase.columns_before * deal_ - left;
+    const Index needed = smaller(pitch, qlc::ceil_div(padded - column_phase, deal_)) - phase.columns_before;
+    const Index there = column >= 0 && column < g_.width ? qlc::ceil_div(g_.width - column, deal_) : 0;
+    phase.columns = larger(0, smaller(there, needed));
+
+    // Staged row r is input row top + r * stride_y.
+    const Index rows = band.rows + row_shift();
+    const Index top = band.y * g_.stride_y + row_phase - g_.pad_y;
+    phase.rows_before = smaller(rows, top < 0 ? qlc::ceil_div(-top, g_.stride_y) : 0);
+    const Index until = smaller(rows, top < g_.height ? qlc::ceil_div(g_.height - top, g_.stride_y) : 0);
+    phase.rows = larger(0, until - phase.rows_before);
+    if (phase.columns == 0) phase.rows = 0;
+    if (phase.rows > 0) phase.source = (top + phase.rows_before * g_.stride_y) * g_.in.y + column * g_.in.x;
+    return phase;
+  }
+
+  // Several groups per task: the cost of a task is shared, and a channel's bytes are staged long before they are read.
+  void choose_batch() {
+    if (by_channels_) return;
+    const Index group_bytes = g_.in_channels * phases() * chunks_.front().plane_bytes;
+    line_bytes_ = qlc::round_up((rows_ - 1) * pitch_ + columns_, kernels_.block);
+    const auto fits = [&](Index groups) {
+      return groups * group_bytes <= 20 * 1024 && groups * g_.out_channels * line_bytes_ <= 16 * 1024 &&
+             16 * groups <= g_.groups * g_.batch * static_cast<Index>(bands_.size());
+    };
+    while (groups_at_a_time_ < g_.groups && fits(groups_at_a_time_ + 1)) ++groups_at_a_time_;
   }
 
   Tap tap(Index slot) const noexcept {
@@ -422,7 +490,12 @@ class DirectConvolution {
     const double size = ratio < 0 ? -ratio : ratio;
     f.scale = size < 0x1p-40 ? 0.0f : static_cast<float>(size > 0x1p40 ? (ratio < 0 ? -0x1p40 : 0x1p40) : ratio);
     const double bound = static_cast<double>(g_.depth()) * 65025.0 + static_cast<double>(bias < 0 ? -bias : bias);
-    f.band = bound * size < 0x1p21 ? qlc::float_band : -1.0f;
+    // What a float product may be off by where the output does not saturate, |value| < 512: the scale's own error, the
+    // sum's where it has more than 24 bits, and the residual's rounding. The kernels take 16 bits of the value.
+    const double scale_error = ratio != 0 ? (static_cast<double>(f.scale) - ratio) / ratio : 0.0;
+    const double error =
+        512 * ((scale_error < 0 ? -scale_error : scale_error) + (bound < 0x1p24 ? 0.0 : 0x1p-24) + 0x1p-50) + 0x1p-23;
+    f.band = bound * size < 32000.0 ? static_cast<float>(0.5 - error) : -1.0f;
     if (bound >= 0x1p31) h.fits = false;
     return f;
   }
@@ -462,7 +535,7 @@ class DirectConvolution {
     std::int32_t d[most_slots];
     std::byte* data = to + chunk.data_at + m * chunk.data_bytes;
     ChunkHead head;
-    head.band = qlc::float_band;
+    head.band = 0.5f;
     for (Index c = 0; c < chunk.count; ++c) {
       const Folded f = fold_one(inputs, (chunk.first + c) * g_.out_channels + m, h, d);
       if (f.wide) head.wide = 1;
@@ -493,77 +566,90 @@ class DirectConvolution {
 
   // ---- execute: staging ------------------------------------------------------------------------------------------
 
-  /// All phases of one channel (or chunk of channels) of the input under `band`; returns where the next one goes.
-  std::uint8_t* stage(const Chunk& chunk, const Band& band, const Header& h, const std::uint8_t* input,
-                      std::uint8_t* to) const noexcept {
-    for (const Index phase : row_phases_) {
-      for (Index column_phase = 0; column_phase < deal_; ++column_phase) {
-        stage_phase(chunk, band, h, input, phase, column_phase, to);
-        to += chunk.plane_bytes;
-      }
-    }
-    return to;
-  }
-
-  void stage_phase(const Chunk& chunk, const Band& band, const Header& h, const std::uint8_t* input, Index row_phase,
-                   Index column_phase, std::uint8_t* to) const noexcept {
-    const Index pitch = row_columns(columns_) / deal_;  // staged columns from row to row
-    const Index pitch_bytes = pitch * chunk.pitch;
-    const Index rows = band.rows + row_shift();
-    // Staged column k is padded column column_phase + k * deal_ of the band; the input begins at `left`.
-    const Index left = g_.pad_x - band.x * g_.stride_x;
-    Index first = left > column_phase ? qlc::ceil_div(left - column_phase, deal_) : 0;
-    first = smaller(first, smaller(pitch, qlc::ceil_div(smaller(g_.pad_x, padded_columns(columns_)), deal_)));
-    const Index column = column_phase + first * deal_ - left;
-    const Index needed = smaller(pitch, qlc::ceil_div(padded_columns(columns_) - column_phase, deal_)) - first;
-    Index count = column >= 0 && column < g_.width ? qlc::ceil_div(g_.width - column, deal_) : 0;
-    count = larger(0, smaller(count, needed));
-
-    // Staged row r is input row top + r * stride_y.
-    const Index top = band.y * g_.stride_y + row_phase - g_.pad_y;
-    const Index from = smaller(rows, top < 0 ? qlc::ceil_div(-top, g_.stride_y) : 0);
-    const Index until = larger(from, smaller(rows, top < g_.height ? qlc::ceil_div(g_.height - top, g_.stride_y) : 0));
-
-    std::uint8_t* at = to;
-    const Index before = first * chunk.pitch + from * pitch_bytes;
-    std::memset(at, h.fill, static_cast<std::size_t>(before));
-    at += before;
-    const std::uint8_t* source = input + (top + from * g_.stride_y) * g_.in.y + column * g_.in.x;
-    if (until > from) stage_rows(chunk, h, source, until - from, count, pitch_bytes, at);
-    at += (until - from) * pitch_bytes;
-    std::memset(at, h.fill, static_cast<std::size_t>(to + chunk.plane_bytes - at));
-  }
-
-  void stage_rows(const Chunk& chunk, const Header& h, const std::uint8_t* source, Index rows, Index count,
-                  Index pitch_bytes, std::uint8_t* to) const noexcept {
-    const Index row_step = g_.stride_y * g_.in.y;
+  /// All phases of `planes` channels (or of a chunk of channels) of the input under `band`.
+  void stage(const Chunk& chunk, const Band& band, const Header& h, const std::uint8_t* input, Index planes,
+             std::uint8_t* to) const noexcept {
+    qlc::direct::StageArgs t;
+    t.row_step = g_.stride_y * g_.in.y;
+    t.plane_step = g_.in.c;
+    t.pitch = row_columns_ / deal_ * chunk.pitch;
+    t.plane_bytes = chunk.plane_bytes;
+    t.fill = h.fill;
+    t.flip = h.input_flip;
+    t.dst_plane_step = phases() * chunk.plane_bytes;
     const Index column_step = deal_ * g_.in.x;
-    if (count == 0) {
-      std::memset(to, h.fill, static_cast<std::size_t>(rows * pitch_bytes));
-    } else if (column_step == chunk.count && chunk.pitch == chunk.count) {
-      kernels_.stage(source, row_step, rows, count * chunk.pitch, pitch_bytes, h.fill, h.input_flip, to);
-    } else if (!by_channels_ && column_step == 2) {
-      kernels_.stage_even(source, row_step, rows, count, pitch_bytes, h.fill, h.input_flip, to);
-    } else {
-      const Index used = count * chunk.pitch;
-      for (Index r = 0; r < rows; ++r, source += row_step, to += pitch_bytes) {
-        if (by_channels_) {
-          kernels_.stage(source, column_step, count, chunk.count, chunk.pitch, h.fill, h.input_flip, to);
-        } else {
-          for (Index x = 0; x < count; ++x) to[x] = static_cast<std::uint8_t>(source[x * column_step] ^ h.input_flip);
-        }
-        std::memset(to + used, h.fill, static_cast<std::size_t>(pitch_bytes - used));
+    const bool run_of_bytes = column_step == chunk.count && chunk.pitch == chunk.count;
+    t.dst = to;
+    for (const BandPhase& phase : band.phases) {
+      t.src = input + phase.source;
+      t.planes = planes;
+      t.rows = phase.rows;
+      t.before = phase.columns_before * chunk.pitch + phase.rows_before * t.pitch;
+      t.width = phase.columns * chunk.pitch;
+      if (run_of_bytes || phase.rows == 0) {
+        kernels_.stage(t);
+      } else if (!by_channels_ && column_step == 2) {
+        kernels_.stage_even(t);
+      } else {
+        stage_elements(chunk, phase, t, column_step);
       }
+      t.dst += chunk.plane_bytes;
+    }
+    std::memset(to + planes * t.dst_plane_step, h.fill, slack);
+  }
+
+  /// Rows whose columns are apart in memory: pixel by pixel.
+  void stage_elements(const Chunk& chunk, const BandPhase& phase, const qlc::direct::StageArgs& t,
+                      Index column_step) const noexcept {
+    for (Index p = 0; p < t.planes; ++p) {
+      std::uint8_t* to = t.dst + p * t.dst_plane_step;
+      std::uint8_t* const end = to + t.plane_bytes;
+      std::memset(to, t.fill, static_cast<std::size_t>(t.before));
+      to += t.before;
+      for (Index r = 0; r < t.rows; ++r, to += t.pitch) {
+        const std::uint8_t* src = t.src + p * t.plane_step + r * t.row_step;
+        if (by_channels_) {  // a pixel's channels are a row of their own
+          qlc::direct::StageArgs pixels = t;
+          pixels.src = src;
+          pixels.planes = 1;
+          pixels.rows = phase.columns;
+          pixels.row_step = column_step;
+          pixels.width = chunk.count;
+          pixels.pitch = chunk.pitch;
+          pixels.before = 0;
+          pixels.dst = to;
+          pixels.plane_bytes = larger(t.pitch, t.width + 64);
+          kernels_.stage(pixels);
+        } else {
+          for (Index x = 0; x < t.width; ++x) to[x] = static_cast<std::uint8_t>(src[x * column_step] ^ t.flip);
+          std::memset(to + t.width, t.fill, static_cast<std::size_t>(t.pitch - t.width));
+        }
+      }
+      std::memset(to, t.fill, static_cast<std::size_t>(end - to));
     }
   }
 
-  void unstage_pixels(const Band& band, const std::uint8_t* line, std::uint8_t* out) const noexcept {
+  void unstage_pixels(const Band& band, const std::uint8_t* lines, Index planes, std::uint8_t* out) const noexcept {
     if (g_.out.x == 1) {
-      kernels_.unstage(line, pitch_, band.rows, band.columns, out, g_.out.y);
+      qlc::direct::UnstageArgs t;
+      t.src = lines;
+      t.row_step = pitch_;
+      t.plane_step = line_bytes_;
+      t.planes = planes;
+      t.rows = band.rows;
+      t.width = band.columns;
+      t.dst = out;
+      t.dst_row_step = g_.out.y;
+      t.dst_plane_step = g_.out.c;
+      kernels_.unstage(t);
       return;
     }
-    for (Index y = 0; y < band.rows; ++y) {
-      for (Index x = 0; x < band.columns; ++x) out[y * g_.out.y + x * g_.out.x] = line[y * pitch_ + x];
+    for (Index p = 0; p < planes; ++p) {
+      for (Index y = 0; y < band.rows; ++y) {
+        for (Index x = 0; x < band.columns; ++x) {
+          out[p * g_.out.c + y * g_.out.y + x * g_.out.x] = lines[p * line_bytes_ + y * pitch_ + x];
+        }
+      }
     }
   }
 
@@ -571,13 +657,26 @@ class DirectConvolution {
                         std::uint8_t* out) const noexcept {
     const Index channel_step = g_.out_channels * g_.out.c;
     const Index row = pitch_ * chunk.pitch;
+    qlc::direct::UnstageArgs t;
+    t.src = line;
+    t.dst = out;
     if (channel_step == 1 && g_.out.x == chunk.count && chunk.pitch == chunk.count) {
-      kernels_.unstage(line, row, band.rows, band.columns * chunk.count, out, g_.out.y);
+      t.row_step = row;
+      t.rows = band.rows;
+      t.width = band.columns * chunk.count;
+      t.dst_row_step = g_.out.y;
+      kernels_.unstage(t);
       return;
     }
     for (Index y = 0; y < band.rows; ++y) {
       if (channel_step == 1) {
-        kernels_.unstage(line + y * row, chunk.pitch, band.columns, chunk.count, out + y * g_.out.y, g_.out.x);
+        t.src = line + y * row;
+        t.row_step = chunk.pitch;
+        t.rows = band.columns;
+        t.width = chunk.count;
+        t.dst = out + y * g_.out.y;
+        t.dst_row_step = g_.out.x;
+        kernels_.unstage(t);
         continue;
       }
       for (Index x = 0; x < band.columns; ++x) {
@@ -599,7 +698,11 @@ class DirectConvolution {
   Index quads_ = 1, units_ = 1;
   std::vector<Index> row_phases_;
   std::vector<Chunk> chunks_;
-  Index rows_ = 1, columns_ = 1, bands_y_ = 1, bands_x_ = 1;
+  std::vector<Band> bands_;
+  Index rows_ = 1, columns_ = 1;  // of a band, at most
+  Index row_columns_ = 1;
+  Index groups_at_a_time_ = 1, line_bytes_ = 0;
+  std::uint8_t pattern_[16]{};
   Index pitch_ = 1;  // lanes (of one channel) from output row to output row
   Index channels_at_ = 0, channel_bytes_ = 0, folded_bytes_ = 0;
 };

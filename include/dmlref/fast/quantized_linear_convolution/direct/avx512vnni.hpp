@@ -21,7 +21,6 @@ namespace fast::qlc::direct::avx512vnni {
 
 /// Rounding by adding 1.5 * 2^23: the integer is in the low bits.
 inline constexpr float magic = 12582912.0f;
-inline constexpr std::int32_t magic_bits = 0x4B400000;
 
 /// round_exactly on eight lanes.
 DMLREF_TARGET_AVX512VNNI inline __m256i round_exactly8(__m256i sums, __m512d factor, __m512d output_scale) noexcept {
@@ -54,31 +53,36 @@ DMLREF_TARGET_AVX512VNNI inline __m256i round_exactly8(__m256i sums, __m512d fac
 
 struct Epilogue {
   __m512 scale[4];
-  __m512i shift;
+  __m512 magics;  // with the zero point
   __m512i flip;
   __m512 band;
 };
 
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack(const __m512i (&q)[4]) noexcept {
-  return _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
+DMLREF_TARGET_AVX512VNNI inline Epilogue make_epilogue(const LaneArgs& t) noexcept {
+  Epilogue e;
+  e.scale[0] = _mm512_set1_ps(*t.scale);
+  e.magics = _mm512_set1_ps(magic + static_cast<float>(t.zero_point));
+  e.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
+  e.band = _mm512_set1_ps(t.band);
+  return e;
 }
 
-/// 64 sums to 64 bytes. Float decides where the residual stays away from one half; a block with a lane that does not is
-/// done again in doubles that decide all.
+/// 64 sums to 64 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of
+/// sums[2], 0 of sums[3], …. Float decides where the residual stays away from one half; a block with a lane that does
+/// not is done again in doubles that decide all.
 template <bool Channels>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize(const __m512i (&sums)[4], const Epilogue& e,
                                                                         const LaneArgs& t,
                                                                         const double* factor) noexcept {
-  const __m512 magics = _mm512_set1_ps(magic);
   __m512 residual[4];
   __m512i q[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     const __m512 scale = e.scale[Channels ? v : 0];
     const __m512 sum = _mm512_cvtepi32_ps(sums[v]);
-    const __m512 rounded = _mm512_fmadd_ps(sum, scale, magics);
-    residual[v] = _mm512_fmsub_ps(sum, scale, _mm512_sub_ps(rounded, magics));
-    q[v] = _mm512_sub_epi32(_mm512_castps_si512(rounded), e.shift);
+    const __m512 rounded = _mm512_fmadd_ps(sum, scale, e.magics);
+    residual[v] = _mm512_fmsub_ps(sum, scale, _mm512_sub_ps(rounded, e.magics));
+    q[v] = _mm512_castps_si512(rounded);
   }
   constexpr int larger_magnitude = 0b1011;
   const __m512 worst = _mm512_range_ps(_mm512_range_ps(residual[0], residual[1], larger_magnitude),
@@ -92,7 +96,11 @@ template <bool Channels>
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) q[v] = _mm512_add_epi32(_mm512_load_si512(lanes + 16 * v), zero_point);
   }
-  return _mm512_xor_si512(pack(q), e.flip);
+  // The low 16 bits hold the value.
+  constexpr __mmask32 odd = 0xAAAAAAAA;
+  const __m512i first = _mm512_mask_mov_epi16(q[0], odd, _mm512_slli_epi32(q[1], 16));
+  const __m512i second = _mm512_mask_mov_epi16(q[2], odd, _mm512_slli_epi32(q[3], 16));
+  return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
 }
 
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::byte* group) noexcept {
@@ -104,23 +112,15 @@ template <bool Channels>
 /// How a row kernel makes its quads: what byte shuffles within 128 bits reach from how many loads.
 enum class Reach { two_loads, four_loads, stride2 };
 
-/// Pixels in lanes, quads of neighbouring taps of one kernel row made by byte shuffles. Quads: their number, 0:
-/// t.units.
+/// Pixels in lanes, quads of neighbouring taps of one kernel row made by byte shuffles: even and odd pixels apart, for
+/// that is how they are packed in the end. Quads: how many, 0: t.units.
 template <Reach R, int Quads, bool Wide>
 DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
   constexpr std::ptrdiff_t step = R == Reach::stride2 ? 2 : 1;
-  std::uint8_t pattern[16];
-  for (int i = 0; i < 16; ++i) {
-    pattern[i] = static_cast<std::uint8_t>(i / 4 * static_cast<int>(step) + i % 4 * t.tap_step);
-  }
-  const __m512i near = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(pattern)));
-  const __m512i far = _mm512_add_epi8(near, _mm512_set1_epi8(4));
+  const __m512i even = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(t.pattern)));
+  const __m512i odd = _mm512_add_epi8(even, _mm512_set1_epi8(1));
   const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-  Epilogue e;
-  e.scale[0] = _mm512_set1_ps(*t.scale);
-  e.shift = _mm512_set1_epi32(magic_bits - t.zero_point);
-  e.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
-  e.band = _mm512_set1_ps(t.band);
+  const Epilogue e = make_epilogue(t);
   const __m512i start = _mm512_set1_epi32(*t.sum);
   const std::ptrdiff_t units = Quads > 0 ? Quads : t.units;
   const std::byte* second = t.weights + 4 * units;
@@ -131,19 +131,18 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
       const std::uint8_t* x = t.staged + t.offsets[u] + 64 * step * b;
       __m512i quads[4];
       if constexpr (R == Reach::two_loads) {
-        const __m512i first = _mm512_loadu_si512(x);
-        const __m512i last = _mm512_loadu_si512(x + 8);
-        quads[0] = _mm512_shuffle_epi8(first, near);
-        quads[1] = _mm512_shuffle_epi8(first, far);
-        quads[2] = _mm512_shuffle_epi8(last, near);
-        quads[3] = _mm512_shuffle_epi8(last, far);
+        const __m512i low = _mm512_loadu_si512(x);
+        const __m512i high = _mm512_loadu_si512(x + 8);
+        quads[0] = _mm512_shuffle_epi8(low, even);
+        quads[1] = _mm512_shuffle_epi8(low, odd);
+        quads[2] = _mm512_shuffle_epi8(high, even);
+        quads[3] = _mm512_shuffle_epi8(high, odd);
       } else {
-        constexpr std::ptrdiff_t third = R == Reach::stride2 ? 64 : 8;
-        constexpr std::ptrdiff_t between = R == Reach::stride2 ? 8 : 4;
-        quads[0] = _mm512_shuffle_epi8(_mm512_loadu_si512(x), near);
-        quads[1] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + between), near);
-        quads[2] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + third), near);
-        quads[3] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + third + between), near);
+        constexpr std::ptrdiff_t half = R == Reach::stride2 ? 64 : 8;
+        quads[0] = _mm512_shuffle_epi8(_mm512_loadu_si512(x), even);
+        quads[1] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + step), even);
+        quads[2] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + half), even);
+        quads[3] = _mm512_shuffle_epi8(_mm512_loadu_si512(x + half + step), even);
       }
       const __m512i w = broadcast(t.weights + 4 * u);
 #pragma GCC unroll 4
@@ -178,11 +177,8 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_stride2(const LaneArgs& t) noexc
 /// Quads of any four taps, made by interleaving four loads. Lanes are pixels of one channel, or channels.
 template <bool Channels, bool Wide>
 DMLREF_TARGET_AVX512VNNI inline void taps_of(const LaneArgs& t) noexcept {
-  Epilogue e;
-  e.scale[0] = _mm512_set1_ps(*t.scale);
-  e.shift = _mm512_set1_epi32(magic_bits - t.zero_point);
-  e.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
-  e.band = _mm512_set1_ps(t.band);
+  Epilogue e = make_epilogue(t);
+  const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
   constexpr std::ptrdiff_t unit_bytes = Channels ? 256 : 4;
   const std::ptrdiff_t second = unit_bytes * t.units;
   std::ptrdiff_t at = 0;
@@ -218,7 +214,7 @@ DMLREF_TARGET_AVX512VNNI inline void taps_of(const LaneArgs& t) noexcept {
       }
     }
     const __m512i bytes = quantize<Channels>(sums, e, t, Channels ? t.factor + 64 * at : t.factor);
-    _mm512_storeu_si512(t.out + 64 * b, bytes);
+    _mm512_storeu_si512(t.out + 64 * b, _mm512_shuffle_epi8(bytes, order));
     at = at + 1 == t.period ? 0 : at + 1;
   }
 }
@@ -233,20 +229,55 @@ DMLREF_TARGET_AVX512VNNI inline __mmask64 first_bytes(std::ptrdiff_t count) noex
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-DMLREF_TARGET_AVX512VNNI inline void stage(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows,
-                                           std::ptrdiff_t width, std::ptrdiff_t pitch, std::uint8_t fill,
-                                           std::uint8_t flip, std::uint8_t* dst) noexcept {
-  const __m512i fills = _mm512_set1_epi8(static_cast<char>(fill ^ flip));
-  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
-  const std::ptrdiff_t whole = width / 64 * 64;
-  const __mmask64 rest = first_bytes(width - whole);
-  for (std::ptrdiff_t r = 0; r < rows; ++r, src += src_step, dst += pitch) {
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void fill_to(std::uint8_t* at, std::uint8_t* end,
+                                                                    __m512i fills) noexcept {
+  for (; at + 64 <= end; at += 64) _mm512_storeu_si512(at, fills);
+  _mm512_storeu_si512(end - 64, fills);
+}
+
+// Rows begin anywhere, so vectors of 32 bytes, and 16 for short rows: fewer of them straddle cache lines.
+
+DMLREF_TARGET_AVX512VNNI inline void stage_short_rows(const StageArgs& t, const std::uint8_t* src,
+                                                      std::uint8_t* dst) noexcept {
+  const auto kept = static_cast<__mmask16>((1u << t.width) - 1);
+  const __m128i fills = _mm_set1_epi8(static_cast<char>(t.fill ^ t.flip));
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(t.flip));
+  for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.pitch) {
+    const __m128i v = _mm_mask_loadu_epi8(fills, kept, src);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm_xor_si128(v, flips));
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void stage_long_rows(const StageArgs& t, const std::uint8_t* src,
+                                                     std::uint8_t* dst) noexcept {
+  const __m256i fills = _mm256_set1_epi8(static_cast<char>(t.fill));
+  const __m256i flips = _mm256_set1_epi8(static_cast<char>(t.flip));
+  const __m256i unflipped = _mm256_xor_si256(fills, flips);
+  const std::ptrdiff_t whole = t.width / 32 * 32;
+  const auto rest = static_cast<__mmask32>((std::uint64_t{1} << (t.width - whole)) - 1);
+  for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.pitch) {
     std::ptrdiff_t i = 0;
-    for (; i < whole; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_loadu_si512(src + i), flips));
-    if (i < pitch) {
-      _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_mask_loadu_epi8(fills, rest, src + i), flips));
-      for (i += 64; i < pitch; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(fills, flips));
+    for (; i < whole; i += 32) {
+      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), _mm256_xor_si256(v, flips));
     }
+    if (i == t.pitch) continue;
+    const __m256i v = _mm256_mask_loadu_epi8(unflipped, rest, src + i);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), _mm256_xor_si256(v, flips));
+    for (i += 32; i < t.pitch; i += 32) _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), fills);
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void stage(const StageArgs& t) noexcept {
+  const __m512i fills = _mm512_set1_epi8(static_cast<char>(t.fill));
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* const end = dst + t.plane_bytes;
+    for (std::ptrdiff_t i = 0; i < t.before; i += 64) _mm512_storeu_si512(dst + i, fills);
+    dst += t.before;
+    t.pitch <= 16 && t.width < 16 ? stage_short_rows(t, src, dst) : stage_long_rows(t, src, dst);
+    fill_to(dst + t.rows * t.pitch, end, fills);
   }
 }
 
@@ -257,39 +288,72 @@ DMLREF_TARGET_AVX512VNNI inline void stage(const std::uint8_t* src, std::ptrdiff
   const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
   const __m512i a = _mm512_maskz_loadu_epi8(first_bytes(count), src);
   const __m512i b = count > 64 ? _mm512_maskz_loadu_epi8(first_bytes(count - 64), src + 64) : _mm512_setzero_si512();
-  return _mm512_permutexvar_epi64(order,
-                                  _mm512_packus_epi16(_mm512_and_si512(a, low_byte), _mm512_and_si512(b, low_byte)));
+  const __m512i even = _mm512_packus_epi16(_mm512_and_si512(a, low_byte), _mm512_and_si512(b, low_byte));
+  return _mm512_permutexvar_epi64(order, even);
 }
 
-DMLREF_TARGET_AVX512VNNI inline void stage_even(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows,
-                                                std::ptrdiff_t width, std::ptrdiff_t pitch, std::uint8_t fill,
-                                                std::uint8_t flip, std::uint8_t* dst) noexcept {
-  const __m512i fills = _mm512_set1_epi8(static_cast<char>(fill));
-  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
-  for (std::ptrdiff_t r = 0; r < rows; ++r, src += src_step, dst += pitch) {
-    for (std::ptrdiff_t i = 0; i < pitch; i += 64) {
-      __m512i v = fills;
-      if (i < width) {
-        const __m512i even = even_bytes(src + 2 * i, 2 * (width - i) - 1);
-        v = _mm512_mask_mov_epi8(fills, first_bytes(width - i), _mm512_xor_si512(even, flips));
+DMLREF_TARGET_AVX512VNNI inline void stage_even(const StageArgs& t) noexcept {
+  const __m512i fills = _mm512_set1_epi8(static_cast<char>(t.fill));
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(t.flip));
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* const end = dst + t.plane_bytes;
+    for (std::ptrdiff_t i = 0; i < t.before; i += 64) _mm512_storeu_si512(dst + i, fills);
+    dst += t.before;
+    for (std::ptrdiff_t r = 0; r < t.rows; ++r, src += t.row_step, dst += t.pitch) {
+      for (std::ptrdiff_t i = 0; i < t.pitch; i += 64) {
+        __m512i v = fills;
+        if (i < t.width) {
+          const __m512i even = even_bytes(src + 2 * i, 2 * (t.width - i) - 1);
+          v = _mm512_mask_mov_epi8(fills, first_bytes(t.width - i), _mm512_xor_si512(even, flips));
+        }
+        _mm512_storeu_si512(dst + i, v);
       }
-      _mm512_storeu_si512(dst + i, v);
+    }
+    fill_to(dst, end, fills);
+  }
+}
+
+/// Whole vectors where what lies behind the row is written later, masks (which are slow to store) where it is not.
+DMLREF_TARGET_AVX512VNNI inline void unstage(const UnstageArgs& t) noexcept {
+  const bool is_short = t.width < 16;
+  const std::ptrdiff_t whole = is_short ? 0 : t.width / 32 * 32;
+  const std::ptrdiff_t vector = is_short ? 16 : 32;
+  const auto rest = static_cast<__mmask32>((std::uint64_t{1} << (t.width - whole)) - 1);
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    std::ptrdiff_t r = t.rows;
+    // Rows that have another row's bytes, or the next plane's, for a vector behind them.
+    std::ptrdiff_t masked = t.ahead(p, 0) == t.width ? r : 0;
+    while (masked < r && t.ahead(p, r - 1 - masked) - whole < vector) ++masked;
+    if (rest == 0) masked = 0;
+    if (is_short) {
+      for (; r > masked; --r, src += t.row_step, dst += t.dst_row_step) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm_loadu_si128(reinterpret_cast<const __m128i*>(src)));
+      }
+    } else {
+      const std::ptrdiff_t bytes = rest == 0 ? whole : whole + 32;
+      for (; r > masked; --r, src += t.row_step, dst += t.dst_row_step) {
+        for (std::ptrdiff_t i = 0; i < bytes; i += 32) {
+          const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i));
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), v);
+        }
+      }
+    }
+    for (; r > 0; --r, src += t.row_step, dst += t.dst_row_step) {
+      for (std::ptrdiff_t i = 0; i < whole; i += 32) {
+        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i), v);
+      }
+      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + whole));
+      _mm256_mask_storeu_epi8(dst + whole, rest, v);
     }
   }
 }
 
-DMLREF_TARGET_AVX512VNNI inline void unstage(const std::uint8_t* src, std::ptrdiff_t pitch, std::ptrdiff_t rows,
-                                             std::ptrdiff_t width, std::uint8_t* dst,
-                                             std::ptrdiff_t dst_step) noexcept {
-  const std::ptrdiff_t whole = width / 64 * 64;
-  const __mmask64 rest = first_bytes(width - whole);
-  for (std::ptrdiff_t r = 0; r < rows; ++r, src += pitch, dst += dst_step) {
-    for (std::ptrdiff_t i = 0; i < whole; i += 64) _mm512_storeu_si512(dst + i, _mm512_loadu_si512(src + i));
-    if (rest != 0) _mm512_mask_storeu_epi8(dst + whole, rest, _mm512_maskz_loadu_epi8(rest, src + whole));
-  }
-}
-
-inline constexpr Kernels kernels{64,     4,           &pixel_rows, &pixel_rows_stride2, &pixel_taps, &channel_taps,
+inline constexpr Kernels kernels{64,     4,           &pixel_rows, &pixel_rows_stride2, 3, &pixel_taps, &channel_taps,
                                  &stage, &stage_even, &unstage};
 
 }  // namespace fast::qlc::direct::avx512vnni

@@ -23,6 +23,7 @@ struct LaneArgs {
   const std::byte* weights = nullptr;     ///< pixels: one channel's taps. channels: per block, unit and lane
   bool wide = false;                      ///< byte weights: every unit has a second part, to be added
   std::int32_t tap_step = 1;              ///< row kernels: dilation
+  const std::uint8_t* pattern = nullptr;  ///< row kernels: 16 bytes, 4 j + k is 2 j * stride + k * dilation
   const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
   const float* scale = nullptr;           ///< inputScale * filterScale / outputScale, as `sum`
   const double* factor = nullptr;         ///< inputScale * filterScale with outputScale's sign, as `sum`
@@ -35,6 +36,34 @@ struct LaneArgs {
   std::uint8_t* out = nullptr;
 };
 
+/// Rows of input to planes of `plane_bytes`: `before` bytes of fill, then each row's `width` bytes xor flip and fill up
+/// to `pitch`, then fill to the plane's end, which is at least 64 bytes away.
+struct StageArgs {
+  const std::uint8_t* src = nullptr;
+  std::ptrdiff_t row_step = 0, plane_step = 0;  ///< of src
+  std::ptrdiff_t planes = 1, rows = 0, width = 0;
+  std::ptrdiff_t before = 0, pitch = 0, plane_bytes = 0;
+  std::uint8_t fill = 0, flip = 0;
+  std::uint8_t* dst = nullptr;
+  std::ptrdiff_t dst_plane_step = 0;
+};
+
+/// Rows of bytes to the output: dst[p * dst_plane_step + r * dst_row_step + i] for i < width, and nothing else.
+struct UnstageArgs {
+  const std::uint8_t* src = nullptr;
+  std::ptrdiff_t row_step = 0, plane_step = 0;  ///< of src; 64 bytes from each row's start are readable
+  std::ptrdiff_t planes = 1, rows = 0, width = 0;
+  std::uint8_t* dst = nullptr;
+  std::ptrdiff_t dst_row_step = 0, dst_plane_step = 0;
+
+  /// Bytes from `at` that belong to this call and are not yet final: rows without gaps follow each other.
+  constexpr std::ptrdiff_t ahead(std::ptrdiff_t plane, std::ptrdiff_t row) const noexcept {
+    if (dst_row_step != width) return width;
+    const std::ptrdiff_t here = (rows - row) * width;
+    return dst_plane_step == rows * width ? here + (planes - 1 - plane) * rows * width : here;
+  }
+};
+
 /// Everything an instruction set brings.
 struct Kernels {
   std::ptrdiff_t block;  ///< lanes of a block; a multiple of 16
@@ -42,18 +71,13 @@ struct Kernels {
   /// Row kernels: units of four taps of one kernel row, for a horizontal stride of 1 and 2. Null where there is none.
   void (*pixel_rows)(const LaneArgs&) noexcept;
   void (*pixel_rows_stride2)(const LaneArgs&) noexcept;
+  std::ptrdiff_t reach;  ///< row kernels: the largest dilation, with a stride of 1; with 2 it is 1
   void (*pixel_taps)(const LaneArgs&) noexcept;
   void (*channel_taps)(const LaneArgs&) noexcept;
-  /// For each row: `width` bytes of src xor flip, then `fill` up to `pitch`. Rows in ascending order; up to 63 bytes
-  /// after the last one may be written.
-  void (*stage)(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows, std::ptrdiff_t width,
-                std::ptrdiff_t pitch, std::uint8_t fill, std::uint8_t flip, std::uint8_t* dst) noexcept;
-  /// The same of every second byte of src, starting with its first.
-  void (*stage_even)(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows, std::ptrdiff_t width,
-                     std::ptrdiff_t pitch, std::uint8_t fill, std::uint8_t flip, std::uint8_t* dst) noexcept;
-  /// dst[r * dst_step + i] = src[r * pitch + i] for i < width, and nothing else.
-  void (*unstage)(const std::uint8_t* src, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t width,
-                  std::uint8_t* dst, std::ptrdiff_t dst_step) noexcept;
+  void (*stage)(const StageArgs&) noexcept;
+  /// The same of every second byte of a row of src, starting with its first.
+  void (*stage_even)(const StageArgs&) noexcept;
+  void (*unstage)(const UnstageArgs&) noexcept;
 
   constexpr std::ptrdiff_t weight_bytes() const noexcept { return group == 4 ? 1 : 2; }
 };

@@ -42,22 +42,31 @@ inline void taps(const LaneArgs& t) noexcept {
 }
 
 template <std::ptrdiff_t Step>
-inline void stage(const std::uint8_t* src, std::ptrdiff_t src_step, std::ptrdiff_t rows, std::ptrdiff_t width,
-                  std::ptrdiff_t pitch, std::uint8_t fill, std::uint8_t flip, std::uint8_t* dst) noexcept {
-  for (std::ptrdiff_t r = 0; r < rows; ++r, src += src_step, dst += pitch) {
-    for (std::ptrdiff_t i = 0; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * Step] ^ flip);
-    std::memset(dst + width, fill, static_cast<std::size_t>(pitch - width));
+inline void stage(const StageArgs& t) noexcept {
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    std::uint8_t* const end = dst + t.plane_bytes;
+    std::memset(dst, t.fill, static_cast<std::size_t>(t.before));
+    dst += t.before;
+    for (std::ptrdiff_t r = 0; r < t.rows; ++r, dst += t.pitch) {
+      const std::uint8_t* src = t.src + p * t.plane_step + r * t.row_step;
+      for (std::ptrdiff_t i = 0; i < t.width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * Step] ^ t.flip);
+      std::memset(dst + t.width, t.fill, static_cast<std::size_t>(t.pitch - t.width));
+    }
+    std::memset(dst, t.fill, static_cast<std::size_t>(end - dst));
   }
 }
 
-inline void unstage(const std::uint8_t* src, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t width,
-                    std::uint8_t* dst, std::ptrdiff_t dst_step) noexcept {
-  for (std::ptrdiff_t r = 0; r < rows; ++r) {
-    std::memcpy(dst + r * dst_step, src + r * pitch, static_cast<std::size_t>(width));
+inline void unstage(const UnstageArgs& t) noexcept {
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    for (std::ptrdiff_t r = 0; r < t.rows; ++r) {
+      std::memcpy(t.dst + p * t.dst_plane_step + r * t.dst_row_step, t.src + p * t.plane_step + r * t.row_step,
+                  static_cast<std::size_t>(t.width));
+    }
   }
 }
 
-inline constexpr Kernels kernels{16, 1, nullptr, nullptr, &taps<false>, &taps<true>, &stage<1>, &stage<2>, &unstage};
+inline constexpr Kernels kernels{16, 1, nullptr, nullptr, 0, &taps<false>, &taps<true>, &stage<1>, &stage<2>, &unstage};
 
 }  // namespace fast::qlc::direct::scalar
 DMLREF_END
