@@ -284,26 +284,23 @@ class SideBySide {
         }
       }
     }
-    // The copy that is the limit takes its turn too.
-    double interleaved_limit = 0;
+    // The limit takes its turn too: the copy, or the dot products of the best set.
+    double slowdown = 1;
     if (threads == 1) {
-      const double traffic = open->macs() > 0 ? 0 : open->bytes();
-      CopyOnce copy;
-      if (traffic > 0) {
-        copy = make_copy(static_cast<std::size_t>(traffic));
-        runners.push_back({"limit", "copy", false, copy.run, {}});
-      }
+      const bool dots = open->macs() > 0;
+      const CopyOnce copy = dots ? CopyOnce{} : make_copy(static_cast<std::size_t>(open->bytes()));
+      const DotOnce dot = dots ? make_dot() : DotOnce{};
+      runners.push_back({"limit", "", false, dots ? dot.run : copy.run, {}});
       const std::vector<Timing> timings = round_robin(runners, budget);
-      if (traffic > 0) {
-        interleaved_limit = timings.back().median * traffic / copy.bytes;
-        runners.pop_back();
-      }
+      const double share = dots ? open->macs() / dot.macs : open->bytes() / copy.bytes;
+      slowdown = timings.back().median * share / best_limit;
+      runners.pop_back();
       for (std::size_t i = 0; i < runners.size(); ++i) {
         measured.push_back({runners[i].who, runners[i].how, runners[i].rival, timings[i], runners[i].judge()});
       }
     }
 
-    if (interleaved_limit > 0) best_limit = interleaved_limit;
+    best_limit *= slowdown;
     std::printf("%s/%s, %u thread%s: limit %.2f us\n", op_.name.c_str(), name.id().c_str(), threads,
                 threads == 1 ? "" : "s", best_limit * 1e6);
     const Measured* best = nullptr;
@@ -322,7 +319,7 @@ class SideBySide {
       const dmlref::Isa isa = sets[k];
       const std::shared_ptr<Ours> one = ours[k++];
       if (best_ours == 0) best_ours = m.timing.median;
-      const double limit = interleaved_limit > 0 ? interleaved_limit : open->limit(isa, threads);
+      const double limit = open->limit(isa, threads) * slowdown;
       print_line(m, limit, 0);
       Json row{{"operator", op_.name},
                {"case", name.name},

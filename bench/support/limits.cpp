@@ -271,6 +271,25 @@ const std::vector<Int8Peak>& int8_peaks() {
   return peaks;
 }
 
+DotOnce make_dot() {
+  double (*kernel)() = nullptr;
+#if DMLREF_ARCH_X86_64
+  switch (dmlref::best_isa()) {
+    case dmlref::Isa::avx512vnni: kernel = dpbusd_zmm; break;
+    case dmlref::Isa::avxvnni: kernel = dpbusd_ymm; break;
+    case dmlref::Isa::avx2: kernel = pmaddwd_ymm; break;
+    default: kernel = pmaddwd_xmm; break;
+  }
+#elif DMLREF_ARCH_ARM64
+  kernel = smlal_neon;
+#if DMLREF_HAS_NEON_DOTPROD
+  if (dmlref::best_isa() == dmlref::Isa::neon_dotprod) kernel = sdot_neon;
+#endif
+#endif
+  if (kernel == nullptr) return {};
+  return {[kernel] { kernel(); }, kernel()};
+}
+
 double int8_peak(dmlref::Isa isa) {
   for (const Int8Peak& peak : int8_peaks()) {
     if (peak.isa == isa) return peak.macs_per_second;

@@ -21,6 +21,12 @@ struct Int8Peak {
 /// Every instruction set that this CPU runs. Measured at the first call.
 const std::vector<Int8Peak>& int8_peaks();
 double int8_peak(dmlref::Isa isa);
+/// The best set's dot products as something to call, measured in turn with the runners. `macs`: done by one call.
+struct DotOnce {
+  std::function<void()> run;
+  double macs = 0;
+};
+DotOnce make_dot();
 
 /// One footprint: source and destination together; bytes read and bytes written are both counted.
 struct CopyBandwidth {
