@@ -16,17 +16,17 @@ namespace dmlref::tool {
 namespace {
 
 constexpr std::size_t max_depth = 64;
+constexpr std::size_t max_shown = 60;  // characters of a text in a message
 
 bool is_word(std::string_view key) {
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; };
   const auto rest = [&](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  return !key.empty() && letter(key[0]) && std::all_of(key.begin(), key.end(), rest);
+  return !key.empty() && key.size() <= max_shown && letter(key[0]) && std::all_of(key.begin(), key.end(), rest);
 }
 
 std::string quote(std::string_view text) {
-  constexpr std::size_t limit = 60;
-  const std::string shown = Json(text.substr(0, limit)).dump(-1, ' ', true, Json::error_handler_t::replace);
-  return text.size() > limit ? shown.substr(0, shown.size() - 1) + "...\"" : shown;
+  const std::string shown = Json(text.substr(0, max_shown)).dump(-1, ' ', true, Json::error_handler_t::replace);
+  return text.size() > max_shown ? shown.substr(0, shown.size() - 1) + "...\"" : shown;
 }
 
 /// Blanks out comments, and commas that stand before a closing bracket; every other character keeps its place.

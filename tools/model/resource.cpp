@@ -184,10 +184,11 @@ Resource::Resource(const ResourceDesc& desc, MemoryBudget& budget) : type_(desc.
   const std::uint64_t total = (desc.size_.value_or(desc.offset_ + bytes) + 3) / 4 * 4;
   if (const auto refused = budget.spend(total)) desc.fail(desc.path_, *refused);
   memory_ = Memory(total);
+  values_offset_ = static_cast<std::size_t>(desc.offset_);
   values_bytes_ = static_cast<std::size_t>(bytes);
   count_ = type_ == DataType::unknown ? 0 : bytes / size_of(type_);
 
-  const std::span<std::byte> to = memory_.bytes().subspan(static_cast<std::size_t>(desc.offset_));
+  const std::span<std::byte> to = memory_.bytes().subspan(values_offset_);
   if (std::holds_alternative<File>(desc.initial_)) {
     std::memcpy(to.data(), from_file.data.data(), from_file.data.size());
   } else if (const auto* values = std::get_if<ResourceDesc::Values>(&desc.initial_)) {

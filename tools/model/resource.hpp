@@ -65,11 +65,12 @@ class Resource {
   const std::vector<std::uint64_t>& shape() const noexcept { return shape_; }
   std::span<std::byte> memory() noexcept { return memory_.bytes(); }
   /// The part that the initial values took.
-  std::span<const std::byte> values() const noexcept { return memory_.bytes().first(values_bytes_); }
+  std::span<const std::byte> values() const noexcept { return memory_.bytes().subspan(values_offset_, values_bytes_); }
 
  private:
   DataType type_;
   std::uint64_t count_ = 0;
+  std::size_t values_offset_ = 0;
   std::size_t values_bytes_ = 0;
   std::vector<std::uint64_t> shape_;
   Memory memory_;

@@ -35,11 +35,12 @@ struct UnsignedOf<8> {
 template <class T>
 using Bits = typename UnsignedOf<sizeof(T)>::type;
 
-/// FLOAT16 has at most 5 significant digits; the shortest that rounds back is found by trying.
+/// Whole numbers in full (65504, not 65500); of others the fewest digits that round back, found by trying.
 std::string half_text(half value) {
   const auto wide = static_cast<double>(value);
   if (std::isnan(wide)) return "nan";
   if (std::isinf(wide)) return wide < 0 ? "-inf" : "inf";
+  if (wide == std::floor(wide)) return fmt::format("{}", wide);
   for (int digits = 1; digits < 6; ++digits) {
     std::string text = fmt::format("{:.{}g}", wide, digits);
     if (half(std::stod(text)) == value) return fmt::format("{}", std::stod(text));

@@ -1,0 +1,416 @@
+// What cannot be used ends with status 2 and one line that names file, place and expectation; never a crash.
+#include <cstdint>
+#include <random>
+
+#include "command/command.hpp"
+
+namespace dmlref::test {
+namespace {
+
+class BadInput : public CommandTest {};
+
+/// The good model with one passage changed, and what the line must say.
+struct Row {
+  const char* from;
+  const char* to;
+  std::vector<std::string> fragments;
+};
+
+TEST_F(BadInput, OfTheModel) {
+  const Row rows[] = {
+      // No JSON.
+      {"{\n", "[\n", {"line ", "is no JSON"}},
+      {"\"commands\": [", "\"commands\": [[", {"is no JSON"}},
+      {"\"valueCount\": 16", "\"valueCount\": 1.6.1", {"line 3, column ", "is no JSON"}},
+      {"\"resources\"", "resources", {"line 2, column ", "is no JSON"}},
+      {"\"commands\"", "/* never closed", {"is no JSON"}},
+      // The outline.
+      {"\"resources\"", "\"resource\"", {"$.resource: is an unknown key, expected one of", "dispatchables"}},
+      {"\"commands\": [", "\"commands\": 3, \"x\": [", {"$.x: is an unknown key"}},
+      {"\"input\": { \"initialValuesDataType\"",
+       "\"input\": 7, \"in\": { \"initialValuesDataType\"",
+       {"$.resources.input: is 7, expected an object"}},
+      {"\"output\": {", "\"input\": {", {"$.resources.input: occurs twice"}},
+      {"\"dispatchables\": {",
+       "\"dispatchables\": [], \"$schema\": {",
+       {"$.dispatchables: is an array of 0 elements, expected an object"}},
+      // Resources.
+      {"\"initialValuesDataType\": \"FLOAT32\"",
+       "\"initialValuesDataType\": \"FLOAT31\"",
+       {"$.resources.input.initialValuesDataType: is \"FLOAT31\", expected one of FLOAT32, FLOAT16"}},
+      {"\"initialValuesDataType\": \"FLOAT32\"",
+       "\"initialValuesDataType\": \"UINT4\"",
+       {"$.resources.input.initialValuesDataType: is \"UINT4\""}},
+      {"\"initialValuesDataType\": \"FLOAT32\", ",
+       "",
+       {"$.resources.input.initialValuesDataType: is missing, expected one of FLOAT32"}},
+      {"\"valueCount\": 16",
+       "\"valueCount\": \"16\"",
+       {"$.resources.input.initialValues.valueCount: is \"16\", expected an integer from 0 to 4294967295"}},
+      {"\"valueCount\": 16", "\"valueCount\": -16", {"$.resources.input.initialValues.valueCount: is -16"}},
+      {"\"valueCount\": 16", "\"valueCount\": 0", {"valueCount: is 0, expected an integer from 1"}},
+      {"\"valueCount\": 16, ", "", {"$.resources.input.initialValues.valueCount: is missing"}},
+      {"\"valueCount\": 16", "\"valueCount\": 15", {"$.commands[0].bindings.InputTensor", "60 bytes", "64"}},
+      {", \"valueDelta\": 1", "", {"$.resources.input.initialValues.valueDelta: is missing"}},
+      {"\"valueStart\": 1", "\"valueStart\": true", {"initialValues.valueStart: is true, expected a number"}},
+      {"\"valueStart\": 1", "\"valueStart\": \"one\"", {"valueStart: is \"one\"", "\"nan\", \"inf\", \"-inf\""}},
+      {"\"valueStart\": 1", "\"valueStart\": 1e60", {"valueStart: is 1e+60, expected a number that FLOAT32 holds"}},
+      {"\"valueStart\": 1",
+       "\"valueBegin\": 1",
+       {"$.resources.input.initialValues: has none of the keys value, valueStart, sourcePath"}},
+      {"\"valueStart\": 1", "\"value\": 1", {"initialValues.valueDelta: is an unknown key"}},
+      {"{ \"valueCount\": 16, \"valueStart\": 1, \"valueDelta\": 1 }",
+       "[]",
+       {"$.resources.input.initialValues: is an array of 0"}},
+      {"{ \"valueCount\": 16, \"valueStart\": 1, \"valueDelta\": 1 }",
+       "[1, 2, [3]]",
+       {"$.resources.input.initialValues[2]: "}},
+      {"{ \"valueCount\": 16, \"valueStart\": 1, \"valueDelta\": 1 }",
+       "[1, 2, null]",
+       {"initialValues[2]: is null, expected a number"}},
+      {"{ \"valueCount\": 16, \"valueStart\": 1, \"valueDelta\": 1 }",
+       "\"deferred\"",
+       {"initialValues: is \"deferred\""}},
+      {"\"initialValues\": {",
+       "\"sizeInBytes\": 60, \"initialValues\": {",
+       {"$.resources.input.sizeInBytes: is 60, expected at least 64"}},
+      {"\"initialValues\": {", "\"sizeInBytes\": 9e18, \"initialValues\": {", {"$.resources.input.sizeInBytes: "}},
+      {"\"initialValues\": {",
+       "\"sizeInBytes\": 4000000000000000000, \"initialValues\": {",
+       {"$.resources.input: wants 4000000000000000000 bytes, expected no more than"}},
+      {"\"initialValues\": {",
+       "\"resampleSize\": [1,1,4,4], \"initialValues\": {",
+       {"$.resources.input.resampleSize: "}},
+      // Operators.
+      {"DML_OPERATOR_SLICE",
+       "DML_OPERATOR_GEMM",
+       {"$.dispatchables.slice.type: is \"DML_OPERATOR_GEMM\", expected one of the operators SLICE, SLICE1"}},
+      {"DML_OPERATOR_SLICE", "hlsl", {"$.dispatchables.slice.type: is \"hlsl\""}},
+      {"\"desc\"", "\"descr\"", {"$.dispatchables.slice.descr: is an unknown key, expected one of type, desc"}},
+      {"\"type\": \"DML_OPERATOR_SLICE\",", "", {"$.dispatchables.slice.type: is missing"}},
+      {"\"DimensionCount\": 4,", "", {"$.dispatchables.slice.desc.DimensionCount: is missing, expected an unsigned"}},
+      {"\"DimensionCount\": 4",
+       "\"DimensionCount\": 5",
+       {"$.dispatchables.slice.desc.Offsets: has 4 elements, expected 5 as DimensionCount says"}},
+      {"\"Offsets\": [0,0,1,2]",
+       "\"Offsets\": [0,0,1,-2]",
+       {"$.dispatchables.slice.desc.Offsets[3]: is -2, expected an integer from 0 to 4294967295"}},
+      {"\"Offsets\": [0,0,1,2]", "\"Offsets\": [0,0,1,4294967296]", {"desc.Offsets[3]: is 4294967296"}},
+      {"\"Offsets\": [0,0,1,2]", "\"Offsets\": [0,0,1.5,2]", {"desc.Offsets[2]: is 1.5"}},
+      {"\"Offsets\": [0,0,1,2]", "\"offsets\": [0,0,1,2]", {"desc.offsets: is an unknown key", "Offsets"}},
+      {"\"Offsets\": [0,0,1,2]", "\"Offsets\": 2", {"desc.Offsets: is 2, expected an array of unsigned integers"}},
+      {"\"Sizes\": [1,1,4,4]", "\"Size\": [1,1,4,4]", {"desc.InputTensor.Size: is an unknown key"}},
+      {", \"Sizes\": [1,1,4,4]", "", {"desc.InputTensor.Sizes: is missing"}},
+      {"\"Sizes\": [1,1,4,4]",
+       "\"Sizes\": [1,1,4,4], \"Strides\": [4,1]",
+       {"desc.InputTensor.Strides: has 2 elements, expected 4"}},
+      {"\"Sizes\": [1,1,4,4]",
+       "\"Sizes\": [1,1,4,4], \"DimensionCount\": 3",
+       {"desc.InputTensor.Sizes: has 4 elements, expected 3 as DimensionCount says"}},
+      {"\"Sizes\": [1,1,4,4]",
+       "\"Sizes\": [1,1,4,4], \"Flags\": \"MINE\"",
+       {"desc.InputTensor.Flags: is \"MINE\", expected NONE"}},
+      {"{ \"DataType\": \"FLOAT32\", \"Sizes\": [1,1,4,4] }",
+       "\"input\"",
+       {"desc.InputTensor: is \"input\", expected a tensor"}},
+      {"\"InputTensor\": { \"DataType\": \"FLOAT32\", \"Sizes\": [1,1,4,4] },",
+       "",
+       {"$.dispatchables.slice.desc.InputTensor: is missing, expected a tensor"}},
+      {"\"DataType\": \"FLOAT32\", \"Sizes\": [1,1,4,4]", "\"Sizes\": [1,1,4,4]", {"InputTensor.DataType: is missing"}},
+      {"\"DataType\": \"FLOAT32\", \"Sizes\": [1,1,4,4]",
+       "\"DataType\": 1, \"Sizes\": [1,1,4,4]",
+       {"InputTensor.DataType: is 1, expected a string"}},
+      // Commands and bindings.
+      {"\"type\": \"print\"",
+       "\"type\": \"show\"",
+       {"$.commands[1].type: is \"show\", expected dispatch, print or writeFile"}},
+      {"\"resource\": \"output\"",
+       "\"resource\": \"outptu\"",
+       {"$.commands[1].resource: is \"outptu\", expected one of the resources input, output"}},
+      {"\"resource\": \"output\"", "\"ressource\": \"output\"", {"$.commands[1].ressource: is an unknown key"}},
+      {"\"dispatchable\": \"slice\"",
+       "\"dispatchable\": \"slize\"",
+       {"$.commands[0].dispatchable: is \"slize\", expected one of the dispatchables slice"}},
+      {"\"InputTensor\": \"input\", ", "", {"$.commands[0].bindings.InputTensor: is missing"}},
+      {"\"bindings\"", "\"binding\"", {"$.commands[0].binding: is an unknown key"}},
+      {"\"InputTensor\": \"input\"",
+       "\"Input\": \"input\"",
+       {"$.commands[0].bindings.Input: names no tensor of SLICE, expected one of InputTensor, OutputTensor"}},
+      {"\"InputTensor\": \"input\"",
+       "\"InputTensor\": [\"input\", \"output\"]",
+       {"$.commands[0].bindings.InputTensor: is an array of 2 elements, expected one resource"}},
+      {"\"InputTensor\": \"input\"",
+       "\"InputTensor\": { \"name\": \"input\", \"shape\": [4] }",
+       {"InputTensor.shape: is an unknown key"}},
+      {"\"InputTensor\": \"input\"",
+       "\"InputTensor\": { \"name\": \"input\", \"elementOffset\": 16 }",
+       {"$.commands[0].bindings.InputTensor: begins at byte 64, expected it within the 64 bytes"}},
+      {"\"InputTensor\": \"input\"",
+       "\"InputTensor\": { \"name\": \"input\", \"elementCount\": 17 }",
+       {"$.commands[0].bindings.InputTensor: takes 68 bytes"}},
+      {"\"InputTensor\": \"input\"",
+       "\"InputTensor\": { \"name\": \"input\", \"elementCount\": 8 }",
+       {"$.commands[0].bindings.InputTensor: ", "32 bytes", "64"}},
+      {"\"OutputTensor\": \"output\"",
+       "\"OutputTensor\": \"input\"",
+       {"$.commands[0].bindings.OutputTensor: ", "overlaps"}},
+      {"\"Sizes\": [1,1,4,4]",
+       "\"Sizes\": [1,1,4,4], \"Flags\": \"OWNED_BY_DML\"",
+       {"$.dispatchables.slice.bindings.InputTensor: is missing"}},
+      {"{ \"type\": \"print\", \"resource\": \"output\" }",
+       "\"print\"",
+       {"$.commands[1]: is \"print\", expected a command"}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::string(row.from) + "  ->  " + row.to);
+    write("model.json", replaced(std::string(slice_model), row.from, row.to));
+    std::vector<std::string> fragments = row.fragments;
+    fragments.emplace_back("model.json: ");
+    expect_unusable(dmlref({"run", "model.json"}), fragments);
+  }
+}
+
+TEST_F(BadInput, OfOwnedTensorsAndActivations) {
+  const std::string owned = R"({"resources": {"x": {"initialValuesDataType": "FLOAT32", "initialValues": [1,2]},
+      "y": {"initialValuesDataType": "FLOAT32", "initialValues": [0,0]}},
+    "dispatchables": {"n": {"type": "MEAN_VARIANCE_NORMALIZATION1", "bindings": {"InputTensor": "x"}, "desc": {
+      "InputTensor": {"DataType": "FLOAT32", "Sizes": [2], "Flags": "OWNED_BY_DML"},
+      "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2]}, "AxisCount": 1, "Axes": [0],
+      "NormalizeVariance": true, "Epsilon": 1, "FusedActivation": {"Type": "ACTIVATION_ELU", "Alpha": 1}}}},
+    "commands": [{"type": "dispatch", "dispatchable": "n", "bindings": {"OutputTensor": "y"}}]})";
+  write("model.json", owned);
+  EXPECT_EQ(dmlref({"run", "model.json"}).status, 0);
+  const Row rows[] = {
+      {"\"bindings\": {\"OutputTensor\"",
+       "\"bindings\": {\"InputTensor\": \"x\", \"OutputTensor\"",
+       {"$.commands[0].bindings.InputTensor: is flagged OWNED_BY_DML"}},
+      {"\"bindings\": {\"InputTensor\": \"x\"}",
+       "\"bindings\": {}",
+       {"$.dispatchables.n.bindings.InputTensor: is missing"}},
+      {"\"bindings\": {\"InputTensor\": \"x\"}",
+       "\"bindings\": {\"OutputTensor\": \"y\"}",
+       {"$.dispatchables.n.bindings.OutputTensor: is not flagged OWNED_BY_DML"}},
+      {"\"bindings\": {\"InputTensor\": \"x\"}",
+       "\"bindings\": {\"InputTensor\": \"x\", \"ScaleTensor\": \"x\"}",
+       {"$.dispatchables.n.bindings.ScaleTensor: is bound, but the tensor is absent"}},
+      {"\"initialValues\": [1,2]", "\"initialValues\": [1]", {"$.dispatchables.n.bindings.InputTensor: ", "4 bytes"}},
+      {"ACTIVATION_ELU", "ACTIVATION_ELUU", {"$.dispatchables.n.desc.FusedActivation.Type: is \"ACTIVATION_ELUU\""}},
+      {", \"Alpha\": 1", "", {"$.dispatchables.n.desc.FusedActivation.Alpha: is missing"}},
+      {"\"Alpha\": 1", "\"Alpha\": 1, \"Beta\": 1", {"FusedActivation.Beta: is an unknown key"}},
+      {"\"Epsilon\": 1", "\"Epsilon\": \"small\"", {"desc.Epsilon: is \"small\", expected a number"}},
+      {"\"NormalizeVariance\": true",
+       "\"NormalizeVariance\": \"yes\"",
+       {"desc.NormalizeVariance: is \"yes\", expected true or false"}},
+      {"\"bindings\": {\"InputTensor\"",
+       "\"dmlCompileType\": \"Fast\", \"bindings\": {\"InputTensor\"",
+       {"$.dispatchables.n.dmlCompileType: is \"Fast\""}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::string(row.from) + "  ->  " + row.to);
+    write("model.json", replaced(owned, row.from, row.to));
+    expect_unusable(dmlref({"run", "model.json"}), row.fragments);
+  }
+}
+
+TEST_F(BadInput, OfFiles) {
+  const auto source = [](const char* name, const char* type) {
+    return print_model(std::string(R"({"initialValues": {"sourcePath": ")") + name + "\"}" +
+                       (*type == '\0' ? "" : std::string(R"(, "initialValuesDataType": ")") + type + "\"") + "}");
+  };
+  const std::string path = "model.json: $.resources.r.initialValues.sourcePath: names ";
+  struct FileRow {
+    const char* name;
+    std::string content;
+    const char* type;
+    std::vector<std::string> fragments;
+  };
+  const std::string good = npy("<f4", "(2,)", bytes_of<float>({1, 2}));
+  const FileRow rows[] = {
+      {"a.npy", "", "", {path, "a.npy, which is no .npy file"}},
+      {"a.npy", "not an array at all", "", {path, "is no .npy file"}},
+      {"a.npy", good.substr(0, 20), "", {path, "ends within its .npy header"}},
+      {"a.npy", good.substr(0, 9), "", {path, "is no .npy file"}},
+      {"a.npy", replaced(good, "\x01", "\x09"), "", {path, "version 9.0"}},
+      {"a.npy", good, "FLOAT16", {path, "holds FLOAT32, expected FLOAT16"}},
+      {"a.npy", npy(">f4", "(2,)", std::string(8, 'x')), "", {path, "big-endian"}},
+      {"a.npy", npy("<c8", "(1,)", std::string(8, 'x')), "", {path, "elements of type '<c8'"}},
+      {"a.npy", npy("|O", "(1,)", std::string(8, 'x')), "", {path, "elements of type '|O'"}},
+      {"a.npy", npy("|b1", "(1,)", "x"), "", {path, "elements of type '|b1'"}},
+      {"a.npy", npy("<f4", "(2, 1)", std::string(8, 'x'), "True"), "", {path, "Fortran order, expected C order"}},
+      {"a.npy",
+       npy("<f4", "(3,)", std::string(8, 'x')),
+       "",
+       {path, "has 8 bytes of elements, expected 12 for shape (3)"}},
+      {"a.npy", npy("<f4", "(1,)", std::string(8, 'x')), "", {path, "has 8 bytes of elements, expected 4"}},
+      {"a.npy", npy("<f4", "(0,)", ""), "", {path, "no extent of 0"}},
+      {"a.npy", npy("<f4", "(9999999999, 9999999999, 9999999999)", "x"), "", {path, "which no memory holds"}},
+      {"a.npy", npy("<f4", "(99999999999999999999999,)", "x"), "", {path, "broken .npy header"}},
+      {"a.npy", npy("<f4", "(-1,)", "x"), "", {path, "broken .npy header"}},
+      {"a.npy", replaced(good, "'shape'", "'shapo'"), "", {path, "broken .npy header"}},
+      {"a.npy",
+       replaced(good, "'shape': (2,), ", "               "),
+       "",
+       {path, "lacks one of 'descr', 'fortran_order', 'shape'"}},
+      {"a.dat", "", "FLOAT32", {path, "is empty"}},
+      {"a.dat", "12345", "FLOAT32", {path, "has 5 bytes, expected a multiple of 4"}},
+      {"a.dat", "1234", "", {"$.resources.r.initialValuesDataType: is missing"}},
+      {"a.png", "no picture", "UINT8", {path, "is no picture, expected a PNG or JPEG file"}},
+      {"a.png", "", "UINT8", {path, "is no picture"}},
+      {"a.png", "\x89PNG\r\n\x1a\n and then nothing", "UINT8", {path, "is no readable PNG"}},
+      {"a.jpg", "\xFF\xD8\xFF\xE0 and then nothing", "FLOAT32", {path, "is no readable JPEG"}},
+      {"a.png", read_text(fs::path(DMLREF_TEST_EXAMPLES) / "picture.png").substr(0, 9000), "UINT8", {path, "PNG"}},
+      {"a.png",
+       read_text(fs::path(DMLREF_TEST_EXAMPLES) / "picture.png"),
+       "INT32",
+       {"$.resources.r.initialValuesDataType: is \"INT32\", expected FLOAT32, FLOAT16 or UINT8 for a picture"}},
+  };
+  for (const FileRow& row : rows) {
+    SCOPED_TRACE(row.name + std::string(" ") + row.fragments.back());
+    write(row.name, row.content);
+    write("model.json", source(row.name, row.type));
+    expect_unusable(dmlref({"run", "model.json"}), row.fragments);
+  }
+  write("model.json", source("missing.npy", ""));
+  expect_unusable(dmlref({"run", "model.json"}), {path, "missing.npy, which cannot be opened: No such file"});
+  fs::create_directory(file("folder.npy"));
+  write("model.json", source("folder.npy", ""));
+  expect_unusable(dmlref({"run", "model.json"}), {path, "folder.npy, which is a directory"});
+}
+
+TEST_F(BadInput, OfWriteFile) {
+  const auto model = [](const char* command) {
+    return print_model(R"({"initialValuesDataType": "INT8", "initialValues": [1,2,3,4,5,6]})",
+                       std::string(R"(, {"type": "writeFile", "resource": "r", )") + command + "}");
+  };
+  const Row rows[] = {
+      {R"("targetPath": "a.npy", "dimensions": [7])",
+       "",
+       {"$.commands[1].dimensions: is [7], expected no more than the 6"}},
+      {R"("targetPath": "a.npy", "dimensions": [4294967295, 4294967295, 4294967295])",
+       "",
+       {"$.commands[1].dimensions: "}},
+      {R"("targetPath": "a.npy", "dimensions": [0])", "", {"$.commands[1].dimensions: has an extent of 0"}},
+      {R"("targetPath": "a.png", "dimensions": [2,3])", "", {"$.commands[1].targetPath: ", "INT8, expected FLOAT32"}},
+      {R"("targetPath": "a.png", "dimensions": [2,3,1])",
+       "",
+       {"$.commands[1].targetPath: ", "[2, 3, 1], expected [1, C, H, W]"}},
+      {R"("targetPath": "a.png")", "", {"$.commands[1].targetPath: ", "[6], expected [1, C, H, W]"}},
+      {R"("targetPath": "")", "", {"$.commands[1].targetPath: is \"\""}},
+      {R"("dimensions": [6])", "", {"$.commands[1].targetPath: is missing"}},
+      {R"("targetPath": "model.json/x.dat")", "", {"$.commands[1].targetPath: ", "cannot be written"}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.from);
+    write("model.json", model(row.from));
+    Outcome outcome = dmlref({"run", "model.json"});
+    // Commands before it, and the print, may have run.
+    outcome.out.clear();
+    expect_unusable(outcome, row.fragments);
+  }
+}
+
+TEST_F(BadInput, OfTheCommandLine) {
+  write("good.json", slice_model);
+  write("a.npy", npy("<f4", "(1,)", "1234"));
+  struct LineRow {
+    std::vector<std::string> arguments;
+    std::vector<std::string> fragments;
+  };
+  const LineRow rows[] = {
+    {{}, {"subcommand"}},
+    {{"frobnicate"}, {}},
+    {{"--nonsense"}, {}},
+    {{"run"}, {"MODEL.json"}},
+    {{"run", "good.json", "more.json"}, {"more.json"}},
+    {{"run", "nowhere.json"}, {"nowhere.json: cannot be opened: No such file"}},
+    {{"run", "."}, {".: is a directory"}},
+    {{"run", ""}, {"cannot be opened"}},
+    {{"run", "a.npy"}, {"a.npy: line 1, column 1: is no JSON"}},
+    {{"run", "good.json", "--feature-level", "7_0"}, {"--feature-level: is \"7_0\", expected one of 1_0, 2_0", "6_4"}},
+    {{"run", "good.json", "--feature-level"}, {"--feature-level"}},
+    {{"run", "good.json", "--feature-level", "all"}, {"--feature-level: is \"all\""}},
+    {{"run", "good.json", "--isa", "mmx"}, {"--isa: is \"mmx\", expected one that this CPU runs: scalar"}},
+#if defined(__x86_64__)
+    {{"run", "good.json", "--isa", "neon"}, {"--isa: is \"neon\""}},
+#endif
+    {{"run", "good.json", "--threads", "0"}, {"--threads: is \"0\", expected an integer from 1"}},
+    {{"run", "good.json", "--threads", "-1"}, {"--threads"}},
+    {{"run", "good.json", "--threads", "two"}, {"--threads: is \"two\""}},
+    {{"run", "good.json", "--threads", "99999999999999999999"}, {"--threads"}},
+    {{"run", "good.json", "--ulp", "3"}, {"--ulp"}},
+    {{"validate"}, {"MODEL.json"}},
+    {{"validate", "nowhere.json"}, {"nowhere.json"}},
+    {{"validate", "good.json", "--feature-level", "none"}, {"--feature-level: is \"none\""}},
+    {{"compare", "a.npy"}, {"B.npy"}},
+    {{"compare", "a.npy", "nowhere.npy"}, {"nowhere.npy: cannot be opened"}},
+    {{"compare", "a.npy", "good.json"}, {"good.json: is no .npy file"}},
+    {{"compare", "a.npy", "a.npy", "--ulp", "-1"}, {"--ulp"}},
+    {{"compare", "a.npy", "a.npy", "--ulp", "1.5"}, {"--ulp: is \"1.5\""}},
+    {{"info", "more"}, {"more"}},
+    {{"run", "line\nbreak.json"}, {"line break.json"}},
+  };
+  for (const LineRow& row : rows) {
+    SCOPED_TRACE(::testing::PrintToString(row.arguments));
+    expect_unusable(dmlref(row.arguments), row.fragments);
+  }
+  expect_unusable(dmlref({"run", "good.json"}, {"DMLREF_ISA=mmx"}), {"DMLREF_ISA", "mmx", "scalar"});
+  expect_unusable(dmlref({"info"}, {"DMLREF_ISA=mmx"}), {"DMLREF_ISA", "mmx", "scalar"});
+  // The option goes before the variable.
+  EXPECT_EQ(dmlref({"run", "good.json", "--isa", "scalar"}, {"DMLREF_ISA=mmx"}).out, slice_result);
+}
+
+TEST_F(BadInput, HelpAndVersionAreNoMistakes) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"compare", "-h"}, {"--version"}}) {
+    const Outcome outcome = dmlref(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_NE(outcome.out.find("dmlref"), std::string::npos) << outcome;
+  }
+}
+
+TEST_F(BadInput, DeepNestingAndLongTextStayOneShortLine) {
+  write("model.json", std::string(1000000, '['));
+  expect_unusable(dmlref({"run", "model.json"}), {"nested more than 64 deep"});
+  write("model.json",
+        "{\"resources\": {\"" + std::string(100000, 'k') + "\": 3}, \"dispatchables\": {}, \"commands\": []}");
+  expect_unusable(dmlref({"run", "model.json"}), {"expected an object"});
+  write("model.json", "{\"a\n\x01\xFF\": 3}");
+  expect_unusable(dmlref({"run", "model.json"}), {"is no JSON"});
+  write("model.json", "{\"a\": \"" + std::string(100000, 'v'));
+  const Outcome outcome = dmlref({"run", "model.json"});
+  expect_unusable(outcome, {"is no JSON"});
+  EXPECT_LT(outcome.err.size(), 2000u);
+}
+
+/// Damaged models end with 0, 1 or 2, and 2 with one line; never with a signal.
+TEST_F(BadInput, DamagedModelsNeverCrash) {
+  constexpr std::uint32_t seed = 20240817;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::string originals[] = {std::string(slice_model),
+                                   read_text(fs::path(DMLREF_TEST_EXAMPLES) / "qlc_owned_by_dml.json"),
+                                   read_text(fs::path(DMLREF_TEST_EXAMPLES) / "mvn1_fused_activation.json"),
+                                   read_text(fs::path(DMLREF_TEST_EXAMPLES) / "slice1_strided_tensors.json")};
+  const char* pieces[] = {"{",   "}",    "[",    "]",         ",",         ":",         "\"", "0", "-1", "4294967295",
+                          "1e9", "null", "true", "[0,0,0,0]", "\"input\"", "\"Sizes\"", "8",  "3", "\\", "\xFF"};
+  for (int round = 0; round < 250; ++round) {
+    std::string text = originals[random() % 4];
+    for (auto edits = 1 + random() % 3; edits > 0; --edits) {
+      // Numbers are changed more often than structure, so that many models still parse.
+      std::size_t at = random() % text.size();
+      if (random() % 4 != 0) at = text.find_first_of("0123456789", at);
+      if (at == std::string::npos) continue;
+      text.replace(at, random() % 2, pieces[random() % std::size(pieces)]);
+    }
+    write("model.json", text);
+    const Outcome outcome = dmlref({"run", "model.json"});
+    ASSERT_TRUE(outcome.status >= 0 && outcome.status <= 2) << outcome << text;
+    if (outcome.status == 2) {
+      ASSERT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dmlref::test

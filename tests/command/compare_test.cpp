@@ -1,0 +1,99 @@
+// Equal within N units in the last place, or not, and where.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "command/command.hpp"
+
+namespace dmlref::test {
+namespace {
+
+class Compare : public CommandTest {
+ protected:
+  template <class T>
+  Outcome compare(const char* descr, const std::vector<T>& a, const std::vector<T>& b, const char* ulp = "0") {
+    std::string shape = "(";
+    shape.append(std::to_string(a.size())).append(",)");
+    write("a.npy", npy(descr, shape, bytes_of(a)));
+    write("b.npy", npy(descr, shape, bytes_of(b)));
+    const Outcome outcome = dmlref({"compare", "a.npy", "b.npy", "--ulp", ulp});
+    EXPECT_EQ(outcome.err, "");
+    return outcome;
+  }
+};
+
+TEST_F(Compare, EqualFilesAreEqual) {
+  const Outcome outcome = compare<float>("<f4", {1, -0.0f, NAN, INFINITY}, {1, 0.0f, NAN, INFINITY});
+  EXPECT_EQ(outcome.status, 0) << outcome;
+  EXPECT_EQ(outcome.out, "equal within 0 ulp: 4 elements of FLOAT32, largest difference 0 ulp\n");
+}
+
+TEST_F(Compare, CountsUnitsInTheLastPlace) {
+  const float next = std::nextafter(1.0f, 2.0f);
+  const float below = std::nextafter(1.0f, 0.0f);
+  EXPECT_EQ(compare<float>("<f4", {0, next}, {0, below}, "2").status, 0);
+  const Outcome outcome = compare<float>("<f4", {0, 1, next}, {0, next, below}, "1");
+  EXPECT_EQ(outcome.status, 1) << outcome;
+  EXPECT_EQ(outcome.out,
+            "differ: 1 of 3 elements of FLOAT32 by more than 1 ulp, worst at [2]: 1.0000001 against 0.99999994, "
+            "2 ulp apart\n");
+  // Across zero: both smallest numbers are one unit from it.
+  constexpr float tiny = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(compare<float>("<f4", {tiny}, {-tiny}, "2").status, 0);
+  EXPECT_EQ(compare<float>("<f4", {tiny}, {-tiny}, "1").status, 1);
+  EXPECT_EQ(compare<double>("<f8", {1.0}, {std::nextafter(1.0, 2.0)}, "1").status, 0);
+  EXPECT_EQ(compare<double>("<f8", {1.0}, {std::nextafter(1.0, 2.0)}).status, 1);
+  EXPECT_EQ(compare<std::uint16_t>("<f2", {0x3C00}, {0x3C05}, "5").status, 0);
+  EXPECT_EQ(compare<std::uint16_t>("<f2", {0x3C00}, {0x3C05}, "4").status, 1);
+  EXPECT_EQ(compare<double>("<f8", {-std::numeric_limits<double>::max()}, {std::numeric_limits<double>::max()},
+                            "18446744073709551615")
+                .status,
+            0);
+}
+
+TEST_F(Compare, NothingIsNearNaNOrInfinity) {
+  const char* most = "18446744073709551615";
+  EXPECT_EQ(compare<float>("<f4", {NAN}, {1}, most).status, 1);
+  EXPECT_EQ(compare<float>("<f4", {INFINITY}, {std::numeric_limits<float>::max()}, most).status, 1);
+  EXPECT_EQ(compare<float>("<f4", {INFINITY}, {-INFINITY}, most).status, 1);
+  const Outcome outcome = compare<float>("<f4", {1, 1, 1}, {2, NAN, 3}, "3");
+  EXPECT_NE(outcome.out.find("worst at [1]: 1 against nan, which no number of ulp spans"), std::string::npos)
+      << outcome;
+}
+
+TEST_F(Compare, ComparesIntegersByTheirDifference) {
+  EXPECT_EQ(compare<std::int8_t>("|i1", {-128, 5}, {127, 5}, "255").status, 0);
+  EXPECT_EQ(compare<std::int8_t>("|i1", {-128, 5}, {127, 5}, "254").status, 1);
+  EXPECT_EQ(compare<std::uint8_t>("|u1", {3}, {2}, "1").status, 0);
+  EXPECT_EQ(compare<std::int64_t>("<i8", {std::numeric_limits<std::int64_t>::min()},
+                                  {std::numeric_limits<std::int64_t>::max()}, "18446744073709551614")
+                .status,
+            1);
+  EXPECT_EQ(compare<std::uint64_t>("<u8", {0}, {~std::uint64_t{0}}, "18446744073709551615").status, 0);
+}
+
+TEST_F(Compare, ShapeAndTypeMustMatch) {
+  write("a.npy", npy("<f4", "(2, 3)", std::string(24, '\0')));
+  write("b.npy", npy("<f4", "(3, 2)", std::string(24, '\0')));
+  write("c.npy", npy("<i4", "(2, 3)", std::string(24, '\0')));
+  const Outcome shape = dmlref({"compare", "a.npy", "b.npy"});
+  EXPECT_EQ(shape.status, 1);
+  EXPECT_EQ(shape.out, "differ: shape (2, 3) against (3, 2)\n");
+  const Outcome type = dmlref({"compare", "a.npy", "c.npy"});
+  EXPECT_EQ(type.status, 1);
+  EXPECT_EQ(type.out, "differ: FLOAT32 against INT32\n");
+}
+
+TEST_F(Compare, NamesTheCoordinatesOfTheWorst) {
+  std::vector<std::int32_t> a(24, 0);
+  std::vector<std::int32_t> b(24, 0);
+  a[7] = 1;
+  b[17] = 9;  // [1, 1, 1] of 2 by 3 by 4
+  write("a.npy", npy("<i4", "(2, 3, 4)", bytes_of(a)));
+  write("b.npy", npy("<i4", "(2, 3, 4)", bytes_of(b)));
+  EXPECT_EQ(dmlref({"compare", "a.npy", "b.npy"}).out,
+            "differ: 2 of 24 elements of INT32 by more than 0 ulp, worst at [1, 1, 1]: 0 against 9, 9 ulp apart\n");
+}
+
+}  // namespace
+}  // namespace dmlref::test
