@@ -12,6 +12,25 @@
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/thread_executor.hpp"
 
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::avxvnni_as_evex {
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations,
+                                                                   __m256i weights) noexcept {
+  return _mm256_dpbusd_epi32(sums, activations, weights);
+}
+
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/lanes256.hpp"
+#undef DMLREF_QLC_TARGET
+
+}  // namespace fast::qlc::direct::avxvnni_as_evex
+DMLREF_END
+#endif
+
 namespace {
 
 using namespace dmlref;
@@ -105,29 +124,43 @@ void compare(const QlcCase& test, const std::vector<std::byte>& got, const std::
                 << static_cast<int>(got[first]) << ", expected " << static_cast<int>(expected[first]);
 }
 
-TEST(DirectConvolution, EqualsTheReference) {
+void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases) {
   Random random = seeded();
-  const Isa isa = isa_in_use();
   constexpr QlcData all[] = {QlcData::random,   QlcData::random,      QlcData::random,     QlcData::ties,
                              QlcData::extremes, QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
   constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
   int direct_cases = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < cases; ++i) {
     const QlcShape shape = random_shape(random);
     QlcCase test = make_qlc_case(random, shape, all[i % 8], layouts[i % 3]);
     const bool owned = chance(random, 50);
     if (owned) own_constants(test.desc);
-    const fast::DirectConvolution direct(test.desc, fast::qlc::direct::kernels_of(isa));
+    const fast::DirectConvolution direct(test.desc, kernels);
     if (!direct.usable()) continue;
     ++direct_cases;
     const detail::DirectConvolutionPlan plan(test.desc, direct);
     dmlref_test::ThreadExecutor threads(pick(random, 2, 4));
     Executor& executor = i % 8 == 0 ? static_cast<Executor&>(threads) : sequential();
     compare(test, run_plan(plan, test, random, executor, owned), "case " + std::to_string(i) + ": " + describe(shape));
-    if (HasFailure()) return;
+    if (testing::Test::HasFailure()) return;
   }
   std::printf("%d cases\n", direct_cases);
-  EXPECT_GT(direct_cases, 1000);
+  EXPECT_GT(direct_cases, cases / 2);
+}
+
+TEST(DirectConvolution, EqualsTheReference) {
+  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), 1500);
+}
+
+// The text of the AVX-VNNI kernels with the EVEX encoding of the same instruction, for CPUs that have only that.
+TEST(DirectConvolution, LanesOfAvxVnni) {
+#if DMLREF_ARCH_X86_64
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "needs vpdpbusd in its EVEX encoding";
+  if (isa_in_use() != Isa::avx512vnni) GTEST_SKIP() << "runs with avx512vnni";
+  expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, 1500);
+#else
+  GTEST_SKIP() << "not an x86";
+#endif
 }
 
 // Scales that leave float32's range, negative ones, and those that DirectML leaves undefined.
@@ -151,7 +184,7 @@ TEST(DirectConvolution, OddScales) {
     ASSERT_TRUE(direct.usable());
     const detail::DirectConvolutionPlan plan(test.desc, direct);
     compare(test, run_plan(plan, test, random, sequential(), false), "case " + std::to_string(i));
-    if (HasFailure()) return;
+    if (testing::Test::HasFailure()) return;
   }
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 
@@ -13,6 +16,11 @@ inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::avx512vnni: return avx512vnni::kernels;
+    case Isa::avxvnni: return avxvnni::kernels;
+    case Isa::avx2: return avx2::kernels;
+#elif DMLREF_ARCH_ARM64
+    case Isa::neon_dotprod:
+    case Isa::neon: return neon::kernels;
 #endif
     default: return scalar::kernels;
   }

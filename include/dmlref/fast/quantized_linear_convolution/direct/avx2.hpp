@@ -1,0 +1,241 @@
+// avx2.hpp: the direct convolution's kernels with vpmaddwd on 8 lanes; a block is 32 lanes. Weights less their zero
+// points have 16 bits, so every filter zero point fits.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::avx2 {
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i load(const void* from) noexcept {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void store(void* to, __m256i v) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), v);
+}
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i broadcast(const std::byte* group) noexcept {
+  std::int32_t value;
+  std::memcpy(&value, group, sizeof value);
+  return _mm256_set1_epi32(value);
+}
+
+/// round_exactly on four lanes.
+DMLREF_TARGET_AVX2 inline __m128i round_exactly4(__m128i sums, __m256d factor, __m256d output_scale) noexcept {
+  const __m256d half = _mm256_set1_pd(0.5);
+  const __m256d zero = _mm256_setzero_pd();
+  const __m256d s = _mm256_cvtepi32_pd(sums);
+  __m256d p = _mm256_mul_pd(s, _mm256_div_pd(factor, output_scale));
+  p = _mm256_max_pd(_mm256_min_pd(p, _mm256_set1_pd(5000.0)), _mm256_set1_pd(-5000.0));
+  const __m256d lower = _mm256_floor_pd(p);
+  const __m256d tie = _mm256_add_pd(lower, half);
+  const __m256d upper = _mm256_add_pd(tie, half);
+  const __m256d side = _mm256_fmsub_pd(s, factor, _mm256_mul_pd(tie, output_scale));
+  __m256d rounded = _mm256_round_pd(tie, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  rounded = _mm256_blendv_pd(rounded, lower, _mm256_cmp_pd(side, zero, _CMP_LT_OQ));
+  rounded = _mm256_blendv_pd(rounded, upper, _mm256_cmp_pd(side, zero, _CMP_GT_OQ));
+  return _mm256_cvtpd_epi32(rounded);
+}
+
+/// The rounded values of a block, in place of its sums. `factor`: one, or one per lane in the accumulators' order.
+[[gnu::noinline]] DMLREF_TARGET_AVX2 inline void round_block_exactly(std::int32_t* sums, const double* factor,
+                                                                     std::ptrdiff_t factor_step,
+                                                                     double output_scale) noexcept {
+  const __m256d scale = _mm256_set1_pd(output_scale);
+  for (std::ptrdiff_t i = 0; i < 32; i += 4) {
+    const __m256d f = factor_step == 0 ? _mm256_set1_pd(*factor) : _mm256_loadu_pd(factor + i);
+    auto* at = reinterpret_cast<__m128i*>(sums + i);
+    _mm_storeu_si128(at, round_exactly4(_mm_loadu_si128(at), f, scale));
+  }
+}
+
+struct Epilogue {
+  __m256 scale[4];
+  __m256 magics;  // 1.5 * 2^23 with the zero point: adding it rounds, the integer is in the low bits
+  __m256i flip;
+  __m256 band;
+};
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Epilogue make_epilogue(const LaneArgs& t) noexcept {
+  Epilogue e;
+  e.scale[0] = e.scale[1] = e.scale[2] = e.scale[3] = _mm256_set1_ps(*t.scale);
+  e.magics = _mm256_set1_ps(12582912.0f + static_cast<float>(t.zero_point));
+  e.flip = _mm256_set1_epi8(static_cast<char>(t.flip));
+  e.band = _mm256_set1_ps(t.band);
+  return e;
+}
+
+/// 32 sums to 32 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of
+/// sums[2], 0 of sums[3], …. Float decides where the residual stays away from one half; a block with a lane that does
+/// not is done again in doubles that decide all.
+template <bool Channels>
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i quantize(const __m256i (&sums)[4], const Epilogue& e,
+                                                                  const LaneArgs& t, const double* factor) noexcept {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  __m256 worst = _mm256_setzero_ps();
+  __m256i q[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m256 scale = e.scale[Channels ? v : 0];
+    const __m256 sum = _mm256_cvtepi32_ps(sums[v]);
+    const __m256 rounded = _mm256_fmadd_ps(sum, scale, e.magics);
+    const __m256 residual = _mm256_fmsub_ps(sum, scale, _mm256_sub_ps(rounded, e.magics));
+    worst = _mm256_max_ps(worst, _mm256_andnot_ps(sign, residual));
+    q[v] = _mm256_castps_si256(rounded);
+  }
+  if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(worst, e.band, _CMP_NLE_UQ)) != 0, 0)) {
+    alignas(32) std::int32_t lanes[32];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) store(lanes + 8 * v, sums[v]);
+    round_block_exactly(lanes, factor, Channels ? 1 : 0, t.output_scale);
+    const __m256i zero_point = _mm256_set1_epi32(t.zero_point);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) q[v] = _mm256_add_epi32(load(lanes + 8 * v), zero_point);
+  }
+  // The low 16 bits hold the value.
+  const __m256i first = _mm256_blend_epi16(q[0], _mm256_slli_epi32(q[1], 16), 0xAA);
+  const __m256i second = _mm256_blend_epi16(q[2], _mm256_slli_epi32(q[3], 16), 0xAA);
+  return _mm256_xor_si256(_mm256_packs_epi16(first, second), e.flip);
+}
+
+/// Takes what `quantize` gave for sums in the order of lanes to the order of lanes.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i in_order(__m256i bytes) noexcept {
+  return _mm256_shuffle_epi8(bytes, _mm256_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15, 0, 2, 4, 6,
+                                                     1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+}
+
+/// Pairs of any two taps, interleaved and widened.
+template <bool Channels>
+DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& t) noexcept {
+  Epilogue e = make_epilogue(t);
+  const __m256i zero = _mm256_setzero_si256();
+  constexpr std::ptrdiff_t unit_bytes = Channels ? 128 : 4;
+  std::ptrdiff_t at = 0;
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    __m256i sums[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      sums[v] = Channels ? load(t.sum + 32 * at + 8 * v) : _mm256_set1_epi32(*t.sum);
+      if constexpr (Channels) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+    }
+    const std::byte* w = t.weights + at * unit_bytes * t.units;
+    const std::uint8_t* x = t.staged + 32 * b;
+    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
+      const __m256i x0 = load(x + t.offsets[2 * u]);
+      const __m256i x1 = load(x + t.offsets[2 * u + 1]);
+      const __m256i low = _mm256_unpacklo_epi8(x0, x1);
+      const __m256i high = _mm256_unpackhi_epi8(x0, x1);
+      const __m256i pairs[4] = {_mm256_unpacklo_epi8(low, zero), _mm256_unpackhi_epi8(low, zero),
+                                _mm256_unpacklo_epi8(high, zero), _mm256_unpackhi_epi8(high, zero)};
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        const __m256i weights = Channels ? load(w + 32 * v) : broadcast(w);
+        sums[v] = _mm256_add_epi32(sums[v], _mm256_madd_epi16(pairs[v], weights));
+      }
+    }
+    store(t.out + 32 * b, in_order(quantize<Channels>(sums, e, t, Channels ? t.factor + 32 * at : t.factor)));
+    at = at + 1 == t.period ? 0 : at + 1;
+  }
+}
+
+/// `width` bytes xor flips, neither more read nor more written.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void copy_row(const std::uint8_t* src, std::ptrdiff_t width,
+                                                               __m256i flips, std::uint8_t* dst) noexcept {
+  const __m128i flips16 = _mm256_castsi256_si128(flips);
+  const auto flip = static_cast<std::uint8_t>(_mm_cvtsi128_si32(flips16));
+  if (width >= 32) {
+    const __m256i last = _mm256_xor_si256(load(src + width - 32), flips);
+    for (std::ptrdiff_t i = 0; i + 32 <= width; i += 32) store(dst + i, _mm256_xor_si256(load(src + i), flips));
+    store(dst + width - 32, last);
+  } else if (width >= 16) {
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
+    const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + width - 16));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm_xor_si128(first, flips16));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + width - 16), _mm_xor_si128(last, flips16));
+  } else if (width >= 8) {
+    const __m128i first = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src));
+    const __m128i last = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src + width - 8));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), _mm_xor_si128(first, flips16));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + width - 8), _mm_xor_si128(last, flips16));
+  } else {
+    for (std::ptrdiff_t i = 0; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i] ^ flip);
+  }
+}
+
+/// Up to `end`, and no farther; `end` is at least 32 bytes away.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void fill_to(std::uint8_t* at, std::uint8_t* end,
+                                                              __m256i fills) noexcept {
+  for (; at + 32 <= end; at += 32) store(at, fills);
+  store(end - 32, fills);
+}
+
+DMLREF_TARGET_AVX2 inline void stage(const StageArgs& t) noexcept {
+  const __m256i fills = _mm256_set1_epi8(static_cast<char>(t.fill));
+  const __m256i flips = _mm256_set1_epi8(static_cast<char>(t.flip));
+  const std::ptrdiff_t whole = t.width / 32 * 32;
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* const end = dst + t.plane_bytes;
+    for (std::ptrdiff_t i = 0; i < t.before; i += 32) store(dst + i, fills);
+    dst += t.before;
+    for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.pitch) {
+      for (std::ptrdiff_t i = whole; i < t.pitch; i += 32) store(dst + i, fills);  // into the next row, written later
+      copy_row(src, t.width, flips, dst);
+    }
+    fill_to(dst, end, fills);
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void stage_even(const StageArgs& t) noexcept {
+  const __m256i fills = _mm256_set1_epi8(static_cast<char>(t.fill));
+  const __m256i flips = _mm256_set1_epi8(static_cast<char>(t.flip));
+  const __m256i low_byte = _mm256_set1_epi16(0xFF);
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* const end = dst + t.plane_bytes;
+    for (std::ptrdiff_t i = 0; i < t.before; i += 32) store(dst + i, fills);
+    dst += t.before;
+    for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.pitch) {
+      std::ptrdiff_t i = 0;
+      for (; 2 * i + 64 <= 2 * t.width - 1; i += 32) {
+        const __m256i a = _mm256_and_si256(load(src + 2 * i), low_byte);
+        const __m256i b = _mm256_and_si256(load(src + 2 * i + 32), low_byte);
+        const __m256i even = _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xD8);
+        store(dst + i, _mm256_xor_si256(even, flips));
+      }
+      const std::ptrdiff_t rest = i;
+      for (std::ptrdiff_t f = rest; f < t.pitch; f += 32) store(dst + f, fills);
+      for (; 2 * i + 16 <= 2 * t.width - 1; i += 8) {
+        const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + 2 * i));
+        const __m128i even = _mm_packus_epi16(_mm_and_si128(a, _mm256_castsi256_si128(low_byte)), _mm_setzero_si128());
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + i), _mm_xor_si128(even, _mm256_castsi256_si128(flips)));
+      }
+      for (; i < t.width; ++i) dst[i] = static_cast<std::uint8_t>(src[2 * i] ^ t.flip);
+    }
+    fill_to(dst, end, fills);
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void unstage(const UnstageArgs& t) noexcept {
+  const __m256i zero = _mm256_setzero_si256();
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.dst_row_step) {
+      copy_row(src, t.width, zero, dst);
+    }
+  }
+}
+
+inline constexpr Kernels kernels{32, 2, nullptr, nullptr, 0, &taps<false>, &taps<true>, &stage, &stage_even, &unstage};
+
+}  // namespace fast::qlc::direct::avx2
+DMLREF_END
+#endif

@@ -1,0 +1,22 @@
+// avxvnni.hpp: the direct convolution's kernels with vpdpbusd on 8 lanes (VEX encoding); the rest is AVX2's.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
+
+#if DMLREF_ARCH_X86_64
+DMLREF_BEGIN
+namespace fast::qlc::direct::avxvnni {
+
+[[gnu::always_inline]] DMLREF_TARGET_AVXVNNI inline __m256i dot(__m256i sums, __m256i activations,
+                                                                __m256i weights) noexcept {
+  return _mm256_dpbusd_avx_epi32(sums, activations, weights);
+}
+
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/lanes256.hpp"
+#undef DMLREF_QLC_TARGET
+
+}  // namespace fast::qlc::direct::avxvnni
+DMLREF_END
+#endif

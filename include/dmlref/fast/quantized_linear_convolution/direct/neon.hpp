@@ -1,0 +1,101 @@
+// neon.hpp: the direct convolution's kernels with widening multiply-adds on 4 lanes; a block is 16 lanes. Weights less
+// their zero points have 16 bits, so every filter zero point fits.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
+
+#if DMLREF_ARCH_ARM64
+#include <arm_neon.h>
+
+#include <cstring>
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::neon {
+
+/// 16 sums in order to 16 bytes. Float decides where the residual stays away from one half, else round_exactly does.
+template <bool Channels>
+inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff_t at, std::uint8_t* out) noexcept {
+  const float32x4_t band = vdupq_n_f32(t.band);
+  const int32x4_t zero_point = vdupq_n_s32(t.zero_point);
+  uint32x4_t decided = vdupq_n_u32(0xFFFFFFFFu);
+  int16x4_t q[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const float32x4_t scale = Channels ? vld1q_f32(t.scale + at + 4 * v) : vdupq_n_f32(*t.scale);
+    const float32x4_t sum = vcvtq_f32_s32(sums[v]);
+    const int32x4_t rounded = vcvtnq_s32_f32(vmulq_f32(sum, scale));
+    const float32x4_t residual = vfmsq_f32(vcvtq_f32_s32(rounded), sum, scale);
+    decided = vandq_u32(decided, vcaleq_f32(residual, band));
+    q[v] = vqmovn_s32(vqaddq_s32(rounded, zero_point));
+  }
+  if (t.band < 0 || vminvq_u32(decided) == 0) {
+    std::int32_t lanes[16];
+    for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
+    scalar::quantize(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
+    return;
+  }
+  const int8x16_t bytes = vcombine_s8(vqmovn_s16(vcombine_s16(q[0], q[1])), vqmovn_s16(vcombine_s16(q[2], q[3])));
+  vst1q_u8(out, veorq_u8(vreinterpretq_u8_s8(bytes), vdupq_n_u8(t.flip)));
+}
+
+template <bool Channels>
+inline void taps(const LaneArgs& t) noexcept {
+  std::ptrdiff_t at = 0;
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    int32x4_t sums[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[v] = Channels ? vld1q_s32(t.sum + 16 * at + 4 * v) : vdupq_n_s32(*t.sum);
+    const std::byte* w = t.weights + at * t.units * 32;
+    for (std::ptrdiff_t k = 0; k < t.units; ++k) {
+      const uint8x16_t x = vld1q_u8(t.staged + t.offsets[k] + 16 * b);
+      const int16x8_t low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x)));
+      const int16x8_t high = vreinterpretq_s16_u16(vmovl_high_u8(x));
+      if constexpr (Channels) {
+        std::int16_t weights[16];
+        std::memcpy(weights, w + 32 * k, sizeof weights);
+        const int16x8_t w0 = vld1q_s16(weights);
+        const int16x8_t w1 = vld1q_s16(weights + 8);
+        sums[0] = vmlal_s16(sums[0], vget_low_s16(low), vget_low_s16(w0));
+        sums[1] = vmlal_high_s16(sums[1], low, w0);
+        sums[2] = vmlal_s16(sums[2], vget_low_s16(high), vget_low_s16(w1));
+        sums[3] = vmlal_high_s16(sums[3], high, w1);
+      } else {
+        std::int16_t weight;
+        std::memcpy(&weight, w + 2 * k, sizeof weight);
+        sums[0] = vmlal_n_s16(sums[0], vget_low_s16(low), weight);
+        sums[1] = vmlal_high_n_s16(sums[1], low, weight);
+        sums[2] = vmlal_n_s16(sums[2], vget_low_s16(high), weight);
+        sums[3] = vmlal_high_n_s16(sums[3], high, weight);
+      }
+    }
+    quantize<Channels>(sums, t, 16 * at, t.out + 16 * b);
+    at = at + 1 == t.period ? 0 : at + 1;
+  }
+}
+
+inline void stage_even(const StageArgs& t) noexcept {
+  const uint8x16_t flips = vdupq_n_u8(t.flip);
+  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
+    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
+    const std::uint8_t* src = t.src + p * t.plane_step;
+    std::uint8_t* const end = dst + t.plane_bytes;
+    std::memset(dst, t.fill, static_cast<std::size_t>(t.before));
+    dst += t.before;
+    for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.pitch) {
+      std::ptrdiff_t i = 0;
+      for (; 2 * i + 32 <= 2 * t.width - 1; i += 16) vst1q_u8(dst + i, veorq_u8(vld2q_u8(src + 2 * i).val[0], flips));
+      for (; i < t.width; ++i) dst[i] = static_cast<std::uint8_t>(src[2 * i] ^ t.flip);
+      std::memset(dst + t.width, t.fill, static_cast<std::size_t>(t.pitch - t.width));
+    }
+    std::memset(dst, t.fill, static_cast<std::size_t>(end - dst));
+  }
+}
+
+inline constexpr Kernels kernels{16,           1,           nullptr,           nullptr,     0,
+                                 &taps<false>, &taps<true>, &scalar::stage<1>, &stage_even, &scalar::unstage};
+
+}  // namespace fast::qlc::direct::neon
+DMLREF_END
+#endif
