@@ -18,8 +18,9 @@ namespace fast {
 
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
-  std::uint64_t stream_bytes = last_level_cache_bytes();  // input and output together: from here on around the caches
-  std::uint64_t task_bytes = 128 * 1024;                  // of output: less is not worth a task
+  std::uint64_t stream_bytes =
+      last_level_cache_bytes() / 8 * 5;   // in and output together: from here on around the caches
+  std::uint64_t task_bytes = 128 * 1024;  // of output: less is not worth a task
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
@@ -144,18 +145,34 @@ class Slice {
     walks_.emplace_back(job, dims, first);
   }
 
-  /// Long rows are cut into pieces, so that tasks have something to share: calls make(dims, first, units) for the rows
-  /// of `piece` units and for those of the rest.
+  /// Rows that are neighbours in the output may share the input's cache lines (channels of one image): the dimension,
+  /// or rank where there is none.
+  static std::size_t shared_lines(const CopyDims& outer, Index in) noexcept {
+    for (std::size_t d = 0; d < outer.rank; ++d) {
+      const Index step = magnitude(outer.dim[d].in);
+      if (step > 0 && step <= 32 && step < magnitude(in)) return d;
+    }
+    return outer.rank;
+  }
+
+  /// Long rows are cut into pieces, so that tasks have something to share, and rows that share lines take turns: calls
+  /// make(dims, first, units) for the rows of `piece` units and for those of the rest.
   template <class Make>
   void pieces(const CopyDims& outer, RowPlace first, std::size_t count, std::size_t bytes_per_unit, Index in, Index out,
               const Make& make) {
-    constexpr std::size_t piece_bytes = 256 * 1024;
+    const std::size_t shared = shared_lines(outer, in);
+    const std::size_t piece_bytes = shared < outer.rank ? 4 * 1024 : 256 * 1024;
     if (count * bytes_per_unit <= 2 * piece_bytes) return make(outer, first, count);
     std::size_t piece = piece_bytes / bytes_per_unit;
-    piece -= piece % 64 != 0 && piece > 64 ? piece % 64 : 0;
+    piece -= piece > 64 ? piece % 64 : 0;
     CopyDims dims = outer;
     dims.push_back(
         {static_cast<Index>(count / piece), in * static_cast<Index>(piece), out * static_cast<Index>(piece)});
+    if (shared < outer.rank) {
+      const CopyDim turns = outer.dim[shared];
+      dims.erase(shared);
+      dims.push_back(turns);
+    }
     make(dims, first, piece);
     const std::size_t done = count / piece * piece;
     if (done == count) return;
@@ -235,11 +252,17 @@ class Slice {
       if (across == dims.rank || magnitude(dims.dim[d].in) < magnitude(dims.dim[across].in)) across = d;
     }
     if (across == dims.rank || magnitude(inner.in) < 32) return false;
-    const CopyDim cross = dims.dim[across];
-    const Index line = 64 / magnitude(cross.in);
+    CopyDim cross = dims.dim[across];
+    if (cross.in < 0) {
+      first.in += cross.in * (cross.extent - 1);
+      first.out += cross.out * (cross.extent - 1);
+      cross.in = -cross.in;
+      cross.out = -cross.out;
+    }
+    const Index line = 64 / cross.in;
     if (line < 2) return false;
-    const Index width = line < cross.extent ? line : cross.extent;
     const auto add_strips = [&](Index from, Index strips, Index rows) {
+      if (strips == 0) return;
       CopyDims outer = dims;
       --outer.rank;
       outer.dim[across] = {strips, cross.in * rows, cross.out * rows};
@@ -253,9 +276,10 @@ class Slice {
       job.out_cross = cross.out;
       add(job, outer, {first.in + from * cross.in, first.out + from * cross.out});
     };
-    add_strips(0, cross.extent / width, width);
-    const Index rest = cross.extent % width;
-    if (rest > 0) add_strips(cross.extent - rest, 1, rest);
+    // The last strip takes the rest, too, so that no strip is narrow.
+    const Index strips = cross.extent > line ? cross.extent / line : 1;
+    add_strips(0, strips - 1, line);
+    add_strips((strips - 1) * line, 1, cross.extent - (strips - 1) * line);
     return true;
   }
 

@@ -159,22 +159,18 @@ DMLREF_TARGET_AVX2 inline __m128i program_vector(const Program<Vectors, Terms>& 
   return v;
 }
 
-/// One step, the last vector whole.
-template <std::size_t Vectors, std::size_t Terms>
+/// One step, the last vector whole; all loads before the stores. Streamed: `out` is a multiple of 16.
+template <bool Stream, std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void program_step(const Program<Vectors, Terms>& program, const std::byte* in,
                                             std::byte* out) noexcept {
-  store16(out, program_vector(program, 0, in));
-  if constexpr (Vectors > 1) store16(out + 16, program_vector(program, 1, in));
-  if constexpr (Vectors > 2) store16(out + 32, program_vector(program, 2, in));
-  if constexpr (Vectors > 3) store16(out + 48, program_vector(program, 3, in));
-}
-
-/// One step of full vectors around the caches; `out` is a multiple of 16.
-template <std::size_t Vectors, std::size_t Terms>
-DMLREF_TARGET_AVX2 inline void program_step_streamed(const Program<Vectors, Terms>& program, const std::byte* in,
-                                                     std::byte* out) noexcept {
+  __m128i v[Vectors];
+  for (std::size_t p = 0; p < Vectors; ++p) v[p] = program_vector(program, p, in);
   for (std::size_t p = 0; p < Vectors; ++p) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(out + 16 * p), program_vector(program, p, in));
+    if constexpr (Stream) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(out + 16 * p), v[p]);
+    } else {
+      store16(out + 16 * p, v[p]);
+    }
   }
 }
 
@@ -205,7 +201,7 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
   const std::size_t spill = may_read && may_write ? 0 : program.spill;
   if (job.count == program.tiles && spill == 0) {
     for (std::size_t r = 0; r < count; ++r) {
-      program_step(held, in + rows[r].in, out + rows[r].out);
+      program_step<false>(held, in + rows[r].in, out + rows[r].out);
     }
     return;
   }
@@ -231,14 +227,14 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
         to += head * tile_out;
         left -= head;
         for (; left > tiles && left - tiles >= spill; left -= tiles) {
-          program_step_streamed(held, from, to);
+          program_step<true>(held, from, to);
           from += in_advance;
           to += out_advance;
         }
       }
     }
     for (; left > tiles && left - tiles >= spill; left -= tiles) {
-      program_step(held, from, to);
+      program_step<false>(held, from, to);
       from += in_advance;
       to += out_advance;
     }
@@ -254,7 +250,7 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
         left = tiles;
       }
       if (may_write) {
-        program_step(held, from, to);
+        program_step<false>(held, from, to);
       } else {
         program_step_exactly(held, from, to, last_bytes);
       }
@@ -389,6 +385,80 @@ DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* o
     out += 32;
   }
   return done;
+}
+
+// --- transposition --------------------------------------------------------------------------------------------------
+
+template <std::size_t Unit>
+DMLREF_TARGET_AVX2 inline __m128i unpack_low(__m128i a, __m128i b) noexcept {
+  if constexpr (Unit == 1) return _mm_unpacklo_epi8(a, b);
+  if constexpr (Unit == 2) return _mm_unpacklo_epi16(a, b);
+  if constexpr (Unit == 4) return _mm_unpacklo_epi32(a, b);
+  return _mm_unpacklo_epi64(a, b);
+}
+template <std::size_t Unit>
+DMLREF_TARGET_AVX2 inline __m128i unpack_high(__m128i a, __m128i b) noexcept {
+  if constexpr (Unit == 1) return _mm_unpackhi_epi8(a, b);
+  if constexpr (Unit == 2) return _mm_unpackhi_epi16(a, b);
+  if constexpr (Unit == 4) return _mm_unpackhi_epi32(a, b);
+  return _mm_unpackhi_epi64(a, b);
+}
+
+/// A square of 16 / Unit by 16 / Unit units. Riffling the upper half of the rows with the lower half, log2 of their
+/// number times, transposes.
+template <std::size_t Unit>
+DMLREF_TARGET_AVX2 inline void transpose_square(const std::byte* in, std::byte* out, Index in_step,
+                                                Index out_cross) noexcept {
+  constexpr std::size_t rows = 16 / Unit;
+  __m128i a[rows], b[rows];
+  for (std::size_t i = 0; i < rows; ++i) a[i] = load16(in + static_cast<Index>(i) * in_step);
+  for (std::size_t stage = 1; stage < rows; stage *= 2) {
+    for (std::size_t i = 0; i < rows / 2; ++i) {
+      b[2 * i] = unpack_low<Unit>(a[i], a[i + rows / 2]);
+      b[2 * i + 1] = unpack_high<Unit>(a[i], a[i + rows / 2]);
+    }
+    for (std::size_t i = 0; i < rows; ++i) a[i] = b[i];
+  }
+  for (std::size_t i = 0; i < rows; ++i) store16(out + static_cast<Index>(i) * out_cross, a[i]);
+}
+
+/// Strips of neighbours in the input: squares, the last ones of a strip and of a row overlap the ones before.
+template <std::size_t Unit>
+DMLREF_TARGET_AVX2 inline void strip_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
+                                             const RowPlace* rows, std::size_t count) noexcept {
+  constexpr std::size_t square = 16 / Unit;
+  constexpr std::size_t block = 64 / Unit;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    for (std::size_t begin = 0; begin < job.count; begin += block) {
+      const std::size_t end = begin + block < job.count ? begin + block : job.count;
+      for (std::size_t w = 0; w < job.width; w += square) {
+        const auto column = static_cast<Index>(w + square <= job.width ? w : job.width - square);
+        for (std::size_t i = begin; i < end; i += square) {
+          const auto row = static_cast<Index>(i + square <= job.count ? i : job.count - square);
+          transpose_square<Unit>(from + row * job.in_step + column * static_cast<Index>(Unit),
+                                 to + column * job.out_cross + row * static_cast<Index>(Unit), job.in_step,
+                                 job.out_cross);
+        }
+      }
+    }
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void strip_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                                          std::size_t count, Room room) noexcept {
+  const std::size_t square = 16 / job.unit_bytes;
+  if (job.in_cross == static_cast<Index>(job.unit_bytes) && job.count >= square && job.width >= square) {
+    switch (job.unit_bytes) {
+      case 1: return strip_rows_of<1>(job, in, out, rows, count);
+      case 2: return strip_rows_of<2>(job, in, out, rows, count);
+      case 4: return strip_rows_of<4>(job, in, out, rows, count);
+      case 8: return strip_rows_of<8>(job, in, out, rows, count);
+      default: break;
+    }
+  }
+  scalar::strip_rows(job, in, out, rows, count, room);
 }
 
 inline void fence() noexcept { _mm_sfence(); }

@@ -21,7 +21,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &scalar::fill_rows,
               &avx2::shuffle_rows,
               &scalar::step_rows,
-              &scalar::strip_rows,
+              &avx2::strip_rows,
               {&avx2::wide_row<1, -1>, &avx2::wide_row<2, -1>, &avx2::wide_row<4, -1>, &avx2::wide_row<8, -1>},
               {&avx2::wide_row<1, 2>, &avx2::wide_row<2, 2>, &avx2::wide_row<4, 2>, &avx2::wide_row<8, 2>},
               {&avx2::wide_row<1, -2>, &avx2::wide_row<2, -2>, &avx2::wide_row<4, -2>, &avx2::wide_row<8, -2>},
