@@ -92,6 +92,7 @@ class Slice {
       consider(best, Tile{unit, count, inner.in, next.in}, static_cast<std::size_t>(next.extent), 2);
     }
     if (inner.in == 0 && count * unit > 64) return plan_fill(dims, first);
+    if (magnitude(inner.in) >= 8 * signed_unit && has_squares(dims) && plan_strip(dims, first)) return;
     if (best.dims == 0 || best.program.tiles == 0) {
       if (plan_strip(dims, first)) return;
       return plan_steps(dims, first);
@@ -127,8 +128,8 @@ class Slice {
   }
 
   /// Takes `rows` rows of the form `job`, all along `dims`.
-  void add(RowJob job, CopyDims dims, RowPlace first) {
-    job.stream = job.out_bytes >= 1024 && 2 * out_bytes_ >= tuning_.stream_bytes;
+  void add(RowJob job, CopyDims dims, RowPlace first, bool may_stream = true) {
+    job.stream = may_stream && job.out_bytes >= 1024 && 2 * out_bytes_ >= tuning_.stream_bytes;
     job.rows_ahead = job.out_bytes >= 1024 ? 1 : 1024 / job.out_bytes;
     if (job.stream && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
@@ -213,7 +214,7 @@ class Slice {
              job.tile = form.tile;
              job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
              job.wide = wide(form.tile, count);
-             add(job, d, at);
+             add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
            });
   }
 
@@ -242,6 +243,16 @@ class Slice {
            });
   }
 
+  /// Whether strips can be done in squares of 16 bytes by 16 bytes: in registers.
+  static bool has_squares(const CopyDims& dims) noexcept {
+    const auto square = static_cast<Index>(16 / dims.unit);
+    if (16 % dims.unit != 0 || dims.back().extent < square) return false;
+    for (std::size_t d = 0; d + 1 < dims.rank; ++d) {
+      if (magnitude(dims.dim[d].in) == static_cast<Index>(dims.unit) && dims.dim[d].extent >= square) return true;
+    }
+    return false;
+  }
+
   /// Where another dimension is faster in the input than the innermost one: strips of that many rows at once that they
   /// share the input's cache lines.
   bool plan_strip(CopyDims dims, RowPlace first) {
@@ -259,7 +270,8 @@ class Slice {
       cross.in = -cross.in;
       cross.out = -cross.out;
     }
-    const Index line = 64 / cross.in;
+    // A strip of a few lines by as many bytes of output fills half of the first-level cache.
+    const Index line = (dims.unit == 1 ? 128 : 256) / cross.in;
     if (line < 2) return false;
     const auto add_strips = [&](Index from, Index strips, Index rows) {
       if (strips == 0) return;

@@ -427,7 +427,7 @@ template <std::size_t Unit>
 DMLREF_TARGET_AVX2 inline void strip_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
                                              const RowPlace* rows, std::size_t count) noexcept {
   constexpr std::size_t square = 16 / Unit;
-  constexpr std::size_t block = 64 / Unit;
+  constexpr std::size_t block = (Unit == 1 ? 128 : 256) / Unit;
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* from = in + rows[r].in;
     std::byte* to = out + rows[r].out;
