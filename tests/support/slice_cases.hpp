@@ -17,6 +17,15 @@
 
 namespace dmlref_test {
 
+/// The slice in an OperatorDesc; any other operator has none here.
+inline const dmlref::SliceDesc& pick(const dmlref::SliceDesc& d) { return d; }
+inline const dmlref::Slice1Desc& pick(const dmlref::Slice1Desc& d) { return d; }
+template <class Other>
+const dmlref::SliceDesc& pick(const Other&) {
+  static const dmlref::SliceDesc none;
+  return none;
+}
+
 struct SliceCase {
   dmlref::OperatorDesc desc;
   std::size_t element_size = 0;
@@ -29,15 +38,6 @@ struct SliceCase {
   }
   const dmlref::TensorDesc& output_desc() const {
     return std::visit([](const auto& d) -> const dmlref::TensorDesc& { return pick(d).output; }, desc);
-  }
-
- private:
-  static const dmlref::SliceDesc& pick(const dmlref::SliceDesc& d) { return d; }
-  static const dmlref::Slice1Desc& pick(const dmlref::Slice1Desc& d) { return d; }
-  template <class Other>
-  static const dmlref::SliceDesc& pick(const Other&) {
-    static const dmlref::SliceDesc none;
-    return none;
   }
 };
 
