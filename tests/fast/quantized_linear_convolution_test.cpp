@@ -210,6 +210,8 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   ASSERT_TRUE(chosen.ok());
   detail::PlannedOperator fast = detail::plan(c.desc, isa);
   detail::PlannedOperator reference = fast;
+  // Always the tiled convolution, also where the operator would choose another.
+  fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
   reference.plan = detail::reference_qlc_plan(c.desc);
   dmlref_test::ThreadExecutor executor(threads);
   const Bytes expected = run(c, std::move(reference), sequential());
@@ -288,7 +290,7 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
     detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
     detail::PlannedOperator reference = fast;
     reference.plan = detail::reference_qlc_plan(c.desc);
-    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(c.desc, kernels);
+    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, kernels));
     const Bytes expected = run(c, std::move(reference), sequential());
     ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, std::move(fast), sequential()))) << "case " << i;
   }

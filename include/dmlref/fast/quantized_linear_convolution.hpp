@@ -150,13 +150,16 @@ class TiledConvolution {
     choose();
   }
 
+  /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
+  bool usable() const noexcept { return block_.order.steps() <= Index{1} << 22 && block_.bytes < Index{1} << 31; }
+
   std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at_ + slots_ * slot_.size); }
   /// The packed filter where DML owns it, else nothing.
   std::uint64_t persistent_bytes() const noexcept {
     return filter_owned_ ? static_cast<std::uint64_t>(round_up(filter_.bytes(), 256)) : 0;
   }
   void pack(const std::byte* filter, std::byte* to) const noexcept {
-    qlc::pack_filter(g_, block_.order, filter_, reinterpret_cast<const std::uint8_t*>(filter),
+    qlc::pack_filter(g_, kernels_.group, filter_, elements_.data(), reinterpret_cast<const std::uint8_t*>(filter),
                      reinterpret_cast<std::uint8_t*>(to));
   }
 
@@ -323,7 +326,9 @@ class TiledConvolution {
     }
     choose_orientation(order);
     choose_block(order, direct);
+    if (!usable()) return;
     offsets_ = qlc::step_offsets(g_, block_);
+    elements_ = qlc::element_offsets(g_, order);
     filter_ = {kernels_.lanes, order.steps(), ceil_div(g_.out_channels, kernels_.lanes), g_.groups};
     place_memory();
   }
@@ -673,6 +678,7 @@ class TiledConvolution {
   qlc::StagedBlock block_;
   Index block_rows_ = 0, block_columns_ = 0;
   std::vector<std::int32_t> offsets_;
+  std::vector<Index> elements_;
   qlc::PackedFilter filter_{};
   Index pixel_pitch_ = 0;
   Index filter_at_ = 0, scale_at_ = 0, offset_at_ = 0, zero_point_at_ = 0, wide_offset_at_ = 0, slots_at_ = 0;

@@ -127,8 +127,7 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvo
 /// The tiled convolution behind the boundary. Tasks draw units of work from a counter, so a slow core takes fewer.
 class TiledConvolutionPlan final : public Plan {
  public:
-  TiledConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, const fast::qlc::Kernels& kernels)
-      : convolution_(desc, kernels) {}
+  explicit TiledConvolutionPlan(fast::TiledConvolution convolution) : convolution_(std::move(convolution)) {}
 
   BindingProperties properties() const noexcept override {
     return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
@@ -201,7 +200,10 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
   if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
   }
-  return std::make_shared<TiledConvolutionPlan>(desc, fast::qlc::kernels_of(isa));
+  if (fast::TiledConvolution tiled(desc, fast::qlc::kernels_of(isa)); tiled.usable()) {
+    return std::make_shared<TiledConvolutionPlan>(std::move(tiled));
+  }
+  return reference_qlc_plan(desc);
 }
 
 inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
@@ -24,43 +25,71 @@ struct PackedFilter {
   Index bytes() const noexcept { return ones_at() + round_up(steps * 4, 64); }
 };
 
-/// Unsigned filters are shifted by -128, and so are their zero points.
-inline void pack_filter(const Geometry& g, const DepthOrder& order, const PackedFilter& packed,
-                        const std::uint8_t* filter, std::uint8_t* to) noexcept {
-  const Index element = 4 / order.group;
-  const std::uint8_t flip = g.filter_signed ? 0 : 0x80;
-  const auto put = [element](std::uint8_t* at, Index i, std::int32_t value) {
-    if (element == 1) {
-      at[i] = static_cast<std::uint8_t>(value);
-    } else {
-      const auto wide = static_cast<std::int16_t>(value);
-      std::memcpy(at + 2 * i, &wide, sizeof wide);
-    }
-  };
-  std::memset(to, 0, static_cast<std::size_t>(packed.bytes()));
-  for (Index step = 0; step < packed.steps; ++step) {
+/// Where the elements of every step lie in a channel's filter; -1 for filling. All steps, `group` elements each.
+inline std::vector<Index> element_offsets(const Geometry& g, const DepthOrder& order) {
+  std::vector<Index> offsets;
+  offsets.reserve(static_cast<std::size_t>(order.steps() * order.group));
+  for (Index step = 0; step < order.steps(); ++step) {
     for (Index e = 0; e < order.group; ++e) {
       DepthOrder::Element at;
-      if (!order.locate(step, e, at)) continue;
-      put(to + packed.ones_at() + step * 4, e, 1);
-      const std::uint8_t* from = filter + at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x;
-      for (Index group = 0; group < g.groups; ++group) {
-        for (Index block = 0; block < packed.blocks; ++block) {
-          std::uint8_t* lane = to + (group * packed.blocks + block) * packed.block_bytes() + step * packed.lanes * 4;
-          std::uint8_t* sums = to + packed.sums_at() + (group * packed.blocks + block) * packed.lanes * 4;
-          const Index rest = g.out_channels - block * packed.lanes;
-          const Index count = rest < packed.lanes ? rest : packed.lanes;
-          const std::uint8_t* channel = from + (group * g.out_channels + block * packed.lanes) * g.filter.n;
-          for (Index l = 0; l < count; ++l) {
-            const auto value = static_cast<std::int8_t>(channel[l * g.filter.n] ^ flip);
-            put(lane + 4 * l, e, value);
-            std::int32_t sum;
-            std::memcpy(&sum, sums + 4 * l, sizeof sum);
-            sum += value;
-            std::memcpy(sums + 4 * l, &sum, sizeof sum);
-          }
-        }
+      const bool there = order.locate(step, e, at);
+      offsets.push_back(there ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : Index{-1});
+    }
+  }
+  return offsets;
+}
+
+/// Steps [first, last) of one output channel: Group elements each, weight_step bytes apart. Returns their sum.
+template <int Group>
+std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Index first, Index last, std::uint8_t flip,
+                          Index weight_step, std::uint8_t* to) noexcept {
+  std::int32_t sum = 0;
+  for (Index step = first; step < last; ++step) {
+    std::uint32_t packed = 0;
+    for (int e = 0; e < Group; ++e) {
+      const Index offset = offsets[step * Group + e];
+      const std::int32_t value = offset < 0 ? 0 : static_cast<std::int8_t>(channel[offset] ^ flip);
+      sum += value;
+      constexpr std::uint32_t mask = Group == 4 ? 0xFFu : 0xFFFFu;
+      packed |= (static_cast<std::uint32_t>(value) & mask) << (32 / Group * e);
+    }
+    std::memcpy(to + step * weight_step, &packed, sizeof packed);  // element 0 first: our machines are little-endian
+  }
+  return sum;
+}
+
+/// Unsigned filters are shifted by -128, and so are their zero points. `offsets` are those of element_offsets.
+inline void pack_filter(const Geometry& g, Index group_size, const PackedFilter& packed, const Index* offsets,
+                        const std::uint8_t* filter, std::uint8_t* to) noexcept {
+  const std::uint8_t flip = g.filter_signed ? 0 : 0x80;
+  const Index weight_step = 4 * packed.lanes;
+  constexpr Index chunk = 64;  // steps: the lines that a block's channels share stay in the L1 cache
+  for (Index block = 0; block < packed.groups * packed.blocks; ++block, to += packed.block_bytes()) {
+    const Index first_channel = block % packed.blocks * packed.lanes;
+    const Index channels = g.out_channels - first_channel < packed.lanes ? g.out_channels - first_channel : packed.lanes;
+    const std::uint8_t* from = filter + (block / packed.blocks * g.out_channels + first_channel) * g.filter.n;
+    std::uint8_t* sums = to + (packed.sums_at() - block * packed.block_bytes()) + block * weight_step;
+    std::memset(sums, 0, static_cast<std::size_t>(weight_step));
+    if (channels < packed.lanes) std::memset(to, 0, static_cast<std::size_t>(packed.block_bytes()));
+    for (Index step = 0; step < packed.steps; step += chunk) {
+      const Index last = packed.steps - step < chunk ? packed.steps : step + chunk;
+      for (Index l = 0; l < channels; ++l) {
+        const std::uint8_t* channel = from + l * g.filter.n;
+        std::int32_t sum;
+        std::memcpy(&sum, sums + 4 * l, sizeof sum);
+        sum += group_size == 4 ? pack_channel<4>(channel, offsets, step, last, flip, weight_step, to + 4 * l)
+                               : pack_channel<2>(channel, offsets, step, last, flip, weight_step, to + 4 * l);
+        std::memcpy(sums + 4 * l, &sum, sizeof sum);
       }
+    }
+  }
+  to += packed.ones_at() - packed.sums_at();
+  for (Index i = 0; i < packed.steps * group_size; ++i) {
+    const auto one = static_cast<std::uint16_t>(offsets[i] < 0 ? 0 : 1);
+    if (group_size == 4) {
+      to[i] = static_cast<std::uint8_t>(one);
+    } else {
+      std::memcpy(to + 2 * i, &one, sizeof one);
     }
   }
 }
