@@ -211,7 +211,8 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   detail::PlannedOperator fast = detail::plan(c.desc, isa);
   detail::PlannedOperator reference = fast;
   // Always the tiled convolution, also where the operator would choose another.
-  fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
+  fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
+      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
   reference.plan = detail::reference_qlc_plan(c.desc);
   dmlref_test::ThreadExecutor executor(threads);
   const Bytes expected = run(c, std::move(reference), sequential());

@@ -280,13 +280,16 @@ class TiledConvolution {
   /// the price of staging a block several times.
   Index units(Index tasks) const noexcept { return blocks() * splits(tasks); }
 
-  /// Unit `unit` of `units(tasks)` in the memory of task `task`.
-  void run(const qlc::Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit) const noexcept {
+  /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
+  /// the block that its memory holds.
+  void run(const qlc::Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
+           Index& staged) const noexcept {
     const Index parts = splits(tasks);
     const Index part = unit % parts;
     std::byte* slot = buffers.temporary + slots_at_ + task * slot_.size;
     run_block(run, reinterpret_cast<std::uint8_t*>(slot), unit / parts, filter_.blocks * part / parts,
-              filter_.blocks * (part + 1) / parts);
+              filter_.blocks * (part + 1) / parts, staged == unit / parts);
+    staged = unit / parts;
   }
 
  private:
@@ -296,7 +299,7 @@ class TiledConvolution {
   Index blocks() const noexcept { return g_.batch * g_.groups * block_rows_ * block_columns_; }
   Index splits(Index tasks) const noexcept {
     Index parts = 1;
-    while (tasks > 1 && blocks() * parts < 4 * tasks && filter_.blocks / (2 * parts) >= 4) parts *= 2;
+    while (tasks > 1 && blocks() * parts < 4 * tasks && filter_.blocks / (2 * parts) >= 2) parts *= 2;
     return parts;
   }
 
@@ -350,10 +353,10 @@ class TiledConvolution {
   void choose_block(const qlc::DepthOrder& order, bool direct) {
     constexpr Index staged_target = 192 * 1024;
     constexpr Index most_pixels = 256;
-    const Index wide_row = pixels_in_lanes_ ? 12 * kernels_.lanes : 224;
+    const Index wide_row = pixels_in_lanes_ ? 192 : 224;
     Index columns = g_.out_width <= most_pixels ? g_.out_width : wide_row;
     while (columns > 16 && qlc::make_staged_block(g_, order, 1, columns, direct).bytes > staged_target) {
-      columns = round_up((columns + 1) / 2, pixels_in_lanes_ ? 16 : 14);
+      columns = round_up((columns + 1) / 2, pixels_in_lanes_ ? 64 : 14);
       if (columns <= 16) break;
     }
     if (columns > g_.out_width) columns = g_.out_width;
@@ -390,7 +393,7 @@ class TiledConvolution {
     slot_.scratch = take(block_.row_bytes);
     slot_.staged = take(block_.bytes);
     slot_.sums = take(4 * (pixels_in_lanes_ ? 8 * pixel_pitch_ : 16 * 4 * lanes) + 256);
-    slot_.bytes = take((pixels + 64) * 4 * lanes);
+    slot_.bytes = take((pixels + 64) * 4 * lanes + 16 * pixel_pitch_);
     slot_.pixel_sums = take(4 * block_.rows * pixel_pitch_ + 256);
     slot_.pixel_offset = take(4 * block_.rows * pixel_pitch_ + 256);
     slot_.wide = take(8 * 16 * lanes);
@@ -413,8 +416,8 @@ class TiledConvolution {
     std::int32_t* pixel_offset;
   };
 
-  void run_block(const qlc::Run& run, std::uint8_t* slot, Index index, Index first_block,
-                 Index last_block) const noexcept {
+  void run_block(const qlc::Run& run, std::uint8_t* slot, Index index, Index first_block, Index last_block,
+                 bool staged) const noexcept {
     const Index bx = index % block_columns_;
     index /= block_columns_;
     const Index by = index % block_rows_;
@@ -438,11 +441,13 @@ class TiledConvolution {
     if (block_.direct) {
       work.activations = input + y * g_.stride_y * g_.in.y + x * g_.stride_x * g_.in.x;
     } else {
-      qlc::stage(g_, block_, kernels_, input, work.place, run.input_zero_point, run.input_flip, slot + slot_.scratch,
-                 slot + slot_.staged);
       work.activations = slot + slot_.staged;
     }
-    sum_pixels(work);
+    if (!staged && !block_.direct) {
+      qlc::stage(g_, block_, kernels_, input, work.place, run.input_zero_point, run.input_flip, slot + slot_.scratch,
+                 slot + slot_.staged);
+    }
+    if (!staged) sum_pixels(work);
     if (run.wide) {
       run_wide(work, first_block, last_block);
     } else if (pixels_in_lanes_) {
@@ -460,7 +465,12 @@ class TiledConvolution {
     t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes();
     t.weight_step = 4 * filter_.lanes;
     t.weight_block = filter_.block_bytes();
-    t.channel_offset = work.run.channel_offset + (work.group * filter_.blocks + block) * filter_.lanes;
+    t.first_channel = (work.group * filter_.blocks + block) * filter_.lanes;
+    t.channel_offset = work.run.channel_offset + t.first_channel;
+    if (kernels_.fuses && work.run.pixel_terms && !work.run.uniform) {
+      t.channel_factor = work.run.minus_filter_zero_point + t.first_channel;
+    }
+    if (kernels_.fuses && work.run.requantizer.bounded && !work.run.wide) t.requantizer = &work.run.requantizer;
     return t;
   }
 
@@ -483,6 +493,8 @@ class TiledConvolution {
       const std::int32_t zero[1] = {0};
       qlc::TileArgs t = tile_args(work, 0);
       t.weights = work.run.filter + filter_.ones_at();
+      t.channel_factor = nullptr;
+      t.requantizer = nullptr;
       t.weight_step = 4;
       t.channel_offset = zero;
       for (Index y = 0; y < work.place.rows; ++y) {
@@ -528,6 +540,8 @@ class TiledConvolution {
       qlc::TileArgs t = tile_args(work, block);
       t.sums = work.sums;
       t.sums_pitch = width;
+      const bool straight = t.requantizer != nullptr && g_.out.c == 1 && block * lanes + width <= g_.out_channels;
+      t.out_pitch = straight ? g_.out.x : width;
       std::uint8_t* bytes = work.bytes;
       for (Index y = 0; y < work.place.rows; ++y) {
         for (Index tile = 0; tile < tiles; ++tile) {
@@ -535,49 +549,70 @@ class TiledConvolution {
           const Index rows = work.place.columns * (tile + 1) / tiles - x;
           t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
           t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
+          t.pixel_sums = work.pixel_sums + y * pixel_pitch_ + x;
+          t.out = straight ? output_at(work, block * lanes, y) + x * g_.out.x : bytes;
           qlc::tile_of(kernels_.channel_tiles, vectors, rows)(t);
-          if (work.run.pixel_terms && !work.run.uniform) {
-            kernels_.add_outer(work.sums, width, rows, width, work.pixel_sums + y * pixel_pitch_ + x,
-                               work.run.minus_filter_zero_point + first);
+          if (t.requantizer == nullptr) {
+            if (work.run.pixel_terms && !work.run.uniform && !kernels_.fuses) {
+              kernels_.add_outer(work.sums, width, rows, width, t.pixel_sums, work.run.minus_filter_zero_point + first);
+            }
+            kernels_.quantize(work.sums, ceil_div(rows * width, 64), work.run.requantizer, first, width, bytes);
           }
-          kernels_.quantize(work.sums, ceil_div(rows * width, 64), work.run.requantizer, first, width, bytes);
           bytes += rows * width;
         }
       }
-      write(work, work.bytes, width, block * lanes, width);
+      if (!straight) write(work, work.bytes, width, block * lanes, width);
       block += vectors;
     }
   }
 
   void run_pixel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
     const Index lanes = kernels_.lanes;
-    const Index most_rows = kernels_.max_rows(kernels_.pixel_tiles, 1);
     Index most_vectors = 1;
     while (most_vectors < 4 && kernels_.max_rows(kernels_.pixel_tiles, most_vectors + 1) > 0) ++most_vectors;
+    const Index most_rows = kernels_.max_rows(kernels_.pixel_tiles, most_vectors);
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
-      for (Index c = 0; c < here; c += most_rows) {
-        const Index rows = here - c < most_rows ? here - c : most_rows;
+      const Index parts = ceil_div(here, most_rows);
+      for (Index part = 0; part < parts; ++part) {
+        const Index c = here * part / parts;
+        const Index rows = here * (part + 1) / parts - c;
         const Index first = (work.group * filter_.blocks + block) * lanes + c;
         qlc::TileArgs t = tile_args(work, block);
         t.weights += 4 * c;
         t.channel_offset += c;
+        t.first_channel = first;
+        if (t.channel_factor != nullptr) t.channel_factor += c;
         t.sums_pitch = pixel_pitch_;
+        const bool fused = t.requantizer != nullptr;
+        const bool straight = fused && g_.out.x == 1;
+        t.out_pitch = straight ? g_.out.c : pixel_pitch_;
         for (Index y = 0; y < work.place.rows; ++y) {
+          std::uint8_t* out = straight ? output_at(work, block * lanes + c, y) : work.bytes;
           for (Index x = 0; x < work.place.columns;) {
-            const Index left = ceil_div(work.place.columns - x, lanes);
-            const Index vectors = left < most_vectors ? left : most_vectors;
+            const Index left = work.place.columns - x;
+            const Index vectors = left < most_vectors * lanes ? ceil_div(left, lanes) : most_vectors;
             t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
             t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
+            t.pixel_sums = work.pixel_sums + y * pixel_pitch_ + x;
             t.sums = work.sums + x;
+            t.out = out + x;
+            t.out_lanes = left < vectors * lanes ? left : vectors * lanes;
             qlc::tile_of(kernels_.pixel_tiles, vectors, rows)(t);
             x += vectors * lanes;
           }
-          if (work.run.pixel_terms && !work.run.uniform) {
-            kernels_.add_outer(work.sums, pixel_pitch_, rows, round_up(work.place.columns, lanes),
-                               work.run.minus_filter_zero_point + first, work.pixel_sums + y * pixel_pitch_);
+          if (!fused) {
+            if (work.run.pixel_terms && !work.run.uniform && !kernels_.fuses) {
+              kernels_.add_outer(work.sums, pixel_pitch_, rows, round_up(work.place.columns, lanes),
+                                 work.run.minus_filter_zero_point + first, work.pixel_sums + y * pixel_pitch_);
+            }
+            write_lines(work, y, block * lanes + c, first, rows);
+          } else if (!straight) {
+            std::uint8_t* to = output_at(work, block * lanes + c, y);
+            for (Index x = 0; x < work.place.columns; ++x) {
+              for (Index r = 0; r < rows; ++r) to[x * g_.out.x + r * g_.out.c] = work.bytes[r * pixel_pitch_ + x];
+            }
           }
-          write_lines(work, y, block * lanes + c, first, rows);
         }
       }
     }
@@ -643,6 +678,7 @@ class TiledConvolution {
       qlc::TileArgs t = tile_args(work, block);
       const std::uint8_t* weights = t.weights;
       const std::int32_t zero[64] = {};
+      t.channel_factor = nullptr;
       t.channel_offset = zero;
       t.pixel_offset = zero;
       t.sums = work.sums;

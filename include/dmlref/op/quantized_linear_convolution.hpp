@@ -147,8 +147,9 @@ class TiledConvolutionPlan final : public Plan {
     const Index units = convolution_.units(tasks);
     std::atomic<Index> next{0};
     parallel_for(executor, static_cast<std::size_t>(tasks < units ? tasks : units), [&](std::size_t task) {
+      Index staged = -1;
       for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) {
-        convolution_.run(run, buffers, tasks, static_cast<Index>(task), unit);
+        convolution_.run(run, buffers, tasks, static_cast<Index>(task), unit, staged);
       }
     });
   }

@@ -269,9 +269,20 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
 }
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{
-      8,          2,         false,     {}, {}, &interleave<2>, &deal, &portable::windows<2>, &convert<2>, &sum_runs<2>,
-      &add_outer, &quantize, &transpose};
+  Kernels k{8,
+            2,
+            false,
+            false,
+            {},
+            {},
+            &interleave<2>,
+            &deal,
+            &portable::windows<2>,
+            &convert<2>,
+            &sum_runs<2>,
+            &add_outer,
+            &quantize,
+            &transpose};
   set_tiles(k);
   return k;
 }

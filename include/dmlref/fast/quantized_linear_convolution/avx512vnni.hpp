@@ -26,6 +26,56 @@ DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::uint8_t* group) noe
   return _mm512_set1_epi32(value);
 }
 
+// Dword 4 * i + j takes the place of dword 4 * j + i.
+DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
+  return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+}
+
+/// Requantizes 64 sums that lie in registers: stage 1 of requantize.hpp.
+class Epilogue {
+ public:
+  DMLREF_TARGET_AVX512VNNI explicit Epilogue(const Requantizer& to) noexcept
+      : shift_(_mm512_set1_epi32(rounding_magic_bits - to.packed_zero_point())),
+        flip_(_mm512_set1_epi8(static_cast<char>(to.packed_flip()))) {}
+
+  /// Vectors 0 to 3, one after the other, as 64 bytes.
+  DMLREF_TARGET_AVX512VNNI __m512i bytes(const __m512i (&sums)[4], const __m512 (&scale)[4], const Requantizer& to,
+                                         std::ptrdiff_t first, std::ptrdiff_t period) const noexcept {
+    const __m512 magic = _mm512_set1_ps(rounding_magic);
+    __m512 residual[4];
+    __m512i q[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m512 sum = _mm512_cvtepi32_ps(sums[v]);
+      const __m512 rounded = _mm512_fmadd_ps(sum, scale[v], magic);
+      residual[v] = _mm512_fmsub_ps(sum, scale[v], _mm512_sub_ps(rounded, magic));
+      q[v] = _mm512_sub_epi32(_mm512_castps_si512(rounded), shift_);
+    }
+    constexpr int larger_magnitude = 0b1011;
+    const __m512 worst = _mm512_range_ps(_mm512_range_ps(residual[0], residual[1], larger_magnitude),
+                                         _mm512_range_ps(residual[2], residual[3], larger_magnitude), larger_magnitude);
+    const __m512i packed = _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
+    const __m512i result = _mm512_xor_si512(_mm512_permutexvar_epi32(transposed_order(), packed), flip_);
+    const __mmask16 near_tie = _mm512_cmp_ps_mask(worst, _mm512_set1_ps(float_band), _CMP_NLE_UQ);
+    if (__builtin_expect(near_tie == 0, 1)) return result;
+    std::int32_t kept[64];
+    std::uint64_t lanes = 0;
+    for (int v = 0; v < 4; ++v) {
+      _mm512_storeu_si512(kept + 16 * v, sums[v]);
+      const __mmask16 near = _mm512_cmp_ps_mask(_mm512_abs_ps(residual[v]), _mm512_set1_ps(float_band), _CMP_NLE_UQ);
+      lanes |= std::uint64_t{near} << (16 * v);
+    }
+    std::uint8_t out[64];
+    _mm512_storeu_si512(out, result);
+    to.refine(lanes, kept, first, period, out);
+    return _mm512_loadu_si512(out);
+  }
+
+ private:
+  __m512i shift_;
+  __m512i flip_;
+};
+
 /// Channels in lanes. Per step V vectors of weights meet R broadcast pixels; with four vectors the pixels are broadcast
 /// twice, which costs loads (there is room for them) and saves registers.
 template <int V, int R>
@@ -41,6 +91,17 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
       acc[r][v] = _mm512_add_epi32(_mm512_loadu_si512(t.channel_offset + 16 * v), _mm512_set1_epi32(t.pixel_offset[r]));
     }
   }
+  if (t.channel_factor != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const __m512i sum = _mm512_set1_epi32(t.pixel_sums[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        const __m512i factor = _mm512_loadu_si512(t.channel_factor + 16 * v);
+        acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
+      }
+    }
+  }
   const std::ptrdiff_t step = t.pixel_step;
   const std::ptrdiff_t step3 = 3 * step;
   const std::uint8_t* w = t.weights;
@@ -51,19 +112,55 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
       __m512i weights[loaded];
 #pragma GCC unroll 2
       for (int v = 0; v < held; ++v) weights[v] = _mm512_loadu_si512(w + (h + v) * t.weight_block);
+      const std::uint8_t* quad = a;  // pixels quad[0], quad[step], quad[2 * step], quad[step3]
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const std::uint8_t* pixel = a + (r / 4 * 4) * step + (r % 4 == 3 ? step3 : (r % 4) * step);
+        if (r != 0 && r % 4 == 0) quad = hidden(quad + 4 * step);
+        const std::uint8_t* pixel = quad + (r % 4 == 3 ? step3 : (r % 4) * step);
         const __m512i group = broadcast(pixel);
 #pragma GCC unroll 2
         for (int v = 0; v < held; ++v) acc[r][h + v] = _mm512_dpbusd_epi32(acc[r][h + v], group, weights[v]);
       }
     }
   }
+  if (t.requantizer == nullptr) {
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+      for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+    }
+    return;
+  }
+  // Four vectors at a time: 4 / V pixels.
+  const Requantizer& to = *t.requantizer;
+  const Epilogue epilogue(to);
+  __m512 scale[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) scale[v] = _mm512_loadu_ps(to.scale + t.first_channel + 16 * (v % V));
+#pragma GCC unroll 16
+  for (int r = 0; r < R; r += 4 / V) {
+    __m512i sums[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[v] = acc[r + v / V < R ? r + v / V : r][v % V];
+    const __m512i bytes = epilogue.bytes(sums, scale, to, t.first_channel, 16 * V);
+    std::uint8_t* out = t.out + r * t.out_pitch;
+    if constexpr (V == 4) {
+      _mm512_storeu_si512(out, bytes);
+    } else if constexpr (V == 2) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(bytes));
+      if (r + 1 < R) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + t.out_pitch), _mm512_extracti64x4_epi64(bytes, 1));
+      }
+    } else {
+      auto* at = reinterpret_cast<__m128i*>(out);
+      _mm_storeu_si128(at, _mm512_castsi512_si128(bytes));
+      at = reinterpret_cast<__m128i*>(out + t.out_pitch);
+      if (r + 1 < R) _mm_storeu_si128(at, _mm512_extracti32x4_epi32(bytes, 1));
+      at = reinterpret_cast<__m128i*>(out + 2 * t.out_pitch);
+      if (r + 2 < R) _mm_storeu_si128(at, _mm512_extracti32x4_epi32(bytes, 2));
+      at = reinterpret_cast<__m128i*>(out + 3 * t.out_pitch);
+      if (r + 3 < R) _mm_storeu_si128(at, _mm512_extracti32x4_epi32(bytes, 3));
+    }
   }
 }
 
@@ -79,6 +176,17 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
       acc[r][v] = _mm512_add_epi32(_mm512_loadu_si512(t.pixel_offset + 16 * v), _mm512_set1_epi32(t.channel_offset[r]));
     }
   }
+  if (t.channel_factor != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const __m512i factor = _mm512_set1_epi32(t.channel_factor[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        const __m512i sum = _mm512_loadu_si512(t.pixel_sums + 16 * v);
+        acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
+      }
+    }
+  }
   const std::uint8_t* w = t.weights;
   for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
     const std::uint8_t* a = t.activations + t.offsets[k];
@@ -92,16 +200,29 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
       for (int v = 0; v < V; ++v) acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], pixels[v], group);
     }
   }
+  if (t.requantizer == nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+    }
+    return;
+  }
+  const Requantizer& to = *t.requantizer;
+  const Epilogue epilogue(to);
+  const __mmask64 written = ~std::uint64_t{0} >> (64 - t.out_lanes);
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
+    __m512i sums[4];
+    __m512 scale[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+    for (int v = 0; v < 4; ++v) {
+      sums[v] = acc[r][v < V ? v : 0];
+      scale[v] = _mm512_set1_ps(to.scale[t.first_channel + r]);
+    }
+    const __m512i bytes = epilogue.bytes(sums, scale, to, t.first_channel + r, 1);
+    _mm512_mask_storeu_epi8(t.out + r * t.out_pitch, written, bytes);
   }
-}
-
-// Dword 4 * i + j takes the place of dword 4 * j + i.
-DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
-  return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 }
 
 /// 64 pixels of four channels to 64 groups. The dwords of each row are put in transposed order first, so that the
@@ -414,13 +535,15 @@ constexpr void set_pixel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>)
 }
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{16, 4, false, {}, {}, &interleave, &deal, &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose};
+  Kernels k{16,    4,        false,    true,      {},         {},        &interleave,
+            &deal, &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose};
   set_channel_tiles<1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<2>(k.channel_tiles, std::make_index_sequence<14>());
-  set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<7>());
-  set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<8>());
-  set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<8>());
-  set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<8>());
+  set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<6>());
+  set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<6>());
+  set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<6>());
+  set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<6>());
+  set_pixel_tiles<4>(k.pixel_tiles, std::make_index_sequence<6>());
   return k;
 }
 inline constexpr Kernels kernels = make_kernels();

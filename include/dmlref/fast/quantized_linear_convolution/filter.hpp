@@ -66,7 +66,8 @@ inline void pack_filter(const Geometry& g, Index group_size, const PackedFilter&
   constexpr Index chunk = 64;  // steps: the lines that a block's channels share stay in the L1 cache
   for (Index block = 0; block < packed.groups * packed.blocks; ++block, to += packed.block_bytes()) {
     const Index first_channel = block % packed.blocks * packed.lanes;
-    const Index channels = g.out_channels - first_channel < packed.lanes ? g.out_channels - first_channel : packed.lanes;
+    const Index channels =
+        g.out_channels - first_channel < packed.lanes ? g.out_channels - first_channel : packed.lanes;
     const std::uint8_t* from = filter + (block / packed.blocks * g.out_channels + first_channel) * g.filter.n;
     std::uint8_t* sums = to + (packed.sums_at() - block * packed.block_bytes()) + block * weight_step;
     std::memset(sums, 0, static_cast<std::size_t>(weight_step));

@@ -27,8 +27,15 @@ struct TileArgs {
   std::ptrdiff_t weight_block;         ///< channels in lanes: bytes from one vector's weights to the next one's
   const std::int32_t* channel_offset;  ///< one per channel of the tile
   const std::int32_t* pixel_offset;    ///< one per pixel of the tile
+  const std::int32_t* channel_factor;  ///< one per channel, or null: no such term
+  const std::int32_t* pixel_sums;      ///< one per pixel
   std::int32_t* sums;                  ///< rows x (vectors * lanes)
   std::ptrdiff_t sums_pitch;           ///< elements from row to row
+  const Requantizer* requantizer;      ///< `bounded`, or null
+  std::ptrdiff_t first_channel;        ///< packed index of the tile's first channel
+  std::uint8_t* out;                   ///< rows x (vectors * lanes) bytes
+  std::ptrdiff_t out_pitch;
+  std::ptrdiff_t out_lanes;  ///< pixels in lanes: how many of a row's bytes to write
 };
 
 using Tile = void (*)(const TileArgs&) noexcept;
@@ -43,6 +50,7 @@ struct Kernels {
   std::ptrdiff_t lanes;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
   std::ptrdiff_t group;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
   bool signed_activations;
+  bool fuses;           ///< whether the tiles requantize and know channel_factor; else add_outer and quantize follow
   Tiles channel_tiles;  ///< channels in lanes, a row is a pixel
   Tiles pixel_tiles;    ///< pixels in lanes, a row is a channel
 
@@ -78,6 +86,15 @@ struct Kernels {
 
 constexpr Tile tile_of(const Kernels::Tiles& tiles, std::ptrdiff_t vectors, std::ptrdiff_t rows) noexcept {
   return tiles[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
+}
+
+/// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a
+/// register of its own, of which there are too few.
+inline const std::uint8_t* hidden(const std::uint8_t* pointer) noexcept {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(pointer));
+#endif
+  return pointer;
 }
 
 }  // namespace fast::qlc

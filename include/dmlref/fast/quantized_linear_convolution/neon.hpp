@@ -151,6 +151,7 @@ constexpr Kernels make_helpers() noexcept {
   return {4,
           4,
           true,
+          false,
           {},
           {},
           &interleave,

@@ -56,6 +56,7 @@ constexpr Kernels make_kernels() noexcept {
   Kernels k{lanes,
             4,
             false,
+            false,
             {},
             {},
             &portable::interleave<4>,

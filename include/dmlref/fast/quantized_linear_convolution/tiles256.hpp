@@ -32,9 +32,11 @@ DMLREF_QLC_TARGET inline void channel_tile(const TileArgs& t) noexcept {
     __m256i weights[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) weights[v] = load(w + v * t.weight_block);
+    const std::uint8_t* quad = a;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const __m256i group = broadcast(a + (r / 4 * 4) * step + (r % 4 == 3 ? step3 : (r % 4) * step));
+      if (r != 0 && r % 4 == 0) quad = hidden(quad + 4 * step);
+      const __m256i group = broadcast(quad + (r % 4 == 3 ? step3 : (r % 4) * step));
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) acc[r][v] = dot(acc[r][v], group, weights[v]);
     }
