@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
@@ -11,6 +12,11 @@ namespace fast::normalization {
 
 inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
+#if DMLREF_ARCH_X86_64
+    case Isa::avx512vnni:
+    case Isa::avxvnni:
+    case Isa::avx2: return avx2::kernels();
+#endif
     default: return scalar::kernels();
   }
 }

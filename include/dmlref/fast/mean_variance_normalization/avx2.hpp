@@ -1,0 +1,532 @@
+// avx2.hpp: the normalization kernels for AVX2, FMA and F16C.
+#pragma once
+
+#include "dmlref/config.hpp"
+
+#if DMLREF_ARCH_X86_64
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/fast/mean_variance_normalization/activation.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization::avx2 {
+
+// Rows whose length is no multiple of 16 end in a block of 16 that is copied here and back.
+struct Tail {
+  alignas(32) float from[16];
+  alignas(32) double to[16];  // floats, halves or doubles
+  alignas(32) double scale[16];
+  alignas(32) double bias[16];
+};
+
+DMLREF_TARGET_AVX2 inline const float* floats_at(const std::byte* bytes, std::size_t element) noexcept {
+  return reinterpret_cast<const float*>(bytes + element * sizeof(float));
+}
+
+DMLREF_TARGET_AVX2 inline void widen(const std::byte* halves, float* floats, std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + i * 2));
+    _mm256_storeu_ps(floats + i, _mm256_cvtph_ps(h));
+  }
+  if (i < count) {
+    alignas(16) std::uint16_t in[8]{};
+    alignas(32) float out[8];
+    std::memcpy(in, halves + i * 2, (count - i) * 2);
+    _mm256_store_ps(out, _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(in))));
+    std::memcpy(floats + i, out, (count - i) * sizeof(float));
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void narrow(const float* floats, std::byte* halves, std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(halves + i * 2),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(floats + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+  if (i < count) {
+    alignas(32) float in[8]{};
+    alignas(16) std::uint16_t out[8];
+    std::memcpy(in, floats + i, (count - i) * sizeof(float));
+    _mm_store_si128(reinterpret_cast<__m128i*>(out), _mm256_cvtps_ph(_mm256_load_ps(in), _MM_FROUND_TO_NEAREST_INT));
+    std::memcpy(halves + i * 2, out, (count - i) * 2);
+  }
+}
+
+/// Lanes 0-3, 4-7, 8-11, 12-15 in the order of reference::sum_lanes.
+DMLREF_TARGET_AVX2 inline double sum_lanes(__m256d a, __m256d b, __m256d c, __m256d d) noexcept {
+  const __m256d four = _mm256_add_pd(_mm256_add_pd(a, c), _mm256_add_pd(b, d));
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+/// One block of 16 elements into 16 lanes. `mask` selects the elements that count (shifted zeros are not zero).
+template <bool shifted, bool keep, bool masked>
+DMLREF_TARGET_AVX2 inline void add_block(const float* x, __m256d pivot, double* wide, std::size_t count, __m256d& s0,
+                                         __m256d& s1, __m256d& s2, __m256d& s3, __m256d& q0, __m256d& q1, __m256d& q2,
+                                         __m256d& q3) noexcept {
+  __m256d a = _mm256_cvtps_pd(_mm_loadu_ps(x));
+  __m256d b = _mm256_cvtps_pd(_mm_loadu_ps(x + 4));
+  __m256d c = _mm256_cvtps_pd(_mm_loadu_ps(x + 8));
+  __m256d d = _mm256_cvtps_pd(_mm_loadu_ps(x + 12));
+  if constexpr (keep) {
+    _mm256_storeu_pd(wide, a);
+    _mm256_storeu_pd(wide + 4, b);
+    _mm256_storeu_pd(wide + 8, c);
+    _mm256_storeu_pd(wide + 12, d);
+  }
+  if constexpr (shifted) {
+    a = _mm256_sub_pd(a, pivot);
+    b = _mm256_sub_pd(b, pivot);
+    c = _mm256_sub_pd(c, pivot);
+    d = _mm256_sub_pd(d, pivot);
+    if constexpr (masked) {
+      const __m256i n = _mm256_set1_epi64x(static_cast<long long>(count));
+      a = _mm256_and_pd(a, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(0, 1, 2, 3))));
+      b = _mm256_and_pd(b, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(4, 5, 6, 7))));
+      c = _mm256_and_pd(c, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(8, 9, 10, 11))));
+      d = _mm256_and_pd(d, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(12, 13, 14, 15))));
+    }
+  }
+  s0 = _mm256_add_pd(s0, a);
+  s1 = _mm256_add_pd(s1, b);
+  s2 = _mm256_add_pd(s2, c);
+  s3 = _mm256_add_pd(s3, d);
+  q0 = _mm256_fmadd_pd(a, a, q0);
+  q1 = _mm256_fmadd_pd(b, b, q1);
+  q2 = _mm256_fmadd_pd(c, c, q2);
+  q3 = _mm256_fmadd_pd(d, d, q3);
+}
+
+template <bool shifted, bool keep>
+DMLREF_TARGET_AVX2 inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot,
+                                               double* wide) noexcept {
+  __m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0, s3 = s0, q0 = s0, q1 = s0, q2 = s0, q3 = s0;
+  const __m256d p = _mm256_set1_pd(pivot);
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    add_block<shifted, keep, false>(floats_at(floats, i), p, wide + i, 16, s0, s1, s2, s3, q0, q1, q2, q3);
+  }
+  if (i < count) {
+    alignas(32) float last[16]{};
+    std::memcpy(last, floats + i * sizeof(float), (count - i) * sizeof(float));
+    add_block<shifted, keep, true>(last, p, wide + i, count - i, s0, s1, s2, s3, q0, q1, q2, q3);
+  }
+  return {sum_lanes(s0, s1, s2, s3), sum_lanes(q0, q1, q2, q3)};
+}
+DMLREF_TARGET_AVX2 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
+  return wide != nullptr ? sums_of<false, true>(floats, count, 0.0, wide)
+                         : sums_of<false, false>(floats, count, 0.0, nullptr);
+}
+DMLREF_TARGET_AVX2 inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
+  return sums_of<true, false>(floats, count, pivot, nullptr);
+}
+
+DMLREF_TARGET_AVX2 inline __m256 absolute(__m256 x) noexcept { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
+
+/// Eight values rounded, finished and stored; `least` collects the smallest magnitude.
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline void store8(std::byte* to, std::size_t i, __m256d low, __m256d high, __m256d alpha,
+                                      __m256& least) noexcept {
+  const __m256 value = _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+  least = _mm256_min_ps(least, absolute(value));
+  if constexpr (finish == Finish::values) {
+    double* const out = reinterpret_cast<double*>(to) + i;
+    _mm256_storeu_pd(out, low);
+    _mm256_storeu_pd(out + 4, high);
+  } else {
+    __m256 result = value;
+    if constexpr (finish == Finish::relu) result = _mm256_max_ps(_mm256_setzero_ps(), value);
+    if constexpr (finish == Finish::unit) {
+      result = _mm256_max_ps(_mm256_setzero_ps(), _mm256_min_ps(_mm256_set1_ps(1.0f), value));
+    }
+    if constexpr (finish == Finish::leaky_relu) {
+      const __m256 scaled =
+          _mm256_set_m128(_mm256_cvtpd_ps(_mm256_mul_pd(high, alpha)), _mm256_cvtpd_ps(_mm256_mul_pd(low, alpha)));
+      result = _mm256_blendv_ps(value, scaled, _mm256_cmp_ps(value, _mm256_setzero_ps(), _CMP_LT_OQ));
+    }
+    _mm256_storeu_ps(reinterpret_cast<float*>(to) + i, result);
+  }
+  static_cast<void>(alpha);
+}
+
+DMLREF_TARGET_AVX2 inline float least_of(__m256 least) noexcept {
+  __m128 four = _mm_min_ps(_mm256_castps256_ps128(least), _mm256_extractf128_ps(least, 1));
+  four = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+
+template <Finish finish>
+constexpr std::size_t stored_bytes32 = finish == Finish::values ? sizeof(double) : sizeof(float);
+template <Finish finish>
+constexpr std::size_t stored_bytes16 = finish == Finish::values ? sizeof(float) : sizeof(half);
+
+template <Finish finish, bool wide, bool shifted>
+DMLREF_TARGET_AVX2 inline void row_block32(const float* from, const double* doubles, std::byte* to, std::size_t i,
+                                           __m256d shift, __m256d slope, __m256d offset, __m256d alpha, __m256& least0,
+                                           __m256& least1) noexcept {
+  __m256d v[4];
+  for (int k = 0; k < 4; ++k) {
+    v[k] = wide ? _mm256_loadu_pd(doubles + 4 * k) : _mm256_cvtps_pd(_mm_loadu_ps(from + 4 * k));
+    if constexpr (shifted) v[k] = _mm256_sub_pd(v[k], shift);
+    v[k] = _mm256_fmadd_pd(v[k], slope, offset);
+  }
+  store8<finish>(to, i, v[0], v[1], alpha, least0);
+  store8<finish>(to, i + 8, v[2], v[3], alpha, least1);
+}
+
+template <Finish finish, bool wide, bool shifted>
+DMLREF_TARGET_AVX2 inline float row32_of(const Row32& row) noexcept {
+  const __m256d shift = _mm256_set1_pd(row.line.shift);
+  const __m256d slope = _mm256_set1_pd(row.line.slope);
+  const __m256d offset = _mm256_set1_pd(row.line.offset);
+  const __m256d alpha = _mm256_set1_pd(row.alpha);
+  __m256 least0 = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  __m256 least1 = least0;
+  std::size_t i = 0;
+  for (; i + 16 <= row.count; i += 16) {
+    row_block32<finish, wide, shifted>(floats_at(row.from, i), row.wide + i, row.to, i, shift, slope, offset, alpha,
+                                       least0, least1);
+  }
+  if (i < row.count) {
+    // The last elements again and again: repeated, they change neither the least value nor what is copied back.
+    const std::size_t n = row.count - i;
+    Tail tail;
+    for (std::size_t k = 0; k < 16; ++k) {
+      std::memcpy(tail.from + k, row.from + (i + (k < n ? k : n - 1)) * sizeof(float), sizeof(float));
+    }
+    row_block32<finish, false, shifted>(tail.from, nullptr, reinterpret_cast<std::byte*>(tail.to), 0, shift, slope,
+                                        offset, alpha, least0, least1);
+    std::memcpy(row.to + i * stored_bytes32<finish>, tail.to, n * stored_bytes32<finish>);
+  }
+  return least_of(_mm256_min_ps(least0, least1));
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline float row32(const Row32& row) noexcept {
+  if (row.line.shift == 0.0) {
+    return row.wide != nullptr ? row32_of<finish, true, false>(row) : row32_of<finish, false, false>(row);
+  }
+  return row.wide != nullptr ? row32_of<finish, true, true>(row) : row32_of<finish, false, true>(row);
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline void each_block32(const float* from, std::byte* to, std::size_t i, const double* scale,
+                                            const double* bias, __m256d shift, __m256d rate, __m256d rest_high,
+                                            __m256d rest_low, __m256d alpha, __m256& least) noexcept {
+  for (int half8 = 0; half8 < 2; ++half8) {
+    __m256d v[2];
+    for (int k = 0; k < 2; ++k) {
+      const int at = 8 * half8 + 4 * k;
+      const __m256d slope = _mm256_mul_pd(rate, _mm256_loadu_pd(scale + at));
+      __m256d offset = _mm256_fnmadd_pd(rest_low, slope, _mm256_loadu_pd(bias + at));
+      offset = _mm256_fnmadd_pd(rest_high, slope, offset);
+      const __m256d x = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(from + at)), shift);
+      v[k] = _mm256_fmadd_pd(x, slope, offset);
+    }
+    store8<finish>(to, i + static_cast<std::size_t>(8 * half8), v[0], v[1], alpha, least);
+  }
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline float each_row32(const EachRow32& row) noexcept {
+  const GroupCoefficients& group = *row.group;
+  const __m256d shift = _mm256_set1_pd(group.shift);
+  const __m256d rate = _mm256_set1_pd(group.rate);
+  const __m256d rest_high = _mm256_set1_pd(group.rest.high);
+  const __m256d rest_low = _mm256_set1_pd(group.rest.low);
+  const __m256d alpha = _mm256_set1_pd(row.alpha);
+  __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + 16 <= row.count; i += 16) {
+    each_block32<finish>(floats_at(row.from, i), row.to, i, row.scale + i, row.bias + i, shift, rate, rest_high,
+                         rest_low, alpha, least);
+  }
+  if (i < row.count) {
+    const std::size_t n = row.count - i;
+    Tail tail;
+    for (std::size_t k = 0; k < 16; ++k) {
+      const std::size_t at = i + (k < n ? k : n - 1);
+      std::memcpy(tail.from + k, row.from + at * sizeof(float), sizeof(float));
+      tail.scale[k] = row.scale[at];
+      tail.bias[k] = row.bias[at];
+    }
+    each_block32<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, tail.scale, tail.bias, shift, rate,
+                         rest_high, rest_low, alpha, least);
+    std::memcpy(row.to + i * stored_bytes32<finish>, tail.to, n * stored_bytes32<finish>);
+  }
+  return least_of(least);
+}
+
+/// Eight float values finished and stored as halves (Finish::values: as they are).
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline void store16(std::byte* to, std::size_t i, __m256 value, __m256 alpha) noexcept {
+  if constexpr (finish == Finish::values) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(to) + i, value);
+  } else {
+    __m256 result = value;
+    if constexpr (finish == Finish::relu) result = _mm256_max_ps(_mm256_setzero_ps(), value);
+    if constexpr (finish == Finish::unit) {
+      result = _mm256_max_ps(_mm256_setzero_ps(), _mm256_min_ps(_mm256_set1_ps(1.0f), value));
+    }
+    if constexpr (finish == Finish::leaky_relu) {
+      result =
+          _mm256_blendv_ps(value, _mm256_mul_ps(value, alpha), _mm256_cmp_ps(value, _mm256_setzero_ps(), _CMP_LT_OQ));
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * 2), _mm256_cvtps_ph(result, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static_cast<void>(alpha);
+}
+
+/// Appends the numbers of the set bits below `limit`.
+inline std::size_t list_doubtful(unsigned mask, std::size_t first, std::size_t limit, std::uint16_t* list,
+                                 std::size_t count) noexcept {
+  for (; mask != 0; mask &= mask - 1) {
+    const std::size_t element = first + static_cast<std::size_t>(__builtin_ctz(mask));
+    if (element < limit) list[count++] = static_cast<std::uint16_t>(element);
+  }
+  return count;
+}
+
+DMLREF_TARGET_AVX2 inline unsigned doubtful_mask(__m256 value, __m256 doubt) noexcept {
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(absolute(value), doubt, _CMP_NGE_UQ)));
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t row16(const Row16& row) noexcept {
+  const __m256 shift = _mm256_set1_ps(row.line.shift);
+  const __m256 slope = _mm256_set1_ps(row.line.slope);
+  const __m256 offset = _mm256_set1_ps(row.line.offset);
+  const __m256 doubt = _mm256_set1_ps(row.line.doubt);
+  const __m256 alpha = _mm256_set1_ps(row.alpha);
+  std::size_t doubtful = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= row.count; i += 8) {
+    const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(_mm256_loadu_ps(row.from + i), shift), slope, offset);
+    store16<finish>(row.to, i, value, alpha);
+    const unsigned mask = doubtful_mask(value, doubt);
+    if (mask != 0) doubtful = list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  }
+  if (i < row.count) {
+    Tail tail{};
+    std::memcpy(tail.from, row.from + i, (row.count - i) * sizeof(float));
+    const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(_mm256_load_ps(tail.from), shift), slope, offset);
+    store16<finish>(reinterpret_cast<std::byte*>(tail.to), 0, value, alpha);
+    std::memcpy(row.to + i * stored_bytes16<finish>, tail.to, (row.count - i) * stored_bytes16<finish>);
+    doubtful = list_doubtful(doubtful_mask(value, doubt), i, row.count, row.doubtful, doubtful);
+  }
+  return doubtful;
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline unsigned each_block16(const float* from, std::byte* to, std::size_t i, const float* scale,
+                                                const float* bias, __m256 shift, __m256 rate, __m256 rest,
+                                                __m256 slope_doubt, __m256 alpha) noexcept {
+  const __m256 b = _mm256_loadu_ps(bias);
+  const __m256 slope = _mm256_mul_ps(rate, _mm256_loadu_ps(scale));
+  const __m256 offset = _mm256_fnmadd_ps(rest, slope, b);
+  const __m256 doubt =
+      _mm256_fmadd_ps(absolute(slope), slope_doubt, _mm256_mul_ps(absolute(b), _mm256_set1_ps(0x1p-9f)));
+  const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(_mm256_loadu_ps(from), shift), slope, offset);
+  store16<finish>(to, i, value, alpha);
+  return doubtful_mask(value, doubt);
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t each_row16(const EachRow16& row) noexcept {
+  const __m256 shift = _mm256_set1_ps(row.shift);
+  const __m256 rate = _mm256_set1_ps(row.rate);
+  const __m256 rest = _mm256_set1_ps(row.rest);
+  const __m256 slope_doubt = _mm256_set1_ps(row.slope_doubt);
+  const __m256 alpha = _mm256_set1_ps(row.alpha);
+  std::size_t doubtful = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= row.count; i += 8) {
+    const unsigned mask = each_block16<finish>(row.from + i, row.to, i, row.scale + i, row.bias + i, shift, rate, rest,
+                                               slope_doubt, alpha);
+    if (mask != 0) doubtful = list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  }
+  if (i < row.count) {
+    const std::size_t n = row.count - i;
+    Tail tail{};
+    alignas(32) float scale[8]{};
+    alignas(32) float bias[8]{};
+    std::memcpy(tail.from, row.from + i, n * sizeof(float));
+    std::memcpy(scale, row.scale + i, n * sizeof(float));
+    std::memcpy(bias, row.bias + i, n * sizeof(float));
+    const unsigned mask = each_block16<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, scale, bias, shift,
+                                               rate, rest, slope_doubt, alpha);
+    std::memcpy(row.to + i * stored_bytes16<finish>, tail.to, n * stored_bytes16<finish>);
+    doubtful = list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  }
+  return doubtful;
+}
+
+// ---- Columns ---------------------------------------------------------------------------------------------------
+
+/// Four neighbouring elements as doubles.
+template <class T>
+DMLREF_TARGET_AVX2 inline __m256d load4(const std::byte* at) noexcept {
+  if constexpr (std::is_same_v<T, half>) {
+    return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at))));
+  } else {
+    return _mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(at)));
+  }
+}
+
+/// Sums of V * 4 columns. One lane after the other, so that its accumulators stay in registers; the lines are asked for
+/// ahead, because no prefetcher foresees the steps.
+template <class T, std::size_t V, bool shifted>
+DMLREF_TARGET_AVX2 inline void strip_sums(const Columns& columns, std::size_t column, const double* pivot, double* sum,
+                                          double* square) noexcept {
+  alignas(32) double sums[normalization_lanes][V * 4];
+  alignas(32) double squares[normalization_lanes][V * 4];
+  __m256d p[V];
+  for (std::size_t v = 0; v < V; ++v) p[v] = shifted ? _mm256_loadu_pd(pivot + column + 4 * v) : _mm256_setzero_pd();
+  for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
+    __m256d s[V];
+    __m256d q[V];
+    for (std::size_t v = 0; v < V; ++v) s[v] = q[v] = _mm256_setzero_pd();
+    for (std::size_t i = lane; i < columns.rows; i += normalization_lanes) {
+      const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(T);
+      if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+      for (std::size_t v = 0; v < V; ++v) {
+        __m256d x = load4<T>(row + v * 4 * sizeof(T));
+        if constexpr (shifted) x = _mm256_sub_pd(x, p[v]);
+        s[v] = _mm256_add_pd(s[v], x);
+        q[v] = _mm256_fmadd_pd(x, x, q[v]);
+      }
+    }
+    for (std::size_t v = 0; v < V; ++v) {
+      _mm256_store_pd(&sums[lane][4 * v], s[v]);
+      _mm256_store_pd(&squares[lane][4 * v], q[v]);
+    }
+  }
+  for (std::size_t width = normalization_lanes / 2; width > 0; width /= 2) {
+    for (std::size_t lane = 0; lane < width; ++lane) {
+      for (std::size_t v = 0; v < V; ++v) {
+        double* const s = &sums[lane][4 * v];
+        double* const q = &squares[lane][4 * v];
+        _mm256_store_pd(s, _mm256_add_pd(_mm256_load_pd(s), _mm256_load_pd(&sums[lane + width][4 * v])));
+        _mm256_store_pd(q, _mm256_add_pd(_mm256_load_pd(q), _mm256_load_pd(&squares[lane + width][4 * v])));
+      }
+    }
+  }
+  std::memcpy(sum + column, sums[0], sizeof(sums[0]));
+  std::memcpy(square + column, squares[0], sizeof(squares[0]));
+}
+
+template <class T, bool shifted>
+DMLREF_TARGET_AVX2 inline void column_sums_of(const Columns& columns, const double* pivot, double* sum,
+                                              double* square) noexcept {
+  std::size_t c = 0;
+  for (; c + 16 <= columns.width; c += 16) strip_sums<T, 4, shifted>(columns, c, pivot, sum, square);
+  for (; c + 8 <= columns.width; c += 8) strip_sums<T, 2, shifted>(columns, c, pivot, sum, square);
+  for (; c + 4 <= columns.width; c += 4) strip_sums<T, 1, shifted>(columns, c, pivot, sum, square);
+  scalar::column_sums_from<T>(c, columns, pivot, sum, square);
+}
+template <class T>
+DMLREF_TARGET_AVX2 inline void column_sums(const Columns& columns, const double* pivot, double* sum,
+                                           double* square) noexcept {
+  if (pivot != nullptr) {
+    column_sums_of<T, true>(columns, pivot, sum, square);
+  } else {
+    column_sums_of<T, false>(columns, nullptr, sum, square);
+  }
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                          const std::int64_t* to_offset, double alpha_value) noexcept {
+  const __m256d alpha = _mm256_set1_pd(alpha_value);
+  __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  std::size_t c = 0;
+  for (; c + 8 <= columns.width; c += 8) {
+    __m256d shift[2], slope[2], offset[2];
+    for (std::size_t v = 0; v < 2; ++v) {
+      shift[v] = _mm256_loadu_pd(line.shift + c + 4 * v);
+      slope[v] = _mm256_loadu_pd(line.slope + c + 4 * v);
+      offset[v] = _mm256_loadu_pd(line.offset + c + 4 * v);
+    }
+    for (std::size_t i = 0; i < columns.rows; ++i) {
+      const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(float);
+      std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+      __m256d v[2];
+      for (std::size_t k = 0; k < 2; ++k) {
+        v[k] = _mm256_fmadd_pd(_mm256_sub_pd(load4<float>(row + k * 16), shift[k]), slope[k], offset[k]);
+      }
+      store8<finish>(out, c, v[0], v[1], alpha, least);
+    }
+  }
+  const float rest = scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value);
+  const float first = least_of(least);
+  return rest < first ? rest : first;
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                                                const std::int64_t* to_offset, float alpha_value,
+                                                std::uint16_t* list) noexcept {
+  const __m256 alpha = _mm256_set1_ps(alpha_value);
+  std::size_t doubtful = 0;
+  std::size_t c = 0;
+  for (; c + 8 <= columns.width; c += 8) {
+    const __m256 shift = _mm256_loadu_ps(line.shift + c);
+    const __m256 slope = _mm256_loadu_ps(line.slope + c);
+    const __m256 offset = _mm256_loadu_ps(line.offset + c);
+    const __m256 doubt = _mm256_loadu_ps(line.doubt + c);
+    for (std::size_t i = 0; i < columns.rows; ++i) {
+      const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(half);
+      std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
+      const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row)));
+      const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(x, shift), slope, offset);
+      store16<finish>(out, c, value, alpha);
+      const unsigned mask = doubtful_mask(value, doubt);
+      if (mask != 0) doubtful = list_doubtful(mask, i * columns.width + c, SIZE_MAX, list, doubtful);
+    }
+  }
+  return doubtful + scalar::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
+}
+
+DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void activate_row32_avx2(const Activation& activation,
+                                                                            const double* values, std::byte* to,
+                                                                            std::size_t count) noexcept {
+  activate32(activation, values, to, count);
+}
+DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void activate_row16_avx2(const Activation& activation,
+                                                                            const float* values, float* to,
+                                                                            std::size_t count) noexcept {
+  activate16(activation, values, to, count);
+}
+
+inline const Kernels& kernels() noexcept {
+  using enum Finish;
+  static constexpr Kernels table{
+      widen,
+      narrow,
+      sums,
+      shifted_sums,
+      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      column_sums<float>,
+      column_sums<half>,
+      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      activate_row32_avx2,
+      activate_row16_avx2};
+  return table;
+}
+
+}  // namespace fast::normalization::avx2
+DMLREF_END
+
+#endif  // DMLREF_ARCH_X86_64
