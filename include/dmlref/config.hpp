@@ -37,6 +37,13 @@
 #endif
 #endif
 
+// Before a loop of few, known turns over registers: unrolled, or its array would live in memory at -O2.
+#if defined(__GNUC__) || defined(__clang__)
+#define DMLREF_UNROLL _Pragma("GCC unroll 16")
+#else
+#define DMLREF_UNROLL
+#endif
+
 // The code tag: translation units compiled with different code-changing flags get different symbol names, so the
 // linker never merges an AVX-512 copy of an inline function into a program that must also run without it.
 #if defined(__AVX512VNNI__)

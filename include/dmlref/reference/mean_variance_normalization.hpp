@@ -40,8 +40,8 @@ struct ChunkStatistics {
 /// Mean and variance of one group.
 struct GroupStatistics {
   DoubleDouble mean;
-  double variance = 0;   ///< population variance: divided by the count
-  double magnitude = 0;  ///< sum of the chunks'
+  DoubleDouble variance;  ///< population variance: divided by the count
+  double magnitude = 0;   ///< sum of the chunks'
 };
 
 /// Adds lane i + 8 to lane i, then i + 4, i + 2, i + 1.
@@ -110,12 +110,13 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
   const auto n = static_cast<double>(count);
   GroupStatistics group;
   DoubleDouble sum;
-  double within = 0;
+  DoubleDouble within;
   for (std::uint64_t c = 0; c < chunks; ++c) {
     const ChunkStatistics part = chunk(c);
     const DoubleDouble high = two_sum(sum.high, part.sum);
     sum = {high.high, sum.low + (high.low + part.sum_low)};
-    within += part.deviations;
+    const DoubleDouble deviations = two_sum(within.high, part.deviations);
+    within = {deviations.high, within.low + deviations.low};
     group.magnitude += part.magnitude;
   }
   const double infinite = sum.high;
@@ -131,7 +132,7 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
     const double deviation = (mean.high - group.mean.high) + (mean.low - group.mean.low);
     between = std::fma(deviation * deviation, size, between);
   }
-  group.variance = (within + between) / n;
+  group.variance = divide(two_sum(within.high, within.low + between), n);
   return group;
 }
 
@@ -223,14 +224,19 @@ inline auto activate_after_line(Real x, Real a, Real b) noexcept {
 }
 
 /// What all elements of one group share: value = (x - mean) * rate * scale + bias.
+///
+/// A doubt is how small a result may be before the errors of its terms exceed what one ulp allows:
+/// slope_doubt * |rate * scale| + offset_doubt * |bias|.
 struct GroupCoefficients {
   DoubleDouble mean;
+  DoubleDouble variance;
   double shift = 0;   ///< what is subtracted from x first: the mean, or 0 where it is small beside the deviation
   DoubleDouble rest;  ///< mean - shift
   double rate = 1;    ///< 1 / sqrt(variance + epsilon), or 1
-  double slope_doubt =
-      0;  ///< a result below slope_doubt * |rate * scale| + offset_doubt * |bias| may have lost more bits
-  double offset_doubt = 0;  ///< than one ulp allows
+  double slope_doubt = 0;
+  double offset_doubt = 0;
+  double careful_slope_doubt = 0;  ///< the same for values computed from the 106 bits of mean and variance
+  double careful_offset_doubt = 0;
 
   static GroupCoefficients of(const GroupStatistics& group, std::uint64_t count,
                               const NormalizationParameters& parameters) noexcept {
@@ -238,16 +244,20 @@ struct GroupCoefficients {
     const double square = group.magnitude * inverse;
     GroupCoefficients c;
     c.mean = group.mean;
-    const bool small = group.mean.high * group.mean.high <= 16.0 * group.variance;
+    c.variance = group.variance;
+    const bool small = group.mean.high * group.mean.high <= 16.0 * group.variance.high;
     c.shift = small ? 0.0 : group.mean.high;
     c.rest = small ? group.mean : DoubleDouble{group.mean.low, 0};
     double amplification = 0;
     if (parameters.normalize_variance) {
-      c.rate = 1.0 / std::sqrt(group.variance + static_cast<double>(parameters.epsilon));
+      c.rate = 1.0 / std::sqrt(group.variance.high + static_cast<double>(parameters.epsilon));
       amplification = square * c.rate * c.rate;
     }
-    c.slope_doubt = std::fma(std::fabs(c.rest.high), 0x1p-25, std::sqrt(square * inverse) * 0x1p-21);
+    c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
+    c.slope_doubt = std::fma(std::fabs(c.rest.high), 0x1p-25, c.careful_slope_doubt);
     c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
+    const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
+    c.careful_offset_doubt = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
     return c;
   }
 };
@@ -352,13 +362,20 @@ inline double normalize_carefully(float x, const GroupCoefficients& group, float
   if (c.doubt != c.doubt || !is_doubtful<type>(value, c.doubt, a, b)) {
     return activate_after_line<type>(value, a, b);
   }
-  const ExactStatistics& statistics = exact();
-  DoubleDouble rate{1, 0};
-  if (parameters.normalize_variance) {
-    rate = inverse_sqrt(add(statistics.variance, static_cast<double>(parameters.epsilon)));
+  const auto value_from = [&](DoubleDouble mean, DoubleDouble variance) {
+    DoubleDouble rate{1, 0};
+    if (parameters.normalize_variance) rate = inverse_sqrt(add(variance, static_cast<double>(parameters.epsilon)));
+    const DoubleDouble deviation = add(DoubleDouble{x, 0}, DoubleDouble{-mean.high, -mean.low});
+    return add(multiply(multiply(deviation, rate), s), t);
+  };
+  if constexpr (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
+    const DoubleDouble careful = value_from(group.mean, group.variance);
+    const double doubt =
+        std::fma(std::fabs(c.slope), group.careful_slope_doubt, std::fabs(t.high) * group.careful_offset_doubt);
+    if (std::fabs(careful.high) >= doubt) return activate_after_line<type>(careful.high, a, b);
   }
-  const DoubleDouble deviation = add(DoubleDouble{x, 0}, DoubleDouble{-statistics.mean.high, -statistics.mean.low});
-  return activate_exact<type>(add(multiply(multiply(deviation, rate), s), t), a, b);
+  const ExactStatistics& statistics = exact();
+  return activate_exact<type>(value_from(statistics.mean, statistics.variance), a, b);
 }
 
 /// The one rounding to the output's type; every NaN becomes the same one.

@@ -173,6 +173,7 @@ DMLREF_TARGET_AVX2 inline void row_block32(const float* from, const double* doub
                                            __m256d shift, __m256d slope, __m256d offset, __m256d alpha, __m256& least0,
                                            __m256& least1) noexcept {
   __m256d v[4];
+  DMLREF_UNROLL
   for (int k = 0; k < 4; ++k) {
     v[k] = wide ? _mm256_loadu_pd(doubles + 4 * k) : _mm256_cvtps_pd(_mm_loadu_ps(from + 4 * k));
     if constexpr (shifted) v[k] = _mm256_sub_pd(v[k], shift);
@@ -221,8 +222,10 @@ template <Finish finish>
 DMLREF_TARGET_AVX2 inline void each_block32(const float* from, std::byte* to, std::size_t i, const double* scale,
                                             const double* bias, __m256d shift, __m256d rate, __m256d rest_high,
                                             __m256d rest_low, __m256d alpha, __m256& least) noexcept {
+  DMLREF_UNROLL
   for (int half8 = 0; half8 < 2; ++half8) {
     __m256d v[2];
+    DMLREF_UNROLL
     for (int k = 0; k < 2; ++k) {
       const int at = 8 * half8 + 4 * k;
       const __m256d slope = _mm256_mul_pd(rate, _mm256_loadu_pd(scale + at));
@@ -389,14 +392,17 @@ DMLREF_TARGET_AVX2 inline void strip_sums(const Columns& columns, std::size_t co
   alignas(32) double sums[normalization_lanes][V * 4];
   alignas(32) double squares[normalization_lanes][V * 4];
   __m256d p[V];
+  DMLREF_UNROLL
   for (std::size_t v = 0; v < V; ++v) p[v] = shifted ? _mm256_loadu_pd(pivot + column + 4 * v) : _mm256_setzero_pd();
   for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
     __m256d s[V];
     __m256d q[V];
+    DMLREF_UNROLL
     for (std::size_t v = 0; v < V; ++v) s[v] = q[v] = _mm256_setzero_pd();
     for (std::size_t i = lane; i < columns.rows; i += normalization_lanes) {
       const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(T);
       if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+      DMLREF_UNROLL
       for (std::size_t v = 0; v < V; ++v) {
         __m256d x = load4<T>(row + v * 4 * sizeof(T));
         if constexpr (shifted) x = _mm256_sub_pd(x, p[v]);
@@ -404,6 +410,7 @@ DMLREF_TARGET_AVX2 inline void strip_sums(const Columns& columns, std::size_t co
         q[v] = _mm256_fmadd_pd(x, x, q[v]);
       }
     }
+    DMLREF_UNROLL
     for (std::size_t v = 0; v < V; ++v) {
       _mm256_store_pd(&sums[lane][4 * v], s[v]);
       _mm256_store_pd(&squares[lane][4 * v], q[v]);
@@ -411,6 +418,7 @@ DMLREF_TARGET_AVX2 inline void strip_sums(const Columns& columns, std::size_t co
   }
   for (std::size_t width = normalization_lanes / 2; width > 0; width /= 2) {
     for (std::size_t lane = 0; lane < width; ++lane) {
+      DMLREF_UNROLL
       for (std::size_t v = 0; v < V; ++v) {
         double* const s = &sums[lane][4 * v];
         double* const q = &squares[lane][4 * v];
@@ -450,6 +458,7 @@ DMLREF_TARGET_AVX2 inline float columns32(const Columns& columns, const ColumnLi
   std::size_t c = 0;
   for (; c + 8 <= columns.width; c += 8) {
     __m256d shift[2], slope[2], offset[2];
+    DMLREF_UNROLL
     for (std::size_t v = 0; v < 2; ++v) {
       shift[v] = _mm256_loadu_pd(line.shift + c + 4 * v);
       slope[v] = _mm256_loadu_pd(line.slope + c + 4 * v);
@@ -459,6 +468,7 @@ DMLREF_TARGET_AVX2 inline float columns32(const Columns& columns, const ColumnLi
       const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(float);
       std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
       __m256d v[2];
+      DMLREF_UNROLL
       for (std::size_t k = 0; k < 2; ++k) {
         v[k] = _mm256_fmadd_pd(_mm256_sub_pd(load4<float>(row + k * 16), shift[k]), slope[k], offset[k]);
       }
