@@ -92,6 +92,7 @@ QlcShape random_shape(Random& random) {
     s.groups = pick(random, 2, chance(random, 20) ? 300 : 40);
     s.in_channels = chance(random, 65) ? 1 : pick(random, 2, 4);
     s.out_channels = chance(random, 60) ? 1 : pick(random, 1, 4);
+    if (s.in_channels > 1 && chance(random, 60)) s.out_channels = s.in_channels;
     s.flat = chance(random, 10);
     const bool same_kernel = chance(random, 70);
     const std::uint32_t kernel = chance(random, 60) ? 3 : pick(random, 1, 7);

@@ -75,7 +75,7 @@ class DirectConvolution {
     h.output_scale = !defined ? 1.0 : output_scale < 0 ? -output_scale : output_scale;
     if (by_channels_) {
       for (const Chunk& chunk : chunks_) {
-        for (Index m = 0; m < g_.out_channels; ++m) fold_chunk(inputs, chunk, m, h, to);
+        for (Index m = 0; m < lane_outputs_; ++m) fold_chunk(inputs, chunk, m, h, to);
       }
     } else {
       for (Index c = 0; c < g_.all_out_channels(); ++c) fold_channel(inputs, c, h, to);
@@ -97,13 +97,13 @@ class DirectConvolution {
     const Index part = unit / bands % parts();
     const Index image = unit / bands / parts();
     const Chunk& chunk = chunks_[by_channels_ ? static_cast<std::size_t>(part) : 0];
-    const Index first_group = by_channels_ ? chunk.first : part * groups_at_a_time_;
+    const Index first_group = by_channels_ ? chunk.first / lane_channels_ : part * groups_at_a_time_;
     const Index groups = by_channels_ ? 1 : smaller(groups_at_a_time_, g_.groups - first_group);
     const auto* in =
         reinterpret_cast<const std::uint8_t*>(input) + image * g_.in.n + first_group * g_.in_channels * g_.in.c;
     auto* out = reinterpret_cast<std::uint8_t*>(output) + image * g_.out.n + first_group * g_.out_channels * g_.out.c +
                 band.y * g_.out.y + band.x * g_.out.x;
-    stage(chunk, band, h, in, groups * g_.in_channels, staged);
+    stage(chunk, band, h, in, by_channels_ ? 1 : groups * g_.in_channels, staged);
 
     qlc::direct::LaneArgs t;
     t.offsets = chunk.offsets.data();
@@ -118,7 +118,7 @@ class DirectConvolution {
     if (by_channels_) {
       t.staged = staged;
       t.out = lines;
-      for (Index m = 0; m < g_.out_channels; ++m) {
+      for (Index m = 0; m < lane_outputs_; ++m) {
         const std::byte* data = folded + chunk.data_at + m * chunk.data_bytes;
         const ChunkHead head = read<ChunkHead>(data);
         t.period = chunk.period;
@@ -128,7 +128,7 @@ class DirectConvolution {
         t.scale = reinterpret_cast<const float*>(data + chunk.scale_at);
         t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
         t.weights = data + chunk.weights_at;
-        kernels_.channel_taps(t);
+        kernel_(t);
         unstage_channels(chunk, band, lines, out + m * g_.out.c);
       }
       return;
@@ -220,8 +220,15 @@ class DirectConvolution {
 
   bool choose() {
     by_channels_ = g_.in_channels == 1 && g_.in.c == 1 && g_.in.x != 1 && g_.groups >= 8;
+    const bool quads_suit = (g_.in_channels == 2 || g_.in_channels == 4) && g_.out_channels == g_.in_channels &&
+                            g_.groups * g_.in_channels % 4 == 0 && g_.in.c == 1 && g_.in.x != 1;
+    if (quads_suit && kernels_.channel_quads != nullptr) {
+      by_channels_ = by_quads_ = true;
+      lane_channels_ = g_.in_channels;
+    }
+    lane_outputs_ = by_quads_ ? 1 : g_.out_channels;
     // A row kernel reads quads of one kernel row through byte shuffles within 16 bytes.
-    kernel_ = kernels_.pixel_taps;
+    kernel_ = by_quads_ ? kernels_.channel_quads : by_channels_ ? kernels_.channel_taps : kernels_.pixel_taps;
     const bool rows_suit = !by_channels_ && g_.in_channels == 1 && g_.kernel_w > 1;
     if (rows_suit && g_.stride_x == 1 && g_.dilation_x <= kernels_.reach) {
       kernel_ = kernels_.pixel_rows;
@@ -235,7 +242,7 @@ class DirectConvolution {
     }
     deal_ = by_rows_ ? 1 : g_.stride_x;
     quads_ = qlc::ceil_div(g_.kernel_w, 4);
-    units_ = by_rows_ ? g_.kernel_h * quads_ : qlc::ceil_div(g_.depth(), kernels_.group);
+    units_ = by_rows_ ? g_.kernel_h * quads_ : by_quads_ ? g_.taps() : qlc::ceil_div(g_.depth(), kernels_.group);
     for (Index phase = 0; phase < g_.stride_y; ++phase) {
       if (reads_row_phase(phase)) row_phases_.push_back(phase);
     }
@@ -269,7 +276,7 @@ class DirectConvolution {
       chunks_.emplace_back();
       return;
     }
-    const Index channels = g_.groups;
+    const Index channels = g_.groups * lane_channels_;
     const Index at_a_time = channels <= 192 ? channels : 128;
     for (Index first = 0; first < channels; first += at_a_time) {
       Chunk chunk;
@@ -315,7 +322,7 @@ class DirectConvolution {
   bool choose_band() {
     Index channels = 1;
     for (const Chunk& chunk : chunks_) channels = larger(channels, chunk.pitch);
-    const Index planes = g_.in_channels * phases();
+    const Index planes = (by_channels_ ? 1 : g_.in_channels) * phases();
     const Index lines = by_channels_ ? 1 : g_.out_channels;
     const auto fits = [&](Index rows, Index columns, Index bytes) {
       return planes * plane_bytes(channels, rows, columns) <= bytes &&
@@ -390,13 +397,16 @@ class DirectConvolution {
       const Index x = slot / 4 % quads_ * 4 + slot % 4;
       return {0, slot / 4 / quads_, x, x < g_.kernel_w};
     }
+    if (by_quads_) {
+      return {slot % 4, slot / 4 / g_.kernel_w, slot / 4 % g_.kernel_w, slot % 4 < g_.in_channels};
+    }
     const Index taps = g_.taps();
     return {slot / taps, slot % taps / g_.kernel_w, slot % g_.kernel_w, slot < g_.depth()};
   }
 
   void make_offsets(Chunk& chunk) const {
     const Index row = row_columns(columns_) / deal_ * chunk.pitch;
-    const Index step = by_rows_ ? 4 : 1;
+    const Index step = by_rows_ || by_quads_ ? 4 : 1;
     for (Index slot = 0; slot < units_ * kernels_.group; slot += step) {
       const Tap at = tap(slot);
       if (!at.real) {
@@ -430,7 +440,7 @@ class DirectConvolution {
       chunk.factor_at = chunk.scale_at + 4 * lanes;
       chunk.weights_at = chunk.factor_at + 8 * lanes;
       chunk.data_bytes = qlc::round_up(chunk.weights_at + slots * lanes, 64);
-      at += chunk.data_bytes * g_.out_channels;
+      at += chunk.data_bytes * lane_outputs_;
     }
     folded_bytes_ = at;
   }
@@ -537,7 +547,7 @@ class DirectConvolution {
     ChunkHead head;
     head.band = 0.5f;
     for (Index c = 0; c < chunk.count; ++c) {
-      const Folded f = fold_one(inputs, (chunk.first + c) * g_.out_channels + m, h, d);
+      const Folded f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
       if (f.wide) head.wide = 1;
       if (f.band < head.band) head.band = f.band;
     }
@@ -550,16 +560,26 @@ class DirectConvolution {
     for (Index c = 0; c < chunk.pitch; ++c) {
       Folded f{0.0, 0.0f, 0.0f, 0, false};
       for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
-      if (c < chunk.count) f = fold_one(inputs, (chunk.first + c) * g_.out_channels + m, h, d);
+      if (c < chunk.count) f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
+      // Where in its quad of channels the group of output channel c begins.
+      const Index shift = by_quads_ ? (chunk.first + c) / lane_channels_ * lane_channels_ % 4 : 0;
       for (Index lane = c; lane < lanes; lane += chunk.pitch) {
-        const Index place = qlc::direct::place_of_lane(lane % block, block);
+        const Index place =
+            by_quads_ ? lane % 4 * (block / 4) + lane % block / 4 : qlc::direct::place_of_lane(lane % block, block);
         const Index at = lane / block * block + place;
         std::memcpy(data + chunk.sum_at + 4 * at, &f.sum, 4);
         std::memcpy(data + chunk.scale_at + 4 * at, &f.scale, 4);
         std::memcpy(data + chunk.factor_at + 8 * at, &f.factor, 8);
         std::byte* weights = data + chunk.weights_at + lane / block * block_bytes;
-        for (Index slot = 0; slot < slots; ++slot)
-          store_weight(weights, slot, place, block, part, head.wide != 0, d[slot]);
+        for (Index slot = 0; slot < slots; ++slot) {
+          if (!by_quads_) {
+            store_weight(weights, slot, place, block, part, head.wide != 0, d[slot]);
+          } else {
+            const Index from = slot % 4 - shift;
+            const std::int32_t value = from >= 0 && from < lane_channels_ ? d[slot - shift] : 0;
+            store_weight(weights, slot, place, block, part, head.wide != 0, value);
+          }
+        }
       }
     }
   }
@@ -655,7 +675,7 @@ class DirectConvolution {
 
   void unstage_channels(const Chunk& chunk, const Band& band, const std::uint8_t* line,
                         std::uint8_t* out) const noexcept {
-    const Index channel_step = g_.out_channels * g_.out.c;
+    const Index channel_step = lane_outputs_ * g_.out.c;
     const Index row = pitch_ * chunk.pitch;
     qlc::direct::UnstageArgs t;
     t.src = line;
@@ -692,9 +712,12 @@ class DirectConvolution {
   qlc::ChannelTensor input_zero_point_, filter_scale_, filter_zero_point_, bias_, output_zero_point_;
   bool constants_owned_ = false, usable_ = false;
   bool by_channels_ = false;  // lanes hold channels
+  bool by_quads_ = false;     // channels in lanes, four at a time
   bool by_rows_ = false;      // a row kernel makes its quads itself
   void (*kernel_)(const qlc::direct::LaneArgs&) noexcept = nullptr;
-  Index deal_ = 1;  // column phases
+  Index lane_channels_ = 1;  // input channels of a group that lie in lanes
+  Index lane_outputs_ = 1;   // how often the lanes are run, each time for other output channels
+  Index deal_ = 1;           // column phases
   Index quads_ = 1, units_ = 1;
   std::vector<Index> row_phases_;
   std::vector<Chunk> chunks_;

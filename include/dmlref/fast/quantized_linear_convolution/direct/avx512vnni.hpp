@@ -225,6 +225,61 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
   t.wide ? taps_of<true, true>(t) : taps_of<true, false>(t);
 }
 
+/// Quads of channels as they lie in memory, against the weights of four outputs each; two pixels share the weights.
+template <int Pixels, bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at, std::ptrdiff_t b,
+                                                      const Epilogue& e) noexcept {
+  constexpr std::size_t pixels = Pixels;
+  __m512i sums[pixels][4];
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[p][v] = _mm512_loadu_si512(t.sum + 64 * at + 16 * v);
+  }
+  const std::byte* w = t.weights + at * 256 * t.units * (Wide ? 2 : 1);
+  const std::ptrdiff_t second = 256 * t.units;
+  const std::uint8_t* x = t.staged + 64 * b;
+  const std::ptrdiff_t next = 64 * t.period;
+  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
+    __m512i quads[pixels];
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) quads[p] = _mm512_loadu_si512(x + t.offsets[u] + p * next);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m512i weights = _mm512_loadu_si512(w + 64 * v);
+#pragma GCC unroll 2
+      for (int p = 0; p < Pixels; ++p) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[p], weights);
+      if constexpr (Wide) {
+        const __m512i more = _mm512_loadu_si512(w + second + 64 * v);
+#pragma GCC unroll 2
+        for (int p = 0; p < Pixels; ++p) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[p], more);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) {
+    const __m512i bytes = quantize<true>(sums[p], e, t, t.factor + 64 * at);
+    _mm512_storeu_si512(t.out + 64 * (b + p * t.period),
+                        _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5,
+                                                                                        12, 13, 6, 7, 14, 15))));
+  }
+}
+
+template <bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void channel_quads_of(const LaneArgs& t) noexcept {
+  Epilogue e = make_epilogue(t);
+  for (std::ptrdiff_t at = 0; at < t.period; ++at) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    std::ptrdiff_t b = at;
+    for (; b + t.period < t.blocks; b += 2 * t.period) channel_quads_at<2, Wide>(t, at, b, e);
+    if (b < t.blocks) channel_quads_at<1, Wide>(t, at, b, e);
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void channel_quads(const LaneArgs& t) noexcept {
+  t.wide ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
+}
+
 DMLREF_TARGET_AVX512VNNI inline __mmask64 first_bytes(std::ptrdiff_t count) noexcept {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
@@ -353,7 +408,8 @@ DMLREF_TARGET_AVX512VNNI inline void unstage(const UnstageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{64,     4,           &pixel_rows, &pixel_rows_stride2, 3, &pixel_taps, &channel_taps,
+inline constexpr Kernels kernels{64,     4,           &pixel_rows,   &pixel_rows_stride2,
+                                 3,      &pixel_taps, &channel_taps, &channel_quads,
                                  &stage, &stage_even, &unstage};
 
 }  // namespace fast::qlc::direct::avx512vnni

@@ -111,6 +111,61 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& t) noexcept {
   t.wide ? taps_of<true, true>(t) : taps_of<true, false>(t);
 }
 
+/// Quads of channels as they lie in memory, against the weights of four outputs each; two pixels share the weights.
+template <int Pixels, bool Wide>
+DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at, std::ptrdiff_t b,
+                                               const avx2::Epilogue& e) noexcept {
+  constexpr std::size_t pixels = Pixels;
+  __m256i sums[pixels][4];
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[p][v] = avx2::load(t.sum + 32 * at + 8 * v);
+  }
+  const std::byte* w = t.weights + at * 128 * t.units * (Wide ? 2 : 1);
+  const std::ptrdiff_t second = 128 * t.units;
+  const std::uint8_t* x = t.staged + 32 * b;
+  const std::ptrdiff_t next = 32 * t.period;
+  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 128) {
+    __m256i quads[pixels];
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) quads[p] = avx2::load(x + t.offsets[u] + p * next);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m256i weights = avx2::load(w + 32 * v);
+#pragma GCC unroll 2
+      for (int p = 0; p < Pixels; ++p) sums[p][v] = dot(sums[p][v], quads[p], weights);
+      if constexpr (Wide) {
+        const __m256i more = avx2::load(w + second + 32 * v);
+#pragma GCC unroll 2
+        for (int p = 0; p < Pixels; ++p) sums[p][v] = dot(sums[p][v], quads[p], more);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) {
+    const __m256i bytes = avx2::quantize<true>(sums[p], e, t, t.factor + 32 * at);
+    avx2::store(t.out + 32 * (b + p * t.period),
+                _mm256_shuffle_epi8(bytes, _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1,
+                                                            8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15)));
+  }
+}
+
+template <bool Wide>
+DMLREF_QLC_TARGET inline void channel_quads_of(const LaneArgs& t) noexcept {
+  avx2::Epilogue e = avx2::make_epilogue(t);
+  for (std::ptrdiff_t at = 0; at < t.period; ++at) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+    std::ptrdiff_t b = at;
+    for (; b + t.period < t.blocks; b += 2 * t.period) channel_quads_at<2, Wide>(t, at, b, e);
+    if (b < t.blocks) channel_quads_at<1, Wide>(t, at, b, e);
+  }
+}
+DMLREF_QLC_TARGET inline void channel_quads(const LaneArgs& t) noexcept {
+  t.wide ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
+}
+
 inline constexpr Kernels kernels{32,
                                  4,
                                  &pixel_rows,
@@ -118,6 +173,7 @@ inline constexpr Kernels kernels{32,
                                  3,
                                  &pixel_taps,
                                  &channel_taps,
+                                 &channel_quads,
                                  &avx2::stage,
                                  &avx2::stage_even,
                                  &avx2::unstage};

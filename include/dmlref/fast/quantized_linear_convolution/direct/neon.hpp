@@ -93,8 +93,8 @@ inline void stage_even(const StageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{16,           1,           nullptr,           nullptr,     0,
-                                 &taps<false>, &taps<true>, &scalar::stage<1>, &stage_even, &scalar::unstage};
+inline constexpr Kernels kernels{
+    16, 1, nullptr, nullptr, 0, &taps<false>, &taps<true>, nullptr, &scalar::stage<1>, &stage_even, &scalar::unstage};
 
 }  // namespace fast::qlc::direct::neon
 DMLREF_END
