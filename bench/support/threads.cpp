@@ -7,6 +7,7 @@
 #if defined(__linux__)
 #include <dirent.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #else
 #include <thread>
@@ -48,6 +49,11 @@ void pin_caller() { pin(0, {cpus().back()}); }
 
 void unpin_caller() { pin(0, cpus()); }
 
+long preemptions() {
+  rusage usage{};
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
 void pin_pool() {
   if (cpus().size() < 2) return;
   DIR* const tasks = opendir("/proc/self/task");
@@ -69,6 +75,7 @@ unsigned available_cpus() { return std::max(1u, std::thread::hardware_concurrenc
 void pin_caller() {}
 void unpin_caller() {}
 void pin_pool() {}
+long preemptions() { return 0; }
 #endif
 
 }  // namespace bench

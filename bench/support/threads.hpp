@@ -10,6 +10,8 @@ void pin_caller();
 /// The calling thread on the first CPU, every other thread of the process spread over the rest: called once a peer's
 /// pool is there, else the system may keep both on one CPU for milliseconds.
 void pin_pool();
+/// How often the calling thread has been stopped in favour of another so far (0 where the system does not say).
+long preemptions();
 /// Everything free again: threads created from here on may run anywhere.
 void unpin_caller();
 
