@@ -1,5 +1,6 @@
 #include "io/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,17 +23,20 @@ std::string reason() { return std::strerror(errno); }
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::filesystem::path& path) {
+std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t most) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw FileError("is a directory, expected a file");
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) throw FileError("cannot be opened: " + reason());
 
   MemoryBudget budget;
-  if (const auto size = std::filesystem::file_size(path, error); !error) {
-    if (const auto refused = budget.spend(size)) throw FileError(*refused);
+  const bool sized = std::filesystem::is_regular_file(path, error);
+  if (sized) {
+    if (const auto refused = budget.spend(std::filesystem::file_size(path, error))) throw FileError(*refused);
+  } else {
+    most = (std::min)(most, max_unsized_file);
   }
-  // Read to the end rather than by the size: a pipe has none.
+  // Read to the end rather than by the size: a pipe has none, and a file may grow.
   std::vector<std::byte> bytes;
   std::size_t used = 0;
   for (;;) {
@@ -40,7 +44,8 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
     const std::size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get());
     if (got == 0) break;
     used += got;
-    if (used > (std::size_t{1} << 34)) throw FileError("has more than 17179869184 bytes");
+    if (used > most)
+      throw FileError("has more than " + std::to_string(most) + " bytes, which is the most that is read");
   }
   if (std::ferror(file.get()) != 0) throw FileError("cannot be read: " + reason());
   bytes.resize(used);

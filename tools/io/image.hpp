@@ -19,8 +19,8 @@ struct Image {
   std::vector<std::uint8_t> pixels;
 };
 
-/// What a file may hold: 16384 by 16384.
-inline constexpr std::size_t max_image_side = 16384;
+/// What a file may hold: 8192 by 8192.
+inline constexpr std::size_t max_image_side = 8192;
 
 /// Decoders of a whole file. They throw FileError for bytes that are no such picture.
 Image decode_png(std::span<const std::byte> file);

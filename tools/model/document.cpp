@@ -91,6 +91,8 @@ class Checker : public nlohmann::json_sax<Json> {
     // "[json.exception...] parse error at line 1, column 2: syntax error ..." : keep the reason.
     const std::size_t reason = fault.find(": ");
     if (reason != std::string::npos) fault.erase(0, reason + 2);
+    std::replace_if(
+        fault.begin(), fault.end(), [](unsigned char c) { return c >= 0x80; }, '?');
     return false;
   }
 
@@ -276,7 +278,7 @@ bool Node::boolean() const {
 Document::Document(const std::filesystem::path& path) : file_(path.string()) {
   std::string text;
   try {
-    const std::vector<std::byte> bytes = read_file(path);
+    const std::vector<std::byte> bytes = read_file(path, max_unsized_file);
     text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   } catch (const FileError& error) {
     throw Failure(file_, error.what());

@@ -134,14 +134,13 @@ Command parse_command(const Model& model, const Node& node) {
 
 Dispatchable parse_dispatchable(const Model& model, const std::string& name, const Node& node) {
   if (!node.json().is_object()) node.refuse(R"(an operator like {"type": "DML_OPERATOR_SLICE", "desc": {...}})");
-  node.expect_object({"type", "desc", "Desc", "bindings", "dmlCompileType", "executionFlags"});
+  ParsedOperator op(node);
   // Two settings of a GPU's driver, without meaning here; a wrong value is a mistake all the same.
   if (const auto compile = node.find("dmlCompileType")) {
     if (compile->text() != "DmlCompileOp" && compile->text() != "DmlCompileGraph") {
       compile->refuse("DmlCompileOp or DmlCompileGraph");
     }
   }
-  ParsedOperator op(node);
   Bindings owned = parse_bindings(
       model, node, op, [](const TensorRole& role) { return role.owned_by_dml && !role.output; },
       "is not flagged OWNED_BY_DML, expected its binding in the dispatch command");

@@ -63,6 +63,8 @@ ParsedOperator::ParsedOperator(const Node& dispatchable) {
   const Node type = dispatchable.at("type", "an operator's type like \"DML_OPERATOR_SLICE\"");
   fields_ = find_operator_fields(operators(), type.text());
   if (fields_ == nullptr) type.refuse("one of the operators " + names_of(operators()));
+  // After the type, which decides what keys a dispatchable has.
+  dispatchable.expect_object({"type", "desc", "Desc", "bindings", "dmlCompileType", "executionFlags"});
   std::optional<Node> desc = dispatchable.find("desc");
   if (!desc) desc = dispatchable.find("Desc");
   if (!desc) dispatchable.fail_at("desc", fmt::format("is missing, expected the members of {}", fields_->name));

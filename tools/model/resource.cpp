@@ -139,9 +139,9 @@ void ResourceDesc::parse_object(const Node& node, const Node& values, const std:
     if (size) {
       const auto shape = size->numbers<std::uint32_t>("[1, C, H, W]");
       const bool good = shape.size() == 4 && shape[0] == 1 && (shape[1] == 1 || shape[1] == 3 || shape[1] == 4) &&
-                        shape[2] >= 1 && shape[2] <= 16384 && shape[3] >= 1 && shape[3] <= 16384;
+                        shape[2] >= 1 && shape[2] <= 8192 && shape[3] >= 1 && shape[3] <= 8192;
       if (!good) {
-        size->fail(fmt::format("is {}, expected [1, C, H, W] with C of 1, 3 or 4 and H, W from 1 to 16384",
+        size->fail(fmt::format("is {}, expected [1, C, H, W] with C of 1, 3 or 4 and H, W from 1 to 8192",
                                size->json().dump().substr(0, 80)));
       }
       file.resample = ResampleSize{shape[1], shape[2], shape[3]};
