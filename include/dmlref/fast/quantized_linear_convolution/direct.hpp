@@ -138,15 +138,12 @@ class DirectConvolution {
     t.out = lines;
     for (Index group = 0; group < groups; ++group) {
       t.staged = staged + group * group_bytes;
-      for (Index m = 0; m < g_.out_channels; ++m, data += channel_bytes_, t.out += line_bytes_) {
-        const ChannelData channel = read<ChannelData>(data);
-        t.wide = channel.wide != 0;
-        t.band = channel.band;
-        t.sum = &channel.sum;
-        t.scale = &channel.scale;
-        t.factor = &channel.factor;
-        t.weights = data + sizeof channel;
-        kernel_(t);
+      for (Index m = 0; m < g_.out_channels;) {
+        const Index outputs = outputs_at_once(g_.out_channels - m);
+        run_pixels(t, data, outputs);
+        m += outputs;
+        data += outputs * channel_bytes_;
+        t.out += outputs * line_bytes_;
       }
     }
     unstage_pixels(band, lines, groups * g_.out_channels, out);
@@ -537,7 +534,7 @@ class DirectConvolution {
     data.wide = f.wide ? 1 : 0;
     std::memcpy(at, &data, sizeof data);
     const Index slots = units_ * kernels_.group;
-    for (Index slot = 0; slot < slots; ++slot) store_weight(at + sizeof data, slot, 0, 1, slots, f.wide, d[slot]);
+    for (Index slot = 0; slot < slots; ++slot) store_weight(at + sizeof data, slot, 0, 1, slots, true, d[slot]);
   }
 
   void fold_chunk(const std::byte* const* inputs, const Chunk& chunk, Index m, Header& h,
@@ -582,6 +579,37 @@ class DirectConvolution {
         }
       }
     }
+  }
+
+  // ---- execute: lanes --------------------------------------------------------------------------------------------
+
+  Index outputs_at_once(Index left) const noexcept {
+    if (by_rows_ || left < 2 || kernels_.pixel_taps_2 == nullptr) return 1;
+    return left < 4 ? 2 : 4;
+  }
+
+  /// One to four output channels, whose constants begin at `data`, of one group's staged input.
+  void run_pixels(qlc::direct::LaneArgs& t, const std::byte* data, Index outputs) const noexcept {
+    std::int32_t sum[4];
+    float scale[4];
+    double factor[4];
+    t.wide = false;
+    t.band = 0.5f;
+    for (Index m = 0; m < outputs; ++m) {
+      const ChannelData channel = read<ChannelData>(data + m * channel_bytes_);
+      sum[m] = channel.sum;
+      scale[m] = channel.scale;
+      factor[m] = channel.factor;
+      t.wide = t.wide || channel.wide != 0;
+      if (channel.band < t.band) t.band = channel.band;
+    }
+    t.sum = sum;
+    t.scale = scale;
+    t.factor = factor;
+    t.weights = data + sizeof(ChannelData);
+    t.weight_step = channel_bytes_;
+    t.out_step = line_bytes_;
+    (outputs == 1 ? kernel_ : outputs == 2 ? kernels_.pixel_taps_2 : kernels_.pixel_taps_4)(t);
   }
 
   // ---- execute: staging ------------------------------------------------------------------------------------------

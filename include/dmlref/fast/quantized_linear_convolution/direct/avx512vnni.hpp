@@ -225,6 +225,61 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
   t.wide ? taps_of<true, true>(t) : taps_of<true, false>(t);
 }
 
+/// Several output channels of one group: they share the quads.
+template <int Outputs, bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexcept {
+  constexpr std::size_t outputs = Outputs;
+  const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+  Epilogue e = make_epilogue(t);
+  const std::ptrdiff_t second = 4 * t.units;
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    __m512i sums[outputs][4];
+#pragma GCC unroll 4
+    for (int m = 0; m < Outputs; ++m) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_set1_epi32(t.sum[m]);
+    }
+    const std::uint8_t* x = t.staged + 64 * b;
+    const std::byte* w = t.weights;
+    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4) {
+      const std::int32_t* offset = t.offsets + 4 * u;
+      const __m512i x0 = _mm512_loadu_si512(x + offset[0]);
+      const __m512i x1 = _mm512_loadu_si512(x + offset[1]);
+      const __m512i x2 = _mm512_loadu_si512(x + offset[2]);
+      const __m512i x3 = _mm512_loadu_si512(x + offset[3]);
+      const __m512i low01 = _mm512_unpacklo_epi8(x0, x1);
+      const __m512i high01 = _mm512_unpackhi_epi8(x0, x1);
+      const __m512i low23 = _mm512_unpacklo_epi8(x2, x3);
+      const __m512i high23 = _mm512_unpackhi_epi8(x2, x3);
+      const __m512i quads[4] = {_mm512_unpacklo_epi16(low01, low23), _mm512_unpackhi_epi16(low01, low23),
+                                _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)};
+#pragma GCC unroll 4
+      for (int m = 0; m < Outputs; ++m) {
+        const __m512i weights = broadcast(w + m * t.weight_step);
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpbusd_epi32(sums[m][v], quads[v], weights);
+        if constexpr (Wide) {
+          const __m512i more = broadcast(w + m * t.weight_step + second);
+#pragma GCC unroll 4
+          for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpbusd_epi32(sums[m][v], quads[v], more);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int m = 0; m < Outputs; ++m) {
+      e.scale[0] = _mm512_set1_ps(t.scale[m]);
+      const __m512i bytes = quantize<false>(sums[m], e, t, t.factor + m);
+      _mm512_storeu_si512(t.out + m * t.out_step + 64 * b, _mm512_shuffle_epi8(bytes, order));
+    }
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_2(const LaneArgs& t) noexcept {
+  t.wide ? pixel_taps_shared<2, true>(t) : pixel_taps_shared<2, false>(t);
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_4(const LaneArgs& t) noexcept {
+  t.wide ? pixel_taps_shared<4, true>(t) : pixel_taps_shared<4, false>(t);
+}
+
 /// Quads of channels as they lie in memory, against the weights of four outputs each; two pixels share the weights.
 template <int Pixels, bool Wide>
 DMLREF_TARGET_AVX512VNNI inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at, std::ptrdiff_t b,
@@ -408,9 +463,19 @@ DMLREF_TARGET_AVX512VNNI inline void unstage(const UnstageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{64,     4,           &pixel_rows,   &pixel_rows_stride2,
-                                 3,      &pixel_taps, &channel_taps, &channel_quads,
-                                 &stage, &stage_even, &unstage};
+inline constexpr Kernels kernels{64,
+                                 4,
+                                 &pixel_rows,
+                                 &pixel_rows_stride2,
+                                 3,
+                                 &pixel_taps,
+                                 &pixel_taps_2,
+                                 &pixel_taps_4,
+                                 &channel_taps,
+                                 &channel_quads,
+                                 &stage,
+                                 &stage_even,
+                                 &unstage};
 
 }  // namespace fast::qlc::direct::avx512vnni
 DMLREF_END

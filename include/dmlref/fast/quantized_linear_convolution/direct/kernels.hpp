@@ -34,6 +34,9 @@ struct LaneArgs {
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels: blocks after which weights, sums and scales repeat
   std::uint8_t* out = nullptr;
+  /// Pixels, several outputs at once: bytes from one output's weights and lanes to the next one's. Sums, scales and
+  /// factors are then one per output.
+  std::ptrdiff_t weight_step = 0, out_step = 0;
 };
 
 /// Rows of input to planes of `plane_bytes`: `before` bytes of fill, then each row's `width` bytes xor flip and fill up
@@ -73,6 +76,9 @@ struct Kernels {
   void (*pixel_rows_stride2)(const LaneArgs&) noexcept;
   std::ptrdiff_t reach;  ///< row kernels: the largest dilation, with a stride of 1; with 2 it is 1
   void (*pixel_taps)(const LaneArgs&) noexcept;
+  /// pixel_taps of two and of four output channels of the same input. Null where there is none.
+  void (*pixel_taps_2)(const LaneArgs&) noexcept;
+  void (*pixel_taps_4)(const LaneArgs&) noexcept;
   void (*channel_taps)(const LaneArgs&) noexcept;
   /// Groups of 2 or 4 channels to as many, channels in lanes: a unit is a tap, its quad is 4 neighbouring channels, and
   /// output channel 4 d + m of a block is lane d of accumulator m. Null where there is none.
