@@ -197,6 +197,9 @@ inline SliceCase random_slice(detail::Random& random, const SliceLimits& limits 
     SliceCase it;
     const dmlref::TensorDesc in = detail::random_tensor(random, type, in_sizes, true);
     const dmlref::TensorDesc out = detail::random_tensor(random, type, out_sizes, false);
+    std::uint64_t logical = 1;  // a broadcast input is small, but DirectML limits the elements that it stands for
+    for (const std::uint32_t extent : in_sizes) logical *= extent;
+    if (logical > 0xFFFFFFFFu) continue;
     if (in.total_size_in_bytes / size > limits.spanned || out.total_size_in_bytes / size > limits.spanned) continue;
     if (slice1) {
       it.desc = dmlref::Slice1Desc{in, out, offsets, windows, signed_strides};

@@ -4,6 +4,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/slice/avx2.hpp"
 #include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/neon.hpp"
 #include "dmlref/fast/slice/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 
@@ -26,6 +27,13 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               {&avx2::wide_row<1, 2>, &avx2::wide_row<2, 2>, &avx2::wide_row<4, 2>, &avx2::wide_row<8, 2>},
               {&avx2::wide_row<1, -2>, &avx2::wide_row<2, -2>, &avx2::wide_row<4, -2>, &avx2::wide_row<8, -2>},
               &avx2::fence};
+#endif
+#if DMLREF_ARCH_ARM64
+    case Isa::neon_dotprod:
+    case Isa::neon:
+      return {
+          &neon::copy_rows, &scalar::fill_rows, &neon::shuffle_rows, &scalar::step_rows, &neon::strip_rows, {}, {}, {},
+          &scalar::fence};
 #endif
     default:
       return {&scalar::copy_rows,

@@ -1,0 +1,64 @@
+// slice_neon.cpp: the fast slice on aarch64 against the formulas' bytes, without a test framework: it is compiled by a
+// cross compiler and run in an emulator. Prints what was done; 1 on the first difference.
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "support/guarded_buffer.hpp"
+#include "support/slice_cases.hpp"
+
+namespace {
+
+using namespace dmlref;
+using dmlref_test::GuardedBuffer;
+
+bool check(const dmlref_test::SliceCase& it, Isa isa) {
+  CompileOptions options;
+  options.isa = isa;
+  const CompileResult compiled = compile(it.desc, latest_feature_level, options);
+  if (!compiled) {
+    std::printf("%s\n", compiled.report().to_string().c_str());
+    return false;
+  }
+  for (const auto side : {GuardedBuffer::Side::end, GuardedBuffer::Side::begin}) {
+    const GuardedBuffer from(it.input.size(), side), to(it.before.size(), side);
+    std::memcpy(from.data(), it.input.data(), it.input.size());
+    std::memcpy(to.data(), it.before.data(), it.before.size());
+    const InputBuffer in(from.span());
+    const OutputBuffer out(to.span());
+    if (!compiled.value().execute({&in, 1}, {&out, 1}, {}, {})) return false;
+    if (dmlref_test::first_difference(to.span(), it.expected) != it.expected.size()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  const auto seed = static_cast<std::uint64_t>(std::random_device{}());
+  std::mt19937_64 random(seed);
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  for (const Isa isa : {Isa::scalar, Isa::neon}) {
+    if (!supported(isa)) {
+      std::printf("%s is not there\n", std::string(to_string(isa)).c_str());
+      return 1;
+    }
+    int cases = 0;
+    for (std::size_t rank = 1; rank <= 8; ++rank) {
+      for (const std::size_t size : {1u, 2u, 4u, 8u}) {
+        for (int round = 0; round < 40; ++round, ++cases) {
+          dmlref_test::SliceLimits limits;
+          limits.rank = rank;
+          limits.element_size = size;
+          limits.elements = round % 4 == 0 ? 20000 : 1500;
+          const auto it = dmlref_test::random_slice(random, limits);
+          if (check(it, isa)) continue;
+          std::printf("differs: %s\n", describe(it).c_str());
+          return 1;
+        }
+      }
+    }
+    std::printf("%s: %d cases agree\n", std::string(to_string(isa)).c_str(), cases);
+  }
+  return 0;
+}
