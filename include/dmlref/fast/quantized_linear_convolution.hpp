@@ -112,7 +112,8 @@ inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to,
 
 /// Memory of one task, cut into pieces of 64 bytes' alignment.
 struct Slot {
-  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, pixel_offset = 0, wide = 0, size = 0;
+  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, pixel_offset = 0, positions = 0, wide = 0,
+        size = 0;
 };
 
 /// What one execute knows: where the data is and what was computed from zero points, scales and bias.
@@ -332,6 +333,9 @@ class TiledConvolution {
     if (!usable()) return;
     offsets_ = qlc::step_offsets(g_, block_);
     elements_ = qlc::element_offsets(g_, order);
+    for (Index plane = 0; plane < order.channel_groups() && order.staging == qlc::Staging::planes; ++plane) {
+      plane_offsets_.push_back(static_cast<std::int32_t>(plane * block_.plane_step));
+    }
     filter_ = {kernels_.lanes, order.steps(), ceil_div(g_.out_channels, kernels_.lanes), g_.groups};
     place_memory();
   }
@@ -396,6 +400,7 @@ class TiledConvolution {
     slot_.bytes = take((pixels + 64) * 4 * lanes + 16 * pixel_pitch_);
     slot_.pixel_sums = take(4 * block_.rows * pixel_pitch_ + 256);
     slot_.pixel_offset = take(4 * block_.rows * pixel_pitch_ + 256);
+    slot_.positions = take(block_.order.staging == qlc::Staging::planes ? block_.plane_step + 256 : 0);
     slot_.wide = take(8 * 16 * lanes);
     slot_.size = round_up(at, 256);
     const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
@@ -474,9 +479,38 @@ class TiledConvolution {
     return t;
   }
 
+  // The channel of ones for `count` neighbouring pixels.
+  void sum_line(const Work& work, const std::int32_t* offsets, Index steps, Index weight_step,
+                const std::uint8_t* activations, Index count, std::int32_t* sums) const noexcept {
+    const std::int32_t zero[64] = {};
+    qlc::TileArgs t{};
+    t.offsets = offsets;
+    t.steps = steps;
+    t.pixel_step = 4;
+    t.weights = work.run.filter + filter_.ones_at();
+    t.weight_step = weight_step;
+    t.channel_offset = t.pixel_offset = zero;
+    for (Index x = 0; x < count;) {
+      const Index vectors = pixel_vectors(count - x);
+      t.activations = activations + 4 * x;
+      t.sums = sums + x;
+      qlc::tile_of(kernels_.pixel_tiles, vectors, 1)(t);
+      x += vectors * kernels_.lanes;
+    }
+  }
+
+  // The most vectors that a tile has, or as many as are left.
+  Index pixel_vectors(Index pixels) const noexcept {
+    Index vectors = 1;
+    while (vectors < 4 && vectors * kernels_.lanes < pixels &&
+           kernels_.max_rows(kernels_.pixel_tiles, vectors + 1) > 0) {
+      ++vectors;
+    }
+    return vectors;
+  }
+
   // Sum of a' over the kernel's window for each pixel, where a filter zero point wants it.
   void sum_pixels(const Work& work) const noexcept {
-    const Index lanes = kernels_.lanes;
     const Index used = work.place.rows * pixel_pitch_;
     std::memset(work.pixel_offset, 0, static_cast<std::size_t>(4 * used));
     if (!work.run.pixel_terms) return;
@@ -490,26 +524,31 @@ class TiledConvolution {
         }
       }
     } else {
-      const std::int32_t zero[1] = {0};
-      qlc::TileArgs t = tile_args(work, 0);
-      t.weights = work.run.filter + filter_.ones_at();
-      t.channel_factor = nullptr;
-      t.requantizer = nullptr;
-      t.weight_step = 4;
-      t.channel_offset = zero;
-      for (Index y = 0; y < work.place.rows; ++y) {
-        for (Index x = 0; x < work.place.columns; x += lanes) {
-          t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
-          t.pixel_offset = work.pixel_offset;  // zeros
-          t.sums = work.pixel_sums + y * pixel_pitch_ + x;
-          qlc::tile_of(kernels_.pixel_tiles, 1, 1)(t);
+      // Kernels of several taps: first every position's sum over the channels, then the window's over positions.
+      const Index taps = block_.order.staging == qlc::Staging::planes ? g_.taps() : 1;
+      if (taps == 1) {
+        for (Index y = 0; y < work.place.rows; ++y) {
+          sum_line(work, offsets_.data(), filter_.steps, 4, work.activations + y * block_.out_row_step,
+                   work.place.columns, work.pixel_sums + y * pixel_pitch_);
+        }
+      } else {
+        auto* positions = reinterpret_cast<std::int32_t*>(work.slot + slot_.positions);
+        sum_line(work, plane_offsets_.data(), block_.order.channel_groups(), 4 * taps, work.activations,
+                 block_.plane_step / 4, positions);
+        for (Index y = 0; y < work.place.rows; ++y) {
+          std::int32_t* sums = work.pixel_sums + y * pixel_pitch_;
+          for (Index tap = 0; tap < taps; ++tap) {
+            const std::int32_t* from =
+                positions + (y * block_.out_row_step + offsets_[static_cast<std::size_t>(tap)]) / 4;
+            for (Index x = 0; x < work.place.columns; ++x) sums[x] = tap == 0 ? from[x] : sums[x] + from[x];
+          }
         }
       }
     }
     if (!work.run.uniform) return;
-    for (Index i = 0; i < used; ++i) {
-      work.pixel_offset[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(work.pixel_sums[i]) *
-                                                       static_cast<std::uint32_t>(work.run.uniform_zero_point));
+    for (Index y = 0; y < work.place.rows; ++y) {
+      kernels_.add_outer(work.pixel_offset + y * pixel_pitch_, 0, 1, round_up(work.place.columns, kernels_.lanes),
+                         &work.run.uniform_zero_point, work.pixel_sums + y * pixel_pitch_);
     }
   }
 
@@ -568,8 +607,7 @@ class TiledConvolution {
 
   void run_pixel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
     const Index lanes = kernels_.lanes;
-    Index most_vectors = 1;
-    while (most_vectors < 4 && kernels_.max_rows(kernels_.pixel_tiles, most_vectors + 1) > 0) ++most_vectors;
+    const Index most_vectors = pixel_vectors(4 * lanes);
     const Index most_rows = kernels_.max_rows(kernels_.pixel_tiles, most_vectors);
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
@@ -591,7 +629,7 @@ class TiledConvolution {
           std::uint8_t* out = straight ? output_at(work, block * lanes + c, y) : work.bytes;
           for (Index x = 0; x < work.place.columns;) {
             const Index left = work.place.columns - x;
-            const Index vectors = left < most_vectors * lanes ? ceil_div(left, lanes) : most_vectors;
+            const Index vectors = pixel_vectors(left);
             t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
             t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
             t.pixel_sums = work.pixel_sums + y * pixel_pitch_ + x;
@@ -714,6 +752,7 @@ class TiledConvolution {
   qlc::StagedBlock block_;
   Index block_rows_ = 0, block_columns_ = 0;
   std::vector<std::int32_t> offsets_;
+  std::vector<std::int32_t> plane_offsets_;
   std::vector<Index> elements_;
   qlc::PackedFilter filter_{};
   Index pixel_pitch_ = 0;

@@ -93,7 +93,7 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
   b.direct = direct;
   b.in_rows = (rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
   b.in_columns = (columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
-  const Index slack = 256;  // tiles load whole vectors
+  const Index slack = 512;  // tiles load whole vectors
   const Index element = 4 / order.group;
   if (order.staging == Staging::pixels) {
     if (direct) {
