@@ -23,7 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  bool side_by_side = false, errors = false, quick = false, tiny = false, list = false, all_isas = false;
+  bool side_by_side = false, limits = false, errors = false, quick = false, tiny = false, list = false,
+       all_isas = false;
   std::string filter = ".*", peers = ".*", json, isa;
   unsigned threads = 1;
   double budget = 0.25;  // seconds per runner and case
@@ -212,6 +213,7 @@ class SideBySide {
   }
 
   int run(const std::vector<CaseName>& cases) {
+    if (options_.limits) measure_copies();
     for (const Int8Peak& peak : int8_peaks()) {
       std::printf("int8 peak %-12s %-14s %8.1f Gop/s per core\n", std::string(to_string(peak.isa)).c_str(),
                   peak.instruction.c_str(), peak.macs_per_second * 2e-9);
@@ -227,6 +229,15 @@ class SideBySide {
   }
 
  private:
+  // From the first-level cache to memory.
+  void measure_copies() {
+    for (std::size_t footprint = 16u << 10; footprint <= (512u << 20); footprint *= 2) {
+      const CopyBandwidth& row = copy_bandwidth(footprint, options_.threads);
+      std::printf("copy of %7zu KiB: plain %6.1f, streaming %6.1f, memcpy %6.1f GB/s\n", footprint >> 10,
+                  row.plain * 1e-9, row.streaming * 1e-9, row.memcpy * 1e-9);
+    }
+  }
+
   void fault(const CaseName& name, const std::string& who, const std::string& what) {
     ++faults_;
     std::printf("  ERROR %s: %s\n", who.c_str(), what.c_str());
@@ -537,12 +548,13 @@ void register_all(const Operator& op, const Options& options) {
   for (const CaseName& name : op.cases) {
     if (name.tiny != options.tiny) continue;
     const std::string base = op.name + "/" + name.id() + "/";
-    const dmlref::Isa best = supported_isas().back();
-    for (const bool compile : {true, false}) {
-      auto* const stage = enlist(base + (compile ? "compile" : "initialize"), [&op, name, best, compile](auto& state) {
-        stage_ours(state, op, name, best, compile);
-      });
-      if (options.tiny) stage->Iterations(2);
+    for (const dmlref::Isa isa : supported_isas()) {
+      for (const bool compile : {true, false}) {
+        auto* const stage =
+            enlist(base + (compile ? "compile/" : "initialize/") + std::string(to_string(isa)),
+                   [&op, name, isa, compile](auto& state) { stage_ours(state, op, name, isa, compile); });
+        if (options.tiny) stage->Iterations(2);
+      }
     }
     for (const unsigned threads : {1u, most}) {
       const std::string tail = "/threads:" + std::to_string(threads);
@@ -568,6 +580,7 @@ constexpr const char* help = R"(Two faces:
   --side-by-side[=REGEX]    cases whose operator/case/type/layout/variant matches, with every peer, round robin in one
                             process for one thread; prints a block per case
   --errors[=REGEX]          distance from the right answers per data regime
+  --limits                  int8 peaks, and copy bandwidth by footprint from 16 KiB to 512 MiB; before the cases, or alone
 Options of --side-by-side and --errors:
   --threads=N    threads of everybody (default 1; above 1 each runs alone)
   --isa=NAME     one instruction set, or all (default: the best of this CPU)
@@ -592,6 +605,8 @@ int drive(int argc, char** argv, const Operator& op) {
     if (key == "--side-by-side" || key == "--errors") {
       (key == "--errors" ? options.errors : options.side_by_side) = true;
       if (!value.empty()) options.filter = value;
+    } else if (key == "--limits") {
+      options.limits = true;
     } else if (key == "--threads") {
       options.threads = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
     } else if (key == "--isa") {
@@ -633,7 +648,8 @@ int drive(int argc, char** argv, const Operator& op) {
     for (const CaseName& name : chosen) std::printf("%s/%s\n", op.name.c_str(), name.id().c_str());
     return 0;
   }
-  if (options.side_by_side) return SideBySide(op, options).run(chosen);
+  if (options.limits && !options.side_by_side) chosen.clear();
+  if (options.side_by_side || options.limits) return SideBySide(op, options).run(chosen);
 
   register_all(op, options);
   int count = static_cast<int>(rest.size());
