@@ -38,7 +38,8 @@ struct Timing {
 // One runner's clock: calls per repetition so that the clock's resolution does not matter, repetitions by budget.
 class Stopwatch {
  public:
-  Stopwatch(const Runner& runner, double budget) : runner_(runner) {
+  /// `alone`: everything happens on the calling thread.
+  Stopwatch(const Runner& runner, double budget, bool alone) : runner_(runner), alone_(alone) {
     double start = now();
     runner.run();
     double once = now() - start;
@@ -59,13 +60,18 @@ class Stopwatch {
   void repeat() {
     if (warm_) runner_.run();  // so that the data are where a repeated call leaves them, not where the others did
     const long before = preemptions();
-    const double start = now();
+    const double start = now(), thread_start = thread_now();
     for (int i = 0; i < calls_; ++i) runner_.run();
-    const double seconds = (now() - start) / calls_;
-    (preemptions() == before ? seconds_ : preempted_).push_back(seconds);
+    const double wall = (now() - start) / calls_, thread = (thread_now() - thread_start) / calls_;
+    if (preemptions() == before) {
+      seconds_.push_back(wall);
+    } else {
+      preempted_.push_back(alone_ ? thread : wall);
+    }
   }
   Timing timing() {
-    // A repetition during which another program ran on this CPU says nothing; it counts only where few others are.
+    // A repetition during which another program ran on this CPU counts only where few others are; on one thread with
+    // the time that we really ran.
     if (seconds_.size() < 5) seconds_.insert(seconds_.end(), preempted_.begin(), preempted_.end());
     std::sort(seconds_.begin(), seconds_.end());
     const std::size_t n = seconds_.size();
@@ -80,7 +86,7 @@ class Stopwatch {
  private:
   const Runner& runner_;
   int calls_ = 1, rounds_ = 1;
-  bool warm_ = true;
+  bool warm_ = true, alone_ = true;
   std::vector<double> seconds_, preempted_;
 };
 
@@ -90,7 +96,7 @@ std::vector<Timing> round_robin(const std::vector<Runner>& runners, double budge
   std::vector<Stopwatch> watches;
   int most = 0;
   for (const Runner& runner : runners) {
-    watches.emplace_back(runner, budget);
+    watches.emplace_back(runner, budget, true);
     most = std::max(most, watches.back().rounds());
   }
   for (int round = 0; round < most; ++round) {
@@ -108,7 +114,7 @@ std::vector<Timing> round_robin(const std::vector<Runner>& runners, double budge
 Timing alone(const Runner& runner, double budget) {
   runner.run();
   pin_pool();
-  Stopwatch watch(runner, budget);
+  Stopwatch watch(runner, budget, false);
   for (int round = 0; round < watch.rounds(); ++round) watch.repeat();
   const Timing timing = watch.timing();
   unpin_caller();
