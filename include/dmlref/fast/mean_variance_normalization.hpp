@@ -19,6 +19,7 @@
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -57,6 +58,11 @@ class Normalization {
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
         chunks_((count_ + normalization_chunk - 1) / normalization_chunk) {
+    if (geometry_.reduced.rank > 0) {
+      const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
+      stretches_ = inner.extent >= 48 && inner.step.input == 1 && inner.step.output == 1;
+    }
+    streams_ = 2 * count_ * groups_ * sizeof(T) > last_level_cache_bytes();
     if (geometry_.columns) {
       width_ = static_cast<std::uint64_t>(geometry_.kept.at[geometry_.kept.rank - 1].extent);
       strips_ = (width_ + column_width - 1) / column_width;
@@ -142,8 +148,16 @@ class Normalization {
       return *reinterpret_cast<Strip*>(first + (outer * op.strips_ + strip) * round_up(sizeof(Strip)));
     }
 
-    /// Elements of a group from number `first` on, as floats.
-    void gather(const Place& base, std::uint64_t first, std::size_t count, float* to) const noexcept {
+    /// Asks for `bytes` at `from`: to be read, or to be written.
+    template <int written>
+    static void prefetch(const std::byte* from, std::size_t bytes) noexcept {
+#if defined(__GNUC__) || defined(__clang__)
+      for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, 2);
+#endif
+    }
+
+    /// Elements of a group from number `first` on, as floats. `ahead` elements further on lies what is read next.
+    void gather(const Place& base, std::uint64_t first, std::size_t count, float* to, Index ahead = 0) const noexcept {
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
@@ -151,6 +165,7 @@ class Normalization {
         const Index start = walk.place().input;
         if (step == 1) {
           const std::byte* const from = buffers.input + start * static_cast<Index>(sizeof(T));
+          if (ahead != 0) prefetch<0>(from + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
           if constexpr (is_half) {
             op.kernels_->widen(from, to, n);
           } else {
@@ -168,7 +183,7 @@ class Normalization {
     }
 
     /// A chunk of a group as a row: where it lies, or gathered into `space`.
-    Row read(const Place& base, std::uint64_t chunk, float* space) const noexcept {
+    Row read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
       if constexpr (!is_half) {
@@ -177,7 +192,7 @@ class Normalization {
           return {buffers.input + walk.place().input * static_cast<Index>(sizeof(T)), nullptr};
         }
       }
-      gather(base, first, size, space);
+      gather(base, first, size, space, ahead);
       return {reinterpret_cast<const std::byte*>(space), nullptr};
     }
 
@@ -284,76 +299,125 @@ class Normalization {
       }
     }
 
-    /// The results of one chunk, `row` holding its elements.
-    void normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
-                   std::optional<reference::ExactStatistics>& found, Workspace& work) const noexcept {
+    /// Normalizes `size` elements from number `first` on, which `row` holds, to `to`. Their results may need `correct`:
+    /// how many, by work.doubtful; all of them where `all` is true.
+    struct Doubts {
+      bool all = false;
+      std::size_t listed = 0;
+    };
+    Doubts normalize_row(const Place& base, std::uint64_t first, std::size_t size, const Row& row, std::byte* to,
+                         const GroupCoefficients& group, Workspace& work) const noexcept {
       const Kernels& k = *op.kernels_;
-      const std::size_t size = chunk_size(chunk);
-      const std::uint64_t first = chunk * normalization_chunk;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
-      const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
-      const bool direct = (walk.step().output == 1 || size == 1) && walk.stretch() >= static_cast<Index>(size);
-      std::byte* const to = direct ? buffers.output + walk.place().output * static_cast<Index>(sizeof(T)) : work.result;
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
-
-      std::size_t doubtful = 0;
-      bool all = false;
-      Real doubt = 0;
       const Real alpha = op.parameters_.activation.parameters[0];
-      if (op.geometry_.varying) {
+      Doubts doubts;
+      Real doubt = 0;
+      Place place = base;
+      bool constant = !op.geometry_.varying;
+      if (!constant) {
+        const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+        place = walk.place();
+        constant = walk.step().scale == 0 && walk.step().bias == 0 && walk.stretch() >= static_cast<Index>(size);
+      }
+      if (constant) {
+        const auto sb = folded(scale_at(place.scale), bias_at(place.bias));
+        const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
+        doubt = c.doubt;
+        if constexpr (is_half) {
+          doubts.listed = k.row16[finish]({reinterpret_cast<const float*>(row.floats),
+                                           stored,
+                                           size,
+                                           {c.shift, c.slope, c.offset, c.doubt},
+                                           alpha,
+                                           work.doubtful});
+          doubts.all = doubt != doubt;
+        } else {
+          const float least =
+              k.row32[finish]({row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_});
+          doubts.all = is_low(least, doubt);
+        }
+      } else {
         read_parameters(base, first, size, work);
         const auto bound = reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias);
         doubt = bound.doubt;
         if constexpr (is_half) {
           const auto rest = static_cast<float>((group.mean.high - bound.shift) + group.mean.low);
-          doubtful =
+          doubts.listed =
               k.each_row16[finish]({reinterpret_cast<const float*>(row.floats), stored, size, bound.shift, rest,
                                     static_cast<float>(group.rate), static_cast<float>(group.slope_doubt * 0x1p-13),
                                     work.scale, work.bias, alpha, work.doubtful});
-          all = doubt != doubt;
+          doubts.all = doubt != doubt;
         } else {
           const float least =
               k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha});
-          all = is_low(least, doubt);
-        }
-      } else {
-        const auto sb = folded(scale_at(base.scale), bias_at(base.bias));
-        const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
-        doubt = c.doubt;
-        if constexpr (is_half) {
-          doubtful = k.row16[finish]({reinterpret_cast<const float*>(row.floats),
-                                      stored,
-                                      size,
-                                      {c.shift, c.slope, c.offset, c.doubt},
-                                      alpha,
-                                      work.doubtful});
-          all = doubt != doubt;
-        } else {
-          const float least =
-              k.row32[finish]({row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha});
-          all = is_low(least, doubt);
+          doubts.all = is_low(least, doubt);
         }
       }
       if (has_values) {
-        if (jumps() && !all) doubtful = find_near(work.values, size, doubt, work.doubtful);
+        if (jumps() && !doubts.all) doubts.listed = find_near(work.values, size, doubt, work.doubtful);
         activate(work.values, to, size, work);
       }
-      if (!direct) scatter(base, first, size, work.result);
-      if (all) {
+      return doubts;
+    }
+
+    void correct(const Place& base, std::uint64_t first, std::size_t size, const Doubts& doubts,
+                 const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
+                 const Workspace& work) const noexcept {
+      if (doubts.all) {
         correct(base, first, size, nullptr, group, found);
-      } else if (doubtful > 0) {
-        correct(base, first, doubtful, work.doubtful, group, found);
+      } else if (doubts.listed > 0) {
+        correct(base, first, doubts.listed, work.doubtful, group, found);
       }
     }
 
-    void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from) const noexcept {
+    /// The results of one chunk, `row` holding its elements.
+    void normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
+                   std::optional<reference::ExactStatistics>& found, Workspace& work, Index ahead = 0) const noexcept {
+      const std::size_t size = chunk_size(chunk);
+      const std::uint64_t first = chunk * normalization_chunk;
+      const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      const bool direct = (walk.step().output == 1 || size == 1) && walk.stretch() >= static_cast<Index>(size);
+      std::byte* const to = direct ? buffers.output + walk.place().output * static_cast<Index>(sizeof(T)) : work.result;
+      const Doubts doubts = normalize_row(base, first, size, row, to, group, work);
+      if (!direct) scatter(base, first, size, work.result, ahead);
+      correct(base, first, size, doubts, group, found, work);
+    }
+
+    /// The results of one chunk stretch by stretch, without gathering: where stretches are long and contiguous.
+    void normalize_stretches(const Place& base, std::uint64_t chunk, const GroupCoefficients& group,
+                             std::optional<reference::ExactStatistics>& found, Workspace& work,
+                             Index ahead) const noexcept {
+      std::uint64_t first = chunk * normalization_chunk;
+      std::size_t left = chunk_size(chunk);
+      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      while (left > 0) {
+        const auto n = std::min(left, static_cast<std::size_t>(walk.stretch()));
+        const std::byte* const from = buffers.input + walk.place().input * static_cast<Index>(sizeof(T));
+        std::byte* const to = buffers.output + walk.place().output * static_cast<Index>(sizeof(T));
+        if (ahead != 0) prefetch<1>(to + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
+        Row row{from, nullptr};
+        if constexpr (is_half) {
+          op.kernels_->widen(from, work.row[0], n);
+          row.floats = reinterpret_cast<const std::byte*>(work.row[0]);
+        }
+        correct(base, first, n, normalize_row(base, first, n, row, to, group, work), group, found, work);
+        first += n;
+        left -= n;
+        walk.advance(static_cast<Index>(n));
+      }
+    }
+
+    void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
+                 Index ahead) const noexcept {
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
         const Index step = walk.step().output;
         std::byte* const to = buffers.output + walk.place().output * static_cast<Index>(sizeof(T));
         if (step == 1) {
+          if (ahead != 0) prefetch<1>(to + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
           std::memcpy(to, from, n * sizeof(T));
         } else {
           for (std::size_t i = 0; i < n; ++i) {
@@ -375,6 +439,7 @@ class Normalization {
       Workspace work;
       struct Slot {
         Place base;
+        Place ahead;  // from here to the next group
         Row row;
         GroupCoefficients group;
       } slots[2];
@@ -384,7 +449,8 @@ class Normalization {
           Slot& slot = slots[g % 2];
           slot.base = walk.place();
           walk.advance(1);
-          slot.row = read(slot.base, 0, work.row[g % 2]);
+          slot.ahead = g + 1 < end ? Place(walk.place()).add(slot.base, -1) : Place{};
+          slot.row = read(slot.base, 0, work.row[g % 2], slot.ahead.input);
           double* const wide = is_half ? nullptr : work.wide[g % 2];
           const reference_chunk chunk = row_statistics(slot.row, chunk_size(0), wide);
           slot.row.wide = wide;
@@ -393,15 +459,22 @@ class Normalization {
         if (g > begin) {
           const Slot& slot = slots[(g - 1) % 2];
           std::optional<reference::ExactStatistics> found;
-          normalize(slot.base, 0, slot.row, slot.group, found, work);
+          normalize(slot.base, 0, slot.row, slot.group, found, work, slot.ahead.output);
         }
       }
     }
 
+    /// From the group at `base` to the next one; nothing after the last.
+    Place to_next(std::uint64_t group, const Place& base) const noexcept {
+      if (group + 1 >= op.groups_) return {};
+      return op.geometry_.kept.place(static_cast<Index>(group + 1)).add(base, -1);
+    }
+
     void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                     Workspace& work) const noexcept {
+      const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
-        const Row row = read(base, c, work.row[0]);
+        const Row row = read(base, c, work.row[0], ahead);
         statistics()[group * op.chunks_ + c] = row_statistics(row, chunk_size(c), nullptr);
       }
     }
@@ -409,8 +482,13 @@ class Normalization {
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                           Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
+      const Index ahead = to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
-        normalize(base, c, read(base, c, work.row[0]), coefficients()[group], found, work);
+        if (op.stretches_) {
+          normalize_stretches(base, c, coefficients()[group], found, work, ahead);
+        } else {
+          normalize(base, c, read(base, c, work.row[0]), coefficients()[group], found, work, ahead);
+        }
       }
     }
 
@@ -573,6 +651,10 @@ class Normalization {
           const Columns columns{buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),
                                 offsets.input + row, rows, width, 0};
           std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
+          for (std::size_t i = row + block; i < std::min(row + 2 * block, size); ++i) {
+            prefetch<0>(columns.from + offsets.input[i], width * sizeof(T));
+            prefetch<1>(output + offsets.output[i], width * sizeof(T));
+          }
           std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
           bool all = false;
           std::size_t doubtful = 0;
@@ -636,6 +718,8 @@ class Normalization {
   std::uint64_t count_;
   std::uint64_t groups_;
   std::uint64_t chunks_;
+  bool stretches_ = false;  // chunks are long contiguous stretches in both tensors
+  bool streams_ = false;    // the output is not worth a place in the caches
   std::uint64_t width_ = 1;
   std::uint64_t strips_ = 1;
 };

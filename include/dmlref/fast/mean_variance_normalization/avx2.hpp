@@ -134,7 +134,7 @@ DMLREF_TARGET_AVX2 inline __m256 absolute(__m256 x) noexcept { return _mm256_and
 /// Eight values rounded, finished and stored; `least` collects the smallest magnitude.
 template <Finish finish>
 DMLREF_TARGET_AVX2 inline void store8(std::byte* to, std::size_t i, __m256d low, __m256d high, __m256d alpha,
-                                      __m256& least) noexcept {
+                                      __m256& least, bool stream = false) noexcept {
   const __m256 value = _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
   least = _mm256_min_ps(least, absolute(value));
   if constexpr (finish == Finish::values) {
@@ -152,9 +152,14 @@ DMLREF_TARGET_AVX2 inline void store8(std::byte* to, std::size_t i, __m256d low,
           _mm256_set_m128(_mm256_cvtpd_ps(_mm256_mul_pd(high, alpha)), _mm256_cvtpd_ps(_mm256_mul_pd(low, alpha)));
       result = _mm256_blendv_ps(value, scaled, _mm256_cmp_ps(value, _mm256_setzero_ps(), _CMP_LT_OQ));
     }
-    _mm256_storeu_ps(reinterpret_cast<float*>(to) + i, result);
+    if (stream) {
+      _mm256_stream_ps(reinterpret_cast<float*>(to) + i, result);
+    } else {
+      _mm256_storeu_ps(reinterpret_cast<float*>(to) + i, result);
+    }
   }
   static_cast<void>(alpha);
+  static_cast<void>(stream);
 }
 
 DMLREF_TARGET_AVX2 inline float least_of(__m256 least) noexcept {
@@ -171,7 +176,7 @@ constexpr std::size_t stored_bytes16 = finish == Finish::values ? sizeof(float) 
 template <Finish finish, bool wide, bool shifted>
 DMLREF_TARGET_AVX2 inline void row_block32(const float* from, const double* doubles, std::byte* to, std::size_t i,
                                            __m256d shift, __m256d slope, __m256d offset, __m256d alpha, __m256& least0,
-                                           __m256& least1) noexcept {
+                                           __m256& least1, bool stream = false) noexcept {
   __m256d v[4];
   DMLREF_UNROLL
   for (int k = 0; k < 4; ++k) {
@@ -179,8 +184,8 @@ DMLREF_TARGET_AVX2 inline void row_block32(const float* from, const double* doub
     if constexpr (shifted) v[k] = _mm256_sub_pd(v[k], shift);
     v[k] = _mm256_fmadd_pd(v[k], slope, offset);
   }
-  store8<finish>(to, i, v[0], v[1], alpha, least0);
-  store8<finish>(to, i + 8, v[2], v[3], alpha, least1);
+  store8<finish>(to, i, v[0], v[1], alpha, least0, stream);
+  store8<finish>(to, i + 8, v[2], v[3], alpha, least1, stream);
 }
 
 template <Finish finish, bool wide, bool shifted>
@@ -191,11 +196,13 @@ DMLREF_TARGET_AVX2 inline float row32_of(const Row32& row) noexcept {
   const __m256d alpha = _mm256_set1_pd(row.alpha);
   __m256 least0 = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   __m256 least1 = least0;
+  const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
   std::size_t i = 0;
   for (; i + 16 <= row.count; i += 16) {
     row_block32<finish, wide, shifted>(floats_at(row.from, i), row.wide + i, row.to, i, shift, slope, offset, alpha,
-                                       least0, least1);
+                                       least0, least1, stream);
   }
+  if (stream) _mm_sfence();
   if (i < row.count) {
     // The last elements again and again: repeated, they change neither the least value nor what is copied back.
     const std::size_t n = row.count - i;
@@ -450,31 +457,38 @@ DMLREF_TARGET_AVX2 inline void column_sums(const Columns& columns, const double*
   }
 }
 
+template <Finish finish, std::size_t V>
+DMLREF_TARGET_AVX2 inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
+                                       std::byte* to, const std::int64_t* to_offset, __m256d alpha,
+                                       __m256& least) noexcept {
+  __m256d shift[V], slope[V], offset[V];
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < V; ++v) {
+    shift[v] = _mm256_loadu_pd(line.shift + column + 4 * v);
+    slope[v] = _mm256_loadu_pd(line.slope + column + 4 * v);
+    offset[v] = _mm256_loadu_pd(line.offset + column + 4 * v);
+  }
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
+    std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < V; v += 2) {
+      const __m256d low = _mm256_sub_pd(load4<float>(row + v * 16), shift[v]);
+      const __m256d high = _mm256_sub_pd(load4<float>(row + v * 16 + 16), shift[v + 1]);
+      store8<finish>(out, column + 4 * v, _mm256_fmadd_pd(low, slope[v], offset[v]),
+                     _mm256_fmadd_pd(high, slope[v + 1], offset[v + 1]), alpha, least);
+    }
+  }
+}
+
 template <Finish finish>
 DMLREF_TARGET_AVX2 inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
                                           const std::int64_t* to_offset, double alpha_value) noexcept {
   const __m256d alpha = _mm256_set1_pd(alpha_value);
   __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   std::size_t c = 0;
-  for (; c + 8 <= columns.width; c += 8) {
-    __m256d shift[2], slope[2], offset[2];
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < 2; ++v) {
-      shift[v] = _mm256_loadu_pd(line.shift + c + 4 * v);
-      slope[v] = _mm256_loadu_pd(line.slope + c + 4 * v);
-      offset[v] = _mm256_loadu_pd(line.offset + c + 4 * v);
-    }
-    for (std::size_t i = 0; i < columns.rows; ++i) {
-      const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(float);
-      std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
-      __m256d v[2];
-      DMLREF_UNROLL
-      for (std::size_t k = 0; k < 2; ++k) {
-        v[k] = _mm256_fmadd_pd(_mm256_sub_pd(load4<float>(row + k * 16), shift[k]), slope[k], offset[k]);
-      }
-      store8<finish>(out, c, v[0], v[1], alpha, least);
-    }
-  }
+  for (; c + 16 <= columns.width; c += 16) strip32<finish, 4>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 8 <= columns.width; c += 8) strip32<finish, 2>(columns, c, line, to, to_offset, alpha, least);
   const float rest = scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value);
   const float first = least_of(least);
   return rest < first ? rest : first;

@@ -53,6 +53,7 @@ struct Row32 {
   std::size_t count;
   Line32 line;
   double alpha;  // of LEAKY_RELU
+  bool stream;   // past the caches, where the address allows it
 };
 
 /// A row of float32 with a scale and a bias for each element.

@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
@@ -13,7 +14,7 @@ namespace fast::normalization {
 inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
-    case Isa::avx512vnni:
+    case Isa::avx512vnni: return avx512::kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();
 #endif

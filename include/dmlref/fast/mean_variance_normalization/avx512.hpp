@@ -1,0 +1,444 @@
+// avx512.hpp: the normalization kernels that gain from 512 bits; the others are AVX2's.
+#pragma once
+
+#include "dmlref/config.hpp"
+
+#if DMLREF_ARCH_X86_64
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "dmlref/fast/mean_variance_normalization/activation.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx2.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 in its own avx512 headers (bug 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+DMLREF_BEGIN
+namespace fast::normalization::avx512 {
+
+DMLREF_TARGET_AVX512VNNI inline void widen(const std::byte* halves, float* floats, std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves + i * 2));
+    _mm512_storeu_ps(floats + i, _mm512_cvtph_ps(h));
+  }
+  if (i < count) avx2::widen(halves + i * 2, floats + i, count - i);
+}
+
+/// Eight values rounded, finished and stored; `least` collects the smallest magnitude.
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline void store8(std::byte* to, std::size_t i, __m512d value, __m512d alpha, __m256& least,
+                                            bool stream) noexcept {
+  const __m256 rounded = _mm512_cvtpd_ps(value);
+  least = _mm256_range_ps(least, rounded, 0b0110);  // the lesser magnitude
+  if constexpr (finish == Finish::values) {
+    _mm512_storeu_pd(reinterpret_cast<double*>(to) + i, value);
+  } else {
+    __m256 result = rounded;
+    if constexpr (finish == Finish::relu) result = _mm256_max_ps(_mm256_setzero_ps(), rounded);
+    if constexpr (finish == Finish::unit) {
+      result = _mm256_max_ps(_mm256_setzero_ps(), _mm256_min_ps(_mm256_set1_ps(1.0f), rounded));
+    }
+    if constexpr (finish == Finish::leaky_relu) {
+      const __mmask8 negative = _mm512_cmp_pd_mask(value, _mm512_setzero_pd(), _CMP_LT_OQ);
+      result = _mm512_cvtpd_ps(_mm512_mask_mul_pd(value, negative, value, alpha));
+    }
+    if (stream) {
+      _mm256_stream_ps(reinterpret_cast<float*>(to) + i, result);
+    } else {
+      _mm256_storeu_ps(reinterpret_cast<float*>(to) + i, result);
+    }
+  }
+  static_cast<void>(alpha);
+  static_cast<void>(stream);
+}
+
+template <bool wide>
+DMLREF_TARGET_AVX512VNNI inline __m512d load8(const float* from, const double* doubles) noexcept {
+  if constexpr (wide) return _mm512_loadu_pd(doubles);
+  // (Two conversions of four and a merge are faster than one of eight on Zen 4.)
+  return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_cvtps_pd(_mm_loadu_ps(from))),
+                            _mm256_cvtps_pd(_mm_loadu_ps(from + 4)), 1);
+}
+
+template <Finish finish, bool wide, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
+  const __m512d shift = _mm512_set1_pd(row.line.shift);
+  const __m512d slope = _mm512_set1_pd(row.line.slope);
+  const __m512d offset = _mm512_set1_pd(row.line.offset);
+  const __m512d alpha = _mm512_set1_pd(row.alpha);
+  __m256 least[4];
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 4; ++v) least[v] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
+  std::size_t i = 0;
+  for (; i + 32 <= row.count; i += 32) {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 4; ++v) {
+      __m512d x = load8<wide>(avx2::floats_at(row.from, i + 8 * v), row.wide + i + 8 * v);
+      if constexpr (shifted) x = _mm512_sub_pd(x, shift);
+      store8<finish>(row.to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
+    }
+  }
+  if (stream) _mm_sfence();
+  least[0] = _mm256_min_ps(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])),
+                           _mm256_min_ps(avx2::absolute(least[2]), avx2::absolute(least[3])));
+  const float first = avx2::least_of(least[0]);
+  if (i == row.count) return first;
+  Row32 rest = row;
+  rest.from += i * sizeof(float);
+  if (wide) rest.wide += i;
+  rest.to += i * avx2::stored_bytes32<finish>;
+  rest.count -= i;
+  rest.stream = false;
+  const float last = avx2::row32_of<finish, wide, shifted>(rest);
+  return last < first ? last : first;
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
+  if (row.line.shift == 0.0) {
+    return row.wide != nullptr ? row32_of<finish, true, false>(row) : row32_of<finish, false, false>(row);
+  }
+  return row.wide != nullptr ? row32_of<finish, true, true>(row) : row32_of<finish, false, true>(row);
+}
+
+template <Finish finish, bool wide>
+DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
+  const GroupCoefficients& group = *row.group;
+  const __m512d shift = _mm512_set1_pd(group.shift);
+  const __m512d rate = _mm512_set1_pd(group.rate);
+  const __m512d rest_high = _mm512_set1_pd(group.rest.high);
+  const __m512d rest_low = _mm512_set1_pd(group.rest.low);
+  const __m512d alpha = _mm512_set1_pd(row.alpha);
+  __m256 least[2];
+  least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + 16 <= row.count; i += 16) {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) {
+      const std::size_t at = i + 8 * v;
+      const __m512d slope = _mm512_mul_pd(rate, _mm512_loadu_pd(row.scale + at));
+      __m512d offset = _mm512_fnmadd_pd(rest_low, slope, _mm512_loadu_pd(row.bias + at));
+      offset = _mm512_fnmadd_pd(rest_high, slope, offset);
+      const __m512d x = _mm512_sub_pd(load8<wide>(avx2::floats_at(row.from, at), row.wide + at), shift);
+      store8<finish>(row.to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], false);
+    }
+  }
+  const float first = avx2::least_of(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])));
+  if (i == row.count) return first;
+  EachRow32 rest = row;
+  rest.from += i * sizeof(float);
+  rest.to += i * avx2::stored_bytes32<finish>;
+  rest.count -= i;
+  rest.scale += i;
+  rest.bias += i;
+  const float last = avx2::each_row32<finish>(rest);
+  return last < first ? last : first;
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
+  return row.wide != nullptr ? each_row32_of<finish, true>(row) : each_row32_of<finish, false>(row);
+}
+
+/// Sixteen float values finished and stored as halves (Finish::values: as they are).
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline void store16(std::byte* to, std::size_t i, __m512 value, __m512 alpha) noexcept {
+  if constexpr (finish == Finish::values) {
+    _mm512_storeu_ps(reinterpret_cast<float*>(to) + i, value);
+  } else {
+    __m512 result = value;
+    if constexpr (finish == Finish::relu) result = _mm512_max_ps(_mm512_setzero_ps(), value);
+    if constexpr (finish == Finish::unit) {
+      result = _mm512_max_ps(_mm512_setzero_ps(), _mm512_min_ps(_mm512_set1_ps(1.0f), value));
+    }
+    if constexpr (finish == Finish::leaky_relu) {
+      const __mmask16 negative = _mm512_cmp_ps_mask(value, _mm512_setzero_ps(), _CMP_LT_OQ);
+      result = _mm512_mask_mul_ps(value, negative, value, alpha);
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * 2), _mm512_cvtps_ph(result, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static_cast<void>(alpha);
+}
+
+DMLREF_TARGET_AVX512VNNI inline unsigned doubtful_mask(__m512 value, __m512 doubt) noexcept {
+  return _mm512_cmp_ps_mask(_mm512_abs_ps(value), doubt, _CMP_NGE_UQ);
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline std::size_t row16(const Row16& row) noexcept {
+  const __m512 shift = _mm512_set1_ps(row.line.shift);
+  const __m512 slope = _mm512_set1_ps(row.line.slope);
+  const __m512 offset = _mm512_set1_ps(row.line.offset);
+  const __m512 doubt = _mm512_set1_ps(row.line.doubt);
+  const __m512 alpha = _mm512_set1_ps(row.alpha);
+  std::size_t doubtful = 0;
+  std::size_t i = 0;
+  for (; i + 16 <= row.count; i += 16) {
+    const __m512 value = _mm512_fmadd_ps(_mm512_sub_ps(_mm512_loadu_ps(row.from + i), shift), slope, offset);
+    store16<finish>(row.to, i, value, alpha);
+    const unsigned mask = doubtful_mask(value, doubt);
+    if (mask != 0) doubtful = avx2::list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  }
+  if (i == row.count) return doubtful;
+  Row16 rest = row;
+  rest.from += i;
+  rest.to += i * avx2::stored_bytes16<finish>;
+  rest.count -= i;
+  rest.doubtful += doubtful;
+  const std::size_t more = avx2::row16<finish>(rest);
+  for (std::size_t k = 0; k < more; ++k) rest.doubtful[k] = static_cast<std::uint16_t>(rest.doubtful[k] + i);
+  return doubtful + more;
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noexcept {
+  const __m512 shift = _mm512_set1_ps(row.shift);
+  const __m512 rate = _mm512_set1_ps(row.rate);
+  const __m512 rest_of_mean = _mm512_set1_ps(row.rest);
+  const __m512 slope_doubt = _mm512_set1_ps(row.slope_doubt);
+  const __m512 alpha = _mm512_set1_ps(row.alpha);
+  std::size_t doubtful = 0;
+  std::size_t i = 0;
+  for (; i + 16 <= row.count; i += 16) {
+    const __m512 b = _mm512_loadu_ps(row.bias + i);
+    const __m512 slope = _mm512_mul_ps(rate, _mm512_loadu_ps(row.scale + i));
+    const __m512 offset = _mm512_fnmadd_ps(rest_of_mean, slope, b);
+    const __m512 doubt =
+        _mm512_fmadd_ps(_mm512_abs_ps(slope), slope_doubt, _mm512_mul_ps(_mm512_abs_ps(b), _mm512_set1_ps(0x1p-9f)));
+    const __m512 value = _mm512_fmadd_ps(_mm512_sub_ps(_mm512_loadu_ps(row.from + i), shift), slope, offset);
+    store16<finish>(row.to, i, value, alpha);
+    const unsigned mask = doubtful_mask(value, doubt);
+    if (mask != 0) doubtful = avx2::list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  }
+  if (i == row.count) return doubtful;
+  EachRow16 rest = row;
+  rest.from += i;
+  rest.to += i * avx2::stored_bytes16<finish>;
+  rest.count -= i;
+  rest.scale += i;
+  rest.bias += i;
+  rest.doubtful += doubtful;
+  const std::size_t more = avx2::each_row16<finish>(rest);
+  for (std::size_t k = 0; k < more; ++k) rest.doubtful[k] = static_cast<std::uint16_t>(rest.doubtful[k] + i);
+  return doubtful + more;
+}
+
+// ---- Columns ---------------------------------------------------------------------------------------------------
+
+/// Eight neighbouring elements as doubles.
+template <class T>
+DMLREF_TARGET_AVX512VNNI inline __m512d load8(const std::byte* at) noexcept {
+  if constexpr (std::is_same_v<T, half>) {
+    return _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))));
+  } else {
+    return load8<false>(reinterpret_cast<const float*>(at), nullptr);
+  }
+}
+
+/// Sums of 16 columns, four neighbouring lanes at a time.
+template <class T>
+DMLREF_TARGET_AVX512VNNI inline void strip_sums(const Columns& columns, std::size_t column, double* sum,
+                                                double* square) noexcept {
+  constexpr std::size_t together = 4;
+  alignas(64) double sums[normalization_lanes][16];
+  alignas(64) double squares[normalization_lanes][16];
+  for (std::size_t lane = 0; lane < normalization_lanes; lane += together) {
+    __m512d s[together][2];
+    __m512d q[together][2];
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l < together; ++l) s[l][0] = s[l][1] = q[l][0] = q[l][1] = _mm512_setzero_pd();
+    std::size_t i = lane;
+    for (; i + together <= columns.rows; i += normalization_lanes) {
+      DMLREF_UNROLL
+      for (std::size_t l = 0; l < together; ++l) {
+        const std::byte* const row = columns.from + columns.offset[i + l] + column * sizeof(T);
+        if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+        const __m512d a = load8<T>(row);
+        const __m512d b = load8<T>(row + 8 * sizeof(T));
+        s[l][0] = _mm512_add_pd(s[l][0], a);
+        s[l][1] = _mm512_add_pd(s[l][1], b);
+        q[l][0] = _mm512_fmadd_pd(a, a, q[l][0]);
+        q[l][1] = _mm512_fmadd_pd(b, b, q[l][1]);
+      }
+    }
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l < together; ++l) {
+      if (i + l < columns.rows) {
+        const std::byte* const row = columns.from + columns.offset[i + l] + column * sizeof(T);
+        const __m512d a = load8<T>(row);
+        const __m512d b = load8<T>(row + 8 * sizeof(T));
+        s[l][0] = _mm512_add_pd(s[l][0], a);
+        s[l][1] = _mm512_add_pd(s[l][1], b);
+        q[l][0] = _mm512_fmadd_pd(a, a, q[l][0]);
+        q[l][1] = _mm512_fmadd_pd(b, b, q[l][1]);
+      }
+      _mm512_store_pd(&sums[lane + l][0], s[l][0]);
+      _mm512_store_pd(&sums[lane + l][8], s[l][1]);
+      _mm512_store_pd(&squares[lane + l][0], q[l][0]);
+      _mm512_store_pd(&squares[lane + l][8], q[l][1]);
+    }
+  }
+  for (std::size_t width = normalization_lanes / 2; width > 0; width /= 2) {
+    for (std::size_t lane = 0; lane < width; ++lane) {
+      for (std::size_t c = 0; c < 16; c += 8) {
+        _mm512_store_pd(&sums[lane][c],
+                        _mm512_add_pd(_mm512_load_pd(&sums[lane][c]), _mm512_load_pd(&sums[lane + width][c])));
+        _mm512_store_pd(&squares[lane][c],
+                        _mm512_add_pd(_mm512_load_pd(&squares[lane][c]), _mm512_load_pd(&squares[lane + width][c])));
+      }
+    }
+  }
+  std::memcpy(sum + column, sums[0], sizeof(sums[0]));
+  std::memcpy(square + column, squares[0], sizeof(squares[0]));
+}
+
+template <class T>
+DMLREF_TARGET_AVX512VNNI inline void column_sums(const Columns& columns, const double* pivot, double* sum,
+                                                 double* square) noexcept {
+  if (pivot != nullptr || columns.width < 16) return avx2::column_sums<T>(columns, pivot, sum, square);
+  std::size_t c = 0;
+  for (; c + 16 <= columns.width; c += 16) strip_sums<T>(columns, c, sum, square);
+  if (c < columns.width) {
+    Columns rest = columns;
+    rest.from += c * sizeof(T);
+    rest.width -= c;
+    avx2::column_sums<T>(rest, nullptr, sum + c, square + c);
+  }
+}
+
+/// V * 8 columns row by row, their lines in registers.
+template <Finish finish, std::size_t V>
+DMLREF_TARGET_AVX512VNNI inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
+                                             std::byte* to, const std::int64_t* to_offset, __m512d alpha,
+                                             __m256& least) noexcept {
+  __m512d shift[V], slope[V], offset[V];
+  __m256 low[2];
+  low[0] = low[1] = least;
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < V; ++v) {
+    shift[v] = _mm512_loadu_pd(line.shift + column + 8 * v);
+    slope[v] = _mm512_loadu_pd(line.slope + column + 8 * v);
+    offset[v] = _mm512_loadu_pd(line.offset + column + 8 * v);
+  }
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
+    std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < V; ++v) {
+      const __m512d x = _mm512_sub_pd(load8<float>(row + v * 32), shift[v]);
+      store8<finish>(out, column + 8 * v, _mm512_fmadd_pd(x, slope[v], offset[v]), alpha, low[v % 2], false);
+    }
+  }
+  least = _mm256_min_ps(avx2::absolute(low[0]), avx2::absolute(low[1]));
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                                const std::int64_t* to_offset, double alpha_value) noexcept {
+  const __m512d alpha = _mm512_set1_pd(alpha_value);
+  __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  std::size_t c = 0;
+  for (; c + 64 <= columns.width; c += 64) strip32<finish, 8>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 16 <= columns.width; c += 16) strip32<finish, 2>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 8 <= columns.width; c += 8) strip32<finish, 1>(columns, c, line, to, to_offset, alpha, least);
+  const float rest = scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value);
+  const float first = avx2::least_of(least);
+  return rest < first ? rest : first;
+}
+
+template <Finish finish, std::size_t V>
+DMLREF_TARGET_AVX512VNNI inline std::size_t strip16(const Columns& columns, std::size_t column,
+                                                    const ColumnLines16& line, std::byte* to,
+                                                    const std::int64_t* to_offset, __m512 alpha, std::uint16_t* list,
+                                                    std::size_t doubtful) noexcept {
+  __m512 shift[V], slope[V], offset[V], doubt[V];
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < V; ++v) {
+    shift[v] = _mm512_loadu_ps(line.shift + column + 16 * v);
+    slope[v] = _mm512_loadu_ps(line.slope + column + 16 * v);
+    offset[v] = _mm512_loadu_ps(line.offset + column + 16 * v);
+    doubt[v] = _mm512_loadu_ps(line.doubt + column + 16 * v);
+  }
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(half);
+    std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < V; ++v) {
+      const __m512 x = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + v * 32)));
+      const __m512 value = _mm512_fmadd_ps(_mm512_sub_ps(x, shift[v]), slope[v], offset[v]);
+      store16<finish>(out, column + 16 * v, value, alpha);
+      const unsigned mask = doubtful_mask(value, doubt[v]);
+      if (mask != 0) {
+        doubtful = avx2::list_doubtful(mask, i * columns.width + column + 16 * v, SIZE_MAX, list, doubtful);
+      }
+    }
+  }
+  return doubtful;
+}
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                                                      const std::int64_t* to_offset, float alpha_value,
+                                                      std::uint16_t* list) noexcept {
+  const __m512 alpha = _mm512_set1_ps(alpha_value);
+  std::size_t doubtful = 0;
+  std::size_t c = 0;
+  for (; c + 64 <= columns.width; c += 64) {
+    doubtful = strip16<finish, 4>(columns, c, line, to, to_offset, alpha, list, doubtful);
+  }
+  for (; c + 16 <= columns.width; c += 16) {
+    doubtful = strip16<finish, 1>(columns, c, line, to, to_offset, alpha, list, doubtful);
+  }
+  return doubtful + scalar::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
+}
+
+DMLREF_TARGET_AVX512VNNI __attribute__((flatten)) inline void activate_row32_avx512(const Activation& activation,
+                                                                                    const double* values, std::byte* to,
+                                                                                    std::size_t count) noexcept {
+  activate32(activation, values, to, count);
+}
+DMLREF_TARGET_AVX512VNNI __attribute__((flatten)) inline void activate_row16_avx512(const Activation& activation,
+                                                                                    const float* values, float* to,
+                                                                                    std::size_t count) noexcept {
+  activate16(activation, values, to, count);
+}
+
+inline const Kernels& kernels() noexcept {
+  using enum Finish;
+  static constexpr Kernels table{
+      widen,
+      avx2::narrow,
+      avx2::sums,
+      avx2::shifted_sums,
+      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      column_sums<float>,
+      column_sums<half>,
+      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      activate_row32_avx512,
+      activate_row16_avx512};
+  return table;
+}
+
+}  // namespace fast::normalization::avx512
+DMLREF_END
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif  // DMLREF_ARCH_X86_64
