@@ -37,6 +37,13 @@
 #endif
 #endif
 
+// A function that is rarely called and better kept out of its callers.
+#if defined(__GNUC__) || defined(__clang__)
+#define DMLREF_NOINLINE __attribute__((noinline))
+#else
+#define DMLREF_NOINLINE
+#endif
+
 // Before a loop of few, known turns over registers: unrolled, or its array would live in memory at -O2.
 #if defined(__GNUC__) || defined(__clang__)
 #define DMLREF_UNROLL _Pragma("GCC unroll 16")

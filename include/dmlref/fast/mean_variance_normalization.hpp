@@ -53,6 +53,7 @@ class Normalization {
       : geometry_(geometry),
         parameters_(parameters),
         kernels_(&kernels_of(isa)),
+        has_fma_(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni),
         line_(reference::LinearPart::of(parameters.activation)),
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
@@ -92,6 +93,22 @@ class Normalization {
 
  private:
   static constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+
+  /// Runs a task. What it computes between the kernels is full of std::fma, which is an instruction where this function
+  /// is compiled for it and a call of the library elsewhere; the bits are the same.
+  template <class Task>
+  void run_task(const Task& task) const noexcept {
+#if DMLREF_ARCH_X86_64
+    if (has_fma_) return run_task_with_fma(task);
+#endif
+    task();
+  }
+#if DMLREF_ARCH_X86_64
+  template <class Task>
+  DMLREF_TARGET_AVX2 __attribute__((flatten)) static void run_task_with_fma(const Task& task) noexcept {
+    task();
+  }
+#endif
 
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
@@ -219,8 +236,9 @@ class Normalization {
 
     /// Computes elements of a group again as the reference does, with as many bits as it takes: numbers first +
     /// list[i], or first + i where `list` is null. `found` keeps the group's exact statistics.
-    void correct(const Place& base, std::uint64_t first, std::size_t count, const std::uint16_t* list,
-                 const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found) const noexcept {
+    DMLREF_NOINLINE void correct(const Place& base, std::uint64_t first, std::size_t count, const std::uint16_t* list,
+                                 const GroupCoefficients& group,
+                                 std::optional<reference::ExactStatistics>& found) const noexcept {
       const auto exact = [&]() -> const reference::ExactStatistics& {
         if (!found) {
           found = reference::ExactStatistics::of(op.count_, [&](std::uint64_t from, std::span<float> values) {
@@ -241,7 +259,8 @@ class Normalization {
     }
 
     /// Scale and bias of a chunk, with the activation's line.
-    void read_parameters(const Place& base, std::uint64_t first, std::size_t count, Workspace& work) const noexcept {
+    DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
+                                         Workspace& work) const noexcept {
       if (work.has_parameters) return;
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
       double largest_scale = 0;
@@ -272,7 +291,8 @@ class Normalization {
     }
 
     /// Elements that lie too near a point where the activation jumps or cancels are added to the doubtful ones.
-    std::size_t find_near(const Real* values, std::size_t count, Real doubt, std::uint16_t* list) const noexcept {
+    DMLREF_NOINLINE std::size_t find_near(const Real* values, std::size_t count, Real doubt,
+                                          std::uint16_t* list) const noexcept {
       const Real a = op.parameters_.activation.parameters[0];
       const Real b = op.parameters_.activation.parameters[1];
       return reference::with_activation_type(op.parameters_.activation.type, [&](auto type) {
@@ -389,6 +409,12 @@ class Normalization {
     void normalize_stretches(const Place& base, std::uint64_t chunk, const GroupCoefficients& group,
                              std::optional<reference::ExactStatistics>& found, Workspace& work,
                              Index ahead) const noexcept {
+      const Kernels& k = *op.kernels_;
+      const auto finish = static_cast<std::size_t>(op.finish_);
+      const Real alpha = op.parameters_.activation.parameters[0];
+      const bool plain = !op.geometry_.varying && op.finish_ != Finish::values;  // one line for all stretches
+      const auto sb = folded(scale_at(base.scale), bias_at(base.bias));
+      const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
       std::uint64_t first = chunk * normalization_chunk;
       std::size_t left = chunk_size(chunk);
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
@@ -399,10 +425,20 @@ class Normalization {
         if (ahead != 0) prefetch<1>(to + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
         Row row{from, nullptr};
         if constexpr (is_half) {
-          op.kernels_->widen(from, work.row[0], n);
+          k.widen(from, work.row[0], n);
           row.floats = reinterpret_cast<const std::byte*>(work.row[0]);
         }
-        correct(base, first, n, normalize_row(base, first, n, row, to, group, work), group, found, work);
+        Doubts doubts;
+        if (!plain) {
+          doubts = normalize_row(base, first, n, row, to, group, work);
+        } else if constexpr (is_half) {
+          doubts = {c.doubt != c.doubt,
+                    k.row16[finish]({work.row[0], to, n, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful})};
+        } else {
+          const Row32 args{from, nullptr, to, n, {c.shift, c.slope, c.offset}, alpha, op.streams_};
+          doubts.all = is_low(k.row32[finish](args), c.doubt);
+        }
+        if (doubts.all || doubts.listed > 0) correct(base, first, n, doubts, group, found, work);
         first += n;
         left -= n;
         walk.advance(static_cast<Index>(n));
@@ -506,7 +542,7 @@ class Normalization {
         const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups_, concurrency * 4);
         parallel(tasks, [&](std::size_t t) { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
       } else if (concurrency == 1 || op.groups_ >= concurrency * 4) {
-        parallel(op.groups_, [&](std::size_t g) { large_group(g); });
+        parallel(op.groups_, [&](std::size_t g) { op.run_task([&] { large_group(g); }); });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
         const auto each_part = [&](auto&& body) {
@@ -514,8 +550,10 @@ class Normalization {
             Workspace work;
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
-            body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
-                 op.chunks_ * (part + 1) / parts, work);
+            op.run_task([&] {
+              body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
+                   op.chunks_ * (part + 1) / parts, work);
+            });
           });
         };
         each_part([&](auto group, const Place& base, auto begin, auto end, Workspace& work) {
@@ -684,21 +722,23 @@ class Normalization {
         parallel(outers, [&](std::size_t outer) {
           Workspace work;
           Offsets offsets;
-          for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
-          for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
-          for (std::uint64_t c = 0; c < op.chunks_; ++c) normalize_columns(outer, c, offsets, work);
+          op.run_task([&] {
+            for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
+            for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
+            for (std::uint64_t c = 0; c < op.chunks_; ++c) normalize_columns(outer, c, offsets, work);
+          });
         });
         return;
       }
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Offsets offsets;
-        sum_columns(t / op.chunks_, t % op.chunks_, offsets);
+        op.run_task([&] { sum_columns(t / op.chunks_, t % op.chunks_, offsets); });
       });
       parallel(outers * op.strips_, [&](std::size_t t) { merge_columns(t / op.strips_, t % op.strips_); });
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
-        normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work);
+        op.run_task([&] { normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work); });
       });
     }
   };
@@ -713,6 +753,7 @@ class Normalization {
   Geometry geometry_;
   reference::NormalizationParameters parameters_;
   const Kernels* kernels_;
+  bool has_fma_;
   reference::LinearPart line_;
   Finish finish_;
   std::uint64_t count_;
