@@ -180,8 +180,9 @@ Bytes run(const Case& c, detail::PlannedOperator planned, Executor& executor) {
   const BindingProperties needs = compiled.binding_properties();
   const detail::AlignedMemory persistent(needs.persistent_bytes);
   const detail::AlignedMemory temporary(needs.temporary_bytes);
-  std::memset(persistent.span().data(), 0xA5, persistent.span().size());
-  std::memset(temporary.span().data(), 0xA5, temporary.span().size());
+  for (const auto& memory : {persistent.span(), temporary.span()}) {
+    for (std::byte& byte : memory) byte = std::byte{0xA5};  // no result may depend on what was there
+  }
   std::vector<InputBuffer> owned(9), rest(9);
   for (std::size_t i = 0; i < 9; ++i) (compiled.input_slots()[i].owned_by_dml ? owned : rest)[i] = c.inputs[i];
   Bytes output(c.desc.output.total_size_in_bytes, std::byte{0x5A});
