@@ -89,7 +89,8 @@ class DirectConvolution {
   Index units() const noexcept { return g_.batch * parts() * static_cast<Index>(bands_.size()); }
 
   void run(const std::byte* folded, const std::byte* input, std::byte* output, Index unit) const noexcept {
-    alignas(64) std::uint8_t staged[staged_capacity + slack];
+    alignas(64) std::uint8_t memory[staged_capacity + slack + 64];
+    std::uint8_t* const staged = memory + shift_;
     alignas(64) std::uint8_t lines[line_capacity + slack];
     const Header h = read<Header>(folded);
     const auto bands = static_cast<Index>(bands_.size());
@@ -250,6 +251,7 @@ class DirectConvolution {
       make_offsets(chunk);
     }
     make_bands();
+    shift_ = by_channels_ ? 0 : (64 - g_.pad_x % 64) % 64;  // the first input column is aligned
     choose_batch();
     place();
     return true;
@@ -274,7 +276,9 @@ class DirectConvolution {
       return;
     }
     const Index channels = g_.groups * lane_channels_;
-    const Index at_a_time = channels <= 192 ? channels : 128;
+    // Whole pixels are staged as one run of bytes; parts of pixels leave room for more rows, which strides need.
+    const bool strided = g_.stride_x > 1 || g_.stride_y > 1;
+    const Index at_a_time = strided ? smaller(channels, 64) : channels <= 192 ? channels : 128;
     for (Index first = 0; first < channels; first += at_a_time) {
       Chunk chunk;
       chunk.first = first;
@@ -308,7 +312,10 @@ class DirectConvolution {
       const Index left = smaller(g_.pad_x, needed);
       pitch = larger(left + smaller(g_.width, needed - left), needed - left);
     }
-    return qlc::round_up(larger(pitch, columns * g_.stride_x), g_.stride_x);
+    pitch = qlc::round_up(larger(pitch, columns * g_.stride_x), g_.stride_x);
+    // Rows that begin at multiples of 16 are staged faster; worth it where it costs few lanes.
+    const Index aligned = qlc::round_up(pitch, 16 * g_.stride_x);
+    return !by_channels_ && 10 * aligned <= 11 * pitch ? aligned : pitch;
   }
   Index row_shift() const noexcept { return (g_.kernel_h - 1) * g_.dilation_y / g_.stride_y; }
   Index plane_bytes(Index channels, Index rows, Index columns) const noexcept {
@@ -752,6 +759,7 @@ class DirectConvolution {
   std::vector<Band> bands_;
   Index rows_ = 1, columns_ = 1;  // of a band, at most
   Index row_columns_ = 1;
+  Index shift_ = 0;
   Index groups_at_a_time_ = 1, line_bytes_ = 0;
   std::uint8_t pattern_[16]{};
   Index pitch_ = 1;  // lanes (of one channel) from output row to output row

@@ -174,62 +174,91 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_stride2(const LaneArgs& t) noexc
   pixel_rows_of<Reach::stride2>(t);
 }
 
-/// Quads of any four taps, made by interleaving four loads. Lanes are pixels of one channel, or channels.
-template <bool Channels, bool Wide>
-DMLREF_TARGET_AVX512VNNI inline void taps_of(const LaneArgs& t) noexcept {
-  Epilogue e = make_epilogue(t);
-  const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
-  constexpr std::ptrdiff_t unit_bytes = Channels ? 256 : 4;
-  const std::ptrdiff_t second = unit_bytes * t.units;
-  std::ptrdiff_t at = 0;
-  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
-    __m512i sums[4];
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      sums[v] = Channels ? _mm512_loadu_si512(t.sum + 64 * at + 16 * v) : _mm512_set1_epi32(*t.sum);
-      if constexpr (Channels) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
-    }
-    const std::byte* w = t.weights + at * second * (Wide ? 2 : 1);
-    const std::uint8_t* x = t.staged + 64 * b;
-    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
-      const std::int32_t* offset = t.offsets + 4 * u;
-      const __m512i x0 = _mm512_loadu_si512(x + offset[0]);
-      const __m512i x1 = _mm512_loadu_si512(x + offset[1]);
-      const __m512i x2 = _mm512_loadu_si512(x + offset[2]);
-      const __m512i x3 = _mm512_loadu_si512(x + offset[3]);
-      const __m512i low01 = _mm512_unpacklo_epi8(x0, x1);
-      const __m512i high01 = _mm512_unpackhi_epi8(x0, x1);
-      const __m512i low23 = _mm512_unpacklo_epi8(x2, x3);
-      const __m512i high23 = _mm512_unpackhi_epi8(x2, x3);
-      const __m512i quads[4] = {_mm512_unpacklo_epi16(low01, low23), _mm512_unpackhi_epi16(low01, low23),
-                                _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)};
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-        sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], Channels ? _mm512_loadu_si512(w + 64 * v) : broadcast(w));
-        if constexpr (Wide) {
-          const std::byte* more = w + second;
-          sums[v] =
-              _mm512_dpbusd_epi32(sums[v], quads[v], Channels ? _mm512_loadu_si512(more + 64 * v) : broadcast(more));
-        }
-      }
-    }
-    const __m512i bytes = quantize<Channels>(sums, e, t, Channels ? t.factor + 64 * at : t.factor);
-    _mm512_storeu_si512(t.out + 64 * b, _mm512_shuffle_epi8(bytes, order));
-    at = at + 1 == t.period ? 0 : at + 1;
-  }
-}
-DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept {
-  t.wide ? taps_of<false, true>(t) : taps_of<false, false>(t);
-}
-DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
-  t.wide ? taps_of<true, true>(t) : taps_of<true, false>(t);
+/// Quads of four taps that may lie anywhere: 64 lanes of each, interleaved.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_quads(const std::uint8_t* x,
+                                                                       const std::int32_t* offset,
+                                                                       __m512i (&quads)[4]) noexcept {
+  const __m512i x0 = _mm512_loadu_si512(x + offset[0]);
+  const __m512i x1 = _mm512_loadu_si512(x + offset[1]);
+  const __m512i x2 = _mm512_loadu_si512(x + offset[2]);
+  const __m512i x3 = _mm512_loadu_si512(x + offset[3]);
+  const __m512i low01 = _mm512_unpacklo_epi8(x0, x1);
+  const __m512i high01 = _mm512_unpackhi_epi8(x0, x1);
+  const __m512i low23 = _mm512_unpacklo_epi8(x2, x3);
+  const __m512i high23 = _mm512_unpackhi_epi8(x2, x3);
+  quads[0] = _mm512_unpacklo_epi16(low01, low23);
+  quads[1] = _mm512_unpackhi_epi16(low01, low23);
+  quads[2] = _mm512_unpacklo_epi16(high01, high23);
+  quads[3] = _mm512_unpackhi_epi16(high01, high23);
 }
 
-/// Several output channels of one group: they share the quads.
+/// Takes what `quantize` gave for quads made by `make_quads` to the order of lanes.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i in_order(__m512i bytes) noexcept {
+  return _mm512_shuffle_epi8(
+      bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15)));
+}
+
+/// Channels in lanes. Pixels a period apart share the weights.
+template <int Pixels, bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void channel_taps_at(const LaneArgs& t, std::ptrdiff_t at, std::ptrdiff_t b,
+                                                     Epilogue& e) noexcept {
+  constexpr std::size_t pixels = Pixels;
+  __m512i sums[pixels][4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512i start = _mm512_loadu_si512(t.sum + 64 * at + 16 * v);
+    e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) sums[p][v] = start;
+  }
+  const std::ptrdiff_t second = 256 * t.units;
+  const std::byte* w = t.weights + at * second * (Wide ? 2 : 1);
+  const std::uint8_t* x = t.staged + 64 * b;
+  const std::ptrdiff_t next = 64 * t.period;
+  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
+    __m512i quads[pixels][4];
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) make_quads(x + p * next, t.offsets + 4 * u, quads[p]);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m512i weights = _mm512_loadu_si512(w + 64 * v);
+#pragma GCC unroll 2
+      for (int p = 0; p < Pixels; ++p) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[p][v], weights);
+      if constexpr (Wide) {
+        const __m512i more = _mm512_loadu_si512(w + second + 64 * v);
+#pragma GCC unroll 2
+        for (int p = 0; p < Pixels; ++p) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[p][v], more);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) {
+    const __m512i bytes = quantize<true>(sums[p], e, t, t.factor + 64 * at);
+    _mm512_storeu_si512(t.out + 64 * (b + p * t.period), in_order(bytes));
+  }
+}
+
+template <bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void channel_taps_of(const LaneArgs& t) noexcept {
+  Epilogue e = make_epilogue(t);
+  for (std::ptrdiff_t first = 0; first < t.blocks; first += 2 * t.period) {
+    for (std::ptrdiff_t at = 0; at < t.period && first + at < t.blocks; ++at) {
+      if (first + at + t.period < t.blocks) {
+        channel_taps_at<2, Wide>(t, at, first + at, e);
+      } else {
+        channel_taps_at<1, Wide>(t, at, first + at, e);
+      }
+    }
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
+  t.wide ? channel_taps_of<true>(t) : channel_taps_of<false>(t);
+}
+
+/// Pixels in lanes. Several output channels of one group share the quads.
 template <int Outputs, bool Wide>
 DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexcept {
   constexpr std::size_t outputs = Outputs;
-  const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
   Epilogue e = make_epilogue(t);
   const std::ptrdiff_t second = 4 * t.units;
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
@@ -242,17 +271,8 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
     const std::uint8_t* x = t.staged + 64 * b;
     const std::byte* w = t.weights;
     for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4) {
-      const std::int32_t* offset = t.offsets + 4 * u;
-      const __m512i x0 = _mm512_loadu_si512(x + offset[0]);
-      const __m512i x1 = _mm512_loadu_si512(x + offset[1]);
-      const __m512i x2 = _mm512_loadu_si512(x + offset[2]);
-      const __m512i x3 = _mm512_loadu_si512(x + offset[3]);
-      const __m512i low01 = _mm512_unpacklo_epi8(x0, x1);
-      const __m512i high01 = _mm512_unpackhi_epi8(x0, x1);
-      const __m512i low23 = _mm512_unpacklo_epi8(x2, x3);
-      const __m512i high23 = _mm512_unpackhi_epi8(x2, x3);
-      const __m512i quads[4] = {_mm512_unpacklo_epi16(low01, low23), _mm512_unpackhi_epi16(low01, low23),
-                                _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)};
+      __m512i quads[4];
+      make_quads(x, t.offsets + 4 * u, quads);
 #pragma GCC unroll 4
       for (int m = 0; m < Outputs; ++m) {
         const __m512i weights = broadcast(w + m * t.weight_step);
@@ -269,9 +289,12 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
     for (int m = 0; m < Outputs; ++m) {
       e.scale[0] = _mm512_set1_ps(t.scale[m]);
       const __m512i bytes = quantize<false>(sums[m], e, t, t.factor + m);
-      _mm512_storeu_si512(t.out + m * t.out_step + 64 * b, _mm512_shuffle_epi8(bytes, order));
+      _mm512_storeu_si512(t.out + m * t.out_step + 64 * b, in_order(bytes));
     }
   }
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept {
+  t.wide ? pixel_taps_shared<1, true>(t) : pixel_taps_shared<1, false>(t);
 }
 DMLREF_TARGET_AVX512VNNI inline void pixel_taps_2(const LaneArgs& t) noexcept {
   t.wide ? pixel_taps_shared<2, true>(t) : pixel_taps_shared<2, false>(t);
@@ -323,12 +346,16 @@ DMLREF_TARGET_AVX512VNNI inline void channel_quads_at(const LaneArgs& t, std::pt
 template <bool Wide>
 DMLREF_TARGET_AVX512VNNI inline void channel_quads_of(const LaneArgs& t) noexcept {
   Epilogue e = make_epilogue(t);
-  for (std::ptrdiff_t at = 0; at < t.period; ++at) {
+  for (std::ptrdiff_t first = 0; first < t.blocks; first += 2 * t.period) {
+    for (std::ptrdiff_t at = 0; at < t.period && first + at < t.blocks; ++at) {
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
-    std::ptrdiff_t b = at;
-    for (; b + t.period < t.blocks; b += 2 * t.period) channel_quads_at<2, Wide>(t, at, b, e);
-    if (b < t.blocks) channel_quads_at<1, Wide>(t, at, b, e);
+      for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+      if (first + at + t.period < t.blocks) {
+        channel_quads_at<2, Wide>(t, at, first + at, e);
+      } else {
+        channel_quads_at<1, Wide>(t, at, first + at, e);
+      }
+    }
   }
 }
 DMLREF_TARGET_AVX512VNNI inline void channel_quads(const LaneArgs& t) noexcept {
