@@ -89,8 +89,7 @@ class DirectConvolution {
   Index units() const noexcept { return g_.batch * parts() * static_cast<Index>(bands_.size()); }
 
   void run(const std::byte* folded, const std::byte* input, std::byte* output, Index unit) const noexcept {
-    alignas(64) std::uint8_t memory[staged_capacity + slack + 64];
-    std::uint8_t* const staged = memory + shift_;
+    alignas(64) std::uint8_t staged[staged_capacity + slack];
     alignas(64) std::uint8_t lines[line_capacity + slack];
     const Header h = read<Header>(folded);
     const auto bands = static_cast<Index>(bands_.size());
@@ -250,8 +249,11 @@ class DirectConvolution {
       chunk.plane_bytes = plane_bytes(chunk.pitch, rows_, columns_);
       make_offsets(chunk);
     }
+    for (Index slot = 0; slot < units_ * kernels_.group; ++slot) {
+      const Tap at = tap(slot);
+      slots_.push_back(at.real ? at.channel * g_.filter.c + at.y * g_.filter.y + at.x * g_.filter.x : -1);
+    }
     make_bands();
-    shift_ = by_channels_ ? 0 : (64 - g_.pad_x % 64) % 64;  // the first input column is aligned
     choose_batch();
     place();
     return true;
@@ -312,10 +314,7 @@ class DirectConvolution {
       const Index left = smaller(g_.pad_x, needed);
       pitch = larger(left + smaller(g_.width, needed - left), needed - left);
     }
-    pitch = qlc::round_up(larger(pitch, columns * g_.stride_x), g_.stride_x);
-    // Rows that begin at multiples of 16 are staged faster; worth it where it costs few lanes.
-    const Index aligned = qlc::round_up(pitch, 16 * g_.stride_x);
-    return !by_channels_ && 10 * aligned <= 11 * pitch ? aligned : pitch;
+    return qlc::round_up(larger(pitch, columns * g_.stride_x), g_.stride_x);
   }
   Index row_shift() const noexcept { return (g_.kernel_h - 1) * g_.dilation_y / g_.stride_y; }
   Index plane_bytes(Index channels, Index rows, Index columns) const noexcept {
@@ -468,11 +467,10 @@ class DirectConvolution {
         bias_.present ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * bias_.step) : 0;
     std::int64_t total = 0;
     std::int32_t highest = 0, lowest = 0;
-    for (Index slot = 0; slot < units_ * kernels_.group; ++slot) {
-      const Tap at = tap(slot);
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       d[slot] = 0;
-      if (!at.real) continue;
-      const std::uint8_t byte = filter[at.channel * g_.filter.c + at.y * g_.filter.y + at.x * g_.filter.x];
+      if (slots_[slot] < 0) continue;
+      const std::uint8_t byte = filter[slots_[slot]];
       const std::int32_t weight = g_.filter_signed ? static_cast<std::int8_t>(byte) : byte;
       d[slot] = weight - zero_point;
       total += d[slot];
@@ -515,7 +513,7 @@ class DirectConvolution {
   }
 
   /// Weight `d` of slot `slot` for place `place` of a block of `lanes`; `second_at`: elements to the second part.
-  void store_weight(std::byte* weights, Index slot, Index place, Index lanes, Index second_at, bool wide,
+  void store_weight(std::byte* weights, Index slot, Index place, Index lanes, Index second_at,
                     std::int32_t d) const noexcept {
     const Index group = kernels_.group;
     const Index at = (slot / group * lanes + place) * group + slot % group;
@@ -526,7 +524,7 @@ class DirectConvolution {
     }
     const std::int32_t first = d > 127 ? 127 : d < -128 ? -128 : d;
     weights[at] = static_cast<std::byte>(first & 0xFF);
-    if (wide) weights[second_at + at] = static_cast<std::byte>((d - first) & 0xFF);
+    weights[second_at + at] = static_cast<std::byte>((d - first) & 0xFF);
   }
 
   void fold_channel(const std::byte* const* inputs, Index channel, Header& h, std::byte* to) const noexcept {
@@ -541,7 +539,7 @@ class DirectConvolution {
     data.wide = f.wide ? 1 : 0;
     std::memcpy(at, &data, sizeof data);
     const Index slots = units_ * kernels_.group;
-    for (Index slot = 0; slot < slots; ++slot) store_weight(at + sizeof data, slot, 0, 1, slots, true, d[slot]);
+    for (Index slot = 0; slot < slots; ++slot) store_weight(at + sizeof data, slot, 0, 1, slots, d[slot]);
   }
 
   void fold_chunk(const std::byte* const* inputs, const Chunk& chunk, Index m, Header& h,
@@ -550,21 +548,19 @@ class DirectConvolution {
     std::byte* data = to + chunk.data_at + m * chunk.data_bytes;
     ChunkHead head;
     head.band = 0.5f;
-    for (Index c = 0; c < chunk.count; ++c) {
-      const Folded f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
-      if (f.wide) head.wide = 1;
-      if (f.band < head.band) head.band = f.band;
-    }
-    std::memcpy(data, &head, sizeof head);
     const Index block = kernels_.block;
     const Index slots = units_ * kernels_.group;
     const Index part = slots * block;  // elements of a block's weights, one part
-    const Index block_bytes = part * kernels_.weight_bytes() * (kernels_.group == 4 && head.wide != 0 ? 2 : 1);
+    const Index block_bytes = part * kernels_.weight_bytes() * (kernels_.group == 4 ? 2 : 1);
     const Index lanes = chunk.period * block;
     for (Index c = 0; c < chunk.pitch; ++c) {
       Folded f{0.0, 0.0f, 0.0f, 0, false};
       for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
-      if (c < chunk.count) f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
+      if (c < chunk.count) {
+        f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
+        if (f.wide) head.wide = 1;
+        if (f.band < head.band) head.band = f.band;
+      }
       // Where in its quad of channels the group of output channel c begins.
       const Index shift = by_quads_ ? (chunk.first + c) / lane_channels_ * lane_channels_ % 4 : 0;
       for (Index lane = c; lane < lanes; lane += chunk.pitch) {
@@ -577,15 +573,16 @@ class DirectConvolution {
         std::byte* weights = data + chunk.weights_at + lane / block * block_bytes;
         for (Index slot = 0; slot < slots; ++slot) {
           if (!by_quads_) {
-            store_weight(weights, slot, place, block, part, head.wide != 0, d[slot]);
+            store_weight(weights, slot, place, block, part, d[slot]);
           } else {
             const Index from = slot % 4 - shift;
             const std::int32_t value = from >= 0 && from < lane_channels_ ? d[slot - shift] : 0;
-            store_weight(weights, slot, place, block, part, head.wide != 0, value);
+            store_weight(weights, slot, place, block, part, value);
           }
         }
       }
     }
+    std::memcpy(data, &head, sizeof head);
   }
 
   // ---- execute: lanes --------------------------------------------------------------------------------------------
@@ -755,11 +752,11 @@ class DirectConvolution {
   Index deal_ = 1;           // column phases
   Index quads_ = 1, units_ = 1;
   std::vector<Index> row_phases_;
+  std::vector<Index> slots_;  // of the units: the weight's offset from its output channel's first, or -1
   std::vector<Chunk> chunks_;
   std::vector<Band> bands_;
   Index rows_ = 1, columns_ = 1;  // of a band, at most
   Index row_columns_ = 1;
-  Index shift_ = 0;
   Index groups_at_a_time_ = 1, line_bytes_ = 0;
   std::uint8_t pattern_[16]{};
   Index pitch_ = 1;  // lanes (of one channel) from output row to output row

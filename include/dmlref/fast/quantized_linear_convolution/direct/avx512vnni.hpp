@@ -212,7 +212,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps_at(const LaneArgs& t, std::ptr
     for (int p = 0; p < Pixels; ++p) sums[p][v] = start;
   }
   const std::ptrdiff_t second = 256 * t.units;
-  const std::byte* w = t.weights + at * second * (Wide ? 2 : 1);
+  const std::byte* w = t.weights + at * second * 2;
   const std::uint8_t* x = t.staged + 64 * b;
   const std::ptrdiff_t next = 64 * t.period;
   for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
@@ -314,7 +314,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_quads_at(const LaneArgs& t, std::pt
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) sums[p][v] = _mm512_loadu_si512(t.sum + 64 * at + 16 * v);
   }
-  const std::byte* w = t.weights + at * 256 * t.units * (Wide ? 2 : 1);
+  const std::byte* w = t.weights + at * 256 * t.units * 2;
   const std::ptrdiff_t second = 256 * t.units;
   const std::uint8_t* x = t.staged + 64 * b;
   const std::ptrdiff_t next = 64 * t.period;

@@ -76,7 +76,7 @@ DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
       sums[v] = Channels ? avx2::load(t.sum + 32 * at + 8 * v) : _mm256_set1_epi32(*t.sum);
       if constexpr (Channels) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
     }
-    const std::byte* w = t.weights + at * second * (Wide ? 2 : 1);
+    const std::byte* w = t.weights + at * second * 2;
     const std::uint8_t* x = t.staged + 32 * b;
     for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
       const std::int32_t* offset = t.offsets + 4 * u;
@@ -122,7 +122,7 @@ DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) sums[p][v] = avx2::load(t.sum + 32 * at + 8 * v);
   }
-  const std::byte* w = t.weights + at * 128 * t.units * (Wide ? 2 : 1);
+  const std::byte* w = t.weights + at * 128 * t.units * 2;
   const std::ptrdiff_t second = 128 * t.units;
   const std::uint8_t* x = t.staged + 32 * b;
   const std::ptrdiff_t next = 32 * t.period;
