@@ -80,7 +80,7 @@ const void* ParsedOperator::parse_struct(const Node& object, const OperatorField
   if (!also.empty()) keys.push_back(also);
   object.expect_object(keys);
 
-  auto& storage = structs_.emplace_back(row.size / sizeof(std::max_align_t) + 1);
+  auto& storage = structs_.emplace_back((row.size + 7) / 8);
   void* const to = storage.data();
   for (const Field& field : row.fields) {
     const std::optional<Node> given = object.find(field.name);

@@ -54,7 +54,7 @@ class ParsedOperator {
   std::deque<std::vector<UINT>> uint_arrays_;
   std::deque<std::vector<INT>> int_arrays_;
   std::deque<DML_OPERATOR_DESC> fusions_;
-  std::deque<std::vector<std::max_align_t>> structs_;
+  std::deque<std::vector<std::uint64_t>> structs_;  // 8 bytes at a time: as aligned as a pointer, and without padding
 };
 
 }  // namespace dmlref::tool
