@@ -273,6 +273,8 @@ class TiledConvolution {
     run.wide_offset = wide_offset;
   }
 
+  static constexpr Index most_tasks = 64;
+
   /// How many tasks may run at once; each has memory of its own.
   Index tasks(std::size_t concurrency) const noexcept {
     return concurrency < static_cast<std::size_t>(slots_) ? static_cast<Index>(concurrency) : slots_;
@@ -404,7 +406,7 @@ class TiledConvolution {
     slot_.wide = take(8 * 16 * lanes);
     slot_.size = round_up(at, 256);
     const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
-    slots_ = processors < 1 ? 1 : processors > 64 ? 64 : processors;
+    slots_ = processors < 1 ? 1 : processors > most_tasks ? most_tasks : processors;
   }
 
   // ---- execute: one block ----------------------------------------------------------------------------------------

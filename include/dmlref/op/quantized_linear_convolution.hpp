@@ -1,6 +1,7 @@
 // quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a valid descriptor to a plan.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -124,7 +125,8 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvo
   });
 }
 
-/// The tiled convolution behind the boundary. Tasks draw units of work from a counter, so a slow core takes fewer.
+/// The tiled convolution behind the boundary. Each task has a share of neighbouring units (neighbouring blocks write to
+/// neighbouring lines, which two cores had better not do at once) and helps the others when it is done.
 class TiledConvolutionPlan final : public Plan {
  public:
   explicit TiledConvolutionPlan(fast::TiledConvolution convolution) : convolution_(std::move(convolution)) {}
@@ -145,11 +147,21 @@ class TiledConvolutionPlan final : public Plan {
     convolution_.prepare(buffers, run);
     const Index tasks = convolution_.tasks(executor.concurrency());
     const Index units = convolution_.units(tasks);
-    std::atomic<Index> next{0};
-    parallel_for(executor, static_cast<std::size_t>(tasks < units ? tasks : units), [&](std::size_t task) {
+    struct alignas(64) Counter {
+      std::atomic<Index> next{0};
+    };
+    std::array<Counter, fast::TiledConvolution::most_tasks> counters;
+    const auto share = [&](Index task) { return units * task / tasks; };
+    for (Index task = 0; task < tasks; ++task) counters[static_cast<std::size_t>(task)].next = share(task);
+    parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
+      const auto task = static_cast<Index>(index);
       Index staged = -1;
-      for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) {
-        convolution_.run(run, buffers, tasks, static_cast<Index>(task), unit, staged);
+      for (Index other = task; other < task + tasks; ++other) {
+        const Index owner = other % tasks;
+        std::atomic<Index>& next = counters[static_cast<std::size_t>(owner)].next;
+        for (Index unit = next.fetch_add(1); unit < share(owner + 1); unit = next.fetch_add(1)) {
+          convolution_.run(run, buffers, tasks, task, unit, staged);
+        }
       }
     });
   }
@@ -158,7 +170,7 @@ class TiledConvolutionPlan final : public Plan {
   fast::TiledConvolution convolution_;
 };
 
-/// The direct convolution behind the boundary. Tasks draw units of work from a counter, as above.
+/// The direct convolution behind the boundary. Tasks draw units of work from a counter.
 class DirectConvolutionPlan final : public Plan {
  public:
   DirectConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, fast::DirectConvolution convolution)
