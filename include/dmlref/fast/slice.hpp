@@ -221,7 +221,8 @@ class Slice {
   WideRow wide(const Tile& tile, std::size_t count) const noexcept {
     std::size_t log = 0;
     while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
-    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || count * tile.unit_bytes < 32) return nullptr;
+    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || count * tile.unit_bytes < kernels_.wide_from)
+      return nullptr;
     const Index unit = static_cast<Index>(tile.unit_bytes);
     if (tile.in_advance == -unit) return kernels_.reverse[log];
     if (tile.in_advance == 2 * unit) return kernels_.every_second[log];

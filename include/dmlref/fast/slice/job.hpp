@@ -70,6 +70,7 @@ struct SliceKernels {
   RowKernel shuffle;  // null: `steps` does it
   RowKernel steps;
   RowKernel strip;
+  std::size_t wide_from;  // bytes of output from which a wide row pays
   WideRow reverse[4];
   WideRow every_second[4];
   WideRow every_second_back[4];

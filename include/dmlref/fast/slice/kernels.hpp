@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/slice/avx2.hpp"
+#include "dmlref/fast/slice/avx512.hpp"
 #include "dmlref/fast/slice/job.hpp"
 #include "dmlref/fast/slice/neon.hpp"
 #include "dmlref/fast/slice/scalar.hpp"
@@ -16,6 +17,16 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::avx512vnni:
+      return {&avx512::copy_rows,
+              &scalar::fill_rows,
+              &avx2::shuffle_rows,
+              &scalar::step_rows,
+              &avx2::strip_rows,
+              24,
+              {&avx512::wide_row<1, -1>, &avx512::wide_row<2, -1>, &avx512::wide_row<4, -1>, &avx512::wide_row<8, -1>},
+              {&avx512::wide_row<1, 2>, &avx512::wide_row<2, 2>, &avx512::wide_row<4, 2>, &avx512::wide_row<8, 2>},
+              {&avx512::wide_row<1, -2>, &avx512::wide_row<2, -2>, &avx512::wide_row<4, -2>, &avx512::wide_row<8, -2>},
+              &avx2::fence};
     case Isa::avxvnni:
     case Isa::avx2:
       return {&avx2::copy_rows,
@@ -23,6 +34,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &avx2::shuffle_rows,
               &scalar::step_rows,
               &avx2::strip_rows,
+              32,
               {&avx2::wide_row<1, -1>, &avx2::wide_row<2, -1>, &avx2::wide_row<4, -1>, &avx2::wide_row<8, -1>},
               {&avx2::wide_row<1, 2>, &avx2::wide_row<2, 2>, &avx2::wide_row<4, 2>, &avx2::wide_row<8, 2>},
               {&avx2::wide_row<1, -2>, &avx2::wide_row<2, -2>, &avx2::wide_row<4, -2>, &avx2::wide_row<8, -2>},
@@ -31,9 +43,16 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
 #if DMLREF_ARCH_ARM64
     case Isa::neon_dotprod:
     case Isa::neon:
-      return {
-          &neon::copy_rows, &scalar::fill_rows, &neon::shuffle_rows, &scalar::step_rows, &neon::strip_rows, {}, {}, {},
-          &scalar::fence};
+      return {&neon::copy_rows,
+              &scalar::fill_rows,
+              &neon::shuffle_rows,
+              &scalar::step_rows,
+              &neon::strip_rows,
+              0,
+              {},
+              {},
+              {},
+              &scalar::fence};
 #endif
     default:
       return {&scalar::copy_rows,
@@ -41,6 +60,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &scalar::shuffle_rows,
               &scalar::step_rows,
               &scalar::strip_rows,
+              0,
               {},
               {},
               {},
