@@ -1,9 +1,9 @@
-# compare_programs.cmake: runs PROGRAM and BASELINE and demands the same text of both.
-execute_process(COMMAND ${BASELINE} OUTPUT_VARIABLE expected RESULT_VARIABLE status)
+# compare_programs.cmake: runs PROGRAM and BASELINE (under EMULATOR, if any) and demands the same text of both.
+execute_process(COMMAND ${EMULATOR} ${BASELINE} OUTPUT_VARIABLE expected RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${BASELINE} failed (${status}):\n${expected}")
 endif()
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE actual RESULT_VARIABLE status)
+execute_process(COMMAND ${EMULATOR} ${PROGRAM} OUTPUT_VARIABLE actual RESULT_VARIABLE status)
 if(NOT status EQUAL 0 OR NOT actual STREQUAL expected)
   message(FATAL_ERROR "${PROGRAM} failed (${status}) or differs:\n${actual}\nexpected:\n${expected}")
 endif()
