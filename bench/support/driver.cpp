@@ -50,7 +50,7 @@ class Stopwatch {
       once = std::min(once, now() - start);
     }
     calls_ = std::clamp(static_cast<int>(std::ceil(250e-6 / std::max(once, 1e-9))), 1, 20000);
-    warm_ = once < 0.05;
+    warm_ = once < 0.05 ? std::clamp(static_cast<int>(0.8e-3 / std::max(once, 1e-9)), 1, 8) : 0;
     start = now();
     for (int i = 0; i < calls_; ++i) runner.run();
     const double repetition = std::max(now() - start, 1e-7);
@@ -58,7 +58,9 @@ class Stopwatch {
   }
   int rounds() const { return rounds_; }
   void repeat() {
-    if (warm_) runner_.run();  // so that the data are where a repeated call leaves them, not where the others did
+    // So that the data are where repeated calls leave them, not where the others did: a last-level cache that keeps
+    // what was reused needs a few of them.
+    for (int i = 0; i < warm_; ++i) runner_.run();
     const long before = preemptions();
     const double start = now(), thread_start = thread_now();
     for (int i = 0; i < calls_; ++i) runner_.run();
@@ -86,7 +88,8 @@ class Stopwatch {
  private:
   const Runner& runner_;
   int calls_ = 1, rounds_ = 1;
-  bool warm_ = true, alone_ = true;
+  int warm_ = 1;
+  bool alone_ = true;
   std::vector<double> seconds_, preempted_;
 };
 
