@@ -39,19 +39,25 @@ inline std::vector<Index> element_offsets(const Geometry& g, const DepthOrder& o
   return offsets;
 }
 
-/// Steps [first, last) of one output channel: Group elements each, weight_step bytes apart. Returns their sum.
-template <int Group>
-std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Index first, Index last, std::uint8_t flip,
+/// Steps [first, last) of one output channel: Group elements each, weight_step bytes apart. Returns their sum. Most
+/// groups are complete and their elements `stride` apart, which saves looking each of them up.
+template <int Group, bool Signed>
+std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Index stride, Index first, Index last,
                           Index weight_step, std::uint8_t* to) noexcept {
+  const auto value = [](std::uint8_t byte) {
+    return Signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte)) : static_cast<std::int32_t>(byte) - 128;
+  };
+  constexpr std::uint32_t mask = Group == 4 ? 0xFFu : 0xFFFFu;
   std::int32_t sum = 0;
   for (Index step = first; step < last; ++step) {
+    const Index* at = offsets + step * Group;
+    const bool regular = at[Group - 1] == at[0] + (Group - 1) * stride && at[0] >= 0;
     std::uint32_t packed = 0;
     for (int e = 0; e < Group; ++e) {
-      const Index offset = offsets[step * Group + e];
-      const std::int32_t value = offset < 0 ? 0 : static_cast<std::int8_t>(channel[offset] ^ flip);
-      sum += value;
-      constexpr std::uint32_t mask = Group == 4 ? 0xFFu : 0xFFFFu;
-      packed |= (static_cast<std::uint32_t>(value) & mask) << (32 / Group * e);
+      if (!regular && at[e] < 0) continue;
+      const std::int32_t element = value(channel[regular ? at[0] + e * stride : at[e]]);
+      sum += element;
+      packed |= (static_cast<std::uint32_t>(element) & mask) << (32 / Group * e);
     }
     std::memcpy(to + step * weight_step, &packed, sizeof packed);  // element 0 first: our machines are little-endian
   }
@@ -61,7 +67,8 @@ std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Ind
 /// Unsigned filters are shifted by -128, and so are their zero points. `offsets` are those of element_offsets.
 inline void pack_filter(const Geometry& g, Index group_size, const PackedFilter& packed, const Index* offsets,
                         const std::uint8_t* filter, std::uint8_t* to) noexcept {
-  const std::uint8_t flip = g.filter_signed ? 0 : 0x80;
+  const auto pack = group_size == 4 ? (g.filter_signed ? &pack_channel<4, true> : &pack_channel<4, false>)
+                                    : (g.filter_signed ? &pack_channel<2, true> : &pack_channel<2, false>);
   const Index weight_step = 4 * packed.lanes;
   constexpr Index chunk = 64;  // steps: the lines that a block's channels share stay in the L1 cache
   for (Index block = 0; block < packed.groups * packed.blocks; ++block, to += packed.block_bytes()) {
@@ -78,8 +85,7 @@ inline void pack_filter(const Geometry& g, Index group_size, const PackedFilter&
         const std::uint8_t* channel = from + l * g.filter.n;
         std::int32_t sum;
         std::memcpy(&sum, sums + 4 * l, sizeof sum);
-        sum += group_size == 4 ? pack_channel<4>(channel, offsets, step, last, flip, weight_step, to + 4 * l)
-                               : pack_channel<2>(channel, offsets, step, last, flip, weight_step, to + 4 * l);
+        sum += pack(channel, offsets, g.filter.c, step, last, weight_step, to + 4 * l);
         std::memcpy(sums + 4 * l, &sum, sizeof sum);
       }
     }
