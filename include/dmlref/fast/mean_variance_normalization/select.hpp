@@ -5,6 +5,7 @@
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/neon.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 
@@ -17,6 +18,10 @@ inline const Kernels& kernels_of(Isa isa) noexcept {
     case Isa::avx512vnni: return avx512::kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();
+#endif
+#if DMLREF_ARCH_ARM64
+    case Isa::neon_dotprod:
+    case Isa::neon: return neon::kernels();
 #endif
     default: return scalar::kernels();
   }

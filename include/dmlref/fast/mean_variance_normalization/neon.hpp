@@ -1,0 +1,424 @@
+// neon.hpp: the normalization kernels for baseline NEON. What is left of a row after the last whole vector goes to the
+// plain kernels, which define the results.
+#pragma once
+
+#include "dmlref/config.hpp"
+
+#if DMLREF_ARCH_ARM64
+
+#include <arm_neon.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "dmlref/fast/mean_variance_normalization/activation.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization::neon {
+
+// Addresses are arbitrary: everything is loaded and stored as bytes.
+inline uint8x16_t load_bytes(const void* at) noexcept { return vld1q_u8(static_cast<const std::uint8_t*>(at)); }
+inline void store_bytes(void* at, uint8x16_t v) noexcept { vst1q_u8(static_cast<std::uint8_t*>(at), v); }
+inline float32x4_t load_floats(const void* at) noexcept { return vreinterpretq_f32_u8(load_bytes(at)); }
+inline float64x2_t load_doubles(const void* at) noexcept { return vreinterpretq_f64_u8(load_bytes(at)); }
+inline void store_floats(void* at, float32x4_t v) noexcept { store_bytes(at, vreinterpretq_u8_f32(v)); }
+inline void store_doubles(void* at, float64x2_t v) noexcept { store_bytes(at, vreinterpretq_u8_f64(v)); }
+
+/// Four neighbouring elements as floats.
+template <class T>
+inline float32x4_t load4(const std::byte* at) noexcept {
+  if constexpr (std::is_same_v<T, half>) {
+    return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(at))));
+  } else {
+    return load_floats(at);
+  }
+}
+inline void store_halves(std::byte* at, float32x4_t v) noexcept {
+  vst1_u8(reinterpret_cast<std::uint8_t*>(at), vreinterpret_u8_f16(vcvt_f16_f32(v)));
+}
+
+inline void widen(const std::byte* halves, float* floats, std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) store_floats(floats + i, load4<half>(halves + i * sizeof(half)));
+  scalar::widen(halves + i * sizeof(half), floats + i, count - i);
+}
+
+inline void narrow(const float* floats, std::byte* halves, std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) store_halves(halves + i * sizeof(half), load_floats(floats + i));
+  scalar::narrow(floats + i, halves + i * sizeof(half), count - i);
+}
+
+/// Lane i of the sums takes the elements i, i + 16, …; two lanes to a vector.
+template <bool shifted>
+inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
+  constexpr std::size_t vectors = normalization_lanes / 2;
+  const float64x2_t p = vdupq_n_f64(pivot);
+  float64x2_t s[vectors], q[vectors];
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < vectors; ++v) s[v] = q[v] = vdupq_n_f64(0.0);
+  std::size_t i = 0;
+  for (; i + normalization_lanes <= count; i += normalization_lanes) {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < vectors; v += 2) {
+      const float32x4_t four = load_floats(floats + (i + 2 * v) * sizeof(float));
+      float64x2_t low = vcvt_f64_f32(vget_low_f32(four));
+      float64x2_t high = vcvt_high_f64_f32(four);
+      if (wide != nullptr) {
+        store_doubles(wide + i + 2 * v, low);
+        store_doubles(wide + i + 2 * v + 2, high);
+      }
+      if constexpr (shifted) {
+        low = vsubq_f64(low, p);
+        high = vsubq_f64(high, p);
+      }
+      s[v] = vaddq_f64(s[v], low);
+      s[v + 1] = vaddq_f64(s[v + 1], high);
+      q[v] = vfmaq_f64(q[v], low, low);
+      q[v + 1] = vfmaq_f64(q[v + 1], high, high);
+    }
+  }
+  std::array<double, normalization_lanes> sum, square;
+  for (std::size_t v = 0; v < vectors; ++v) {
+    store_doubles(&sum[2 * v], s[v]);
+    store_doubles(&square[2 * v], q[v]);
+  }
+  const ByteAccess<const float> from{floats};
+  for (std::size_t lane = 0; i < count; ++i, ++lane) {
+    const double x = static_cast<double>(from.load(static_cast<Index>(i)));
+    if (wide != nullptr) wide[i] = x;
+    const double d = shifted ? x - pivot : x;
+    sum[lane] += d;
+    square[lane] = std::fma(d, d, square[lane]);
+  }
+  return {reference::sum_lanes(sum), reference::sum_lanes(square)};
+}
+inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
+  return sums_of<false>(floats, count, 0.0, wide);
+}
+inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
+  return sums_of<true>(floats, count, pivot, nullptr);
+}
+
+// ---- Rows of float32: values are doubles, rounded once
+// ----------------------------------------------------------------
+
+template <Finish finish>
+constexpr std::size_t stored_bytes32 = finish == Finish::values ? sizeof(double) : sizeof(float);
+template <Finish finish>
+constexpr std::size_t stored_bytes16 = finish == Finish::values ? sizeof(float) : sizeof(half);
+
+inline float32x4_t rounded(float64x2_t low, float64x2_t high) noexcept {
+  return vcvt_high_f32_f64(vcvt_f32_f64(low), high);
+}
+inline float64x2_t leaky(float64x2_t value, float64x2_t alpha) noexcept {
+  return vbslq_f64(vcltzq_f64(value), vmulq_f64(value, alpha), value);
+}
+
+/// The activations that a comparison decides; NaN stays NaN and -0 stays -0, as in the reference.
+template <Finish finish>
+inline float32x4_t clamped(float32x4_t value) noexcept {
+  const float32x4_t zero = vdupq_n_f32(0.0f), one = vdupq_n_f32(1.0f);
+  if constexpr (finish == Finish::unit) value = vbslq_f32(vcgtq_f32(value, one), one, value);
+  if constexpr (finish == Finish::relu || finish == Finish::unit) {
+    value = vbslq_f32(vcltq_f32(value, zero), zero, value);
+  }
+  return value;
+}
+
+/// Four values rounded, finished and stored as element i and on; `least` collects the smallest magnitude.
+template <Finish finish>
+inline void store32(std::byte* to, std::size_t i, float64x2_t low, float64x2_t high, float64x2_t alpha,
+                    float32x4_t& least) noexcept {
+  const float32x4_t value = rounded(low, high);
+  least = vminnmq_f32(least, vabsq_f32(value));
+  std::byte* const at = to + i * stored_bytes32<finish>;
+  if constexpr (finish == Finish::values) {
+    store_doubles(at, low);
+    store_doubles(at + 16, high);
+  } else if constexpr (finish == Finish::leaky_relu) {
+    store_floats(at, rounded(leaky(low, alpha), leaky(high, alpha)));
+  } else {
+    store_floats(at, clamped<finish>(value));
+  }
+  static_cast<void>(alpha);
+}
+
+inline float smaller(float a, float b) noexcept { return b < a ? b : a; }
+
+template <Finish finish>
+inline float row32(const Row32& row) noexcept {
+  const float64x2_t shift = vdupq_n_f64(row.line.shift), slope = vdupq_n_f64(row.line.slope);
+  const float64x2_t offset = vdupq_n_f64(row.line.offset), alpha = vdupq_n_f64(row.alpha);
+  float32x4_t least[2] = {vdupq_n_f32(std::numeric_limits<float>::infinity()),
+                          vdupq_n_f32(std::numeric_limits<float>::infinity())};
+  std::size_t i = 0;
+  for (; i + 8 <= row.count; i += 8) {
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < 2; ++k) {
+      const float32x4_t x = load_floats(row.from + (i + 4 * k) * sizeof(float));
+      const float64x2_t low = vsubq_f64(vcvt_f64_f32(vget_low_f32(x)), shift);
+      const float64x2_t high = vsubq_f64(vcvt_high_f64_f32(x), shift);
+      store32<finish>(row.to, i + 4 * k, vfmaq_f64(offset, low, slope), vfmaq_f64(offset, high, slope), alpha,
+                      least[k]);
+    }
+  }
+  Row32 rest = row;
+  rest.from += i * sizeof(float);
+  rest.to += i * stored_bytes32<finish>;
+  rest.count -= i;
+  return smaller(scalar::row32<finish>(rest), vminnmvq_f32(vminnmq_f32(least[0], least[1])));
+}
+
+template <Finish finish>
+inline float each_row32(const EachRow32& row) noexcept {
+  const GroupCoefficients& group = *row.group;
+  const float64x2_t shift = vdupq_n_f64(group.shift), rate = vdupq_n_f64(group.rate);
+  const float64x2_t rest_high = vdupq_n_f64(group.rest.high), rest_low = vdupq_n_f64(group.rest.low);
+  const float64x2_t alpha = vdupq_n_f64(row.alpha);
+  float32x4_t least = vdupq_n_f32(std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + 4 <= row.count; i += 4) {
+    const float32x4_t four = load_floats(row.from + i * sizeof(float));
+    float64x2_t value[2] = {vcvt_f64_f32(vget_low_f32(four)), vcvt_high_f64_f32(four)};
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < 2; ++k) {
+      const float64x2_t slope = vmulq_f64(rate, load_doubles(row.scale + i + 2 * k));
+      float64x2_t offset = vfmsq_f64(load_doubles(row.bias + i + 2 * k), rest_low, slope);
+      offset = vfmsq_f64(offset, rest_high, slope);
+      value[k] = vfmaq_f64(offset, vsubq_f64(value[k], shift), slope);
+    }
+    store32<finish>(row.to, i, value[0], value[1], alpha, least);
+  }
+  EachRow32 rest = row;
+  rest.from += i * sizeof(float);
+  rest.to += i * stored_bytes32<finish>;
+  rest.count -= i;
+  rest.scale += i;
+  rest.bias += i;
+  return smaller(scalar::each_row32<finish>(rest), vminnmvq_f32(least));
+}
+
+// ---- Rows of float16: values are floats; doubtful ones are listed
+// -----------------------------------------------------
+
+template <Finish finish>
+inline void store16(std::byte* to, std::size_t i, float32x4_t value, float32x4_t alpha) noexcept {
+  std::byte* const at = to + i * stored_bytes16<finish>;
+  if constexpr (finish == Finish::values) {
+    store_floats(at, value);
+  } else if constexpr (finish == Finish::leaky_relu) {
+    store_halves(at, vbslq_f32(vcltzq_f32(value), vmulq_f32(value, alpha), value));
+  } else {
+    store_halves(at, clamped<finish>(value));
+  }
+  static_cast<void>(alpha);
+}
+
+/// Appends the numbers, from `first` on, of the values whose magnitude is not at least `doubt`.
+inline std::size_t list_doubtful(float32x4_t value, float32x4_t doubt, std::size_t first, std::uint16_t* list,
+                                 std::size_t count) noexcept {
+  const uint32x4_t safe = vcgeq_f32(vabsq_f32(value), doubt);
+  if (vminvq_u32(safe) != 0) return count;
+  std::uint32_t lane[4];
+  vst1q_u32(lane, safe);
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (lane[k] == 0) list[count++] = static_cast<std::uint16_t>(first + k);
+  }
+  return count;
+}
+
+/// The list of a row's rest counts from the rest's first element: `i` is added.
+inline std::size_t renumber(std::uint16_t* list, std::size_t count, std::size_t i) noexcept {
+  for (std::size_t k = 0; k < count; ++k) list[k] = static_cast<std::uint16_t>(list[k] + i);
+  return count;
+}
+
+template <Finish finish>
+inline std::size_t row16(const Row16& row) noexcept {
+  const float32x4_t shift = vdupq_n_f32(row.line.shift), slope = vdupq_n_f32(row.line.slope);
+  const float32x4_t offset = vdupq_n_f32(row.line.offset), doubt = vdupq_n_f32(row.line.doubt);
+  const float32x4_t alpha = vdupq_n_f32(row.alpha);
+  std::size_t doubtful = 0;
+  std::size_t i = 0;
+  for (; i + 4 <= row.count; i += 4) {
+    const float32x4_t value = vfmaq_f32(offset, vsubq_f32(load_floats(row.from + i), shift), slope);
+    store16<finish>(row.to, i, value, alpha);
+    doubtful = list_doubtful(value, doubt, i, row.doubtful, doubtful);
+  }
+  Row16 rest = row;
+  rest.from += i;
+  rest.to += i * stored_bytes16<finish>;
+  rest.count -= i;
+  rest.doubtful += doubtful;
+  return doubtful + renumber(rest.doubtful, scalar::row16<finish>(rest), i);
+}
+
+template <Finish finish>
+inline std::size_t each_row16(const EachRow16& row) noexcept {
+  const float32x4_t shift = vdupq_n_f32(row.shift), rate = vdupq_n_f32(row.rate), mean_rest = vdupq_n_f32(row.rest);
+  const float32x4_t slope_doubt = vdupq_n_f32(row.slope_doubt), alpha = vdupq_n_f32(row.alpha);
+  std::size_t doubtful = 0;
+  std::size_t i = 0;
+  for (; i + 4 <= row.count; i += 4) {
+    const float32x4_t bias = load_floats(row.bias + i);
+    const float32x4_t slope = vmulq_f32(rate, load_floats(row.scale + i));
+    const float32x4_t offset = vfmsq_f32(bias, mean_rest, slope);
+    const float32x4_t doubt =
+        vfmaq_f32(vmulq_f32(vabsq_f32(bias), vdupq_n_f32(0x1p-9f)), vabsq_f32(slope), slope_doubt);
+    const float32x4_t value = vfmaq_f32(offset, vsubq_f32(load_floats(row.from + i), shift), slope);
+    store16<finish>(row.to, i, value, alpha);
+    doubtful = list_doubtful(value, doubt, i, row.doubtful, doubtful);
+  }
+  EachRow16 rest = row;
+  rest.from += i;
+  rest.to += i * stored_bytes16<finish>;
+  rest.count -= i;
+  rest.scale += i;
+  rest.bias += i;
+  rest.doubtful += doubtful;
+  return doubtful + renumber(rest.doubtful, scalar::each_row16<finish>(rest), i);
+}
+
+// ---- Columns
+// ----------------------------------------------------------------------------------------------------------
+
+/// Sums of 4 * V columns: one lane after the other, so that its accumulators stay in registers.
+template <class T, std::size_t V, bool shifted>
+inline void strip_sums(const Columns& columns, std::size_t column, const double* pivot, double* sum,
+                       double* square) noexcept {
+  constexpr std::size_t width = 4 * V, pairs = 2 * V;
+  double sums[normalization_lanes][width], squares[normalization_lanes][width];
+  float64x2_t p[pairs];
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < pairs; ++v) p[v] = shifted ? load_doubles(pivot + column + 2 * v) : vdupq_n_f64(0.0);
+  for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
+    float64x2_t s[pairs], q[pairs];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < pairs; ++v) s[v] = q[v] = vdupq_n_f64(0.0);
+    for (std::size_t i = lane; i < columns.rows; i += normalization_lanes) {
+      const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(T);
+      if (columns.prefetch != 0) __builtin_prefetch(row + columns.prefetch);
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < pairs; v += 2) {
+        const float32x4_t four = load4<T>(row + 2 * v * sizeof(T));
+        float64x2_t low = vcvt_f64_f32(vget_low_f32(four));
+        float64x2_t high = vcvt_high_f64_f32(four);
+        if constexpr (shifted) {
+          low = vsubq_f64(low, p[v]);
+          high = vsubq_f64(high, p[v + 1]);
+        }
+        s[v] = vaddq_f64(s[v], low);
+        s[v + 1] = vaddq_f64(s[v + 1], high);
+        q[v] = vfmaq_f64(q[v], low, low);
+        q[v + 1] = vfmaq_f64(q[v + 1], high, high);
+      }
+    }
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < pairs; ++v) {
+      store_doubles(&sums[lane][2 * v], s[v]);
+      store_doubles(&squares[lane][2 * v], q[v]);
+    }
+  }
+  for (std::size_t half_of = normalization_lanes / 2; half_of > 0; half_of /= 2) {  // as reference::sum_lanes
+    for (std::size_t lane = 0; lane < half_of; ++lane) {
+      for (std::size_t c = 0; c < width; ++c) {
+        sums[lane][c] += sums[lane + half_of][c];
+        squares[lane][c] += squares[lane + half_of][c];
+      }
+    }
+  }
+  std::memcpy(sum + column, sums[0], sizeof(sums[0]));
+  std::memcpy(square + column, squares[0], sizeof(squares[0]));
+}
+
+template <class T, bool shifted>
+inline void column_sums_of(const Columns& columns, const double* pivot, double* sum, double* square) noexcept {
+  std::size_t c = 0;
+  for (; c + 16 <= columns.width; c += 16) strip_sums<T, 4, shifted>(columns, c, pivot, sum, square);
+  for (; c + 4 <= columns.width; c += 4) strip_sums<T, 1, shifted>(columns, c, pivot, sum, square);
+  scalar::column_sums_from<T>(c, columns, pivot, sum, square);
+}
+template <class T>
+inline void column_sums(const Columns& columns, const double* pivot, double* sum, double* square) noexcept {
+  pivot != nullptr ? column_sums_of<T, true>(columns, pivot, sum, square)
+                   : column_sums_of<T, false>(columns, nullptr, sum, square);
+}
+
+template <Finish finish>
+inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
+                       double alpha_value) noexcept {
+  const float64x2_t alpha = vdupq_n_f64(alpha_value);
+  float32x4_t least = vdupq_n_f32(std::numeric_limits<float>::infinity());
+  std::size_t c = 0;
+  for (; c + 4 <= columns.width; c += 4) {
+    float64x2_t shift[2], slope[2], offset[2];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < 2; ++k) {
+      shift[k] = load_doubles(line.shift + c + 2 * k);
+      slope[k] = load_doubles(line.slope + c + 2 * k);
+      offset[k] = load_doubles(line.offset + c + 2 * k);
+    }
+    for (std::size_t i = 0; i < columns.rows; ++i) {
+      const float32x4_t x = load_floats(columns.from + columns.offset[i] + c * sizeof(float));
+      std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+      const float64x2_t low = vsubq_f64(vcvt_f64_f32(vget_low_f32(x)), shift[0]);
+      const float64x2_t high = vsubq_f64(vcvt_high_f64_f32(x), shift[1]);
+      store32<finish>(out, c, vfmaq_f64(offset[0], low, slope[0]), vfmaq_f64(offset[1], high, slope[1]), alpha, least);
+    }
+  }
+  const float rest = scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value);
+  return smaller(rest, vminnmvq_f32(least));
+}
+
+template <Finish finish>
+inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                             const std::int64_t* to_offset, float alpha_value, std::uint16_t* list) noexcept {
+  const float32x4_t alpha = vdupq_n_f32(alpha_value);
+  std::size_t doubtful = 0;
+  std::size_t c = 0;
+  for (; c + 4 <= columns.width; c += 4) {
+    const float32x4_t shift = load_floats(line.shift + c), slope = load_floats(line.slope + c);
+    const float32x4_t offset = load_floats(line.offset + c), doubt = load_floats(line.doubt + c);
+    for (std::size_t i = 0; i < columns.rows; ++i) {
+      const float32x4_t x = load4<half>(columns.from + columns.offset[i] + c * sizeof(half));
+      std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
+      const float32x4_t value = vfmaq_f32(offset, vsubq_f32(x, shift), slope);
+      store16<finish>(out, c, value, alpha);
+      doubtful = list_doubtful(value, doubt, i * columns.width + c, list, doubtful);
+    }
+  }
+  return doubtful + scalar::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
+}
+
+inline const Kernels& kernels() noexcept {
+  using enum Finish;
+  static constexpr Kernels table{
+      widen,
+      narrow,
+      sums,
+      shifted_sums,
+      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      column_sums<float>,
+      column_sums<half>,
+      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      activate32,
+      activate16};
+  return table;
+}
+
+}  // namespace fast::normalization::neon
+DMLREF_END
+
+#endif  // DMLREF_ARCH_ARM64
