@@ -540,7 +540,9 @@ class Normalization {
     void all_rows(std::size_t concurrency, const Parallel& parallel) const noexcept {
       if (op.chunks_ == 1) {
         const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups_, concurrency * 4);
-        parallel(tasks, [&](std::size_t t) { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
+        parallel(tasks, [&](std::size_t t) {
+          op.run_task([&] { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
+        });
       } else if (concurrency == 1 || op.groups_ >= concurrency * 4) {
         parallel(op.groups_, [&](std::size_t g) { op.run_task([&] { large_group(g); }); });
       } else {
