@@ -90,7 +90,8 @@ class ThreadPoolExecutor final : public Executor {
     job->done.store(0, std::memory_order_relaxed);
     job->references.store(workers, std::memory_order_relaxed);
     for (std::size_t helper = 1; helper < workers; ++helper) {
-      // One pointer fits the std::function: nothing is allocated. The queue's lock publishes the job.
+      // One pointer fits the std::function; the pool's environment makes its own small task object. The queue's lock
+      // publishes the job.
       pool_->Schedule([job] {
         job->work();
         job->release();
