@@ -18,23 +18,32 @@ void* counted(std::size_t size, std::size_t alignment) noexcept {
 }
 }  // namespace
 
+// Out of line: where g++ inlines one of a pair and not the other it takes them for mismatched.
+#if defined(__GNUC__)
+#define COUNTED __attribute__((noinline))
+#else
+#define COUNTED
+#endif
 // NOLINTBEGIN
-void* operator new(std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
-void* operator new[](std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size == 0 ? 1 : size, 16); }
-void* operator new(std::size_t size, std::align_val_t a) { return counted(size, static_cast<std::size_t>(a)); }
-void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
+COUNTED void* operator new(std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
+COUNTED void* operator new[](std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
+COUNTED void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return counted(size == 0 ? 1 : size, 16);
+}
+COUNTED void* operator new(std::size_t size, std::align_val_t a) { return counted(size, static_cast<std::size_t>(a)); }
+COUNTED void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
   return counted(size, static_cast<std::size_t>(a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
+COUNTED void operator delete(void* p) noexcept { std::free(p); }
+COUNTED void operator delete[](void* p) noexcept { std::free(p); }
+COUNTED void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+COUNTED void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+COUNTED void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+COUNTED void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+COUNTED void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+COUNTED void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
 // NOLINTEND
+#undef COUNTED
 
 namespace {
 
