@@ -16,6 +16,9 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/columns.hpp"
+#include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
+#include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
@@ -26,26 +29,11 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// The four buffers; scale and bias may be null.
-struct Buffers {
-  const std::byte* input = nullptr;
-  const std::byte* scale = nullptr;
-  const std::byte* bias = nullptr;
-  std::byte* output = nullptr;
-  std::byte* temporary = nullptr;
-};
-
 /// A normalization of T (float or half) made ready for one instruction set.
 template <class T>
 class Normalization {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
-  using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
-  /// The lines of up to 64 columns, and the largest doubt among them (NaN where one has that).
-  struct Strip {
-    Lines line;
-    Real doubt;
-  };
   using reference_chunk = reference::ChunkStatistics;
 
  public:
@@ -53,6 +41,7 @@ class Normalization {
       : geometry_(geometry),
         parameters_(parameters),
         kernels_(&kernels_of(isa)),
+        column_kernels_(&column_kernels_of(isa)),
         has_fma_(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni),
         line_(reference::LinearPart::of(parameters.activation)),
         finish_(finish_of(parameters.activation.type)),
@@ -64,51 +53,27 @@ class Normalization {
       stretches_ = inner.extent >= 48 && inner.step.input == 1 && inner.step.output == 1;
     }
     streams_ = 2 * count_ * groups_ * sizeof(T) > last_level_cache_bytes();
-    if (geometry_.columns) {
-      width_ = static_cast<std::uint64_t>(geometry_.kept.at[geometry_.kept.rank - 1].extent);
-      strips_ = (width_ + column_width - 1) / column_width;
-    }
   }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
-    std::uint64_t bytes = 0;
-    if (chunks_ > 1 || geometry_.columns) {
-      bytes = round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients));
-    }
-    if (geometry_.columns) bytes += groups_ / width_ * strips_ * round_up(sizeof(Strip));
-    return bytes;
+    if (geometry_.columns) return columns().temporary_bytes();
+    return chunks_ > 1
+               ? round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients))
+               : 0;
   }
 
   /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
   template <class Parallel>
   void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
-    const Run run{*this, buffers};
-    if (geometry_.columns) {
-      run.all_columns(concurrency, parallel);
-    } else {
-      run.all_rows(concurrency, parallel);
-    }
+    if (geometry_.columns) return columns().execute(buffers, concurrency, parallel);
+    Run{*this, buffers, {geometry_, parameters_, buffers}}.all_rows(concurrency, parallel);
   }
 
  private:
-  static constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
-
-  /// Runs a task. What it computes between the kernels is full of std::fma, which is an instruction where this function
-  /// is compiled for it and a call of the library elsewhere; the bits are the same.
-  template <class Task>
-  void run_task(const Task& task) const noexcept {
-#if DMLREF_ARCH_X86_64
-    if (has_fma_) return run_task_with_fma(task);
-#endif
-    task();
+  ColumnNormalization<T> columns() const noexcept {
+    return {geometry_, parameters_, *kernels_, *column_kernels_, has_fma_};
   }
-#if DMLREF_ARCH_X86_64
-  template <class Task>
-  DMLREF_TARGET_AVX2 __attribute__((flatten)) static void run_task_with_fma(const Task& task) noexcept {
-    task();
-  }
-#endif
 
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
@@ -135,16 +100,10 @@ class Normalization {
   struct Run {
     const Normalization& op;
     const Buffers& buffers;
+    Elements<T> elements;
 
     // ---- Places and elements -------------------------------------------------------------------------------------
 
-    T load(Index index) const noexcept { return ByteAccess<const T>{buffers.input}.load(index); }
-    float scale_at(Index index) const noexcept {
-      return buffers.scale == nullptr ? 1.0f : static_cast<float>(ByteAccess<const T>{buffers.scale}.load(index));
-    }
-    float bias_at(Index index) const noexcept {
-      return buffers.bias == nullptr ? 0.0f : static_cast<float>(ByteAccess<const T>{buffers.bias}.load(index));
-    }
     reference::ScaleAndBias folded(float scale, float bias) const noexcept {
       return reference::ScaleAndBias::of(op.line_, scale, bias);
     }
@@ -159,20 +118,6 @@ class Normalization {
       return reinterpret_cast<GroupCoefficients*>(buffers.temporary +
                                                   round_up(op.groups_ * op.chunks_ * sizeof(reference_chunk)));
     }
-    Strip& strip_at(std::uint64_t outer, std::uint64_t strip) const noexcept {
-      std::byte* const first =
-          reinterpret_cast<std::byte*>(coefficients()) + round_up(op.groups_ * sizeof(GroupCoefficients));
-      return *reinterpret_cast<Strip*>(first + (outer * op.strips_ + strip) * round_up(sizeof(Strip)));
-    }
-
-    /// Asks for `bytes` at `from`: to be read, or to be written.
-    template <int written>
-    static void prefetch(const std::byte* from, std::size_t bytes) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
-      for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, 2);
-#endif
-    }
-
     /// Elements of a group from number `first` on, as floats. `ahead` elements further on lies what is read next.
     void gather(const Place& base, std::uint64_t first, std::size_t count, float* to, Index ahead = 0) const noexcept {
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
@@ -190,7 +135,7 @@ class Normalization {
           }
         } else {
           for (std::size_t i = 0; i < n; ++i) {
-            to[i] = static_cast<float>(load(start + static_cast<Index>(i) * step));
+            to[i] = static_cast<float>(elements.load(start + static_cast<Index>(i) * step));
           }
         }
         to += n;
@@ -229,35 +174,6 @@ class Normalization {
 
     // ---- Results -------------------------------------------------------------------------------------------------
 
-    /// Whether the least |value| of a row of float32 asks for a second look at all of it.
-    static bool is_low(float least, double doubt) noexcept {
-      return doubt != doubt || (doubt > 0.0 && least <= static_cast<float>(doubt));
-    }
-
-    /// Computes elements of a group again as the reference does, with as many bits as it takes: numbers first +
-    /// list[i], or first + i where `list` is null. `found` keeps the group's exact statistics.
-    DMLREF_NOINLINE void correct(const Place& base, std::uint64_t first, std::size_t count, const std::uint16_t* list,
-                                 const GroupCoefficients& group,
-                                 std::optional<reference::ExactStatistics>& found) const noexcept {
-      const auto exact = [&]() -> const reference::ExactStatistics& {
-        if (!found) {
-          found = reference::ExactStatistics::of(op.count_, [&](std::uint64_t from, std::span<float> values) {
-            gather(base, from, values.size(), values.data());
-          });
-        }
-        return *found;
-      };
-      reference::with_activation_type(op.parameters_.activation.type, [&](auto type) {
-        for (std::size_t i = 0; i < count; ++i) {
-          Place at = op.geometry_.reduced.place(static_cast<Index>(first + (list != nullptr ? list[i] : i)));
-          at.add(base, 1);
-          const T result = reference::normalize_element<T, type()>(load(at.input), group, scale_at(at.scale),
-                                                                   bias_at(at.bias), op.parameters_, exact);
-          ByteAccess<T>{buffers.output}.store(at.output, result);
-        }
-      });
-    }
-
     /// Scale and bias of a chunk, with the activation's line.
     DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
                                          Workspace& work) const noexcept {
@@ -271,7 +187,8 @@ class Normalization {
         const Place step = walk.step();
         for (std::size_t k = 0; k < n; ++k) {
           const auto at = static_cast<Index>(k);
-          const auto sb = folded(scale_at(start.scale + at * step.scale), bias_at(start.bias + at * step.bias));
+          const auto sb =
+              folded(elements.scale_at(start.scale + at * step.scale), elements.bias_at(start.bias + at * step.bias));
           work.scale[i + k] = static_cast<Real>(sb.scale);
           work.bias[i + k] = static_cast<Real>(sb.bias);
           const double s = std::fabs(sb.scale);
@@ -288,35 +205,6 @@ class Normalization {
       work.largest_bias = largest_bias;
       // One chunk whose parameters do not depend on the group serves all groups.
       work.has_parameters = op.chunks_ == 1 && op.shared_parameters();
-    }
-
-    /// Elements that lie too near a point where the activation jumps or cancels are added to the doubtful ones.
-    DMLREF_NOINLINE std::size_t find_near(const Real* values, std::size_t count, Real doubt,
-                                          std::uint16_t* list) const noexcept {
-      const Real a = op.parameters_.activation.parameters[0];
-      const Real b = op.parameters_.activation.parameters[1];
-      return reference::with_activation_type(op.parameters_.activation.type, [&](auto type) {
-        std::size_t found = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-          if (reference::is_doubtful<type()>(values[i], doubt, a, b)) list[found++] = static_cast<std::uint16_t>(i);
-        }
-        return found;
-      });
-    }
-
-    bool jumps() const noexcept {
-      return op.parameters_.activation.type == ActivationType::thresholded_relu ||
-             op.parameters_.activation.type == ActivationType::shrink;
-    }
-
-    /// Applies an activation of its own to a row of values and rounds.
-    void activate(const Real* values, std::byte* to, std::size_t count, Workspace& work) const noexcept {
-      if constexpr (is_half) {
-        op.kernels_->activate16(op.parameters_.activation, values, work.activated, count);
-        op.kernels_->narrow(work.activated, to, count);
-      } else {
-        op.kernels_->activate32(op.parameters_.activation, values, to, count);
-      }
     }
 
     /// Normalizes `size` elements from number `first` on, which `row` holds, to `to`. Their results may need `correct`:
@@ -342,7 +230,7 @@ class Normalization {
         constant = walk.step().scale == 0 && walk.step().bias == 0 && walk.stretch() >= static_cast<Index>(size);
       }
       if (constant) {
-        const auto sb = folded(scale_at(place.scale), bias_at(place.bias));
+        const auto sb = folded(elements.scale_at(place.scale), elements.bias_at(place.bias));
         const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
         doubt = c.doubt;
         if constexpr (is_half) {
@@ -376,8 +264,9 @@ class Normalization {
         }
       }
       if (has_values) {
-        if (jumps() && !doubts.all) doubts.listed = find_near(work.values, size, doubt, work.doubtful);
-        activate(work.values, to, size, work);
+        if (jumps(op.parameters_.activation.type) && !doubts.all)
+          doubts.listed = find_near(op.parameters_.activation, work.values, size, doubt, work.doubtful);
+        normalization::activate<T>(*op.kernels_, op.parameters_.activation, work.values, to, size, work.activated);
       }
       return doubts;
     }
@@ -386,9 +275,9 @@ class Normalization {
                  const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
                  const Workspace& work) const noexcept {
       if (doubts.all) {
-        correct(base, first, size, nullptr, group, found);
+        elements.correct(base, first, size, nullptr, group, found);
       } else if (doubts.listed > 0) {
-        correct(base, first, doubts.listed, work.doubtful, group, found);
+        elements.correct(base, first, doubts.listed, work.doubtful, group, found);
       }
     }
 
@@ -413,7 +302,7 @@ class Normalization {
       const auto finish = static_cast<std::size_t>(op.finish_);
       const Real alpha = op.parameters_.activation.parameters[0];
       const bool plain = !op.geometry_.varying && op.finish_ != Finish::values;  // one line for all stretches
-      const auto sb = folded(scale_at(base.scale), bias_at(base.bias));
+      const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
       const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
       std::uint64_t first = chunk * normalization_chunk;
       std::size_t left = chunk_size(chunk);
@@ -541,10 +430,10 @@ class Normalization {
       if (op.chunks_ == 1) {
         const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups_, concurrency * 4);
         parallel(tasks, [&](std::size_t t) {
-          op.run_task([&] { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
+          run_task(op.has_fma_, [&] { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
         });
       } else if (concurrency == 1 || op.groups_ >= concurrency * 4) {
-        parallel(op.groups_, [&](std::size_t g) { op.run_task([&] { large_group(g); }); });
+        parallel(op.groups_, [&](std::size_t g) { run_task(op.has_fma_, [&] { large_group(g); }); });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
         const auto each_part = [&](auto&& body) {
@@ -552,7 +441,7 @@ class Normalization {
             Workspace work;
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
-            op.run_task([&] {
+            run_task(op.has_fma_, [&] {
               body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
                    op.chunks_ * (part + 1) / parts, work);
             });
@@ -567,182 +456,6 @@ class Normalization {
         });
       }
     }
-
-    // ---- Columns -------------------------------------------------------------------------------------------------
-
-    struct Offsets {
-      std::int64_t input[normalization_chunk];
-      std::int64_t output[normalization_chunk];
-
-      void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
-        Walk walk(reduced, Place{}, static_cast<Index>(first));
-        for (std::size_t i = 0; i < count; ++i) {
-          input[i] = walk.place().input * static_cast<Index>(sizeof(T));
-          output[i] = walk.place().output * static_cast<Index>(sizeof(T));
-          walk.advance(1);
-        }
-      }
-    };
-
-    /// Where the columns of `outer` (the kept dimensions but the last) begin.
-    Place outer_place(std::uint64_t outer) const noexcept {
-      return op.geometry_.kept.place(static_cast<Index>(outer * op.width_));
-    }
-    std::size_t strip_width(std::uint64_t strip) const noexcept {
-      return static_cast<std::size_t>(std::min<std::uint64_t>(op.width_ - strip * column_width, column_width));
-    }
-    /// Where column `column` of an outer place begins.
-    Place column_place(const Place& outer, std::uint64_t column) const noexcept {
-      Place at = outer;
-      return at.add(op.geometry_.kept.at[op.geometry_.kept.rank - 1].step, static_cast<Index>(column));
-    }
-
-    void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
-      const Kernels& k = *op.kernels_;
-      const auto sums_of = is_half ? k.column_sums16 : k.column_sums32;
-      const std::size_t size = chunk_size(chunk);
-      const Place base = outer_place(outer);
-      offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      const bool more = chunk + 1 < op.chunks_ && size == normalization_chunk;
-      for (std::uint64_t strip = 0; strip < op.strips_; ++strip) {
-        const std::size_t width = strip_width(strip);
-        const Columns columns{
-            buffers.input + (base.input + static_cast<Index>(strip * column_width)) * static_cast<Index>(sizeof(T)),
-            offsets.input, size, width,
-            more && op.geometry_.reduced.rank == 1 ? offsets.input[1] * static_cast<Index>(normalization_chunk) : 0};
-        double sum[column_width];
-        double square[column_width];
-        sums_of(columns, nullptr, sum, square);
-        double pivot[column_width];
-        double pivot_sum[column_width];
-        double pivot_square[column_width];
-        bool shifted = false;
-        for (std::size_t c = 0; c < width; ++c) {
-          const bool needs = reference::needs_pivot(size, {sum[c], square[c]});
-          pivot[c] = needs ? reference::chunk_pivot(size, {sum[c], square[c]}) : 0.0;
-          shifted = shifted || needs;
-        }
-        if (shifted) sums_of(columns, pivot, pivot_sum, pivot_square);
-        for (std::size_t c = 0; c < width; ++c) {
-          const std::uint64_t group = outer * op.width_ + strip * column_width + c;
-          statistics()[group * op.chunks_ + chunk] =
-              pivot[c] == 0.0 ? reference::chunk_from_sums(size, 0.0, {sum[c], square[c]})
-                              : reference::chunk_from_sums(size, pivot[c], {pivot_sum[c], pivot_square[c]});
-        }
-      }
-    }
-
-    void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
-      const Place base = outer_place(outer);
-      Strip& to = strip_at(outer, strip);
-      to.doubt = 0;
-      for (std::size_t c = 0; c < strip_width(strip); ++c) {
-        const std::uint64_t column = strip * column_width + c;
-        const std::uint64_t group = outer * op.width_ + column;
-        coefficients()[group] = merge(statistics() + group * op.chunks_);
-        const Place at = column_place(base, column);
-        const auto sb = folded(scale_at(at.scale), bias_at(at.bias));
-        const auto element = reference::ElementCoefficients<Real>::of(coefficients()[group], sb.scale, sb.bias);
-        to.line.shift[c] = element.shift;
-        to.line.slope[c] = element.slope;
-        to.line.offset[c] = element.offset;
-        if constexpr (is_half) to.line.doubt[c] = element.doubt;
-        if (!(element.doubt <= to.doubt) && to.doubt == to.doubt) to.doubt = element.doubt;
-      }
-    }
-
-    /// Corrects the listed elements (row * width + column) of a block, column by column. `list` null: all.
-    void correct_columns(std::uint64_t outer, std::uint64_t strip, std::uint64_t first, std::size_t rows,
-                         const std::uint16_t* list, std::size_t listed) const noexcept {
-      const std::size_t width = strip_width(strip);
-      const Place base = outer_place(outer);
-      for (std::size_t c = 0; c < width; ++c) {
-        const std::uint64_t column = strip * column_width + c;
-        const GroupCoefficients& group = coefficients()[outer * op.width_ + column];
-        const Place at = column_place(base, column);
-        std::optional<reference::ExactStatistics> found;
-        if (list == nullptr) {
-          correct(at, first, rows, nullptr, group, found);
-          continue;
-        }
-        for (std::size_t i = 0; i < listed; ++i) {
-          if (list[i] % width != c) continue;
-          correct(at, first + list[i] / width, 1, nullptr, group, found);
-        }
-      }
-    }
-
-    void normalize_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets, Workspace& work) const noexcept {
-      const Kernels& k = *op.kernels_;
-      const auto finish = static_cast<std::size_t>(op.finish_);
-      const bool has_values = op.finish_ == Finish::values;
-      const Place base = outer_place(outer);
-      const std::size_t size = chunk_size(chunk);
-      const std::uint64_t first = chunk * normalization_chunk;
-      const Real alpha = op.parameters_.activation.parameters[0];
-      offsets.fill(op.geometry_.reduced, first, size);
-      const std::size_t block = normalization_chunk / column_width;  // values and doubtful elements fit the workspace
-      for (std::size_t row = 0; row < size; row += block) {
-        const std::size_t rows = std::min(block, size - row);
-        for (std::uint64_t s = 0; s < op.strips_; ++s) {
-          const std::size_t width = strip_width(s);
-          const Strip& strip = strip_at(outer, s);
-          const auto shift = static_cast<Index>(s * column_width);
-          const Columns columns{buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),
-                                offsets.input + row, rows, width, 0};
-          std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
-          for (std::size_t i = row + block; i < std::min(row + 2 * block, size); ++i) {
-            prefetch<0>(columns.from + offsets.input[i], width * sizeof(T));
-            prefetch<1>(output + offsets.output[i], width * sizeof(T));
-          }
-          std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
-          bool all = false;
-          std::size_t doubtful = 0;
-          if constexpr (is_half) {
-            doubtful = k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.doubtful);
-            all = strip.doubt != strip.doubt;
-          } else {
-            const float least = k.columns32[finish](columns, strip.line, stored, offsets.output + row, alpha);
-            all = is_low(least, strip.doubt);
-          }
-          if (has_values) {
-            if (jumps() && !all) doubtful = find_near(work.values, rows * width, strip.doubt, work.doubtful);
-            for (std::size_t i = 0; i < rows; ++i) {
-              activate(work.values + i * width, output + offsets.output[row + i], width, work);
-            }
-          }
-          if (all || doubtful > 0)
-            correct_columns(outer, s, first + row, rows, all ? nullptr : work.doubtful, doubtful);
-        }
-      }
-    }
-
-    template <class Parallel>
-    void all_columns(std::size_t concurrency, const Parallel& parallel) const noexcept {
-      const std::uint64_t outers = op.groups_ / op.width_;
-      if (concurrency == 1 || outers >= concurrency * 4) {
-        parallel(outers, [&](std::size_t outer) {
-          Workspace work;
-          Offsets offsets;
-          op.run_task([&] {
-            for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
-            for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
-            for (std::uint64_t c = 0; c < op.chunks_; ++c) normalize_columns(outer, c, offsets, work);
-          });
-        });
-        return;
-      }
-      parallel(outers * op.chunks_, [&](std::size_t t) {
-        Offsets offsets;
-        op.run_task([&] { sum_columns(t / op.chunks_, t % op.chunks_, offsets); });
-      });
-      parallel(outers * op.strips_, [&](std::size_t t) { merge_columns(t / op.strips_, t % op.strips_); });
-      parallel(outers * op.chunks_, [&](std::size_t t) {
-        Workspace work;
-        Offsets offsets;
-        op.run_task([&] { normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work); });
-      });
-    }
   };
 
   bool shared_parameters() const noexcept {
@@ -755,6 +468,7 @@ class Normalization {
   Geometry geometry_;
   reference::NormalizationParameters parameters_;
   const Kernels* kernels_;
+  const ColumnKernels* column_kernels_;
   bool has_fma_;
   reference::LinearPart line_;
   Finish finish_;
@@ -763,8 +477,6 @@ class Normalization {
   std::uint64_t chunks_;
   bool stretches_ = false;  // chunks are long contiguous stretches in both tensors
   bool streams_ = false;    // the output is not worth a place in the caches
-  std::uint64_t width_ = 1;
-  std::uint64_t strips_ = 1;
 };
 
 }  // namespace fast::normalization

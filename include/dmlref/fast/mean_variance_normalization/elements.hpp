@@ -1,0 +1,142 @@
+// elements.hpp: the four tensors of a normalization as bytes, and single elements of them: read, or computed again
+// where their result is in doubt.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+/// The four buffers; scale and bias may be null.
+struct Buffers {
+  const std::byte* input = nullptr;
+  const std::byte* scale = nullptr;
+  const std::byte* bias = nullptr;
+  std::byte* output = nullptr;
+  std::byte* temporary = nullptr;
+};
+
+/// Elements of T (float or half) of one execution.
+template <class T>
+struct Elements {
+  const Geometry& geometry;
+  const reference::NormalizationParameters& parameters;
+  const Buffers& buffers;
+
+  T load(Index index) const noexcept { return ByteAccess<const T>{buffers.input}.load(index); }
+  float scale_at(Index index) const noexcept {
+    return buffers.scale == nullptr ? 1.0f : static_cast<float>(ByteAccess<const T>{buffers.scale}.load(index));
+  }
+  float bias_at(Index index) const noexcept {
+    return buffers.bias == nullptr ? 0.0f : static_cast<float>(ByteAccess<const T>{buffers.bias}.load(index));
+  }
+
+  /// Computes elements of the group at `base` again as the reference does, with as many bits as it takes: numbers first
+  /// + list[i], or first + i where `list` is null. `found` keeps the group's exact statistics.
+  DMLREF_NOINLINE void correct(const Place& base, std::uint64_t first, std::size_t count, const std::uint16_t* list,
+                               const GroupCoefficients& group,
+                               std::optional<reference::ExactStatistics>& found) const noexcept {
+    const auto exact = [&]() -> const reference::ExactStatistics& {
+      if (!found) {
+        found = reference::ExactStatistics::of(static_cast<std::uint64_t>(geometry.reduced.count()),
+                                               [&](std::uint64_t from, std::span<float> values) {
+                                                 Walk walk(geometry.reduced, base, static_cast<Index>(from));
+                                                 for (float& value : values) {
+                                                   value = static_cast<float>(load(walk.place().input));
+                                                   walk.advance(1);
+                                                 }
+                                               });
+      }
+      return *found;
+    };
+    reference::with_activation_type(parameters.activation.type, [&](auto type) {
+      for (std::size_t i = 0; i < count; ++i) {
+        Place at = geometry.reduced.place(static_cast<Index>(first + (list != nullptr ? list[i] : i)));
+        at.add(base, 1);
+        const T result = reference::normalize_element<T, type()>(load(at.input), group, scale_at(at.scale),
+                                                                 bias_at(at.bias), parameters, exact);
+        ByteAccess<T>{buffers.output}.store(at.output, result);
+      }
+    });
+  }
+};
+
+/// Whether the least |value| of a row of float32 asks for a second look at all of it.
+inline bool is_low(float least, double doubt) noexcept {
+  return doubt != doubt || (doubt > 0.0 && least <= static_cast<float>(doubt));
+}
+
+/// Whether an activation jumps somewhere.
+constexpr bool jumps(ActivationType type) noexcept {
+  return type == ActivationType::thresholded_relu || type == ActivationType::shrink;
+}
+
+/// Lists the values that are doubtful or lie too near a point where the activation jumps or cancels.
+template <class Real>
+DMLREF_NOINLINE inline std::size_t find_near(const Activation& activation, const Real* values, std::size_t count,
+                                             Real doubt, std::uint16_t* list) noexcept {
+  const Real a = activation.parameters[0];
+  const Real b = activation.parameters[1];
+  return reference::with_activation_type(activation.type, [&](auto type) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (reference::is_doubtful<type()>(values[i], doubt, a, b)) list[found++] = static_cast<std::uint16_t>(i);
+    }
+    return found;
+  });
+}
+
+/// Applies an activation of its own to a row of values and rounds. `space` holds `count` floats.
+template <class T, class Real>
+inline void activate(const Kernels& kernels, const Activation& activation, const Real* values, std::byte* to,
+                     std::size_t count, float* space) noexcept {
+  if constexpr (std::is_same_v<T, half>) {
+    kernels.activate16(activation, values, space, count);
+    kernels.narrow(space, to, count);
+  } else {
+    static_cast<void>(space);
+    kernels.activate32(activation, values, to, count);
+  }
+}
+
+/// Asks for `bytes` at `from`: to be read, or to be written.
+template <int written>
+inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
+#if defined(__GNUC__) || defined(__clang__)
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, 2);
+#endif
+}
+
+/// Bytes of a part of the temporary memory.
+constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+
+#if DMLREF_ARCH_X86_64
+template <class Task>
+DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_task_with_fma(const Task& task) noexcept {
+  task();
+}
+#endif
+/// Runs a task. What it computes between the kernels is full of std::fma, which is an instruction where this function
+/// is compiled for it and a call of the library elsewhere; the bits are the same.
+template <class Task>
+inline void run_task(bool has_fma, const Task& task) noexcept {
+#if DMLREF_ARCH_X86_64
+  if (has_fma) return run_task_with_fma(task);
+#endif
+  static_cast<void>(has_fma);
+  task();
+}
+
+}  // namespace fast::normalization
+DMLREF_END
