@@ -126,6 +126,14 @@ struct Case {
     }
   }
   const DML_TENSOR_DESC* tensor(std::size_t i) const { return inputs[i] ? inputs[i]->desc() : nullptr; }
+  /// The convolution of the nine inputs given so far: strides, dilations and both paddings 1.
+  void convolve(UINT groups) {
+    for (auto& array : arrays) array = {1, 1};
+    convolution = {tensor(0),        tensor(1),        tensor(2),        tensor(3),      tensor(4), tensor(5),
+                   tensor(6),        tensor(7),        tensor(8),        output->desc(), 2,         arrays[0].data(),
+                   arrays[1].data(), arrays[2].data(), arrays[3].data(), groups};
+    desc = {DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION, &convolution};
+  }
 
   /// All inputs, as `run` takes them.
   std::vector<dmlref::InputBuffer> all_buffers() const { return {data.begin(), data.end()}; }
@@ -201,27 +209,7 @@ inline std::unique_ptr<Case> convolution_case(bool parameters_owned, bool padded
   c->result<std::uint8_t>(DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 4, 4},
                           {16, 14, 10, 10, 12, 20, 17, 11, 6, 6, 21, 18, 14, 10, 8, 14},
                           padded_output ? std::vector<UINT>{64, 64, 11, 2} : std::vector<UINT>{});
-  c->arrays[0] = {1, 1};
-  c->arrays[1] = {1, 1};
-  c->arrays[2] = {1, 1};
-  c->arrays[3] = {1, 1};
-  c->convolution = {c->tensor(0),
-                    c->tensor(1),
-                    c->tensor(2),
-                    c->tensor(3),
-                    c->tensor(4),
-                    c->tensor(5),
-                    c->tensor(6),
-                    c->tensor(7),
-                    c->tensor(8),
-                    c->output->desc(),
-                    2,
-                    c->arrays[0].data(),
-                    c->arrays[1].data(),
-                    c->arrays[2].data(),
-                    c->arrays[3].data(),
-                    1};
-  c->desc = {DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION, &c->convolution};
+  c->convolve(1);
   return c;
 }
 

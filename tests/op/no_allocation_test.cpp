@@ -99,24 +99,7 @@ std::unique_ptr<Case> large_case(bool owned) {
   c->input<float>("OutputScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 1, 1}, {64.0f}, owned);
   c->absent("OutputZeroPointTensor");
   c->result<std::uint8_t>(DML_TENSOR_DATA_TYPE_UINT8, {1, channels, extent, extent}, {});
-  for (auto& array : c->arrays) array = {1, 1};
-  c->convolution = {c->tensor(0),
-                    c->tensor(1),
-                    c->tensor(2),
-                    c->tensor(3),
-                    c->tensor(4),
-                    c->tensor(5),
-                    c->tensor(6),
-                    c->tensor(7),
-                    c->tensor(8),
-                    c->output->desc(),
-                    2,
-                    c->arrays[0].data(),
-                    c->arrays[1].data(),
-                    c->arrays[2].data(),
-                    c->arrays[3].data(),
-                    1};
-  c->desc = {DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION, &c->convolution};
+  c->convolve(1);
   return c;
 }
 

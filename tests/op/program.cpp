@@ -1,7 +1,7 @@
 // program.cpp: an outside program without a test framework, built under many flags: prints the bytes of its results.
 // Those flags, and with them the instruction set, must not show in what it prints.
 #if defined(PROGRAM_AFTER_DIRECTML_H)
-#include "op/fake/DirectML.h"
+#include "support/DirectML.h"
 #endif
 #if defined(DMLREF_NO_WINDOWS_TYPES)
 #include <cstdint>

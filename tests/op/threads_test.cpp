@@ -90,24 +90,7 @@ std::vector<std::unique_ptr<Case>> large_cases() {
     c->input<float>("OutputScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 1, 1}, {4.0f});
     c->input<std::uint8_t>("OutputZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 1, 1}, {128});
     c->result<std::uint8_t>(DML_TENSOR_DATA_TYPE_UINT8, {2, 16, 20, 20}, {});
-    for (auto& array : c->arrays) array = {1, 1};
-    c->convolution = {c->tensor(0),
-                      c->tensor(1),
-                      c->tensor(2),
-                      c->tensor(3),
-                      c->tensor(4),
-                      c->tensor(5),
-                      c->tensor(6),
-                      c->tensor(7),
-                      c->tensor(8),
-                      c->output->desc(),
-                      2,
-                      c->arrays[0].data(),
-                      c->arrays[1].data(),
-                      c->arrays[2].data(),
-                      c->arrays[3].data(),
-                      groups};
-    c->desc = {DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION, &c->convolution};
+    c->convolve(groups);
     cases.push_back(std::move(c));
   }
   for (const UINT axis : {1u, 0u}) {  // few long reductions, and many strided ones
