@@ -242,6 +242,17 @@ std::size_t half_of(std::size_t footprint) { return (footprint / 2 + 255) / 256 
 // Not a multiple of 4096 between source and destination, else loads wait for stores that they do not depend on.
 constexpr std::size_t gap = 2048;
 
+/// Memory full of numbers: Zen 4 streams lines of zeros twice as fast as any others.
+Memory numbers(std::size_t bytes) {
+  Memory memory(bytes);
+  Random random(1);
+  for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
+    const std::uint64_t number = random.next();
+    std::memcpy(memory.data() + at, &number, sizeof number);
+  }
+  return memory;
+}
+
 std::map<std::pair<unsigned, std::size_t>, CopyBandwidth>& measured() {
   static std::map<std::pair<unsigned, std::size_t>, CopyBandwidth> table;
   return table;
@@ -304,7 +315,7 @@ CopyOnce make_copy(std::size_t footprint) {
   const CopyBandwidth& row = copy_bandwidth(footprint, 1);
   const Copy copy = row.best() == row.memcpy ? copy_memcpy : row.best() == row.plain ? plain_copy() : streaming_copy();
   const std::size_t half = half_of(footprint);
-  const auto memory = std::make_shared<Memory>(2 * half + gap);
+  const auto memory = std::make_shared<Memory>(numbers(2 * half + gap));
   return {[memory, half, copy] { copy(memory->data() + half + gap, memory->data(), half); },
           2.0 * static_cast<double>(half)};
 }
@@ -321,7 +332,7 @@ const CopyBandwidth& copy_bandwidth(std::size_t footprint, unsigned threads) {
   }
   static Memory memory;
   const std::size_t half = half_of(footprint);
-  if (memory.size() < 2 * half + gap) memory = Memory(2 * half + gap);
+  if (memory.size() < 2 * half + gap) memory = numbers(2 * half + gap);
   std::byte* const from = memory.data();
   std::byte* const to = from + half + gap;
   CopyBandwidth row;
