@@ -32,6 +32,7 @@ class Slice {
       : kernels_(slice_kernels(isa)), tuning_(tuning), in_bytes_(static_cast<std::size_t>(in_bytes)) {
     CopyDims dims = copy_dims(from, to, element_size);
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
+    in_lines_ = touched_bytes(dims, in_bytes);
     plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
   }
 
@@ -47,7 +48,7 @@ class Slice {
     for (const RowWalk& walk : walks_) {
       const std::size_t begin = walk.rows() * task / tasks;
       const std::size_t end = walk.rows() * (task + 1) / tasks;
-      walk.run(kernel(walk.job.kind), in, out, in_bytes_, begin, end);
+      walk.run(kernel(walk.job), in, out, in_bytes_, begin, end);
       if (walk.job.stream) kernels_.fence();
     }
   }
@@ -56,11 +57,14 @@ class Slice {
   const std::vector<RowWalk>& walks() const noexcept { return walks_; }
 
  private:
-  RowKernel kernel(RowKind kind) const noexcept {
-    switch (kind) {
+  RowKernel kernel(const RowJob& job) const noexcept {
+    switch (job.kind) {
       case RowKind::copy: return kernels_.copy;
       case RowKind::fill: return kernels_.fill;
-      case RowKind::shuffle: return kernels_.shuffle;
+      case RowKind::shuffle: {
+        const RowKernel wide = wide_kernel(job);
+        return wide != nullptr ? wide : kernels_.shuffle;
+      }
       case RowKind::strip: return kernels_.strip;
       case RowKind::steps: break;
     }
@@ -127,9 +131,35 @@ class Slice {
     return job;
   }
 
+  /// Bytes of the input's cache lines that a copy touches, about: steps within a line make one run.
+  static std::uint64_t touched_bytes(const CopyDims& dims, std::uint64_t in_bytes) noexcept {
+    constexpr std::uint64_t line = 64;
+    CopyDim by_step[max_rank + 1];
+    for (std::size_t d = 0; d < dims.rank; ++d) {
+      std::size_t at = d;
+      for (; at > 0 && magnitude(by_step[at - 1].in) > magnitude(dims.dim[d].in); --at) by_step[at] = by_step[at - 1];
+      by_step[at] = dims.dim[d];
+    }
+    std::uint64_t run = dims.unit, runs = 1;
+    for (std::size_t d = 0; d < dims.rank; ++d) {
+      const auto step = static_cast<std::uint64_t>(magnitude(by_step[d].in));
+      const auto extent = static_cast<std::uint64_t>(by_step[d].extent);
+      if (step == 0) continue;
+      if (runs == 1 && step < run + line) {
+        run += step * (extent - 1);
+      } else {
+        runs *= extent;
+      }
+    }
+    const std::uint64_t bytes = runs * ((run + line - 1) / line * line);
+    return bytes < in_bytes ? bytes : in_bytes;
+  }
+
   /// Takes `rows` rows of the form `job`, all along `dims`.
   void add(RowJob job, CopyDims dims, RowPlace first, bool may_stream = true) {
-    job.stream = may_stream && job.out_bytes >= 1024 && 2 * out_bytes_ >= tuning_.stream_bytes;
+    // The larger side counts: where the input is the larger, there is less to stream and more that fills the caches.
+    const std::uint64_t larger = in_lines_ > out_bytes_ ? in_lines_ : out_bytes_;
+    job.stream = may_stream && job.out_bytes >= 1024 && 2 * larger >= tuning_.stream_bytes;
     job.rows_ahead = job.out_bytes >= 1024 ? 1 : 1024 / job.out_bytes;
     if (job.stream && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
@@ -213,7 +243,6 @@ class Slice {
              job.count = count;
              job.tile = form.tile;
              job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
-             job.wide = wide(form.tile, count);
              add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
            });
   }
@@ -300,6 +329,7 @@ class Slice {
   SliceTuning tuning_;
   std::size_t in_bytes_;
   std::uint64_t out_bytes_ = 0;
+  std::uint64_t in_lines_ = 0;
   std::vector<RowWalk> walks_;
 };
 

@@ -213,13 +213,7 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
     const std::byte* from = in + rows[r].in;
     std::byte* to = out + rows[r].out;
     std::size_t left = job.count;
-    if (job.wide != nullptr) {
-      const std::size_t did = job.wide(from, to, left, job.stream, next_row(job, rows, r, count));
-      from += static_cast<Index>(did) * tile_in;
-      to += did * tile_out;
-      left -= did;
-    }
-    if (job.stream && last_bytes == 16 && job.wide == nullptr) {
+    if (job.stream && last_bytes == 16) {
       const std::size_t head = tiles_to_line(to, tile_out);
       if (head < left && left - head > tiles + spill) {
         scalar::step_tiles(job.tile, from, to, head);
@@ -302,89 +296,76 @@ DMLREF_TARGET_AVX2 inline __m256i reversed(__m256i v) noexcept {
   }
 }
 
-/// Elements 0, 2, 4, … of the 64 bytes a, b.
-template <std::size_t Unit>
+/// Elements 0, 2, 4, … of 64 bytes: of a and b where these are neighbours; Shifted: b starts one unit earlier.
+template <std::size_t Unit, bool Shifted>
 DMLREF_TARGET_AVX2 inline __m256i evens(__m256i a, __m256i b) noexcept {
   if constexpr (Unit == 1) {
     const __m256i low = _mm256_set1_epi16(0xFF);
-    return _mm256_permute4x64_epi64(_mm256_packus_epi16(_mm256_and_si256(a, low), _mm256_and_si256(b, low)), 0xD8);
+    b = Shifted ? _mm256_srli_epi16(b, 8) : _mm256_and_si256(b, low);
+    return _mm256_permute4x64_epi64(_mm256_packus_epi16(_mm256_and_si256(a, low), b), 0xD8);
   } else if constexpr (Unit == 2) {
     const __m256i low = _mm256_set1_epi32(0xFFFF);
-    return _mm256_permute4x64_epi64(_mm256_packus_epi32(_mm256_and_si256(a, low), _mm256_and_si256(b, low)), 0xD8);
+    b = Shifted ? _mm256_srli_epi32(b, 16) : _mm256_and_si256(b, low);
+    return _mm256_permute4x64_epi64(_mm256_packus_epi32(_mm256_and_si256(a, low), b), 0xD8);
   } else if constexpr (Unit == 4) {
     return _mm256_permute4x64_epi64(
-        _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)), 0xD8);
+        _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), Shifted ? 0xD8 : 0x88)),
+        0xD8);
   } else {
-    return _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(a, b), 0xD8);
+    return _mm256_permute4x64_epi64(
+        _mm256_castpd_si256(_mm256_shuffle_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b), Shifted ? 0xA : 0x0)),
+        0xD8);
   }
 }
 
-/// 32 bytes of output. Step: -1, 2 or -2 units.
-template <std::size_t Unit, int Step>
+/// 32 bytes of output. Step: -1, 2 or -2 units. Exact: nothing outside of their units is read; else one unit beyond.
+template <std::size_t Unit, int Step, bool Exact>
 DMLREF_TARGET_AVX2 inline __m256i wide_vector(const std::byte* in) noexcept {
-  constexpr std::ptrdiff_t unit = static_cast<std::ptrdiff_t>(Unit);
+  constexpr auto unit = static_cast<Index>(Unit);
   if constexpr (Step == -1) {
     return reversed<Unit>(load32(in + unit - 32));
   } else if constexpr (Step == 2) {
-    return evens<Unit>(load32(in), load32(in + 32));
-  } else {  // the last unit read is one above in the opposite order, so that every load ends at a unit of the row
-    return reversed<Unit>(evens<Unit>(load32(in + 2 * unit - 64), load32(in + 2 * unit - 32)));
+    return evens<Unit, Exact>(load32(in), load32(in + 32 - (Exact ? unit : 0)));
+  } else {
+    return reversed<Unit>(evens<Unit, true>(load32(in + 2 * unit - 64), load32(in + unit - 32)));
   }
 }
 
-/// Whole vectors of a row, streamed to aligned addresses where asked and possible.
+/// Rows of at least 32 bytes. The last vector overlaps the ones before.
 template <std::size_t Unit, int Step>
-DMLREF_TARGET_AVX2 inline std::size_t wide_row(const std::byte* in, std::byte* out, std::size_t count, bool stream,
-                                               Index ahead) noexcept {
-  constexpr std::size_t units = 32 / Unit;
-  constexpr std::ptrdiff_t step = static_cast<std::ptrdiff_t>(Unit) * Step;
-  // Every second element: vectors touch one unit beyond their last, so the row's outermost unit is left to the program.
-  constexpr std::size_t spare = Step == -1 ? 0 : 1;
-  std::size_t done = 0;
-  if (Step == -2) {
-    if (count < units + spare) return 0;
-    scalar::step_units<Unit>(in, out, 1, step, static_cast<std::ptrdiff_t>(Unit));
-    done = 1;
-    in += step;
-    out += Unit;
-  }
-  constexpr std::size_t reserve = Step == 2 ? 1 : 0;
-  if (stream && misaligned(out, Unit) == 0 && count >= done + 8 * units) {
-    const std::size_t head = (64 - misaligned(out, 64)) % 64 / Unit;  // whole lines only, as in copy_run
-    if (head > 0) {
-      store32(out, wide_vector<Unit, Step>(in));
-      store32(out + 32, wide_vector<Unit, Step>(in + 32 * Step));
-      in += static_cast<std::ptrdiff_t>(head) * step;
-      out += head * Unit;
-      done += head;
+DMLREF_TARGET_AVX2 inline void wide_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                                         std::size_t count, Room) noexcept {
+  constexpr auto unit = static_cast<Index>(Unit);
+  const std::size_t bytes = job.out_bytes;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    std::byte* const last = to + bytes - 32;
+    const std::byte* const last_from = from + static_cast<Index>(job.count - 32 / Unit) * Step * unit;
+    const Index ahead = next_row(job, rows, r, count);
+    if (job.stream && bytes >= 256 && misaligned(to, Unit) == 0) {
+      const auto head = static_cast<Index>((64 - misaligned(to, 64)) % 64);  // whole lines only, as in copy_run
+      if (head > 0) {
+        store32(to, wide_vector<Unit, Step, false>(from));
+        store32(to + 32, wide_vector<Unit, Step, false>(from + 32 * Step));
+        from += head * Step;
+        to += head;
+      }
+      for (; to + 32 < last; to += 64, from += 64 * Step) {
+        prefetch(from + ahead);
+        if (Step != -1) prefetch(from + ahead + 32 * Step);
+        const __m256i a = wide_vector<Unit, Step, false>(from);
+        const __m256i b = wide_vector<Unit, Step, false>(from + 32 * Step);
+        stream32(to, a);
+        stream32(to + 32, b);
+      }
     }
-    for (; count - done >= 2 * units + reserve; done += 2 * units) {
-      prefetch(in + ahead);
-      if (Step != -1) prefetch(in + ahead + 32 * Step);
-      const __m256i a = wide_vector<Unit, Step>(in);
-      const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
-      stream32(out, a);
-      stream32(out + 32, b);
-      in += 64 * Step;
-      out += 64;
+    for (; to < last; to += 32, from += 32 * Step) {
+      prefetch(from + ahead);
+      store32(to, wide_vector<Unit, Step, false>(from));
     }
+    store32(last, wide_vector<Unit, Step, true>(last_from));
   }
-  for (; count - done >= 2 * units + reserve; done += 2 * units) {
-    prefetch(in + ahead);
-    if (Step != -1) prefetch(in + ahead + 32 * Step);
-    const __m256i a = wide_vector<Unit, Step>(in);
-    const __m256i b = wide_vector<Unit, Step>(in + 32 * Step);
-    store32(out, a);
-    store32(out + 32, b);
-    in += 64 * Step;
-    out += 64;
-  }
-  for (; count - done >= units + reserve; done += units) {
-    store32(out, wide_vector<Unit, Step>(in));
-    in += 32 * Step;
-    out += 32;
-  }
-  return done;
 }
 
 // --- transposition --------------------------------------------------------------------------------------------------

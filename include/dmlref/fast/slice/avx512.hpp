@@ -29,20 +29,9 @@ DMLREF_TARGET_AVX512VNNI inline void stream64(std::byte* p, __m512i v) noexcept 
   _mm512_stream_si512(reinterpret_cast<__m512i*>(p), v);
 }
 
-/// The units whose bits are set; the others are 0 and their memory is not touched.
-template <std::size_t Unit>
-DMLREF_TARGET_AVX512VNNI inline __m512i load_part(const std::byte* p, std::uint64_t units) noexcept {
-  if constexpr (Unit == 1) return _mm512_maskz_loadu_epi8(static_cast<__mmask64>(units), p);
-  if constexpr (Unit == 2) return _mm512_maskz_loadu_epi16(static_cast<__mmask32>(units), p);
-  if constexpr (Unit == 4) return _mm512_maskz_loadu_epi32(static_cast<__mmask16>(units), p);
-  return _mm512_maskz_loadu_epi64(static_cast<__mmask8>(units), p);
-}
-template <std::size_t Unit>
-DMLREF_TARGET_AVX512VNNI inline void store_part(std::byte* p, std::uint64_t units, __m512i v) noexcept {
-  if constexpr (Unit == 1) return _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(units), v);
-  if constexpr (Unit == 2) return _mm512_mask_storeu_epi16(p, static_cast<__mmask32>(units), v);
-  if constexpr (Unit == 4) return _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(units), v);
-  return _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(units), v);
+/// The bytes whose bits are set.
+DMLREF_TARGET_AVX512VNNI inline void store_part(std::byte* p, std::uint64_t bytes, __m512i v) noexcept {
+  _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(bytes), v);
 }
 
 /// The lowest `count` of 64 bits, 0 to 64.
@@ -58,7 +47,7 @@ DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* ou
   if (stream) {
     const std::size_t head = (64 - avx2::misaligned(out, 64)) % 64;
     if (head > 0) {
-      store_part<1>(out, lowest(head), load64(in));
+      store_part(out, lowest(head), load64(in));
       in += head;
       out += head;
     }
@@ -107,89 +96,78 @@ DMLREF_TARGET_AVX512VNNI inline __m512i reversed(__m512i v) noexcept {
   }
 }
 
-/// Elements 0, 2, 4, … of the 128 bytes a, b.
-template <std::size_t Unit>
+/// Elements 0, 2, 4, … of 128 bytes: of a and b where these are neighbours; Shifted: b starts one unit earlier.
+template <std::size_t Unit, bool Shifted>
 DMLREF_TARGET_AVX512VNNI inline __m512i evens(__m512i a, __m512i b) noexcept {
+  constexpr int s = Shifted ? 1 : 0;
   if constexpr (Unit == 1) {
     const __m512i low = _mm512_set1_epi16(0xFF);
+    b = Shifted ? _mm512_srli_epi16(b, 8) : _mm512_and_si512(b, low);
     return _mm512_permutexvar_epi64(_mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0),
-                                    _mm512_packus_epi16(_mm512_and_si512(a, low), _mm512_and_si512(b, low)));
+                                    _mm512_packus_epi16(_mm512_and_si512(a, low), b));
   } else if constexpr (Unit == 2) {
-    const __m512i even = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
-                                          24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i even =
+        _mm512_set_epi16(62 + s, 60 + s, 58 + s, 56 + s, 54 + s, 52 + s, 50 + s, 48 + s, 46 + s, 44 + s, 42 + s, 40 + s,
+                         38 + s, 36 + s, 34 + s, 32 + s, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     return _mm512_permutex2var_epi16(a, even, b);
   } else if constexpr (Unit == 4) {
-    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i even =
+        _mm512_set_epi32(30 + s, 28 + s, 26 + s, 24 + s, 22 + s, 20 + s, 18 + s, 16 + s, 14, 12, 10, 8, 6, 4, 2, 0);
     return _mm512_permutex2var_epi32(a, even, b);
   } else {
-    return _mm512_permutex2var_epi64(a, _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), b);
+    return _mm512_permutex2var_epi64(a, _mm512_set_epi64(14 + s, 12 + s, 10 + s, 8 + s, 6, 4, 2, 0), b);
   }
 }
 
-/// The first `count` of up to 64 / Unit units of output, at `in` and what follows in steps of -1, 2 or -2 units. Loads
-/// begin and end with a unit of the row.
-template <std::size_t Unit, int Step>
-DMLREF_TARGET_AVX512VNNI inline __m512i wide_vector(const std::byte* in, std::size_t count) noexcept {
-  constexpr std::size_t units = 64 / Unit;
-  constexpr Index unit = static_cast<Index>(Unit);
-  constexpr std::uint64_t all = units == 64 ? ~0ull : (1ull << units) - 1;
+/// 64 bytes of output. Step: -1, 2 or -2 units. Exact: nothing outside of their units is read; else one unit beyond.
+template <std::size_t Unit, int Step, bool Exact>
+DMLREF_TARGET_AVX512VNNI inline __m512i wide_vector(const std::byte* in) noexcept {
+  constexpr auto unit = static_cast<Index>(Unit);
   if constexpr (Step == -1) {
-    return reversed<Unit>(load_part<Unit>(in + unit - 64, all & ~lowest(units - count)));
+    return reversed<Unit>(load64(in + unit - 64));
   } else if constexpr (Step == 2) {
-    const std::size_t span = 2 * count - 1;
-    return evens<Unit>(load_part<Unit>(in, lowest(span)),
-                       load_part<Unit>(in + 64, span > units ? lowest(span - units) : 0));
+    return evens<Unit, Exact>(load64(in), load64(in + 64 - (Exact ? unit : 0)));
   } else {
-    // The row's first unit becomes the last but one of 128 bytes; the units below the last wanted one are left out.
-    const std::size_t below = 2 * (units - count);
-    return reversed<Unit>(
-        evens<Unit>(load_part<Unit>(in + 2 * unit - 128, below < units ? all & ~lowest(below) : 0),
-                    load_part<Unit>(in + 2 * unit - 64, (all >> 1) & ~(below > units ? lowest(below - units) : 0))));
+    return reversed<Unit>(evens<Unit, true>(load64(in + 2 * unit - 128), load64(in + unit - 64)));
   }
 }
 
-/// A whole row.
+/// Rows of at least 32 bytes. The last vector overlaps the ones before, unless these were streamed.
 template <std::size_t Unit, int Step>
-DMLREF_TARGET_AVX512VNNI inline std::size_t wide_row(const std::byte* in, std::byte* out, std::size_t count,
-                                                     bool stream, Index ahead) noexcept {
-  constexpr std::size_t units = 64 / Unit;
-  constexpr Index step = static_cast<Index>(Unit) * Step;
-  std::size_t left = count;
-  if (stream && avx2::misaligned(out, Unit) == 0 && left >= 4 * units) {
-    const std::size_t head = (64 - avx2::misaligned(out, 64)) % 64 / Unit;
-    if (head > 0) {
-      store_part<Unit>(out, lowest(head), wide_vector<Unit, Step>(in, head));
-      in += static_cast<Index>(head) * step;
-      out += head * Unit;
-      left -= head;
+DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                               const RowPlace* rows, std::size_t count, Room room) noexcept {
+  constexpr auto unit = static_cast<Index>(Unit);
+  const std::size_t bytes = job.out_bytes;
+  if (bytes < 64) return avx2::wide_rows<Unit, Step>(job, in, out, rows, count, room);
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    std::byte* const last = to + bytes - 64;
+    const std::byte* const last_from = from + static_cast<Index>(job.count - 64 / Unit) * Step * unit;
+    const Index ahead = avx2::next_row(job, rows, r, count);
+    if (job.stream && bytes >= 256 && avx2::misaligned(to, Unit) == 0) {
+      const std::size_t head = (64 - avx2::misaligned(to, 64)) % 64;
+      if (head > 0) {
+        store_part(to, lowest(head), wide_vector<Unit, Step, false>(from));
+        from += static_cast<Index>(head) * Step;
+        to += head;
+      }
+      for (; to < last; to += 64, from += 64 * Step) {
+        avx2::prefetch(from + ahead);
+        if (Step != -1) avx2::prefetch(from + ahead + 32 * Step);
+        stream64(to, wide_vector<Unit, Step, false>(from));
+      }
+      const auto done = static_cast<std::size_t>(to - last);
+      store_part(last, ~lowest(done), wide_vector<Unit, Step, true>(last_from));
+      continue;
     }
-    for (; left >= units; left -= units) {
-      avx2::prefetch(in + ahead);
-      if (Step != -1) avx2::prefetch(in + ahead + 32 * Step);
-      stream64(out, wide_vector<Unit, Step>(in, units));
-      in += 64 * Step;
-      out += 64;
+    for (; to < last; to += 64, from += 64 * Step) {
+      avx2::prefetch(from + ahead);
+      if (Step != -1) avx2::prefetch(from + ahead + 32 * Step);
+      store64(to, wide_vector<Unit, Step, false>(from));
     }
+    store64(last, wide_vector<Unit, Step, true>(last_from));
   }
-  if constexpr (Step != -2) {
-    for (; left > units; left -= units) {  // another unit follows, so whole vectors may be loaded
-      avx2::prefetch(in + ahead);
-      if (Step != -1) avx2::prefetch(in + ahead + 32 * Step);
-      store64(out, Step == 2 ? evens<Unit>(load64(in), load64(in + 64))
-                             : reversed<Unit>(load64(in + static_cast<Index>(Unit) - 64)));
-      in += 64 * Step;
-      out += 64;
-    }
-  }
-  for (; left >= units; left -= units) {
-    avx2::prefetch(in + ahead);
-    if (Step != -1) avx2::prefetch(in + ahead + 32 * Step);
-    store64(out, wide_vector<Unit, Step>(in, units));
-    in += 64 * Step;
-    out += 64;
-  }
-  if (left > 0) store_part<Unit>(out, lowest(left), wide_vector<Unit, Step>(in, left));
-  return count;
 }
 
 }  // namespace fast::avx512

@@ -26,14 +26,6 @@ struct RowPlace {
   Index out = 0;
 };
 
-struct RowJob;
-
-/// Does the bulk of a row of `count` units and returns how many it did; the program does the rest. Reads at most up to
-/// the row's last unit. `ahead`: how far from `in` the row lies that is to
-/// be prefetched.
-using WideRow = std::size_t (*)(const std::byte* in, std::byte* out, std::size_t count, bool stream,
-                                Index ahead) noexcept;
-
 /// The form of one row. Steps in bytes.
 struct RowJob {
   RowKind kind = RowKind::steps;
@@ -46,8 +38,7 @@ struct RowJob {
   std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
   Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
-  WideRow wide = nullptr;  // for `shuffle`: may be null
-  std::size_t width = 1;   // for `strip`: rows in it, and the steps between them
+  std::size_t width = 1;  // for `strip`: rows in it, and the steps between them
   Index in_cross = 0;
   Index out_cross = 0;
 };
@@ -70,10 +61,10 @@ struct SliceKernels {
   RowKernel shuffle;  // null: `steps` does it
   RowKernel steps;
   RowKernel strip;
-  std::size_t wide_from;  // bytes of output from which a wide row pays
-  WideRow reverse[4];
-  WideRow every_second[4];
-  WideRow every_second_back[4];
+  std::size_t wide_from;  // bytes of output that a row must have for the wide kernels
+  RowKernel reverse[4];
+  RowKernel every_second[4];
+  RowKernel every_second_back[4];
   void (*fence)() noexcept;  // after streamed rows
 };
 

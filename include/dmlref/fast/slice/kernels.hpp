@@ -17,16 +17,17 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::avx512vnni:
-      return {&avx512::copy_rows,
-              &scalar::fill_rows,
-              &avx2::shuffle_rows,
-              &scalar::step_rows,
-              &avx2::strip_rows,
-              24,
-              {&avx512::wide_row<1, -1>, &avx512::wide_row<2, -1>, &avx512::wide_row<4, -1>, &avx512::wide_row<8, -1>},
-              {&avx512::wide_row<1, 2>, &avx512::wide_row<2, 2>, &avx512::wide_row<4, 2>, &avx512::wide_row<8, 2>},
-              {&avx512::wide_row<1, -2>, &avx512::wide_row<2, -2>, &avx512::wide_row<4, -2>, &avx512::wide_row<8, -2>},
-              &avx2::fence};
+      return {
+          &avx512::copy_rows,
+          &scalar::fill_rows,
+          &avx2::shuffle_rows,
+          &scalar::step_rows,
+          &avx2::strip_rows,
+          32,
+          {&avx512::wide_rows<1, -1>, &avx512::wide_rows<2, -1>, &avx512::wide_rows<4, -1>, &avx512::wide_rows<8, -1>},
+          {&avx512::wide_rows<1, 2>, &avx512::wide_rows<2, 2>, &avx512::wide_rows<4, 2>, &avx512::wide_rows<8, 2>},
+          {&avx512::wide_rows<1, -2>, &avx512::wide_rows<2, -2>, &avx512::wide_rows<4, -2>, &avx512::wide_rows<8, -2>},
+          &avx2::fence};
     case Isa::avxvnni:
     case Isa::avx2:
       return {&avx2::copy_rows,
@@ -35,9 +36,9 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &scalar::step_rows,
               &avx2::strip_rows,
               32,
-              {&avx2::wide_row<1, -1>, &avx2::wide_row<2, -1>, &avx2::wide_row<4, -1>, &avx2::wide_row<8, -1>},
-              {&avx2::wide_row<1, 2>, &avx2::wide_row<2, 2>, &avx2::wide_row<4, 2>, &avx2::wide_row<8, 2>},
-              {&avx2::wide_row<1, -2>, &avx2::wide_row<2, -2>, &avx2::wide_row<4, -2>, &avx2::wide_row<8, -2>},
+              {&avx2::wide_rows<1, -1>, &avx2::wide_rows<2, -1>, &avx2::wide_rows<4, -1>, &avx2::wide_rows<8, -1>},
+              {&avx2::wide_rows<1, 2>, &avx2::wide_rows<2, 2>, &avx2::wide_rows<4, 2>, &avx2::wide_rows<8, 2>},
+              {&avx2::wide_rows<1, -2>, &avx2::wide_rows<2, -2>, &avx2::wide_rows<4, -2>, &avx2::wide_rows<8, -2>},
               &avx2::fence};
 #endif
 #if DMLREF_ARCH_ARM64
