@@ -150,6 +150,38 @@ TEST_F(FastSlice, EveryLengthOfEveryInnerStride) {
   }
 }
 
+// Rows long enough to be written around the caches, at any address.
+TEST_F(FastSlice, LongRowsOfEveryInnerStride) {
+  for (const DataType type : types) {
+    const auto element = static_cast<std::uint32_t>(size_of(type));
+    for (const std::int32_t stride : {1, -1, 2, -2, 3}) {
+      for (int round = 0; round < 12; ++round) {
+        const std::uint32_t length = number(1000, 1700) / element;
+        const std::uint32_t size = (length - 1) * static_cast<std::uint32_t>(std::abs(stride)) + 1;
+        const SliceCase it = slice1_case(random, type, {number(1, 3), size}, {1, stride});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// A copy that reads more than it writes fills the caches as well.
+TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
+  const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
+  const SliceCase cropped = slice1_case(random, DataType::uint8, {3, 8192}, {2, 1});
+  const auto streamed = [&](const SliceCase& it, std::uint64_t from) {
+    fast::SliceTuning tuning;
+    tuning.stream_bytes = from;
+    return prepare(it, tuning).walks()[0].job.stream;
+  };
+  EXPECT_TRUE(streamed(thinned, 2 * 3 * 8192));
+  EXPECT_FALSE(streamed(thinned, 2 * 3 * 8192 + 1));
+  EXPECT_TRUE(streamed(cropped, 2 * 2 * 8192));
+  EXPECT_FALSE(streamed(cropped, 2 * 2 * 8192 + 1));
+}
+
 // Pixels: the innermost dimension is short; mirrored, thinned out, its order reversed.
 TEST_F(FastSlice, EveryShortInnerDimension) {
   for (const DataType type : types) {

@@ -19,7 +19,7 @@ namespace fast {
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
   std::uint64_t stream_bytes =
-      last_level_cache_bytes() / 8 * 5;   // in and output together: from here on around the caches
+      last_level_cache_bytes() / 8 * 5;   // twice the larger of in and output: from here on around the caches
   std::uint64_t task_bytes = 128 * 1024;  // of output: less is not worth a task
 };
 
@@ -69,6 +69,20 @@ class Slice {
       case RowKind::steps: break;
     }
     return kernels_.steps;
+  }
+
+  /// Reversal and every second element have kernels of their own for rows that are long enough.
+  RowKernel wide_kernel(const RowJob& job) const noexcept {
+    const Tile& tile = job.tile;
+    std::size_t log = 0;
+    while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
+    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || job.out_bytes < kernels_.wide_from)
+      return nullptr;
+    const auto unit = static_cast<Index>(tile.unit_bytes);
+    if (tile.in_advance == -unit) return kernels_.reverse[log];
+    if (tile.in_advance == 2 * unit) return kernels_.every_second[log];
+    if (tile.in_advance == -2 * unit) return kernels_.every_second_back[log];
+    return nullptr;
   }
 
   static constexpr Index magnitude(Index step) noexcept { return step < 0 ? -step : step; }
@@ -245,18 +259,6 @@ class Slice {
              job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
              add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
            });
-  }
-
-  WideRow wide(const Tile& tile, std::size_t count) const noexcept {
-    std::size_t log = 0;
-    while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
-    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || count * tile.unit_bytes < kernels_.wide_from)
-      return nullptr;
-    const Index unit = static_cast<Index>(tile.unit_bytes);
-    if (tile.in_advance == -unit) return kernels_.reverse[log];
-    if (tile.in_advance == 2 * unit) return kernels_.every_second[log];
-    if (tile.in_advance == -2 * unit) return kernels_.every_second_back[log];
-    return nullptr;
   }
 
   void plan_steps(CopyDims dims, RowPlace first) {
