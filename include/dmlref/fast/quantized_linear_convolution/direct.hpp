@@ -14,8 +14,10 @@
 //
 // With the bytes a' that are staged (shifted by 128 where the input is signed), and d = w - zw in [-255, 255]:
 //   sum = Σ a' d + (bias - za' Σ d)
-// d goes into the weights, so any filter zero point costs nothing where d fits the kernel's weights. Eight-bit weights
-// take d as a sum of two where it does not (`wide`); d = 255, which is no such sum, negates the whole channel.
+// d goes into the weights, so any filter zero point costs nothing where d fits the kernel's weights. Where it does not
+// fit eight bits there are two ways, whichever multiplies less. Where several outputs share their windows, all d of a
+// channel are shifted into range (they span no more than 255) and the shift times the window's sum is added. Elsewhere
+// d is a sum of two weights; d = 255, which is no such sum, negates the whole channel.
 //
 // Overflow: sums are taken modulo 2^32, exact where K * 255 * 255 + |bias| < 2^31. A bias beyond that, seen when the
 // constants are folded, sends the call to the reference.
@@ -108,6 +110,7 @@ class DirectConvolution {
     qlc::direct::LaneArgs t;
     t.offsets = chunk.offsets.data();
     t.units = units_;
+    t.lone = lone_;
     t.tap_step = static_cast<std::int32_t>(g_.dilation_x);
     t.pattern = pattern_;
     t.output_scale = h.output_scale;
@@ -123,6 +126,7 @@ class DirectConvolution {
         const ChunkHead head = read<ChunkHead>(data);
         t.period = chunk.period;
         t.wide = head.wide != 0;
+        if (shifts_ && t.wide) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
         t.band = head.band;
         t.sum = reinterpret_cast<const std::int32_t*>(data + chunk.sum_at);
         t.scale = reinterpret_cast<const float*>(data + chunk.scale_at);
@@ -166,6 +170,7 @@ class DirectConvolution {
     double factor = 0;
     float scale = 0, band = 0;
     std::int32_t sum = 0;
+    std::int32_t shift = 0;
     std::int32_t wide = 0;
   };
   struct ChunkHead {
@@ -178,7 +183,7 @@ class DirectConvolution {
     Index period = 1;
     Index plane_bytes = 0;              // one phase of the staged rows
     std::vector<std::int32_t> offsets;  // of the kernels' taps
-    Index data_at = 0, data_bytes = 0, sum_at = 0, scale_at = 0, factor_at = 0, weights_at = 0;
+    Index data_at = 0, data_bytes = 0, sum_at = 0, shift_at = 0, scale_at = 0, factor_at = 0, weights_at = 0;
   };
   /// A rectangle of output pixels, and what of the input each phase stages for it.
   struct BandPhase {
@@ -198,6 +203,7 @@ class DirectConvolution {
   Index parts() const noexcept {
     return by_channels_ ? static_cast<Index>(chunks_.size()) : qlc::ceil_div(g_.groups, groups_at_a_time_);
   }
+  Index weight_parts() const noexcept { return kernels_.group == 4 && !shifts_ ? 2 : 1; }
   Index phases() const noexcept { return static_cast<Index>(row_phases_.size()) * deal_; }
   static Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
   static Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
@@ -239,6 +245,10 @@ class DirectConvolution {
     }
     deal_ = by_rows_ ? 1 : g_.stride_x;
     quads_ = qlc::ceil_div(g_.kernel_w, 4);
+    if (kernels_.group == 4) {
+      shifts_ = by_quads_ || (!by_channels_ && !by_rows_);
+      lone_ = by_channels_ && !by_quads_ && g_.depth() % 4 == 1;
+    }
     units_ = by_rows_ ? g_.kernel_h * quads_ : by_quads_ ? g_.taps() : qlc::ceil_div(g_.depth(), kernels_.group);
     for (Index phase = 0; phase < g_.stride_y; ++phase) {
       if (reads_row_phase(phase)) row_phases_.push_back(phase);
@@ -427,8 +437,7 @@ class DirectConvolution {
 
   void place() {
     Index at = qlc::round_up(static_cast<Index>(sizeof(Header)), 64);
-    const Index parts = kernels_.group == 4 ? 2 : 1;
-    const Index slots = units_ * kernels_.group * kernels_.weight_bytes() * parts;
+    const Index slots = units_ * kernels_.group * kernels_.weight_bytes() * weight_parts();
     if (!by_channels_) {
       channels_at_ = at;
       channel_bytes_ = qlc::round_up(static_cast<Index>(sizeof(ChannelData)) + slots, 8);
@@ -439,7 +448,8 @@ class DirectConvolution {
       const Index lanes = chunk.period * kernels_.block;
       chunk.data_at = at;
       chunk.sum_at = 64;
-      chunk.scale_at = chunk.sum_at + 4 * lanes;
+      chunk.shift_at = chunk.sum_at + 4 * lanes;
+      chunk.scale_at = chunk.shift_at + (shifts_ ? 4 * lanes : 0);
       chunk.factor_at = chunk.scale_at + 4 * lanes;
       chunk.weights_at = chunk.factor_at + 8 * lanes;
       chunk.data_bytes = qlc::round_up(chunk.weights_at + slots * lanes, 64);
@@ -454,10 +464,13 @@ class DirectConvolution {
   struct Folded {
     double factor;
     float scale, band;
-    std::int32_t sum;
-    bool wide;
+    std::int32_t sum, shift;
+    bool wide;  // the shift is not 0, or some weight has two parts
   };
   static constexpr Index most_slots = 1040;
+
+  /// What of a weight fits eight bits.
+  static constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
 
   Folded fold_one(const std::byte* const* inputs, Index channel, Header& h, std::int32_t* d) const noexcept {
     const auto* filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + channel * g_.filter.n;
@@ -488,13 +501,26 @@ class DirectConvolution {
       f.factor = one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
     }
     std::int64_t sum = bias - std::int64_t{h.fill} * total;
-    if (highest > 254) {
-      for (Index slot = 0; slot < units_ * kernels_.group; ++slot) d[slot] = -d[slot];
-      f.factor = -f.factor;
-      sum = -sum;
-      f.wide = true;
+    const Index slots = units_ * kernels_.group;
+    f.shift = 0;
+    if (shifts_) {
+      f.shift = highest > 127 ? highest - 127 : lowest < -128 ? lowest + 128 : 0;
+      for (Index slot = 0; slot < slots; ++slot) d[slot] -= f.shift;
+      sum += std::int64_t{f.shift} * qlc::direct::window_middle;
+      f.wide = f.shift != 0;
     } else {
-      f.wide = highest > 127 || lowest < -128;
+      if (highest > 254) {
+        for (Index slot = 0; slot < slots; ++slot) d[slot] = -d[slot];
+        f.factor = -f.factor;
+        sum = -sum;
+      }
+      if (lone_) {  // both parts of the last tap's weight, as there is room
+        std::int32_t* last = d + g_.depth() - 1;
+        last[1] = *last - first_part(*last);
+        *last -= last[1];
+      }
+      f.wide = false;
+      for (Index slot = 0; slot < slots; ++slot) f.wide = f.wide || d[slot] != first_part(d[slot]);
     }
     f.sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
     // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
@@ -522,9 +548,9 @@ class DirectConvolution {
       std::memcpy(weights + 2 * at, &value, sizeof value);
       return;
     }
-    const std::int32_t first = d > 127 ? 127 : d < -128 ? -128 : d;
+    const std::int32_t first = first_part(d);
     weights[at] = static_cast<std::byte>(first & 0xFF);
-    weights[second_at + at] = static_cast<std::byte>((d - first) & 0xFF);
+    if (!shifts_) weights[second_at + at] = static_cast<std::byte>((d - first) & 0xFF);
   }
 
   void fold_channel(const std::byte* const* inputs, Index channel, Header& h, std::byte* to) const noexcept {
@@ -536,6 +562,7 @@ class DirectConvolution {
     data.scale = f.scale;
     data.band = f.band;
     data.sum = f.sum;
+    data.shift = f.shift;
     data.wide = f.wide ? 1 : 0;
     std::memcpy(at, &data, sizeof data);
     const Index slots = units_ * kernels_.group;
@@ -551,10 +578,10 @@ class DirectConvolution {
     const Index block = kernels_.block;
     const Index slots = units_ * kernels_.group;
     const Index part = slots * block;  // elements of a block's weights, one part
-    const Index block_bytes = part * kernels_.weight_bytes() * (kernels_.group == 4 ? 2 : 1);
+    const Index block_bytes = part * kernels_.weight_bytes() * weight_parts();
     const Index lanes = chunk.period * block;
     for (Index c = 0; c < chunk.pitch; ++c) {
-      Folded f{0.0, 0.0f, 0.0f, 0, false};
+      Folded f{0.0, 0.0f, 0.0f, 0, 0, false};
       for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
       if (c < chunk.count) {
         f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
@@ -568,6 +595,10 @@ class DirectConvolution {
             by_quads_ ? lane % 4 * (block / 4) + lane % block / 4 : qlc::direct::place_of_lane(lane % block, block);
         const Index at = lane / block * block + place;
         std::memcpy(data + chunk.sum_at + 4 * at, &f.sum, 4);
+        if (shifts_) {
+          const std::int32_t low_half = f.shift & 0xFFFF;
+          std::memcpy(data + chunk.shift_at + 4 * at, &low_half, 4);
+        }
         std::memcpy(data + chunk.scale_at + 4 * at, &f.scale, 4);
         std::memcpy(data + chunk.factor_at + 8 * at, &f.factor, 8);
         std::byte* weights = data + chunk.weights_at + lane / block * block_bytes;
@@ -576,7 +607,7 @@ class DirectConvolution {
             store_weight(weights, slot, place, block, part, d[slot]);
           } else {
             const Index from = slot % 4 - shift;
-            const std::int32_t value = from >= 0 && from < lane_channels_ ? d[slot - shift] : 0;
+            const std::int32_t value = from >= 0 && from < lane_channels_ ? d[slot - shift] : -f.shift;
             store_weight(weights, slot, place, block, part, value);
           }
         }
@@ -594,7 +625,7 @@ class DirectConvolution {
 
   /// One to four output channels, whose constants begin at `data`, of one group's staged input.
   void run_pixels(qlc::direct::LaneArgs& t, const std::byte* data, Index outputs) const noexcept {
-    std::int32_t sum[4];
+    std::int32_t sum[4], shift[4];
     float scale[4];
     double factor[4];
     t.wide = false;
@@ -602,11 +633,13 @@ class DirectConvolution {
     for (Index m = 0; m < outputs; ++m) {
       const ChannelData channel = read<ChannelData>(data + m * channel_bytes_);
       sum[m] = channel.sum;
+      shift[m] = channel.shift & 0xFFFF;
       scale[m] = channel.scale;
       factor[m] = channel.factor;
       t.wide = t.wide || channel.wide != 0;
       if (channel.band < t.band) t.band = channel.band;
     }
+    t.shift = shifts_ && t.wide ? shift : nullptr;
     t.sum = sum;
     t.scale = scale;
     t.factor = factor;
@@ -746,6 +779,8 @@ class DirectConvolution {
   bool by_channels_ = false;  // lanes hold channels
   bool by_quads_ = false;     // channels in lanes, four at a time
   bool by_rows_ = false;      // a row kernel makes its quads itself
+  bool shifts_ = false;       // weights that do not fit are shifted, not cut in two
+  bool lone_ = false;         // the last quad repeats one tap
   void (*kernel_)(const qlc::direct::LaneArgs&) noexcept = nullptr;
   Index lane_channels_ = 1;  // input channels of a group that lie in lanes
   Index lane_outputs_ = 1;   // how often the lanes are run, each time for other output channels

@@ -21,7 +21,12 @@ struct LaneArgs {
   const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, or per quad of a kernel row (row kernels)
   std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
   const std::byte* weights = nullptr;     ///< pixels: one channel's taps. channels: per block, unit and lane
-  bool wide = false;                      ///< byte weights: every unit has a second part, to be added
+  /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps): every unit has a second part, to be added.
+  bool wide = false;
+  bool lone = false;  ///< channel_taps: the last unit is one tap, repeated; it has no second part
+  /// Byte weights of 9 bits, less a shift (pixel_taps, channel_quads; null: none): what is to be added, for each sum,
+  /// is the shift times the sum of the window's bytes less `window_middle`. One, or one per lane, as `sum`; 16 bits.
+  const std::int32_t* shift = nullptr;
   std::int32_t tap_step = 1;              ///< row kernels: dilation
   const std::uint8_t* pattern = nullptr;  ///< row kernels: 16 bytes, 4 j + k is 2 j * stride + k * dilation
   const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
@@ -38,6 +43,9 @@ struct LaneArgs {
   /// factors are then one per output.
   std::ptrdiff_t weight_step = 0, out_step = 0;
 };
+
+/// Halfway through what windows sum to, at most 256 bytes, so that what is left has 16 bits with a sign.
+inline constexpr std::int32_t window_middle = 32640;
 
 /// Rows of input to planes of `plane_bytes`: `before` bytes of fill, then each row's `width` bytes xor flip and fill up
 /// to `pitch`, then fill to the plane's end, which is at least 64 bytes away.

@@ -78,6 +78,12 @@ DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
     }
     const std::byte* w = t.weights + at * second * 2;
     const std::uint8_t* x = t.staged + 32 * b;
+    [[maybe_unused]] const __m256i ones = _mm256_set1_epi8(1);
+    [[maybe_unused]] __m256i windows[4];
+    if constexpr (Wide && !Channels) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) windows[v] = _mm256_set1_epi32(-window_middle);
+    }
     for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
       const std::int32_t* offset = t.offsets + 4 * u;
       const __m256i x0 = avx2::load(x + offset[0]);
@@ -94,10 +100,18 @@ DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
       for (int v = 0; v < 4; ++v) {
         sums[v] = dot(sums[v], quads[v], Channels ? avx2::load(w + 32 * v) : avx2::broadcast(w));
         if constexpr (Wide) {
-          const std::byte* more = w + second;
-          sums[v] = dot(sums[v], quads[v], Channels ? avx2::load(more + 32 * v) : avx2::broadcast(more));
+          if constexpr (Channels) {
+            sums[v] = dot(sums[v], quads[v], avx2::load(w + second + 32 * v));
+          } else {
+            windows[v] = dot(windows[v], quads[v], ones);
+          }
         }
       }
+    }
+    if constexpr (Wide && !Channels) {
+      const __m256i shift = _mm256_set1_epi32(*t.shift);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[v] = _mm256_add_epi32(sums[v], _mm256_madd_epi16(windows[v], shift));
     }
     const __m256i bytes = avx2::quantize<Channels>(sums, e, t, Channels ? t.factor + 32 * at : t.factor);
     avx2::store(t.out + 32 * b, avx2::in_order(bytes));
@@ -112,7 +126,7 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& t) noexcept {
 }
 
 /// Quads of channels as they lie in memory, against the weights of four outputs each; two pixels share the weights.
-template <int Pixels, bool Wide>
+template <int Pixels, bool Shifted>
 DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at, std::ptrdiff_t b,
                                                const avx2::Epilogue& e) noexcept {
   constexpr std::size_t pixels = Pixels;
@@ -122,8 +136,10 @@ DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) sums[p][v] = avx2::load(t.sum + 32 * at + 8 * v);
   }
-  const std::byte* w = t.weights + at * 128 * t.units * 2;
-  const std::ptrdiff_t second = 128 * t.units;
+  [[maybe_unused]] __m256i windows[pixels];
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) windows[p] = _mm256_set1_epi32(-window_middle);
+  const std::byte* w = t.weights + at * 128 * t.units;
   const std::uint8_t* x = t.staged + 32 * b;
   const std::ptrdiff_t next = 32 * t.period;
   for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 128) {
@@ -135,15 +151,21 @@ DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t
       const __m256i weights = avx2::load(w + 32 * v);
 #pragma GCC unroll 2
       for (int p = 0; p < Pixels; ++p) sums[p][v] = dot(sums[p][v], quads[p], weights);
-      if constexpr (Wide) {
-        const __m256i more = avx2::load(w + second + 32 * v);
+    }
+    if constexpr (Shifted) {
 #pragma GCC unroll 2
-        for (int p = 0; p < Pixels; ++p) sums[p][v] = dot(sums[p][v], quads[p], more);
-      }
+      for (int p = 0; p < Pixels; ++p) windows[p] = dot(windows[p], quads[p], _mm256_set1_epi8(1));
     }
   }
 #pragma GCC unroll 2
   for (int p = 0; p < Pixels; ++p) {
+    if constexpr (Shifted) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        const __m256i shift = avx2::load(t.shift + 32 * at + 8 * v);
+        sums[p][v] = _mm256_add_epi32(sums[p][v], _mm256_madd_epi16(windows[p], shift));
+      }
+    }
     const __m256i bytes = avx2::quantize<true>(sums[p], e, t, t.factor + 32 * at);
     avx2::store(t.out + 32 * (b + p * t.period),
                 _mm256_shuffle_epi8(bytes, _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1,
@@ -151,19 +173,19 @@ DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t
   }
 }
 
-template <bool Wide>
+template <bool Shifted>
 DMLREF_QLC_TARGET inline void channel_quads_of(const LaneArgs& t) noexcept {
   avx2::Epilogue e = avx2::make_epilogue(t);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
     std::ptrdiff_t b = at;
-    for (; b + t.period < t.blocks; b += 2 * t.period) channel_quads_at<2, Wide>(t, at, b, e);
-    if (b < t.blocks) channel_quads_at<1, Wide>(t, at, b, e);
+    for (; b + t.period < t.blocks; b += 2 * t.period) channel_quads_at<2, Shifted>(t, at, b, e);
+    if (b < t.blocks) channel_quads_at<1, Shifted>(t, at, b, e);
   }
 }
 DMLREF_QLC_TARGET inline void channel_quads(const LaneArgs& t) noexcept {
-  t.wide ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
+  t.shift != nullptr ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
 }
 
 inline constexpr Kernels kernels{32,
