@@ -30,6 +30,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/interleave.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/reference/quantize.hpp"
@@ -121,6 +122,8 @@ class DirectConvolution {
     if (by_channels_) {
       t.staged = staged;
       t.out = lines;
+      const bool interleaves = lane_outputs_ > 1 && g_.out.c == 1;
+      const Index line_bytes = t.blocks * kernels_.block;
       for (Index m = 0; m < lane_outputs_; ++m) {
         const std::byte* data = folded + chunk.data_at + m * chunk.data_bytes;
         const ChunkHead head = read<ChunkHead>(data);
@@ -133,8 +136,13 @@ class DirectConvolution {
         t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
         t.weights = data + chunk.weights_at;
         kernel_(t);
-        unstage_channels(chunk, band, lines, out + m * g_.out.c);
+        if (interleaves) {
+          t.out += line_bytes;
+        } else {
+          unstage_channels(chunk, band, lines, out + m * g_.out.c);
+        }
       }
+      if (interleaves) unstage_interleaved(chunk, band, lines, line_bytes, out);
       return;
     }
     const std::byte* data = folded + channels_at_ + first_group * g_.out_channels * channel_bytes_;
@@ -222,7 +230,7 @@ class DirectConvolution {
   }
 
   bool choose() {
-    by_channels_ = g_.in_channels == 1 && g_.in.c == 1 && g_.in.x != 1 && g_.groups >= 8;
+    by_channels_ = g_.in_channels == 1 && g_.in.c == 1 && g_.in.x != 1;
     const bool quads_suit = (g_.in_channels == 2 || g_.in_channels == 4) && g_.out_channels == g_.in_channels &&
                             g_.groups * g_.in_channels % 4 == 0 && g_.in.c == 1 && g_.in.x != 1;
     if (quads_suit && kernels_.channel_quads != nullptr) {
@@ -336,7 +344,7 @@ class DirectConvolution {
     Index channels = 1;
     for (const Chunk& chunk : chunks_) channels = larger(channels, chunk.pitch);
     const Index planes = (by_channels_ ? 1 : g_.in_channels) * phases();
-    const Index lines = by_channels_ ? 1 : g_.out_channels;
+    const Index lines = by_channels_ ? lane_outputs_ : g_.out_channels;
     const auto fits = [&](Index rows, Index columns, Index bytes) {
       return planes * plane_bytes(channels, rows, columns) <= bytes &&
              lines * (rows * (row_columns(columns) / g_.stride_x) * channels + kernels_.block) <= line_capacity;
@@ -734,6 +742,23 @@ class DirectConvolution {
         for (Index x = 0; x < band.columns; ++x) {
           out[p * g_.out.c + y * g_.out.y + x * g_.out.x] = lines[p * line_bytes_ + y * pitch_ + x];
         }
+      }
+    }
+  }
+
+  /// Several lines, one per output of a group, whose channels are neighbours in memory.
+  void unstage_interleaved(const Chunk& chunk, const Band& band, const std::uint8_t* lines, Index line_bytes,
+                           std::uint8_t* out) const noexcept {
+    const bool run_of_bytes = g_.out.x == chunk.count * lane_outputs_ && chunk.pitch == chunk.count;
+    for (Index y = 0; y < band.rows; ++y) {
+      const std::uint8_t* row = lines + y * pitch_ * chunk.pitch;
+      std::uint8_t* to = out + y * g_.out.y;
+      if (run_of_bytes) {
+        qlc::direct::interleave(row, line_bytes, lane_outputs_, band.columns * chunk.count, to);
+        continue;
+      }
+      for (Index x = 0; x < band.columns; ++x) {
+        qlc::direct::interleave(row + x * chunk.pitch, line_bytes, lane_outputs_, chunk.count, to + x * g_.out.x);
       }
     }
   }
