@@ -22,6 +22,7 @@
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
@@ -77,8 +78,8 @@ class Normalization {
 
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
-    alignas(64) float row[2][normalization_chunk];
-    alignas(64) double wide[2][normalization_chunk];
+    alignas(64) float row[normalization_chunk];
+    alignas(64) double wide[normalization_chunk];
     alignas(64) Real values[normalization_chunk];
     alignas(64) float activated[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
@@ -144,14 +145,26 @@ class Normalization {
       }
     }
 
+    /// Where `size` elements from number `first` on lie, if it is in one piece in one of the tensors.
+    template <Index Place::*tensor>
+    std::optional<Place> stretch_at(const Place& base, std::uint64_t first, std::size_t size) const noexcept {
+      if (op.geometry_.reduced.rank <= 1) {  // the usual case, without divisions
+        const Place step = op.geometry_.reduced.rank == 0 ? Place{} : op.geometry_.reduced.at[0].step;
+        if (step.*tensor != 1 && size != 1) return std::nullopt;
+        return Place(base).add(step, static_cast<Index>(first));
+      }
+      const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      if ((walk.step().*tensor != 1 && size != 1) || walk.stretch() < static_cast<Index>(size)) return std::nullopt;
+      return walk.place();
+    }
+
     /// A chunk of a group as a row: where it lies, or gathered into `space`.
     Row read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
       if constexpr (!is_half) {
-        const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
-        if ((walk.step().input == 1 || size == 1) && walk.stretch() >= static_cast<Index>(size)) {
-          return {buffers.input + walk.place().input * static_cast<Index>(sizeof(T)), nullptr};
+        if (const std::optional<Place> place = stretch_at<&Place::input>(base, first, size)) {
+          return {buffers.input + place->input * static_cast<Index>(sizeof(T)), nullptr};
         }
       }
       gather(base, first, size, space, ahead);
@@ -207,13 +220,36 @@ class Normalization {
       work.has_parameters = op.chunks_ == 1 && op.shared_parameters();
     }
 
-    /// Normalizes `size` elements from number `first` on, which `row` holds, to `to`. Their results may need `correct`:
-    /// how many, by work.doubtful; all of them where `all` is true.
+    /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
+    /// in the workspace, the doubt being the largest.
+    struct Plan {
+      bool each = false;
+      reference::ElementCoefficients<Real> line;
+    };
+    Plan plan(const Place& base, std::uint64_t first, std::size_t size, const GroupCoefficients& group,
+              Workspace& work) const noexcept {
+      Place place = base;
+      bool each = op.geometry_.varying;
+      if (each && op.chunks_ > 1) {
+        const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+        place = walk.place();
+        each = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
+      }
+      if (each) {
+        read_parameters(base, first, size, work);
+        return {true, reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
+      }
+      const auto sb = folded(elements.scale_at(place.scale), elements.bias_at(place.bias));
+      return {false, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
+    }
+
+    /// Normalizes `size` elements, which `row` holds, to `to`. Their results may need `correct`: how many, by
+    /// work.doubtful; all of them where `all` is true.
     struct Doubts {
       bool all = false;
       std::size_t listed = 0;
     };
-    Doubts normalize_row(const Place& base, std::uint64_t first, std::size_t size, const Row& row, std::byte* to,
+    Doubts normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
                          const GroupCoefficients& group, Workspace& work) const noexcept {
       const Kernels& k = *op.kernels_;
       const auto finish = static_cast<std::size_t>(op.finish_);
@@ -221,51 +257,29 @@ class Normalization {
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
       const Real alpha = op.parameters_.activation.parameters[0];
       Doubts doubts;
-      Real doubt = 0;
-      Place place = base;
-      bool constant = !op.geometry_.varying;
-      if (!constant) {
-        const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
-        place = walk.place();
-        constant = walk.step().scale == 0 && walk.step().bias == 0 && walk.stretch() >= static_cast<Index>(size);
-      }
-      if (constant) {
-        const auto sb = folded(elements.scale_at(place.scale), elements.bias_at(place.bias));
-        const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
-        doubt = c.doubt;
-        if constexpr (is_half) {
-          doubts.listed = k.row16[finish]({reinterpret_cast<const float*>(row.floats),
-                                           stored,
-                                           size,
-                                           {c.shift, c.slope, c.offset, c.doubt},
-                                           alpha,
-                                           work.doubtful});
-          doubts.all = doubt != doubt;
+      const auto& c = plan.line;
+      if constexpr (is_half) {
+        const auto* const floats = reinterpret_cast<const float*>(row.floats);
+        if (plan.each) {
+          const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
+          doubts.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
+                                                static_cast<float>(group.slope_doubt * 0x1p-13), work.scale, work.bias,
+                                                alpha, work.doubtful});
         } else {
-          const float least =
-              k.row32[finish]({row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_});
-          doubts.all = is_low(least, doubt);
-        }
-      } else {
-        read_parameters(base, first, size, work);
-        const auto bound = reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias);
-        doubt = bound.doubt;
-        if constexpr (is_half) {
-          const auto rest = static_cast<float>((group.mean.high - bound.shift) + group.mean.low);
           doubts.listed =
-              k.each_row16[finish]({reinterpret_cast<const float*>(row.floats), stored, size, bound.shift, rest,
-                                    static_cast<float>(group.rate), static_cast<float>(group.slope_doubt * 0x1p-13),
-                                    work.scale, work.bias, alpha, work.doubtful});
-          doubts.all = doubt != doubt;
-        } else {
-          const float least =
-              k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha});
-          doubts.all = is_low(least, doubt);
+              k.row16[finish]({floats, stored, size, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful});
         }
+        doubts.all = c.doubt != c.doubt;
+      } else {
+        const float least =
+            plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha})
+                      : k.row32[finish](
+                            {row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_});
+        doubts.all = is_low(least, c.doubt);
       }
       if (has_values) {
         if (jumps(op.parameters_.activation.type) && !doubts.all)
-          doubts.listed = find_near(op.parameters_.activation, work.values, size, doubt, work.doubtful);
+          doubts.listed = find_near(op.parameters_.activation, work.values, size, c.doubt, work.doubtful);
         normalization::activate<T>(*op.kernels_, op.parameters_.activation, work.values, to, size, work.activated);
       }
       return doubts;
@@ -282,16 +296,15 @@ class Normalization {
     }
 
     /// The results of one chunk, `row` holding its elements.
-    void normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
-                   std::optional<reference::ExactStatistics>& found, Workspace& work, Index ahead = 0) const noexcept {
+    Doubts normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
+                     Workspace& work, Index ahead = 0) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
-      const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
-      const bool direct = (walk.step().output == 1 || size == 1) && walk.stretch() >= static_cast<Index>(size);
-      std::byte* const to = direct ? buffers.output + walk.place().output * static_cast<Index>(sizeof(T)) : work.result;
-      const Doubts doubts = normalize_row(base, first, size, row, to, group, work);
-      if (!direct) scatter(base, first, size, work.result, ahead);
-      correct(base, first, size, doubts, group, found, work);
+      const std::optional<Place> place = stretch_at<&Place::output>(base, first, size);
+      std::byte* const to = place ? buffers.output + place->output * static_cast<Index>(sizeof(T)) : work.result;
+      const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row, to, group, work);
+      if (!place) scatter(base, first, size, work.result, ahead);
+      return doubts;
     }
 
     /// The results of one chunk stretch by stretch, without gathering: where stretches are long and contiguous.
@@ -314,15 +327,15 @@ class Normalization {
         if (ahead != 0) prefetch<1>(to + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
         Row row{from, nullptr};
         if constexpr (is_half) {
-          k.widen(from, work.row[0], n);
-          row.floats = reinterpret_cast<const std::byte*>(work.row[0]);
+          k.widen(from, work.row, n);
+          row.floats = reinterpret_cast<const std::byte*>(work.row);
         }
         Doubts doubts;
         if (!plain) {
-          doubts = normalize_row(base, first, n, row, to, group, work);
+          doubts = normalize_row(this->plan(base, first, n, group, work), n, row, to, group, work);
         } else if constexpr (is_half) {
           doubts = {c.doubt != c.doubt,
-                    k.row16[finish]({work.row[0], to, n, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful})};
+                    k.row16[finish]({work.row, to, n, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful})};
         } else {
           const Row32 args{from, nullptr, to, n, {c.shift, c.slope, c.offset}, alpha, op.streams_};
           doubts.all = is_low(k.row32[finish](args), c.doubt);
@@ -358,33 +371,25 @@ class Normalization {
 
     // ---- Rows ----------------------------------------------------------------------------------------------------
 
-    /// Groups of one chunk each. The next group is summed before this one is normalized, so that the chain of divisions
-    /// and roots between the two passes is hidden.
+    /// Groups of one chunk each, one after the other: a row and its doubles then leave the first cache to nobody.
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
-      struct Slot {
-        Place base;
-        Place ahead;  // from here to the next group
-        Row row;
-        GroupCoefficients group;
-      } slots[2];
+      const std::size_t size = chunk_size(0);
+      const auto count = static_cast<double>(size);
+      const double inverse = 1.0 / count;
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
-      for (std::uint64_t g = begin; g <= end; ++g) {
-        if (g < end) {
-          Slot& slot = slots[g % 2];
-          slot.base = walk.place();
-          walk.advance(1);
-          slot.ahead = g + 1 < end ? Place(walk.place()).add(slot.base, -1) : Place{};
-          slot.row = read(slot.base, 0, work.row[g % 2], slot.ahead.input);
-          double* const wide = is_half ? nullptr : work.wide[g % 2];
-          const reference_chunk chunk = row_statistics(slot.row, chunk_size(0), wide);
-          slot.row.wide = wide;
-          slot.group = merge(&chunk);
-        }
-        if (g > begin) {
-          const Slot& slot = slots[(g - 1) % 2];
+      for (std::uint64_t g = begin; g < end; ++g) {
+        const Place base = walk.place();
+        walk.advance(1);
+        const Place ahead = g + 1 < end ? Place(walk.place()).add(base, -1) : Place{};
+        Row row = read(base, 0, work.row, ahead.input);
+        if constexpr (!is_half) row.wide = work.wide;
+        const reference_chunk chunk = row_statistics(row, size, is_half ? nullptr : work.wide);
+        const GroupCoefficients group = coefficients_of_chunk(chunk, count, inverse, op.parameters_);
+        const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
+        if (doubts.all || doubts.listed > 0) {
           std::optional<reference::ExactStatistics> found;
-          normalize(slot.base, 0, slot.row, slot.group, found, work, slot.ahead.output);
+          correct(base, 0, size, doubts, merge(&chunk), found, work);
         }
       }
     }
@@ -399,7 +404,7 @@ class Normalization {
                     Workspace& work) const noexcept {
       const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
-        const Row row = read(base, c, work.row[0], ahead);
+        const Row row = read(base, c, work.row, ahead);
         statistics()[group * op.chunks_ + c] = row_statistics(row, chunk_size(c), nullptr);
       }
     }
@@ -412,7 +417,9 @@ class Normalization {
         if (op.stretches_) {
           normalize_stretches(base, c, coefficients()[group], found, work, ahead);
         } else {
-          normalize(base, c, read(base, c, work.row[0]), coefficients()[group], found, work, ahead);
+          const GroupCoefficients& all = coefficients()[group];
+          const Doubts doubts = normalize(base, c, read(base, c, work.row), all, work, ahead);
+          correct(base, c * normalization_chunk, chunk_size(c), doubts, all, found, work);
         }
       }
     }

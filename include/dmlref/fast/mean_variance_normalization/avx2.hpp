@@ -67,59 +67,57 @@ DMLREF_TARGET_AVX2 inline double sum_lanes(__m256d a, __m256d b, __m256d c, __m2
   return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
-/// One block of 16 elements into 16 lanes. `mask` selects the elements that count (shifted zeros are not zero).
-template <bool shifted, bool keep, bool masked>
-DMLREF_TARGET_AVX2 inline void add_block(const float* x, __m256d pivot, double* wide, std::size_t count, __m256d& s0,
-                                         __m256d& s1, __m256d& s2, __m256d& s3, __m256d& q0, __m256d& q1, __m256d& q2,
-                                         __m256d& q3) noexcept {
-  __m256d a = _mm256_cvtps_pd(_mm_loadu_ps(x));
-  __m256d b = _mm256_cvtps_pd(_mm_loadu_ps(x + 4));
-  __m256d c = _mm256_cvtps_pd(_mm_loadu_ps(x + 8));
-  __m256d d = _mm256_cvtps_pd(_mm_loadu_ps(x + 12));
-  if constexpr (keep) {
-    _mm256_storeu_pd(wide, a);
-    _mm256_storeu_pd(wide + 4, b);
-    _mm256_storeu_pd(wide + 8, c);
-    _mm256_storeu_pd(wide + 12, d);
-  }
-  if constexpr (shifted) {
-    a = _mm256_sub_pd(a, pivot);
-    b = _mm256_sub_pd(b, pivot);
-    c = _mm256_sub_pd(c, pivot);
-    d = _mm256_sub_pd(d, pivot);
-    if constexpr (masked) {
-      const __m256i n = _mm256_set1_epi64x(static_cast<long long>(count));
-      a = _mm256_and_pd(a, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(0, 1, 2, 3))));
-      b = _mm256_and_pd(b, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(4, 5, 6, 7))));
-      c = _mm256_and_pd(c, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(8, 9, 10, 11))));
-      d = _mm256_and_pd(d, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_setr_epi64x(12, 13, 14, 15))));
+/// The lanes in registers.
+struct Accumulators {
+  __m256d sum[4];
+  __m256d square[4];
+};
+
+/// Adds to the lanes, a multiple of 16 elements unless they are the chunk's last: what is left of a block is taken as
+/// zeros, which change no plain sum; where `shifted`, a mask leaves them out.
+template <bool shifted, bool keep>
+DMLREF_TARGET_AVX2 inline void add_to(Accumulators& lanes, const std::byte* floats, std::size_t count, double pivot,
+                                      double* wide) noexcept {
+  const __m256d p = _mm256_set1_pd(pivot);
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 4; ++v) {
+      __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(floats_at(floats, i + 4 * v)));
+      if constexpr (keep) _mm256_storeu_pd(wide + i + 4 * v, x);
+      if constexpr (shifted) x = _mm256_sub_pd(x, p);
+      lanes.sum[v] = _mm256_add_pd(lanes.sum[v], x);
+      lanes.square[v] = _mm256_fmadd_pd(x, x, lanes.square[v]);
     }
   }
-  s0 = _mm256_add_pd(s0, a);
-  s1 = _mm256_add_pd(s1, b);
-  s2 = _mm256_add_pd(s2, c);
-  s3 = _mm256_add_pd(s3, d);
-  q0 = _mm256_fmadd_pd(a, a, q0);
-  q1 = _mm256_fmadd_pd(b, b, q1);
-  q2 = _mm256_fmadd_pd(c, c, q2);
-  q3 = _mm256_fmadd_pd(d, d, q3);
+  if (i < count) {
+    alignas(32) float last[16]{};
+    std::memcpy(last, floats + i * sizeof(float), (count - i) * sizeof(float));
+    const __m256i n = _mm256_set1_epi64x(static_cast<long long>(count - i));
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 4; ++v) {
+      __m256d x = _mm256_cvtps_pd(_mm_load_ps(last + 4 * v));
+      if constexpr (keep) _mm256_storeu_pd(wide + i + 4 * v, x);
+      if constexpr (shifted) {
+        const auto lane = static_cast<long long>(4 * v);
+        const __m256i counts = _mm256_cmpgt_epi64(n, _mm256_setr_epi64x(lane, lane + 1, lane + 2, lane + 3));
+        x = _mm256_and_pd(_mm256_sub_pd(x, p), _mm256_castsi256_pd(counts));
+      }
+      lanes.sum[v] = _mm256_add_pd(lanes.sum[v], x);
+      lanes.square[v] = _mm256_fmadd_pd(x, x, lanes.square[v]);
+    }
+  }
 }
 
 template <bool shifted, bool keep>
 DMLREF_TARGET_AVX2 inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot,
                                                double* wide) noexcept {
-  __m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0, s3 = s0, q0 = s0, q1 = s0, q2 = s0, q3 = s0;
-  const __m256d p = _mm256_set1_pd(pivot);
-  std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    add_block<shifted, keep, false>(floats_at(floats, i), p, wide + i, 16, s0, s1, s2, s3, q0, q1, q2, q3);
-  }
-  if (i < count) {
-    alignas(32) float last[16]{};
-    std::memcpy(last, floats + i * sizeof(float), (count - i) * sizeof(float));
-    add_block<shifted, keep, true>(last, p, wide + i, count - i, s0, s1, s2, s3, q0, q1, q2, q3);
-  }
-  return {sum_lanes(s0, s1, s2, s3), sum_lanes(q0, q1, q2, q3)};
+  Accumulators lanes;
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 4; ++v) lanes.sum[v] = lanes.square[v] = _mm256_setzero_pd();
+  add_to<shifted, keep>(lanes, floats, count, pivot, wide);
+  const auto& [s, q] = lanes;
+  return {sum_lanes(s[0], s[1], s[2], s[3]), sum_lanes(q[0], q[1], q[2], q[3])};
 }
 DMLREF_TARGET_AVX2 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
   return wide != nullptr ? sums_of<false, true>(floats, count, 0.0, wide)
@@ -127,6 +125,21 @@ DMLREF_TARGET_AVX2 inline SumAndSquare sums(const std::byte* floats, std::size_t
 }
 DMLREF_TARGET_AVX2 inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
   return sums_of<true, false>(floats, count, pivot, nullptr);
+}
+
+DMLREF_TARGET_AVX2 inline void add(const std::byte* floats, std::size_t count, Lanes& to) noexcept {
+  Accumulators lanes;
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 4; ++v) {
+    lanes.sum[v] = _mm256_loadu_pd(&to.sum[4 * v]);
+    lanes.square[v] = _mm256_loadu_pd(&to.square[4 * v]);
+  }
+  add_to<false, false>(lanes, floats, count, 0.0, nullptr);
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 4; ++v) {
+    _mm256_storeu_pd(&to.sum[4 * v], lanes.sum[v]);
+    _mm256_storeu_pd(&to.square[4 * v], lanes.square[v]);
+  }
 }
 
 DMLREF_TARGET_AVX2 inline __m256 absolute(__m256 x) noexcept { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
@@ -397,6 +410,7 @@ inline const Kernels& kernels() noexcept {
       narrow,
       sums,
       shifted_sums,
+      add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},

@@ -81,13 +81,17 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 4; ++v) least[v] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
+  const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
+  const double* const doubles = row.wide;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
   std::size_t i = 0;
-  for (; i + 32 <= row.count; i += 32) {
+  for (; i + 32 <= count; i += 32) {
     DMLREF_UNROLL
     for (std::size_t v = 0; v < 4; ++v) {
-      __m512d x = load8<wide>(avx2::floats_at(row.from, i + 8 * v), row.wide + i + 8 * v);
+      __m512d x = load8<wide>(avx2::floats_at(from, i + 8 * v), doubles + i + 8 * v);
       if constexpr (shifted) x = _mm512_sub_pd(x, shift);
-      store8<finish>(row.to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
+      store8<finish>(to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
     }
   }
   if (stream) _mm_sfence();
@@ -254,6 +258,7 @@ inline const Kernels& kernels() noexcept {
       avx2::narrow,
       avx2::sums,
       avx2::shifted_sums,
+      avx2::add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},

@@ -1,6 +1,7 @@
 // kernels.hpp: what an instruction set does for normalization: pointers, counts and scalars only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,6 +43,12 @@ struct Line16 {
   float slope;
   float offset;
   float doubt;
+};
+
+/// The sums of a chunk so far: what has number i in it goes to lane i % 16.
+struct Lanes {
+  std::array<double, normalization_lanes> sum{};
+  std::array<double, normalization_lanes> square{};
 };
 
 /// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already. `to` takes floats,
@@ -101,6 +108,8 @@ struct Kernels {
   /// Sums of a chunk of floats; `wide` (may be null) takes them as doubles, and has room for a multiple of 16.
   SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
+  /// Adds floats to the sums of a chunk: a multiple of 16 of them, unless they are its last.
+  void (*add)(const std::byte* floats, std::size_t count, Lanes& lanes);
   /// The least |value| of the row, as float.
   float (*row32[5])(const Row32&);
   float (*each_row32[5])(const EachRow32&);

@@ -56,14 +56,17 @@ inline void narrow(const float* floats, std::byte* halves, std::size_t count) no
   scalar::narrow(floats + i, halves + i * sizeof(half), count - i);
 }
 
-/// Lane i of the sums takes the elements i, i + 16, …; two lanes to a vector.
+/// Two lanes to a vector; what is left of the last block of 16 is added one by one.
 template <bool shifted>
-inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
+inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
   constexpr std::size_t vectors = normalization_lanes / 2;
   const float64x2_t p = vdupq_n_f64(pivot);
   float64x2_t s[vectors], q[vectors];
   DMLREF_UNROLL
-  for (std::size_t v = 0; v < vectors; ++v) s[v] = q[v] = vdupq_n_f64(0.0);
+  for (std::size_t v = 0; v < vectors; ++v) {
+    s[v] = load_doubles(&lanes.sum[2 * v]);
+    q[v] = load_doubles(&lanes.square[2 * v]);
+  }
   std::size_t i = 0;
   for (; i + normalization_lanes <= count; i += normalization_lanes) {
     DMLREF_UNROLL
@@ -85,26 +88,25 @@ inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double p
       q[v + 1] = vfmaq_f64(q[v + 1], high, high);
     }
   }
-  std::array<double, normalization_lanes> sum, square;
+  DMLREF_UNROLL
   for (std::size_t v = 0; v < vectors; ++v) {
-    store_doubles(&sum[2 * v], s[v]);
-    store_doubles(&square[2 * v], q[v]);
+    store_doubles(&lanes.sum[2 * v], s[v]);
+    store_doubles(&lanes.square[2 * v], q[v]);
   }
-  const ByteAccess<const float> from{floats};
-  for (std::size_t lane = 0; i < count; ++i, ++lane) {
-    const double x = static_cast<double>(from.load(static_cast<Index>(i)));
-    if (wide != nullptr) wide[i] = x;
-    const double d = shifted ? x - pivot : x;
-    sum[lane] += d;
-    square[lane] = std::fma(d, d, square[lane]);
-  }
-  return {reference::sum_lanes(sum), reference::sum_lanes(square)};
+  scalar::add_to<shifted>(lanes, floats + i * sizeof(float), count - i, pivot, wide != nullptr ? wide + i : nullptr);
 }
 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
-  return sums_of<false>(floats, count, 0.0, wide);
+  Lanes lanes;
+  add_to<false>(lanes, floats, count, 0.0, wide);
+  return scalar::total(lanes);
 }
 inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
-  return sums_of<true>(floats, count, pivot, nullptr);
+  Lanes lanes;
+  add_to<true>(lanes, floats, count, pivot, nullptr);
+  return scalar::total(lanes);
+}
+inline void add(const std::byte* floats, std::size_t count, Lanes& lanes) noexcept {
+  add_to<false>(lanes, floats, count, 0.0, nullptr);
 }
 
 // ---- Rows of float32: values are doubles, rounded once
@@ -294,6 +296,7 @@ inline const Kernels& kernels() noexcept {
       narrow,
       sums,
       shifted_sums,
+      add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},

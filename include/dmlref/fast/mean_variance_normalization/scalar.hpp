@@ -25,30 +25,37 @@ inline void narrow(const float* floats, std::byte* halves, std::size_t count) no
 }
 
 template <bool shifted>
-inline SumAndSquare sums(const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
+inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
   const ByteAccess<const float> from{floats};
-  std::array<double, normalization_lanes> sum{};
-  std::array<double, normalization_lanes> square{};
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t lane = i % normalization_lanes;
     const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     if (wide != nullptr) wide[i] = x;
     if constexpr (shifted) {
       const double d = x - pivot;
-      sum[lane] += d;
-      square[lane] = std::fma(d, d, square[lane]);
+      lanes.sum[lane] += d;
+      lanes.square[lane] = std::fma(d, d, lanes.square[lane]);
     } else {
-      sum[lane] += x;
-      square[lane] += x * x;  // exact product: fused or not, the same
+      lanes.sum[lane] += x;
+      lanes.square[lane] += x * x;  // exact product: fused or not, the same
     }
   }
-  return {reference::sum_lanes(sum), reference::sum_lanes(square)};
 }
-inline SumAndSquare plain_sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
-  return sums<false>(floats, count, 0.0, wide);
+inline SumAndSquare total(const Lanes& lanes) noexcept {
+  return {reference::sum_lanes(lanes.sum), reference::sum_lanes(lanes.square)};
+}
+inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
+  Lanes lanes;
+  add_to<false>(lanes, floats, count, 0.0, wide);
+  return total(lanes);
 }
 inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
-  return sums<true>(floats, count, pivot, nullptr);
+  Lanes lanes;
+  add_to<true>(lanes, floats, count, pivot, nullptr);
+  return total(lanes);
+}
+inline void add(const std::byte* floats, std::size_t count, Lanes& lanes) noexcept {
+  add_to<false>(lanes, floats, count, 0.0, nullptr);
 }
 
 /// The activation that is part of the store, in the type of the value.
@@ -141,8 +148,9 @@ inline const Kernels& kernels() noexcept {
   static constexpr Kernels table{
       widen,
       narrow,
-      plain_sums,
+      sums,
       shifted_sums,
+      add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
