@@ -45,12 +45,13 @@ inline Index next_row(const RowJob& job, const RowPlace* rows, std::size_t r, st
 
 // --- copies ---------------------------------------------------------------------------------------------------------
 
-/// At least 32 bytes. What lies `ahead` bytes further is needed next: the CPU's own prefetcher stops where a row ends.
+/// More than 128 bytes. What lies `ahead` bytes further is needed next: the CPU's own prefetcher stops where a row
+/// ends.
 DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream,
                                         Index ahead) noexcept {
   const __m256i last = load32(in + bytes - 32);
   std::byte* const end = out + bytes - 32;
-  if (stream && bytes >= 256) {
+  if (stream) {
     // Whole lines only: a line written half around the caches and half through them costs as much as many.
     const std::size_t head = (64 - misaligned(out, 64)) % 64;
     if (head > 0) {
@@ -80,20 +81,39 @@ DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std
   if (out < end + 32) store32(end, last);
 }
 
+/// Rows of Vectors * 32 bytes or up to 31 fewer, without a branch.
+template <std::size_t Vectors>
+DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                               const RowPlace* rows, std::size_t count) noexcept {
+  const std::size_t last = job.out_bytes - 32;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    if constexpr (Vectors > 2) {
+      const Index ahead = next_row(job, rows, r, count);
+      for (std::size_t k = 0; k < Vectors; k += 2) prefetch(from + ahead + 32 * k);
+    }
+    __m256i v[Vectors];
+    for (std::size_t k = 0; k + 1 < Vectors; ++k) v[k] = load32(from + 32 * k);
+    v[Vectors - 1] = load32(from + last);
+    for (std::size_t k = 0; k + 1 < Vectors; ++k) store32(to + 32 * k, v[k]);
+    store32(to + last, v[Vectors - 1]);
+  }
+}
+
 DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
                                          std::size_t count, Room room) noexcept {
   const std::size_t bytes = job.out_bytes;
-  if (bytes >= 64) {
+  if (bytes > 128) {
     for (std::size_t r = 0; r < count; ++r) {
       copy_run(in + rows[r].in, out + rows[r].out, bytes, job.stream, next_row(job, rows, r, count));
     }
   } else if (bytes >= 32) {
-    for (std::size_t r = 0; r < count; ++r) {
-      const std::byte* from = in + rows[r].in;
-      std::byte* to = out + rows[r].out;
-      const __m256i first = load32(from), last = load32(from + bytes - 32);
-      store32(to, first);
-      store32(to + bytes - 32, last);
+    switch ((bytes + 31) / 32) {
+      case 1: return copy_short_rows<1>(job, in, out, rows, count);
+      case 2: return copy_short_rows<2>(job, in, out, rows, count);
+      case 3: return copy_short_rows<3>(job, in, out, rows, count);
+      default: return copy_short_rows<4>(job, in, out, rows, count);
     }
   } else if (bytes >= 16) {
     for (std::size_t r = 0; r < count; ++r) {

@@ -39,7 +39,7 @@ inline std::uint64_t lowest(std::size_t count) noexcept { return count >= 64 ? ~
 
 // --- copies ---------------------------------------------------------------------------------------------------------
 
-/// More than 64 bytes.
+/// More than 128 bytes.
 DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream,
                                               Index ahead) noexcept {
   const __m512i last = load64(in + bytes - 64);
@@ -70,7 +70,7 @@ DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* ou
 
 DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
-  if (job.out_bytes <= 64) return avx2::copy_rows(job, in, out, rows, count, room);
+  if (job.out_bytes <= 128) return avx2::copy_rows(job, in, out, rows, count, room);
   for (std::size_t r = 0; r < count; ++r) {
     copy_run(in + rows[r].in, out + rows[r].out, job.out_bytes, job.stream, avx2::next_row(job, rows, r, count));
   }
