@@ -59,7 +59,8 @@ class Slice {
  private:
   RowKernel kernel(const RowJob& job) const noexcept {
     switch (job.kind) {
-      case RowKind::copy: return kernels_.copy;
+      case RowKind::copy:
+        return job.stream && job.joined && kernels_.stream_joined != nullptr ? kernels_.stream_joined : kernels_.copy;
       case RowKind::fill: return kernels_.fill;
       case RowKind::shuffle: {
         const RowKernel wide = wide_kernel(job);
@@ -173,9 +174,12 @@ class Slice {
   void add(RowJob job, CopyDims dims, RowPlace first, bool may_stream = true) {
     // The larger side counts: where the input is the larger, there is less to stream and more that fills the caches.
     const std::uint64_t larger = in_lines_ > out_bytes_ ? in_lines_ : out_bytes_;
-    job.stream = may_stream && job.out_bytes >= 1024 && 2 * larger >= tuning_.stream_bytes;
-    job.rows_ahead = job.out_bytes >= 1024 ? 1 : 1024 / job.out_bytes;
-    if (job.stream && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
+    const bool long_rows = job.out_bytes >= 1024;
+    const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr && job.out_bytes >= 64 &&
+                            rows_joined(job.out_bytes, dims);
+    job.stream = may_stream && (long_rows || one_stream) && 2 * larger >= tuning_.stream_bytes;
+    job.rows_ahead = long_rows ? 1 : 1024 / job.out_bytes;
+    if (job.stream && long_rows && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
       const bool backwards = job.kind == RowKind::shuffle && job.tile.in_advance < 0;
       for (std::size_t d = 0; d < dims.rank; ++d) {
@@ -187,6 +191,7 @@ class Slice {
         dim.out = -dim.out;
       }
     }
+    job.joined = rows_joined(job.out_bytes, dims);
     walks_.emplace_back(job, dims, first);
   }
 

@@ -76,6 +76,38 @@ DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byt
   }
 }
 
+/// Rows of at least 64 bytes, each where the one before it ends: written as one stream of lines, whatever their length.
+DMLREF_TARGET_AVX512VNNI inline void stream_joined_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                        const RowPlace* rows, std::size_t count, Room) noexcept {
+  const std::byte* from = in + rows[0].in;
+  std::byte* to = out + rows[0].out;
+  std::size_t left = job.out_bytes;  // of the row
+  const std::size_t head = (64 - avx2::misaligned(to, 64)) % 64;
+  if (head > 0) {
+    store_part(to, lowest(head), load64(from));
+    from += head;
+    to += head;
+    left -= head;
+  }
+  for (std::size_t r = 0;; ++r) {
+    const Index ahead = avx2::next_row(job, rows, r, count);
+    for (; left >= 64; left -= 64, from += 64, to += 64) {
+      avx2::prefetch(from + ahead);
+      stream64(to, load64(from));
+    }
+    if (r + 1 == count) break;
+    const std::byte* const next = in + rows[r + 1].in;
+    const auto rest = static_cast<__mmask64>(lowest(left));
+    const __m512i line = _mm512_mask_loadu_epi8(_mm512_maskz_loadu_epi8(rest, from), ~rest, next - left);
+    stream64(to, line);
+    to += 64;
+    from = next + (64 - left);
+    left = job.out_bytes - (64 - left);
+  }
+  const auto rest = static_cast<__mmask64>(lowest(left));
+  store_part(to, rest, _mm512_maskz_loadu_epi8(rest, from));
+}
+
 // --- whole rows: reversal, every second element ---------------------------------------------------------------------
 
 /// The elements of v in the opposite order.

@@ -35,6 +35,7 @@ struct RowJob {
   Index out_step = 0;
   std::size_t out_bytes = 0;   // from the row's first byte to the end of its last
   bool stream = false;         // write around the caches
+  bool joined = false;         // every row starts where the one before it ends
   std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
   Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
@@ -57,6 +58,7 @@ using RowKernel = void (*)(const RowJob& job, const std::byte* in, std::byte* ou
 /// The kernels of one instruction set; wide rows are indexed by log2 of the unit size.
 struct SliceKernels {
   RowKernel copy;
+  RowKernel stream_joined;  // copies of `stream` and `joined` rows of 64 bytes and more; null: `copy` does it
   RowKernel fill;
   RowKernel shuffle;  // null: `steps` does it
   RowKernel steps;

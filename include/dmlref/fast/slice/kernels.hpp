@@ -19,6 +19,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     case Isa::avx512vnni:
       return {
           &avx512::copy_rows,
+          &avx512::stream_joined_rows,
           &scalar::fill_rows,
           &avx2::shuffle_rows,
           &scalar::step_rows,
@@ -31,6 +32,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     case Isa::avxvnni:
     case Isa::avx2:
       return {&avx2::copy_rows,
+              nullptr,
               &scalar::fill_rows,
               &avx2::shuffle_rows,
               &scalar::step_rows,
@@ -45,6 +47,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     case Isa::neon_dotprod:
     case Isa::neon:
       return {&neon::copy_rows,
+              nullptr,
               &scalar::fill_rows,
               &neon::shuffle_rows,
               &scalar::step_rows,
@@ -57,6 +60,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
 #endif
     default:
       return {&scalar::copy_rows,
+              nullptr,
               &scalar::fill_rows,
               &scalar::shuffle_rows,
               &scalar::step_rows,

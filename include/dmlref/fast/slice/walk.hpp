@@ -69,6 +69,16 @@ constexpr CopyDims copy_dims(const Layout& from, const Layout& to, std::size_t e
   return dims;
 }
 
+/// Whether rows along `dims` each start where the one before it ends.
+constexpr bool rows_joined(std::size_t row_bytes, const CopyDims& dims) noexcept {
+  auto next = static_cast<Index>(row_bytes);
+  for (std::size_t d = dims.rank; d-- > 0;) {
+    if (dims.dim[d].out != next) return false;
+    next *= dims.dim[d].extent;
+  }
+  return true;
+}
+
 /// Rows of one form, numbered in the order of the output: a table of the places of the inner rows, repeated along the
 /// outer dimensions.
 class RowWalk {
@@ -114,12 +124,6 @@ class RowWalk {
     for (const RowPlace& row_place : table_) {
       if (row_place.in < lowest_in_) lowest_in_ = row_place.in;
       if (row_place.in > highest_in_) highest_in_ = row_place.in;
-    }
-    packed_ = true;  // every row starts where the one before it ends
-    Index next = static_cast<Index>(row.out_bytes);
-    for (std::size_t d = dims.rank; d-- > 0;) {
-      packed_ = packed_ && dims.dim[d].out == next;
-      next *= dims.dim[d].extent;
     }
   }
 
@@ -192,7 +196,7 @@ class RowWalk {
     std::byte* to = out + at.base.out;
     if (job.out_bytes > room_limit) return kernel(job, from, to, rows, count, {});
     // Writing past a row is good where the rows that follow in this call fill it again.
-    const std::size_t keep = packed_ ? room_bytes / job.out_bytes + 1 : left;
+    const std::size_t keep = job.joined ? room_bytes / job.out_bytes + 1 : left;
     const std::size_t loose = left <= keep ? 0 : left - keep < count ? left - keep : count;
     const Index reach = static_cast<Index>(room_bytes);
     const bool read = at.base.in + lowest_in_ + job_lowest_ >= reach &&
@@ -230,7 +234,6 @@ class RowWalk {
   Index job_lowest_ = 0;
   Index job_highest_ = 0;
   std::size_t rows_ = 1;
-  bool packed_ = false;
 };
 
 }  // namespace fast
