@@ -178,7 +178,8 @@ class Slice {
     const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr && job.out_bytes >= 64 &&
                             rows_joined(job.out_bytes, dims);
     job.stream = may_stream && (long_rows || one_stream) && 2 * larger >= tuning_.stream_bytes;
-    job.rows_ahead = long_rows ? 1 : 1024 / job.out_bytes;
+    // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
+    job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;
     if (job.stream && long_rows && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
       const bool backwards = job.kind == RowKind::shuffle && job.tile.in_advance < 0;
