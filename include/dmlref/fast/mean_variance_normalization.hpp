@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
@@ -42,6 +43,7 @@ class Normalization {
       : geometry_(geometry),
         parameters_(parameters),
         kernels_(&kernels_of(isa)),
+        activation_kernels_(&activation_kernels_of(isa)),
         column_kernels_(&column_kernels_of(isa)),
         has_fma_(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni),
         line_(reference::LinearPart::of(parameters.activation)),
@@ -73,7 +75,7 @@ class Normalization {
 
  private:
   ColumnNormalization<T> columns() const noexcept {
-    return {geometry_, parameters_, *kernels_, *column_kernels_, has_fma_};
+    return {geometry_, parameters_, *activation_kernels_, *column_kernels_, has_fma_};
   }
 
   /// Memory of one task; all of it stays in the first two caches.
@@ -81,7 +83,6 @@ class Normalization {
     alignas(64) float row[normalization_chunk];
     alignas(64) double wide[normalization_chunk];
     alignas(64) Real values[normalization_chunk];
-    alignas(64) float activated[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
     alignas(64) Real scale[normalization_chunk];
     alignas(64) Real bias[normalization_chunk];
@@ -278,9 +279,11 @@ class Normalization {
         doubts.all = is_low(least, c.doubt);
       }
       if (has_values) {
-        if (jumps(op.parameters_.activation.type) && !doubts.all)
-          doubts.listed = find_near(op.parameters_.activation, work.values, size, c.doubt, work.doubtful);
-        normalization::activate<T>(*op.kernels_, op.parameters_.activation, work.values, to, size, work.activated);
+        const Activation& activation = op.parameters_.activation;
+        if (jumps(activation.type) && !doubts.all) {
+          doubts.listed = list_near(*op.activation_kernels_, activation, work.values, size, c.doubt, work.doubtful);
+        }
+        activate<T>(*op.activation_kernels_, activation, work.values, to, size);
       }
       return doubts;
     }
@@ -475,6 +478,7 @@ class Normalization {
   Geometry geometry_;
   reference::NormalizationParameters parameters_;
   const Kernels* kernels_;
+  const ActivationKernels* activation_kernels_;
   const ColumnKernels* column_kernels_;
   bool has_fma_;
   reference::LinearPart line_;

@@ -1,9 +1,11 @@
-// activation.hpp: the seventeen activations that MVN and MVN1 may fuse, evaluated in double, in forms that neither
-// overflow nor cancel. NaN gives NaN; an infinite argument gives the limit. Their relative error is below 1e-12, so
-// that the rounding to the output's type that follows is all the error there is.
+// activation.hpp: the seventeen activations that MVN and MVN1 may fuse, evaluated in double (float for results of
+// float16), in forms that neither overflow nor cancel. NaN gives NaN; an infinite argument gives the limit. Their
+// relative error is below 2^-28 (2^-17), so that the rounding to the output's type that follows is all the error there
+// is.
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "dmlref/config.hpp"
@@ -14,7 +16,10 @@ DMLREF_BEGIN
 namespace reference {
 
 /// x >= 0: x; else Alpha * (e^x - 1).
-inline double elu(double x, double alpha) noexcept { return x < 0.0 ? alpha * exponential_minus_1(x) : x; }
+template <class Real>
+inline Real elu(Real x, Real alpha) noexcept {
+  return x < Real{0} ? alpha * exponential_minus_1(x) : x;
+}
 
 /// max(0, min(x, 1)): what is left of HARD_SIGMOID after Alpha * x + Beta.
 template <class Real>
@@ -24,7 +29,8 @@ inline Real clamp_to_unit(Real x) noexcept {
 }
 
 /// max(0, min(Alpha * x + Beta, 1)).
-inline double hard_sigmoid(double x, double alpha, double beta) noexcept {
+template <class Real>
+inline Real hard_sigmoid(Real x, Real alpha, Real beta) noexcept {
   return clamp_to_unit(std::fma(alpha, x, beta));
 }
 
@@ -35,16 +41,20 @@ inline Real leaky_relu(Real x, Real alpha) noexcept {
 }
 
 /// Alpha * x + Beta.
-inline double linear(double x, double alpha, double beta) noexcept { return std::fma(alpha, x, beta); }
+template <class Real>
+inline Real linear(Real x, Real alpha, Real beta) noexcept {
+  return std::fma(alpha, x, beta);
+}
 
 /// ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|).
-inline double softplus_of(double x) noexcept {
-  const double rest = logarithm_of_1_plus(exponential(-std::fabs(x)));
-  return x > 0.0 ? x + rest : (x <= 0.0 ? rest : x);
+template <class Real>
+inline Real softplus_of(Real x) noexcept {
+  return (x < Real{0} ? Real{0} : x) + logarithm_of_1_plus(exponential(-std::fabs(x)));
 }
 
 /// Alpha * ln(1 + e^(Beta * x)).
-inline double parametric_softplus(double x, double alpha, double beta) noexcept {
+template <class Real>
+inline Real parametric_softplus(Real x, Real alpha, Real beta) noexcept {
   return alpha * softplus_of(rounded_product(beta, x));
 }
 
@@ -55,29 +65,43 @@ inline Real relu(Real x) noexcept {
 }
 
 /// x > 0: Gamma * x; else Gamma * (Alpha * e^x - Alpha).
-inline double scaled_elu(double x, double alpha, double gamma) noexcept {
-  return gamma * (x > 0.0 ? x : alpha * exponential_minus_1(x));
+template <class Real>
+inline Real scaled_elu(Real x, Real alpha, Real gamma) noexcept {
+  return gamma * elu(x, alpha);
 }
 
 /// Alpha * tanh(Beta * x).
-inline double scaled_tanh(double x, double alpha, double beta) noexcept { return alpha * hyperbolic_tangent(beta * x); }
+template <class Real>
+inline Real scaled_tanh(Real x, Real alpha, Real beta) noexcept {
+  return alpha * hyperbolic_tangent(beta * x);
+}
 
 /// 1 / (1 + e^-x).
-inline double sigmoid(double x) noexcept {
-  const double e = exponential(-std::fabs(x));
-  return (x < 0.0 ? e : 1.0) / (1.0 + e);
+template <class Real>
+inline Real sigmoid(Real x) noexcept {
+  const Real e = exponential(-std::fabs(x));
+  return (x < Real{0} ? e : Real{1}) / (Real{1} + e);
+}
+
+/// 1 / p, the largest number where that is beyond it.
+template <class Real>
+inline Real inverse_of(Real p) noexcept {
+  constexpr Real largest = (std::numeric_limits<Real>::max)();
+  const Real inverse = Real{1} / p;
+  return std::fabs(inverse) > largest ? std::copysign(largest, p) : inverse;
 }
 
 /// ln(1 + e^(Steepness * x)) / Steepness.
-inline double softplus(double x, double steepness) noexcept {
-  return softplus_of(rounded_product(steepness, x)) / steepness;
+template <class Real>
+inline Real softplus(Real x, Real steepness) noexcept {
+  return softplus_of(rounded_product(steepness, x)) * inverse_of(steepness);
 }
 
 /// x / (1 + |x|).
-inline double softsign(double x) noexcept {
-  x = x > 1e300 ? 1e300 : x;
-  x = x < -1e300 ? -1e300 : x;
-  return x / (1.0 + std::fabs(x));
+template <class Real>
+inline Real softsign(Real x) noexcept {
+  x = detail::not_above(detail::not_below(x, -Elementary<Real>::far), Elementary<Real>::far);
+  return x / (Real{1} + std::fabs(x));
 }
 
 /// x > Alpha: x; else 0.
@@ -94,24 +118,24 @@ inline Real shrink(Real x, Real bias, Real threshold) noexcept {
 }
 
 /// max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1)).
-inline double celu(double x, double alpha) noexcept {
-  const double curve = rounded_product(alpha, exponential_minus_1(x / alpha));
-  return (x < 0.0 ? 0.0 : x) + (curve > 0.0 ? 0.0 : curve);
+template <class Real>
+inline Real celu(Real x, Real alpha) noexcept {
+  const Real curve = rounded_product(alpha, exponential_minus_1(x * inverse_of(alpha)));
+  return (x < Real{0} ? Real{0} : x) + (curve > Real{0} ? Real{0} : curve);
 }
 
 /// 0.5 * x * (1 + erf(x / sqrt(2))): for x < 0 by erfc, which does not cancel.
-inline double gelu(double x) noexcept {
-  x = x < -40.0 ? -40.0 : x;  // the result is below the least float by far
-  const double distance = rounded_product(std::fabs(x), 0x1.6a09e667f3bcdp-1);
-  const double t = distance > 30.0 ? 30.0 : distance;
-  const double tail = 0.5 * complementary_error_function(t);
-  return x < 0.0 ? x * tail : x * (1.0 - tail);
+template <class Real>
+inline Real gelu(Real x) noexcept {
+  x = detail::not_below(x, Real{-40});  // the result is below the least float by far
+  const Real distance = rounded_product(std::fabs(x), static_cast<Real>(0x1.6a09e667f3bcdp-1));
+  const Real tail = Real{0.5} * complementary_error_function(detail::not_above(distance, Elementary<Real>::erfc_limit));
+  return x * (x < Real{0} ? tail : Real{1} - tail);
 }
 
-/// The activation of any type, e.g. activate<ActivationType::elu>(x, alpha, 0). Types that need no more than products
-/// and comparisons work in `Real` itself; the others need double.
+/// The activation of any type, e.g. activate<ActivationType::elu>(x, alpha, 0).
 template <ActivationType type, class Real>
-inline auto activate(Real x, Real a, Real b) noexcept {
+inline Real activate(Real x, Real a, Real b) noexcept {
   // (a and b: the two parameters in the order of DirectML's struct)
   static_cast<void>(a);
   static_cast<void>(b);
@@ -126,20 +150,30 @@ inline auto activate(Real x, Real a, Real b) noexcept {
     return reference::thresholded_relu(x, a);
   } else if constexpr (type == shrink) {
     return reference::shrink(x, a, b);
-  } else {
-    const double wide = x;
-    if constexpr (type == elu) return reference::elu(wide, a);
-    if constexpr (type == hard_sigmoid) return reference::hard_sigmoid(wide, a, b);
-    if constexpr (type == linear) return reference::linear(wide, a, b);
-    if constexpr (type == parametric_softplus) return reference::parametric_softplus(wide, a, b);
-    if constexpr (type == scaled_elu) return reference::scaled_elu(wide, a, b);
-    if constexpr (type == scaled_tanh) return reference::scaled_tanh(wide, a, b);
-    if constexpr (type == sigmoid) return reference::sigmoid(wide);
-    if constexpr (type == softplus) return reference::softplus(wide, a);
-    if constexpr (type == softsign) return reference::softsign(wide);
-    if constexpr (type == ActivationType::tanh) return hyperbolic_tangent(wide);
-    if constexpr (type == celu) return reference::celu(wide, a);
-    if constexpr (type == gelu) return reference::gelu(wide);
+  } else if constexpr (type == elu) {
+    return reference::elu(x, a);
+  } else if constexpr (type == hard_sigmoid) {
+    return reference::hard_sigmoid(x, a, b);
+  } else if constexpr (type == linear) {
+    return reference::linear(x, a, b);
+  } else if constexpr (type == parametric_softplus) {
+    return reference::parametric_softplus(x, a, b);
+  } else if constexpr (type == scaled_elu) {
+    return reference::scaled_elu(x, a, b);
+  } else if constexpr (type == scaled_tanh) {
+    return reference::scaled_tanh(x, a, b);
+  } else if constexpr (type == sigmoid) {
+    return reference::sigmoid(x);
+  } else if constexpr (type == softplus) {
+    return reference::softplus(x, a);
+  } else if constexpr (type == softsign) {
+    return reference::softsign(x);
+  } else if constexpr (type == ActivationType::tanh) {
+    return hyperbolic_tangent(x);
+  } else if constexpr (type == celu) {
+    return reference::celu(x, a);
+  } else if constexpr (type == gelu) {
+    return reference::gelu(x);
   }
 }
 

@@ -1,14 +1,17 @@
-// elementary.hpp: exp, log and erfc in double, the same bits on every machine.
+// elementary.hpp: exp, log, erfc and tanh in double or float, the same bits on every machine.
 //
 // libm's results differ between its versions; these do not: every step is an exact operation, a correctly rounded one
-// or an explicit fma, nothing is left that a compiler may contract, and there is no branch, so that a loop over them
-// vectorises. Relative error below 1e-13 (tests/reference/elementary_test.cpp measures it); NaN passes through.
+// or an explicit fma, nothing is left that a compiler may contract, and there is no branch, so that vectors can take
+// the same steps. In double they serve results that are rounded to float32, with a relative error below 2^-29; in float
+// results that are rounded to float16, below 2^-18 (tests/reference/elementary_test.cpp measures both). NaN passes
+// through.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 
@@ -17,81 +20,141 @@ namespace reference {
 
 /// a * b rounded once, whatever it is added to next: a compiler that contracts a * b + c leaves a call of fma alone.
 /// (A product -0 becomes +0.)
-inline double rounded_product(double a, double b) noexcept { return std::fma(a, b, 0.0); }
+template <class Real>
+inline Real rounded_product(Real a, Real b) noexcept {
+  return std::fma(a, b, Real{0});
+}
 
-/// The polynomial c[0] + c[1] x + ... by Horner's rule.
-template <std::size_t N>
-inline double polynomial(double x, const double (&c)[N]) noexcept {
-  double sum = c[N - 1];
-  for (std::size_t i = N - 1; i-- > 0;) sum = std::fma(sum, x, c[i]);
+/// The polynomial c[0] + c[1] x + ...: pairs c[i] + c[i + 1] x by Horner's rule in z = x^2, which halves the chain.
+template <class Real, std::size_t N>
+inline Real polynomial(Real x, Real z, const Real (&c)[N]) noexcept {
+  std::size_t i = N - N % 2;
+  Real sum = N % 2 == 1 ? c[N - 1] : std::fma(c[N - 1], x, c[N - 2]);
+  if (N % 2 == 0) i -= 2;
+  for (; i > 0; i -= 2) sum = std::fma(sum, z, std::fma(c[i - 1], x, c[i - 2]));
   return sum;
 }
+
+/// What the functions are made of; the polynomials are minimax fits of the relative error.
+template <class Real>
+struct Elementary;
+
+template <>
+struct Elementary<double> {
+  using Bits = std::uint64_t;
+  static constexpr int mantissa_bits = 52;
+  static constexpr Bits exponent_bias = 1023;
+  static constexpr double shifter = 0x1.8p52;  ///< adding it rounds to an integer, which is then found in the low bits
+  static constexpr double limit = 708.0;       ///< arguments of e^x are clamped to it; no rounded result differs
+  static constexpr double log2_e = 0x1.71547652b82fep+0;
+  static constexpr double ln_2 = 0x1.62e42fefa39efp-1;
+  static constexpr double ln_2_rest = 0.0;  ///< too small to matter here
+  /// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2: 2^-32 of e^r - 1.
+  static constexpr double exponential[] = {0x1.00000027aba4ep-1, 0x1.55555588fb63bp-3,  0x1.5554ae2bed47bp-5,
+                                           0x1.11108f9ed8cdfp-7, 0x1.6d744331cbb28p-10, 0x1.a1a165bb0f582p-13};
+  /// (artanh(s) - s) / s^3 in z = s^2 <= 0.0295: 2^-30 of artanh.
+  static constexpr double artanh[] = {0x1.55557a2873d05p-2, 0x1.995eb410e08a8p-3, 0x1.31e3d031d1ea4p-3};
+  /// erfc(t) e^(t^2) (t + 3) in u = (t - 3) / (t + 3) for t in [0, 10.5]: 2^-34 of it.
+  static constexpr double erfc_limit = 10.5;
+  static constexpr double erfc[] = {0x1.12f21ddd9cf60p+0,   -0x1.c44c4722804bep-1, 0x1.2e32694ce2edep-1,
+                                    -0x1.3deb1e77c4f0fp-2,  0x1.e995ed4616419p-4,  -0x1.b78c2da3c5e89p-6,
+                                    -0x1.3ddb9c37fca72p-10, 0x1.8e305df1a5d6ep-9,  -0x1.1e270e39e3887p-11,
+                                    -0x1.2d5ec13e17f0cp-12, 0x1.921f079654f75p-14, 0x1.4bd70be808ab9p-15};
+  static constexpr double far = 1e300;  ///< where x / (1 + |x|) has long been 1
+};
+
+template <>
+struct Elementary<float> {
+  using Bits = std::uint32_t;
+  static constexpr int mantissa_bits = 23;
+  static constexpr Bits exponent_bias = 127;
+  static constexpr float shifter = 0x1.8p23f;
+  static constexpr float limit = 87.0f;
+  static constexpr float log2_e = 0x1.715476p+0f;
+  static constexpr float ln_2 = 0x1.62e430p-1f;
+  static constexpr float ln_2_rest = -0x1.05c610p-29f;
+  static constexpr float exponential[] = {0x1.fffe62p-2f, 0x1.55545ap-3f, 0x1.570946p-5f, 0x1.125bf4p-7f};  // 2^-21
+  static constexpr float artanh[] = {0x1.5546d2p-2f, 0x1.a5ebe6p-3f};                                       // 2^-22
+  static constexpr float erfc_limit = 4.6f;  // as above, for t up to it: 2^-24
+  static constexpr float erfc[] = {0x1.12f21ep+0f, -0x1.c44c5ep-1f, 0x1.2e3352p-1f,  -0x1.3ddf2ap-2f,
+                                   0x1.e941dcp-4f, -0x1.c40cccp-6f, -0x1.476ab4p-9f, 0x1.54bd7ap-9f};
+  static constexpr float far = 1e30f;
+};
 
 namespace detail {
 
 /// e^x = scale * (1 + rest), scale a power of two and |rest| below 0.42.
+template <class Real>
 struct ReducedExponential {
-  double scale;
-  double rest;
+  Real scale;
+  Real rest;
 };
 
-/// x is clamped to [-708, 708]: beyond that no result of ours differs after rounding to float.
-inline ReducedExponential reduce_exponential(double x) noexcept {
-  x = x > 708.0 ? 708.0 : x;
-  x = x < -708.0 ? -708.0 : x;
-  constexpr double shifter = 0x1.8p52;  // adding it rounds to an integer, which is then found in the low bits
-  const double shifted = std::fma(x, 0x1.71547652b82fep+0, shifter);
-  const double k = shifted - shifter;
-  const double r = std::fma(k, -0x1.ef35793c76730p-45, std::fma(k, -0x1.62e42fefa3800p-1, x));  // x - k ln 2
-  // (e^r - 1 - r) / r^2, Taylor; |r| <= ln 2 / 2 leaves a relative error of 2e-14.
-  constexpr double c[] = {1.0 / 2,    1.0 / 6,     1.0 / 24,     1.0 / 120,     1.0 / 720,
-                          1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
-  const double rest = std::fma(r * r, polynomial(r, c), r);
-  const std::uint64_t exponent = (std::bit_cast<std::uint64_t>(shifted) << 52) + (std::uint64_t{1023} << 52);
-  return {std::bit_cast<double>(exponent), rest};
+/// x within the limits.
+template <class Real>
+inline ReducedExponential<Real> reduce_exponential(Real x) noexcept {
+  using E = Elementary<Real>;
+  const Real shifted = std::fma(x, E::log2_e, E::shifter);
+  const Real k = shifted - E::shifter;
+  Real r = std::fma(k, -E::ln_2, x);
+  if constexpr (E::ln_2_rest != 0) r = std::fma(k, -E::ln_2_rest, r);
+  const Real rest = std::fma(r * r, polynomial(r, r * r, E::exponential), r);
+  const auto bits = std::bit_cast<typename E::Bits>(shifted);
+  return {std::bit_cast<Real>((bits << E::mantissa_bits) + (E::exponent_bias << E::mantissa_bits)), rest};
+}
+
+template <class Real>
+inline Real not_below(Real x, Real least) noexcept {
+  return x < least ? least : x;
+}
+template <class Real>
+inline Real not_above(Real x, Real most) noexcept {
+  return x > most ? most : x;
 }
 
 }  // namespace detail
 
-/// e^x.
-inline double exponential(double x) noexcept {
-  const detail::ReducedExponential e = detail::reduce_exponential(x);
+/// e^x for x <= 0.
+template <class Real>
+inline Real exponential(Real x) noexcept {
+  const auto e = detail::reduce_exponential(detail::not_below(x, -Elementary<Real>::limit));
   return std::fma(e.scale, e.rest, e.scale);
 }
 
 /// e^x - 1, accurate near 0 too.
-inline double exponential_minus_1(double x) noexcept {
-  const detail::ReducedExponential e = detail::reduce_exponential(x);
-  return std::fma(e.scale, e.rest, e.scale - 1.0);
+template <class Real>
+inline Real exponential_minus_1(Real x) noexcept {
+  using E = Elementary<Real>;
+  const auto e = detail::reduce_exponential(detail::not_above(detail::not_below(x, -E::limit), E::limit));
+  return std::fma(e.scale, e.rest, e.scale - Real{1});
 }
 
 /// ln(1 + u) for u in [0, 1]: 2 artanh(u / (2 + u)), with ln 2 taken out where u is above sqrt(2) - 1.
-inline double logarithm_of_1_plus(double u) noexcept {
-  const bool upper = u > 0x1.a827999fcef32p-2;
-  const double s = (upper ? u - 1.0 : u) / (upper ? u + 3.0 : u + 2.0);
-  const double z = s * s;
-  constexpr double c[] = {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17};
-  const double twice = s + s;
-  const double rest = std::fma(twice * z, polynomial(z, c), twice);
-  return (upper ? 0x1.62e42fefa39efp-1 : 0.0) + rest;
+template <class Real>
+inline Real logarithm_of_1_plus(Real u) noexcept {
+  using E = Elementary<Real>;
+  const bool upper = u > static_cast<Real>(0x1.a827999fcef32p-2);
+  const Real s = (upper ? u - Real{1} : u) / (u + (upper ? Real{3} : Real{2}));
+  const Real z = s * s;
+  const Real twice = s + s;
+  const Real rest = std::fma(twice * z, polynomial(z, z * z, E::artanh), twice);
+  return rest + (upper ? E::ln_2 : Real{0});
 }
 
-/// erfc(t) for t in [0, 30]: e^(-t^2) P(u) / (t + 3), u = (t - 3) / (t + 3), P a Chebyshev fit of degree 19.
-inline double complementary_error_function(double t) noexcept {
-  constexpr double c[] = {
-      0x1.12f21ddd9f600p+0,   -0x1.c44c471baa075p-1,  0x1.2e326945db389p-1,   -0x1.3deb2141799ffp-2,
-      0x1.e995f11e1fba0p-4,   -0x1.b78993b09d785p-6,  -0x1.3dd3f0bd62f8dp-10, 0x1.8dae2e2af58fcp-9,
-      -0x1.1f786422e8276p-11, -0x1.2236e8d593680p-12, 0x1.c316bb4f50260p-14,  0x1.fd8f7d2b141f4p-16,
-      -0x1.2498de0c86489p-16, -0x1.3b0390b012762p-18, 0x1.6d8b8cdfeb5abp-19,  0x1.f0121215bbf7dp-21,
-      -0x1.91a44933501a5p-22, -0x1.6c4906fac8f2bp-23, 0x1.14bf0b0ec344dp-25,  0x1.3b82b3ab95186p-26};
-  const double w = 1.0 / (t + 3.0);
-  return exponential(-(t * t)) * (w * polynomial((t - 3.0) * w, c));
+/// erfc(t) for t in [0, 10.5] (float: 4.6).
+template <class Real>
+inline Real complementary_error_function(Real t) noexcept {
+  const Real w = Real{1} / (t + Real{3});
+  const Real u = (t - Real{3}) * w;
+  return exponential(-(t * t)) * (w * polynomial(u, u * u, Elementary<Real>::erfc));
 }
 
 /// tanh(x).
-inline double hyperbolic_tangent(double x) noexcept {
-  const double e = exponential_minus_1(-2.0 * std::fabs(x));
-  return std::copysign(-e / (e + 2.0), x);
+template <class Real>
+inline Real hyperbolic_tangent(Real x) noexcept {
+  const auto e = detail::reduce_exponential(detail::not_below(Real{-2} * std::fabs(x), -Elementary<Real>::limit));
+  const Real n = std::fma(e.scale, e.rest, e.scale - Real{1});
+  return std::copysign(n / (n + Real{2}), x);
 }
 
 }  // namespace reference

@@ -213,7 +213,7 @@ struct LinearPart {
 
 /// `activation` without its linear part.
 template <ActivationType type, class Real>
-inline auto activate_after_line(Real x, Real a, Real b) noexcept {
+inline Real activate_after_line(Real x, Real a, Real b) noexcept {
   if constexpr (type == ActivationType::linear) {
     return x;
   } else if constexpr (type == ActivationType::hard_sigmoid) {
@@ -312,11 +312,14 @@ struct ElementCoefficients<float> {
   float value(float x) const noexcept { return std::fma(x - shift, slope, offset); }
 };
 
+/// What part of a point counts as near it. A power of two: products with it are exact.
+template <class Real>
+inline constexpr Real near_share = std::is_same_v<Real, double> ? Real{0x1p-24} : Real{0x1p-9};
+
 /// Whether `value` is so close to `point` that its rounding errors decide on which side it lies.
 template <class Real>
 inline bool is_near(Real value, Real point, Real doubt) noexcept {
-  constexpr Real share = std::is_same_v<Real, double> ? Real{0x1p-24} : Real{0x1p-9};  // a power of two: exact product
-  return std::fabs(value - point) <= std::fabs(point) * share + doubt;
+  return std::fabs(value - point) <= std::fabs(point) * near_share<Real> + doubt;
 }
 
 /// Whether a value needs more bits: it nearly cancels, is NaN, or lies where the activation jumps or cancels.

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "dmlref/fast/mean_variance_normalization/activation.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 
@@ -42,21 +41,6 @@ DMLREF_TARGET_AVX2 inline void widen(const std::byte* halves, float* floats, std
     std::memcpy(in, halves + i * 2, (count - i) * 2);
     _mm256_store_ps(out, _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(in))));
     std::memcpy(floats + i, out, (count - i) * sizeof(float));
-  }
-}
-
-DMLREF_TARGET_AVX2 inline void narrow(const float* floats, std::byte* halves, std::size_t count) noexcept {
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(halves + i * 2),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(floats + i), _MM_FROUND_TO_NEAREST_INT));
-  }
-  if (i < count) {
-    alignas(32) float in[8]{};
-    alignas(16) std::uint16_t out[8];
-    std::memcpy(in, floats + i, (count - i) * sizeof(float));
-    _mm_store_si128(reinterpret_cast<__m128i*>(out), _mm256_cvtps_ph(_mm256_load_ps(in), _MM_FROUND_TO_NEAREST_INT));
-    std::memcpy(halves + i * 2, out, (count - i) * 2);
   }
 }
 
@@ -392,31 +376,17 @@ DMLREF_TARGET_AVX2 inline std::size_t each_row16(const EachRow16& row) noexcept 
   return doubtful;
 }
 
-DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void activate_row32_avx2(const Activation& activation,
-                                                                            const double* values, std::byte* to,
-                                                                            std::size_t count) noexcept {
-  activate32(activation, values, to, count);
-}
-DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void activate_row16_avx2(const Activation& activation,
-                                                                            const float* values, float* to,
-                                                                            std::size_t count) noexcept {
-  activate16(activation, values, to, count);
-}
-
 inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
       widen,
-      narrow,
       sums,
       shifted_sums,
       add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      activate_row32_avx2,
-      activate_row16_avx2};
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }
 

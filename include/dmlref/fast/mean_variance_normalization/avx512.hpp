@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 
-#include "dmlref/fast/mean_variance_normalization/activation.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
@@ -240,31 +239,17 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noe
   return doubtful + more;
 }
 
-DMLREF_TARGET_AVX512VNNI __attribute__((flatten)) inline void activate_row32_avx512(const Activation& activation,
-                                                                                    const double* values, std::byte* to,
-                                                                                    std::size_t count) noexcept {
-  activate32(activation, values, to, count);
-}
-DMLREF_TARGET_AVX512VNNI __attribute__((flatten)) inline void activate_row16_avx512(const Activation& activation,
-                                                                                    const float* values, float* to,
-                                                                                    std::size_t count) noexcept {
-  activate16(activation, values, to, count);
-}
-
 inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
       widen,
-      avx2::narrow,
       avx2::sums,
       avx2::shifted_sums,
       avx2::add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      activate_row32_avx512,
-      activate_row16_avx512};
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }
 

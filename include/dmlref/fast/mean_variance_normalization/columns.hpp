@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
@@ -34,10 +35,11 @@ class ColumnNormalization {
 
  public:
   ColumnNormalization(const Geometry& geometry, const reference::NormalizationParameters& parameters,
-                      const Kernels& kernels, const ColumnKernels& column_kernels, bool has_fma) noexcept
+                      const ActivationKernels& activation_kernels, const ColumnKernels& column_kernels,
+                      bool has_fma) noexcept
       : geometry_(geometry),
         parameters_(parameters),
-        kernels_(&kernels),
+        activation_kernels_(&activation_kernels),
         column_kernels_(&column_kernels),
         has_fma_(has_fma),
         line_(reference::LinearPart::of(parameters.activation)),
@@ -64,7 +66,6 @@ class ColumnNormalization {
   /// Memory of one task.
   struct Workspace {
     alignas(64) Real values[normalization_chunk];
-    alignas(64) float activated[normalization_chunk];
     std::uint16_t doubtful[normalization_chunk];
   };
 
@@ -233,11 +234,13 @@ class ColumnNormalization {
             all = is_low(least, strip.doubt);
           }
           if (has_values) {
-            if (jumps(op.parameters_.activation.type) && !all)
-              doubtful = find_near(op.parameters_.activation, work.values, rows * width, strip.doubt, work.doubtful);
+            const Activation& activation = op.parameters_.activation;
+            const ActivationKernels& kernels = *op.activation_kernels_;
+            if (jumps(activation.type) && !all) {
+              doubtful = list_near(kernels, activation, work.values, rows * width, strip.doubt, work.doubtful);
+            }
             for (std::size_t i = 0; i < rows; ++i) {
-              normalization::activate<T>(*op.kernels_, op.parameters_.activation, work.values + i * width,
-                                         output + offsets.output[row + i], width, work.activated);
+              activate<T>(kernels, activation, work.values + i * width, output + offsets.output[row + i], width);
             }
           }
           if (all || doubtful > 0)
@@ -276,7 +279,7 @@ class ColumnNormalization {
 
   Geometry geometry_;
   reference::NormalizationParameters parameters_;
-  const Kernels* kernels_;
+  const ActivationKernels* activation_kernels_;
   const ColumnKernels* column_kernels_;
   bool has_fma_;
   reference::LinearPart line_;

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
@@ -82,10 +83,28 @@ constexpr bool jumps(ActivationType type) noexcept {
   return type == ActivationType::thresholded_relu || type == ActivationType::shrink;
 }
 
-/// Lists the values that are doubtful or lie too near a point where the activation jumps or cancels.
+/// Applies an activation of its own to a row of values and rounds to T.
+template <class T, class Real>
+inline void activate(const ActivationKernels& kernels, const Activation& activation, const Real* values, std::byte* to,
+                     std::size_t count) noexcept {
+  if constexpr (std::is_same_v<T, half>) {
+    kernels.apply16(activation, values, to, count);
+  } else {
+    kernels.apply32(activation, values, to, count);
+  }
+}
+
+/// Lists the values that are doubtful or near a jump of the activation.
 template <class Real>
-DMLREF_NOINLINE inline std::size_t find_near(const Activation& activation, const Real* values, std::size_t count,
-                                             Real doubt, std::uint16_t* list) noexcept {
+inline std::size_t list_near(const ActivationKernels& kernels, const Activation& activation, const Real* values,
+                             std::size_t count, Real doubt, std::uint16_t* list) noexcept {
+  bool any = false;
+  if constexpr (std::is_same_v<Real, float>) {
+    any = kernels.any_doubtful16(activation, values, count, doubt);
+  } else {
+    any = kernels.any_doubtful32(activation, values, count, doubt);
+  }
+  if (!any) return 0;
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];
   return reference::with_activation_type(activation.type, [&](auto type) {
@@ -95,19 +114,6 @@ DMLREF_NOINLINE inline std::size_t find_near(const Activation& activation, const
     }
     return found;
   });
-}
-
-/// Applies an activation of its own to a row of values and rounds. `space` holds `count` floats.
-template <class T, class Real>
-inline void activate(const Kernels& kernels, const Activation& activation, const Real* values, std::byte* to,
-                     std::size_t count, float* space) noexcept {
-  if constexpr (std::is_same_v<T, half>) {
-    kernels.activate16(activation, values, space, count);
-    kernels.narrow(space, to, count);
-  } else {
-    static_cast<void>(space);
-    kernels.activate32(activation, values, to, count);
-  }
 }
 
 /// Asks for `bytes` at `from`: to be read, or to be written.

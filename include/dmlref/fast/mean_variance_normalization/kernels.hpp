@@ -103,8 +103,6 @@ struct EachRow16 {
 struct Kernels {
   /// float16 to float32.
   void (*widen)(const std::byte* halves, float* floats, std::size_t count);
-  /// float32 to float16, half to even.
-  void (*narrow)(const float* floats, std::byte* halves, std::size_t count);
   /// Sums of a chunk of floats; `wide` (may be null) takes them as doubles, and has room for a multiple of 16.
   SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
@@ -116,10 +114,6 @@ struct Kernels {
   /// How many elements are doubtful.
   std::size_t (*row16[5])(const Row16&);
   std::size_t (*each_row16[5])(const EachRow16&);
-  /// The activation of values, rounded to float32 (float16: to float32 so that the rounding to float16 sees where it
-  /// was).
-  void (*activate32)(const Activation&, const double* values, std::byte* to, std::size_t count);
-  void (*activate16)(const Activation&, const float* values, float* to, std::size_t count);
 };
 
 }  // namespace fast::normalization

@@ -16,7 +16,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "dmlref/fast/mean_variance_normalization/activation.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 
@@ -48,12 +47,6 @@ inline void widen(const std::byte* halves, float* floats, std::size_t count) noe
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) store_floats(floats + i, load4<half>(halves + i * sizeof(half)));
   scalar::widen(halves + i * sizeof(half), floats + i, count - i);
-}
-
-inline void narrow(const float* floats, std::byte* halves, std::size_t count) noexcept {
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) store_halves(halves + i * sizeof(half), load_floats(floats + i));
-  scalar::narrow(floats + i, halves + i * sizeof(half), count - i);
 }
 
 /// Two lanes to a vector; what is left of the last block of 16 is added one by one.
@@ -293,16 +286,13 @@ inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
       widen,
-      narrow,
       sums,
       shifted_sums,
       add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      activate32,
-      activate16};
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }
 

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -17,11 +16,6 @@ namespace fast::normalization::scalar {
 inline void widen(const std::byte* halves, float* floats, std::size_t count) noexcept {
   const ByteAccess<const half> from{halves};
   for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(from.load(static_cast<Index>(i)));
-}
-
-inline void narrow(const float* floats, std::byte* halves, std::size_t count) noexcept {
-  const ByteAccess<half> to{halves};
-  for (std::size_t i = 0; i < count; ++i) to.store(static_cast<Index>(i), half(floats[i]));
 }
 
 template <bool shifted>
@@ -147,16 +141,13 @@ inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
       widen,
-      narrow,
       sums,
       shifted_sums,
       add,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      activate32,
-      activate16};
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }
 

@@ -1,0 +1,25 @@
+// kernels.hpp: what an instruction set does for the activations that need a pass of their own over a row of values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+/// The activation kernels of one instruction set. Results are the same bits in each.
+struct ActivationKernels {
+  /// The activation, after its line, of unrounded values, rounded to float32 or float16.
+  void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
+  void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
+  /// Whether any value is doubtful, as the reference says, with an activation that jumps.
+  bool (*any_doubtful32)(const Activation&, const double* values, std::size_t count, double doubt);
+  bool (*any_doubtful16)(const Activation&, const float* values, std::size_t count, float doubt);
+};
+
+}  // namespace fast::normalization
+DMLREF_END

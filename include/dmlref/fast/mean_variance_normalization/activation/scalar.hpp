@@ -1,0 +1,47 @@
+// scalar.hpp: activations of rows of values in plain C++: the reference's functions in a loop.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/half.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization::scalar {
+
+template <class Real>
+inline void apply(const Activation& activation, const Real* values, std::byte* to, std::size_t count) noexcept {
+  using T = std::conditional_t<std::is_same_v<Real, float>, half, float>;
+  const Real a = activation.parameters[0];
+  const Real b = activation.parameters[1];
+  reference::with_activation_type(activation.type, [&](auto type) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto result = static_cast<T>(reference::activate_after_line<type()>(values[i], a, b));
+      std::memcpy(to + i * sizeof(T), &result, sizeof(T));
+    }
+  });
+}
+
+template <class Real>
+inline bool any_doubtful(const Activation& activation, const Real* values, std::size_t count, Real doubt) noexcept {
+  const Real a = activation.parameters[0];
+  const Real b = activation.parameters[1];
+  return reference::with_activation_type(activation.type, [&](auto type) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (reference::is_doubtful<type()>(values[i], doubt, a, b)) return true;
+    }
+    return false;
+  });
+}
+
+inline const ActivationKernels& activation_kernels() noexcept {
+  static constexpr ActivationKernels table{apply<double>, apply<float>, any_doubtful<double>, any_doubtful<float>};
+  return table;
+}
+
+}  // namespace fast::normalization::scalar
+DMLREF_END

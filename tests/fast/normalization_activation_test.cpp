@@ -1,0 +1,124 @@
+// The activations of rows of values: every instruction set gives the bits of the plain kernels, whose functions are the
+// reference's, for values of every size, and looks for doubtful ones as they do.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::fast::normalization;
+constexpr std::uint64_t seed = 31;
+
+template <class Real>
+std::vector<Real> values_of_every_size() {
+  using Limits = std::numeric_limits<Real>;
+  std::vector<Real> values{0,
+                           Real{-0.0f},
+                           1,
+                           -1,
+                           Real{0.25f},
+                           Real{-0.25f},
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           Limits::denorm_min(),
+                           -Limits::denorm_min(),
+                           (Limits::max)(),
+                           -(Limits::max)()};
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> exponent(-60, 11);
+  for (int i = 0; i < 5000; ++i) {
+    values.push_back(static_cast<Real>((i % 2 == 0 ? 1 : -1) * std::exp2(exponent(random))));
+  }
+  return values;
+}
+
+std::vector<Activation> activations_of_their_own() {
+  std::vector<Activation> all;
+  for (const ActivationInfo& info : activation_table) {
+    all.push_back(default_activation(info.type));
+    for (const float a : {0.25f, -1.5f, 1e-38f, 3e38f}) all.push_back({info.type, {a, 0.75f}});
+    all.push_back({info.type, {0.5f, -0.25f}});
+  }
+  return all;
+}
+
+void apply(const ActivationKernels& k, const Activation& activation, const std::vector<double>& values, std::byte* to,
+           std::size_t count) {
+  k.apply32(activation, values.data(), to, count);
+}
+void apply(const ActivationKernels& k, const Activation& activation, const std::vector<float>& values, std::byte* to,
+           std::size_t count) {
+  k.apply16(activation, values.data(), to, count);
+}
+bool any_doubtful(const ActivationKernels& k, const Activation& activation, const double* values, std::size_t count,
+                  double doubt) {
+  return k.any_doubtful32(activation, values, count, doubt);
+}
+bool any_doubtful(const ActivationKernels& k, const Activation& activation, const float* values, std::size_t count,
+                  float doubt) {
+  return k.any_doubtful16(activation, values, count, doubt);
+}
+
+template <class Real>
+class ActivationKernelsOf : public testing::Test {};
+using Reals = testing::Types<double, float>;
+TYPED_TEST_SUITE(ActivationKernelsOf, Reals);
+
+TYPED_TEST(ActivationKernelsOf, GiveThePlainKernelsBits) {
+  using T = std::conditional_t<std::is_same_v<TypeParam, float>, half, float>;
+  const std::vector<TypeParam> values = values_of_every_size<TypeParam>();
+  const auto is_nan = [](T x) { return static_cast<float>(x) != static_cast<float>(x); };
+  for (const IsaName& row : isa_table) {
+    if (!supported(row.isa)) continue;
+    for (const Activation& activation : activations_of_their_own()) {
+      for (const std::size_t count : {values.size(), std::size_t{1}, std::size_t{7}, std::size_t{29}}) {
+        std::vector<T> expected(count + 1, T(42.0f));
+        std::vector<T> result = expected;
+        apply(scalar::activation_kernels(), activation, values, reinterpret_cast<std::byte*>(expected.data()), count);
+        apply(activation_kernels_of(row.isa), activation, values, reinterpret_cast<std::byte*>(result.data()), count);
+        for (std::size_t i = 0; i <= count; ++i) {
+          if (is_nan(expected[i]) && is_nan(result[i])) continue;  // made the same by whoever corrects
+          ASSERT_EQ(std::memcmp(&expected[i], &result[i], sizeof(T)), 0)
+              << row.name << ' ' << find_activation(activation.type)->name << ' ' << activation.parameters[0] << ' '
+              << activation.parameters[1] << " of " << (i < count ? values[i] : 0) << ": "
+              << static_cast<float>(result[i]) << " instead of " << static_cast<float>(expected[i]);
+        }
+      }
+    }
+  }
+}
+
+// One value at a time, next to a jump or not, in every place of a row.
+TYPED_TEST(ActivationKernelsOf, FindDoubtfulValues) {
+  using enum ActivationType;
+  const TypeParam above = std::nextafter(TypeParam{0.75f}, TypeParam{1});
+  for (const IsaName& row : isa_table) {
+    if (!supported(row.isa)) continue;
+    const ActivationKernels& kernels = activation_kernels_of(row.isa);
+    for (const Activation& activation : {Activation{thresholded_relu, {0.75f}}, Activation{thresholded_relu, {-0.75f}},
+                                         Activation{shrink, {0.25f, 0.75f}}, Activation{shrink, {0.75f, 0.5f}}}) {
+      for (const TypeParam value : {TypeParam{0.75f}, TypeParam{-0.75f}, above, TypeParam{0}, TypeParam{5},
+                                    std::numeric_limits<TypeParam>::quiet_NaN()}) {
+        for (std::size_t at = 0; at < 37; ++at) {
+          std::vector<TypeParam> values(37, TypeParam{2});
+          values[at] = value;
+          const TypeParam doubt{0x1p-30f};
+          ASSERT_EQ(any_doubtful(kernels, activation, values.data(), values.size(), doubt),
+                    any_doubtful(scalar::activation_kernels(), activation, values.data(), values.size(), doubt))
+              << row.name << ' ' << value << " at " << at;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
