@@ -94,8 +94,10 @@ DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byt
       for (std::size_t k = 0; k < Vectors; k += 2) prefetch(from + ahead + 32 * k);
     }
     __m256i v[Vectors];
+    DMLREF_UNROLL
     for (std::size_t k = 0; k + 1 < Vectors; ++k) v[k] = load32(from + 32 * k);
     v[Vectors - 1] = load32(from + last);
+    DMLREF_UNROLL
     for (std::size_t k = 0; k + 1 < Vectors; ++k) store32(to + 32 * k, v[k]);
     store32(to + last, v[Vectors - 1]);
   }
@@ -159,6 +161,7 @@ struct Program {
 
 template <std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void load_program(Program<Vectors, Terms>& to, const ShuffleProgram& from) noexcept {
+  DMLREF_UNROLL
   for (std::size_t t = 0; t < Vectors * Terms; ++t) {
     to.control[t] = _mm_load_si128(reinterpret_cast<const __m128i*>(from.term[t].control.data()));
     to.load[t] = from.term[t].load;
@@ -184,7 +187,9 @@ template <bool Stream, std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void program_step(const Program<Vectors, Terms>& program, const std::byte* in,
                                             std::byte* out) noexcept {
   __m128i v[Vectors];
+  DMLREF_UNROLL
   for (std::size_t p = 0; p < Vectors; ++p) v[p] = program_vector(program, p, in);
+  DMLREF_UNROLL
   for (std::size_t p = 0; p < Vectors; ++p) {
     if constexpr (Stream) {
       _mm_stream_si128(reinterpret_cast<__m128i*>(out + 16 * p), v[p]);
@@ -206,6 +211,7 @@ inline std::size_t tiles_to_line(const std::byte* out, std::size_t tile_bytes) n
 template <std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void program_step_exactly(const Program<Vectors, Terms>& program, const std::byte* in,
                                                     std::byte* out, std::size_t last_bytes) noexcept {
+  DMLREF_UNROLL
   for (std::size_t p = 0; p + 1 < Vectors; ++p) store16(out + 16 * p, program_vector(program, p, in));
   store_part(out + 16 * (Vectors - 1), program_vector(program, Vectors - 1, in), last_bytes);
 }
@@ -412,14 +418,19 @@ DMLREF_TARGET_AVX2 inline void transpose_square(const std::byte* in, std::byte* 
                                                 Index out_cross) noexcept {
   constexpr std::size_t rows = 16 / Unit;
   __m128i a[rows], b[rows];
+  DMLREF_UNROLL
   for (std::size_t i = 0; i < rows; ++i) a[i] = load16(in + static_cast<Index>(i) * in_step);
+  DMLREF_UNROLL
   for (std::size_t stage = 1; stage < rows; stage *= 2) {
+    DMLREF_UNROLL
     for (std::size_t i = 0; i < rows / 2; ++i) {
       b[2 * i] = unpack_low<Unit>(a[i], a[i + rows / 2]);
       b[2 * i + 1] = unpack_high<Unit>(a[i], a[i + rows / 2]);
     }
+    DMLREF_UNROLL
     for (std::size_t i = 0; i < rows; ++i) a[i] = b[i];
   }
+  DMLREF_UNROLL
   for (std::size_t i = 0; i < rows; ++i) store16(out + static_cast<Index>(i) * out_cross, a[i]);
 }
 

@@ -36,8 +36,7 @@ inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, co
   }
 }
 
-// --- programs of byte shuffles: the same steps as in avx2.hpp, where each is explained
-// --------------------------------
+// --- programs of byte shuffles: the same steps as in avx2.hpp, where each is explained ------------------------------
 
 template <std::size_t Vectors, std::size_t Terms>
 struct Program {
@@ -50,6 +49,7 @@ template <std::size_t Vectors, std::size_t Terms>
 inline uint8x16_t program_vector(const Program<Vectors, Terms>& program, std::size_t p, const std::byte* in) noexcept {
   const std::size_t t = p * Terms;
   uint8x16_t v = vqtbl1q_u8(load16(in + program.load[t]), program.control[t]);
+  DMLREF_UNROLL
   for (std::size_t k = 1; k < Terms; ++k) {
     v = vorrq_u8(v, vqtbl1q_u8(load16(in + program.load[t + k]), program.control[t + k]));
   }
@@ -60,7 +60,9 @@ template <std::size_t Vectors, std::size_t Terms>
 inline void program_step(const Program<Vectors, Terms>& program, const std::byte* in, std::byte* out,
                          std::size_t last_bytes) noexcept {
   uint8x16_t v[Vectors];
+  DMLREF_UNROLL
   for (std::size_t p = 0; p < Vectors; ++p) v[p] = program_vector(program, p, in);
+  DMLREF_UNROLL
   for (std::size_t p = 0; p + 1 < Vectors; ++p) store16(out + 16 * p, v[p]);
   if (last_bytes == 16) {
     store16(out + 16 * (Vectors - 1), v[Vectors - 1]);
@@ -76,6 +78,7 @@ inline void shuffle_rows_of(const RowJob& job, const std::byte* in, std::byte* o
                             std::size_t count, Room room) noexcept {
   const ShuffleProgram& program = job.program;
   Program<Vectors, Terms> held;
+  DMLREF_UNROLL
   for (std::size_t t = 0; t < Vectors * Terms; ++t) {
     held.control[t] = vld1q_u8(program.term[t].control.data());
     held.load[t] = program.term[t].load;
@@ -164,14 +167,19 @@ template <std::size_t Unit>
 inline void transpose_square(const std::byte* in, std::byte* out, Index in_step, Index out_cross) noexcept {
   constexpr std::size_t rows = 16 / Unit;
   uint8x16_t a[rows], b[rows];
+  DMLREF_UNROLL
   for (std::size_t i = 0; i < rows; ++i) a[i] = load16(in + static_cast<Index>(i) * in_step);
+  DMLREF_UNROLL
   for (std::size_t stage = 1; stage < rows; stage *= 2) {
+    DMLREF_UNROLL
     for (std::size_t i = 0; i < rows / 2; ++i) {
       b[2 * i] = zip_low<Unit>(a[i], a[i + rows / 2]);
       b[2 * i + 1] = zip_high<Unit>(a[i], a[i + rows / 2]);
     }
+    DMLREF_UNROLL
     for (std::size_t i = 0; i < rows; ++i) a[i] = b[i];
   }
+  DMLREF_UNROLL
   for (std::size_t i = 0; i < rows; ++i) store16(out + static_cast<Index>(i) * out_cross, a[i]);
 }
 

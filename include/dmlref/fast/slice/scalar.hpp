@@ -44,7 +44,9 @@ template <std::size_t Bytes>
 inline void step_units(const std::byte* in, std::byte* out, std::size_t count, Index in_step, Index out_step) noexcept {
   for (; count >= 4; count -= 4) {
     std::byte unit[4][Bytes];
+    DMLREF_UNROLL
     for (Index k = 0; k < 4; ++k) std::memcpy(unit[k], in + k * in_step, Bytes);
+    DMLREF_UNROLL
     for (Index k = 0; k < 4; ++k) std::memcpy(out + k * out_step, unit[k], Bytes);
     in += 4 * in_step;
     out += 4 * out_step;
