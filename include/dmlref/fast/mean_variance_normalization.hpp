@@ -189,9 +189,9 @@ class Normalization {
     // ---- Results -------------------------------------------------------------------------------------------------
 
     /// Scale and bias of a chunk, with the activation's line.
-    DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
-                                         Workspace& work) const noexcept {
+    void read_parameters(const Place& base, std::uint64_t first, std::size_t count, Workspace& work) const noexcept {
       if (work.has_parameters) return;
+      constexpr double infinity = std::numeric_limits<double>::infinity();
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
       double largest_scale = 0;
       double largest_bias = 0;
@@ -205,12 +205,10 @@ class Normalization {
               folded(elements.scale_at(start.scale + at * step.scale), elements.bias_at(start.bias + at * step.bias));
           work.scale[i + k] = static_cast<Real>(sb.scale);
           work.bias[i + k] = static_cast<Real>(sb.bias);
-          const double s = std::fabs(sb.scale);
-          const double b = std::fabs(sb.bias);
-          largest_scale = s <= largest_scale ? largest_scale : s;  // NaN stays
-          largest_bias = b <= largest_bias ? largest_bias : b;
-          if (!(largest_scale == largest_scale)) largest_scale = std::numeric_limits<double>::infinity();
-          if (!(largest_bias == largest_bias)) largest_bias = std::numeric_limits<double>::infinity();
+          const double s = sb.scale == sb.scale ? std::fabs(sb.scale) : infinity;
+          const double b = sb.bias == sb.bias ? std::fabs(sb.bias) : infinity;
+          largest_scale = std::max(largest_scale, s);
+          largest_bias = std::max(largest_bias, b);
         }
         i += n;
         walk.advance(static_cast<Index>(n));
@@ -273,7 +271,7 @@ class Normalization {
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least =
-            plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha})
+            plan.each ? k.each_row32[finish]({row.floats, stored, size, &group, work.scale, work.bias, alpha})
                       : k.row32[finish](
                             {row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_});
         doubts.all = is_low(least, c.doubt);
@@ -380,14 +378,16 @@ class Normalization {
       const std::size_t size = chunk_size(0);
       const auto count = static_cast<double>(size);
       const double inverse = 1.0 / count;
+      // (A scale and a bias for each element want the first cache for themselves.)
+      double* const wide = is_half || op.geometry_.varying ? nullptr : work.wide;
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
         walk.advance(1);
         const Place ahead = g + 1 < end ? Place(walk.place()).add(base, -1) : Place{};
         Row row = read(base, 0, work.row, ahead.input);
-        if constexpr (!is_half) row.wide = work.wide;
-        const reference_chunk chunk = row_statistics(row, size, is_half ? nullptr : work.wide);
+        row.wide = wide;
+        const reference_chunk chunk = row_statistics(row, size, wide);
         const GroupCoefficients group = coefficients_of_chunk(chunk, count, inverse, op.parameters_);
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) {

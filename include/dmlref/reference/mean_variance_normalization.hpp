@@ -41,6 +41,7 @@ struct ChunkStatistics {
 struct GroupStatistics {
   DoubleDouble mean;
   DoubleDouble variance;  ///< population variance: divided by the count
+  double deviations = 0;  ///< the variance before the division
   double magnitude = 0;   ///< sum of the chunks'
 };
 
@@ -132,7 +133,9 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
     const double deviation = (mean.high - group.mean.high) + (mean.low - group.mean.low);
     between = std::fma(deviation * deviation, size, between);
   }
-  group.variance = divide(two_sum(within.high, within.low + between), n);
+  const DoubleDouble deviations = two_sum(within.high, within.low + between);
+  group.deviations = deviations.high;
+  group.variance = divide(deviations, n);
   return group;
 }
 
@@ -230,9 +233,9 @@ inline Real activate_after_line(Real x, Real a, Real b) noexcept {
 struct GroupCoefficients {
   DoubleDouble mean;
   DoubleDouble variance;
-  double shift = 0;   ///< what is subtracted from x first: the mean, or 0 where it is small beside the deviation
-  DoubleDouble rest;  ///< mean - shift
-  double rate = 1;    ///< 1 / sqrt(variance + epsilon), or 1
+  double shift = 0;  ///< what is subtracted from x first: the mean, or 0 where it is small beside the deviation
+  double rest = 0;   ///< mean - shift, rounded
+  double rate = 1;   ///< 1 / sqrt(variance + epsilon), or 1
   double slope_doubt = 0;
   double offset_doubt = 0;
   double careful_slope_doubt = 0;  ///< the same for values computed from the 106 bits of mean and variance
@@ -245,16 +248,16 @@ struct GroupCoefficients {
     GroupCoefficients c;
     c.mean = group.mean;
     c.variance = group.variance;
-    const bool small = group.mean.high * group.mean.high <= 16.0 * group.variance.high;
+    const bool small = group.mean.high * group.mean.high <= 16.0 * (group.deviations * inverse);
     c.shift = small ? 0.0 : group.mean.high;
-    c.rest = small ? group.mean : DoubleDouble{group.mean.low, 0};
+    c.rest = small ? group.mean.high : group.mean.low;
     double amplification = 0;
     if (parameters.normalize_variance) {
-      c.rate = 1.0 / std::sqrt(group.variance.high + static_cast<double>(parameters.epsilon));
+      c.rate = 1.0 / std::sqrt(std::fma(group.deviations, inverse, static_cast<double>(parameters.epsilon)));
       amplification = square * c.rate * c.rate;
     }
     c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
-    c.slope_doubt = std::fma(std::fabs(c.rest.high), 0x1p-25, c.careful_slope_doubt);
+    c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
     c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
     const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
     c.careful_offset_doubt = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
@@ -278,7 +281,7 @@ struct ElementCoefficients<double> {
     ElementCoefficients c;
     c.shift = group.shift;
     c.slope = group.rate * scale;
-    c.offset = std::fma(-group.rest.high, c.slope, std::fma(-group.rest.low, c.slope, bias));
+    c.offset = std::fma(-group.rest, c.slope, bias);
     c.doubt = std::fma(std::fabs(c.slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
     const double sum = std::fabs(group.mean.high) + std::fabs(c.slope) + std::fabs(c.offset);
     if (!(sum <= (std::numeric_limits<double>::max)())) c.doubt = std::numeric_limits<double>::quiet_NaN();

@@ -224,8 +224,8 @@ DMLREF_TARGET_AVX2 inline float row32(const Row32& row) noexcept {
 
 template <Finish finish>
 DMLREF_TARGET_AVX2 inline void each_block32(const float* from, std::byte* to, std::size_t i, const double* scale,
-                                            const double* bias, __m256d shift, __m256d rate, __m256d rest_high,
-                                            __m256d rest_low, __m256d alpha, __m256& least) noexcept {
+                                            const double* bias, __m256d shift, __m256d rate, __m256d rest,
+                                            __m256d alpha, __m256& least) noexcept {
   DMLREF_UNROLL
   for (int half8 = 0; half8 < 2; ++half8) {
     __m256d v[2];
@@ -233,8 +233,7 @@ DMLREF_TARGET_AVX2 inline void each_block32(const float* from, std::byte* to, st
     for (int k = 0; k < 2; ++k) {
       const int at = 8 * half8 + 4 * k;
       const __m256d slope = _mm256_mul_pd(rate, _mm256_loadu_pd(scale + at));
-      __m256d offset = _mm256_fnmadd_pd(rest_low, slope, _mm256_loadu_pd(bias + at));
-      offset = _mm256_fnmadd_pd(rest_high, slope, offset);
+      const __m256d offset = _mm256_fnmadd_pd(rest, slope, _mm256_loadu_pd(bias + at));
       const __m256d x = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(from + at)), shift);
       v[k] = _mm256_fmadd_pd(x, slope, offset);
     }
@@ -247,14 +246,13 @@ DMLREF_TARGET_AVX2 inline float each_row32(const EachRow32& row) noexcept {
   const GroupCoefficients& group = *row.group;
   const __m256d shift = _mm256_set1_pd(group.shift);
   const __m256d rate = _mm256_set1_pd(group.rate);
-  const __m256d rest_high = _mm256_set1_pd(group.rest.high);
-  const __m256d rest_low = _mm256_set1_pd(group.rest.low);
+  const __m256d rest = _mm256_set1_pd(group.rest);
   const __m256d alpha = _mm256_set1_pd(row.alpha);
   __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   std::size_t i = 0;
   for (; i + 16 <= row.count; i += 16) {
-    each_block32<finish>(floats_at(row.from, i), row.to, i, row.scale + i, row.bias + i, shift, rate, rest_high,
-                         rest_low, alpha, least);
+    each_block32<finish>(floats_at(row.from, i), row.to, i, row.scale + i, row.bias + i, shift, rate, rest, alpha,
+                         least);
   }
   if (i < row.count) {
     const std::size_t n = row.count - i;
@@ -265,8 +263,8 @@ DMLREF_TARGET_AVX2 inline float each_row32(const EachRow32& row) noexcept {
       tail.scale[k] = row.scale[at];
       tail.bias[k] = row.bias[at];
     }
-    each_block32<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, tail.scale, tail.bias, shift, rate,
-                         rest_high, rest_low, alpha, least);
+    each_block32<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, tail.scale, tail.bias, shift, rate, rest,
+                         alpha, least);
     std::memcpy(row.to + i * stored_bytes32<finish>, tail.to, n * stored_bytes32<finish>);
   }
   return least_of(least);

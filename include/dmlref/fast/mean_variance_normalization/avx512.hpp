@@ -116,30 +116,33 @@ DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
   return row.wide != nullptr ? row32_of<finish, true, true>(row) : row32_of<finish, false, true>(row);
 }
 
-template <Finish finish, bool wide>
+template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
-  const GroupCoefficients& group = *row.group;
-  const __m512d shift = _mm512_set1_pd(group.shift);
-  const __m512d rate = _mm512_set1_pd(group.rate);
-  const __m512d rest_high = _mm512_set1_pd(group.rest.high);
-  const __m512d rest_low = _mm512_set1_pd(group.rest.low);
+  const __m512d shift = _mm512_set1_pd(row.group->shift);
+  const __m512d rate = _mm512_set1_pd(row.group->rate);
+  const __m512d mean_rest = _mm512_set1_pd(row.group->rest);
   const __m512d alpha = _mm512_set1_pd(row.alpha);
   __m256 least[2];
   least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  const std::byte* const from = row.from;
+  const double* const scale = row.scale;
+  const double* const bias = row.bias;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
   std::size_t i = 0;
-  for (; i + 16 <= row.count; i += 16) {
+  for (; i + 16 <= count; i += 16) {
     DMLREF_UNROLL
     for (std::size_t v = 0; v < 2; ++v) {
       const std::size_t at = i + 8 * v;
-      const __m512d slope = _mm512_mul_pd(rate, _mm512_loadu_pd(row.scale + at));
-      __m512d offset = _mm512_fnmadd_pd(rest_low, slope, _mm512_loadu_pd(row.bias + at));
-      offset = _mm512_fnmadd_pd(rest_high, slope, offset);
-      const __m512d x = _mm512_sub_pd(load8<wide>(avx2::floats_at(row.from, at), row.wide + at), shift);
-      store8<finish>(row.to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], false);
+      const __m512d slope = _mm512_mul_pd(rate, _mm512_loadu_pd(scale + at));
+      const __m512d offset = _mm512_fnmadd_pd(mean_rest, slope, _mm512_loadu_pd(bias + at));
+      __m512d x = load8<false>(avx2::floats_at(from, at), nullptr);
+      if constexpr (shifted) x = _mm512_sub_pd(x, shift);
+      store8<finish>(to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], false);
     }
   }
   const float first = avx2::least_of(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])));
-  if (i == row.count) return first;
+  if (i == count) return first;
   EachRow32 rest = row;
   rest.from += i * sizeof(float);
   rest.to += i * avx2::stored_bytes32<finish>;
@@ -151,7 +154,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
-  return row.wide != nullptr ? each_row32_of<finish, true>(row) : each_row32_of<finish, false>(row);
+  return row.group->shift == 0.0 ? each_row32_of<finish, false>(row) : each_row32_of<finish, true>(row);
 }
 
 /// Sixteen float values finished and stored as halves (Finish::values: as they are).

@@ -66,7 +66,6 @@ struct Row32 {
 /// A row of float32 with a scale and a bias for each element.
 struct EachRow32 {
   const std::byte* from;
-  const double* wide;
   std::byte* to;
   std::size_t count;
   const GroupCoefficients* group;

@@ -176,8 +176,7 @@ template <Finish finish>
 inline float each_row32(const EachRow32& row) noexcept {
   const GroupCoefficients& group = *row.group;
   const float64x2_t shift = vdupq_n_f64(group.shift), rate = vdupq_n_f64(group.rate);
-  const float64x2_t rest_high = vdupq_n_f64(group.rest.high), rest_low = vdupq_n_f64(group.rest.low);
-  const float64x2_t alpha = vdupq_n_f64(row.alpha);
+  const float64x2_t mean_rest = vdupq_n_f64(group.rest), alpha = vdupq_n_f64(row.alpha);
   float32x4_t least = vdupq_n_f32(std::numeric_limits<float>::infinity());
   std::size_t i = 0;
   for (; i + 4 <= row.count; i += 4) {
@@ -186,8 +185,7 @@ inline float each_row32(const EachRow32& row) noexcept {
     DMLREF_UNROLL
     for (std::size_t k = 0; k < 2; ++k) {
       const float64x2_t slope = vmulq_f64(rate, load_doubles(row.scale + i + 2 * k));
-      float64x2_t offset = vfmsq_f64(load_doubles(row.bias + i + 2 * k), rest_low, slope);
-      offset = vfmsq_f64(offset, rest_high, slope);
+      const float64x2_t offset = vfmsq_f64(load_doubles(row.bias + i + 2 * k), mean_rest, slope);
       value[k] = vfmaq_f64(offset, vsubq_f64(value[k], shift), slope);
     }
     store32<finish>(row.to, i, value[0], value[1], alpha, least);

@@ -105,7 +105,7 @@ inline float each_row32(const EachRow32& row) noexcept {
   for (std::size_t i = 0; i < row.count; ++i) {
     const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     const double slope = group.rate * row.scale[i];
-    const double offset = std::fma(-group.rest.high, slope, std::fma(-group.rest.low, slope, row.bias[i]));
+    const double offset = std::fma(-group.rest, slope, row.bias[i]);
     const float size = store32<finish>(row.to, i, std::fma(x - group.shift, slope, offset), row.alpha);
     least = size < least ? size : least;
   }

@@ -17,19 +17,18 @@ inline reference::GroupCoefficients coefficients_of_chunk(
     const reference::NormalizationParameters& parameters) noexcept {
   constexpr double most = (std::numeric_limits<double>::max)();
   reference::GroupCoefficients c;
-  const double variance = reference::divide(reference::DoubleDouble{chunk.deviations, 0.0}, count).high;
   const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
   c.mean = std::fabs(mean.high) <= most ? mean : reference::DoubleDouble{chunk.sum, 0};
-  const bool small = c.mean.high * c.mean.high <= 16.0 * variance;
+  const bool small = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
   c.shift = small ? 0.0 : c.mean.high;
-  c.rest = small ? c.mean : reference::DoubleDouble{c.mean.low, 0};
+  c.rest = small ? c.mean.high : c.mean.low;
   const double square = chunk.magnitude * inverse;
   double amplification = 0;
   if (parameters.normalize_variance) {
-    c.rate = 1.0 / std::sqrt(variance + static_cast<double>(parameters.epsilon));
+    c.rate = 1.0 / std::sqrt(std::fma(chunk.deviations, inverse, static_cast<double>(parameters.epsilon)));
     amplification = square * c.rate * c.rate;
   }
-  c.slope_doubt = std::fma(std::fabs(c.rest.high), 0x1p-25, std::sqrt(square * inverse) * 0x1p-21);
+  c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, std::sqrt(square * inverse) * 0x1p-21);
   c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
   return c;
 }
