@@ -23,7 +23,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           &scalar::fill_rows,
           &avx2::shuffle_rows,
           &scalar::step_rows,
-          &avx2::strip_rows,
+          &avx512::strip_rows,
           32,
           {&avx512::wide_rows<1, -1>, &avx512::wide_rows<2, -1>, &avx512::wide_rows<4, -1>, &avx512::wide_rows<8, -1>},
           {&avx512::wide_rows<1, 2>, &avx512::wide_rows<2, 2>, &avx512::wide_rows<4, 2>, &avx512::wide_rows<8, 2>},
