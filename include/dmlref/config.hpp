@@ -44,6 +44,13 @@
 #define DMLREF_NOINLINE
 #endif
 
+// A piece of a kernel: called, it would put its caller's vector registers on the stack.
+#if defined(__GNUC__) || defined(__clang__)
+#define DMLREF_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define DMLREF_ALWAYS_INLINE inline
+#endif
+
 // Before a loop of few, known turns over registers: unrolled, or its array would live in memory at -O2.
 #if defined(__GNUC__) || defined(__clang__)
 #define DMLREF_UNROLL _Pragma("GCC unroll 16")

@@ -132,6 +132,7 @@ struct Run {
   bool pixel_terms = false;             // some filter zero point, shifted, is not 0
   bool uniform = true;
   bool wide = false;
+  bool paired = false;  // blocks of 64 pixels are staged in the order of Kernels::interleave_pairs
 };
 
 }  // namespace qlc
@@ -254,7 +255,12 @@ class TiledConvolution {
     const double worst_sum = static_cast<double>(depth) * 65025.0 + static_cast<double>(largest_bias);
     run.uniform_zero_point = first_zero;
     run.wide = worst_sum >= 0x1p31 || largest_scale_bits >= 0x7F800000u;
-    to.bounded = worst_sum * largest_scale < 0x1p22;
+    to.bounded = worst_sum * largest_scale < 32000.0;
+    auto* fixed_scale = reinterpret_cast<float*>(memory + fixed_scale_at_);
+    for (Index at = 0, end = g_.groups * filter_.channels() + 64; at < end; ++at)
+      fixed_scale[at] = 65536.0f * scale[at];
+    to.fixed_scale = fixed_scale;
+    run.paired = pairs_ && to.bounded && !run.wide;
     if (run.wide) {
       for (Index at = 0; at < g_.groups * filter_.channels(); ++at) {
         const Index channel = to.channel_of(at);
@@ -331,6 +337,8 @@ class TiledConvolution {
       if (windows.steps() < order.steps()) order = windows;
     }
     choose_orientation(order);
+    pairs_ = kernels_.interleave_pairs != nullptr && pixels_in_lanes_ && order.staging == Staging::planes &&
+             g_.pointwise() && g_.in.x == 1;
     choose_block(order, direct);
     if (!usable()) return;
     offsets_ = qlc::step_offsets(g_, block_);
@@ -388,6 +396,7 @@ class TiledConvolution {
     };
     filter_at_ = take(filter_owned_ ? 0 : filter_.bytes());
     scale_at_ = take(channels * 4);
+    fixed_scale_at_ = take(channels * 4);
     offset_at_ = take(channels * 4);
     zero_point_at_ = take(channels * 4);
     wide_offset_at_ = take(channels * 8);
@@ -402,7 +411,9 @@ class TiledConvolution {
     slot_.bytes = take((pixels + 64) * 4 * lanes + 16 * pixel_pitch_);
     slot_.pixel_sums = take(4 * block_.rows * pixel_pitch_ + 256);
     slot_.pixel_offset = take(4 * block_.rows * pixel_pitch_ + 256);
-    slot_.positions = take(block_.order.staging == qlc::Staging::planes ? block_.plane_step + 256 : 0);
+    slot_.positions = take(block_.order.staging == qlc::Staging::planes ? block_.plane_step + 256
+                           : g_.kernel_h > 1                            ? 4 * block_.in_rows * pixel_pitch_ + 256
+                                                                        : 0);
     slot_.wide = take(8 * 16 * lanes);
     slot_.size = round_up(at, 256);
     const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
@@ -450,7 +461,9 @@ class TiledConvolution {
     } else {
       work.activations = slot + slot_.staged;
     }
-    if (!staged && !block_.direct) {
+    if (!staged && run.paired) {
+      stage_paired(work, input);
+    } else if (!staged && !block_.direct) {
       qlc::stage(g_, block_, kernels_, input, work.place, run.input_zero_point, run.input_flip, slot + slot_.scratch,
                  slot + slot_.staged);
     }
@@ -467,6 +480,7 @@ class TiledConvolution {
   qlc::TileArgs tile_args(const Work& work, Index block) const noexcept {
     qlc::TileArgs t{};
     t.offsets = offsets_.data();
+    t.count = 1;
     t.steps = filter_.steps;
     t.pixel_step = block_.pixel_step;
     t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes();
@@ -481,12 +495,18 @@ class TiledConvolution {
     return t;
   }
 
+  // Tiles that do not fuse want an offset per pixel even where all are 0.
+  static bool needs_offset(const Work& work, const qlc::TileArgs& t) noexcept {
+    return t.requantizer == nullptr || (work.run.pixel_terms && work.run.uniform);
+  }
+
   // The channel of ones for `count` neighbouring pixels.
   void sum_line(const Work& work, const std::int32_t* offsets, Index steps, Index weight_step,
                 const std::uint8_t* activations, Index count, std::int32_t* sums) const noexcept {
     const std::int32_t zero[64] = {};
     qlc::TileArgs t{};
     t.offsets = offsets;
+    t.count = 1;
     t.steps = steps;
     t.pixel_step = 4;
     t.weights = work.run.filter + filter_.ones_at();
@@ -511,20 +531,82 @@ class TiledConvolution {
     return vectors;
   }
 
+  // Channels side by side. A kernel row's sums serve every output row that reads the input row: each is computed once.
+  void sum_pixel_runs(const Work& work) const noexcept {
+    const Index columns = work.place.columns;
+    const Index run = block_.order.joined ? g_.kernel_w * g_.in_channels : g_.in_channels;
+    const Index runs = block_.order.joined ? 1 : g_.kernel_w;  // in a kernel row
+    const auto sum_row = [&](Index in_row, std::int32_t* sums) {
+      std::memset(sums, 0, static_cast<std::size_t>(4 * columns));
+      for (Index x = 0; x < runs; ++x) {
+        kernels_.sum_runs(
+            work.activations + in_row * block_.row_step + offsets_[static_cast<std::size_t>(x * block_.order.run())],
+            run, block_.pixel_step, columns, sums);
+      }
+    };
+    if (g_.kernel_h == 1) {
+      for (Index y = 0; y < work.place.rows; ++y) sum_row(y * g_.stride_y, work.pixel_sums + y * pixel_pitch_);
+      return;
+    }
+    auto* row_sums = reinterpret_cast<std::int32_t*>(work.slot + slot_.positions);
+    const Index in_rows = (work.place.rows - 1) * g_.stride_y + (g_.kernel_h - 1) * g_.dilation_y + 1;
+    for (Index r = 0; r < in_rows; ++r) {
+      if (qlc::row_is_read(g_, r)) sum_row(r, row_sums + r * pixel_pitch_);
+    }
+    for (Index y = 0; y < work.place.rows; ++y) {
+      std::int32_t* sums = work.pixel_sums + y * pixel_pitch_;
+      for (Index ky = 0; ky < g_.kernel_h; ++ky) {
+        const std::int32_t* from = row_sums + (y * g_.stride_y + ky * g_.dilation_y) * pixel_pitch_;
+        for (Index x = 0; x < columns; ++x) sums[x] = ky == 0 ? from[x] : sums[x] + from[x];
+      }
+    }
+  }
+
+  // Staging has summed the blocks of 64 pixels; the rest of each line is left.
+  void sum_paired(const Work& work) const noexcept {
+    if (!work.run.pixel_terms) return;
+    const Index whole = work.place.columns / 64 * 64;
+    const Index rest = work.place.columns - whole;
+    for (Index y = 0; y < work.place.rows && rest > 0; ++y) {
+      const Index at = y * pixel_pitch_ + whole;
+      sum_line(work, offsets_.data(), filter_.steps, 4, work.activations + y * block_.out_row_step + 4 * whole, rest,
+               work.pixel_sums + at);
+      if (!work.run.uniform) continue;
+      std::memset(work.pixel_offset + at, 0, static_cast<std::size_t>(4 * round_up(rest, kernels_.lanes)));
+      kernels_.add_outer(work.pixel_offset + at, 0, 1, round_up(rest, kernels_.lanes), &work.run.uniform_zero_point,
+                         work.pixel_sums + at);
+    }
+  }
+
+  // A block of a 1x1 convolution, and the sums over its channels.
+  void stage_paired(const Work& work, const std::uint8_t* input) const noexcept {
+    const Index whole = work.place.columns / 64 * 64;
+    std::int32_t* sums = work.run.uniform ? work.pixel_offset : work.pixel_sums;
+    for (Index y = 0; y < work.place.rows; ++y) {
+      const std::uint8_t* from = input + (work.place.y + y) * g_.in.y + work.place.x;
+      std::uint8_t* to = work.slot + slot_.staged + y * block_.row_step;
+      kernels_.interleave_pairs({from, g_.in.c, g_.in_channels, whole, work.run.input_flip, to, block_.plane_step,
+                                 work.run.pixel_terms ? sums + y * pixel_pitch_ : nullptr,
+                                 work.run.uniform ? work.run.uniform_zero_point : 1});
+      if (whole == work.place.columns) continue;
+      from += whole;
+      to += 4 * whole;
+      for (Index c = 0; c < g_.in_channels; c += 4, to += block_.plane_step) {
+        const std::uint8_t* rows[4];
+        for (Index e = 0; e < 4; ++e) rows[e] = from + (c + e < g_.in_channels ? c + e : c) * g_.in.c;
+        kernels_.interleave(rows, work.place.columns - whole, work.run.input_flip, to);
+      }
+    }
+  }
+
   // Sum of a' over the kernel's window for each pixel, where a filter zero point wants it.
   void sum_pixels(const Work& work) const noexcept {
+    if (work.run.paired) return sum_paired(work);
     const Index used = work.place.rows * pixel_pitch_;
     std::memset(work.pixel_offset, 0, static_cast<std::size_t>(4 * used));
     if (!work.run.pixel_terms) return;
     if (block_.order.staging == qlc::Staging::pixels) {
-      std::memset(work.pixel_sums, 0, static_cast<std::size_t>(4 * used));
-      const Index run = block_.order.joined ? g_.kernel_w * g_.in_channels : g_.in_channels;
-      for (Index y = 0; y < work.place.rows; ++y) {
-        for (Index step = 0; step < filter_.steps; step += block_.order.run()) {
-          kernels_.sum_runs(work.activations + y * block_.out_row_step + offsets_[static_cast<std::size_t>(step)], run,
-                            block_.pixel_step, work.place.columns, work.pixel_sums + y * pixel_pitch_);
-        }
-      }
+      sum_pixel_runs(work);
     } else {
       // Kernels of several taps: first every position's sum over the channels, then the window's over positions.
       const Index taps = block_.order.staging == qlc::Staging::planes ? g_.taps() : 1;
@@ -581,15 +663,19 @@ class TiledConvolution {
       qlc::TileArgs t = tile_args(work, block);
       t.sums = work.sums;
       t.sums_pitch = width;
+      const bool offset_used = needs_offset(work, t);
       const bool straight = t.requantizer != nullptr && g_.out.c == 1 && block * lanes + width <= g_.out_channels;
       t.out_pitch = straight ? g_.out.x : width;
       std::uint8_t* bytes = work.bytes;
       for (Index y = 0; y < work.place.rows; ++y) {
-        for (Index tile = 0; tile < tiles; ++tile) {
-          const Index x = work.place.columns * tile / tiles;
-          const Index rows = work.place.columns * (tile + 1) / tiles - x;
+        // Some tiles of one row more, then the others.
+        const Index wider = work.place.columns % tiles;
+        for (Index tile = 0; tile < tiles; tile += t.count) {
+          const Index rows = work.place.columns / tiles + (tile < wider ? 1 : 0);
+          const Index x = tile * (work.place.columns / tiles) + (tile < wider ? tile : wider);
+          t.count = t.requantizer == nullptr ? 1 : tile < wider ? wider - tile : tiles - tile;
           t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
-          t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
+          if (offset_used) t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
           t.pixel_sums = work.pixel_sums + y * pixel_pitch_ + x;
           t.out = straight ? output_at(work, block * lanes, y) + x * g_.out.x : bytes;
           qlc::tile_of(kernels_.channel_tiles, vectors, rows)(t);
@@ -599,7 +685,7 @@ class TiledConvolution {
             }
             kernels_.quantize(work.sums, ceil_div(rows * width, 64), work.run.requantizer, first, width, bytes);
           }
-          bytes += rows * width;
+          bytes += t.count * rows * width;
         }
       }
       if (!straight) write(work, work.bytes, width, block * lanes, width);
@@ -610,6 +696,7 @@ class TiledConvolution {
   void run_pixel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
     const Index lanes = kernels_.lanes;
     const Index most_vectors = pixel_vectors(4 * lanes);
+    const Index most = most_vectors * lanes;
     const Index most_rows = kernels_.max_rows(kernels_.pixel_tiles, most_vectors);
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
@@ -625,15 +712,17 @@ class TiledConvolution {
         if (t.channel_factor != nullptr) t.channel_factor += c;
         t.sums_pitch = pixel_pitch_;
         const bool fused = t.requantizer != nullptr;
+        const bool offset_used = needs_offset(work, t);
         const bool straight = fused && g_.out.x == 1;
         t.out_pitch = straight ? g_.out.c : pixel_pitch_;
         for (Index y = 0; y < work.place.rows; ++y) {
           std::uint8_t* out = straight ? output_at(work, block * lanes + c, y) : work.bytes;
           for (Index x = 0; x < work.place.columns;) {
             const Index left = work.place.columns - x;
-            const Index vectors = pixel_vectors(left);
+            const Index vectors = left >= most ? most_vectors : ceil_div(left, lanes);
+            t.paired = work.run.paired && left >= 64;
             t.activations = work.activations + y * block_.out_row_step + x * block_.pixel_step;
-            t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
+            if (offset_used) t.pixel_offset = work.pixel_offset + y * pixel_pitch_ + x;
             t.pixel_sums = work.pixel_sums + y * pixel_pitch_ + x;
             t.sums = work.sums + x;
             t.out = out + x;
@@ -751,6 +840,7 @@ class TiledConvolution {
   qlc::ChannelTensor input_zero_point_, filter_scale_, filter_zero_point_, bias_, output_zero_point_;
   bool filter_owned_;
   bool pixels_in_lanes_ = false;
+  bool pairs_ = false;
   qlc::StagedBlock block_;
   Index block_rows_ = 0, block_columns_ = 0;
   std::vector<std::int32_t> offsets_;
@@ -758,7 +848,8 @@ class TiledConvolution {
   std::vector<Index> elements_;
   qlc::PackedFilter filter_{};
   Index pixel_pitch_ = 0;
-  Index filter_at_ = 0, scale_at_ = 0, offset_at_ = 0, zero_point_at_ = 0, wide_offset_at_ = 0, slots_at_ = 0;
+  Index filter_at_ = 0, scale_at_ = 0, fixed_scale_at_ = 0, offset_at_ = 0, zero_point_at_ = 0, wide_offset_at_ = 0,
+        slots_at_ = 0;
   Index slots_ = 1;
   qlc::Slot slot_;
 };

@@ -25,6 +25,11 @@ struct Geometry {
 
   Index taps() const noexcept { return kernel_h * kernel_w; }
   Index depth() const noexcept { return in_channels * taps(); }  // K
+  /// Every output pixel sees its own input pixel and no other.
+  bool pointwise() const noexcept {
+    return taps() == 1 && stride_y == 1 && stride_x == 1 && pad_y == 0 && pad_x == 0 && out_height == height &&
+           out_width == width;
+  }
   Index all_out_channels() const noexcept { return groups * out_channels; }
 };
 
@@ -68,9 +73,7 @@ inline Geometry geometry_of(const QuantizedLinearConvolutionDesc& desc) noexcept
 
 /// A 1x1 convolution of unpadded planes does not know rows: where both layouts allow it they become one.
 inline Geometry flatten(Geometry g) noexcept {
-  const bool pointwise = g.taps() == 1 && g.stride_y == 1 && g.stride_x == 1 && g.pad_y == 0 && g.pad_x == 0 &&
-                         g.out_height == g.height && g.out_width == g.width;
-  if (!pointwise || g.in.y != g.in.x * g.width || g.out.y != g.out.x * g.width) return g;
+  if (!g.pointwise() || g.in.y != g.in.x * g.width || g.out.y != g.out.x * g.width) return g;
   g.width *= g.height;
   g.out_width = g.width;
   g.height = g.out_height = 1;

@@ -15,8 +15,8 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
-/// One tile: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of activation * weight, modulo
-/// 2^32.
+/// A tile, or `count` tiles side by side: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of
+/// activation * weight, modulo 2^32.
 struct TileArgs {
   const std::uint8_t* activations;     ///< group of pixel p at step k: activations + offsets[k] + p * pixel_step
   const std::int32_t* offsets;         ///< bytes
@@ -29,6 +29,7 @@ struct TileArgs {
   const std::int32_t* pixel_offset;    ///< one per pixel of the tile
   const std::int32_t* channel_factor;  ///< one per channel, or null: no such term
   const std::int32_t* pixel_sums;      ///< one per pixel
+  bool paired;                         ///< pixels in lanes: in the order of interleave_pairs
   std::int32_t* sums;                  ///< rows x (vectors * lanes)
   std::ptrdiff_t sums_pitch;           ///< elements from row to row
   const Requantizer* requantizer;      ///< `bounded`, or null
@@ -36,6 +37,19 @@ struct TileArgs {
   std::uint8_t* out;                   ///< rows x (vectors * lanes) bytes
   std::ptrdiff_t out_pitch;
   std::ptrdiff_t out_lanes;  ///< pixels in lanes: how many of a row's bytes to write
+  std::ptrdiff_t count;      ///< channels in lanes: tiles along the line of pixels; only a set that `fuses` heeds it
+};
+
+/// What interleave_pairs reads and writes.
+struct PairsArgs {
+  const std::uint8_t* src;
+  std::ptrdiff_t channel_step, channels;
+  std::ptrdiff_t pixels;  ///< a multiple of 64
+  std::uint8_t flip;
+  std::uint8_t* dst;
+  std::ptrdiff_t plane_step;  ///< bytes from four channels' groups to the next four's
+  std::int32_t* sums;         ///< one per pixel, or null: not wanted
+  std::int32_t factor;
 };
 
 using Tile = void (*)(const TileArgs&) noexcept;
@@ -76,6 +90,9 @@ struct Kernels {
   /// dst[c * dst_pitch + p] = src[p * src_pitch + c] for p < pixels, c < channels. Reads whole lines of src.
   void (*transpose)(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels, std::ptrdiff_t channels,
                     std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept;
+  /// Blocks of 64 pixels of all channels to groups, in an order of its own, which the pixel tiles undo (`paired`), with
+  /// sums[p] = factor * the sum over p's channels. Null where the set has no such order.
+  void (*interleave_pairs)(const PairsArgs&) noexcept = nullptr;
 
   constexpr std::ptrdiff_t max_rows(const Tiles& tiles, std::ptrdiff_t vectors) const noexcept {
     std::ptrdiff_t rows = 0;

@@ -7,6 +7,10 @@
 //      1.5 * 2^23 in a fused multiply-add rounds that p half to even without another error, and a second fused
 //      multiply-add gives the residual to 2^-25: it decides where it stays 1.0625 * 2^-15 away from one half. Where the
 //      product is clamped first (`bounded` is false) its own rounding adds 2^-24 of p, and the band is 2^-14.
+//      Where |p| < 2^15 for sure, AVX-512 does the same in fixed point with 16 bits behind the point: one fused
+//      multiply-add brings p + zero point + 1/2 in units of 2^-16, a conversion makes it an integer, whose upper half
+//      is the result and whose lower half is near 0 where a tie is near. In those units p is off by 2 (1 + 2^-8), the
+//      multiply-add rounds by at most 1/4 (results in range are below 2^23), the conversion by 1/2: less than 3.
 //   2. the lanes in that band (1 in 15000 of random data) go to reference/quantize.hpp: a double product, off by less
 //   than
 //      2^-51 of p, decides all but those within 2^-39 of a tie;
@@ -31,10 +35,14 @@ inline constexpr float clamped_band = 0.5f - 0x1p-14f;
 inline constexpr float float_clamp =
     0x1p20f;  // what lies beyond saturates; keeps products within rounding_magic's reach
 
+inline constexpr std::uint32_t fixed_error = 3;
+inline constexpr std::uint32_t fixed_band = 2 * fixed_error - 1;
+
 /// The data of one execute that the epilogue needs. Channels count from 0 over all groups.
 struct Requantizer {
+  const float* fixed_scale = nullptr;  ///< scale * 2^16
   const float* scale = nullptr;  ///< inputScale * filterScale[c] / outputScale, one per packed channel, padded by 64
-  bool bounded = false;          ///< |sum * scale| < 2^22 for every sum that can occur: no clamp needed
+  bool bounded = false;          ///< |sum * scale| < 32000 for every sum that can occur: no clamp needed
   bool output_signed = false;
   std::int32_t zero_point = 0;
   float input_scale = 1;
@@ -54,6 +62,10 @@ struct Requantizer {
               std::uint8_t* out) const noexcept;
   /// What the quantize kernels add after rounding: their packs saturate to INT8, UINT8 is that xor 0x80.
   std::int32_t packed_zero_point() const noexcept { return output_signed ? zero_point : zero_point - 128; }
+  /// What the fixed point adds: the zero point, one half to round by cutting off, and half the band.
+  float fixed_shift() const noexcept {
+    return 65536.0f * (static_cast<float>(packed_zero_point()) + 0.5f) + static_cast<float>(fixed_error);
+  }
   std::uint8_t packed_flip() const noexcept { return output_signed ? 0 : 0x80; }
 };
 

@@ -225,6 +225,16 @@ inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels&
   }
 }
 
+/// Whether some output row reads input row `r` of a block: a stride beyond the kernel's reach leaves rows out.
+inline bool row_is_read(const Geometry& g, Index r) noexcept {
+  bool read = g.stride_y == 1;
+  for (Index ky = 0; ky < g.kernel_h && !read; ++ky) {
+    const Index from = r - ky * g.dilation_y;
+    read = from >= 0 && from % g.stride_y == 0;
+  }
+  return read;
+}
+
 /// Stages the block at `place`. `input` is the image's group of channels, `scratch` holds row_bytes.
 inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernels, const std::uint8_t* input,
                   const BlockPlace& place, std::uint8_t zero_point, std::uint8_t flip, std::uint8_t* scratch,
@@ -234,13 +244,7 @@ inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernel
   const Index in_rows = (place.rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
   const Index group = b.order.group;
   for (Index r = 0; r < in_rows; ++r) {
-    // A stride beyond the kernel's reach leaves rows that nobody reads.
-    bool read = g.stride_y == 1;
-    for (Index ky = 0; ky < g.kernel_h && !read; ++ky) {
-      const Index from = r - ky * g.dilation_y;
-      read = from >= 0 && from % g.stride_y == 0;
-    }
-    if (!read) continue;
+    if (!row_is_read(g, r)) continue;
     const Index y = first_row + r;
     const bool outside = y < 0 || y >= g.height;
     const Index width = outside ? 0 : g.width;
