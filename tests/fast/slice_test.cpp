@@ -222,6 +222,20 @@ TEST_F(FastSlice, EveryTransposition) {
   }
 }
 
+// The squares of a transposition are whole lines of the output.
+TEST_F(FastSlice, TranspositionOfLines) {
+  for (const DataType type : types) {
+    const auto element = static_cast<std::uint32_t>(size_of(type));
+    for (int round = 0; round < 12; ++round) {
+      const std::uint32_t c = (1024 + 64 * number(0, 3)) / element, w = number(60, 140);
+      const SliceCase it = slice1_case(random, type, {1, c, 1, w}, {1, 1, 1, 1}, {}, {c * w, 1, c * w, c});
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+      check(it);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_F(FastSlice, ThreadsShareTheWork) {
   for (const std::size_t threads : {1u, 2u, 3u, 8u}) {
     dmlref_test::ThreadExecutor executor(threads);
