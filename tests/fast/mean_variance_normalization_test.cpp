@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
 #include <thread>
 
 #include "dmlref/op/run.hpp"
+#include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"
 
 namespace {
@@ -126,6 +128,88 @@ TYPED_TEST(FastNormalization, RowsOfEveryLength) {
       }
       expect_reference_bits(c, "row");
       if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Groups of many chunks made of stretches: that begin with lane 0 or do not, few and long, many and short.
+TYPED_TEST(FastNormalization, GroupsOfStretches) {
+  Random random(seed());
+  struct {
+    Index outer, inner;
+  } const sizes[] = {{2, 1024}, {3, 768}, {2, 3136}, {30, 48}, {64, 80}, {21, 50}, {25, 63}, {1400, 48}, {33, 64}};
+  for (const auto& size : sizes) {
+    for (const bool scaled : {false, true}) {
+      auto c = plain_case<TypeParam>({size.outer, 3, size.inner}, 0b101);
+      fill(c.input_data, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
+      if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
+      if (scaled) {
+        c.scale = c.bias = Layout(pick(random, 0, 1) == 0 ? Shape{1, 3, 1} : Shape{1, 1, size.inner});
+        c.scale_data.resize(elements_spanned(*c.scale));
+        c.bias_data.resize(elements_spanned(*c.bias));
+        fill(c.scale_data, Regime::mean_0, random);
+        fill(c.bias_data, Regime::mean_0, random);
+      }
+      expect_reference_bits(c, "stretches");
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+/// The output from buffers of exactly their tensors' bytes, beside pages that must not be touched.
+template <class T>
+std::vector<T> guarded_output(const NormalizationCase<T>& c, GuardedBuffer::Side side) {
+  const CompileResult compiled = compile(c.desc(), latest_feature_level);
+  EXPECT_TRUE(compiled) << compiled.report().to_string() << c.describe();
+  if (!compiled) return {};
+  const auto& slots = compiled.value().input_slots();
+  const auto filled = [&](const std::vector<T>& data, std::uint64_t bytes) {
+    auto buffer = std::make_unique<GuardedBuffer>(static_cast<std::size_t>(bytes), side);
+    if (bytes != 0) std::memcpy(buffer->data(), data.data(), data.size() * sizeof(T));
+    return buffer;
+  };
+  const auto input = filled(c.input_data, slots[0].bytes);
+  const auto scale = filled(c.scale_data, slots[1].bytes);
+  const auto bias = filled(c.bias_data, slots[2].bytes);
+  std::vector<T> result(elements_spanned(c.output), static_cast<T>(42.0f));
+  const auto output = filled(result, compiled.value().output_slot().bytes);
+  const auto bound = [](const GuardedBuffer& buffer) { return InputBuffer(buffer.span()); };
+  const std::array<InputBuffer, 3> inputs{bound(*input), bound(*scale), bound(*bias)};
+  const std::array<OutputBuffer, 1> outputs{output->span()};
+  detail::AlignedMemory temporary(compiled.value().binding_properties().temporary_bytes);
+  const Report report = compiled.value().execute(inputs, outputs, {}, temporary.span(), sequential());
+  EXPECT_TRUE(report) << report.to_string();
+  std::memcpy(result.data(), output->data(), result.size() * sizeof(T));
+  return result;
+}
+
+// No byte is read or written outside of the tensors: of a row, a chunk in pieces, a gathered one, columns.
+TYPED_TEST(FastNormalization, NothingBeyondTheBuffers) {
+  Random random(seed());
+  const struct {
+    Shape shape;
+    reference::AxisSet axes;
+  } shapes[] = {{{1, 1, 1}, 0b100},    {{2, 1, 7}, 0b100},   {{1, 3, 33}, 0b100},   {{1, 2, 1030}, 0b100},
+                {{1, 2, 2048}, 0b100}, {{20, 3, 64}, 0b101}, {{20, 3, 63}, 0b101},  {{3, 2, 5}, 0b101},
+                {{1, 40, 5}, 0b010},   {{1, 40, 37}, 0b010}, {{1, 1100, 16}, 0b010}};
+  for (const auto& it : shapes) {
+    for (const bool scaled : {false, true}) {
+      for (const ActivationType type : {ActivationType::identity, ActivationType::leaky_relu, ActivationType::tanh}) {
+        auto c = plain_case<TypeParam>(it.shape, it.axes);
+        fill(c.input_data, Regime::mean_100, random);
+        c.parameters.activation = default_activation(type);
+        if (scaled) {
+          c.scale = c.bias = Layout(pick(random, 0, 1) == 0 ? Shape{1, it.shape[1], 1} : Shape{1, 1, it.shape[2]});
+          c.scale_data.resize(elements_spanned(*c.scale));
+          c.bias_data.resize(elements_spanned(*c.bias));
+          fill(c.scale_data, Regime::mean_0, random);
+          fill(c.bias_data, Regime::mean_0, random);
+        }
+        const auto expected = bits_of(c.reference_output());
+        for (const auto side : {GuardedBuffer::Side::end, GuardedBuffer::Side::begin}) {
+          ASSERT_EQ(bits_of(guarded_output(c, side)), expected) << c.describe();
+        }
+      }
     }
   }
 }

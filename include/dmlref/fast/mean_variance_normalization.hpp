@@ -54,6 +54,7 @@ class Normalization {
     if (geometry_.reduced.rank > 0) {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
       stretches_ = inner.extent >= 48 && inner.step.input == 1 && inner.step.output == 1;
+      pieces_ = !is_half && stretches_ && inner.extent % 16 == 0 && !geometry_.varying && finish_ != Finish::values;
     }
     streams_ = 2 * count_ * groups_ * sizeof(T) > last_level_cache_bytes();
   }
@@ -110,10 +111,7 @@ class Normalization {
       return reference::ScaleAndBias::of(op.line_, scale, bias);
     }
 
-    std::size_t chunk_size(std::uint64_t chunk) const noexcept {
-      return static_cast<std::size_t>(
-          std::min<std::uint64_t>(op.count_ - chunk * normalization_chunk, normalization_chunk));
-    }
+    std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
 
     reference_chunk* statistics() const noexcept { return reinterpret_cast<reference_chunk*>(buffers.temporary); }
     GroupCoefficients* coefficients() const noexcept {
@@ -403,20 +401,106 @@ class Normalization {
       return op.geometry_.kept.place(static_cast<Index>(group + 1)).add(base, -1);
     }
 
-    void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+    /// The pieces of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one
+    /// chunk at a time.
+    class PieceTable {
+     public:
+      explicit PieceTable(const Normalization& op) noexcept : op_(op) {
+        if (op.pieces_) whole_ = op.chunks_ <= most_chunks && fill(0, op.chunks_);
+      }
+      struct List {
+        const Piece* pieces;
+        std::size_t count;
+      };
+      List of(std::uint64_t chunk) noexcept {
+        if (whole_) return {at_ + begin_[chunk], static_cast<std::size_t>(begin_[chunk + 1] - begin_[chunk])};
+        fill(chunk, chunk + 1);
+        return {at_, begin_[1]};
+      }
+
+     private:
+      static constexpr std::size_t most = 256;  // more than a chunk can have
+      static constexpr std::uint64_t most_chunks = 64;
+
+      bool fill(std::uint64_t first, std::uint64_t last) noexcept {
+        Walk walk(op_.geometry_.reduced, Place{}, static_cast<Index>(first * normalization_chunk));
+        std::uint16_t used = 0;
+        for (std::uint64_t c = first; c < last; ++c) {
+          begin_[c - first] = used;
+          for (std::size_t left = op_.chunk_size(c); left > 0;) {
+            if (used == most) return false;
+            const std::size_t n = std::min(left, static_cast<std::size_t>(walk.stretch()));
+            const auto bytes = static_cast<Index>(sizeof(T));
+            at_[used++] = {walk.place().input * bytes, walk.place().output * bytes, n};
+            walk.advance(static_cast<Index>(n));
+            left -= n;
+          }
+        }
+        begin_[last - first] = used;
+        return true;
+      }
+
+      const Normalization& op_;
+      bool whole_ = false;
+      std::uint16_t begin_[most_chunks + 1];
+      Piece at_[most];
+    };
+
+    reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list,
+                               Index ahead, Workspace& work) const noexcept {
+      const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
+      const Kernels& k = *op.kernels_;
+      const std::size_t size = chunk_size(chunk);
+      return reference::chunk_from(size, [&](double pivot) {
+        if (pivot == 0.0) return k.piece_sums(from, list.pieces, list.count, ahead * static_cast<Index>(sizeof(T)));
+        return k.shifted_sums(read(base, chunk, work.row).floats, size, pivot);
+      });
+    }
+
+    void normalize_pieces(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list, Index ahead,
+                          const GroupCoefficients& group,
+                          std::optional<reference::ExactStatistics>& found) const noexcept {
+      const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
+      const auto c = reference::ElementCoefficients<double>::of(group, sb.scale, sb.bias);
+      const auto bytes = static_cast<Index>(sizeof(T));
+      const float least =
+          op.kernels_->pieces32[static_cast<std::size_t>(op.finish_)]({buffers.input + base.input * bytes,
+                                                                       buffers.output + base.output * bytes,
+                                                                       list.pieces,
+                                                                       list.count,
+                                                                       ahead * bytes,
+                                                                       {c.shift, c.slope, c.offset},
+                                                                       op.parameters_.activation.parameters[0],
+                                                                       op.streams_});
+      if (is_low(least, c.doubt)) {
+        elements.correct(base, chunk * normalization_chunk, chunk_size(chunk), nullptr, group, found);
+      }
+    }
+
+    void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
                     Workspace& work) const noexcept {
       const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
+        if (op.pieces_) {
+          statistics()[group * op.chunks_ + c] = sum_pieces(base, c, pieces.of(c), ahead, work);
+          continue;
+        }
         const Row row = read(base, c, work.row, ahead);
         statistics()[group * op.chunks_ + c] = row_statistics(row, chunk_size(c), nullptr);
       }
     }
 
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                          Workspace& work) const noexcept {
+                          PieceTable& pieces, Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
       const Index ahead = to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
+        if constexpr (!is_half) {
+          if (op.pieces_) {
+            normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found);
+            continue;
+          }
+        }
         if (op.stretches_) {
           normalize_stretches(base, c, coefficients()[group], found, work, ahead);
         } else {
@@ -427,46 +511,54 @@ class Normalization {
       }
     }
 
-    void large_group(std::uint64_t group) const noexcept {
+    void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
-      const Place base = op.geometry_.kept.place(static_cast<Index>(group));
-      sum_chunks(group, base, 0, op.chunks_, work);
-      coefficients()[group] = merge(statistics() + group * op.chunks_);
-      normalize_chunks(group, base, 0, op.chunks_, work);
+      PieceTable pieces(op);
+      for (std::uint64_t g = begin; g < end; ++g) {
+        const Place base = op.geometry_.kept.place(static_cast<Index>(g));
+        sum_chunks(g, base, 0, op.chunks_, pieces, work);
+        coefficients()[g] = merge(statistics() + g * op.chunks_);
+        normalize_chunks(g, base, 0, op.chunks_, pieces, work);
+      }
     }
 
     template <class Parallel>
     void all_rows(std::size_t concurrency, const Parallel& parallel) const noexcept {
-      if (op.chunks_ == 1) {
+      if (op.chunks_ == 1 || concurrency == 1 || op.groups_ >= concurrency * 4) {
         const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups_, concurrency * 4);
         parallel(tasks, [&](std::size_t t) {
-          run_task(op.has_fma_, [&] { small_groups(op.groups_ * t / tasks, op.groups_ * (t + 1) / tasks); });
+          const std::uint64_t begin = op.groups_ * t / tasks;
+          const std::uint64_t end = op.groups_ * (t + 1) / tasks;
+          run_task(op.has_fma_, [&] { op.chunks_ == 1 ? small_groups(begin, end) : large_groups(begin, end); });
         });
-      } else if (concurrency == 1 || op.groups_ >= concurrency * 4) {
-        parallel(op.groups_, [&](std::size_t g) { run_task(op.has_fma_, [&] { large_group(g); }); });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
         const auto each_part = [&](auto&& body) {
           parallel(op.groups_ * parts, [&](std::size_t t) {
             Workspace work;
+            PieceTable pieces(op);
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
             run_task(op.has_fma_, [&] {
               body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
-                   op.chunks_ * (part + 1) / parts, work);
+                   op.chunks_ * (part + 1) / parts, pieces, work);
             });
           });
         };
-        each_part([&](auto group, const Place& base, auto begin, auto end, Workspace& work) {
-          sum_chunks(group, base, begin, end, work);
+        each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& pieces, Workspace& work) {
+          sum_chunks(group, base, begin, end, pieces, work);
         });
         parallel(op.groups_, [&](std::size_t g) { coefficients()[g] = merge(statistics() + g * op.chunks_); });
-        each_part([&](auto group, const Place& base, auto begin, auto end, Workspace& work) {
-          normalize_chunks(group, base, begin, end, work);
+        each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& pieces, Workspace& work) {
+          normalize_chunks(group, base, begin, end, pieces, work);
         });
       }
     }
   };
+
+  std::size_t chunk_size(std::uint64_t chunk) const noexcept {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(count_ - chunk * normalization_chunk, normalization_chunk));
+  }
 
   bool shared_parameters() const noexcept {
     for (std::size_t d = 0; d < geometry_.kept.rank; ++d) {
@@ -487,6 +579,7 @@ class Normalization {
   std::uint64_t groups_;
   std::uint64_t chunks_;
   bool stretches_ = false;  // chunks are long contiguous stretches in both tensors
+  bool pieces_ = false;     // and so that each begins with lane 0
   bool streams_ = false;    // the output is not worth a place in the caches
 };
 

@@ -57,6 +57,26 @@ struct Accumulators {
   __m256d square[4];
 };
 
+DMLREF_TARGET_AVX2 inline Accumulators no_lanes() noexcept {
+  Accumulators lanes;
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 4; ++v) lanes.sum[v] = lanes.square[v] = _mm256_setzero_pd();
+  return lanes;
+}
+DMLREF_TARGET_AVX2 inline SumAndSquare total(const Accumulators& lanes) noexcept {
+  const auto& [s, q] = lanes;
+  return {sum_lanes(s[0], s[1], s[2], s[3]), sum_lanes(q[0], q[1], q[2], q[3])};
+}
+
+DMLREF_TARGET_AVX2 inline void add_block(Accumulators& lanes, const float* floats) noexcept {
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 4; ++v) {
+    const __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(floats + 4 * v));
+    lanes.sum[v] = _mm256_add_pd(lanes.sum[v], x);
+    lanes.square[v] = _mm256_fmadd_pd(x, x, lanes.square[v]);
+  }
+}
+
 /// Adds to the lanes, a multiple of 16 elements unless they are the chunk's last: what is left of a block is taken as
 /// zeros, which change no plain sum; where `shifted`, a mask leaves them out.
 template <bool shifted, bool keep>
@@ -96,12 +116,9 @@ DMLREF_TARGET_AVX2 inline void add_to(Accumulators& lanes, const std::byte* floa
 template <bool shifted, bool keep>
 DMLREF_TARGET_AVX2 inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot,
                                                double* wide) noexcept {
-  Accumulators lanes;
-  DMLREF_UNROLL
-  for (std::size_t v = 0; v < 4; ++v) lanes.sum[v] = lanes.square[v] = _mm256_setzero_pd();
+  Accumulators lanes = no_lanes();
   add_to<shifted, keep>(lanes, floats, count, pivot, wide);
-  const auto& [s, q] = lanes;
-  return {sum_lanes(s[0], s[1], s[2], s[3]), sum_lanes(q[0], q[1], q[2], q[3])};
+  return total(lanes);
 }
 DMLREF_TARGET_AVX2 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
   return wide != nullptr ? sums_of<false, true>(floats, count, 0.0, wide)
@@ -111,19 +128,18 @@ DMLREF_TARGET_AVX2 inline SumAndSquare shifted_sums(const std::byte* floats, std
   return sums_of<true, false>(floats, count, pivot, nullptr);
 }
 
-DMLREF_TARGET_AVX2 inline void add(const std::byte* floats, std::size_t count, Lanes& to) noexcept {
-  Accumulators lanes;
-  DMLREF_UNROLL
-  for (std::size_t v = 0; v < 4; ++v) {
-    lanes.sum[v] = _mm256_loadu_pd(&to.sum[4 * v]);
-    lanes.square[v] = _mm256_loadu_pd(&to.square[4 * v]);
+DMLREF_TARGET_AVX2 inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
+                                                  std::int64_t ahead) noexcept {
+  Accumulators lanes = no_lanes();
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::byte* const start = from + pieces[p].from;
+    for (std::size_t i = 0; i < pieces[p].count; i += 16) {
+      const float* const x = floats_at(start, i);
+      _mm_prefetch(reinterpret_cast<const char*>(x) + ahead, _MM_HINT_T1);
+      add_block(lanes, x);
+    }
   }
-  add_to<false, false>(lanes, floats, count, 0.0, nullptr);
-  DMLREF_UNROLL
-  for (std::size_t v = 0; v < 4; ++v) {
-    _mm256_storeu_pd(&to.sum[4 * v], lanes.sum[v]);
-    _mm256_storeu_pd(&to.square[4 * v], lanes.square[v]);
-  }
+  return total(lanes);
 }
 
 DMLREF_TARGET_AVX2 inline __m256 absolute(__m256 x) noexcept { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
@@ -220,6 +236,34 @@ DMLREF_TARGET_AVX2 inline float row32(const Row32& row) noexcept {
     return row.wide != nullptr ? row32_of<finish, true, false>(row) : row32_of<finish, false, false>(row);
   }
   return row.wide != nullptr ? row32_of<finish, true, true>(row) : row32_of<finish, false, true>(row);
+}
+
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX2 inline float pieces32_of(const Pieces32& chunk) noexcept {
+  const __m256d shift = _mm256_set1_pd(chunk.line.shift);
+  const __m256d slope = _mm256_set1_pd(chunk.line.slope);
+  const __m256d offset = _mm256_set1_pd(chunk.line.offset);
+  const __m256d alpha = _mm256_set1_pd(chunk.alpha);
+  __m256 least0 = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  __m256 least1 = least0;
+  const std::int64_t ahead = chunk.ahead;
+  for (std::size_t p = 0; p < chunk.count; ++p) {
+    const Piece piece = chunk.pieces[p];
+    const std::byte* const from = chunk.from + piece.from;
+    std::byte* const to = chunk.to + piece.to;
+    const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    for (std::size_t i = 0; i < piece.count; i += 16) {
+      _mm_prefetch(reinterpret_cast<const char*>(to + i * sizeof(float)) + ahead, _MM_HINT_T1);
+      row_block32<finish, false, shifted>(floats_at(from, i), nullptr, to, i, shift, slope, offset, alpha, least0,
+                                          least1, stream);
+    }
+  }
+  if (chunk.stream) _mm_sfence();
+  return least_of(_mm256_min_ps(least0, least1));
+}
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline float pieces32(const Pieces32& chunk) noexcept {
+  return chunk.line.shift == 0.0 ? pieces32_of<finish, false>(chunk) : pieces32_of<finish, true>(chunk);
 }
 
 template <Finish finish>
@@ -380,9 +424,10 @@ inline const Kernels& kernels() noexcept {
       widen,
       sums,
       shifted_sums,
-      add,
+      piece_sums,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;

@@ -117,6 +117,38 @@ DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
 }
 
 template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcept {
+  const __m512d shift = _mm512_set1_pd(chunk.line.shift);
+  const __m512d slope = _mm512_set1_pd(chunk.line.slope);
+  const __m512d offset = _mm512_set1_pd(chunk.line.offset);
+  const __m512d alpha = _mm512_set1_pd(chunk.alpha);
+  __m256 least[2];
+  least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  const std::int64_t ahead = chunk.ahead;
+  for (std::size_t p = 0; p < chunk.count; ++p) {
+    const Piece piece = chunk.pieces[p];
+    const std::byte* const from = chunk.from + piece.from;
+    std::byte* const to = chunk.to + piece.to;
+    const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    for (std::size_t i = 0; i < piece.count; i += 16) {
+      _mm_prefetch(reinterpret_cast<const char*>(to + i * sizeof(float)) + ahead, _MM_HINT_T1);
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < 2; ++v) {
+        __m512d x = load8<false>(avx2::floats_at(from, i + 8 * v), nullptr);
+        if constexpr (shifted) x = _mm512_sub_pd(x, shift);
+        store8<finish>(to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
+      }
+    }
+  }
+  if (chunk.stream) _mm_sfence();
+  return avx2::least_of(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])));
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
+  return chunk.line.shift == 0.0 ? pieces32_of<finish, false>(chunk) : pieces32_of<finish, true>(chunk);
+}
+
+template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
   const __m512d shift = _mm512_set1_pd(row.group->shift);
   const __m512d rate = _mm512_set1_pd(row.group->rate);
@@ -248,9 +280,10 @@ inline const Kernels& kernels() noexcept {
       widen,
       avx2::sums,
       avx2::shifted_sums,
-      avx2::add,
+      avx2::piece_sums,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;

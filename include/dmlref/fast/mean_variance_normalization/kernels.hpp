@@ -1,7 +1,6 @@
 // kernels.hpp: what an instruction set does for normalization: pointers, counts and scalars only.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,12 +44,6 @@ struct Line16 {
   float doubt;
 };
 
-/// The sums of a chunk so far: what has number i in it goes to lane i % 16.
-struct Lanes {
-  std::array<double, normalization_lanes> sum{};
-  std::array<double, normalization_lanes> square{};
-};
-
 /// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already. `to` takes floats,
 /// or doubles for Finish::values.
 struct Row32 {
@@ -61,6 +54,26 @@ struct Row32 {
   Line32 line;
   double alpha;  // of LEAKY_RELU
   bool stream;   // past the caches, where the address allows it
+};
+
+/// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has, a
+/// multiple of 16.
+struct Piece {
+  std::int64_t from;
+  std::int64_t to;
+  std::size_t count;
+};
+
+/// A chunk of float32 in pieces, from the group's first elements on. `ahead` bytes further lies what is needed next.
+struct Pieces32 {
+  const std::byte* from;
+  std::byte* to;
+  const Piece* pieces;
+  std::size_t count;
+  std::int64_t ahead;
+  Line32 line;
+  double alpha;
+  bool stream;
 };
 
 /// A row of float32 with a scale and a bias for each element.
@@ -105,11 +118,12 @@ struct Kernels {
   /// Sums of a chunk of floats; `wide` (may be null) takes them as doubles, and has room for a multiple of 16.
   SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
-  /// Adds floats to the sums of a chunk: a multiple of 16 of them, unless they are its last.
-  void (*add)(const std::byte* floats, std::size_t count, Lanes& lanes);
+  /// Sums of a chunk in pieces.
+  SumAndSquare (*piece_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
   /// The least |value| of the row, as float.
   float (*row32[5])(const Row32&);
   float (*each_row32[5])(const EachRow32&);
+  float (*pieces32[4])(const Pieces32&);  // not for Finish::values
   /// How many elements are doubtful.
   std::size_t (*row16[5])(const Row16&);
   std::size_t (*each_row16[5])(const EachRow16&);

@@ -51,7 +51,8 @@ inline void widen(const std::byte* halves, float* floats, std::size_t count) noe
 
 /// Two lanes to a vector; what is left of the last block of 16 is added one by one.
 template <bool shifted>
-inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
+inline void add_to(scalar::Lanes& lanes, const std::byte* floats, std::size_t count, double pivot,
+                   double* wide) noexcept {
   constexpr std::size_t vectors = normalization_lanes / 2;
   const float64x2_t p = vdupq_n_f64(pivot);
   float64x2_t s[vectors], q[vectors];
@@ -89,17 +90,21 @@ inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, dou
   scalar::add_to<shifted>(lanes, floats + i * sizeof(float), count - i, pivot, wide != nullptr ? wide + i : nullptr);
 }
 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
-  Lanes lanes;
-  add_to<false>(lanes, floats, count, 0.0, wide);
+  scalar::Lanes lanes;
+  neon::add_to<false>(lanes, floats, count, 0.0, wide);
   return scalar::total(lanes);
 }
 inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
-  Lanes lanes;
-  add_to<true>(lanes, floats, count, pivot, nullptr);
+  scalar::Lanes lanes;
+  neon::add_to<true>(lanes, floats, count, pivot, nullptr);
   return scalar::total(lanes);
 }
-inline void add(const std::byte* floats, std::size_t count, Lanes& lanes) noexcept {
-  add_to<false>(lanes, floats, count, 0.0, nullptr);
+inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t) noexcept {
+  scalar::Lanes lanes;
+  for (std::size_t p = 0; p < count; ++p) {
+    neon::add_to<false>(lanes, from + pieces[p].from, pieces[p].count, 0.0, nullptr);
+  }
+  return scalar::total(lanes);
 }
 
 // ---- Rows of float32: values are doubles, rounded once
@@ -170,6 +175,11 @@ inline float row32(const Row32& row) noexcept {
   rest.to += i * stored_bytes32<finish>;
   rest.count -= i;
   return smaller(scalar::row32<finish>(rest), vminnmvq_f32(vminnmq_f32(least[0], least[1])));
+}
+
+template <Finish finish>
+inline float pieces32(const Pieces32& chunk) noexcept {
+  return scalar::pieces32_by(row32<finish>, chunk);
 }
 
 template <Finish finish>
@@ -286,9 +296,10 @@ inline const Kernels& kernels() noexcept {
       widen,
       sums,
       shifted_sums,
-      add,
+      piece_sums,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;

@@ -1,6 +1,7 @@
 // scalar.hpp: the normalization kernels in plain C++: the definition of what the others compute.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -17,6 +18,12 @@ inline void widen(const std::byte* halves, float* floats, std::size_t count) noe
   const ByteAccess<const half> from{halves};
   for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(from.load(static_cast<Index>(i)));
 }
+
+/// The sums of a chunk so far.
+struct Lanes {
+  std::array<double, normalization_lanes> sum{};
+  std::array<double, normalization_lanes> square{};
+};
 
 template <bool shifted>
 inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, double pivot, double* wide) noexcept {
@@ -48,8 +55,12 @@ inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, dou
   add_to<true>(lanes, floats, count, pivot, nullptr);
   return total(lanes);
 }
-inline void add(const std::byte* floats, std::size_t count, Lanes& lanes) noexcept {
-  add_to<false>(lanes, floats, count, 0.0, nullptr);
+inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t) noexcept {
+  Lanes lanes;
+  for (std::size_t p = 0; p < count; ++p) {
+    add_to<false>(lanes, from + pieces[p].from, pieces[p].count, 0.0, nullptr);
+  }
+  return total(lanes);
 }
 
 /// The activation that is part of the store, in the type of the value.
@@ -95,6 +106,22 @@ inline float row32(const Row32& row) noexcept {
     least = size < least ? size : least;
   }
   return least;
+}
+
+/// Row by row; `row32` is the kernel for one.
+inline float pieces32_by(float (*row32_of)(const Row32&), const Pieces32& chunk) noexcept {
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t p = 0; p < chunk.count; ++p) {
+    const Piece& piece = chunk.pieces[p];
+    const float low = row32_of(
+        {chunk.from + piece.from, nullptr, chunk.to + piece.to, piece.count, chunk.line, chunk.alpha, chunk.stream});
+    least = low < least ? low : least;
+  }
+  return least;
+}
+template <Finish finish>
+inline float pieces32(const Pieces32& chunk) noexcept {
+  return pieces32_by(row32<finish>, chunk);
 }
 
 template <Finish finish>
@@ -143,9 +170,10 @@ inline const Kernels& kernels() noexcept {
       widen,
       sums,
       shifted_sums,
-      add,
+      piece_sums,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
