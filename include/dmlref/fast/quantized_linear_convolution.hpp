@@ -161,8 +161,8 @@ class TiledConvolution {
     return filter_owned_ ? static_cast<std::uint64_t>(round_up(filter_.bytes(), 256)) : 0;
   }
   void pack(const std::byte* filter, std::byte* to) const noexcept {
-    qlc::pack_filter(g_, kernels_.group, filter_, elements_.data(), reinterpret_cast<const std::uint8_t*>(filter),
-                     reinterpret_cast<std::uint8_t*>(to));
+    qlc::pack_filter(g_, block_.order, kernels_, filter_, elements_.data(),
+                     reinterpret_cast<const std::uint8_t*>(filter), reinterpret_cast<std::uint8_t*>(to));
   }
 
   /// What depends on data but not on pixels. Once per execute, before the units run.

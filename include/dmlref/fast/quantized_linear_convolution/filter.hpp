@@ -64,9 +64,68 @@ std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Ind
   return sum;
 }
 
+/// Whether a set's pack_rows can do it: bytes, taps side by side, channels that fill their groups where groups of taps
+/// are apart.
+inline bool packs_rows(const Geometry& g, const DepthOrder& order, const Kernels& kernels) noexcept {
+  if (kernels.pack_rows == nullptr || order.group != 4 || order.staging == Staging::windows) return false;
+  if (g.taps() == 1) return g.filter.c == 1 || g.in_channels == 1;
+  const bool side_by_side = (g.kernel_w == 1 || g.filter.x == 1) && (g.kernel_h == 1 || g.filter.y == g.kernel_w);
+  return side_by_side && g.taps() <= 128 && (order.staging == Staging::planes || g.in_channels % 4 == 0);
+}
+
+/// One block of output channels by pack_rows. Taps are interleaved first, four input channels to a group; so many
+/// groups at a time that they stay in the L1 cache.
+inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels& kernels, const std::uint8_t* from,
+                       Index channels, std::uint8_t* to, std::int32_t* sums) noexcept {
+  constexpr Index pitch = 512;
+  const std::uint8_t flip = g.filter_signed ? 0 : 0x80;
+  const Index taps = g.taps();
+  if (taps == 1) {
+    kernels.pack_rows({from, g.filter.n, channels, g.in_channels, flip, to, sums});
+    return;
+  }
+  std::uint8_t rows[16 * pitch];
+  std::uint8_t one_group[pitch];
+  std::uint8_t filling[pitch / 4];
+  std::memset(filling, flip, sizeof filling);  // flipped, it is 0
+  const Index groups = order.channel_groups();
+  const Index most = pitch / 4 / taps;
+  const bool planes = order.staging == Staging::planes;
+  for (Index first = 0; first < groups; first += most) {
+    const Index count = groups - first < most ? groups - first : most;
+    for (Index l = 0; l < channels; ++l) {
+      for (Index i = 0; i < count; ++i) {
+        const std::uint8_t* four[4];
+        for (Index e = 0; e < 4; ++e) {
+          const Index c = 4 * (first + i) + e;
+          four[e] = c < g.in_channels ? from + l * g.filter.n + c * g.filter.c : filling;
+        }
+        if (planes) {
+          kernels.interleave(four, taps, flip, rows + l * pitch + 4 * taps * i);
+          continue;
+        }
+        kernels.interleave(four, taps, flip, one_group);
+        for (Index tap = 0; tap < taps; ++tap) {
+          std::memcpy(rows + l * pitch + 4 * (tap * count + i), one_group + 4 * tap, 4);
+        }
+      }
+    }
+    if (planes) {
+      kernels.pack_rows({rows, pitch, channels, 4 * taps * count, 0, to + 64 * taps * first, sums});
+      continue;
+    }
+    for (Index tap = 0; tap < taps; ++tap) {
+      kernels.pack_rows(
+          {rows + 4 * tap * count, pitch, channels, 4 * count, 0, to + 64 * (tap * groups + first), sums});
+    }
+  }
+}
+
 /// Unsigned filters are shifted by -128, and so are their zero points. `offsets` are those of element_offsets.
-inline void pack_filter(const Geometry& g, Index group_size, const PackedFilter& packed, const Index* offsets,
-                        const std::uint8_t* filter, std::uint8_t* to) noexcept {
+inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernels& kernels, const PackedFilter& packed,
+                        const Index* offsets, const std::uint8_t* filter, std::uint8_t* to) noexcept {
+  const Index group_size = order.group;
+  const bool by_rows = packs_rows(g, order, kernels);
   const auto pack = group_size == 4 ? (g.filter_signed ? &pack_channel<4, true> : &pack_channel<4, false>)
                                     : (g.filter_signed ? &pack_channel<2, true> : &pack_channel<2, false>);
   const Index weight_step = 4 * packed.lanes;
@@ -78,6 +137,10 @@ inline void pack_filter(const Geometry& g, Index group_size, const PackedFilter&
     const std::uint8_t* from = filter + (block / packed.blocks * g.out_channels + first_channel) * g.filter.n;
     std::uint8_t* sums = to + (packed.sums_at() - block * packed.block_bytes()) + block * weight_step;
     std::memset(sums, 0, static_cast<std::size_t>(weight_step));
+    if (by_rows) {
+      pack_block(g, order, kernels, from, channels, to, reinterpret_cast<std::int32_t*>(sums));
+      continue;
+    }
     if (channels < packed.lanes) std::memset(to, 0, static_cast<std::size_t>(packed.block_bytes()));
     for (Index step = 0; step < packed.steps; step += chunk) {
       const Index last = packed.steps - step < chunk ? packed.steps : step + chunk;

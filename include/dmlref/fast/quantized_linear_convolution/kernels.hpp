@@ -52,6 +52,17 @@ struct PairsArgs {
   std::int32_t factor;
 };
 
+/// What pack_rows reads and writes.
+struct RowsArgs {
+  const std::uint8_t* src;
+  std::ptrdiff_t pitch;
+  std::ptrdiff_t channels;  ///< rows, at most 16; rows that are missing count as 0
+  std::ptrdiff_t bytes;     ///< in a row; what its last group lacks is 0
+  std::uint8_t flip;
+  std::uint8_t* dst;
+  std::int32_t* sums;  ///< 16
+};
+
 using Tile = void (*)(const TileArgs&) noexcept;
 
 inline constexpr std::size_t max_tile_rows = 14;
@@ -93,6 +104,9 @@ struct Kernels {
   /// Blocks of 64 pixels of all channels to groups, in an order of its own, which the pixel tiles undo (`paired`), with
   /// sums[p] = factor * the sum over p's channels. Null where the set has no such order.
   void (*interleave_pairs)(const PairsArgs&) noexcept = nullptr;
+  /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Null
+  /// where the set has nothing better than element by element.
+  void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
 
   constexpr std::ptrdiff_t max_rows(const Tiles& tiles, std::ptrdiff_t vectors) const noexcept {
     std::ptrdiff_t rows = 0;
