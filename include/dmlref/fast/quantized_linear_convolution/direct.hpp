@@ -106,7 +106,7 @@ class DirectConvolution {
         reinterpret_cast<const std::uint8_t*>(input) + image * g_.in.n + first_group * g_.in_channels * g_.in.c;
     auto* out = reinterpret_cast<std::uint8_t*>(output) + image * g_.out.n + first_group * g_.out_channels * g_.out.c +
                 band.y * g_.out.y + band.x * g_.out.x;
-    stage(chunk, band, h, in, by_channels_ ? 1 : groups * g_.in_channels, staged);
+    if (!in_place_) stage(chunk, band, h, in, by_channels_ ? 1 : groups * g_.in_channels, staged);
 
     qlc::direct::LaneArgs t;
     t.offsets = chunk.offsets.data();
@@ -146,6 +146,7 @@ class DirectConvolution {
       return;
     }
     const std::byte* data = folded + channels_at_ + first_group * g_.out_channels * channel_bytes_;
+    if (in_place_) return run_planes(t, data, h, in, groups, out);
     const Index group_bytes = g_.in_channels * phases() * chunk.plane_bytes;
     t.out = lines;
     for (Index group = 0; group < groups; ++group) {
@@ -173,14 +174,7 @@ class DirectConvolution {
     std::uint8_t fill = 0, input_flip = 0, output_flip = 0;
     bool fits = true;
   };
-  /// One output channel of the pixel kernels; its weights follow.
-  struct ChannelData {
-    double factor = 0;
-    float scale = 0, band = 0;
-    std::int32_t sum = 0;
-    std::int32_t shift = 0;
-    std::int32_t wide = 0;
-  };
+  using ChannelData = qlc::direct::ChannelData;
   struct ChunkHead {
     float band = 0;
     std::int32_t wide = 0;
@@ -248,6 +242,10 @@ class DirectConvolution {
       kernel_ = kernels_.pixel_rows_stride2;
       by_rows_ = true;
     }
+    in_place_ = by_rows_ && g_.stride_x == 1 && g_.stride_y == 1 && g_.dilation_y == 1 && g_.kernel_h == 3 &&
+                g_.kernel_w <= 4 && g_.out_width > 8 && padded_columns(g_.out_width) <= 16 && g_.height > 1 &&
+                g_.in.x == 1 && g_.in.y >= g_.width && g_.in.y >= g_.pad_x && g_.in.y + g_.width + g_.pad_x >= 16 &&
+                g_.out.x == 1 && g_.out.y >= g_.out_width && kernels_.pixel_planes != nullptr;
     for (Index i = 0; i < 16 && by_rows_; ++i) {
       pattern_[i] = static_cast<std::uint8_t>(i / 4 * 2 * g_.stride_x + i % 4 * g_.dilation_x);
     }
@@ -262,13 +260,21 @@ class DirectConvolution {
       if (reads_row_phase(phase)) row_phases_.push_back(phase);
     }
     make_chunks();
-    if (!choose_band()) return false;
+    if (in_place_) {
+      rows_ = g_.out_height;
+      columns_ = g_.out_width;
+      row_columns_ = pitch_ = row_columns(columns_);
+    } else if (!choose_band()) {
+      return false;
+    }
     for (Chunk& chunk : chunks_) {
       chunk.plane_bytes = plane_bytes(chunk.pitch, rows_, columns_);
       make_offsets(chunk);
     }
     for (Index slot = 0; slot < units_ * kernels_.group; ++slot) {
       const Tap at = tap(slot);
+      slot_at_.push_back(slot / kernels_.group * kernels_.group * (by_channels_ ? kernels_.block : 1) +
+                         slot % kernels_.group);
       slots_.push_back(at.real ? at.channel * g_.filter.c + at.y * g_.filter.y + at.x * g_.filter.x : -1);
     }
     make_bands();
@@ -402,13 +408,15 @@ class DirectConvolution {
   }
 
   // Several groups per task: the cost of a task is shared, and a channel's bytes are staged long before they are read.
+  // Sixteen tasks or more, but none of less than a microsecond.
   void choose_batch() {
     if (by_channels_) return;
     const Index group_bytes = g_.in_channels * phases() * chunks_.front().plane_bytes;
     line_bytes_ = qlc::round_up((rows_ - 1) * pitch_ + columns_, kernels_.block);
     const auto fits = [&](Index groups) {
       return groups * group_bytes <= 20 * 1024 && groups * g_.out_channels * line_bytes_ <= 16 * 1024 &&
-             16 * groups <= g_.groups * g_.batch * static_cast<Index>(bands_.size());
+             (16 * groups <= g_.groups * g_.batch * static_cast<Index>(bands_.size()) ||
+              groups * g_.out_channels * line_bytes_ * units_ <= 16 * 1024);
     };
     while (groups_at_a_time_ < g_.groups && fits(groups_at_a_time_ + 1)) ++groups_at_a_time_;
   }
@@ -480,42 +488,43 @@ class DirectConvolution {
   /// What of a weight fits eight bits.
   static constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
 
+  static constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
+
   Folded fold_one(const std::byte* const* inputs, Index channel, Header& h, std::int32_t* d) const noexcept {
     const auto* filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + channel * g_.filter.n;
     const std::int32_t zero_point =
         qlc::zero_point_of(filter_zero_point_, inputs[qlc::filter_zero_point_tensor], channel);
     const std::int64_t bias =
         bias_.present ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * bias_.step) : 0;
-    std::int64_t total = 0;
-    std::int32_t highest = 0, lowest = 0;
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-      d[slot] = 0;
-      if (slots_[slot] < 0) continue;
-      const std::uint8_t byte = filter[slots_[slot]];
-      const std::int32_t weight = g_.filter_signed ? static_cast<std::int8_t>(byte) : byte;
-      d[slot] = weight - zero_point;
-      total += d[slot];
-      if (d[slot] > highest) highest = d[slot];
-      if (d[slot] < lowest) lowest = d[slot];
+    std::int32_t total = 0, highest = 0, lowest = 0;
+    const std::uint8_t flip = g_.filter_signed ? 0x80 : 0;
+    const std::int32_t offset = zero_point + flip;  // a byte xor 0x80 is its signed value plus 128
+    const Index slots = units_ * kernels_.group;
+    for (Index slot = 0; slot < slots; ++slot) {
+      const Index from = slots_[static_cast<std::size_t>(slot)];
+      const std::int32_t weight = from < 0 ? 0 : static_cast<std::uint8_t>(filter[from] ^ flip) - offset;
+      d[slot] = weight;
+      total += weight;
+      highest = weight > highest ? weight : highest;
+      lowest = weight < lowest ? weight : lowest;
     }
     Folded f;
     const float filter_scale = qlc::load<float>(inputs[qlc::filter_scale_tensor], channel * filter_scale_.step);
-    const reference::RequantizeScale exact(h.input_scale, filter_scale, h.given_output_scale);
-    if (exact.is_finite()) {
+    if (is_usual(h.input_scale) && is_usual(filter_scale) && is_usual(h.given_output_scale)) {
       f.factor = static_cast<double>(h.input_scale) * static_cast<double>(filter_scale);
       if (h.given_output_scale < 0) f.factor = -f.factor;
     } else {
+      const reference::RequantizeScale exact(h.input_scale, filter_scale, h.given_output_scale);
       const std::int64_t one = exact.round_exactly(1);
       f.factor = one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
     }
     std::int64_t sum = bias - std::int64_t{h.fill} * total;
-    const Index slots = units_ * kernels_.group;
     f.shift = 0;
+    f.wide = highest != first_part(highest) || lowest != first_part(lowest);
     if (shifts_) {
       f.shift = highest > 127 ? highest - 127 : lowest < -128 ? lowest + 128 : 0;
       for (Index slot = 0; slot < slots; ++slot) d[slot] -= f.shift;
       sum += std::int64_t{f.shift} * qlc::direct::window_middle;
-      f.wide = f.shift != 0;
     } else {
       if (highest > 254) {
         for (Index slot = 0; slot < slots; ++slot) d[slot] = -d[slot];
@@ -527,8 +536,6 @@ class DirectConvolution {
         last[1] = *last - first_part(*last);
         *last -= last[1];
       }
-      f.wide = false;
-      for (Index slot = 0; slot < slots; ++slot) f.wide = f.wide || d[slot] != first_part(d[slot]);
     }
     f.sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
     // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
@@ -546,19 +553,25 @@ class DirectConvolution {
     return f;
   }
 
-  /// Weight `d` of slot `slot` for place `place` of a block of `lanes`; `second_at`: elements to the second part.
-  void store_weight(std::byte* weights, Index slot, Index place, Index lanes, Index second_at,
-                    std::int32_t d) const noexcept {
-    const Index group = kernels_.group;
-    const Index at = (slot / group * lanes + place) * group + slot % group;
-    if (group != 4) {
-      const auto value = static_cast<std::int16_t>(d);
-      std::memcpy(weights + 2 * at, &value, sizeof value);
+  /// Weights `d` for place `place` of a block. `value(slot)`: those of the slots.
+  template <class Value>
+  void store_weights(std::byte* weights, Index place, Index second_at, Value value) const noexcept {
+    const auto slots = static_cast<Index>(slot_at_.size());
+    const Index first_at = place * kernels_.group;
+    if (kernels_.group != 4) {
+      for (Index slot = 0; slot < slots; ++slot) {
+        const auto d = static_cast<std::int16_t>(value(slot));
+        std::memcpy(weights + 2 * (first_at + slot_at_[static_cast<std::size_t>(slot)]), &d, sizeof d);
+      }
       return;
     }
-    const std::int32_t first = first_part(d);
-    weights[at] = static_cast<std::byte>(first & 0xFF);
-    if (!shifts_) weights[second_at + at] = static_cast<std::byte>((d - first) & 0xFF);
+    for (Index slot = 0; slot < slots; ++slot) {
+      const std::int32_t d = value(slot);
+      const std::int32_t first = first_part(d);
+      std::byte* at = weights + first_at + slot_at_[static_cast<std::size_t>(slot)];
+      at[0] = static_cast<std::byte>(first & 0xFF);
+      if (!shifts_) at[second_at] = static_cast<std::byte>((d - first) & 0xFF);
+    }
   }
 
   void fold_channel(const std::byte* const* inputs, Index channel, Header& h, std::byte* to) const noexcept {
@@ -574,7 +587,7 @@ class DirectConvolution {
     data.wide = f.wide ? 1 : 0;
     std::memcpy(at, &data, sizeof data);
     const Index slots = units_ * kernels_.group;
-    for (Index slot = 0; slot < slots; ++slot) store_weight(at + sizeof data, slot, 0, 1, slots, d[slot]);
+    store_weights(at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
   }
 
   void fold_chunk(const std::byte* const* inputs, const Chunk& chunk, Index m, Header& h,
@@ -610,14 +623,13 @@ class DirectConvolution {
         std::memcpy(data + chunk.scale_at + 4 * at, &f.scale, 4);
         std::memcpy(data + chunk.factor_at + 8 * at, &f.factor, 8);
         std::byte* weights = data + chunk.weights_at + lane / block * block_bytes;
-        for (Index slot = 0; slot < slots; ++slot) {
-          if (!by_quads_) {
-            store_weight(weights, slot, place, block, part, d[slot]);
-          } else {
+        if (!by_quads_) {
+          store_weights(weights, place, part, [&](Index slot) { return d[slot]; });
+        } else {
+          store_weights(weights, place, part, [&](Index slot) {
             const Index from = slot % 4 - shift;
-            const std::int32_t value = from >= 0 && from < lane_channels_ ? d[slot - shift] : -f.shift;
-            store_weight(weights, slot, place, block, part, value);
-          }
+            return from >= 0 && from < lane_channels_ ? d[slot - shift] : -f.shift;
+          });
         }
       }
     }
@@ -629,6 +641,31 @@ class DirectConvolution {
   Index outputs_at_once(Index left) const noexcept {
     if (by_rows_ || left < 2 || kernels_.pixel_taps_2 == nullptr) return 1;
     return left < 4 ? 2 : 4;
+  }
+
+  /// Whole planes of some groups, of which no copies are made.
+  void run_planes(qlc::direct::LaneArgs& t, const std::byte* data, const Header& h, const std::uint8_t* in,
+                  Index groups, std::uint8_t* out) const noexcept {
+    qlc::direct::PlaneArgs plane;
+    plane.row_step = g_.in.y;
+    plane.rows = g_.height;
+    plane.width = g_.width;
+    plane.pad_y = g_.pad_y;
+    plane.pad_x = g_.pad_x;
+    plane.fill = h.fill;
+    plane.flip = h.input_flip;
+    plane.dst_row_step = g_.out.y;
+    plane.out_rows = g_.out_height;
+    plane.out_width = g_.out_width;
+    plane.src = in;
+    plane.plane_step = g_.in.c;
+    plane.dst = out;
+    plane.dst_plane_step = g_.out.c;
+    plane.planes = groups * g_.out_channels;
+    plane.outputs = g_.out_channels;
+    t.weights = data;
+    t.weight_step = channel_bytes_;
+    kernels_.pixel_planes(t, plane);
   }
 
   /// One to four output channels, whose constants begin at `data`, of one group's staged input.
@@ -805,6 +842,7 @@ class DirectConvolution {
   bool by_quads_ = false;     // channels in lanes, four at a time
   bool by_rows_ = false;      // a row kernel makes its quads itself
   bool shifts_ = false;       // weights that do not fit are shifted, not cut in two
+  bool in_place_ = false;     // short rows of whole planes, read where they are
   bool lone_ = false;         // the last quad repeats one tap
   void (*kernel_)(const qlc::direct::LaneArgs&) noexcept = nullptr;
   Index lane_channels_ = 1;  // input channels of a group that lie in lanes
@@ -812,7 +850,8 @@ class DirectConvolution {
   Index deal_ = 1;           // column phases
   Index quads_ = 1, units_ = 1;
   std::vector<Index> row_phases_;
-  std::vector<Index> slots_;  // of the units: the weight's offset from its output channel's first, or -1
+  std::vector<Index> slots_;    // of the units: the weight's offset from its output channel's first, or -1
+  std::vector<Index> slot_at_;  // the weight's place, in weights, from that of the lane's first
   std::vector<Chunk> chunks_;
   std::vector<Band> bands_;
   Index rows_ = 1, columns_ = 1;  // of a band, at most
