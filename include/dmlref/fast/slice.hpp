@@ -212,7 +212,7 @@ class Slice {
   void pieces(const CopyDims& outer, RowPlace first, std::size_t count, std::size_t bytes_per_unit, Index in, Index out,
               const Make& make) {
     const std::size_t shared = shared_lines(outer, in);
-    const std::size_t piece_bytes = shared < outer.rank ? 4 * 1024 : 256 * 1024;
+    const std::size_t piece_bytes = shared < outer.rank ? 4 * 1024 : 64 * 1024;
     if (count * bytes_per_unit <= 2 * piece_bytes) return make(outer, first, count);
     std::size_t piece = piece_bytes / bytes_per_unit;
     piece -= piece > 64 ? piece % 64 : 0;
