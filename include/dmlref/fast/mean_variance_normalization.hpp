@@ -53,7 +53,7 @@ class Normalization {
         chunks_((count_ + normalization_chunk - 1) / normalization_chunk) {
     if (geometry_.reduced.rank > 0) {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
-      stretches_ = inner.extent >= 48 && inner.step.input == 1 && inner.step.output == 1;
+      stretches_ = chunks_ > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
       pieces_ = !is_half && stretches_ && inner.extent % 16 == 0 && !geometry_.varying && finish_ != Finish::values;
     }
     streams_ = 2 * count_ * groups_ * sizeof(T) > last_level_cache_bytes();
@@ -157,14 +157,19 @@ class Normalization {
       return walk.place();
     }
 
+    /// Contiguous elements as a row: where they lie, or widened into `space`.
+    Row piece_at(const std::byte* from, std::size_t size, float* space) const noexcept {
+      if constexpr (!is_half) return {from, nullptr};
+      op.kernels_->widen(from, space, size);
+      return {reinterpret_cast<const std::byte*>(space), nullptr};
+    }
+
     /// A chunk of a group as a row: where it lies, or gathered into `space`.
     Row read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
-      if constexpr (!is_half) {
-        if (const std::optional<Place> place = stretch_at<&Place::input>(base, first, size)) {
-          return {buffers.input + place->input * static_cast<Index>(sizeof(T)), nullptr};
-        }
+      if (const std::optional<Place> place = stretch_at<&Place::input>(base, first, size)) {
+        return piece_at(buffers.input + place->input * static_cast<Index>(sizeof(T)), size, space);
       }
       gather(base, first, size, space, ahead);
       return {reinterpret_cast<const std::byte*>(space), nullptr};
@@ -260,8 +265,8 @@ class Normalization {
         if (plan.each) {
           const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
           doubts.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
-                                                static_cast<float>(group.slope_doubt * 0x1p-13), work.scale, work.bias,
-                                                alpha, work.doubtful});
+                                                static_cast<float>(group.slope_doubt * 0x1p-13), c.doubt, work.scale,
+                                                work.bias, alpha, work.doubtful});
         } else {
           doubts.listed =
               k.row16[finish]({floats, stored, size, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful});
@@ -304,46 +309,6 @@ class Normalization {
       const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row, to, group, work);
       if (!place) scatter(base, first, size, work.result, ahead);
       return doubts;
-    }
-
-    /// The results of one chunk stretch by stretch, without gathering: where stretches are long and contiguous.
-    void normalize_stretches(const Place& base, std::uint64_t chunk, const GroupCoefficients& group,
-                             std::optional<reference::ExactStatistics>& found, Workspace& work,
-                             Index ahead) const noexcept {
-      const Kernels& k = *op.kernels_;
-      const auto finish = static_cast<std::size_t>(op.finish_);
-      const Real alpha = op.parameters_.activation.parameters[0];
-      const bool plain = !op.geometry_.varying && op.finish_ != Finish::values;  // one line for all stretches
-      const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
-      const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
-      std::uint64_t first = chunk * normalization_chunk;
-      std::size_t left = chunk_size(chunk);
-      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
-      while (left > 0) {
-        const auto n = std::min(left, static_cast<std::size_t>(walk.stretch()));
-        const std::byte* const from = buffers.input + walk.place().input * static_cast<Index>(sizeof(T));
-        std::byte* const to = buffers.output + walk.place().output * static_cast<Index>(sizeof(T));
-        if (ahead != 0) prefetch<1>(to + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
-        Row row{from, nullptr};
-        if constexpr (is_half) {
-          k.widen(from, work.row, n);
-          row.floats = reinterpret_cast<const std::byte*>(work.row);
-        }
-        Doubts doubts;
-        if (!plain) {
-          doubts = normalize_row(this->plan(base, first, n, group, work), n, row, to, group, work);
-        } else if constexpr (is_half) {
-          doubts = {c.doubt != c.doubt,
-                    k.row16[finish]({work.row, to, n, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful})};
-        } else {
-          const Row32 args{from, nullptr, to, n, {c.shift, c.slope, c.offset}, alpha, op.streams_};
-          doubts.all = is_low(k.row32[finish](args), c.doubt);
-        }
-        if (doubts.all || doubts.listed > 0) correct(base, first, n, doubts, group, found, work);
-        first += n;
-        left -= n;
-        walk.advance(static_cast<Index>(n));
-      }
     }
 
     void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
@@ -390,7 +355,7 @@ class Normalization {
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) {
           std::optional<reference::ExactStatistics> found;
-          correct(base, 0, size, doubts, merge(&chunk), found, work);
+          correct(base, 0, size, doubts, group, found, work);
         }
       }
     }
@@ -406,7 +371,7 @@ class Normalization {
     class PieceTable {
      public:
       explicit PieceTable(const Normalization& op) noexcept : op_(op) {
-        if (op.pieces_) whole_ = op.chunks_ <= most_chunks && fill(0, op.chunks_);
+        if (op.stretches_) whole_ = op.chunks_ <= most_chunks && fill(0, op.chunks_);
       }
       struct List {
         const Piece* pieces;
@@ -446,6 +411,48 @@ class Normalization {
       Piece at_[most];
     };
 
+    /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
+    Row gather(const Place& base, const typename PieceTable::List& list, float* space, Index ahead) const noexcept {
+      const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
+      if (list.count == 1) return piece_at(from + list.pieces[0].from, list.pieces[0].count, space);
+      float* to = space;
+      for (std::size_t p = 0; p < list.count; ++p) {
+        const Piece& piece = list.pieces[p];
+        if (ahead != 0) {
+          prefetch<0>(from + piece.from + ahead * static_cast<Index>(sizeof(T)), piece.count * sizeof(T));
+        }
+        if constexpr (is_half) {
+          op.kernels_->widen(from + piece.from, to, piece.count);
+        } else {
+          std::memcpy(to, from + piece.from, piece.count * sizeof(float));
+        }
+        to += piece.count;
+      }
+      return {reinterpret_cast<const std::byte*>(space), nullptr};
+    }
+
+    /// The results of a chunk that is gathered, and scattered again.
+    void normalize_gathered(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list, Index ahead,
+                            const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
+                            Workspace& work) const noexcept {
+      const std::size_t size = chunk_size(chunk);
+      const std::uint64_t first = chunk * normalization_chunk;
+      std::byte* const output = buffers.output + base.output * static_cast<Index>(sizeof(T));
+      const bool direct = list.count == 1;
+      const Row row = gather(base, list, work.row, 0);
+      const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row,
+                                          direct ? output + list.pieces[0].to : work.result, group, work);
+      const std::byte* from = work.result;
+      for (std::size_t p = 0; p < list.count && !direct; ++p) {
+        const Piece& piece = list.pieces[p];
+        const std::size_t bytes = piece.count * sizeof(T);
+        if (ahead != 0) prefetch<1>(output + piece.to + ahead * static_cast<Index>(sizeof(T)), bytes);
+        std::memcpy(output + piece.to, from, bytes);
+        from += bytes;
+      }
+      correct(base, first, size, doubts, group, found, work);
+    }
+
     reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list,
                                Index ahead, Workspace& work) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
@@ -481,12 +488,13 @@ class Normalization {
                     Workspace& work) const noexcept {
       const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
+        reference_chunk& chunk = statistics()[group * op.chunks_ + c];
         if (op.pieces_) {
-          statistics()[group * op.chunks_ + c] = sum_pieces(base, c, pieces.of(c), ahead, work);
-          continue;
+          chunk = sum_pieces(base, c, pieces.of(c), ahead, work);
+        } else {
+          const Row row = op.stretches_ ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
+          chunk = row_statistics(row, chunk_size(c), nullptr);
         }
-        const Row row = read(base, c, work.row, ahead);
-        statistics()[group * op.chunks_ + c] = row_statistics(row, chunk_size(c), nullptr);
       }
     }
 
@@ -502,7 +510,7 @@ class Normalization {
           }
         }
         if (op.stretches_) {
-          normalize_stretches(base, c, coefficients()[group], found, work, ahead);
+          normalize_gathered(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
         } else {
           const GroupCoefficients& all = coefficients()[group];
           const Doubts doubts = normalize(base, c, read(base, c, work.row), all, work, ahead);
@@ -578,8 +586,8 @@ class Normalization {
   std::uint64_t count_;
   std::uint64_t groups_;
   std::uint64_t chunks_;
-  bool stretches_ = false;  // chunks are long contiguous stretches in both tensors
-  bool pieces_ = false;     // and so that each begins with lane 0
+  bool stretches_ = false;  // chunks are made of contiguous stretches in both tensors
+  bool pieces_ = false;     // which begin with lane 0 and share one line: nothing need be gathered
   bool streams_ = false;    // the output is not worth a place in the caches
 };
 

@@ -87,8 +87,8 @@ struct EachRow32 {
   double alpha;
 };
 
-/// The same for float16, whose elements come as floats. `to` takes halves, or floats for Finish::values. Doubtful
-/// elements are listed in `doubtful`, which holds `count` entries.
+/// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
+/// Doubtful elements are listed in `doubtful`, which holds `count` entries.
 struct Row16 {
   const float* from;
   std::byte* to;
@@ -105,6 +105,7 @@ struct EachRow16 {
   float rest;
   float rate;
   float slope_doubt;
+  float doubt;  // no element has a larger one
   const float* scale;
   const float* bias;
   float alpha;

@@ -10,8 +10,8 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// What reference::merge_chunks and GroupCoefficients::of make of a single chunk of `count` elements, without what only
-/// careful results need. `inverse` is 1 / count.
+/// What reference::merge_chunks and GroupCoefficients::of make of a single chunk of `count` elements. `inverse` is
+/// 1 / count.
 inline reference::GroupCoefficients coefficients_of_chunk(
     const reference::ChunkStatistics& chunk, double count, double inverse,
     const reference::NormalizationParameters& parameters) noexcept {
@@ -28,8 +28,11 @@ inline reference::GroupCoefficients coefficients_of_chunk(
     c.rate = 1.0 / std::sqrt(std::fma(chunk.deviations, inverse, static_cast<double>(parameters.epsilon)));
     amplification = square * c.rate * c.rate;
   }
-  c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, std::sqrt(square * inverse) * 0x1p-21);
+  c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
+  c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
   c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
+  c.careful_offset_doubt = amplification * 0x1p-24;
+  c.variance = reference::divide(reference::DoubleDouble{chunk.deviations, 0}, count);
   return c;
 }
 
