@@ -128,8 +128,8 @@ class DirectConvolution {
         const std::byte* data = folded + chunk.data_at + m * chunk.data_bytes;
         const ChunkHead head = read<ChunkHead>(data);
         t.period = chunk.period;
-        t.wide = head.wide != 0;
-        if (shifts_ && t.wide) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
+        t.wide = head.wide;
+        if (shifts_ && t.wide != 0) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
         t.band = head.band;
         t.sum = reinterpret_cast<const std::int32_t*>(data + chunk.sum_at);
         t.scale = reinterpret_cast<const float*>(data + chunk.scale_at);
@@ -177,7 +177,7 @@ class DirectConvolution {
   using ChannelData = qlc::direct::ChannelData;
   struct ChunkHead {
     float band = 0;
-    std::int32_t wide = 0;
+    std::uint32_t wide = 0;
   };
   /// The channels that a task's lanes hold; one, of any group, for the pixel kernels.
   struct Chunk {
@@ -481,7 +481,7 @@ class DirectConvolution {
     double factor;
     float scale, band;
     std::int32_t sum, shift;
-    bool wide;  // the shift is not 0, or some weight has two parts
+    std::uint32_t wide;  // 0: no shift, and no weight has two parts; else the units where one has, as LaneArgs::wide
   };
   static constexpr Index most_slots = 1040;
 
@@ -520,7 +520,7 @@ class DirectConvolution {
     }
     std::int64_t sum = bias - std::int64_t{h.fill} * total;
     f.shift = 0;
-    f.wide = highest != first_part(highest) || lowest != first_part(lowest);
+    f.wide = highest != first_part(highest) || lowest != first_part(lowest) ? ~std::uint32_t{0} : 0;
     if (shifts_) {
       f.shift = highest > 127 ? highest - 127 : lowest < -128 ? lowest + 128 : 0;
       for (Index slot = 0; slot < slots; ++slot) d[slot] -= f.shift;
@@ -535,6 +535,14 @@ class DirectConvolution {
         std::int32_t* last = d + g_.depth() - 1;
         last[1] = *last - first_part(*last);
         *last -= last[1];
+      }
+      if (f.wide != 0 && !lone_) {
+        f.wide = 0;
+        for (Index unit = 0; unit < units_; ++unit) {
+          for (const std::int32_t* at = d + unit * kernels_.group; at < d + (unit + 1) * kernels_.group; ++at) {
+            if (*at != first_part(*at)) f.wide |= std::uint32_t{1} << (unit % 32);
+          }
+        }
       }
     }
     f.sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
@@ -584,7 +592,7 @@ class DirectConvolution {
     data.band = f.band;
     data.sum = f.sum;
     data.shift = f.shift;
-    data.wide = f.wide ? 1 : 0;
+    data.wide = f.wide;
     std::memcpy(at, &data, sizeof data);
     const Index slots = units_ * kernels_.group;
     store_weights(at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
@@ -602,11 +610,11 @@ class DirectConvolution {
     const Index block_bytes = part * kernels_.weight_bytes() * weight_parts();
     const Index lanes = chunk.period * block;
     for (Index c = 0; c < chunk.pitch; ++c) {
-      Folded f{0.0, 0.0f, 0.0f, 0, 0, false};
+      Folded f{0.0, 0.0f, 0.0f, 0, 0, 0};
       for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
       if (c < chunk.count) {
         f = fold_one(inputs, (chunk.first + c) * lane_outputs_ + m, h, d);
-        if (f.wide) head.wide = 1;
+        head.wide |= f.wide;
         if (f.band < head.band) head.band = f.band;
       }
       // Where in its quad of channels the group of output channel c begins.
@@ -673,7 +681,7 @@ class DirectConvolution {
     std::int32_t sum[4], shift[4];
     float scale[4];
     double factor[4];
-    t.wide = false;
+    t.wide = 0;
     t.band = 0.5f;
     for (Index m = 0; m < outputs; ++m) {
       const ChannelData channel = read<ChannelData>(data + m * channel_bytes_);
@@ -681,10 +689,10 @@ class DirectConvolution {
       shift[m] = channel.shift & 0xFFFF;
       scale[m] = channel.scale;
       factor[m] = channel.factor;
-      t.wide = t.wide || channel.wide != 0;
+      t.wide |= channel.wide;
       if (channel.band < t.band) t.band = channel.band;
     }
-    t.shift = shifts_ && t.wide ? shift : nullptr;
+    t.shift = shifts_ && t.wide != 0 ? shift : nullptr;
     t.sum = sum;
     t.scale = scale;
     t.factor = factor;

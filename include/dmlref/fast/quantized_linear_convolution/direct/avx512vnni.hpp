@@ -151,7 +151,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
       const __m512i w = broadcast(t.weights + 4 * u);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], w);
-      if constexpr (Wide) {
+      if (Wide && (t.wide >> (u % 32) & 1) != 0) {
         const __m512i more = broadcast(second + 4 * u);
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], more);
@@ -166,9 +166,9 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
 template <Reach R>
 DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
   if (t.units == 3) {
-    t.wide ? pixel_rows_of<R, 3, true>(t) : pixel_rows_of<R, 3, false>(t);
+    t.wide != 0 ? pixel_rows_of<R, 3, true>(t) : pixel_rows_of<R, 3, false>(t);
   } else {
-    t.wide ? pixel_rows_of<R, 0, true>(t) : pixel_rows_of<R, 0, false>(t);
+    t.wide != 0 ? pixel_rows_of<R, 0, true>(t) : pixel_rows_of<R, 0, false>(t);
   }
 }
 DMLREF_TARGET_AVX512VNNI inline void pixel_rows(const LaneArgs& t) noexcept {
@@ -239,11 +239,16 @@ template <bool Wide>
     __m512i sums[4] = {start, start, start, start};
 #pragma GCC unroll 3
     for (int u = 0; u < 3; ++u) {
+      __m512i quads[4];
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) {
-        const __m512i quads = _mm512_shuffle_epi8(taps[u], k.patterns[v]);
-        sums[v] = _mm512_dpbusd_epi32(sums[v], quads, weights[u]);
-        if constexpr (Wide) sums[v] = _mm512_dpbusd_epi32(sums[v], quads, broadcast(w + 12 + 4 * u));
+        quads[v] = _mm512_shuffle_epi8(taps[u], k.patterns[v]);
+        sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], weights[u]);
+      }
+      if (Wide && (channel.wide >> u & 1) != 0) {
+        const __m512i second = broadcast(w + 12 + 4 * u);
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], second);
       }
     }
     const __m512i bytes = quantize<false>(sums, e, t, &channel.factor);
@@ -451,9 +456,9 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps_of(const LaneArgs& args) noexc
 }
 DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
   if (t.lone && t.units == 3) {
-    t.wide ? channel_nine_taps<true>(t) : channel_nine_taps<false>(t);
+    t.wide != 0 ? channel_nine_taps<true>(t) : channel_nine_taps<false>(t);
   } else {
-    t.wide ? channel_taps_of<true>(t) : channel_taps_of<false>(t);
+    t.wide != 0 ? channel_taps_of<true>(t) : channel_taps_of<false>(t);
   }
 }
 

@@ -21,7 +21,7 @@ struct ChannelData {
   float scale = 0, band = 0;
   std::int32_t sum = 0;
   std::int32_t shift = 0;
-  std::int32_t wide = 0;
+  std::uint32_t wide = 0;  ///< as in LaneArgs
 };
 
 /// Planes of rows so short that with their padding they fit 16 bytes, and the output planes, `outputs` for each.
@@ -43,8 +43,9 @@ struct LaneArgs {
   const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, or per quad of a kernel row (row kernels)
   std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
   const std::byte* weights = nullptr;     ///< pixels: one channel's taps. channels: per block, unit and lane
-  /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps): every unit has a second part, to be added.
-  bool wide = false;
+  /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps): where bit u % 32 is set, unit u has a second part
+  /// to be added; where not, that part is 0.
+  std::uint32_t wide = 0;
   bool lone = false;  ///< channel_taps: the last unit is one tap, repeated; it has no second part
   /// Byte weights of 9 bits, less a shift (pixel_taps, channel_quads; null: none): what is to be added, for each sum,
   /// is the shift times the sum of the window's bytes less `window_middle`. One, or one per lane, as `sum`; 16 bits.

@@ -38,7 +38,7 @@ DMLREF_QLC_TARGET inline void pixel_rows_of(const LaneArgs& t) noexcept {
       const __m256i w = avx2::broadcast(t.weights + 4 * u);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) sums[v] = dot(sums[v], quads[v], w);
-      if constexpr (Wide) {
+      if (Wide && (t.wide >> (u % 32) & 1) != 0) {
         const __m256i more = avx2::broadcast(second + 4 * u);
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sums[v] = dot(sums[v], quads[v], more);
@@ -53,9 +53,9 @@ DMLREF_QLC_TARGET inline void pixel_rows_of(const LaneArgs& t) noexcept {
 template <Reach R>
 DMLREF_QLC_TARGET inline void pixel_rows_of(const LaneArgs& t) noexcept {
   if (t.units == 3) {
-    t.wide ? pixel_rows_of<R, 3, true>(t) : pixel_rows_of<R, 3, false>(t);
+    t.wide != 0 ? pixel_rows_of<R, 3, true>(t) : pixel_rows_of<R, 3, false>(t);
   } else {
-    t.wide ? pixel_rows_of<R, 0, true>(t) : pixel_rows_of<R, 0, false>(t);
+    t.wide != 0 ? pixel_rows_of<R, 0, true>(t) : pixel_rows_of<R, 0, false>(t);
   }
 }
 DMLREF_QLC_TARGET inline void pixel_rows(const LaneArgs& t) noexcept {
@@ -119,10 +119,10 @@ DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
   }
 }
 DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& t) noexcept {
-  t.wide ? taps_of<false, true>(t) : taps_of<false, false>(t);
+  t.wide != 0 ? taps_of<false, true>(t) : taps_of<false, false>(t);
 }
 DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& t) noexcept {
-  t.wide ? taps_of<true, true>(t) : taps_of<true, false>(t);
+  t.wide != 0 ? taps_of<true, true>(t) : taps_of<true, false>(t);
 }
 
 /// Quads of channels as they lie in memory, against the weights of four outputs each; two pixels share the weights.
