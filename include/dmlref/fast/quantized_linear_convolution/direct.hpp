@@ -205,6 +205,8 @@ class DirectConvolution {
   Index parts() const noexcept {
     return by_channels_ ? static_cast<Index>(chunks_.size()) : qlc::ceil_div(g_.groups, groups_at_a_time_);
   }
+  /// Slots of a unit.
+  Index group() const noexcept { return by_quads_ ? 4 : kernels_.group; }
   Index weight_parts() const noexcept { return kernels_.group == 4 && !shifts_ ? 2 : 1; }
   Index phases() const noexcept { return static_cast<Index>(row_phases_.size()) * deal_; }
   static Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
@@ -271,10 +273,9 @@ class DirectConvolution {
       chunk.plane_bytes = plane_bytes(chunk.pitch, rows_, columns_);
       make_offsets(chunk);
     }
-    for (Index slot = 0; slot < units_ * kernels_.group; ++slot) {
+    for (Index slot = 0; slot < units_ * group(); ++slot) {
       const Tap at = tap(slot);
-      slot_at_.push_back(slot / kernels_.group * kernels_.group * (by_channels_ ? kernels_.block : 1) +
-                         slot % kernels_.group);
+      slot_at_.push_back(slot / group() * group() * (by_channels_ ? kernels_.block : 1) + slot % group());
       slots_.push_back(at.real ? at.channel * g_.filter.c + at.y * g_.filter.y + at.x * g_.filter.x : -1);
     }
     make_bands();
@@ -436,7 +437,7 @@ class DirectConvolution {
   void make_offsets(Chunk& chunk) const {
     const Index row = row_columns(columns_) / deal_ * chunk.pitch;
     const Index step = by_rows_ || by_quads_ ? 4 : 1;
-    for (Index slot = 0; slot < units_ * kernels_.group; slot += step) {
+    for (Index slot = 0; slot < units_ * group(); slot += step) {
       const Tap at = tap(slot);
       if (!at.real) {
         chunk.offsets.push_back(chunk.offsets.back());
@@ -453,7 +454,7 @@ class DirectConvolution {
 
   void place() {
     Index at = qlc::round_up(static_cast<Index>(sizeof(Header)), 64);
-    const Index slots = units_ * kernels_.group * kernels_.weight_bytes() * weight_parts();
+    const Index slots = units_ * group() * kernels_.weight_bytes() * weight_parts();
     if (!by_channels_) {
       channels_at_ = at;
       channel_bytes_ = qlc::round_up(static_cast<Index>(sizeof(ChannelData)) + slots, 8);
@@ -499,7 +500,7 @@ class DirectConvolution {
     std::int32_t total = 0, highest = 0, lowest = 0;
     const std::uint8_t flip = g_.filter_signed ? 0x80 : 0;
     const std::int32_t offset = zero_point + flip;  // a byte xor 0x80 is its signed value plus 128
-    const Index slots = units_ * kernels_.group;
+    const Index slots = units_ * group();
     for (Index slot = 0; slot < slots; ++slot) {
       const Index from = slots_[static_cast<std::size_t>(slot)];
       const std::int32_t weight = from < 0 ? 0 : static_cast<std::uint8_t>(filter[from] ^ flip) - offset;
@@ -539,7 +540,7 @@ class DirectConvolution {
       if (f.wide != 0 && !lone_) {
         f.wide = 0;
         for (Index unit = 0; unit < units_; ++unit) {
-          for (const std::int32_t* at = d + unit * kernels_.group; at < d + (unit + 1) * kernels_.group; ++at) {
+          for (const std::int32_t* at = d + unit * group(); at < d + (unit + 1) * group(); ++at) {
             if (*at != first_part(*at)) f.wide |= std::uint32_t{1} << (unit % 32);
           }
         }
@@ -565,7 +566,7 @@ class DirectConvolution {
   template <class Value>
   void store_weights(std::byte* weights, Index place, Index second_at, Value value) const noexcept {
     const auto slots = static_cast<Index>(slot_at_.size());
-    const Index first_at = place * kernels_.group;
+    const Index first_at = place * group();
     if (kernels_.group != 4) {
       for (Index slot = 0; slot < slots; ++slot) {
         const auto d = static_cast<std::int16_t>(value(slot));
@@ -594,7 +595,7 @@ class DirectConvolution {
     data.shift = f.shift;
     data.wide = f.wide;
     std::memcpy(at, &data, sizeof data);
-    const Index slots = units_ * kernels_.group;
+    const Index slots = units_ * group();
     store_weights(at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
   }
 
@@ -605,7 +606,7 @@ class DirectConvolution {
     ChunkHead head;
     head.band = 0.5f;
     const Index block = kernels_.block;
-    const Index slots = units_ * kernels_.group;
+    const Index slots = units_ * group();
     const Index part = slots * block;  // elements of a block's weights, one part
     const Index block_bytes = part * kernels_.weight_bytes() * weight_parts();
     const Index lanes = chunk.period * block;

@@ -143,6 +143,47 @@ DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& t) noexcept {
   }
 }
 
+/// Bytes of a quad in the order `quantize` gives them for channel_quads' sums to the order of channels.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i quads_in_order(__m256i bytes) noexcept {
+  return _mm256_shuffle_epi8(bytes, _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9,
+                                                     2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
+}
+
+/// Quads of channels as they lie in memory, widened, against the weights of four outputs each. A quad's two pairs meet
+/// at the end.
+DMLREF_TARGET_AVX2 inline void channel_quads(const LaneArgs& args) noexcept {
+  const LaneArgs t = args;
+  Epilogue e = make_epilogue(t);
+  const __m256i zero = _mm256_setzero_si256();
+  for (std::ptrdiff_t at = 0; at < t.period; ++at) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+    for (std::ptrdiff_t b = at; b < t.blocks; b += t.period) {
+      __m256i low[4] = {zero, zero, zero, zero};
+      __m256i high[4] = {zero, zero, zero, zero};
+      const std::byte* w = t.weights + at * 256 * t.units;
+      const std::uint8_t* x = t.staged + 32 * b;
+      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
+        const auto* from = reinterpret_cast<const __m128i*>(x + t.offsets[u]);
+        const __m256i x0 = _mm256_cvtepu8_epi16(_mm_loadu_si128(from));
+        const __m256i x1 = _mm256_cvtepu8_epi16(_mm_loadu_si128(from + 1));
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) {
+          low[v] = _mm256_add_epi32(low[v], _mm256_madd_epi16(x0, load(w + 64 * v)));
+          high[v] = _mm256_add_epi32(high[v], _mm256_madd_epi16(x1, load(w + 64 * v + 32)));
+        }
+      }
+      __m256i sums[4];
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        const __m256i pairs = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low[v], high[v]), 0xD8);
+        sums[v] = _mm256_add_epi32(load(t.sum + 32 * at + 8 * v), pairs);
+      }
+      store(t.out + 32 * b, quads_in_order(quantize<true>(sums, e, t, t.factor + 32 * at)));
+    }
+  }
+}
+
 /// `width` bytes xor flips, neither more read nor more written.
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void copy_row(const std::uint8_t* src, std::ptrdiff_t width,
                                                                __m256i flips, std::uint8_t* dst) noexcept {
@@ -234,8 +275,8 @@ DMLREF_TARGET_AVX2 inline void unstage(const UnstageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{32,      2,       nullptr,     nullptr, nullptr, 0,           &taps<false>,
-                                 nullptr, nullptr, &taps<true>, nullptr, &stage,  &stage_even, &unstage};
+inline constexpr Kernels kernels{32,      2,       nullptr,     nullptr,        nullptr, 0,           &taps<false>,
+                                 nullptr, nullptr, &taps<true>, &channel_quads, &stage,  &stage_even, &unstage};
 
 }  // namespace fast::qlc::direct::avx2
 DMLREF_END

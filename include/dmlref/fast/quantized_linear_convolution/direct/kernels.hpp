@@ -115,7 +115,8 @@ struct Kernels {
   void (*pixel_taps_4)(const LaneArgs&) noexcept;
   void (*channel_taps)(const LaneArgs&) noexcept;
   /// Groups of 2 or 4 channels to as many, channels in lanes: a unit is a tap, its quad is 4 neighbouring channels, and
-  /// output channel 4 d + m of a block is lane d of accumulator m. Null where there is none.
+  /// output channel 4 d + m of a block is lane d of accumulator m; a unit has four weights whatever `group` is. Null
+  /// where there is none.
   void (*channel_quads)(const LaneArgs&) noexcept;
   void (*stage)(const StageArgs&) noexcept;
   /// The same of every second byte of a row of src, starting with its first.

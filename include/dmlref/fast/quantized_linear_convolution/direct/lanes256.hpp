@@ -167,9 +167,7 @@ DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t
       }
     }
     const __m256i bytes = avx2::quantize<true>(sums[p], e, t, t.factor + 32 * at);
-    avx2::store(t.out + 32 * (b + p * t.period),
-                _mm256_shuffle_epi8(bytes, _mm256_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1,
-                                                            8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15)));
+    avx2::store(t.out + 32 * (b + p * t.period), avx2::quads_in_order(bytes));
   }
 }
 
