@@ -201,6 +201,10 @@ class TiledConvolution {
     std::uint32_t differs = 0;
     std::uint32_t largest_scale_bits = 0;  // of the magnitude: floats order as their bits do
     std::uint32_t largest_bias = 0;
+    const auto reach_of = [](std::int32_t minus_zero_point) {  // of |w' - zw'|
+      return minus_zero_point > 0 ? 127 + minus_zero_point : 128 - minus_zero_point;
+    };
+    std::int32_t filter_reach = reach_of(first_zero);
     for (Index group = 0; group < g_.groups; ++group) {
       const Index at = group * filter_.channels();
       const Index channel = group * g_.out_channels;
@@ -213,6 +217,8 @@ class TiledConvolution {
         for (Index c = 0; c < g_.out_channels; ++c) {
           zero[at + c] = -(qlc::zero_point_of(filter_zero_point_, zeros, channel + c) + filter_shift);
           differs |= static_cast<std::uint32_t>(zero[at + c] ^ first_zero);
+          const std::int32_t reach = reach_of(zero[at + c]);
+          filter_reach = reach > filter_reach ? reach : filter_reach;
         }
       }
       if (filter_scale_.step == 1) {
@@ -255,7 +261,12 @@ class TiledConvolution {
     const double worst_sum = static_cast<double>(depth) * 65025.0 + static_cast<double>(largest_bias);
     run.uniform_zero_point = first_zero;
     run.wide = worst_sum >= 0x1p31 || largest_scale_bits >= 0x7F800000u;
-    to.bounded = worst_sum * largest_scale < 32000.0;
+    // Closer than the bound above, as the zero points are known: most layers of any depth are within it.
+    const std::int32_t lowest = g_.input_signed ? -128 : 0;
+    const std::int32_t input_reach = za - lowest > 127 ? za - lowest : 255 - (za - lowest);
+    const double largest_sum =
+        static_cast<double>(depth) * (input_reach * filter_reach) + static_cast<double>(largest_bias);
+    to.bounded = largest_sum * largest_scale < 32000.0;
     auto* fixed_scale = reinterpret_cast<float*>(memory + fixed_scale_at_);
     for (Index at = 0, end = g_.groups * filter_.channels() + 64; at < end; ++at)
       fixed_scale[at] = 65536.0f * scale[at];
