@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -603,14 +604,26 @@ DMLREF_TARGET_AVX512VNNI inline void deal(const std::uint8_t* src, std::ptrdiff_
   }
 }
 
-inline void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
-                    std::uint8_t* dst) noexcept {
-  const std::uint32_t flips = flip * 0x01010101u;
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    std::uint32_t group;
-    std::memcpy(&group, src + i * step, sizeof group);
-    group ^= flips;
-    std::memcpy(dst + 4 * i, &group, sizeof group);
+// Four windows lie within 16 bytes where the step is at most 4, which is all that staging asks for.
+DMLREF_TARGET_AVX512VNNI inline void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
+                                             std::uint8_t flip, std::uint8_t* dst) noexcept {
+  if (count < 16 || step > 4) return portable::windows<4>(src, count, step, flip, dst);
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  const __m128i first = _mm_setr_epi8(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+  const __m128i window = _mm_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+  const __m128i order = _mm_add_epi8(first, _mm_mullo_epi16(window, _mm_set1_epi16(static_cast<short>(step))));
+  const __m512i orders = _mm512_broadcast_i32x4(order);
+  for (std::ptrdiff_t i = 0; i < count; i += 16) {
+    const std::ptrdiff_t at = i + 16 <= count ? i : count - 16;  // the last ones overlap
+    const std::uint8_t* from = src + at * step;
+    const auto four = [&](std::ptrdiff_t f) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 4 * f * step));
+    };
+    __m512i bytes = _mm512_castsi128_si512(four(0));
+    bytes = _mm512_inserti32x4(bytes, four(1), 1);
+    bytes = _mm512_inserti32x4(bytes, four(2), 2);
+    bytes = _mm512_inserti32x4(bytes, four(3), 3);
+    _mm512_storeu_si512(dst + 4 * at, _mm512_xor_si512(flips, _mm512_shuffle_epi8(bytes, orders)));
   }
 }
 

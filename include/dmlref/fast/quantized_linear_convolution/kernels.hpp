@@ -84,7 +84,8 @@ struct Kernels {
                      std::uint8_t* dst) noexcept;
   /// dst[i] = src[i * step], groups of 4 bytes. May read 128 bytes past the last one.
   void (*deal)(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count, std::uint8_t* dst) noexcept;
-  /// dst[i] = the group src[i * step], src[i * step + 1], …, each xor `flip`, widened where group is 2.
+  /// dst[i] = the group src[i * step], src[i * step + 1], …, each xor `flip`, widened where group is 2. May
+  /// read 16 bytes past the last one.
   void (*windows)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
                   std::uint8_t* dst) noexcept;
   /// dst[i] = src[i] xor flip, as bytes or widened.
