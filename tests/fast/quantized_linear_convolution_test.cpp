@@ -248,6 +248,16 @@ TEST(FastQuantizedLinearConvolution, FewChannels) {
   }
 }
 
+// Few of the kernel's rows meet the input, in more ways than there are offsets for.
+TEST(FastQuantizedLinearConvolution, KernelsLargerThanTheInput) {
+  constexpr unsigned seed = 21;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {9, 40, 6, 19, 2}))) << "case " << i;
+  }
+}
+
 TEST(FastQuantizedLinearConvolution, Extremes) {
   constexpr unsigned seed = 5;
   std::mt19937 random(seed);

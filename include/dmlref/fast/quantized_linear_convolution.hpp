@@ -5,7 +5,8 @@
 // activations a' and the weights w' as the kernels read them (both perhaps shifted by 128, zero points with them):
 //   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
 // The second term is one number per channel, the third a product of one per channel and one per pixel, absent where the
-// filter's zero points are 0. Padding holds za', so K counts every tap.
+// filter's zero points are 0. Padding holds za', so K counts every tap. Kernel rows that lie in it are left out of the
+// first sum and of sum w'.
 //
 // Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * 255 * 255 + |bias| < 2^31, that
 // is K <= 33025 with a small bias. Otherwise (`wide`) K is cut into pieces of at most 65536 elements, each of whose
@@ -109,6 +110,11 @@ inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to,
       }
   }
 }
+
+/// Rows [first, last) of the kernel.
+struct KernelRows {
+  Index first, last;
+};
 
 /// Memory of one task, cut into pieces of 64 bytes' alignment.
 struct Slot {
@@ -235,10 +241,8 @@ class TiledConvolution {
         const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale[at + c]) & 0x7FFFFFFFu;
         largest_scale_bits = bits > largest_scale_bits ? bits : largest_scale_bits;
       }
-      const std::byte* weight_sums = packed + filter_.sums_at() + 4 * at;
       for (Index c = 0; c < filter_.channels(); ++c) {
-        offset[at + c] = qlc::wrap(-za_shifted) *
-                         (qlc::load<std::uint32_t>(weight_sums, c) + qlc::wrap(depth) * qlc::wrap(zero[at + c]));
+        offset[at + c] = qlc::wrap(-za_shifted) * qlc::wrap(depth) * qlc::wrap(zero[at + c]);
       }
       if (bias_.present) {
         const std::byte* bias = biases + 4 * channel * bias_.step;
@@ -255,6 +259,7 @@ class TiledConvolution {
       offset[at] = 0;
       zero[at] = 0;
     }
+    add_weight_sums(packed, qlc::wrap(-za_shifted), offset);
     run.uniform = differs == 0;
     run.pixel_terms = !run.uniform || first_zero != 0;
     const double largest_scale = static_cast<double>(std::bit_cast<float>(largest_scale_bits));
@@ -278,6 +283,10 @@ class TiledConvolution {
         const std::int64_t bias = bias_.present ? qlc::load<std::int32_t>(biases, channel * bias_.step) : 0;
         wide_offset[at] =
             bias - za_shifted * (qlc::load<std::int32_t>(packed + filter_.sums_at(), at) + depth * zero[at]);
+        for (Index ky = 1; ky < g_.kernel_h; ++ky) {
+          const std::byte* sums = packed + filter_.sums_at() + ky * filter_.row_sums_bytes();
+          wide_offset[at] -= za_shifted * qlc::load<std::int32_t>(sums, at);
+        }
       }
     }
 
@@ -323,6 +332,24 @@ class TiledConvolution {
     return parts;
   }
 
+  // What padding would add is the same on every side: a kernel row that lies in it is left out of the sums and of the
+  // offset. One offset per channel for each set of rows that remains.
+  void add_weight_sums(const std::byte* packed, std::uint32_t minus_zero_point, std::uint32_t* offset) const noexcept {
+    const Index channels = offset_pitch();
+    for (Index r = static_cast<Index>(row_ranges_.size()) - 1; r >= 0; --r) {  // the first one is what all start from
+      const qlc::KernelRows& rows = row_ranges_[static_cast<std::size_t>(r)];
+      std::uint32_t* const to = offset + r * channels;
+      if (r > 0) std::memcpy(to, offset, static_cast<std::size_t>(4 * channels));
+      for (Index ky = rows.first; ky < rows.last; ++ky) {
+        const std::byte* sums = packed + filter_.sums_at() + ky * filter_.row_sums_bytes();
+        for (Index at = 0; at < g_.groups * filter_.channels(); ++at) {
+          to[at] += minus_zero_point * qlc::load<std::uint32_t>(sums, at);
+        }
+      }
+    }
+  }
+  Index offset_pitch() const noexcept { return filter_.groups * filter_.channels() + 64; }
+
   // ---- compile -------------------------------------------------------------------------------------------------
 
   void choose() {
@@ -357,7 +384,8 @@ class TiledConvolution {
     for (Index plane = 0; plane < order.channel_groups() && order.staging == qlc::Staging::planes; ++plane) {
       plane_offsets_.push_back(static_cast<std::int32_t>(plane * block_.plane_step));
     }
-    filter_ = {kernels_.lanes, order.steps(), ceil_div(g_.out_channels, kernels_.lanes), g_.groups};
+    filter_ = {kernels_.lanes, order.steps(), ceil_div(g_.out_channels, kernels_.lanes), g_.groups, g_.kernel_h};
+    choose_row_ranges();
     place_memory();
   }
 
@@ -396,6 +424,29 @@ class TiledConvolution {
     block_columns_ = ceil_div(g_.out_width, columns);
   }
 
+  // Which kernel rows each output row needs.
+  void choose_row_ranges() {
+    constexpr std::size_t most = 16;  // kinds of output rows
+    row_ranges_.assign(1, {0, g_.kernel_h});
+    range_of_row_.assign(static_cast<std::size_t>(g_.out_height), 0);
+    for (Index y = 0; y < g_.out_height; ++y) {
+      const Index top = y * g_.stride_y - g_.pad_y;
+      qlc::KernelRows rows{0, g_.kernel_h};
+      while (rows.first < rows.last && top + rows.first * g_.dilation_y < 0) ++rows.first;
+      while (rows.first < rows.last && top + (rows.last - 1) * g_.dilation_y >= g_.height) --rows.last;
+      std::size_t range = 0;
+      while (range < row_ranges_.size() &&
+             (row_ranges_[range].first != rows.first || row_ranges_[range].last != rows.last)) {
+        ++range;
+      }
+      if (range == row_ranges_.size()) {
+        if (range == most) continue;  // all rows, then: padding is in the staged block
+        row_ranges_.push_back(rows);
+      }
+      range_of_row_[static_cast<std::size_t>(y)] = static_cast<std::uint8_t>(range);
+    }
+  }
+
   void place_memory() {
     const Index lanes = kernels_.lanes;
     const Index channels = filter_.groups * filter_.channels() + 64;
@@ -408,7 +459,7 @@ class TiledConvolution {
     filter_at_ = take(filter_owned_ ? 0 : filter_.bytes());
     scale_at_ = take(channels * 4);
     fixed_scale_at_ = take(channels * 4);
-    offset_at_ = take(channels * 4);
+    offset_at_ = take(channels * 4 * static_cast<Index>(row_ranges_.size()));
     zero_point_at_ = take(channels * 4);
     wide_offset_at_ = take(channels * 8);
     slots_at_ = round_up(at, 256);
@@ -506,6 +557,18 @@ class TiledConvolution {
     return t;
   }
 
+  // The steps that output row `y` of the block needs. `weights` and `channel_offset` are those of all steps.
+  void choose_rows(const Work& work, Index y, const std::uint8_t* weights, const std::int32_t* channel_offset,
+                   qlc::TileArgs& t) const noexcept {
+    const std::size_t range = range_of_row_[static_cast<std::size_t>(work.place.y + y)];
+    const qlc::KernelRows& rows = row_ranges_[range];
+    const Index first = rows.first * block_.order.row_steps();
+    t.steps = (rows.last - rows.first) * block_.order.row_steps();
+    t.offsets = offsets_.data() + first;
+    t.weights = weights + first * t.weight_step;
+    t.channel_offset = channel_offset + static_cast<Index>(range) * offset_pitch();
+  }
+
   // Tiles that do not fuse want an offset per pixel even where all are 0.
   static bool needs_offset(const Work& work, const qlc::TileArgs& t) noexcept {
     return t.requantizer == nullptr || (work.run.pixel_terms && work.run.uniform);
@@ -531,6 +594,9 @@ class TiledConvolution {
       x += vectors * kernels_.lanes;
     }
   }
+
+  // The step at which a tap's first plane lies.
+  Index step_of(Index tap) const noexcept { return tap / g_.kernel_w * block_.order.row_steps() + tap % g_.kernel_w; }
 
   // The most vectors that a tile has, or as many as are left.
   Index pixel_vectors(Index pixels) const noexcept {
@@ -628,13 +694,13 @@ class TiledConvolution {
         }
       } else {
         auto* positions = reinterpret_cast<std::int32_t*>(work.slot + slot_.positions);
-        sum_line(work, plane_offsets_.data(), block_.order.channel_groups(), 4 * taps, work.activations,
+        sum_line(work, plane_offsets_.data(), block_.order.channel_groups(), 4 * g_.kernel_w, work.activations,
                  block_.plane_step / 4, positions);
         for (Index y = 0; y < work.place.rows; ++y) {
           std::int32_t* sums = work.pixel_sums + y * pixel_pitch_;
           for (Index tap = 0; tap < taps; ++tap) {
             const std::int32_t* from =
-                positions + (y * block_.out_row_step + offsets_[static_cast<std::size_t>(tap)]) / 4;
+                positions + (y * block_.out_row_step + offsets_[static_cast<std::size_t>(step_of(tap))]) / 4;
             for (Index x = 0; x < work.place.columns; ++x) sums[x] = tap == 0 ? from[x] : sums[x] + from[x];
           }
         }
@@ -678,7 +744,10 @@ class TiledConvolution {
       const bool straight = t.requantizer != nullptr && g_.out.c == 1 && block * lanes + width <= g_.out_channels;
       t.out_pitch = straight ? g_.out.x : width;
       std::uint8_t* bytes = work.bytes;
+      const std::uint8_t* const weights = t.weights;
+      const std::int32_t* const channel_offset = t.channel_offset;
       for (Index y = 0; y < work.place.rows; ++y) {
+        choose_rows(work, y, weights, channel_offset, t);
         // Some tiles of one row more, then the others.
         const Index wider = work.place.columns % tiles;
         for (Index tile = 0; tile < tiles; tile += t.count) {
@@ -726,7 +795,10 @@ class TiledConvolution {
         const bool offset_used = needs_offset(work, t);
         const bool straight = fused && g_.out.x == 1;
         t.out_pitch = straight ? g_.out.c : pixel_pitch_;
+        const std::uint8_t* const weights = t.weights;
+        const std::int32_t* const channel_offset = t.channel_offset;
         for (Index y = 0; y < work.place.rows; ++y) {
+          choose_rows(work, y, weights, channel_offset, t);
           std::uint8_t* out = straight ? output_at(work, block * lanes + c, y) : work.bytes;
           for (Index x = 0; x < work.place.columns;) {
             const Index left = work.place.columns - x;
@@ -857,6 +929,8 @@ class TiledConvolution {
   std::vector<std::int32_t> offsets_;
   std::vector<std::int32_t> plane_offsets_;
   std::vector<Index> elements_;
+  std::vector<qlc::KernelRows> row_ranges_;  // the first one: all rows
+  std::vector<std::uint8_t> range_of_row_;   // of the output
   qlc::PackedFilter filter_{};
   Index pixel_pitch_ = 0;
   Index filter_at_ = 0, scale_at_ = 0, fixed_scale_at_ = 0, offset_at_ = 0, zero_point_at_ = 0, wide_offset_at_ = 0,

@@ -1,9 +1,9 @@
 // filter.hpp: the filter as the tiles read it.
 //
 //   group | block of `lanes` output channels | step along K | channel in block | element     as signed bytes (or
-//   widened) group | block | channel in block                                                         sum of the
-//   channel, int32 step | element                                                                            1, or 0
-//   for filling
+//   widened) kernel row | group | block | channel in block                                            sum of the
+//   channel's row, int32 step | element                                                                            1,
+//   or 0 for filling
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ DMLREF_BEGIN
 namespace fast::qlc {
 
 struct PackedFilter {
-  Index lanes, steps, blocks, groups;
+  Index lanes, steps, blocks, groups, kernel_rows;
   Index block_bytes() const noexcept { return steps * lanes * 4; }
   Index channels() const noexcept { return blocks * lanes; }  // of one group, filling included
   Index sums_at() const noexcept { return groups * blocks * block_bytes(); }
-  Index ones_at() const noexcept { return sums_at() + round_up(groups * channels() * 4, 64); }
+  Index row_sums_bytes() const noexcept { return groups * channels() * 4; }  // of one kernel row
+  Index ones_at() const noexcept { return sums_at() + round_up(kernel_rows * row_sums_bytes(), 64); }
   Index bytes() const noexcept { return ones_at() + round_up(steps * 4, 64); }
 };
 
@@ -76,16 +77,17 @@ inline bool packs_rows(const Geometry& g, const DepthOrder& order, const Kernels
 /// One block of output channels by pack_rows. Taps are interleaved first, four input channels to a group; so many
 /// groups at a time that they stay in the L1 cache.
 inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels& kernels, const std::uint8_t* from,
-                       Index channels, std::uint8_t* to, std::int32_t* sums) noexcept {
+                       Index channels, std::uint8_t* to, std::uint8_t* sums, Index row_sums_bytes) noexcept {
+  const auto sums_of = [&](Index ky) { return reinterpret_cast<std::int32_t*>(sums + ky * row_sums_bytes); };
   constexpr Index pitch = 512;
   const std::uint8_t flip = g.filter_signed ? 0 : 0x80;
   const Index taps = g.taps();
   if (taps == 1) {
-    kernels.pack_rows({from, g.filter.n, channels, g.in_channels, flip, to, sums});
+    kernels.pack_rows({from, g.filter.n, channels, g.in_channels, flip, to, sums_of(0)});
     return;
   }
   std::uint8_t rows[16 * pitch];
-  std::uint8_t one_group[pitch];
+  std::uint8_t one_row[pitch];
   std::uint8_t filling[pitch / 4];
   std::memset(filling, flip, sizeof filling);  // flipped, it is 0
   const Index groups = order.channel_groups();
@@ -100,23 +102,30 @@ inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels
           const Index c = 4 * (first + i) + e;
           four[e] = c < g.in_channels ? from + l * g.filter.n + c * g.filter.c : filling;
         }
-        if (planes) {
-          kernels.interleave(four, taps, flip, rows + l * pitch + 4 * taps * i);
-          continue;
-        }
-        kernels.interleave(four, taps, flip, one_group);
-        for (Index tap = 0; tap < taps; ++tap) {
-          std::memcpy(rows + l * pitch + 4 * (tap * count + i), one_group + 4 * tap, 4);
+        kernels.interleave(four, taps, flip, one_row + 4 * taps * i);
+      }
+      // By kernel row (planes) or by tap. Not before: what has just been stored in pieces is slow to read in others.
+      std::uint8_t* const row = rows + l * pitch;
+      for (Index i = 0; i < count; ++i) {
+        const std::uint8_t* group = one_row + 4 * taps * i;
+        if (!planes) {
+          for (Index tap = 0; tap < taps; ++tap) std::memcpy(row + 4 * (tap * count + i), group + 4 * tap, 4);
+        } else if (g.kernel_w == 3) {
+          for (Index ky = 0; ky < g.kernel_h; ++ky) std::memcpy(row + 12 * (ky * count + i), group + 12 * ky, 12);
+        } else {
+          const Index bytes = 4 * g.kernel_w;
+          for (Index ky = 0; ky < g.kernel_h; ++ky) {
+            std::memcpy(row + bytes * (ky * count + i), group + bytes * ky, static_cast<std::size_t>(bytes));
+          }
         }
       }
     }
-    if (planes) {
-      kernels.pack_rows({rows, pitch, channels, 4 * taps * count, 0, to + 64 * taps * first, sums});
-      continue;
-    }
-    for (Index tap = 0; tap < taps; ++tap) {
-      kernels.pack_rows(
-          {rows + 4 * tap * count, pitch, channels, 4 * count, 0, to + 64 * (tap * groups + first), sums});
+    // A kernel row of the groups at hand is one piece (planes), or one for each tap.
+    const Index pieces = planes ? g.kernel_h : taps;
+    const Index steps = taps / pieces;  // of one group in a piece
+    for (Index piece = 0; piece < pieces; ++piece) {
+      kernels.pack_rows({rows + 4 * piece * steps * count, pitch, channels, 4 * steps * count, 0,
+                         to + 64 * steps * (piece * groups + first), sums_of(planes ? piece : piece / g.kernel_w)});
     }
   }
 }
@@ -136,20 +145,25 @@ inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernel
         g.out_channels - first_channel < packed.lanes ? g.out_channels - first_channel : packed.lanes;
     const std::uint8_t* from = filter + (block / packed.blocks * g.out_channels + first_channel) * g.filter.n;
     std::uint8_t* sums = to + (packed.sums_at() - block * packed.block_bytes()) + block * weight_step;
-    std::memset(sums, 0, static_cast<std::size_t>(weight_step));
+    for (Index ky = 0; ky < g.kernel_h; ++ky) {
+      std::memset(sums + ky * packed.row_sums_bytes(), 0, static_cast<std::size_t>(weight_step));
+    }
     if (by_rows) {
-      pack_block(g, order, kernels, from, channels, to, reinterpret_cast<std::int32_t*>(sums));
+      pack_block(g, order, kernels, from, channels, to, sums, packed.row_sums_bytes());
       continue;
     }
     if (channels < packed.lanes) std::memset(to, 0, static_cast<std::size_t>(packed.block_bytes()));
-    for (Index step = 0; step < packed.steps; step += chunk) {
-      const Index last = packed.steps - step < chunk ? packed.steps : step + chunk;
+    for (Index step = 0, last = 0; step < packed.steps; step = last) {
+      const Index ky = step / order.row_steps();
+      const Index row_end = (ky + 1) * order.row_steps();
+      last = row_end - step < chunk ? row_end : step + chunk;
+      std::uint8_t* row_sums = sums + ky * packed.row_sums_bytes();
       for (Index l = 0; l < channels; ++l) {
         const std::uint8_t* channel = from + l * g.filter.n;
         std::int32_t sum;
-        std::memcpy(&sum, sums + 4 * l, sizeof sum);
+        std::memcpy(&sum, row_sums + 4 * l, sizeof sum);
         sum += pack(channel, offsets, g.filter.c, step, last, weight_step, to + 4 * l);
-        std::memcpy(sums + 4 * l, &sum, sizeof sum);
+        std::memcpy(row_sums + 4 * l, &sum, sizeof sum);
       }
     }
   }

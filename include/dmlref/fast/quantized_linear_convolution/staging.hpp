@@ -47,16 +47,16 @@ struct DepthOrder {
   struct Element {
     Index channel, y, x;
   };
+  /// Steps of one row of the kernel; rows follow each other, so that those in the padding can be left out.
+  Index row_steps() const noexcept { return steps() / kernel_h; }
   /// What lies at element e of a step; false for filling.
   bool locate(Index step, Index e, Element& at) const noexcept {
     if (staging == Staging::planes) {
-      const Index taps = kernel_h * kernel_w;
-      at = {step / taps * group + e, step % taps / kernel_w, step % kernel_w};
+      at = {step % row_steps() / kernel_w * group + e, step / row_steps(), step % kernel_w};
       return at.channel < channels;
     }
     if (staging == Staging::windows) {
-      const Index row = step / column_groups();
-      at = {row / kernel_h, row % kernel_h, step % column_groups() * group + e};
+      at = {step % row_steps() / column_groups(), step / row_steps(), step % column_groups() * group + e};
       return at.x < kernel_w;
     }
     const Index tap = step / run();
@@ -134,13 +134,13 @@ inline std::vector<std::int32_t> step_offsets(const Geometry& g, const StagedBlo
   for (Index step = 0; step < steps; ++step) {
     Index offset = 0;
     if (order.staging == Staging::planes) {
-      const Index taps = g.taps();
       const Index column = step % g.kernel_w * g.dilation_x;
-      offset = step / taps * b.plane_step + step % taps / g.kernel_w * g.dilation_y * b.row_step +
+      offset = step % order.row_steps() / g.kernel_w * b.plane_step +
+               step / order.row_steps() * g.dilation_y * b.row_step +
                4 * (column % g.stride_x * b.phase_columns + column / g.stride_x);
     } else if (order.staging == Staging::windows) {
-      const Index row = step / order.column_groups();
-      offset = row / g.kernel_h * b.plane_step + row % g.kernel_h * g.dilation_y * b.row_step +
+      offset = step % order.row_steps() / order.column_groups() * b.plane_step +
+               step / order.row_steps() * g.dilation_y * b.row_step +
                4 * (step % order.column_groups() * order.group / g.stride_x);
     } else {
       const Index tap = step / order.run();
