@@ -56,9 +56,10 @@ DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* ou
       stream64(out, load64(in));
     }
   } else {
+    // Where the next row begins: the CPU's own prefetcher takes over after a few lines, and more would be in its way.
+    const Index begins = bytes < 512 ? 256 : 128;
+    for (Index at = 0; at < begins; at += 64) avx2::prefetch(in + ahead + at);
     for (; out + 64 <= end; in += 128, out += 128) {
-      avx2::prefetch(in + ahead);
-      avx2::prefetch(in + ahead + 64);
       const __m512i a = load64(in), b = load64(in + 64);
       store64(out, a);
       store64(out + 64, b);
