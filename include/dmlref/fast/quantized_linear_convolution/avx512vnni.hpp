@@ -57,8 +57,8 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
   return _mm512_loadu_si512(out);
 }
 
-/// Requantizes 64 sums: stage 1 of requantize.hpp, in fixed point. Its constants are hidden from the optimizer, which
-/// would make them anew for every 64.
+/// Requantizes 64 sums: stage 1 of requantize.hpp, in fixed point. Its constants are hidden from the optimizers: one
+/// makes them anew for every 64, another knows a longer way to do the permutation.
 class Epilogue {
  public:
   struct Result {
@@ -70,8 +70,11 @@ class Epilogue {
       : shift_(_mm512_set1_ps(to.fixed_shift())),
         flip_(_mm512_set1_epi8(static_cast<char>(to.packed_flip()))),
         band_(_mm512_set1_epi16(static_cast<short>(fixed_band))),
+        quads_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15))),
+        order_(transposed_order()),
         to_(to) {
     __asm__("" : "+v"(band_), "+v"(flip_), "+Yk"(odd_words_), "+Yk"(even_words_));
+    __asm__("" : "+v"(quads_), "+v"(order_));
   }
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
@@ -130,8 +133,7 @@ class Epilogue {
     const __m512i nearest = _mm512_min_epu16(_mm512_min_epu16(v0, v1), _mm512_min_epu16(v2, v3));
     __m512i bytes = _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
     if constexpr (!Paired) {
-      const __m512i quads = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
-      bytes = _mm512_permutexvar_epi32(transposed_order(), _mm512_shuffle_epi8(bytes, quads));
+      bytes = _mm512_permutexvar_epi32(order_, _mm512_shuffle_epi8(bytes, quads_));
     }
     return {bytes, _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
   }
@@ -139,6 +141,8 @@ class Epilogue {
   __m512 shift_;
   __m512i flip_;
   __m512i band_;
+  __m512i quads_;  // from alternating bytes to four of each vector
+  __m512i order_;
   __mmask32 odd_words_ = 0xAAAAAAAA;
   __mmask32 even_words_ = 0x55555555;
   const Requantizer& to_;
