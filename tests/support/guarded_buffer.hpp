@@ -20,7 +20,7 @@ class GuardedBuffer {
     mapped_ = inside + 2 * page;
     base_ = static_cast<std::byte*>(::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (base_ == MAP_FAILED) ::_exit(3);
-    if (::mprotect(base_ + page, inside, PROT_READ | PROT_WRITE) != 0) ::_exit(3);
+    if (inside != 0 && ::mprotect(base_ + page, inside, PROT_READ | PROT_WRITE) != 0) ::_exit(3);
     std::byte* first = base_ + page;
     if (side == Side::end) first += inside - bytes;
     span_ = {first, bytes};
