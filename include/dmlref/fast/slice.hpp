@@ -63,7 +63,7 @@ class Slice {
         return job.stream && job.joined && kernels_.stream_joined != nullptr ? kernels_.stream_joined : kernels_.copy;
       case RowKind::fill: return kernels_.fill;
       case RowKind::shuffle: {
-        const RowKernel wide = wide_kernel(job);
+        const RowKernel wide = wide_kernel(job.tile, job.out_bytes);
         return wide != nullptr ? wide : kernels_.shuffle;
       }
       case RowKind::strip: return kernels_.strip;
@@ -73,12 +73,10 @@ class Slice {
   }
 
   /// Reversal and every second element have kernels of their own for rows that are long enough.
-  RowKernel wide_kernel(const RowJob& job) const noexcept {
-    const Tile& tile = job.tile;
+  RowKernel wide_kernel(const Tile& tile, std::size_t out_bytes) const noexcept {
     std::size_t log = 0;
     while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
-    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || job.out_bytes < kernels_.wide_from)
-      return nullptr;
+    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || out_bytes < kernels_.wide_from) return nullptr;
     const auto unit = static_cast<Index>(tile.unit_bytes);
     if (tile.in_advance == -unit) return kernels_.reverse[log];
     if (tile.in_advance == 2 * unit) return kernels_.every_second[log];
@@ -133,8 +131,9 @@ class Slice {
     if (kernels_.shuffle == &scalar::shuffle_rows) return;
     const ShuffleProgram program = shuffle_program(tile, count);
     if (program.tiles == 0) return;
-    const double cycles = program.cost(count) + 4.0;
-    const double per_byte = cycles / static_cast<double>(count * tile.bytes());
+    const auto bytes = static_cast<double>(count * tile.bytes());
+    const bool wide = wide_kernel(tile, count * tile.bytes()) != nullptr;
+    const double per_byte = ((wide ? bytes / 16.0 : program.cost(count)) + 4.0) / bytes;
     if (per_byte >= best.per_byte) return;
     best = Form{tile, program, count, dims, per_byte};
   }

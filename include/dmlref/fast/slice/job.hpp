@@ -63,7 +63,7 @@ struct SliceKernels {
   RowKernel shuffle;  // null: `steps` does it
   RowKernel steps;
   RowKernel strip;
-  std::size_t wide_from;  // bytes of output that a row must have for the wide kernels
+  std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least
   RowKernel reverse[4];
   RowKernel every_second[4];
   RowKernel every_second_back[4];
