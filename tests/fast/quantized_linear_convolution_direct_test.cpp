@@ -95,7 +95,7 @@ QlcShape random_shape(Random& random) {
     if (s.in_channels > 1 && chance(random, 60)) s.out_channels = s.in_channels;
     s.flat = chance(random, 10);
     const bool same_kernel = chance(random, 70);
-    const std::uint32_t kernel = chance(random, 60) ? 3 : pick(random, 1, 7);
+    const std::uint32_t kernel = chance(random, 60) ? 3 : chance(random, 10) ? pick(random, 8, 11) : pick(random, 1, 7);
     const std::uint32_t most = s.groups > 60 ? 12 : chance(random, 10) ? 150 : 40;
     for (std::size_t d = 0; d < 2; ++d) {
       const bool unit = s.flat && d == 0;

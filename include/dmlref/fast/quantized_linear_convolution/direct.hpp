@@ -227,8 +227,9 @@ class DirectConvolution {
 
   bool choose() {
     by_channels_ = g_.in_channels == 1 && g_.in.c == 1 && g_.in.x != 1;
+    // Windows of quads are summed in 16 bits, the other group's channels too: at most 256 bytes.
     const bool quads_suit = (g_.in_channels == 2 || g_.in_channels == 4) && g_.out_channels == g_.in_channels &&
-                            g_.groups * g_.in_channels % 4 == 0 && g_.in.c == 1 && g_.in.x != 1;
+                            g_.groups * g_.in_channels % 4 == 0 && g_.in.c == 1 && g_.in.x != 1 && g_.taps() <= 64;
     if (quads_suit && kernels_.channel_quads != nullptr) {
       by_channels_ = by_quads_ = true;
       lane_channels_ = g_.in_channels;
