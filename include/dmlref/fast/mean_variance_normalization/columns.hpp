@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <type_traits>
 
@@ -15,6 +16,7 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/isa/cache.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
@@ -26,7 +28,8 @@ class ColumnNormalization {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
   using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
-  /// The lines of up to 64 columns, and the largest doubt among them (NaN where one has that).
+  /// The lines of up to 64 columns, and the largest doubt among them (NaN where one has that). What is beyond the last
+  /// column is 0.
   struct Strip {
     Lines line;
     Real doubt;
@@ -48,7 +51,17 @@ class ColumnNormalization {
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
         chunks_((count_ + normalization_chunk - 1) / normalization_chunk),
         width_(static_cast<std::uint64_t>(geometry.kept.at[geometry.kept.rank - 1].extent)),
-        strips_((width_ + column_width - 1) / column_width) {}
+        strips_((width_ + column_width - 1) / column_width) {
+    // Streamed strips are whole cache lines: a part of a line that is stored alone costs more than it saves.
+    bool lines = !is_half && width_ % (64 / sizeof(T)) == 0;
+    for (const Dimensions* dimensions : {&geometry_.kept, &geometry_.reduced}) {
+      for (std::size_t d = 0; d < dimensions->rank; ++d) {
+        const bool columns = dimensions == &geometry_.kept && d + 1 == dimensions->rank;
+        lines = lines && (columns || dimensions->at[d].step.output * static_cast<Index>(sizeof(T)) % 64 == 0);
+      }
+    }
+    streams_ = lines && 2 * count_ * groups_ * sizeof(T) > last_level_cache_bytes() / 2;
+  }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
@@ -63,10 +76,13 @@ class ColumnNormalization {
   }
 
  private:
+  /// Elements of a block, in 16 rows or more: few enough that reading, writing and asking ahead share the first cache.
+  static constexpr std::size_t block_elements = 1024;
+
   /// Memory of one task.
   struct Workspace {
-    alignas(64) Real values[normalization_chunk];
-    std::uint16_t doubtful[normalization_chunk];
+    alignas(64) Real values[block_elements];
+    std::uint16_t doubtful[block_elements];
   };
 
   /// One execute.
@@ -104,10 +120,16 @@ class ColumnNormalization {
 
       void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
         Walk walk(reduced, Place{}, static_cast<Index>(first));
-        for (std::size_t i = 0; i < count; ++i) {
-          input[i] = walk.place().input * static_cast<Index>(sizeof(T));
-          output[i] = walk.place().output * static_cast<Index>(sizeof(T));
-          walk.advance(1);
+        for (std::size_t i = 0; i < count;) {
+          const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
+          const Place start = walk.place();
+          const Place step = walk.step();
+          for (std::size_t k = 0; k < n; ++k) {
+            input[i + k] = (start.input + static_cast<Index>(k) * step.input) * static_cast<Index>(sizeof(T));
+            output[i + k] = (start.output + static_cast<Index>(k) * step.output) * static_cast<Index>(sizeof(T));
+          }
+          i += n;
+          walk.advance(static_cast<Index>(n));
         }
       }
     };
@@ -116,7 +138,7 @@ class ColumnNormalization {
     Place outer_place(std::uint64_t outer) const noexcept {
       return op.geometry_.kept.place(static_cast<Index>(outer * op.width_));
     }
-    std::size_t strip_width(std::uint64_t strip) const noexcept {
+    std::size_t width_of(std::uint64_t strip) const noexcept {
       return static_cast<std::size_t>(std::min<std::uint64_t>(op.width_ - strip * column_width, column_width));
     }
     /// Where column `column` of an outer place begins.
@@ -125,37 +147,54 @@ class ColumnNormalization {
       return at.add(op.geometry_.kept.at[op.geometry_.kept.rank - 1].step, static_cast<Index>(column));
     }
 
-    void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
+    /// Σ and Σ² of columns from `first` on over a chunk, whose rows lie at `offsets`. `next`: from here to what is read
+    /// after the chunk.
+    void sum_strip(const std::byte* first, std::size_t width, const Offsets& offsets, std::size_t size,
+                   std::int64_t next, const double* pivot, double* sum, double* square) const noexcept {
       const ColumnKernels& k = *op.column_kernels_;
-      const auto sums_of = is_half ? k.column_sums16 : k.column_sums32;
+      ColumnLanes lanes;
+      std::memset(&lanes, 0, (width + strip_width - 1) / strip_width * sizeof(StripLanes));
+      const std::size_t rows = summed_rows(width);
+      for (std::size_t i = 0; i < size; i += rows) {
+        const std::int64_t ahead =
+            i + rows < size ? offsets.input[i + rows] - offsets.input[i] : next - offsets.input[i] + offsets.input[0];
+        (is_half ? k.add16 : k.add32)({first, offsets.input + i, std::min(rows, size - i), width, ahead}, pivot, lanes);
+      }
+      k.join(lanes, width, sum, square);
+    }
+
+    void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const Place base = outer_place(outer);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      const bool more = chunk + 1 < op.chunks_ && size == normalization_chunk;
       for (std::uint64_t strip = 0; strip < op.strips_; ++strip) {
-        const std::size_t width = strip_width(strip);
-        const Columns columns{
-            buffers.input + (base.input + static_cast<Index>(strip * column_width)) * static_cast<Index>(sizeof(T)),
-            offsets.input, size, width,
-            more && op.geometry_.reduced.rank == 1 ? offsets.input[1] * static_cast<Index>(normalization_chunk) : 0};
-        double sum[column_width];
-        double square[column_width];
-        sums_of(columns, nullptr, sum, square);
-        double pivot[column_width];
-        double pivot_sum[column_width];
-        double pivot_square[column_width];
+        const std::size_t width = width_of(strip);
+        const std::byte* const first =
+            buffers.input + (base.input + static_cast<Index>(strip * column_width)) * static_cast<Index>(sizeof(T));
+        const std::int64_t next = static_cast<std::int64_t>(column_width * sizeof(T));
+        alignas(32) double sum[column_width];
+        alignas(32) double square[column_width];
+        sum_strip(first, width, offsets, size, strip + 1 < op.strips_ ? next : 0, nullptr, sum, square);
+        alignas(32) double pivot[column_width]{};
         bool shifted = false;
         for (std::size_t c = 0; c < width; ++c) {
-          const bool needs = reference::needs_pivot(size, {sum[c], square[c]});
-          pivot[c] = needs ? reference::chunk_pivot(size, {sum[c], square[c]}) : 0.0;
-          shifted = shifted || needs;
+          if (!reference::needs_pivot(size, {sum[c], square[c]})) continue;
+          pivot[c] = reference::chunk_pivot(size, {sum[c], square[c]});
+          shifted = true;
         }
-        if (shifted) sums_of(columns, pivot, pivot_sum, pivot_square);
+        if (shifted) {
+          alignas(32) double pivot_sum[column_width];
+          alignas(32) double pivot_square[column_width];
+          sum_strip(first, width, offsets, size, 0, pivot, pivot_sum, pivot_square);
+          for (std::size_t c = 0; c < width; ++c) {
+            if (pivot[c] == 0.0) continue;
+            sum[c] = pivot_sum[c];
+            square[c] = pivot_square[c];
+          }
+        }
         for (std::size_t c = 0; c < width; ++c) {
           const std::uint64_t group = outer * op.width_ + strip * column_width + c;
-          statistics()[group * op.chunks_ + chunk] =
-              pivot[c] == 0.0 ? reference::chunk_from_sums(size, 0.0, {sum[c], square[c]})
-                              : reference::chunk_from_sums(size, pivot[c], {pivot_sum[c], pivot_square[c]});
+          statistics()[group * op.chunks_ + chunk] = reference::chunk_from_sums(size, pivot[c], {sum[c], square[c]});
         }
       }
     }
@@ -163,8 +202,8 @@ class ColumnNormalization {
     void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
       const Place base = outer_place(outer);
       Strip& to = strip_at(outer, strip);
-      to.doubt = 0;
-      for (std::size_t c = 0; c < strip_width(strip); ++c) {
+      to = Strip{};
+      for (std::size_t c = 0; c < width_of(strip); ++c) {
         const std::uint64_t column = strip * column_width + c;
         const std::uint64_t group = outer * op.width_ + column;
         coefficients()[group] = merge(statistics() + group * op.chunks_);
@@ -174,79 +213,92 @@ class ColumnNormalization {
         to.line.shift[c] = element.shift;
         to.line.slope[c] = element.slope;
         to.line.offset[c] = element.offset;
-        if constexpr (is_half) to.line.doubt[c] = element.doubt;
+        to.line.doubt[c] = element.doubt;
         if (!(element.doubt <= to.doubt) && to.doubt == to.doubt) to.doubt = element.doubt;
       }
     }
 
-    /// Corrects the listed elements (row * width + column) of a block, column by column. `list` null: all.
-    void correct_columns(std::uint64_t outer, std::uint64_t strip, std::uint64_t first, std::size_t rows,
-                         const std::uint16_t* list, std::size_t listed) const noexcept {
-      const std::size_t width = strip_width(strip);
+    /// Corrects rows from number `first` on of a column.
+    void correct_column(std::uint64_t outer, std::uint64_t strip, std::size_t c, std::uint64_t first,
+                        std::size_t rows) const noexcept {
+      const std::uint64_t column = strip * column_width + c;
+      std::optional<reference::ExactStatistics> found;
+      elements.correct(column_place(outer_place(outer), column), first, rows, nullptr,
+                       coefficients()[outer * op.width_ + column], found);
+    }
+    /// Corrects the listed elements (row * width + column) of a block, column by column.
+    void correct_listed(std::uint64_t outer, std::uint64_t strip, std::uint64_t first, const std::uint16_t* list,
+                        std::size_t listed) const noexcept {
+      const std::size_t width = width_of(strip);
       const Place base = outer_place(outer);
       for (std::size_t c = 0; c < width; ++c) {
         const std::uint64_t column = strip * column_width + c;
-        const GroupCoefficients& group = coefficients()[outer * op.width_ + column];
-        const Place at = column_place(base, column);
         std::optional<reference::ExactStatistics> found;
-        if (list == nullptr) {
-          elements.correct(at, first, rows, nullptr, group, found);
-          continue;
-        }
         for (std::size_t i = 0; i < listed; ++i) {
           if (list[i] % width != c) continue;
-          elements.correct(at, first + list[i] / width, 1, nullptr, group, found);
+          elements.correct(column_place(base, column), first + list[i] / width, 1, nullptr,
+                           coefficients()[outer * op.width_ + column], found);
         }
       }
     }
 
     void normalize_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets, Workspace& work) const noexcept {
+      const std::size_t size = chunk_size(chunk);
+      offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
+      const std::size_t widest = std::min<std::size_t>(op.width_, column_width);
+      const std::size_t block = block_elements / ((widest + 15) / 16 * 16);
+      for (std::size_t row = 0; row < size; row += block) {
+        for (std::uint64_t s = 0; s < op.strips_; ++s) {
+          const std::int64_t ahead = row + block < size ? offsets.input[row + block] - offsets.input[row] : 0;
+          normalize_block(outer, s, chunk * normalization_chunk, row, std::min(block, size - row), ahead, offsets,
+                          work);
+        }
+      }
+      if (op.streams_) op.column_kernels_->fence();
+    }
+
+    /// Rows from `row` on of a strip.
+    void normalize_block(std::uint64_t outer, std::uint64_t s, std::uint64_t first, std::size_t row, std::size_t rows,
+                         std::int64_t ahead, const Offsets& offsets, Workspace& work) const noexcept {
       const ColumnKernels& k = *op.column_kernels_;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
       const Place base = outer_place(outer);
-      const std::size_t size = chunk_size(chunk);
-      const std::uint64_t first = chunk * normalization_chunk;
       const Real alpha = op.parameters_.activation.parameters[0];
-      offsets.fill(op.geometry_.reduced, first, size);
-      const std::size_t block = normalization_chunk / column_width;  // values and doubtful elements fit the workspace
-      for (std::size_t row = 0; row < size; row += block) {
-        const std::size_t rows = std::min(block, size - row);
-        for (std::uint64_t s = 0; s < op.strips_; ++s) {
-          const std::size_t width = strip_width(s);
-          const Strip& strip = strip_at(outer, s);
-          const auto shift = static_cast<Index>(s * column_width);
-          const Columns columns{buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),
-                                offsets.input + row, rows, width, 0};
-          std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
-          for (std::size_t i = row + block; i < std::min(row + 2 * block, size); ++i) {
-            prefetch<0>(columns.from + offsets.input[i], width * sizeof(T));
-            prefetch<1>(output + offsets.output[i], width * sizeof(T));
-          }
-          std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
-          bool all = false;
-          std::size_t doubtful = 0;
-          if constexpr (is_half) {
-            doubtful = k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.doubtful);
-            all = strip.doubt != strip.doubt;
-          } else {
-            const float least = k.columns32[finish](columns, strip.line, stored, offsets.output + row, alpha);
-            all = is_low(least, strip.doubt);
-          }
-          if (has_values) {
-            const Activation& activation = op.parameters_.activation;
-            const ActivationKernels& kernels = *op.activation_kernels_;
-            if (jumps(activation.type) && !all) {
-              doubtful = list_near(kernels, activation, work.values, rows * width, strip.doubt, work.doubtful);
-            }
-            for (std::size_t i = 0; i < rows; ++i) {
-              activate<T>(kernels, activation, work.values + i * width, output + offsets.output[row + i], width);
-            }
-          }
-          if (all || doubtful > 0)
-            correct_columns(outer, s, first + row, rows, all ? nullptr : work.doubtful, doubtful);
+      const std::size_t width = width_of(s);
+      const Strip& strip = strip_at(outer, s);
+      const auto shift = static_cast<Index>(s * column_width);
+      const Columns columns{buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),
+                            offsets.input + row,
+                            rows,
+                            width,
+                            ahead,
+                            op.streams_ && reinterpret_cast<std::uintptr_t>(buffers.output) % 64 == 0};
+      std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
+      std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
+      std::size_t doubtful = 0;
+      alignas(32) float least[column_width];
+      if constexpr (is_half) {
+        doubtful = k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.doubtful);
+      } else {
+        k.columns32[finish](columns, strip.line, stored, offsets.output + row, alpha, least);
+      }
+      if (has_values) {
+        const Activation& activation = op.parameters_.activation;
+        const ActivationKernels& kernels = *op.activation_kernels_;
+        if (jumps(activation.type)) {
+          doubtful = list_near(kernels, activation, work.values, rows * width, strip.doubt, work.doubtful);
+        }
+        for (std::size_t i = 0; i < rows; ++i) {
+          activate<T>(kernels, activation, work.values + i * width, output + offsets.output[row + i], width);
         }
       }
+      if constexpr (!is_half) {
+        for (std::size_t c = 0; c < width; ++c) {
+          if (is_low(least[c], strip.line.doubt[c])) correct_column(outer, s, c, first + row, rows);
+        }
+      }
+      if (doubtful > 0) correct_listed(outer, s, first + row, work.doubtful, doubtful);
     }
 
     template <class Parallel>
@@ -259,7 +311,8 @@ class ColumnNormalization {
           run_task(op.has_fma_, [&] {
             for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
             for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
-            for (std::uint64_t c = 0; c < op.chunks_; ++c) normalize_columns(outer, c, offsets, work);
+            // (Backwards: what was summed last is still in the caches.)
+            for (std::uint64_t c = op.chunks_; c-- > 0;) normalize_columns(outer, c, offsets, work);
           });
         });
         return;
@@ -268,7 +321,8 @@ class ColumnNormalization {
         Offsets offsets;
         run_task(op.has_fma_, [&] { sum_columns(t / op.chunks_, t % op.chunks_, offsets); });
       });
-      parallel(outers * op.strips_, [&](std::size_t t) { merge_columns(t / op.strips_, t % op.strips_); });
+      parallel(outers * op.strips_,
+               [&](std::size_t t) { run_task(op.has_fma_, [&] { merge_columns(t / op.strips_, t % op.strips_); }); });
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
@@ -289,6 +343,7 @@ class ColumnNormalization {
   std::uint64_t chunks_;
   std::uint64_t width_;
   std::uint64_t strips_;
+  bool streams_ = false;  // the output is not worth a place in the caches
 };
 
 }  // namespace fast::normalization

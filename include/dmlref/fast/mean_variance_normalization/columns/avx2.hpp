@@ -20,117 +20,211 @@
 DMLREF_BEGIN
 namespace fast::normalization::avx2 {
 
-/// Four neighbouring elements as doubles.
-template <class T>
-DMLREF_TARGET_AVX2 inline __m256d load4(const std::byte* at) noexcept {
-  if constexpr (std::is_same_v<T, half>) {
-    return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at))));
-  } else {
-    return _mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(at)));
+/// Four neighbouring floats as doubles; `masked`: those that the mask selects, 0 for the others.
+template <bool masked>
+DMLREF_TARGET_AVX2 inline __m256d load4(const std::byte* at, __m128i mask) noexcept {
+  const auto* const floats = reinterpret_cast<const float*>(at);
+  if constexpr (masked) return _mm256_cvtps_pd(_mm_maskload_ps(floats, mask));
+  return _mm256_cvtps_pd(_mm_loadu_ps(floats));
+}
+/// Selects the first `count` of four.
+DMLREF_TARGET_AVX2 inline __m128i mask_of(std::size_t count) noexcept {
+  return _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_setr_epi32(0, 1, 2, 3));
+}
+
+/// Adds V * 4 columns of a row. Where the additions of x would keep the adders from converting, some go by way of
+/// fma(x, 1, sum), which is the same number.
+template <std::size_t V, bool shifted, bool masked>
+DMLREF_TARGET_AVX2 inline void add_row(const Columns& columns, std::size_t i, std::size_t column, __m128i mask,
+                                       const __m256d (&pivot)[V], __m256d (&sum)[V], __m256d (&square)[V]) noexcept {
+  const __m256d one = _mm256_set1_pd(1.0);
+  const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
+  if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < V; ++v) {
+    __m256d x = load4<masked>(row + v * 4 * sizeof(float), mask);
+    if constexpr (shifted) x = _mm256_sub_pd(x, pivot[v]);
+    sum[v] = shifted || v % 2 == 1 ? _mm256_fmadd_pd(x, one, sum[v]) : _mm256_add_pd(sum[v], x);
+    square[v] = _mm256_fmadd_pd(x, x, square[v]);
   }
 }
 
-/// Sums of V * 4 columns. One lane after the other, so that its accumulators stay in registers; the lines are asked for
-/// ahead, because no prefetcher foresees the steps.
-template <class T, std::size_t V, bool shifted>
-DMLREF_TARGET_AVX2 inline void strip_sums(const Columns& columns, std::size_t column, const double* pivot, double* sum,
-                                          double* square) noexcept {
-  alignas(32) double sums[normalization_lanes][V * 4];
-  alignas(32) double squares[normalization_lanes][V * 4];
+/// Adds V * 4 columns of a strip, L lanes at a time: enough chains of additions to hide their latency.
+template <std::size_t V, std::size_t L, bool shifted, bool masked>
+DMLREF_TARGET_AVX2 inline void add_strip(const Columns& columns, std::size_t column, std::size_t count,
+                                         const double* pivot, StripLanes& lanes) noexcept {
+  const __m128i mask = mask_of(count);
+  const std::size_t within = column % strip_width;
   __m256d p[V];
   DMLREF_UNROLL
   for (std::size_t v = 0; v < V; ++v) p[v] = shifted ? _mm256_loadu_pd(pivot + column + 4 * v) : _mm256_setzero_pd();
-  for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
-    __m256d s[V];
-    __m256d q[V];
+  for (std::size_t lane = 0; lane < normalization_lanes && lane < columns.rows; lane += L) {
+    __m256d s[L][V];
+    __m256d q[L][V];
     DMLREF_UNROLL
-    for (std::size_t v = 0; v < V; ++v) s[v] = q[v] = _mm256_setzero_pd();
-    for (std::size_t i = lane; i < columns.rows; i += normalization_lanes) {
-      const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(T);
-      if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+    for (std::size_t l = 0; l < L; ++l) {
       DMLREF_UNROLL
       for (std::size_t v = 0; v < V; ++v) {
-        __m256d x = load4<T>(row + v * 4 * sizeof(T));
-        if constexpr (shifted) x = _mm256_sub_pd(x, p[v]);
-        s[v] = _mm256_add_pd(s[v], x);
-        q[v] = _mm256_fmadd_pd(x, x, q[v]);
+        s[l][v] = _mm256_loadu_pd(&lanes.sum[lane + l][within + 4 * v]);
+        q[l][v] = _mm256_loadu_pd(&lanes.square[lane + l][within + 4 * v]);
       }
     }
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < V; ++v) {
-      _mm256_store_pd(&sums[lane][4 * v], s[v]);
-      _mm256_store_pd(&squares[lane][4 * v], q[v]);
+    std::size_t i = lane;
+    for (; i + L <= columns.rows; i += normalization_lanes) {
+      DMLREF_UNROLL
+      for (std::size_t l = 0; l < L; ++l) add_row<V, shifted, masked>(columns, i + l, column, mask, p, s[l], q[l]);
     }
-  }
-  for (std::size_t width = normalization_lanes / 2; width > 0; width /= 2) {
-    for (std::size_t lane = 0; lane < width; ++lane) {
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l + 1 < L; ++l) {
+      if (i + l < columns.rows) add_row<V, shifted, masked>(columns, i + l, column, mask, p, s[l], q[l]);
+    }
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l < L; ++l) {
       DMLREF_UNROLL
       for (std::size_t v = 0; v < V; ++v) {
-        double* const s = &sums[lane][4 * v];
-        double* const q = &squares[lane][4 * v];
-        _mm256_store_pd(s, _mm256_add_pd(_mm256_load_pd(s), _mm256_load_pd(&sums[lane + width][4 * v])));
-        _mm256_store_pd(q, _mm256_add_pd(_mm256_load_pd(q), _mm256_load_pd(&squares[lane + width][4 * v])));
+        _mm256_storeu_pd(&lanes.sum[lane + l][within + 4 * v], s[l][v]);
+        _mm256_storeu_pd(&lanes.square[lane + l][within + 4 * v], q[l][v]);
       }
     }
   }
-  std::memcpy(sum + column, sums[0], sizeof(sums[0]));
-  std::memcpy(square + column, squares[0], sizeof(squares[0]));
 }
 
-template <class T, bool shifted>
-DMLREF_TARGET_AVX2 inline void column_sums_of(const Columns& columns, const double* pivot, double* sum,
-                                              double* square) noexcept {
+template <bool shifted>
+DMLREF_TARGET_AVX2 inline void add_floats(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   std::size_t c = 0;
-  for (; c + 16 <= columns.width; c += 16) strip_sums<T, 4, shifted>(columns, c, pivot, sum, square);
-  for (; c + 8 <= columns.width; c += 8) strip_sums<T, 2, shifted>(columns, c, pivot, sum, square);
-  for (; c + 4 <= columns.width; c += 4) strip_sums<T, 1, shifted>(columns, c, pivot, sum, square);
-  scalar::column_sums_from<T>(c, columns, pivot, sum, square);
-}
-template <class T>
-DMLREF_TARGET_AVX2 inline void column_sums(const Columns& columns, const double* pivot, double* sum,
-                                           double* square) noexcept {
-  if (pivot != nullptr) {
-    column_sums_of<T, true>(columns, pivot, sum, square);
-  } else {
-    column_sums_of<T, false>(columns, nullptr, sum, square);
+  for (; c + 16 <= columns.width; c += 16) add_strip<4, 1, shifted, false>(columns, c, 4, pivot, lanes.strip[c / 16]);
+  for (; c + 8 <= columns.width; c += 8) add_strip<2, 2, shifted, false>(columns, c, 4, pivot, lanes.strip[c / 16]);
+  for (; c + 4 <= columns.width; c += 4) add_strip<1, 4, shifted, false>(columns, c, 4, pivot, lanes.strip[c / 16]);
+  if (c < columns.width) {
+    add_strip<1, 4, shifted, true>(columns, c, columns.width - c, pivot, lanes.strip[c / 16]);
   }
 }
 
-template <Finish finish, std::size_t V>
-DMLREF_TARGET_AVX2 inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
-                                       std::byte* to, const std::int64_t* to_offset, __m256d alpha,
-                                       __m256& least) noexcept {
+/// float16 is widened first: conversions from memory are cheaper than from registers.
+template <class T>
+DMLREF_TARGET_AVX2 inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  if constexpr (std::is_same_v<T, half>) {
+    alignas(32) float rows[most_summed_elements];
+    std::int64_t offset[most_summed_rows];
+    const std::size_t width = (columns.width + 7) / 8 * 8;
+    for (std::size_t i = 0; i < columns.rows; ++i) {
+      const std::byte* const row = columns.from + columns.offset[i];
+      if (columns.prefetch != 0) {
+        _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+        if (width > 32) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch + 64), _MM_HINT_T1);
+      }
+      widen(row, rows + i * width, columns.width);
+      offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
+    }
+    const Columns floats{reinterpret_cast<const std::byte*>(rows), offset, columns.rows, columns.width, 0};
+    pivot != nullptr ? add_floats<true>(floats, pivot, lanes) : add_floats<false>(floats, nullptr, lanes);
+  } else {
+    pivot != nullptr ? add_floats<true>(columns, pivot, lanes) : add_floats<false>(columns, nullptr, lanes);
+  }
+}
+
+/// Sums of 4 columns over the lanes.
+DMLREF_TARGET_AVX2 inline __m256d join4(const double (&lane)[normalization_lanes][strip_width],
+                                        std::size_t column) noexcept {
+  __m256d t[normalization_lanes];
+  DMLREF_UNROLL
+  for (std::size_t l = 0; l < normalization_lanes; ++l) t[l] = _mm256_loadu_pd(&lane[l][column]);
+  DMLREF_UNROLL
+  for (std::size_t l = 0; l < 8; ++l) t[l] = _mm256_add_pd(t[l], t[l + 8]);
+  DMLREF_UNROLL
+  for (std::size_t l = 0; l < 4; ++l) t[l] = _mm256_add_pd(t[l], t[l + 4]);
+  return _mm256_add_pd(_mm256_add_pd(t[0], t[2]), _mm256_add_pd(t[1], t[3]));
+}
+DMLREF_TARGET_AVX2 inline void join_columns(const ColumnLanes& lanes, std::size_t width, double* sum,
+                                            double* square) noexcept {
+  for (std::size_t c = 0; c < width; c += 4) {
+    const StripLanes& strip = lanes.strip[c / strip_width];
+    _mm256_storeu_pd(sum + c, join4(strip.sum, c % strip_width));
+    _mm256_storeu_pd(square + c, join4(strip.square, c % strip_width));
+  }
+}
+
+/// V * 4 columns row by row, their lines in registers.
+template <Finish finish, std::size_t V, bool shifted>
+DMLREF_TARGET_AVX2 inline void strip32_of(const Columns& columns, std::size_t column, const ColumnLines32& line,
+                                          std::byte* to, const std::int64_t* to_offset, __m256d alpha,
+                                          float* least) noexcept {
   __m256d shift[V], slope[V], offset[V];
+  __m256 low[V / 2];
   DMLREF_UNROLL
   for (std::size_t v = 0; v < V; ++v) {
     shift[v] = _mm256_loadu_pd(line.shift + column + 4 * v);
     slope[v] = _mm256_loadu_pd(line.slope + column + 4 * v);
     offset[v] = _mm256_loadu_pd(line.offset + column + 4 * v);
+    low[v / 2] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   }
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
     std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+    if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T0);
     DMLREF_UNROLL
     for (std::size_t v = 0; v < V; v += 2) {
-      const __m256d low = _mm256_sub_pd(load4<float>(row + v * 16), shift[v]);
-      const __m256d high = _mm256_sub_pd(load4<float>(row + v * 16 + 16), shift[v + 1]);
-      store8<finish>(out, column + 4 * v, _mm256_fmadd_pd(low, slope[v], offset[v]),
-                     _mm256_fmadd_pd(high, slope[v + 1], offset[v + 1]), alpha, least);
+      __m256d x[2];
+      DMLREF_UNROLL
+      for (std::size_t k = 0; k < 2; ++k) {
+        x[k] = load4<false>(row + (v + k) * 16, __m128i{});
+        if constexpr (shifted) x[k] = _mm256_sub_pd(x[k], shift[v + k]);
+        x[k] = _mm256_fmadd_pd(x[k], slope[v + k], offset[v + k]);
+      }
+      store8<finish>(out, column + 4 * v, x[0], x[1], alpha, low[v / 2], columns.stream);
     }
   }
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < V / 2; ++v) _mm256_storeu_ps(least + column + 8 * v, low[v]);
+}
+template <Finish finish, std::size_t V>
+DMLREF_TARGET_AVX2 inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
+                                       std::byte* to, const std::int64_t* to_offset, __m256d alpha,
+                                       float* least) noexcept {
+  bool shifted = false;
+  for (std::size_t k = 0; k < 4 * V; ++k) shifted = shifted || line.shift[column + k] != 0.0;
+  shifted ? strip32_of<finish, V, true>(columns, column, line, to, to_offset, alpha, least)
+          : strip32_of<finish, V, false>(columns, column, line, to, to_offset, alpha, least);
+}
+
+/// Up to four columns.
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline void few32(const Columns& columns, std::size_t column, const ColumnLines32& line,
+                                     std::byte* to, const std::int64_t* to_offset, __m256d alpha,
+                                     float* least) noexcept {
+  const std::size_t count = columns.width - column < 4 ? columns.width - column : 4;
+  const __m128i mask = mask_of(count);
+  const __m256i wide_mask = _mm256_cvtepi32_epi64(mask);
+  const __m256d shift = _mm256_loadu_pd(line.shift + column);
+  const __m256d slope = _mm256_loadu_pd(line.slope + column);
+  const __m256d offset = _mm256_loadu_pd(line.offset + column);
+  __m256 low = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  alignas(32) float block[8];
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
+    const __m256d x = _mm256_sub_pd(load4<true>(row, mask), shift);
+    const __m256d value = _mm256_fmadd_pd(x, slope, offset);
+    if constexpr (finish == Finish::values) {
+      const __m128 size = _mm256_cvtpd_ps(value);
+      low = _mm256_min_ps(low, absolute(_mm256_castps128_ps256(size)));
+      double* const out = reinterpret_cast<double*>(to) + i * columns.width + column;
+      _mm256_maskstore_pd(out, wide_mask, value);
+    } else {
+      store8<finish>(reinterpret_cast<std::byte*>(block), 0, value, value, alpha, low);
+      _mm_maskstore_ps(reinterpret_cast<float*>(to + to_offset[i]) + column, mask, _mm_load_ps(block));
+    }
+  }
+  _mm_storeu_ps(least + column, _mm256_castps256_ps128(low));
 }
 
 template <Finish finish>
-DMLREF_TARGET_AVX2 inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                          const std::int64_t* to_offset, double alpha_value) noexcept {
+DMLREF_TARGET_AVX2 inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                         const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
   const __m256d alpha = _mm256_set1_pd(alpha_value);
-  __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   std::size_t c = 0;
   for (; c + 16 <= columns.width; c += 16) strip32<finish, 4>(columns, c, line, to, to_offset, alpha, least);
   for (; c + 8 <= columns.width; c += 8) strip32<finish, 2>(columns, c, line, to, to_offset, alpha, least);
-  const float rest = scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value);
-  const float first = least_of(least);
-  return rest < first ? rest : first;
+  for (; c < columns.width; c += 4) few32<finish>(columns, c, line, to, to_offset, alpha, least);
 }
 
 template <Finish finish>
@@ -157,13 +251,17 @@ DMLREF_TARGET_AVX2 inline std::size_t columns16(const Columns& columns, const Co
   }
   return doubtful + scalar::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
 }
+inline void fence() noexcept { _mm_sfence(); }
+
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
-      column_sums<float>,
-      column_sums<half>,
+      add_columns<float>,
+      add_columns<half>,
+      join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      fence};
   return table;
 }
 

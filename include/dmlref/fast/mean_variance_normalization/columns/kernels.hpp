@@ -16,15 +16,33 @@ struct Columns {
   const std::int64_t* offset;
   std::size_t rows;
   std::size_t width;      // at most column_width
-  std::int64_t prefetch;  // how far ahead to ask for lines; 0: not at all
+  std::int64_t prefetch;  // how far away the bytes lie that are wanted next; 0: do not ask for them
+  bool stream = false;    // results go past the caches: rows of the output are whole cache lines
 };
 inline constexpr std::size_t column_width = 64;
 
-/// One line per column.
+/// The lanes of a chunk's sums, in strips of 16 columns.
+inline constexpr std::size_t strip_width = 16;
+struct StripLanes {
+  double sum[normalization_lanes][strip_width];
+  double square[normalization_lanes][strip_width];
+};
+struct alignas(64) ColumnLanes {
+  StripLanes strip[column_width / strip_width];
+};
+/// Rows that are summed between two visits of the lanes: what is read of them and the lanes fit the first cache.
+constexpr std::size_t summed_rows(std::size_t width) noexcept {
+  return width > 32 ? 64 : width > 16 ? 128 : width > 8 ? 256 : 512;
+}
+inline constexpr std::size_t most_summed_rows = 512;
+inline constexpr std::size_t most_summed_elements = 4096;  ///< of columns that are padded to a multiple of 8
+
+/// One line per column. A value smaller than its column's doubt is doubtful.
 struct ColumnLines32 {
   double shift[column_width];
   double slope[column_width];
   double offset[column_width];
+  double doubt[column_width];
 };
 struct ColumnLines16 {
   float shift[column_width];
@@ -32,17 +50,23 @@ struct ColumnLines16 {
   float offset[column_width];
   float doubt[column_width];
 };
+
 /// The column kernels of one instruction set. Results are the same bits in each.
 struct ColumnKernels {
-  /// Sums of `width` chunks side by side, of float32 or float16; pivot may be null.
-  void (*column_sums32)(const Columns&, const double* pivot, double* sum, double* square);
-  void (*column_sums16)(const Columns&, const double* pivot, double* sum, double* square);
-  /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). Returns as the row kernels; the
-  /// doubtful elements of float16 are numbered row * width + column, so rows * width is at most 65536.
-  float (*columns32[5])(const Columns&, const ColumnLines32&, std::byte* to, const std::int64_t* to_offset,
-                        double alpha);
+  /// Adds rows of float32 or float16, the first of which is number 0 modulo 16 of the chunk, less a pivot for each
+  /// column (which may be null and has column_width entries). At most summed_rows(width).
+  void (*add32)(const Columns&, const double* pivot, ColumnLanes&);
+  void (*add16)(const Columns&, const double* pivot, ColumnLanes&);
+  /// Adds the lanes of `width` columns in the order of reference::sum_lanes.
+  void (*join)(const ColumnLanes&, std::size_t width, double* sum, double* square);
+  /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). float32 gives the least |value|
+  /// of each column; float16 lists its doubtful elements, numbered row * width + column, and says how many.
+  void (*columns32[5])(const Columns&, const ColumnLines32&, std::byte* to, const std::int64_t* to_offset, double alpha,
+                       float* least);
   std::size_t (*columns16[5])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
                               float alpha, std::uint16_t* doubtful);
+  /// Makes results that went past the caches visible to other threads.
+  void (*fence)();
 };
 
 }  // namespace fast::normalization

@@ -19,75 +19,55 @@
 DMLREF_BEGIN
 namespace fast::normalization::neon {
 
-/// Sums of 4 * V columns: one lane after the other, so that its accumulators stay in registers.
-template <class T, std::size_t V, bool shifted>
-inline void strip_sums(const Columns& columns, std::size_t column, const double* pivot, double* sum,
-                       double* square) noexcept {
-  constexpr std::size_t width = 4 * V, pairs = 2 * V;
-  double sums[normalization_lanes][width], squares[normalization_lanes][width];
-  float64x2_t p[pairs];
-  DMLREF_UNROLL
-  for (std::size_t v = 0; v < pairs; ++v) p[v] = shifted ? load_doubles(pivot + column + 2 * v) : vdupq_n_f64(0.0);
-  for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
-    float64x2_t s[pairs], q[pairs];
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < pairs; ++v) s[v] = q[v] = vdupq_n_f64(0.0);
-    for (std::size_t i = lane; i < columns.rows; i += normalization_lanes) {
-      const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(T);
-      if (columns.prefetch != 0) __builtin_prefetch(row + columns.prefetch);
-      DMLREF_UNROLL
-      for (std::size_t v = 0; v < pairs; v += 2) {
-        const float32x4_t four = load4<T>(row + 2 * v * sizeof(T));
-        float64x2_t low = vcvt_f64_f32(vget_low_f32(four));
-        float64x2_t high = vcvt_high_f64_f32(four);
-        if constexpr (shifted) {
-          low = vsubq_f64(low, p[v]);
-          high = vsubq_f64(high, p[v + 1]);
-        }
-        s[v] = vaddq_f64(s[v], low);
-        s[v + 1] = vaddq_f64(s[v + 1], high);
-        q[v] = vfmaq_f64(q[v], low, low);
-        q[v + 1] = vfmaq_f64(q[v + 1], high, high);
-      }
-    }
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < pairs; ++v) {
-      store_doubles(&sums[lane][2 * v], s[v]);
-      store_doubles(&squares[lane][2 * v], q[v]);
-    }
-  }
-  for (std::size_t half_of = normalization_lanes / 2; half_of > 0; half_of /= 2) {  // as reference::sum_lanes
-    for (std::size_t lane = 0; lane < half_of; ++lane) {
-      for (std::size_t c = 0; c < width; ++c) {
-        sums[lane][c] += sums[lane + half_of][c];
-        squares[lane][c] += squares[lane + half_of][c];
-      }
-    }
-  }
-  std::memcpy(sum + column, sums[0], sizeof(sums[0]));
-  std::memcpy(square + column, squares[0], sizeof(squares[0]));
-}
-
+/// Four columns at a time, one lane after the other.
 template <class T, bool shifted>
-inline void column_sums_of(const Columns& columns, const double* pivot, double* sum, double* square) noexcept {
+inline std::size_t add_fours(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   std::size_t c = 0;
-  for (; c + 16 <= columns.width; c += 16) strip_sums<T, 4, shifted>(columns, c, pivot, sum, square);
-  for (; c + 4 <= columns.width; c += 4) strip_sums<T, 1, shifted>(columns, c, pivot, sum, square);
-  scalar::column_sums_from<T>(c, columns, pivot, sum, square);
+  for (; c + 4 <= columns.width; c += 4) {
+    StripLanes& strip = lanes.strip[c / strip_width];
+    float64x2_t p[2];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < 2; ++k) p[k] = shifted ? load_doubles(pivot + c + 2 * k) : vdupq_n_f64(0.0);
+    for (std::size_t lane = 0; lane < normalization_lanes && lane < columns.rows; ++lane) {
+      double* const sum = &strip.sum[lane][c % strip_width];
+      double* const square = &strip.square[lane][c % strip_width];
+      float64x2_t s[2] = {load_doubles(sum), load_doubles(sum + 2)};
+      float64x2_t q[2] = {load_doubles(square), load_doubles(square + 2)};
+      for (std::size_t i = lane; i < columns.rows; i += normalization_lanes) {
+        const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(T);
+        if (columns.prefetch != 0) __builtin_prefetch(row + columns.prefetch);
+        const float32x4_t four = load4<T>(row);
+        float64x2_t x[2] = {vcvt_f64_f32(vget_low_f32(four)), vcvt_high_f64_f32(four)};
+        DMLREF_UNROLL
+        for (std::size_t k = 0; k < 2; ++k) {
+          if constexpr (shifted) x[k] = vsubq_f64(x[k], p[k]);
+          s[k] = vaddq_f64(s[k], x[k]);
+          q[k] = vfmaq_f64(q[k], x[k], x[k]);
+        }
+      }
+      DMLREF_UNROLL
+      for (std::size_t k = 0; k < 2; ++k) {
+        store_doubles(sum + 2 * k, s[k]);
+        store_doubles(square + 2 * k, q[k]);
+      }
+    }
+  }
+  return c;
 }
 template <class T>
-inline void column_sums(const Columns& columns, const double* pivot, double* sum, double* square) noexcept {
-  pivot != nullptr ? column_sums_of<T, true>(columns, pivot, sum, square)
-                   : column_sums_of<T, false>(columns, nullptr, sum, square);
+inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  const std::size_t done =
+      pivot != nullptr ? add_fours<T, true>(columns, pivot, lanes) : add_fours<T, false>(columns, nullptr, lanes);
+  scalar::add_columns_from<T>(done, columns, pivot, lanes);
 }
 
 template <Finish finish>
-inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
-                       double alpha_value) noexcept {
+inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
+                      double alpha_value, float* least) noexcept {
   const float64x2_t alpha = vdupq_n_f64(alpha_value);
-  float32x4_t least = vdupq_n_f32(std::numeric_limits<float>::infinity());
   std::size_t c = 0;
   for (; c + 4 <= columns.width; c += 4) {
+    float32x4_t smallest = vdupq_n_f32(std::numeric_limits<float>::infinity());
     float64x2_t shift[2], slope[2], offset[2];
     DMLREF_UNROLL
     for (std::size_t k = 0; k < 2; ++k) {
@@ -100,11 +80,12 @@ inline float columns32(const Columns& columns, const ColumnLines32& line, std::b
       std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
       const float64x2_t low = vsubq_f64(vcvt_f64_f32(vget_low_f32(x)), shift[0]);
       const float64x2_t high = vsubq_f64(vcvt_high_f64_f32(x), shift[1]);
-      store32<finish>(out, c, vfmaq_f64(offset[0], low, slope[0]), vfmaq_f64(offset[1], high, slope[1]), alpha, least);
+      store32<finish>(out, c, vfmaq_f64(offset[0], low, slope[0]), vfmaq_f64(offset[1], high, slope[1]), alpha,
+                      smallest);
     }
+    store_floats(least + c, smallest);
   }
-  const float rest = scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value);
-  return smaller(rest, vminnmvq_f32(least));
+  scalar::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value, least);
 }
 
 template <Finish finish>
@@ -129,10 +110,12 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
-      column_sums<float>,
-      column_sums<half>,
+      add_columns<float>,
+      add_columns<half>,
+      scalar::join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      scalar::fence};
   return table;
 }
 

@@ -15,64 +15,60 @@
 DMLREF_BEGIN
 namespace fast::normalization::scalar {
 
-template <class T, bool shifted>
-inline void column_sums_of(const Columns& columns, std::size_t column, double pivot, double* sum,
-                           double* square) noexcept {
-  std::array<double, normalization_lanes> s{};
-  std::array<double, normalization_lanes> q{};
-  for (std::size_t i = 0; i < columns.rows; ++i) {
-    const ByteAccess<const T> from{columns.from + columns.offset[i]};
-    const double x = static_cast<double>(static_cast<float>(from.load(static_cast<Index>(column))));
-    const std::size_t lane = i % normalization_lanes;
-    if constexpr (shifted) {
-      const double d = x - pivot;
-      s[lane] += d;
-      q[lane] = std::fma(d, d, q[lane]);
-    } else {
-      s[lane] += x;
-      q[lane] += x * x;
-    }
-  }
-  sum[column] = reference::sum_lanes(s);
-  square[column] = reference::sum_lanes(q);
-}
-
 /// Columns from number `first` on.
 template <class T>
-inline void column_sums_from(std::size_t first, const Columns& columns, const double* pivot, double* sum,
-                             double* square) noexcept {
-  for (std::size_t c = first; c < columns.width; ++c) {
-    if (pivot != nullptr) {
-      column_sums_of<T, true>(columns, c, pivot[c], sum, square);
-    } else {
-      column_sums_of<T, false>(columns, c, 0.0, sum, square);
+inline void add_columns_from(std::size_t first, const Columns& columns, const double* pivot,
+                             ColumnLanes& lanes) noexcept {
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const ByteAccess<const T> from{columns.from + columns.offset[i]};
+    const std::size_t lane = i % normalization_lanes;
+    for (std::size_t c = first; c < columns.width; ++c) {
+      StripLanes& strip = lanes.strip[c / strip_width];
+      double x = static_cast<double>(static_cast<float>(from.load(static_cast<Index>(c))));
+      if (pivot != nullptr) x -= pivot[c];
+      strip.sum[lane][c % strip_width] += x;
+      double& square = strip.square[lane][c % strip_width];
+      square = std::fma(x, x, square);
     }
   }
 }
+
 template <class T>
-inline void column_sums(const Columns& columns, const double* pivot, double* sum, double* square) noexcept {
-  column_sums_from<T>(0, columns, pivot, sum, square);
+inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  add_columns_from<T>(0, columns, pivot, lanes);
+}
+
+inline void join_columns(const ColumnLanes& lanes, std::size_t width, double* sum, double* square) noexcept {
+  for (std::size_t c = 0; c < width; ++c) {
+    const StripLanes& strip = lanes.strip[c / strip_width];
+    std::array<double, normalization_lanes> s, q;
+    for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
+      s[lane] = strip.sum[lane][c % strip_width];
+      q[lane] = strip.square[lane][c % strip_width];
+    }
+    sum[c] = reference::sum_lanes(s);
+    square[c] = reference::sum_lanes(q);
+  }
 }
 
 template <Finish finish>
-inline float columns32_from(std::size_t first, const Columns& columns, const ColumnLines32& line, std::byte* to,
-                            const std::int64_t* to_offset, double alpha) noexcept {
-  float least = std::numeric_limits<float>::infinity();
+inline void columns32_from(std::size_t first, const Columns& columns, const ColumnLines32& line, std::byte* to,
+                           const std::int64_t* to_offset, double alpha, float* least) noexcept {
+  for (std::size_t c = first; c < columns.width; ++c) least[c] = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const float> from{columns.from + columns.offset[i]};
     std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
     for (std::size_t c = first; c < columns.width; ++c) {
       const double x = static_cast<double>(from.load(static_cast<Index>(c)));
       const float size = store32<finish>(row, c, std::fma(x - line.shift[c], line.slope[c], line.offset[c]), alpha);
-      least = size < least ? size : least;
+      least[c] = size < least[c] ? size : least[c];
     }
   }
-  return least;
 }
 template <Finish finish>
-inline float columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
-                       double alpha) noexcept {
-  return columns32_from<finish>(0, columns, line, to, to_offset, alpha);
+inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
+                      double alpha, float* least) noexcept {
+  columns32_from<finish>(0, columns, line, to, to_offset, alpha, least);
 }
 
 template <Finish finish>
@@ -98,13 +94,18 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
                              const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
   return columns16_from<finish>(0, columns, line, to, to_offset, alpha, doubtful);
 }
+/// Results that were stored past the caches become visible to other threads.
+inline void fence() noexcept {}
+
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
-      column_sums<float>,
-      column_sums<half>,
+      add_columns<float>,
+      add_columns<half>,
+      join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      fence};
   return table;
 }
 
