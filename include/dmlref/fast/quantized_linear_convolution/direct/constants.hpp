@@ -1,0 +1,210 @@
+// constants.hpp: what of a direct convolution depends on constants alone: weights less their zero points in the
+// kernels' order, what sums start from, scales.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
+#include "dmlref/reference/quantize.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::direct {
+
+/// One output channel's part of the constants; `d` gets its weights less the zero point, negated where need be.
+struct FoldedChannel {
+  double factor;
+  float scale, band;
+  std::int32_t sum, shift;
+  std::uint32_t wide;  // 0: no shift, and no weight has two parts; else the units where one has, as LaneArgs::wide
+};
+inline constexpr Index most_slots = 1040;
+
+/// What of a weight fits eight bits.
+constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
+
+constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
+
+inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, Index channel, FoldedHeader& h,
+                              std::int32_t* d) noexcept {
+  const auto* filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + channel * plan.g.filter.n;
+  const std::int32_t zero_point =
+      qlc::zero_point_of(plan.filter_zero_point, inputs[qlc::filter_zero_point_tensor], channel);
+  const std::int64_t bias =
+      plan.bias.present ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * plan.bias.step) : 0;
+  std::int32_t total = 0, highest = 0, lowest = 0;
+  const std::uint8_t flip = plan.g.filter_signed ? 0x80 : 0;
+  const std::int32_t offset = zero_point + flip;  // a byte xor 0x80 is its signed value plus 128
+  const Index slots = plan.units * plan.group();
+  for (Index slot = 0; slot < slots; ++slot) {
+    const Index from = plan.slot_weights[static_cast<std::size_t>(slot)];
+    const std::int32_t weight = from < 0 ? 0 : static_cast<std::uint8_t>(filter[from] ^ flip) - offset;
+    d[slot] = weight;
+    total += weight;
+    highest = weight > highest ? weight : highest;
+    lowest = weight < lowest ? weight : lowest;
+  }
+  FoldedChannel f;
+  const float filter_scale = qlc::load<float>(inputs[qlc::filter_scale_tensor], channel * plan.filter_scale.step);
+  if (is_usual(h.input_scale) && is_usual(filter_scale) && is_usual(h.given_output_scale)) {
+    f.factor = static_cast<double>(h.input_scale) * static_cast<double>(filter_scale);
+    if (h.given_output_scale < 0) f.factor = -f.factor;
+  } else {
+    const reference::RequantizeScale exact(h.input_scale, filter_scale, h.given_output_scale);
+    const std::int64_t one = exact.round_exactly(1);
+    f.factor = one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
+  }
+  std::int64_t sum = bias - std::int64_t{h.fill} * total;
+  f.shift = 0;
+  f.wide = highest != first_part(highest) || lowest != first_part(lowest) ? ~std::uint32_t{0} : 0;
+  if (plan.shifts) {
+    f.shift = highest > 127 ? highest - 127 : lowest < -128 ? lowest + 128 : 0;
+    for (Index slot = 0; slot < slots; ++slot) d[slot] -= f.shift;
+    sum += std::int64_t{f.shift} * window_middle;
+  } else {
+    if (highest > 254) {
+      for (Index slot = 0; slot < slots; ++slot) d[slot] = -d[slot];
+      f.factor = -f.factor;
+      sum = -sum;
+    }
+    if (plan.lone) {  // both parts of the last tap's weight, as there is room
+      std::int32_t* last = d + plan.g.depth() - 1;
+      last[1] = *last - first_part(*last);
+      *last -= last[1];
+    }
+    if (f.wide != 0 && !plan.lone) {
+      f.wide = 0;
+      for (Index unit = 0; unit < plan.units; ++unit) {
+        for (const std::int32_t* at = d + unit * plan.group(); at < d + (unit + 1) * plan.group(); ++at) {
+          if (*at != first_part(*at)) f.wide |= std::uint32_t{1} << (unit % 32);
+        }
+      }
+    }
+  }
+  f.sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
+  // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
+  const double ratio = f.factor / h.output_scale;
+  const double size = ratio < 0 ? -ratio : ratio;
+  f.scale = size < 0x1p-40 ? 0.0f : static_cast<float>(size > 0x1p40 ? (ratio < 0 ? -0x1p40 : 0x1p40) : ratio);
+  const double bound = static_cast<double>(plan.g.depth()) * 65025.0 + static_cast<double>(bias < 0 ? -bias : bias);
+  // What a float product may be off by where the output does not saturate, |value| < 512: the scale's own error, the
+  // sum's where it has more than 24 bits, and the residual's rounding. The kernels take 16 bits of the value.
+  const double scale_error = ratio != 0 ? (static_cast<double>(f.scale) - ratio) / ratio : 0.0;
+  const double error =
+      512 * ((scale_error < 0 ? -scale_error : scale_error) + (bound < 0x1p24 ? 0.0 : 0x1p-24) + 0x1p-50) + 0x1p-23;
+  f.band = bound * size < 32000.0 ? static_cast<float>(0.5 - error) : -1.0f;
+  if (bound >= 0x1p31) h.fits = false;
+  return f;
+}
+
+/// Weights `d` for place `place` of a block. `value(slot)`: those of the slots.
+template <class Value>
+void store_weights(const Plan& plan, std::byte* weights, Index place, Index second_at, Value value) noexcept {
+  const auto slots = static_cast<Index>(plan.slot_places.size());
+  const Index first_at = place * plan.group();
+  if (plan.kernels.group != 4) {
+    for (Index slot = 0; slot < slots; ++slot) {
+      const auto d = static_cast<std::int16_t>(value(slot));
+      std::memcpy(weights + 2 * (first_at + plan.slot_places[static_cast<std::size_t>(slot)]), &d, sizeof d);
+    }
+    return;
+  }
+  for (Index slot = 0; slot < slots; ++slot) {
+    const std::int32_t d = value(slot);
+    const std::int32_t first = first_part(d);
+    std::byte* at = weights + first_at + plan.slot_places[static_cast<std::size_t>(slot)];
+    at[0] = static_cast<std::byte>(first & 0xFF);
+    if (!plan.shifts) at[second_at] = static_cast<std::byte>((d - first) & 0xFF);
+  }
+}
+
+inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index channel, FoldedHeader& h,
+                         std::byte* to) noexcept {
+  std::int32_t d[most_slots];
+  const FoldedChannel f = fold_one(plan, inputs, channel, h, d);
+  std::byte* at = to + plan.channels_at + channel * plan.channel_bytes;
+  ChannelData data;
+  data.factor = f.factor;
+  data.scale = f.scale;
+  data.band = f.band;
+  data.sum = f.sum;
+  data.shift = f.shift;
+  data.wide = f.wide;
+  std::memcpy(at, &data, sizeof data);
+  const Index slots = plan.units * plan.group();
+  store_weights(plan, at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
+}
+
+inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const Chunk& chunk, Index m, FoldedHeader& h,
+                       std::byte* to) noexcept {
+  std::int32_t d[most_slots];
+  std::byte* data = to + chunk.data_at + m * chunk.data_bytes;
+  FoldedChunk head;
+  head.band = 0.5f;
+  const Index block = plan.kernels.block;
+  const Index slots = plan.units * plan.group();
+  const Index part = slots * block;  // elements of a block's weights, one part
+  const Index block_bytes = part * plan.kernels.weight_bytes() * plan.weight_parts();
+  const Index lanes = chunk.period * block;
+  for (Index c = 0; c < chunk.pitch; ++c) {
+    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0};
+    for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
+    if (c < chunk.count) {
+      f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);
+      head.wide |= f.wide;
+      if (f.band < head.band) head.band = f.band;
+    }
+    // Where in its quad of channels the group of output channel c begins.
+    const Index shift = plan.by_quads ? (chunk.first + c) / plan.lane_channels * plan.lane_channels % 4 : 0;
+    for (Index lane = c; lane < lanes; lane += chunk.pitch) {
+      const Index place =
+          plan.by_quads ? lane % 4 * (block / 4) + lane % block / 4 : place_of_lane(lane % block, block);
+      const Index at = lane / block * block + place;
+      std::memcpy(data + chunk.sum_at + 4 * at, &f.sum, 4);
+      if (plan.shifts) {
+        const std::int32_t low_half = f.shift & 0xFFFF;
+        std::memcpy(data + chunk.shift_at + 4 * at, &low_half, 4);
+      }
+      std::memcpy(data + chunk.scale_at + 4 * at, &f.scale, 4);
+      std::memcpy(data + chunk.factor_at + 8 * at, &f.factor, 8);
+      std::byte* weights = data + chunk.weights_at + lane / block * block_bytes;
+      if (!plan.by_quads) {
+        store_weights(plan, weights, place, part, [&](Index slot) { return d[slot]; });
+      } else {
+        store_weights(plan, weights, place, part, [&](Index slot) {
+          const Index from = slot % 4 - shift;
+          return from >= 0 && from < plan.lane_channels ? d[slot - shift] : -f.shift;
+        });
+      }
+    }
+  }
+  std::memcpy(data, &head, sizeof head);
+}
+
+/// Folds the constants into plan.folded_bytes bytes.
+inline void fold(const Plan& plan, const std::byte* const* inputs, std::byte* to) noexcept {
+  FoldedHeader h;
+  const std::int32_t zero_point = qlc::zero_point_of(plan.input_zero_point, inputs[qlc::input_zero_point_tensor], 0);
+  h.input_flip = plan.g.input_signed ? 0x80 : 0;
+  h.fill = static_cast<std::uint8_t>(static_cast<std::uint8_t>(zero_point) ^ h.input_flip);
+  const std::int32_t out = qlc::zero_point_of(plan.output_zero_point, inputs[qlc::output_zero_point_tensor], 0);
+  h.zero_point = plan.g.output_signed ? out : out - 128;
+  h.output_flip = plan.g.output_signed ? 0 : 0x80;
+  h.input_scale = qlc::load<float>(inputs[qlc::input_scale_tensor], 0);
+  h.given_output_scale = qlc::load<float>(inputs[qlc::output_scale_tensor], 0);
+  const double output_scale = static_cast<double>(h.given_output_scale);
+  const bool defined = output_scale != 0 && output_scale - output_scale == 0;
+  h.output_scale = !defined ? 1.0 : output_scale < 0 ? -output_scale : output_scale;
+  if (plan.by_channels) {
+    for (const Chunk& chunk : plan.chunks) {
+      for (Index m = 0; m < plan.lane_outputs; ++m) fold_chunk(plan, inputs, chunk, m, h, to);
+    }
+  } else {
+    for (Index c = 0; c < plan.g.all_out_channels(); ++c) fold_channel(plan, inputs, c, h, to);
+  }
+  std::memcpy(to, &h, sizeof h);
+}
+
+}  // namespace fast::qlc::direct
+DMLREF_END
