@@ -227,30 +227,63 @@ DMLREF_TARGET_AVX2 inline void columns32(const Columns& columns, const ColumnLin
   for (; c < columns.width; c += 4) few32<finish>(columns, c, line, to, to_offset, alpha, least);
 }
 
+/// Up to eight columns; `count` tells how many.
+template <Finish finish, bool whole>
+DMLREF_TARGET_AVX2 inline std::size_t strip16(const Columns& columns, std::size_t c, std::size_t count,
+                                              const ColumnLines16& line, std::byte* to, const std::int64_t* to_offset,
+                                              __m256 alpha, std::uint16_t* list) noexcept {
+  const __m256 shift = _mm256_loadu_ps(line.shift + c);
+  const __m256 slope = _mm256_loadu_ps(line.slope + c);
+  const __m256 offset = _mm256_loadu_ps(line.offset + c);
+  const __m256 doubt = _mm256_loadu_ps(line.doubt + c);
+  constexpr std::size_t bytes = stored_bytes16<finish>;
+  std::size_t doubtful = 0;
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(half);
+    std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
+    alignas(32) std::byte space[8 * sizeof(float)]{};
+    if constexpr (!whole) std::memcpy(space, row, count * sizeof(half));
+    const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(whole ? row : space)));
+    const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(x, shift), slope, offset);
+    unsigned mask = doubtful_mask(value, doubt);
+    if constexpr (whole) {
+      store16<finish>(out, c, value, alpha);
+    } else {
+      store16<finish>(space, 0, value, alpha);
+      std::memcpy(out + c * bytes, space, count * bytes);
+      mask &= (1u << count) - 1;
+    }
+    if (mask != 0) doubtful = list_doubtful(mask, i * columns.width + c, SIZE_MAX, list, doubtful);
+  }
+  return doubtful;
+}
+
+/// Columns from number `first` on.
 template <Finish finish>
-DMLREF_TARGET_AVX2 inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
-                                                const std::int64_t* to_offset, float alpha_value,
-                                                std::uint16_t* list) noexcept {
+DMLREF_TARGET_AVX2 inline std::size_t columns16_from(std::size_t first, const Columns& columns,
+                                                     const ColumnLines16& line, std::byte* to,
+                                                     const std::int64_t* to_offset, float alpha_value,
+                                                     std::uint16_t* list) noexcept {
   const __m256 alpha = _mm256_set1_ps(alpha_value);
   std::size_t doubtful = 0;
-  std::size_t c = 0;
+  std::size_t c = first;
   for (; c + 8 <= columns.width; c += 8) {
-    const __m256 shift = _mm256_loadu_ps(line.shift + c);
-    const __m256 slope = _mm256_loadu_ps(line.slope + c);
-    const __m256 offset = _mm256_loadu_ps(line.offset + c);
-    const __m256 doubt = _mm256_loadu_ps(line.doubt + c);
-    for (std::size_t i = 0; i < columns.rows; ++i) {
-      const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(half);
-      std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
-      const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row)));
-      const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(x, shift), slope, offset);
-      store16<finish>(out, c, value, alpha);
-      const unsigned mask = doubtful_mask(value, doubt);
-      if (mask != 0) doubtful = list_doubtful(mask, i * columns.width + c, SIZE_MAX, list, doubtful);
-    }
+    doubtful += strip16<finish, true>(columns, c, 8, line, to, to_offset, alpha, list + doubtful);
   }
-  return doubtful + scalar::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
+  if (c + 4 == columns.width) {
+    doubtful += strip16<finish, false>(columns, c, 4, line, to, to_offset, alpha, list + doubtful);
+  } else if (c < columns.width) {
+    doubtful += strip16<finish, false>(columns, c, columns.width - c, line, to, to_offset, alpha, list + doubtful);
+  }
+  return doubtful;
 }
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                                                const std::int64_t* to_offset, float alpha,
+                                                std::uint16_t* list) noexcept {
+  return columns16_from<finish>(0, columns, line, to, to_offset, alpha, list);
+}
+
 inline void fence() noexcept { _mm_sfence(); }
 
 inline const ColumnKernels& column_kernels() noexcept {

@@ -70,7 +70,7 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t columns16(const Columns& columns, co
   for (; c + 16 <= columns.width; c += 16) {
     doubtful = strip16<finish, 1>(columns, c, line, to, to_offset, alpha, list, doubtful);
   }
-  return doubtful + scalar::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
+  return doubtful + avx2::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
 }
 
 inline const ColumnKernels& column_kernels() noexcept {
