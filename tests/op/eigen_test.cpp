@@ -72,9 +72,9 @@ TEST(ThreadPoolExecutor, NestsInsideItsOwnPool) {
 }
 
 TEST(ThreadPoolExecutor, ABusyPoolDelaysNothing) {
-  Eigen::ThreadPool pool(2);
-  std::atomic<bool> release{false};
+  std::atomic<bool> release{false};  // outlives the pool's threads
   std::atomic<int> blocked{0};
+  Eigen::ThreadPool pool(2);
   for (int i = 0; i < 2; ++i) {
     pool.Schedule([&] {
       blocked.fetch_add(1);

@@ -212,8 +212,8 @@ DMLREF_TARGET_AVX2 inline float row32_of(const Row32& row) noexcept {
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
   std::size_t i = 0;
   for (; i + 16 <= row.count; i += 16) {
-    row_block32<finish, wide, shifted>(floats_at(row.from, i), row.wide + i, row.to, i, shift, slope, offset, alpha,
-                                       least0, least1, stream);
+    row_block32<finish, wide, shifted>(floats_at(row.from, i), wide ? row.wide + i : nullptr, row.to, i, shift, slope,
+                                       offset, alpha, least0, least1, stream);
   }
   if (stream) _mm_sfence();
   if (i < row.count) {

@@ -88,7 +88,7 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
   for (; i + 32 <= count; i += 32) {
     DMLREF_UNROLL
     for (std::size_t v = 0; v < 4; ++v) {
-      __m512d x = load8<wide>(avx2::floats_at(from, i + 8 * v), doubles + i + 8 * v);
+      __m512d x = load8<wide>(avx2::floats_at(from, i + 8 * v), wide ? doubles + i + 8 * v : nullptr);
       if constexpr (shifted) x = _mm512_sub_pd(x, shift);
       store8<finish>(to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
     }
