@@ -8,6 +8,7 @@
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"
+#include "support/seed.hpp"
 
 namespace {
 
@@ -83,9 +84,7 @@ bool check(Isa isa, Random& random) {
 }  // namespace
 
 int main() {
-  const auto seed = static_cast<std::uint64_t>(std::random_device{}());
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  Random random(seed);
+  Random random(test_seed());
   for (const Isa isa : {Isa::scalar, Isa::neon}) {
     if (!check<float>(isa, random) || !check<half>(isa, random)) return 1;
   }

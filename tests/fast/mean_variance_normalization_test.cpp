@@ -8,6 +8,7 @@
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"
+#include "support/seed.hpp"
 
 namespace {
 
@@ -15,8 +16,8 @@ using namespace dmlref;
 using namespace dmlref_test;
 
 std::uint64_t seed() {
-  const char* text = std::getenv("DMLREF_TEST_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 11;
+  static const std::uint64_t once = test_seed(11);
+  return once;
 }
 
 /// Claims to have `threads` threads and runs the tasks backwards, on a new thread each now and then.
@@ -98,16 +99,6 @@ TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
     }
   }
   std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
-}
-
-template <class T>
-NormalizationCase<T> plain_case(const Shape& shape, reference::AxisSet axes) {
-  NormalizationCase<T> c;
-  c.input = Layout(shape);
-  c.output = Layout(shape);
-  c.axes = axes;
-  c.input_data.resize(static_cast<std::size_t>(element_count(shape)));
-  return c;
 }
 
 // Every length of a row around the vectors and the chunks, with and without scale and bias, every activation.

@@ -10,6 +10,7 @@
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
+#include "support/seed.hpp"
 #include "support/thread_executor.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -35,13 +36,6 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
-
-Random seeded() {
-  const char* given = std::getenv("DMLREF_TEST_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("DMLREF_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return Random(seed);
-}
 
 Isa isa_in_use() {
   const char* name = std::getenv("DMLREF_ISA");
@@ -126,7 +120,7 @@ void compare(const QlcCase& test, const std::vector<std::byte>& got, const std::
 }
 
 void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   constexpr QlcData all[] = {QlcData::random,   QlcData::random,      QlcData::random,     QlcData::ties,
                              QlcData::extremes, QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
   constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
@@ -166,7 +160,7 @@ TEST(DirectConvolution, LanesOfAvxVnni) {
 
 // Scales that leave float32's range, negative ones, and those that DirectML leaves undefined.
 TEST(DirectConvolution, OddScales) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   const Isa isa = isa_in_use();
   const float odd[] = {0.0f, -1.0f, 1e-45f, 1e-38f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN, 1.0f, 0.5f, 1e20f};
   for (int i = 0; i < 600; ++i) {

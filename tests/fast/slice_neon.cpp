@@ -5,6 +5,7 @@
 #include <random>
 
 #include "support/guarded_buffer.hpp"
+#include "support/seed.hpp"
 #include "support/slice_cases.hpp"
 
 namespace {
@@ -35,9 +36,7 @@ bool check(const dmlref_test::SliceCase& it, Isa isa) {
 }  // namespace
 
 int main() {
-  const auto seed = static_cast<std::uint64_t>(std::random_device{}());
-  std::mt19937_64 random(seed);
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937_64 random(dmlref_test::test_seed());
   for (const Isa isa : {Isa::scalar, Isa::neon}) {
     if (!supported(isa)) {
       std::printf("%s is not there\n", std::string(to_string(isa)).c_str());

@@ -12,6 +12,7 @@
 
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/seed.hpp"
 #include "support/slice_cases.hpp"
 #include "support/thread_executor.hpp"
 
@@ -29,7 +30,7 @@ Isa isa_under_test() {
 
 class FastSlice : public testing::Test {
  protected:
-  FastSlice() : seed(std::random_device{}()), random(seed) {}
+  FastSlice() : seed(dmlref_test::test_seed()), random(seed) {}
 
   std::uint32_t number(std::uint32_t low, std::uint32_t high) { return dmlref_test::detail::number(random, low, high); }
 

@@ -8,6 +8,7 @@
 
 #include "support/normalization_case.hpp"
 #include "support/normalization_oracle.hpp"
+#include "support/seed.hpp"
 
 namespace {
 
@@ -16,8 +17,8 @@ using namespace dmlref_test;
 namespace reference = dmlref::reference;
 
 std::uint64_t seed() {
-  const char* text = std::getenv("DMLREF_TEST_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 5;
+  static const std::uint64_t once = test_seed(5);
+  return once;
 }
 
 /// The largest error of the reference in ulp; walks groups by comparing coordinates, not as the reference does.
@@ -57,16 +58,6 @@ double worst_error(const NormalizationCase<T>& c) {
     }
   }
   return worst;
-}
-
-template <class T>
-NormalizationCase<T> plain_case(const Shape& shape, reference::AxisSet axes) {
-  NormalizationCase<T> c;
-  c.input = Layout(shape);
-  c.output = Layout(shape);
-  c.axes = axes;
-  c.input_data.resize(static_cast<std::size_t>(element_count(shape)));
-  return c;
 }
 
 TEST(NormalizationReference, PublishedVectors) {

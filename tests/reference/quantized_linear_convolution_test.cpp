@@ -13,18 +13,12 @@
 
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
+#include "support/seed.hpp"
 
 namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
-
-Random seeded() {
-  const char* given = std::getenv("DMLREF_TEST_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("DMLREF_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return Random(seed);
-}
 
 // ---- the vectors of the facts, in constant expressions ----
 
@@ -137,7 +131,7 @@ float random_scale(Random& random) {
 }
 
 TEST(Requantize, RandomScalesAndSums) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   RoundingOracle oracle;
   for (int i = 0; i < 3000000; ++i) {
     const float in = random_scale(random), filter = random_scale(random);
@@ -157,7 +151,7 @@ TEST(Requantize, RandomScalesAndSums) {
 }
 
 TEST(Requantize, NearTies) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   RoundingOracle oracle;
   int nearest = 0, ties = 0;
   for (int i = 0; i < 3000000; ++i) {
@@ -202,7 +196,7 @@ TEST(Requantize, NearTies) {
 }
 
 TEST(Requantize, DoubleDecidesAllButTheBand) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   for (int i = 0; i < 10000000; ++i) {
     const auto scale_of = [&] {
       return std::bit_cast<float>(static_cast<std::uint32_t>(0x3C000000u + (random() & 0x01FFFFFFu)));
@@ -363,7 +357,7 @@ QlcShape random_shape(Random& random) {
 }
 
 TEST(ReferenceQuantizedLinearConvolution, EqualsExactRationals) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   constexpr QlcData all[] = {QlcData::random,      QlcData::random,     QlcData::ties,     QlcData::extremes,
                              QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
   constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
@@ -379,7 +373,7 @@ TEST(ReferenceQuantizedLinearConvolution, EqualsExactRationals) {
 }
 
 TEST(ReferenceQuantizedLinearConvolution, MoreThan66000Taps) {
-  Random random = seeded();
+  Random random(dmlref_test::test_seed());
   std::size_t inside = 0;
   for (const QlcData data : {QlcData::random, QlcData::ties, QlcData::extremes, QlcData::all_highest,
                              QlcData::all_lowest, QlcData::huge_bias}) {

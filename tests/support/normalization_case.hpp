@@ -189,6 +189,17 @@ struct NormalizationCase {
   }
 };
 
+/// Packed tensors of `shape`, to be filled; neither scale nor bias.
+template <class T>
+NormalizationCase<T> plain_case(const dmlref::Shape& shape, dmlref::reference::AxisSet axes) {
+  NormalizationCase<T> c;
+  c.input = dmlref::Layout(shape);
+  c.output = dmlref::Layout(shape);
+  c.axes = axes;
+  c.input_data.resize(static_cast<std::size_t>(dmlref::element_count(shape)));
+  return c;
+}
+
 /// An activation with random parameters of moderate size.
 inline dmlref::Activation random_activation(Random& random) {
   const auto& info = dmlref::activation_table[static_cast<std::size_t>(pick(random, 0, 16))];

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstring>
-#include <iostream>
 #include <iterator>
 #include <optional>
 #include <random>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "dmlref/dmlref.hpp"
+#include "support/seed.hpp"
 #include "validate/request.hpp"
 
 namespace {
@@ -25,7 +25,7 @@ using request::Request;
 
 class Random {
  public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
   std::uint32_t upto(std::uint32_t n) { return std::uniform_int_distribution<std::uint32_t>(0, n)(engine_); }
   bool one_in(std::uint32_t n) { return upto(n - 1) == 0; }
   std::uint32_t any() { return static_cast<std::uint32_t>(engine_()); }
@@ -40,14 +40,8 @@ class Random {
   }
 
  private:
-  std::mt19937 engine_;
+  std::mt19937_64 engine_;
 };
-
-std::uint32_t fresh_seed(const char* what) {
-  const std::uint32_t seed = std::random_device{}();
-  std::cout << what << " seed " << seed << '\n';
-  return seed;
-}
 
 bool same(const Violation& a, const Violation& b) { return a.rule == b.rule && a.field == b.field; }
 
@@ -199,7 +193,7 @@ class Garbage {
 };
 
 TEST(Nonsense, RandomBytes) {
-  Random random(fresh_seed("bytes"));
+  Random random(dmlref_test::test_seed());
   for (int i = 0; i < 5000 && !testing::Test::HasFailure(); ++i) {
     const Garbage garbage(random);
     check_report(garbage.desc(), dmlref::feature_levels[random.upto(14)].level);
@@ -296,7 +290,7 @@ void check_native(const DML_OPERATOR_DESC& desc) {
 }
 
 TEST(Nonsense, BentRequests) {
-  Random random(fresh_seed("bent"));
+  Random random(dmlref_test::test_seed());
   int valid = 0;
   const int cases = 5000;
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {

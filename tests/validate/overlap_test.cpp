@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <iostream>
 #include <numeric>
 #include <random>
 #include <unordered_set>
 #include <vector>
+
+#include "support/seed.hpp"
 
 namespace {
 
@@ -29,9 +30,7 @@ bool overlaps_by_counting(const Numbers& sizes, const Numbers& strides) {
 }
 
 TEST(FindOverlap, AgreesWithCountingAddresses) {
-  const std::uint32_t seed = std::random_device{}();
-  std::cout << "seed " << seed << '\n';
-  std::mt19937 random(seed);
+  std::mt19937_64 random(dmlref_test::test_seed());
   const auto upto = [&](std::uint32_t n) { return std::uniform_int_distribution<std::uint32_t>(0, n)(random); };
   int overlapping = 0;
   const int cases = 20000;
