@@ -146,6 +146,8 @@ struct Run {
 /// General convolutions: any shape, type mix and layout. Immutable once made.
 class TiledConvolution {
  public:
+  using Run = qlc::Run;
+
   TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels)
       : g_(qlc::flatten(qlc::geometry_of(desc))),
         kernels_(kernels),
@@ -172,7 +174,7 @@ class TiledConvolution {
   }
 
   /// What depends on data but not on pixels. Once per execute, before the units run.
-  void prepare(const qlc::Buffers& b, qlc::Run& run) const noexcept {
+  void prepare(const qlc::Buffers& b, Run& run) const noexcept {
     std::byte* memory = b.temporary;
     if (!filter_owned_) pack(b.inputs[qlc::filter_tensor], memory + filter_at_);
     const std::byte* packed = filter_owned_ ? b.persistent : memory + filter_at_;
@@ -311,7 +313,7 @@ class TiledConvolution {
 
   /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
   /// the block that its memory holds.
-  void run(const qlc::Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
+  void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
            Index& staged) const noexcept {
     const Index parts = splits(tasks);
     const Index part = unit % parts;

@@ -14,6 +14,8 @@
 #include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/select.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/select.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/quantized_linear_convolution.hpp"
@@ -125,11 +127,13 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvo
   });
 }
 
-/// The tiled convolution behind the boundary. Each task has a share of neighbouring units (neighbouring blocks write to
-/// neighbouring lines, which two cores had better not do at once) and helps the others when it is done.
-class TiledConvolutionPlan final : public Plan {
+/// A convolution in blocks (tiled, or after Winograd) behind the boundary. Each task has a share of neighbouring units
+/// (neighbouring blocks write to neighbouring lines, which two cores had better not do at once) and helps the others
+/// when it is done.
+template <class Convolution>
+class BlockedConvolutionPlan final : public Plan {
  public:
-  explicit TiledConvolutionPlan(fast::TiledConvolution convolution) : convolution_(std::move(convolution)) {}
+  explicit BlockedConvolutionPlan(Convolution convolution) : convolution_(std::move(convolution)) {}
 
   BindingProperties properties() const noexcept override {
     return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
@@ -143,14 +147,14 @@ class TiledConvolutionPlan final : public Plan {
   }
   void execute(const Bindings& bindings, Executor& executor) const noexcept override {
     const fast::qlc::Buffers buffers{bindings.inputs.data(), bindings.output, bindings.persistent, bindings.temporary};
-    fast::qlc::Run run;
+    typename Convolution::Run run;
     convolution_.prepare(buffers, run);
     const Index tasks = convolution_.tasks(executor.concurrency());
     const Index units = convolution_.units(tasks);
     struct alignas(64) Counter {
       std::atomic<Index> next{0};
     };
-    std::array<Counter, fast::TiledConvolution::most_tasks> counters;
+    std::array<Counter, Convolution::most_tasks> counters;
     const auto share = [&](Index task) { return units * task / tasks; };
     for (Index task = 0; task < tasks; ++task) counters[static_cast<std::size_t>(task)].next = share(task);
     parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
@@ -167,8 +171,10 @@ class TiledConvolutionPlan final : public Plan {
   }
 
  private:
-  fast::TiledConvolution convolution_;
+  Convolution convolution_;
 };
+using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;
+using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
 
 /// The direct convolution behind the boundary. Tasks draw units of work from a counter.
 class DirectConvolutionPlan final : public Plan {
@@ -212,6 +218,11 @@ class DirectConvolutionPlan final : public Plan {
 inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
   if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
+  }
+  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::winograd::kernels_of(isa); kernels != nullptr) {
+    if (fast::WinogradConvolution winograd(desc, *kernels); winograd.worthwhile()) {
+      return std::make_shared<WinogradConvolutionPlan>(std::move(winograd));
+    }
   }
   if (fast::TiledConvolution tiled(desc, fast::qlc::kernels_of(isa)); tiled.usable()) {
     return std::make_shared<TiledConvolutionPlan>(std::move(tiled));

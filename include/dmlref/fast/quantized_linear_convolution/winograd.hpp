@@ -1,0 +1,378 @@
+// winograd.hpp: 3x3 convolutions with a fourth, or little more than half, of the multiplications, exactly.
+//
+//   input ──► stage ──► B^T x B ──► V                        per block of tiles
+//                                   │  position by position
+//   filter ──► G w G^T ──► U ───────┴──► M ──► A^T M A ──► sums ──► requantize ──► write      per 16 output channels
+//              once, at initialize
+//
+// transform.hpp has the algebra and why nothing is lost. Tiles overlap by two pixels at the input and not at all at the
+// output; what the last ones compute beyond the image is not written.
+//
+// With w' the weights as they are packed (unsigned ones less 128), zw' their zero points, and padding that is 0:
+//   sum (x - zx)(w - zw) + bias = sum (x - zx) w' + bias - zw' sum (x - zx)
+// The last sum is over the pixel's window, and only there if some zw' is not 0.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/staging.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+class WinogradConvolution {
+ public:
+  /// What one execute knows.
+  struct Run {
+    const std::uint8_t* input = nullptr;
+    std::uint8_t* output = nullptr;
+    const std::int16_t* filter = nullptr;
+    const std::int32_t* offset = nullptr;      // what sums start from: the bias, or 0 if `wide`
+    const std::int32_t* minus_zero = nullptr;  // of the filter, shifted
+    const std::int32_t* bias = nullptr;
+    qlc::Requantizer requantizer;
+    std::uint8_t flip = 0;
+    std::int32_t input_zero = 0;  // of the flipped input
+    bool pixel_terms = false;     // some zero point of the filter, shifted, is not 0
+    bool wide = false;            // sums may exceed 32 bits
+  };
+
+  /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
+  WinogradConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::winograd::Kernels& kernels,
+                      int outputs = 0)
+      : g_(qlc::geometry_of(desc)),
+        kernels_(kernels),
+        input_bytes_(static_cast<Index>(desc.input.total_size_in_bytes)),
+        input_zero_point_(desc.input_zero_point),
+        filter_scale_(desc.filter_scale),
+        filter_zero_point_(desc.filter_zero_point),
+        bias_(desc.bias),
+        output_zero_point_(desc.output_zero_point) {
+    if (!desc.filter.owned_by_dml || !qlc::winograd::suits(g_)) return;
+    const qlc::winograd::Tiling small = qlc::winograd::make_tiling(g_, kernels.small);
+    const qlc::winograd::Tiling large = qlc::winograd::make_tiling(g_, kernels.large);
+    tiling_ = outputs == 2 || (outputs == 0 && small.cost() <= large.cost()) ? small : large;
+    usable_ = true;
+    place_memory();
+  }
+
+  /// 3x3 with stride 1, one group, and a filter that is there at initialize.
+  bool usable() const noexcept { return usable_; }
+  /// Whether this is the faster way than multiplying every tap.
+  bool worthwhile() const noexcept {
+    const double direct = static_cast<double>(g_.batch * g_.out_height * g_.out_width) *
+                          static_cast<double>(g_.depth() * qlc::round_up(g_.out_channels, 8));
+    return usable_ && tiling_.cost() < 0.8 * direct;
+  }
+
+  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at_ + slots_ * slot_.size); }
+  std::uint64_t persistent_bytes() const noexcept {
+    return static_cast<std::uint64_t>(qlc::round_up(2 * tiling_.filter_elements(), 256));
+  }
+  void pack(const std::byte* filter, std::byte* to) const noexcept {
+    qlc::winograd::pack_filter(g_, tiling_, reinterpret_cast<const std::uint8_t*>(filter),
+                               reinterpret_cast<std::int16_t*>(to));
+  }
+
+  /// What depends on data but not on pixels. Once per execute, before the units run.
+  void prepare(const qlc::Buffers& b, Run& run) const noexcept {
+    auto* scale = reinterpret_cast<float*>(b.temporary + scale_at_);
+    auto* bias = reinterpret_cast<std::int32_t*>(b.temporary + bias_at_);
+    auto* zero = reinterpret_cast<std::int32_t*>(b.temporary + zero_at_);
+    auto* none = reinterpret_cast<std::int32_t*>(b.temporary + none_at_);
+
+    const std::int32_t zx = qlc::zero_point_of(input_zero_point_, b.inputs[qlc::input_zero_point_tensor], 0);
+    run.flip = g_.input_signed ? 0x80 : 0;
+    run.input_zero = zx + (g_.input_signed ? 128 : 0);
+
+    qlc::Requantizer& to = run.requantizer;
+    to.input_scale = qlc::load<float>(b.inputs[qlc::input_scale_tensor], 0);
+    to.output_scale = qlc::load<float>(b.inputs[qlc::output_scale_tensor], 0);
+    to.filter_scale = b.inputs[qlc::filter_scale_tensor];
+    to.filter_scale_step = filter_scale_.step * 4;
+    to.output_signed = g_.output_signed;
+    to.zero_point = qlc::zero_point_of(output_zero_point_, b.inputs[qlc::output_zero_point_tensor], 0);
+    to.scale = scale;
+    to.out_channels = g_.out_channels;
+    to.packed_channels = packed_channels();
+
+    const double ratio = static_cast<double>(to.input_scale) / static_cast<double>(to.output_scale);
+    const std::int32_t shift = g_.filter_signed ? 0 : 128;
+    std::uint32_t largest_scale_bits = 0;  // of the magnitude: floats order as their bits do
+    std::uint32_t largest_bias = 0;
+    std::int32_t filter_reach = 0;  // of |w - zw|
+    for (Index c = 0; c < packed_channels() + 64; ++c) {
+      scale[c] = 0;
+      bias[c] = zero[c] = none[c] = 0;
+      if (c >= g_.out_channels) continue;
+      scale[c] = static_cast<float>(ratio * static_cast<double>(to.filter_scale_of(c)));
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale[c]) & 0x7FFFFFFFu;
+      largest_scale_bits = bits > largest_scale_bits ? bits : largest_scale_bits;
+      zero[c] = shift - qlc::zero_point_of(filter_zero_point_, b.inputs[qlc::filter_zero_point_tensor], c);
+      run.pixel_terms = run.pixel_terms || zero[c] != 0;
+      const std::int32_t reach = zero[c] > 0 ? 127 + zero[c] : 128 - zero[c];
+      filter_reach = reach > filter_reach ? reach : filter_reach;
+      if (!bias_.present) continue;
+      bias[c] = qlc::load<std::int32_t>(b.inputs[qlc::bias_tensor], c * bias_.step);
+      const auto value = static_cast<std::uint32_t>(bias[c]);
+      const std::uint32_t magnitude = bias[c] < 0 ? 0u - value : value;
+      largest_bias = magnitude > largest_bias ? magnitude : largest_bias;
+    }
+    const auto depth = static_cast<double>(g_.depth());
+    const std::int32_t input_reach = run.input_zero > 127 ? run.input_zero : 255 - run.input_zero;
+    const double largest_sum = depth * (input_reach * filter_reach) + static_cast<double>(largest_bias);
+    run.wide = largest_sum >= 0x1p31 || largest_scale_bits >= 0x7F800000u;
+    to.bounded = largest_sum * static_cast<double>(std::bit_cast<float>(largest_scale_bits)) < 32000.0;
+
+    run.input = reinterpret_cast<const std::uint8_t*>(b.inputs[qlc::input_tensor]);
+    run.output = reinterpret_cast<std::uint8_t*>(b.output);
+    run.filter = reinterpret_cast<const std::int16_t*>(b.persistent);
+    run.bias = bias;
+    run.offset = run.wide ? none : bias;
+    run.minus_zero = zero;
+  }
+
+  static constexpr Index most_tasks = TiledConvolution::most_tasks;
+  Index tasks(std::size_t concurrency) const noexcept {
+    return concurrency < static_cast<std::size_t>(slots_) ? static_cast<Index>(concurrency) : slots_;
+  }
+  Index units(Index tasks) const noexcept { return tiling_.units() * splits(tasks); }
+
+  /// As TiledConvolution::run.
+  void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
+           Index& staged) const noexcept {
+    const Index parts = splits(tasks);
+    const Index part = unit % parts;
+    const Work work = work_of(run, buffers.temporary + slots_at_ + task * slot_.size, unit / parts);
+    if (staged != unit / parts) {
+      for (Index i = 0; i < work.images; ++i) transform_input(work, i);
+      staged = unit / parts;
+    }
+    for (Index block = tiling_.blocks * part / parts; block < tiling_.blocks * (part + 1) / parts; ++block) {
+      run_channels(work, block);
+    }
+  }
+
+ private:
+  static constexpr Index lanes = qlc::winograd::block;
+
+  /// Memory of one task.
+  struct Slot {
+    Index staged = 0, scratch = 0, v = 0, m = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, size = 0;
+  };
+  struct Work {
+    const Run& run;
+    std::byte* slot;
+    Index image, images;  // the first one and how many
+    Index row, rows;      // of tiles
+    Index column, columns;
+    template <class T>
+    T* at(Index offset) const noexcept {
+      return reinterpret_cast<T*>(slot + offset);
+    }
+  };
+  /// What an image (a phase of one, if dilated) has of a block: output pixels in steps of the dilation.
+  struct Place {
+    Index batch, y, x;
+    Index rows, columns;  // that exist
+  };
+
+  Index packed_channels() const noexcept { return tiling_.blocks * lanes; }
+  Index splits(Index tasks) const noexcept {
+    Index parts = 1;
+    while (tasks > 1 && tiling_.units() * parts < 4 * tasks && tiling_.blocks / (2 * parts) >= 2) parts *= 2;
+    return parts;
+  }
+
+  void place_memory() {
+    using qlc::round_up;
+    Index at = 0;
+    const auto take = [&at](Index bytes) {
+      const Index here = at;
+      at += round_up(bytes, 64);
+      return here;
+    };
+    const Index channels = packed_channels() + 64;
+    scale_at_ = take(4 * channels);
+    bias_at_ = take(4 * channels);
+    zero_at_ = take(4 * channels);
+    none_at_ = take(4 * channels);
+    slots_at_ = round_up(at, 256);
+
+    const qlc::winograd::Tiling& t = tiling_;
+    at = 0;
+    slot_.staged = take(2 * (t.staged_rows() * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
+    slot_.scratch = take(lanes * t.staged_columns());
+    slot_.v = take(2 * t.positions() * t.v_position());
+    slot_.m = take(4 * t.positions() * t.m_position());
+    slot_.sums = take(4 * t.block_images * t.image_pixels() * lanes);
+    slot_.bytes = take((t.block_images * t.image_pixels() + 16) * lanes);  // transpose reads whole lines
+    slot_.pixel_sums = take(4 * t.block_images * t.image_pixels());
+    slot_.positions = take(4 * t.staged_rows() * t.staged_columns());
+    slot_.size = round_up(at, 256);
+    const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
+    slots_ = processors < 1 ? 1 : processors > most_tasks ? most_tasks : processors;
+  }
+
+  Work work_of(const Run& run, std::byte* slot, Index index) const noexcept {
+    const qlc::winograd::Tiling& t = tiling_;
+    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
+    const Index across = qlc::ceil_div(t.columns, t.block_columns);
+    const Index down = qlc::ceil_div(t.rows, t.block_rows);
+    const Index column = index % across * t.block_columns;
+    const Index row = index / across % down * t.block_rows;
+    const Index image = index / across / down * t.block_images;
+    return {run,    slot,
+            image,  smaller(t.block_images, t.images - image),
+            row,    smaller(t.block_rows, t.rows - row),
+            column, smaller(t.block_columns, t.columns - column)};
+  }
+
+  Place place_of(const Work& work, Index i) const noexcept {
+    const qlc::winograd::Tiling& t = tiling_;
+    const Index image = work.image + i;
+    const Index phase_x = image % t.phases_x;
+    const Index phase_y = image / t.phases_x % t.phases_y;
+    const Index y = phase_y + work.row * t.outputs() * g_.dilation_y;
+    const Index x = phase_x + work.column * t.outputs() * g_.dilation_x;
+    const auto left = [](Index first, Index size, Index step, Index most) {
+      const Index count = first < size ? qlc::ceil_div(size - first, step) : 0;
+      return count < most ? count : most;
+    };
+    return {image / t.phases_x / t.phases_y, y, x, left(y, g_.out_height, g_.dilation_y, work.rows * t.outputs()),
+            left(x, g_.out_width, g_.dilation_x, work.columns * t.outputs())};
+  }
+
+  Index image_tiles(const Work& work) const noexcept { return work.rows * work.columns; }
+  Index image_pixels(const Work& work) const noexcept {
+    return image_tiles(work) * tiling_.outputs() * tiling_.outputs();
+  }
+
+  // V of image i's tiles, and the sums over its pixels' windows where they are wanted.
+  void transform_input(const Work& work, Index i) const noexcept {
+    const qlc::winograd::Tiling& t = tiling_;
+    const Place place = place_of(work, i);
+    const Index columns = work.columns * t.outputs() + 2;
+    const Index rows = work.rows * t.outputs() + 2;
+    auto* staged = work.at<std::int16_t>(slot_.staged);
+    qlc::winograd::stage(
+        g_, kernels_, t.channels,
+        {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_, place.y - g_.pad_y, place.x - g_.pad_x,
+         rows, columns, work.run.flip, work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged});
+    for (Index row = 0; row < work.rows; ++row) {
+      const Index tile = i * image_tiles(work) + row * work.columns;
+      t.tiles.input({staged + row * t.outputs() * columns * t.channels, columns * t.channels, t.channels, t.channels,
+                     work.columns, work.at<std::int16_t>(slot_.v) + tile * t.channels, t.v_position(), t.channels});
+    }
+    if (!work.run.pixel_terms) return;
+    auto* positions = work.at<std::int32_t>(slot_.positions);
+    kernels_.sum_channels(staged, t.channels, rows * columns, positions);
+    std::int32_t* sums = work.at<std::int32_t>(slot_.pixel_sums) + i * image_pixels(work);
+    for (Index y = 0; y < rows - 2; ++y) {
+      for (Index x = 0; x < columns - 2; ++x) {
+        std::int32_t sum = 0;
+        for (Index k = 0; k < 3; ++k) {
+          const std::int32_t* three = positions + (y + k) * columns + x;
+          sum += three[0] + three[1] + three[2];
+        }
+        sums[y * (columns - 2) + x] = sum;
+      }
+    }
+  }
+
+  // One block of output channels of all the block's tiles.
+  void run_channels(const Work& work, Index block) const noexcept {
+    const qlc::winograd::Tiling& t = tiling_;
+    const Index tiles = work.images * image_tiles(work);
+    const Index row_step = work.columns * t.outputs() * lanes;
+    auto* m = work.at<std::int32_t>(slot_.m);
+    auto* sums = work.at<std::int32_t>(slot_.sums);
+    for (Index chunk = 0; chunk < t.chunks; ++chunk) {
+      const Index first = t.chunk_at(chunk);
+      kernels_.multiply({work.at<std::int16_t>(slot_.v) + first, t.v_position(), t.channels,
+                         (t.chunk_at(chunk + 1) - first) / 2, tiles, t.positions(),
+                         work.run.filter + t.filter_at(block, chunk), m, t.m_position()});
+      for (Index row = 0; row < work.images * work.rows; ++row) {
+        t.tiles.output({m + row * work.columns * lanes, t.m_position(), work.columns,
+                        sums + row * t.outputs() * row_step, row_step,
+                        chunk == 0 ? work.run.offset + block * lanes : nullptr});
+      }
+    }
+    const Index pixels = work.images * image_pixels(work);
+    auto* bytes = work.at<std::uint8_t>(slot_.bytes);
+    if (work.run.wide) {
+      requantize_wide(work, block, pixels, sums, bytes);
+    } else {
+      if (work.run.pixel_terms) {
+        kernels_.shared->add_outer(sums, lanes, pixels, lanes, work.at<std::int32_t>(slot_.pixel_sums),
+                                   work.run.minus_zero + block * lanes);
+      }
+      kernels_.shared->quantize(sums, pixels / 4, work.run.requantizer, block * lanes, lanes, bytes);
+    }
+    for (Index i = 0; i < work.images; ++i) {
+      write(place_of(work, i), work.run, bytes + i * image_pixels(work) * lanes, row_step, block * lanes);
+    }
+  }
+
+  void requantize_wide(const Work& work, Index block, Index pixels, const std::int32_t* sums,
+                       std::uint8_t* bytes) const noexcept {
+    const auto* pixel_sums = work.at<std::int32_t>(slot_.pixel_sums);
+    for (Index p = 0; p < pixels; ++p) {
+      for (Index l = 0; l < lanes; ++l) {
+        const Index c = block * lanes + l;
+        std::int64_t sum = std::int64_t{sums[p * lanes + l]} + work.run.bias[c];
+        if (work.run.pixel_terms) sum += std::int64_t{work.run.minus_zero[c]} * pixel_sums[p];
+        bytes[p * lanes + l] = work.run.requantizer.exact(sum, c);
+      }
+    }
+  }
+
+  // Writes bytes[row][column][channel].
+  void write(const Place& place, const Run& run, std::uint8_t* bytes, Index row_step, Index channel) const noexcept {
+    const Index count = g_.out_channels - channel < lanes ? g_.out_channels - channel : lanes;
+    const Index step_y = g_.out.y * g_.dilation_y;
+    const Index step_x = g_.out.x * g_.dilation_x;
+    std::uint8_t* out =
+        run.output + place.batch * g_.out.n + place.y * g_.out.y + place.x * g_.out.x + channel * g_.out.c;
+    const bool planar = step_x == 1 && g_.out.c != 1;
+    if (planar && step_y == place.columns) {  // rows touch each other: one line
+      for (Index y = 1; y < place.rows && row_step != place.columns * lanes; ++y) {
+        std::memmove(bytes + y * place.columns * lanes, bytes + y * row_step,
+                     static_cast<std::size_t>(place.columns * lanes));
+      }
+      return kernels_.shared->transpose(bytes, lanes, place.rows * place.columns, count, out, g_.out.c);
+    }
+    for (Index y = 0; y < place.rows; ++y, bytes += row_step, out += step_y) {
+      if (planar) {
+        kernels_.shared->transpose(bytes, lanes, place.columns, count, out, g_.out.c);
+      } else if (g_.out.c == 1) {
+        qlc::copy_pixels(bytes, lanes, out, step_x, place.columns, count);
+      } else {
+        for (Index c = 0; c < count; ++c) {
+          for (Index x = 0; x < place.columns; ++x) out[c * g_.out.c + x * step_x] = bytes[x * lanes + c];
+        }
+      }
+    }
+  }
+
+  qlc::Geometry g_;
+  const qlc::winograd::Kernels& kernels_;
+  Index input_bytes_ = 0;
+  qlc::ChannelTensor input_zero_point_, filter_scale_, filter_zero_point_, bias_, output_zero_point_;
+  bool usable_ = false;
+  qlc::winograd::Tiling tiling_;
+  Index scale_at_ = 0, bias_at_ = 0, zero_at_ = 0, none_at_ = 0, slots_at_ = 0;
+  Index slots_ = 1;
+  Slot slot_;
+};
+
+}  // namespace fast
+DMLREF_END

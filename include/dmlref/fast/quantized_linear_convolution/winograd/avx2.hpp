@@ -1,0 +1,330 @@
+// avx2.hpp: 16 channels of sixteen bits, or 8 sums, to a register.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/portable.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+
+DMLREF_BEGIN
+namespace fast::qlc::winograd::avx2 {
+
+DMLREF_TARGET_AVX2 inline __m256i load(const void* from) noexcept {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+DMLREF_TARGET_AVX2 inline void store(void* to, __m256i value) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), value);
+}
+
+/// The rows of B^T times one column of values, in place.
+DMLREF_TARGET_AVX2 inline void input_column(__m256i& d0, __m256i& d1, __m256i& d2, __m256i& d3) noexcept {
+  const __m256i v0 = _mm256_sub_epi16(d0, d2);
+  const __m256i v1 = _mm256_add_epi16(d1, d2);
+  const __m256i v2 = _mm256_sub_epi16(d2, d1);
+  const __m256i v3 = _mm256_sub_epi16(d1, d3);
+  d0 = v0;
+  d1 = v1;
+  d2 = v2;
+  d3 = v3;
+}
+
+DMLREF_TARGET_AVX2 inline void input_column(__m256i (&d)[6]) noexcept {
+  const __m256i outer = _mm256_sub_epi16(d[4], _mm256_slli_epi16(d[2], 2));
+  const __m256i inner = _mm256_sub_epi16(d[3], _mm256_slli_epi16(d[1], 2));
+  const __m256i even = _mm256_sub_epi16(d[4], d[2]);
+  const __m256i odd = _mm256_slli_epi16(_mm256_sub_epi16(d[3], d[1]), 1);
+  const __m256i v0 = _mm256_add_epi16(_mm256_slli_epi16(_mm256_sub_epi16(d[0], d[2]), 2), even);
+  const __m256i v5 = _mm256_sub_epi16(_mm256_sub_epi16(d[5], d[3]), _mm256_slli_epi16(odd, 1));
+  d[0] = v0;
+  d[1] = _mm256_add_epi16(outer, inner);
+  d[2] = _mm256_sub_epi16(outer, inner);
+  d[3] = _mm256_add_epi16(even, odd);
+  d[4] = _mm256_sub_epi16(even, odd);
+  d[5] = v5;
+}
+
+DMLREF_TARGET_AVX2 inline void input_of_2(const InputArgs& a) noexcept {
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+    const std::int16_t* from = a.staged + tile * 2 * a.pixel_step;
+    std::int16_t* to = a.v + tile * a.tile_step;
+    for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
+      __m256i d[4][4];
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) d[i][j] = load(from + i * a.row_step + j * a.pixel_step + c);
+        input_column(d[0][j], d[1][j], d[2][j], d[3][j]);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        input_column(d[i][0], d[i][1], d[i][2], d[i][3]);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) store(to + (4 * i + j) * a.position_step + c, d[i][j]);
+      }
+    }
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void input_of_4(const InputArgs& a) noexcept {
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+    const std::int16_t* from = a.staged + tile * 4 * a.pixel_step;
+    std::int16_t* to = a.v + tile * a.tile_step;
+    for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
+      __m256i rows[6][6];  // B^T d
+#pragma GCC unroll 1
+      for (int j = 0; j < 6; ++j) {
+        __m256i d[6];
+#pragma GCC unroll 6
+        for (int i = 0; i < 6; ++i) d[i] = load(from + i * a.row_step + j * a.pixel_step + c);
+        input_column(d);
+#pragma GCC unroll 6
+        for (int i = 0; i < 6; ++i) rows[i][j] = d[i];
+      }
+#pragma GCC unroll 1
+      for (int i = 0; i < 6; ++i) {
+        __m256i d[6];
+#pragma GCC unroll 6
+        for (int j = 0; j < 6; ++j) d[j] = rows[i][j];
+        input_column(d);
+#pragma GCC unroll 6
+        for (int j = 0; j < 6; ++j) store(to + (6 * i + j) * a.position_step + c, d[j]);
+      }
+    }
+  }
+}
+
+/// sums + activations * weights. Hidden from the optimizer, which would else add up several steps' products before it
+/// adds them to the sums, and run out of registers.
+DMLREF_TARGET_AVX2 inline void add_product(__m256i& sums, __m256i activations, __m256i weights) noexcept {
+  sums = qlc::avx2::dot(sums, activations, weights);
+#if defined(__GNUC__)
+  __asm__("" : "+x"(sums));
+#endif
+}
+
+/// R tiles by 16 outputs at one position.
+template <int R>
+DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdiff_t tile_step, const std::int16_t* u,
+                                              std::ptrdiff_t steps, std::int32_t* m) noexcept {
+  constexpr std::size_t rows = R;
+  __m256i sums[rows][2];
+#pragma GCC unroll 6
+  for (int r = 0; r < R; ++r) sums[r][0] = sums[r][1] = _mm256_setzero_si256();
+  const auto* activations = reinterpret_cast<const std::uint8_t*>(v);
+  const std::ptrdiff_t step = 2 * tile_step;
+  const auto* weights = reinterpret_cast<const std::uint8_t*>(u);
+  const std::uint8_t* const end = weights + 64 * steps;
+  for (; weights != end; weights += 256, activations += 16) {
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      const __m256i low = load(weights + 64 * k);
+      const __m256i high = load(weights + 64 * k + 32);
+      const std::uint8_t* row = activations + 4 * k;
+#pragma GCC unroll 6
+      for (int r = 0; r < R; ++r) {
+        if (r == 3) row = hidden(row + 3 * step);
+        const __m256i pair = qlc::avx2::broadcast(row + r % 3 * step);
+        add_product(sums[r][0], pair, low);
+        add_product(sums[r][1], pair, high);
+      }
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < R; ++r) {
+    store(m + r * block, sums[r][0]);
+    store(m + r * block + 8, sums[r][1]);
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void multiply(const MultiplyArgs& a) noexcept {
+  constexpr std::ptrdiff_t most = 6;
+  const std::ptrdiff_t groups = (a.tiles + most - 1) / most;
+  const std::ptrdiff_t wider = a.tiles % groups;  // groups of one tile more
+  const std::int16_t* u = a.u;
+  for (std::ptrdiff_t position = 0; position < a.positions; ++position, u += a.steps * 2 * block) {
+    const std::int16_t* v = a.v + position * a.position_step;
+    std::int32_t* m = a.m + position * a.m_position_step;
+    for (std::ptrdiff_t group = 0; group < groups; ++group) {
+      const std::ptrdiff_t tiles = a.tiles / groups + (group < wider ? 1 : 0);
+      switch (tiles) {
+        case 1: multiply_tiles<1>(v, a.tile_step, u, a.steps, m); break;
+        case 2: multiply_tiles<2>(v, a.tile_step, u, a.steps, m); break;
+        case 3: multiply_tiles<3>(v, a.tile_step, u, a.steps, m); break;
+        case 4: multiply_tiles<4>(v, a.tile_step, u, a.steps, m); break;
+        case 5: multiply_tiles<5>(v, a.tile_step, u, a.steps, m); break;
+        default: multiply_tiles<6>(v, a.tile_step, u, a.steps, m); break;
+      }
+      v += tiles * a.tile_step;
+      m += tiles * block;
+    }
+  }
+}
+
+/// Where a tile's sums begin, and what they become.
+template <int Shift, std::uint32_t Inverse, bool Add>
+DMLREF_TARGET_AVX2 inline void put_sums(std::int32_t* to, __m256i scaled, __m256i offset) noexcept {
+  if constexpr (Inverse != 1)
+    scaled = _mm256_mullo_epi32(scaled, _mm256_set1_epi32(static_cast<std::int32_t>(Inverse)));
+  store(to, _mm256_add_epi32(_mm256_srai_epi32(scaled, Shift), Add ? load(to) : offset));
+}
+
+template <bool Add>
+DMLREF_TARGET_AVX2 inline void output_of_2_as(const OutputArgs& a) noexcept {
+  constexpr int shift = tiles_of_2.shift;
+  __m256i offset[2] = {};
+  if (!Add) {
+    offset[0] = load(a.offset);
+    offset[1] = load(a.offset + 8);
+  }
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const std::int32_t* m = a.m + tile * block + 8 * half;
+      __m256i rows[2][4];  // A^T M
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        const __m256i m1 = load(m + (4 + j) * a.position_step);
+        const __m256i m2 = load(m + (8 + j) * a.position_step);
+        rows[0][j] = _mm256_add_epi32(_mm256_add_epi32(m1, m2), load(m + j * a.position_step));
+        rows[1][j] = _mm256_sub_epi32(_mm256_sub_epi32(m1, m2), load(m + (12 + j) * a.position_step));
+      }
+      std::int32_t* to = a.sums + tile * 2 * block + 8 * half;
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i, to += a.row_step) {
+        const __m256i sum = _mm256_add_epi32(rows[i][1], rows[i][2]);
+        const __m256i difference = _mm256_sub_epi32(rows[i][1], rows[i][2]);
+        put_sums<shift, 1, Add>(to, _mm256_add_epi32(sum, rows[i][0]), offset[half]);
+        put_sums<shift, 1, Add>(to + block, _mm256_sub_epi32(difference, rows[i][3]), offset[half]);
+      }
+    }
+  }
+}
+
+/// The rows of A^T for tiles of 4 times one column.
+DMLREF_TARGET_AVX2 inline void output_column(const __m256i (&m)[6], __m256i (&y)[4]) noexcept {
+  const __m256i sum1 = _mm256_add_epi32(m[1], m[2]);
+  const __m256i difference1 = _mm256_sub_epi32(m[1], m[2]);
+  const __m256i sum2 = _mm256_add_epi32(m[3], m[4]);
+  const __m256i difference2 = _mm256_sub_epi32(m[3], m[4]);
+  y[0] = _mm256_add_epi32(_mm256_add_epi32(m[0], sum1), sum2);
+  y[1] = _mm256_add_epi32(difference1, _mm256_slli_epi32(difference2, 1));
+  y[2] = _mm256_add_epi32(sum1, _mm256_slli_epi32(sum2, 2));
+  const __m256i last = _mm256_slli_epi32(_mm256_add_epi32(_mm256_slli_epi32(difference2, 1), m[5]), 2);
+  y[3] = _mm256_add_epi32(difference1, last);
+}
+
+template <bool Add>
+DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+    for (int half = 0; half < 2; ++half) {
+      const std::int32_t* from = a.m + tile * block + 8 * half;
+      const __m256i offset = Add ? _mm256_setzero_si256() : load(a.offset + 8 * half);
+      __m256i rows[4][6];  // A^T M
+#pragma GCC unroll 1
+      for (int j = 0; j < 6; ++j) {
+        __m256i m[6], y[4];
+#pragma GCC unroll 6
+        for (int i = 0; i < 6; ++i) m[i] = load(from + (6 * i + j) * a.position_step);
+        output_column(m, y);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) rows[i][j] = y[i];
+      }
+      std::int32_t* to = a.sums + tile * 4 * block + 8 * half;
+#pragma GCC unroll 1
+      for (int i = 0; i < 4; ++i, to += a.row_step) {
+        __m256i m[6], y[4];
+#pragma GCC unroll 6
+        for (int j = 0; j < 6; ++j) m[j] = rows[i][j];
+        output_column(m, y);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) put_sums<tiles_of_4.shift, tiles_of_4.inverse, Add>(to + j * block, y[j], offset);
+      }
+    }
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void output_of_2(const OutputArgs& a) noexcept {
+  a.offset == nullptr ? output_of_2_as<true>(a) : output_of_2_as<false>(a);
+}
+DMLREF_TARGET_AVX2 inline void output_of_4(const OutputArgs& a) noexcept {
+  a.offset == nullptr ? output_of_4_as<true>(a) : output_of_4_as<false>(a);
+}
+
+DMLREF_TARGET_AVX2 inline void stage_pixels(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
+                                            std::int32_t zero, std::int16_t* dst) noexcept {
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const __m256i zeros = _mm256_set1_epi16(static_cast<std::int16_t>(zero));
+  std::ptrdiff_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m128i bytes = _mm_xor_si128(qlc::avx2::load16(src + i), flips);
+    store(dst + i, _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes), zeros));
+  }
+  portable::stage_pixels(src + i, count - i, flip, zero, dst + i);
+}
+
+/// 8 pixels of 16 channels.
+DMLREF_TARGET_AVX2 inline void stage_planes8(const std::uint8_t* const* rows, std::ptrdiff_t at, __m128i flips,
+                                             __m256i zeros, std::int16_t* dst, std::ptrdiff_t pitch) noexcept {
+  __m128i a[8], b[8];
+#pragma GCC unroll 8
+  for (int c = 0; c < 8; ++c) {  // channel c beside channel c + 8
+    a[c] = _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows[c] + at)),
+                             _mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows[c + 8] + at)));
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    b[2 * c] = _mm_unpacklo_epi8(a[c], a[c + 4]);
+    b[2 * c + 1] = _mm_unpackhi_epi8(a[c], a[c + 4]);
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    a[2 * c] = _mm_unpacklo_epi8(b[c], b[c + 4]);
+    a[2 * c + 1] = _mm_unpackhi_epi8(b[c], b[c + 4]);
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    b[2 * c] = _mm_unpacklo_epi8(a[c], a[c + 4]);
+    b[2 * c + 1] = _mm_unpackhi_epi8(a[c], a[c + 4]);
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < 8; ++p) {
+    store(dst + (at + p) * pitch, _mm256_sub_epi16(_mm256_cvtepu8_epi16(_mm_xor_si128(b[p], flips)), zeros));
+  }
+}
+
+// The last 8 pixels overlap the ones before rather than leave a remainder.
+DMLREF_TARGET_AVX2 inline void stage_planes(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
+                                            std::int32_t zero, std::int16_t* dst, std::ptrdiff_t pitch) noexcept {
+  if (count < 8) return portable::stage_planes(rows, count, flip, zero, dst, pitch);
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const __m256i zeros = _mm256_set1_epi16(static_cast<std::int16_t>(zero));
+  std::ptrdiff_t i = 0;
+  for (; i + 8 <= count; i += 8) stage_planes8(rows, i, flips, zeros, dst, pitch);
+  if (i < count) stage_planes8(rows, count - 8, flips, zeros, dst, pitch);
+}
+
+DMLREF_TARGET_AVX2 inline void sum_channels(const std::int16_t* src, std::ptrdiff_t channels, std::ptrdiff_t pixels,
+                                            std::int32_t* sums) noexcept {
+  const __m256i ones = _mm256_set1_epi16(1);
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += channels) {
+    __m256i sum = _mm256_setzero_si256();
+    for (std::ptrdiff_t c = 0; c < channels; c += 16) sum = qlc::avx2::dot(sum, load(src + c), ones);
+    sums[p] = qlc::avx2::sum_lanes(sum);
+  }
+}
+
+inline constexpr Kernels kernels{&qlc::avx2::kernels,
+                                 {&tiles_of_2, &input_of_2, &output_of_2},
+                                 {&tiles_of_4, &input_of_4, &output_of_4},
+                                 &multiply,
+                                 &stage_planes,
+                                 &stage_pixels,
+                                 &sum_channels};
+
+}  // namespace fast::qlc::winograd::avx2
+DMLREF_END
+#endif

@@ -1,0 +1,49 @@
+// filter.hpp: U = G w G^T, packed in the order in which the multiplications read it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::winograd {
+
+/// One kernel, positions `step` elements apart.
+inline void transform_kernel(const Transform& t, const std::int32_t (&w)[3][3], std::int16_t* u, Index step) noexcept {
+  const int n = t.inputs();
+  for (int i = 0; i < n; ++i) {
+    std::int32_t row[3];
+    for (int k = 0; k < 3; ++k) row[k] = t.filter[i][0] * w[0][k] + t.filter[i][1] * w[1][k] + t.filter[i][2] * w[2][k];
+    for (int j = 0; j < n; ++j, u += step) {
+      *u = static_cast<std::int16_t>(row[0] * t.filter[j][0] + row[1] * t.filter[j][1] + row[2] * t.filter[j][2]);
+    }
+  }
+}
+
+/// Unsigned filters are shifted by -128.
+inline void pack_filter(const Geometry& g, const Tiling& t, const std::uint8_t* filter, std::int16_t* u) noexcept {
+  std::memset(u, 0, static_cast<std::size_t>(2 * t.filter_elements()));
+  for (Index output = 0; output < g.out_channels; ++output) {
+    for (Index chunk = 0; chunk < t.chunks; ++chunk) {
+      const Index first = t.chunk_at(chunk);
+      const Index channels = t.chunk_at(chunk + 1) - first;
+      std::int16_t* to = u + t.filter_at(output / block, chunk) + 2 * (output % block);
+      for (Index c = 0; c < channels && first + c < g.in_channels; ++c) {
+        const std::uint8_t* from = filter + output * g.filter.n + (first + c) * g.filter.c;
+        std::int32_t w[3][3];
+        for (Index y = 0; y < 3; ++y) {
+          for (Index x = 0; x < 3; ++x) {
+            const std::uint8_t byte = from[y * g.filter.y + x * g.filter.x];
+            w[y][x] = g.filter_signed ? static_cast<std::int8_t>(byte) : byte - 128;
+          }
+        }
+        transform_kernel(t.transform(), w, to + c / 2 * 2 * block + c % 2, channels * block);
+      }
+    }
+  }
+}
+
+}  // namespace fast::qlc::winograd
+DMLREF_END

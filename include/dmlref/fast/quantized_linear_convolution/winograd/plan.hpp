@@ -1,0 +1,96 @@
+// plan.hpp: what of a Winograd convolution is decided at compile: the size of a tile, how tiles are gathered into
+// blocks, how the channels are cut.
+//
+// A dilated convolution is several plain ones: output pixels whose coordinates agree modulo the dilation see input
+// pixels that do so too. Each such phase counts as an image of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::winograd {
+
+/// A convolution in tiles of one size.
+struct Tiling {
+  Tiles tiles{};
+  Index channels = 0;  // of the input, filled up
+  Index blocks = 0;    // of output channels
+  Index chunks = 1;    // of input channels
+  Index phases_y = 1, phases_x = 1;
+  Index images = 0;                                           // of all phases
+  Index rows = 0, columns = 0;                                // tiles of an image
+  Index block_images = 1, block_rows = 1, block_columns = 1;  // of a block of tiles, at most
+
+  const Transform& transform() const noexcept { return *tiles.transform; }
+  Index outputs() const noexcept { return tiles.transform->outputs; }
+  Index positions() const noexcept { return tiles.transform->positions(); }
+  Index image_tiles() const noexcept { return block_rows * block_columns; }
+  Index block_tiles() const noexcept { return block_images * image_tiles(); }
+  Index units() const noexcept {
+    return ceil_div(images, block_images) * ceil_div(rows, block_rows) * ceil_div(columns, block_columns);
+  }
+  /// The first channel of a chunk.
+  Index chunk_at(Index chunk) const noexcept { return channels / block * chunk / chunks * block; }
+  /// Elements of U, and where those of a block of outputs and a chunk begin.
+  Index filter_elements() const noexcept { return blocks * block * positions() * channels; }
+  Index filter_at(Index output_block, Index chunk) const noexcept {
+    return (output_block * channels + chunk_at(chunk)) * block * positions();
+  }
+  // Lines of V and M at neighbouring positions must not fall into the same set of the cache.
+  Index v_position() const noexcept { return block_tiles() * channels + 32; }
+  Index m_position() const noexcept { return block_tiles() * block + 16; }
+  Index staged_columns() const noexcept { return block_columns * outputs() + 2; }
+  Index staged_rows() const noexcept { return block_rows * outputs() + 2; }
+  Index image_pixels() const noexcept { return image_tiles() * outputs() * outputs(); }
+
+  /// Time, in multiplications. A block's pass over U takes as long as 8 tiles, however few it has: the caches deliver
+  /// no faster.
+  double cost() const noexcept {
+    const bool small = outputs() == 2;
+    const double tiles_of_all = static_cast<double>(images * rows * columns);
+    const double least = block_tiles() < 8 ? 8.0 / static_cast<double>(block_tiles()) : 1.0;
+    const double products = static_cast<double>(positions() * channels * blocks * block) * least;
+    const double input = static_cast<double>(channels / block) * (small ? 1200 : 4000);
+    const double output = static_cast<double>(blocks * chunks) * (small ? 1100 : 4800);
+    return tiles_of_all * (products + input + output);
+  }
+};
+
+inline Tiling make_tiling(const Geometry& g, const Tiles& tiles) noexcept {
+  constexpr Index v_bytes = 320 * 1024;  // stays in an L2 cache of 512 KiB with the sums and what streams by
+  Tiling t;
+  t.tiles = tiles;
+  t.channels = round_up(g.in_channels, block);
+  t.blocks = ceil_div(g.out_channels, block);
+  t.chunks = ceil_div(t.channels, t.transform().most_channels() / block * block);
+  t.phases_y = g.dilation_y < g.out_height ? g.dilation_y : g.out_height;
+  t.phases_x = g.dilation_x < g.out_width ? g.dilation_x : g.out_width;
+  t.images = g.batch * t.phases_y * t.phases_x;
+  t.rows = ceil_div(ceil_div(g.out_height, t.phases_y), t.outputs());
+  t.columns = ceil_div(ceil_div(g.out_width, t.phases_x), t.outputs());
+  Index most = v_bytes / (2 * t.positions() * t.channels);
+  const Index enough = t.outputs() == 2 ? 64 : 32;
+  most = most < 1 ? 1 : most > enough ? enough : most;
+  t.block_columns = ceil_div(t.columns, ceil_div(t.columns, most));
+  t.block_rows = most / t.block_columns;
+  t.block_rows = ceil_div(t.rows, ceil_div(t.rows, t.block_rows));
+  if (t.block_rows == t.rows && t.block_columns == t.columns) {
+    t.block_images = most / t.image_tiles();
+    t.block_images = ceil_div(t.images, ceil_div(t.images, t.block_images));
+  }
+  return t;
+}
+
+/// Whether the shape is one for this path at all.
+inline bool suits(const Geometry& g) noexcept {
+  return g.groups == 1 && g.kernel_h == 3 && g.kernel_w == 3 && g.stride_y == 1 && g.stride_x == 1 &&
+         g.in_channels <= tiles_of_2.most_channels() / block * block;
+}
+
+}  // namespace fast::qlc::winograd
+DMLREF_END

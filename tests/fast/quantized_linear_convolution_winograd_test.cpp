@@ -1,0 +1,177 @@
+// The convolution after Winograd, in plain C++ and with the kernels of the instruction set in use, against the
+// reference, byte by byte.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "support/quantized_linear_convolution_case.hpp"
+#include "support/quantized_linear_convolution_plan.hpp"
+#include "support/seed.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::test;
+using fast::qlc::winograd::Kernels;
+
+std::vector<const Kernels*> sets() {
+  static const Kernels portable = fast::qlc::winograd::portable::make_kernels(fast::qlc::scalar::kernels);
+  const Kernels* of_isa = fast::qlc::winograd::kernels_of(isa_in_use());
+  if (of_isa != nullptr) return {of_isa};
+  if (isa_in_use() == Isa::scalar) return {&portable};
+  return {};
+}
+
+void expect_equal_to_reference(QlcCase test, const Kernels& kernels, int outputs, Random& random, std::size_t threads,
+                               const std::string& what) {
+  test.desc.filter.owned_by_dml = true;
+  const fast::WinogradConvolution convolution(test.desc, kernels, outputs);
+  ASSERT_TRUE(convolution.usable()) << what;
+  const detail::WinogradConvolutionPlan plan(convolution);
+  dmlref_test::ThreadExecutor several(threads);
+  compare(test, run_plan(plan, test, random, threads == 1 ? sequential() : several, true),
+          what + ", tiles of " + std::to_string(outputs));
+}
+
+QlcShape shape_of(std::uint32_t in_channels, std::uint32_t out_channels, std::uint32_t height, std::uint32_t width) {
+  QlcShape s;
+  s.in_channels = in_channels;
+  s.out_channels = out_channels;
+  s.in = {height, width};
+  s.kernel = {3, 3};
+  s.start = s.end = {1, 1};
+  return s;
+}
+
+TEST(WinogradConvolution, EqualsTheReference) {
+  if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
+  Random random(dmlref_test::test_seed());
+  constexpr QlcData all[] = {QlcData::random,   QlcData::random,      QlcData::random,     QlcData::ties,
+                             QlcData::extremes, QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
+  constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
+  for (int i = 0; i < 600; ++i) {
+    const bool deep = chance(random, 20);
+    QlcShape shape = shape_of(pick(random, 1, deep ? 300 : 40), pick(random, 1, 40), 1, 1);
+    do {
+      shape.batch = pick(random, 1, deep ? 2 : 5);
+      const std::uint32_t most = deep ? 9 : chance(random, 10) ? 140 : 20;
+      for (std::size_t d = 0; d < 2; ++d) {
+        shape.in[d] = pick(random, 1, d == 0 && most > 100 ? 8 : most);
+        shape.dilation[d] = chance(random, 75) ? 1 : pick(random, 1, 5);
+        shape.start[d] = pick(random, 0, chance(random, 10) ? 12 : 3);
+        shape.end[d] = chance(random, 50) ? shape.start[d] : pick(random, 0, chance(random, 10) ? 12 : 3);
+      }
+    } while (!shape.fits());
+    const QlcCase test = make_qlc_case(random, shape, all[i % 8], layouts[i % 3]);
+    for (const Kernels* kernels : sets()) {
+      for (const int outputs : {2, 4}) {
+        expect_equal_to_reference(test, *kernels, outputs, random, i % 8 == 0 ? pick(random, 2, 5) : 1,
+                                  "case " + std::to_string(i) + ": " + describe(shape));
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// As many channels as one sum can hold, one more, and many chunks of them, all of the largest magnitude.
+TEST(WinogradConvolution, AllChannelsExtreme) {
+  if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
+  Random random(dmlref_test::test_seed());
+  for (const std::uint32_t channels : {112u, 113u, 114u, 128u, 1824u}) {
+    for (const QlcData data : {QlcData::all_highest, QlcData::all_lowest}) {
+      for (int i = 0; i < 8; ++i) {  // types and zero points are random
+        const QlcCase test = make_qlc_case(random, shape_of(channels, 3, 5, 6), data, QlcLayout::packed);
+        for (const Kernels* kernels : sets()) {
+          for (const int outputs : {2, 4}) {
+            expect_equal_to_reference(test, *kernels, outputs, random, 1, std::to_string(channels) + " channels");
+            if (testing::Test::HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Inputs and filters whose transforms are as large as they get at one position after the other.
+TEST(WinogradConvolution, EveryPositionAtItsLargest) {
+  if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
+  Random random(dmlref_test::test_seed());
+  for (const Kernels* kernels : sets()) {
+    for (const auto* tiles : {&kernels->small, &kernels->large}) {
+      const fast::qlc::winograd::Transform& t = *tiles->transform;
+      const auto n = static_cast<std::uint32_t>(t.inputs());
+      for (int position = 0; position < t.positions(); ++position) {
+        const int i = position / t.inputs(), j = position % t.inputs();
+        QlcShape shape = shape_of(112, 2, n, n);
+        shape.start = shape.end = {0, 0};
+        QlcCase test = make_qlc_case(random, shape, QlcData::extremes, QlcLayout::packed);
+        const auto lowest = [](DataType type) { return type == DataType::uint8 ? 0 : -128; };
+        const int low = lowest(test.desc.input.data_type), filter_low = lowest(test.desc.filter.data_type);
+        const bool flip = position % 2 != 0;
+        for (std::size_t e = 0; e < test.inputs[0].size(); ++e) {
+          const std::size_t y = e / n % n, x = e % n;
+          const bool positive = (t.input[i][y] * t.input[j][x] > 0) != flip;
+          test.inputs[0][e] = static_cast<std::byte>(positive ? low + 255 : low);
+        }
+        for (std::size_t e = 0; e < test.inputs[3].size(); ++e) {
+          const std::size_t y = e / 3 % 3, x = e % 3;
+          const bool positive = t.filter[i][y] * t.filter[j][x] > 0;
+          test.inputs[3][e] = static_cast<std::byte>(positive ? filter_low + 255 : filter_low);
+        }
+        expect_equal_to_reference(test, *kernels, t.outputs, random, 1, "position " + std::to_string(position));
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// The algebra's ranges, from the matrices: V and U fit 16 bits, a pair of products 32.
+TEST(WinogradConvolution, RangesFollowFromTheMatrices) {
+  for (const fast::qlc::winograd::Transform* t : {&fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4}) {
+    std::int64_t input = 0, filter = 0, pair = 0;
+    for (int i = 0; i < t->inputs(); ++i) {
+      for (int j = 0; j < t->inputs(); ++j) {
+        const auto sum = [](const std::int16_t* row, int count) {
+          std::int64_t total = 0;
+          for (int k = 0; k < count; ++k) total += row[k] < 0 ? -row[k] : row[k];
+          return total;
+        };
+        const std::int64_t v = sum(t->input[i], t->inputs()) * sum(t->input[j], t->inputs()) * 255;
+        const std::int64_t u = sum(t->filter[i], 3) * sum(t->filter[j], 3) * 128;
+        input = std::max(input, v);
+        filter = std::max(filter, u);
+        pair = std::max(pair, 2 * v * u);
+      }
+    }
+    EXPECT_LE(input, 32767);
+    EXPECT_LE(filter, 32767);
+    EXPECT_LT(pair, std::int64_t{1} << 31);
+    const std::int64_t channels = t->most_channels();
+    EXPECT_LT(channels * 9 * 255 * 128, std::int64_t{1} << (31 - t->shift));
+    EXPECT_GE((channels + 1) * 9 * 255 * 128, std::int64_t{1} << (31 - t->shift));
+  }
+}
+
+// Outputs are what the kernel of ones at one place selects: scale^2 times the input, for every place and every output.
+TEST(WinogradConvolution, TheMatricesAreAConvolution) {
+  for (const fast::qlc::winograd::Transform* t : {&fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4}) {
+    const int n = t->inputs();
+    for (int tap = 0; tap < 3; ++tap) {
+      for (int place = 0; place < n; ++place) {
+        for (int output = 0; output < t->outputs; ++output) {
+          std::int32_t scaled = 0;  // in one dimension
+          for (int k = 0; k < n; ++k) scaled += t->output[output][k] * t->filter[k][tap] * t->input[k][place];
+          const std::int32_t expected = place == output + tap ? 1 : 0;
+          EXPECT_EQ(t->unscale(static_cast<std::uint32_t>(scaled * scaled)), expected);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
