@@ -49,7 +49,7 @@ class FastSlice : public testing::Test {
 
   /// Every way to run the case must give the expected bytes and leave the rest alone.
   void check(const SliceCase& it) {
-    fast::SliceTuning tuning;
+    fast::SliceTuning tuning(isa_under_test());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, tuning);
@@ -168,12 +168,30 @@ TEST_F(FastSlice, LongRowsOfEveryInnerStride) {
   }
 }
 
+// Rows that each begin where the one before it ends, at every place in a line: written around the caches as one stream.
+TEST_F(FastSlice, JoinedRowsOfEveryLength) {
+  const std::size_t from = fast::slice_kernels(isa_under_test()).joined_from;
+  if (from == 0) GTEST_SKIP() << "no kernel for joined rows";
+  for (std::uint32_t length = 60; length <= 400; length += number(1, 3)) {
+    const SliceCase it = slice1_case(random, DataType::uint8, {2 * number(1, 40), length}, {2, 1});
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+    fast::SliceTuning tuning(isa_under_test());
+    tuning.stream_bytes = 0;
+    const fast::RowWalk& walk = prepare(it, tuning).walks()[0];
+    if (walk.rows() > 1) {
+      EXPECT_EQ(walk.job.stream && walk.job.joined, length >= from);
+    }
+    check(it);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // A copy that reads more than it writes fills the caches as well.
 TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   const SliceCase cropped = slice1_case(random, DataType::uint8, {3, 8192}, {2, 1});
   const auto streamed = [&](const SliceCase& it, std::uint64_t from) {
-    fast::SliceTuning tuning;
+    fast::SliceTuning tuning(isa_under_test());
     tuning.stream_bytes = from;
     return prepare(it, tuning).walks()[0].job.stream;
   };
@@ -261,7 +279,7 @@ TEST_F(FastSlice, ThreadsShareTheWork) {
 TEST_F(FastSlice, OneLongRowIsShared) {
   for (const std::int32_t stride : {1, -1, 2, -2, 3}) {
     const SliceCase it = slice1_case(random, DataType::float16, {1500001}, {stride});
-    fast::SliceTuning tuning;
+    fast::SliceTuning tuning(isa_under_test());
     tuning.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
     const fast::Slice slice = prepare(it, tuning);
     for (const std::size_t tasks : {1u, 2u, 5u}) {

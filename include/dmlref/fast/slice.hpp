@@ -18,9 +18,11 @@ namespace fast {
 
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
-  std::uint64_t stream_bytes =
-      last_level_cache_bytes() / 8 * 5;   // twice the larger of in and output: from here on around the caches
+  std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
   std::uint64_t task_bytes = 128 * 1024;  // of output: less is not worth a task
+
+  explicit SliceTuning(Isa isa) noexcept
+      : stream_bytes(last_level_cache_bytes() / 8 * slice_kernels(isa).stream_eighths) {}
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
@@ -28,13 +30,16 @@ class Slice {
  public:
   /// `in_bytes`: size of the whole input tensor, of which no byte beyond is touched.
   Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa,
-        const SliceTuning& tuning = {})
+        const SliceTuning& tuning)
       : kernels_(slice_kernels(isa)), tuning_(tuning), in_bytes_(static_cast<std::size_t>(in_bytes)) {
     CopyDims dims = copy_dims(from, to, element_size);
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);
     plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
   }
+
+  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa)
+      : Slice(from, to, element_size, in_bytes, isa, SliceTuning(isa)) {}
 
   /// How many tasks are worth while for an executor of that concurrency.
   std::size_t tasks(std::size_t concurrency) const noexcept {
@@ -174,8 +179,8 @@ class Slice {
     // The larger side counts: where the input is the larger, there is less to stream and more that fills the caches.
     const std::uint64_t larger = in_lines_ > out_bytes_ ? in_lines_ : out_bytes_;
     const bool long_rows = job.out_bytes >= 1024;
-    const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr && job.out_bytes >= 64 &&
-                            rows_joined(job.out_bytes, dims);
+    const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr &&
+                            job.out_bytes >= kernels_.joined_from && rows_joined(job.out_bytes, dims);
     job.stream = may_stream && (long_rows || one_stream) && 2 * larger >= tuning_.stream_bytes;
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;

@@ -58,7 +58,9 @@ using RowKernel = void (*)(const RowJob& job, const std::byte* in, std::byte* ou
 /// The kernels of one instruction set; wide rows are indexed by log2 of the unit size.
 struct SliceKernels {
   RowKernel copy;
-  RowKernel stream_joined;  // copies of `stream` and `joined` rows of 64 bytes and more; null: `copy` does it
+  RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
+  std::size_t joined_from;       // bytes of a row from which it can
+  std::uint64_t stream_eighths;  // of the last-level cache: where copies through it and around it cross
   RowKernel fill;
   RowKernel shuffle;  // null: `steps` does it
   RowKernel steps;

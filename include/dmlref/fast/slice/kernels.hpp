@@ -20,6 +20,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
       return {
           &avx512::copy_rows,
           &avx512::stream_joined_rows,
+          64,
+          5,
           &scalar::fill_rows,
           &avx2::shuffle_rows,
           &scalar::step_rows,
@@ -32,7 +34,9 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     case Isa::avxvnni:
     case Isa::avx2:
       return {&avx2::copy_rows,
-              nullptr,
+              &avx2::stream_joined_rows,
+              128,
+              3,
               &scalar::fill_rows,
               &avx2::shuffle_rows,
               &scalar::step_rows,
@@ -48,6 +52,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     case Isa::neon:
       return {&neon::copy_rows,
               nullptr,
+              0,
+              5,
               &scalar::fill_rows,
               &neon::shuffle_rows,
               &scalar::step_rows,
@@ -61,6 +67,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     default:
       return {&scalar::copy_rows,
               nullptr,
+              0,
+              5,
               &scalar::fill_rows,
               &scalar::shuffle_rows,
               &scalar::step_rows,
