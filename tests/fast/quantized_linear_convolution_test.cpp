@@ -67,14 +67,14 @@ Dimensions strides_for(std::mt19937& random, const Dimensions& s, std::string& t
 DataType byte_type(std::mt19937& random) { return pick(random, 0, 1) != 0 ? DataType::int8 : DataType::uint8; }
 
 struct Limits {
-  std::uint32_t channels = 40, out_channels = 70, size = 20, kernel = 5, groups = 3;
+  std::uint32_t channels = 40, out_channels = 70, size = 20, kernel = 5, groups = 3, least_channels = 1;
 };
 
 Case make_case(std::mt19937& random, Data data, const Limits& limits) {
   Case c;
   QuantizedLinearConvolutionDesc& d = c.desc;
   const std::uint32_t groups = pick(random, 0, 2) == 0 ? pick(random, 1, limits.groups) : 1;
-  const std::uint32_t in_channels = pick(random, 1, limits.channels);
+  const std::uint32_t in_channels = pick(random, limits.least_channels, limits.channels);
   const std::uint32_t out_channels = pick(random, 1, limits.out_channels);
   Dimensions in{pick(random, 1, 2), in_channels * groups, pick(random, 1, limits.size), pick(random, 1, limits.size)};
   Dimensions filter{out_channels * groups, in_channels, pick(random, 1, limits.kernel), pick(random, 1, limits.kernel)};
@@ -245,6 +245,17 @@ TEST(FastQuantizedLinearConvolution, FewChannels) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < 100; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {3, 40, 40, 7, 2}))) << "case " << i;
+  }
+}
+
+// Staged pixels are kept apart at these numbers of channels, and blocks are cut where a row of them fills the cache.
+TEST(FastQuantizedLinearConvolution, DeepFilters) {
+  constexpr unsigned seed = 22;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {512, 24, 8, 3, 1, 512}))) << "case " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {3300, 12, 12, 1, 1, 3200}))) << "case " << i;
   }
 }
 

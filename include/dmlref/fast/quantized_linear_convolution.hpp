@@ -369,14 +369,20 @@ class TiledConvolution {
       if (order.joined && g_.in.x != g_.in_channels && g_.kernel_w > 1) order.joined = false;
       direct = kernels_.group == 4 && g_.in_channels % 4 == 0 && !padded &&
                g_.input_signed == kernels_.signed_activations && reach < (std::numeric_limits<std::int32_t>::max)();
-      if (!direct) order.joined = g_.dilation_x == 1 || g_.kernel_w == 1;  // staged pixels touch each other
-    } else if (g_.in_channels < order.group && g_.kernel_w > 1 && g_.dilation_x == 1 &&
-               order.group % g_.stride_x == 0) {
+    } else if (g_.in_channels < 4 && g_.kernel_w > 1 && g_.dilation_x == 1 && order.group % g_.stride_x == 0) {
       qlc::DepthOrder windows = order;
       windows.staging = Staging::windows;
       if (windows.steps() < order.steps()) order = windows;
     }
-    choose_orientation(order);
+    const bool gathers =
+        order.staging == Staging::planes && kernels_.gather_pixels != nullptr && g_.in_channels >= 16 && g_.in.x == 1;
+    choose_orientation(order, gathers || (order.staging == Staging::windows && order.group == 2));
+    if (gathers && !pixels_in_lanes_) order.staging = Staging::pixels;
+    if (order.staging == Staging::pixels && !direct) {
+      // Staged pixels touch each other, unless that is a distance that caches dislike.
+      order.joined = false;
+      if (!order.apart()) order.joined = g_.dilation_x == 1 || g_.kernel_w == 1;
+    }
     pairs_ = kernels_.interleave_pairs != nullptr && pixels_in_lanes_ && order.staging == Staging::planes &&
              g_.pointwise() && g_.in.x == 1;
     choose_block(order, direct);
@@ -392,8 +398,9 @@ class TiledConvolution {
   }
 
   // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
-  // orientation that does not match the output's layout transposes bytes in the end.
-  void choose_orientation(const qlc::DepthOrder& order) {
+  // orientation that does not match the output's layout transposes bytes in the end. Where channels in
+  // lanes read the staged values in order, and pixels in lanes would not or straddle lines, an eighth is saved.
+  void choose_orientation(const qlc::DepthOrder& order, bool in_order) {
     pixels_in_lanes_ = false;
     if (order.staging == qlc::Staging::pixels) return;
     const Index epilogue = 12, transposition = 3;
@@ -401,8 +408,8 @@ class TiledConvolution {
     const bool planar = g_.out.x == 1;
     const Index pixels = g_.out_height * round_up(g_.out_width, lanes) * g_.out_channels;
     const Index channels = g_.out_height * g_.out_width * round_up(g_.out_channels, lanes);
-    pixels_in_lanes_ = pixels * (order.steps() + epilogue + (planar ? 0 : transposition)) <=
-                       channels * (order.steps() + epilogue + (planar ? transposition : 0));
+    pixels_in_lanes_ = pixels * (order.steps() + epilogue + (planar ? 0 : transposition)) * (in_order ? 9 : 8) <=
+                       channels * (order.steps() + epilogue + (planar ? transposition : 0)) * 8;
   }
 
   void choose_block(const qlc::DepthOrder& order, bool direct) {
@@ -411,8 +418,9 @@ class TiledConvolution {
     const Index wide_row = pixels_in_lanes_ ? 192 : 224;
     Index columns = g_.out_width <= most_pixels ? g_.out_width : wide_row;
     while (columns > 16 && qlc::make_staged_block(g_, order, 1, columns, direct).bytes > staged_target) {
-      columns = round_up((columns + 1) / 2, pixels_in_lanes_ ? 64 : 14);
-      if (columns <= 16) break;
+      const Index half = round_up((columns + 1) / 2, pixels_in_lanes_ ? 64 : 14);
+      if (half >= columns) break;
+      columns = half;
     }
     if (columns > g_.out_width) columns = g_.out_width;
     Index rows = 1;
@@ -546,6 +554,7 @@ class TiledConvolution {
     t.offsets = offsets_.data();
     t.count = 1;
     t.steps = filter_.steps;
+    t.run = block_.order.run_of_steps(g_.stride_x);
     t.pixel_step = block_.pixel_step;
     t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes();
     t.weight_step = 4 * filter_.lanes;
@@ -892,6 +901,7 @@ class TiledConvolution {
       qlc::TileArgs t = tile_args(work, block);
       const std::uint8_t* weights = t.weights;
       const std::int32_t zero[64] = {};
+      t.run = 0;  // pieces end anywhere
       t.channel_factor = nullptr;
       t.channel_offset = zero;
       t.pixel_offset = zero;

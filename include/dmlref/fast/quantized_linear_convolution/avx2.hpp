@@ -8,14 +8,23 @@
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
 DMLREF_BEGIN
 namespace fast::qlc::avx2 {
 
+// Not _mm256_add_epi32: compilers reassociate the sums of two steps and keep the products of many rows at once, for
+// which there are no registers. clang wants the order fixed, g++ schedules better where it is not.
 DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
-  return _mm256_add_epi32(sums, _mm256_madd_epi16(activations, weights));
+  const __m256i products = _mm256_madd_epi16(activations, weights);
+#if defined(__clang__)
+  __asm__ volatile("vpaddd {%1, %0, %0|%0, %0, %1}" : "+x"(sums) : "x"(products));
+#else
+  __asm__("vpaddd {%1, %0, %0|%0, %0, %1}" : "+x"(sums) : "x"(products));
+#endif
+  return sums;
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
@@ -128,6 +137,15 @@ DMLREF_TARGET_AVX2 inline void convert(const std::uint8_t* src, std::ptrdiff_t c
   portable::convert<Group>(src + i, count - i, flip, dst + 4 / Group * i);
 }
 
+/// Two neighbours each: the steps 1 and 2 are all that staging asks for.
+DMLREF_TARGET_AVX2 inline void windows2(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
+                                        std::uint8_t flip, std::uint8_t* dst) noexcept {
+  if (step == 2) return convert<2>(src, 2 * count, flip, dst);
+  if (step != 1) return portable::windows<2>(src, count, step, flip, dst);
+  const std::uint8_t* const rows[2] = {src, src + 1};
+  interleave<2>(rows, count, flip, dst);
+}
+
 DMLREF_TARGET_AVX2 inline std::int32_t sum_lanes(__m256i v) noexcept {
   __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
@@ -135,22 +153,58 @@ DMLREF_TARGET_AVX2 inline std::int32_t sum_lanes(__m256i v) noexcept {
   return _mm_cvtsi128_si32(s);
 }
 
+/// -1 in the first `count` of 16 lanes.
+DMLREF_TARGET_AVX2 inline __m256i first_lanes(std::ptrdiff_t count) noexcept {
+  alignas(32) static constexpr std::int16_t ones_then_zeros[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                                                   -1, -1, -1, -1, -1, -1, -1, -1};
+  return load(ones_then_zeros + 16 - count);
+}
+
+/// The sum of `count` staged values, lane by lane. Bytes (Group 4) may be the caller's: `count` fills vectors. Widened
+/// values are in our memory, which has room beyond the last one.
+template <int Group>
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i sum_vectors(const std::uint8_t* src, std::ptrdiff_t count) noexcept {
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i total = zero;
+  for (; count >= 8 * Group; count -= 8 * Group, src += 32) {
+    const __m256i part = Group == 4 ? _mm256_sad_epu8(load(src), zero) : _mm256_madd_epi16(load(src), ones);
+    total = _mm256_add_epi32(total, part);
+  }
+  if constexpr (Group == 2) {
+    if (count != 0) {
+      total = _mm256_add_epi32(total, _mm256_madd_epi16(_mm256_and_si256(load(src), first_lanes(count)), ones));
+    }
+  }
+  return total;
+}
+
 template <int Group>
 DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
                                         std::ptrdiff_t pixels, std::int32_t* sums) noexcept {
-  constexpr std::ptrdiff_t per_vector = 8 * Group;
-  const __m256i zero = _mm256_setzero_si256();
-  const __m256i ones = _mm256_set1_epi16(1);
-  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
-    const std::uint8_t* at = src;
-    __m256i total = zero;
-    std::ptrdiff_t left = count;
-    for (; left >= per_vector; left -= per_vector, at += 32) {
-      const __m256i part = Group == 4 ? _mm256_sad_epu8(load(at), zero) : _mm256_madd_epi16(load(at), ones);
-      total = _mm256_add_epi32(total, part);
+  const std::ptrdiff_t rest = Group == 4 ? count % 32 : 0;
+  const std::ptrdiff_t whole = count - rest;
+  std::ptrdiff_t p = 0;
+  if (rest == 0) {
+    for (; p + 8 <= pixels; p += 8, src += 8 * pixel_step) {
+      __m256i four[2];
+#pragma GCC unroll 2
+      for (int h = 0; h < 2; ++h) {
+        const std::uint8_t* at = src + 4 * h * pixel_step;
+        const __m256i low =
+            _mm256_hadd_epi32(sum_vectors<Group>(at, count), sum_vectors<Group>(at + pixel_step, count));
+        const __m256i high = _mm256_hadd_epi32(sum_vectors<Group>(at + 2 * pixel_step, count),
+                                               sum_vectors<Group>(at + 3 * pixel_step, count));
+        four[h] = _mm256_hadd_epi32(low, high);
+      }
+      const __m256i eight = _mm256_add_epi32(_mm256_permute2x128_si256(four[0], four[1], 0x20),
+                                             _mm256_permute2x128_si256(four[0], four[1], 0x31));
+      store32(reinterpret_cast<std::uint8_t*>(sums + p), _mm256_add_epi32(load(sums + p), eight));
     }
-    std::int32_t sum = sum_lanes(total);
-    for (; left > 0; --left, at += 4 / Group) sum += *at;  // a widened value's low byte
+  }
+  for (; p < pixels; ++p, src += pixel_step) {
+    std::int32_t sum = sum_lanes(sum_vectors<Group>(src, whole));
+    for (std::ptrdiff_t i = whole; i < count; ++i) sum += src[i];
     sums[p] += sum;
   }
 }
@@ -163,6 +217,70 @@ DMLREF_TARGET_AVX2 inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitc
     for (std::ptrdiff_t l = 0; l < lanes; l += 8) {
       auto* at = reinterpret_cast<__m256i*>(sums + r * pitch + l);
       _mm256_storeu_si256(at, _mm256_add_epi32(load(at), _mm256_mullo_epi32(row, load(per_lane + l))));
+    }
+  }
+}
+
+/// The first Bytes of a vector; the others are 0.
+template <int Bytes>
+DMLREF_TARGET_AVX2 inline __m128i load_first(const std::uint8_t* from) noexcept {
+  if constexpr (Bytes == 16) return load16(from);
+  if constexpr (Bytes == 8) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  std::int32_t four;
+  std::memcpy(&four, from, sizeof four);
+  return _mm_cvtsi32_si128(four);
+}
+
+/// 16 rows of Bytes: four rounds of merging row j with row j + 8.
+template <int Bytes>
+DMLREF_TARGET_AVX2 inline void transpose16(const std::uint8_t* src, std::ptrdiff_t src_pitch,
+                                           __m128i (&out)[16]) noexcept {
+  __m128i a[16];
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; ++j) a[j] = load_first<Bytes>(src + j * src_pitch);
+#pragma GCC unroll 4
+  for (int round = 0; round < 4; ++round) {
+    __m128i b[16];
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) {
+      b[2 * j] = _mm_unpacklo_epi8(a[j], a[j + 8]);
+      b[2 * j + 1] = _mm_unpackhi_epi8(a[j], a[j + 8]);
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < 16; ++j) a[j] = b[j];
+  }
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; ++j) out[j] = a[j];
+}
+
+/// All channels of Columns columns; the last 16 channels overlap those before rather than leave a remainder.
+template <int Columns>
+DMLREF_TARGET_AVX2 inline void gather_columns(const PixelsArgs& t, std::ptrdiff_t column) noexcept {
+  const __m128i flip = _mm_set1_epi8(static_cast<char>(t.flip));
+  for (std::ptrdiff_t c = 0; c < t.channels; c += 16) {
+    if (c > t.channels - 16) c = t.channels - 16;
+    __m128i pixels[16];
+    transpose16<Columns>(t.src + c * t.channel_step + column, t.channel_step, pixels);
+    std::uint8_t* to = t.dst + column * t.pixel_step + 2 * c;
+#pragma GCC unroll 16
+    for (int x = 0; x < Columns; ++x, to += t.pixel_step) store_groups<2>(to, _mm_xor_si128(pixels[x], flip));
+  }
+}
+
+template <int Columns>
+DMLREF_TARGET_AVX2 inline void gather_in_steps(const PixelsArgs& t) noexcept {
+  std::ptrdiff_t x = 0;
+  for (; x + Columns <= t.columns; x += Columns) gather_columns<Columns>(t, x);
+  if (x < t.columns) gather_columns<Columns>(t, t.columns - Columns);
+}
+
+DMLREF_TARGET_AVX2 inline void gather_pixels(const PixelsArgs& t) noexcept {
+  if (t.columns >= 16) return gather_in_steps<16>(t);
+  if (t.columns >= 8) return gather_in_steps<8>(t);
+  if (t.columns >= 4) return gather_in_steps<4>(t);
+  for (std::ptrdiff_t x = 0; x < t.columns; ++x) {
+    for (std::ptrdiff_t c = 0; c < t.channels; ++c) {
+      portable::put<2>(t.dst + x * t.pixel_step, c, static_cast<std::uint8_t>(t.src[c * t.channel_step + x] ^ t.flip));
     }
   }
 }
@@ -227,27 +345,6 @@ DMLREF_TARGET_AVX2 inline void quantize(const std::int32_t* sums, std::ptrdiff_t
   }
 }
 
-/// 16 pixels of 16 channels: four rounds of merging row j with row j + 8.
-DMLREF_TARGET_AVX2 inline void transpose16(const std::uint8_t* src, std::ptrdiff_t src_pitch,
-                                           __m128i (&out)[16]) noexcept {
-  __m128i a[16];
-#pragma GCC unroll 16
-  for (int j = 0; j < 16; ++j) a[j] = load16(src + j * src_pitch);
-#pragma GCC unroll 4
-  for (int round = 0; round < 4; ++round) {
-    __m128i b[16];
-#pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) {
-      b[2 * j] = _mm_unpacklo_epi8(a[j], a[j + 8]);
-      b[2 * j + 1] = _mm_unpackhi_epi8(a[j], a[j + 8]);
-    }
-#pragma GCC unroll 16
-    for (int j = 0; j < 16; ++j) a[j] = b[j];
-  }
-#pragma GCC unroll 16
-  for (int j = 0; j < 16; ++j) out[j] = a[j];
-}
-
 DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels,
                                          std::ptrdiff_t channels, std::uint8_t* dst,
                                          std::ptrdiff_t dst_pitch) noexcept {
@@ -255,7 +352,7 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
     const std::ptrdiff_t here = channels - c < 16 ? channels - c : 16;
     for (std::ptrdiff_t p = 0; p < pixels; p += 16) {
       __m128i columns[16];
-      transpose16(src + p * src_pitch + c, src_pitch, columns);
+      transpose16<16>(src + p * src_pitch + c, src_pitch, columns);
       std::uint8_t* to = dst + c * dst_pitch + p;
       if (pixels - p >= 16) {
         for (std::ptrdiff_t j = 0; j < here; ++j) store16(to + j * dst_pitch, columns[j]);
@@ -269,20 +366,9 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
 }
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{8,
-            2,
-            false,
-            false,
-            {},
-            {},
-            &interleave<2>,
-            &deal,
-            &portable::windows<2>,
-            &convert<2>,
-            &sum_runs<2>,
-            &add_outer,
-            &quantize,
-            &transpose};
+  Kernels k{8,     2,         false,       true,         {},         {},        &interleave<2>,
+            &deal, &windows2, &convert<2>, &sum_runs<2>, &add_outer, &quantize, &transpose};
+  k.gather_pixels = &gather_pixels;
   set_tiles(k);
   return k;
 }

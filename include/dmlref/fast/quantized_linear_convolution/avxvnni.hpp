@@ -21,7 +21,7 @@ constexpr Kernels make_helpers() noexcept {
   return {8,
           4,
           false,
-          false,
+          true,
           {},
           {},
           &avx2::interleave<4>,

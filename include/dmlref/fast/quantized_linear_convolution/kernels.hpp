@@ -21,6 +21,7 @@ struct TileArgs {
   const std::uint8_t* activations;     ///< group of pixel p at step k: activations + offsets[k] + p * pixel_step
   const std::int32_t* offsets;         ///< bytes
   std::ptrdiff_t steps;                ///< number of groups along K
+  std::ptrdiff_t run;                  ///< how many steps' groups lie side by side, a divisor of steps; 0: not known
   std::ptrdiff_t pixel_step;           ///< bytes; 4 where pixels lie in lanes
   const std::uint8_t* weights;         ///< group of channel c at step k: weights + k * weight_step + c * 4
   std::ptrdiff_t weight_step;          ///< bytes
@@ -50,6 +51,16 @@ struct PairsArgs {
   std::ptrdiff_t plane_step;  ///< bytes from four channels' groups to the next four's
   std::int32_t* sums;         ///< one per pixel, or null: not wanted
   std::int32_t factor;
+};
+
+/// What gather_pixels reads and writes.
+struct PixelsArgs {
+  const std::uint8_t* src;
+  std::ptrdiff_t channel_step, channels;
+  std::ptrdiff_t columns;
+  std::uint8_t flip;
+  std::uint8_t* dst;
+  std::ptrdiff_t pixel_step;  ///< bytes
 };
 
 /// What pack_rows reads and writes.
@@ -108,6 +119,9 @@ struct Kernels {
   /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Null
   /// where the set has nothing better than element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
+  /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 16 channels or more.
+  /// Null where the set stages planes as planes only.
+  void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
 
   constexpr std::ptrdiff_t max_rows(const Tiles& tiles, std::ptrdiff_t vectors) const noexcept {
     std::ptrdiff_t rows = 0;
@@ -127,6 +141,13 @@ inline const std::uint8_t* hidden(const std::uint8_t* pointer) noexcept {
   __asm__("" : "+r"(pointer));
 #endif
   return pointer;
+}
+
+inline std::ptrdiff_t hidden(std::ptrdiff_t distance) noexcept {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(distance));
+#endif
+  return distance;
 }
 
 }  // namespace fast::qlc

@@ -32,6 +32,8 @@ struct DepthOrder {
   Index group, channels, kernel_h, kernel_w;
   bool joined;  // pixels: the columns of a kernel row follow each other without a gap (no dilation)
 
+  /// Pixels whose distance would be a multiple of 1024 bytes meet in few sets of the L1 cache: staged with gaps.
+  bool apart() const noexcept { return staging == Staging::pixels && group == 2 && !joined && channels % 512 == 0; }
   Index channel_groups() const noexcept { return ceil_div(channels, group); }
   Index column_groups() const noexcept { return ceil_div(kernel_w, group); }
   Index run() const noexcept { return ceil_div(joined ? kernel_w * channels : channels, group); }
@@ -42,6 +44,12 @@ struct DepthOrder {
       case Staging::pixels: return kernel_h * (joined ? 1 : kernel_w) * run();
     }
     return 0;
+  }
+
+  /// How many steps' groups follow each other without a gap, or 0.
+  Index run_of_steps(Index stride_x) const noexcept {
+    if (staging == Staging::windows) return stride_x == group ? column_groups() : 0;
+    return staging == Staging::pixels ? run() : 0;
   }
 
   struct Element {
@@ -78,6 +86,7 @@ struct StagedBlock {
   Index phases = 1;                   // planes: column phases
   Index phase_columns = 0;            // planes and windows: groups in a row (of one phase)
   Index pixel_step = 0, row_step = 0, plane_step = 0;
+  Index column_step = 0;   // pixels: from an input column to the next one's
   Index out_row_step = 0;  // from an output row to the next one's
   Index bytes = 0;         // 0 where the input is read in place
   Index row_bytes = 0;     // scratch while staging: an input row with its padding, as groups
@@ -97,13 +106,15 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
   const Index element = 4 / order.group;
   if (order.staging == Staging::pixels) {
     if (direct) {
-      b.pixel_step = g.in.x * g.stride_x;
+      b.column_step = g.in.x;
       b.row_step = g.in.y;
     } else {
-      b.pixel_step = g.in_channels * g.stride_x * element;
-      b.row_step = g.in_channels * b.in_columns * element;
+      b.column_step = g.in_channels * element;
+      if (order.apart()) b.column_step += 64;
+      b.row_step = b.column_step * b.in_columns;
       b.bytes = b.in_rows * b.row_step + slack;
     }
+    b.pixel_step = b.column_step * g.stride_x;
   } else if (order.staging == Staging::windows) {
     b.pixel_step = 4;
     b.phase_columns = columns + (order.column_groups() - 1) * order.group / g.stride_x;
@@ -115,6 +126,7 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
     b.pixel_step = 4;
     b.phases = g.kernel_w == 1 ? 1 : g.stride_x < b.in_columns ? g.stride_x : b.in_columns;
     b.phase_columns = columns + (g.kernel_w - 1) * g.dilation_x / g.stride_x;
+    if (order.group == 2) b.phase_columns = round_up(b.phase_columns, 8);  // vectors that do not straddle lines
     b.row_step = 4 * b.phases * b.phase_columns;
     b.plane_step = b.row_step * b.in_rows;
     b.bytes = b.plane_step * order.channel_groups() + slack;
@@ -130,7 +142,6 @@ inline std::vector<std::int32_t> step_offsets(const Geometry& g, const StagedBlo
   const DepthOrder& order = b.order;
   const Index steps = order.steps();
   offsets.reserve(static_cast<std::size_t>(steps));
-  const Index column_step = b.direct ? g.in.x : g.in_channels * 4 / order.group;
   for (Index step = 0; step < steps; ++step) {
     Index offset = 0;
     if (order.staging == Staging::planes) {
@@ -146,7 +157,7 @@ inline std::vector<std::int32_t> step_offsets(const Geometry& g, const StagedBlo
       const Index tap = step / order.run();
       const Index y = order.joined ? tap : tap / g.kernel_w;
       const Index x = order.joined ? 0 : tap % g.kernel_w;
-      offset = y * g.dilation_y * b.row_step + x * g.dilation_x * column_step + 4 * (step % order.run());
+      offset = y * g.dilation_y * b.row_step + x * g.dilation_x * b.column_step + 4 * (step % order.run());
     }
     offsets.push_back(static_cast<std::int32_t>(offset));
   }
@@ -261,11 +272,14 @@ inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernel
       const Index in_columns = (place.columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
       const Index channels = g.in_channels;
       const Index element = 4 / group;
+      const Index step = b.column_step;
       std::uint8_t* to = staged + r * b.row_step;
+      const std::uint32_t shifted = static_cast<std::uint8_t>(zero_point ^ flip);
       const auto fill = [&](Index from, Index until) {
-        for (Index i = from * channels * element; i < until * channels * element; ++i) {
-          to[i] = element == 1 || i % 2 == 0 ? static_cast<std::uint8_t>(zero_point ^ flip) : std::uint8_t{0};
-        }
+        const std::uint32_t filling = shifted * (element == 1 ? 0x01010101u : 0x00010001u);
+        Index i = from * step;
+        for (; i + 4 <= until * step; i += 4) std::memcpy(to + i, &filling, 4);
+        if (i < until * step) std::memcpy(to + i, &filling, static_cast<std::size_t>(until * step - i));
       };
       const auto clamped = [&](Index column) { return column < 0 ? 0 : column > in_columns ? in_columns : column; };
       const Index begin = clamped(-first_column);
@@ -273,12 +287,14 @@ inline void stage(const Geometry& g, const StagedBlock& b, const Kernels& kernel
                         : clamped(g.width - first_column) < begin ? begin
                                                                   : clamped(g.width - first_column);
       fill(0, begin);
-      if (end > begin && g.in.x == channels) {
-        kernels.convert(row + (first_column + begin) * channels, (end - begin) * channels, flip,
-                        to + begin * channels * element);
+      if (end > begin && g.in.c != 1) {
+        kernels.gather_pixels(
+            {row + (first_column + begin), g.in.c, channels, end - begin, flip, to + begin * step, step});
+      } else if (end > begin && g.in.x == channels && step == channels * element) {
+        kernels.convert(row + (first_column + begin) * channels, (end - begin) * channels, flip, to + begin * step);
       } else {
         for (Index x = begin; x < end; ++x) {
-          kernels.convert(row + (first_column + x) * g.in.x, channels, flip, to + x * channels * element);
+          kernels.convert(row + (first_column + x) * g.in.x, channels, flip, to + x * step);
         }
       }
       fill(end, in_columns);
