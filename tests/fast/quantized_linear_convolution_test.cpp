@@ -26,6 +26,20 @@ DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations, _
 #include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256
+
+// And with the instruction made of AVX2's, where neither encoding can run.
+namespace vnni256_of_avx2 {
+using namespace dmlref::fast::qlc;
+DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
+  const __m256i even = _mm256_madd_epi16(_mm256_and_si256(activations, _mm256_set1_epi16(0xFF)),
+                                         _mm256_srai_epi16(_mm256_slli_epi16(weights, 8), 8));
+  const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(activations, 8), _mm256_srai_epi16(weights, 8));
+  return _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
+}
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
+#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#undef DMLREF_QLC_TARGET
+}  // namespace vnni256_of_avx2
 #endif
 
 namespace {
@@ -298,11 +312,12 @@ TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
 }
 
 #if DMLREF_ARCH_X86_64
-TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  static const fast::qlc::Kernels kernels = [] {
+// AVX-VNNI with the tiles that `set_tiles` puts in place of its own.
+template <class SetTiles>
+void expect_tiles_of_avx_vnni(SetTiles set_tiles) {
+  static const fast::qlc::Kernels kernels = [&] {
     fast::qlc::Kernels k = fast::qlc::avxvnni::make_helpers();
-    vnni256::set_tiles(k);
+    set_tiles(k);
     return k;
   }();
   constexpr unsigned seed = 12;
@@ -317,6 +332,16 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
     const Bytes expected = run(c, std::move(reference), sequential());
     ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, std::move(fast), sequential()))) << "case " << i;
   }
+}
+
+TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  expect_tiles_of_avx_vnni([](fast::qlc::Kernels& k) { vnni256::set_tiles(k); });
+}
+
+TEST(FastQuantizedLinearConvolution, TilesOfAvxVnniByInstructionsOfAvx2) {
+  if (!supported(Isa::avx2)) GTEST_SKIP() << "this CPU has no AVX2";
+  expect_tiles_of_avx_vnni([](fast::qlc::Kernels& k) { vnni256_of_avx2::set_tiles(k); });
 }
 #endif
 
