@@ -369,6 +369,7 @@ constexpr Kernels make_kernels() noexcept {
   Kernels k{8,     2,         false,       true,         {},         {},        &interleave<2>,
             &deal, &windows2, &convert<2>, &sum_runs<2>, &add_outer, &quantize, &transpose};
   k.gather_pixels = &gather_pixels;
+  k.pixel_strips = true;
   set_tiles(k);
   return k;
 }

@@ -18,20 +18,22 @@ DMLREF_TARGET_AVXVNNI inline __m256i dot(__m256i sums, __m256i activations, __m2
 
 /// All but the tiles, which a test replaces by others of the same text.
 constexpr Kernels make_helpers() noexcept {
-  return {8,
-          4,
-          false,
-          true,
-          {},
-          {},
-          &avx2::interleave<4>,
-          &avx2::deal,
-          &portable::windows<4>,
-          &avx2::convert<4>,
-          &avx2::sum_runs<4>,
-          &avx2::add_outer,
-          &avx2::quantize,
-          &avx2::transpose};
+  Kernels k{8,
+            4,
+            false,
+            true,
+            {},
+            {},
+            &avx2::interleave<4>,
+            &avx2::deal,
+            &portable::windows<4>,
+            &avx2::convert<4>,
+            &avx2::sum_runs<4>,
+            &avx2::add_outer,
+            &avx2::quantize,
+            &avx2::transpose};
+  k.pixel_strips = true;
+  return k;
 }
 constexpr Kernels make_kernels() noexcept {
   Kernels k = make_helpers();

@@ -38,7 +38,8 @@ struct TileArgs {
   std::uint8_t* out;                   ///< rows x (vectors * lanes) bytes
   std::ptrdiff_t out_pitch;
   std::ptrdiff_t out_lanes;  ///< pixels in lanes: how many of a row's bytes to write
-  std::ptrdiff_t count;      ///< channels in lanes: tiles along the line of pixels; only a set that `fuses` heeds it
+  std::ptrdiff_t count;  ///< tiles along the line of pixels; only a set that `fuses` heeds it, with channels in lanes,
+                         ///< or that has pixel_strips, with pixels in lanes
 };
 
 /// What interleave_pairs reads and writes.
@@ -122,6 +123,7 @@ struct Kernels {
   /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 16 channels or more.
   /// Null where the set stages planes as planes only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
+  bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
 
   constexpr std::ptrdiff_t max_rows(const Tiles& tiles, std::ptrdiff_t vectors) const noexcept {
     std::ptrdiff_t rows = 0;

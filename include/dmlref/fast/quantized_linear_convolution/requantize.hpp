@@ -7,10 +7,11 @@
 //      1.5 * 2^23 in a fused multiply-add rounds that p half to even without another error, and a second fused
 //      multiply-add gives the residual to 2^-25: it decides where it stays 1.0625 * 2^-15 away from one half. Where the
 //      product is clamped first (`bounded` is false) its own rounding adds 2^-24 of p, and the band is 2^-14.
-//      Where |p| < 2^15 for sure, AVX-512 does the same in fixed point with 16 bits behind the point: one fused
-//      multiply-add brings p + zero point + 1/2 in units of 2^-16, a conversion makes it an integer, whose upper half
-//      is the result and whose lower half is near 0 where a tie is near. In those units p is off by 2 (1 + 2^-8), the
-//      multiply-add rounds by at most 1/4 (results in range are below 2^23), the conversion by 1/2: less than 3.
+//      Where |p| < 2^15 for sure, the tiles of AVX-512 and of 256 bits do the same in fixed point with 16 bits behind
+//      the point: one fused multiply-add brings p + zero point + 1/2 in units of 2^-16, a conversion makes it an
+//      integer, whose upper half is the result and whose lower half is near 0 where a tie is near. In those units p is
+//      off by 2 (1 + 2^-8), the multiply-add rounds by at most 1/4 (results in range are below 2^23), the conversion by
+//      1/2: less than 3.
 //   2. the lanes in that band (1 in 15000 of random data) go to reference/quantize.hpp: a double product, off by less
 //   than
 //      2^-51 of p, decides all but those within 2^-39 of a tie;

@@ -317,21 +317,26 @@ struct PixelTile {
   }
 };
 
+/// `args.count` tiles side by side.
 template <int V, int R>
-DMLREF_QLC_TARGET inline void pixel_tile(const TileArgs& t) noexcept {
+DMLREF_QLC_TARGET inline void pixel_tile(const TileArgs& args) noexcept {
   using Shape = PixelTile<V, R>;
+  TileArgs t = args;
   const Epilogue epilogue(t.requantizer);
-  typename Shape::Registers acc;
-  Shape::start(t, acc);
-  const std::int32_t* offset = t.offsets;
-  const std::int32_t* const end = offset + t.steps;
-  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
+    typename Shape::Registers acc;
+    Shape::start(t, acc);
+    const std::int32_t* offset = t.offsets;
+    const std::int32_t* const end = offset + t.steps;
+    const std::uint8_t* w = t.weights;
 #pragma GCC unroll 2
-  for (; offset != end; ++offset, w += t.weight_step) Shape::step(acc, t.activations + *offset, w);
-  if (t.requantizer == nullptr) {
-    Shape::keep(acc, t.sums, t.sums_pitch);
-  } else {
+    for (; offset != end; ++offset, w += t.weight_step) Shape::step(acc, t.activations + *offset, w);
+    if (t.requantizer == nullptr) return Shape::keep(acc, t.sums, t.sums_pitch);
     Shape::finish(t, acc, epilogue);
+    t.activations += 32 * V;
+    if (t.pixel_offset != nullptr) t.pixel_offset += 8 * V;
+    t.pixel_sums += 8 * V;
+    t.out += 8 * V;
   }
 }
 
