@@ -62,14 +62,35 @@ QlcShape random_shape(Random& random) {
   return s;
 }
 
-void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases) {
+/// Depthwise, square kernels: rows and columns about where vectors, strips and halves of strips end.
+QlcShape random_planes(Random& random) {
+  QlcShape s;
+  do {
+    s.batch = pick(random, 1, 2);
+    s.groups = pick(random, 2, 9);
+    s.out_channels = chance(random, 70) ? 1 : pick(random, 2, 3);
+    const std::uint32_t kernel = chance(random, 60) ? 3 : 5;
+    const std::uint32_t stride = pick(random, 1, 2);
+    for (std::size_t d = 0; d < 2; ++d) {
+      s.in[d] = chance(random, 50) ? pick(random, 1, 20) : pick(random, 14, 75);
+      s.kernel[d] = kernel;
+      s.stride[d] = stride;
+      s.start[d] = pick(random, 0, chance(random, 10) ? 90 : 3);
+      s.end[d] = pick(random, 0, chance(random, 10) ? 90 : 3);
+    }
+  } while (!s.fits());
+  return s;
+}
+
+void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases,
+                               QlcShape (*make_shape)(Random&) = random_shape) {
   Random random(dmlref_test::test_seed());
   constexpr QlcData all[] = {QlcData::random,   QlcData::random,      QlcData::random,     QlcData::ties,
                              QlcData::extremes, QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
   constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
   int direct_cases = 0;
   for (int i = 0; i < cases; ++i) {
-    const QlcShape shape = random_shape(random);
+    const QlcShape shape = make_shape(random);
     QlcCase test = make_qlc_case(random, shape, all[i % 8], layouts[i % 3]);
     const bool owned = chance(random, 50);
     if (owned) own_constants(test.desc);
@@ -88,6 +109,10 @@ void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int ca
 
 TEST(DirectConvolution, EqualsTheReference) {
   expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), 1500);
+}
+
+TEST(DirectConvolution, Planes) {
+  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), 1500, random_planes);
 }
 
 // The text of the AVX-VNNI kernels with the EVEX encoding of the same instruction, for CPUs that have only that.

@@ -116,7 +116,7 @@ class DirectConvolution {
       return;
     }
     const std::byte* data = folded + plan_.channels_at + first_group * plan_.g.out_channels * plan_.channel_bytes;
-    if (plan_.in_place) return run_planes(t, data, h, in, groups, out);
+    if (plan_.in_place) return run_planes(t, band, data, h, in, groups, out);
     const Index group_bytes = plan_.g.in_channels * plan_.phases() * chunk.plane_bytes;
     t.out = lines;
     for (Index group = 0; group < groups; ++group) {
@@ -138,19 +138,20 @@ class DirectConvolution {
     return left < 4 ? 2 : 4;
   }
 
-  /// Whole planes of some groups, of which no copies are made.
-  void run_planes(qlc::direct::LaneArgs& t, const std::byte* data, const qlc::direct::FoldedHeader& h,
-                  const std::uint8_t* in, Index groups, std::uint8_t* out) const noexcept {
+  /// Planes of some groups, of which no copies are made; a band of their rows where the kernels allow it.
+  void run_planes(qlc::direct::LaneArgs& t, const qlc::direct::Band& band, const std::byte* data,
+                  const qlc::direct::FoldedHeader& h, const std::uint8_t* in, Index groups,
+                  std::uint8_t* out) const noexcept {
     qlc::direct::PlaneArgs plane;
     plane.row_step = plan_.g.in.y;
     plane.rows = plan_.g.height;
     plane.width = plan_.g.width;
-    plane.pad_y = plan_.g.pad_y;
+    plane.pad_y = plan_.g.pad_y - band.y * plan_.g.stride_y;
     plane.pad_x = plan_.g.pad_x;
     plane.fill = h.fill;
     plane.flip = h.input_flip;
     plane.dst_row_step = plan_.g.out.y;
-    plane.out_rows = plan_.g.out_height;
+    plane.out_rows = band.rows;
     plane.out_width = plan_.g.out_width;
     plane.src = in;
     plane.plane_step = plan_.g.in.c;
@@ -158,6 +159,8 @@ class DirectConvolution {
     plane.dst_plane_step = plan_.g.out.c;
     plane.planes = groups * plan_.g.out_channels;
     plane.outputs = plan_.g.out_channels;
+    plane.kernel = plan_.g.kernel_w;
+    plane.stride = plan_.g.stride_x;
     t.weights = data;
     t.weight_step = plan_.channel_bytes;
     plan_.kernels.pixel_planes(t, plane);

@@ -275,9 +275,6 @@ DMLREF_TARGET_AVX2 inline void unstage(const UnstageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{32,      2,       nullptr,     nullptr,        nullptr, 0,           &taps<false>,
-                                 nullptr, nullptr, &taps<true>, &channel_quads, &stage,  &stage_even, &unstage};
-
 }  // namespace fast::qlc::direct::avx2
 DMLREF_END
 #endif

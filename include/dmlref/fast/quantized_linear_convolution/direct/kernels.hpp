@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
@@ -24,17 +25,18 @@ struct ChannelData {
   std::uint32_t wide = 0;  ///< as in LaneArgs
 };
 
-/// Planes of rows so short that with their padding they fit 16 bytes, and the output planes, `outputs` for each.
+/// Planes that are read where they are, and the output planes, `outputs` for each.
 struct PlaneArgs {
   const std::uint8_t* src = nullptr;
   std::ptrdiff_t row_step = 0, plane_step = 0;  ///< of src
-  std::ptrdiff_t rows = 0, width = 0;           ///< of the input; 16 bytes from an inner row's padding on are readable
-  std::ptrdiff_t pad_y = 0, pad_x = 0;          ///< before the first row, the first column
-  std::uint8_t fill = 0, flip = 0;              ///< as in StageArgs
+  std::ptrdiff_t rows = 0, width = 0;           ///< of the input
+  std::ptrdiff_t pad_y = 0, pad_x = 0;  ///< before the first row, the first column; pad_y < 0: a band of output rows
+  std::uint8_t fill = 0, flip = 0;      ///< as in StageArgs
   std::uint8_t* dst = nullptr;
   std::ptrdiff_t dst_row_step = 0, dst_plane_step = 0;
   std::ptrdiff_t out_rows = 0, out_width = 0;
   std::ptrdiff_t planes = 0, outputs = 1;  ///< planes: of the output
+  std::ptrdiff_t kernel = 3, stride = 1;   ///< in both directions
 };
 
 /// One run of lanes.
@@ -105,9 +107,11 @@ struct Kernels {
   /// Row kernels: units of four taps of one kernel row, for a horizontal stride of 1 and 2. Null where there is none.
   void (*pixel_rows)(const LaneArgs&) noexcept;
   void (*pixel_rows_stride2)(const LaneArgs&) noexcept;
-  /// Three kernel rows of at most four taps over planes, with a stride of 1. What it takes of LaneArgs: the pattern,
-  /// what is the same for all channels, and the first channel's ChannelData as weights. Null where there is none.
+  /// Planes that are read where they are. What it takes of LaneArgs: the pattern, what is the same for all channels,
+  /// and the first channel's ChannelData as weights. `planes_suit`: whether it is for this convolution. Null where
+  /// there is none.
   void (*pixel_planes)(const LaneArgs&, const PlaneArgs&) noexcept;
+  bool (*planes_suit)(const Geometry&) noexcept;
   std::ptrdiff_t reach;  ///< row kernels: the largest dilation, with a stride of 1; with 2 it is 1
   void (*pixel_taps)(const LaneArgs&) noexcept;
   /// pixel_taps of two and of four output channels of the same input. Null where there is none.

@@ -93,9 +93,9 @@ inline void stage_even(const StageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{
-    16,      1,       nullptr,     nullptr, nullptr,           0,           &taps<false>,
-    nullptr, nullptr, &taps<true>, nullptr, &scalar::stage<1>, &stage_even, &scalar::unstage};
+inline constexpr Kernels kernels{16,          1,       nullptr,           nullptr,     nullptr,
+                                 nullptr,     0,       &taps<false>,      nullptr,     nullptr,
+                                 &taps<true>, nullptr, &scalar::stage<1>, &stage_even, &scalar::unstage};
 
 }  // namespace fast::qlc::direct::neon
 DMLREF_END

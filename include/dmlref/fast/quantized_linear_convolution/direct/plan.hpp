@@ -143,10 +143,7 @@ struct Plan {
       kernel = kernels.pixel_rows_stride2;
       by_rows = true;
     }
-    in_place = by_rows && g.stride_x == 1 && g.stride_y == 1 && g.dilation_y == 1 && g.kernel_h == 3 &&
-               g.kernel_w <= 4 && g.out_width > 8 && padded_columns(g.out_width) <= 16 && g.height > 1 && g.in.x == 1 &&
-               g.in.y >= g.width && g.in.y >= g.pad_x && g.in.y + g.width + g.pad_x >= 16 && g.out.x == 1 &&
-               g.out.y >= g.out_width && kernels.pixel_planes != nullptr;
+    in_place = kernels.planes_suit != nullptr && kernels.planes_suit(g);
     for (Index i = 0; i < 16 && by_rows; ++i) {
       pattern[i] = static_cast<std::uint8_t>(i / 4 * 2 * g.stride_x + i % 4 * g.dilation_x);
     }
@@ -164,6 +161,11 @@ struct Plan {
     if (in_place) {
       band_rows = g.out_height;
       band_columns = g.out_width;
+      // A few large planes: sixteen tasks or more.
+      while (!by_rows && g.groups * g.batch * qlc::ceil_div(g.out_height, band_rows) < 16 &&
+             band_rows * band_columns > 4096) {
+        band_rows = (band_rows + 1) / 2;
+      }
       staged_columns = lane_pitch = row_columns(band_columns);
     } else if (!choose_band()) {
       return false;

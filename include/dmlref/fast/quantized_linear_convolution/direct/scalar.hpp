@@ -66,7 +66,7 @@ inline void unstage(const UnstageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{16,      1,       nullptr,     nullptr, nullptr,   0,         &taps<false>,
+inline constexpr Kernels kernels{16,      1,       nullptr,     nullptr, nullptr,   nullptr,   0,       &taps<false>,
                                  nullptr, nullptr, &taps<true>, nullptr, &stage<1>, &stage<2>, &unstage};
 
 }  // namespace fast::qlc::direct::scalar

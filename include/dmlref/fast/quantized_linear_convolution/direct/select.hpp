@@ -6,6 +6,7 @@
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 
