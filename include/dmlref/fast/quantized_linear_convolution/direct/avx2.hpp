@@ -109,37 +109,102 @@ template <bool Channels>
                                                      1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
 }
 
-/// Pairs of any two taps, interleaved and widened.
+inline constexpr std::ptrdiff_t blocks_at_once = 16;
+
+/// Pairs of any two taps, interleaved and widened. Sums go through memory before they are rounded: so fewer
+/// instructions wait for others.
 template <bool Channels>
-DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& t) noexcept {
+DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
+  const LaneArgs t = args;
   Epilogue e = make_epilogue(t);
   const __m256i zero = _mm256_setzero_si256();
   constexpr std::ptrdiff_t unit_bytes = Channels ? 128 : 4;
+  const auto next = [&t](std::ptrdiff_t at) { return at + 1 == t.period ? 0 : at + 1; };
+  __m256i sums[blocks_at_once][4];
   std::ptrdiff_t at = 0;
-  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
-    __m256i sums[4];
+  for (std::ptrdiff_t first = 0; first < t.blocks; first += blocks_at_once) {
+    const std::ptrdiff_t count = first + blocks_at_once < t.blocks ? blocks_at_once : t.blocks - first;
+    const std::ptrdiff_t first_at = at;
+    for (std::ptrdiff_t b = 0; b < count; ++b, at = next(at)) {
+      __m256i sum[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      sums[v] = Channels ? load(t.sum + 32 * at + 8 * v) : _mm256_set1_epi32(*t.sum);
-      if constexpr (Channels) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+      for (int v = 0; v < 4; ++v) sum[v] = Channels ? load(t.sum + 32 * at + 8 * v) : _mm256_set1_epi32(*t.sum);
+      const std::byte* w = t.weights + at * unit_bytes * t.units;
+      const std::uint8_t* x = t.staged + 32 * (first + b);
+      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
+        const __m256i x0 = load(x + t.offsets[2 * u]);
+        const __m256i x1 = load(x + t.offsets[2 * u + 1]);
+        const __m256i low = _mm256_unpacklo_epi8(x0, x1);
+        const __m256i high = _mm256_unpackhi_epi8(x0, x1);
+        const __m256i pairs[4] = {_mm256_unpacklo_epi8(low, zero), _mm256_unpackhi_epi8(low, zero),
+                                  _mm256_unpacklo_epi8(high, zero), _mm256_unpackhi_epi8(high, zero)};
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) {
+          const __m256i weights = Channels ? load(w + 32 * v) : broadcast(w);
+          sum[v] = _mm256_add_epi32(sum[v], _mm256_madd_epi16(pairs[v], weights));
+        }
+      }
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[b][v] = sum[v];
     }
-    const std::byte* w = t.weights + at * unit_bytes * t.units;
-    const std::uint8_t* x = t.staged + 32 * b;
-    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
-      const __m256i x0 = load(x + t.offsets[2 * u]);
-      const __m256i x1 = load(x + t.offsets[2 * u + 1]);
-      const __m256i low = _mm256_unpacklo_epi8(x0, x1);
-      const __m256i high = _mm256_unpackhi_epi8(x0, x1);
-      const __m256i pairs[4] = {_mm256_unpacklo_epi8(low, zero), _mm256_unpackhi_epi8(low, zero),
-                                _mm256_unpacklo_epi8(high, zero), _mm256_unpackhi_epi8(high, zero)};
+    at = first_at;
+    for (std::ptrdiff_t b = 0; b < count; ++b, at = next(at)) {
+      if constexpr (Channels) {
 #pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-        const __m256i weights = Channels ? load(w + 32 * v) : broadcast(w);
-        sums[v] = _mm256_add_epi32(sums[v], _mm256_madd_epi16(pairs[v], weights));
+        for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+      }
+      const __m256i bytes = quantize<Channels>(sums[b], e, t, Channels ? t.factor + 32 * at : t.factor);
+      store(t.out + 32 * (first + b), in_order(bytes));
+    }
+  }
+}
+
+/// `taps` of `Outputs` output channels of the same input, in two halves: that many sums and one vector's pairs fit the
+/// registers. Sums go through memory before they are rounded: so fewer instructions wait for others.
+template <std::size_t Outputs>
+DMLREF_TARGET_AVX2 inline void pixel_taps_of(const LaneArgs& args) noexcept {
+  const LaneArgs t = args;
+  Epilogue e[Outputs];
+  const std::byte* weights[Outputs];
+#pragma GCC unroll 4
+  for (std::size_t m = 0; m < Outputs; ++m) {
+    LaneArgs one = t;
+    one.scale = t.scale + m;
+    e[m] = make_epilogue(one);
+    weights[m] = t.weights + static_cast<std::ptrdiff_t>(m) * t.weight_step;
+  }
+  const __m256i zero = _mm256_setzero_si256();
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    __m256i sums[Outputs][4];
+    const std::uint8_t* x = t.staged + 32 * b;
+#pragma GCC unroll 2
+    for (std::size_t half = 0; half < 2; ++half) {
+      __m256i first[Outputs], second[Outputs];
+#pragma GCC unroll 4
+      for (std::size_t m = 0; m < Outputs; ++m) first[m] = second[m] = _mm256_set1_epi32(t.sum[m]);
+      for (std::ptrdiff_t u = 0; u < t.units; ++u) {
+        const __m256i x0 = load(x + t.offsets[2 * u]);
+        const __m256i x1 = load(x + t.offsets[2 * u + 1]);
+        const __m256i both = half == 0 ? _mm256_unpacklo_epi8(x0, x1) : _mm256_unpackhi_epi8(x0, x1);
+        const __m256i low = _mm256_unpacklo_epi8(both, zero), high = _mm256_unpackhi_epi8(both, zero);
+#pragma GCC unroll 4
+        for (std::size_t m = 0; m < Outputs; ++m) {
+          const __m256i w = broadcast(weights[m] + 4 * u);
+          first[m] = _mm256_add_epi32(first[m], _mm256_madd_epi16(low, w));
+          second[m] = _mm256_add_epi32(second[m], _mm256_madd_epi16(high, w));
+          __asm__("" : "+x"(first[m]), "+x"(second[m]));  // one output after the other, or registers run out
+        }
+      }
+#pragma GCC unroll 4
+      for (std::size_t m = 0; m < Outputs; ++m) {
+        sums[m][2 * half] = first[m];
+        sums[m][2 * half + 1] = second[m];
       }
     }
-    store(t.out + 32 * b, in_order(quantize<Channels>(sums, e, t, Channels ? t.factor + 32 * at : t.factor)));
-    at = at + 1 == t.period ? 0 : at + 1;
+    for (std::size_t m = 0; m < Outputs; ++m) {
+      const __m256i bytes = quantize<false>(sums[m], e[m], t, t.factor + m);
+      store(t.out + static_cast<std::ptrdiff_t>(m) * t.out_step + 32 * b, in_order(bytes));
+    }
   }
 }
 
@@ -155,31 +220,40 @@ DMLREF_TARGET_AVX2 inline void channel_quads(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
   Epilogue e = make_epilogue(t);
   const __m256i zero = _mm256_setzero_si256();
+  __m256i sums[blocks_at_once][4];
+  const std::ptrdiff_t step = blocks_at_once * t.period;
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
-    for (std::ptrdiff_t b = at; b < t.blocks; b += t.period) {
-      __m256i low[4] = {zero, zero, zero, zero};
-      __m256i high[4] = {zero, zero, zero, zero};
-      const std::byte* w = t.weights + at * 256 * t.units;
-      const std::uint8_t* x = t.staged + 32 * b;
-      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
-        const auto* from = reinterpret_cast<const __m128i*>(x + t.offsets[u]);
-        const __m256i x0 = _mm256_cvtepu8_epi16(_mm_loadu_si128(from));
-        const __m256i x1 = _mm256_cvtepu8_epi16(_mm_loadu_si128(from + 1));
+    for (std::ptrdiff_t first = at; first < t.blocks; first += step) {
+      const std::ptrdiff_t end = first + step < t.blocks ? first + step : t.blocks;
+      __m256i(*sum)[4] = sums;
+      for (std::ptrdiff_t b = first; b < end; b += t.period, ++sum) {
+        __m256i low[4] = {zero, zero, zero, zero};
+        __m256i high[4] = {zero, zero, zero, zero};
+        const std::byte* w = t.weights + at * 256 * t.units;
+        const std::uint8_t* x = t.staged + 32 * b;
+        for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
+          const auto* from = reinterpret_cast<const __m128i*>(x + t.offsets[u]);
+          const __m256i x0 = _mm256_cvtepu8_epi16(_mm_loadu_si128(from));
+          const __m256i x1 = _mm256_cvtepu8_epi16(_mm_loadu_si128(from + 1));
+#pragma GCC unroll 4
+          for (int v = 0; v < 4; ++v) {
+            low[v] = _mm256_add_epi32(low[v], _mm256_madd_epi16(x0, load(w + 64 * v)));
+            high[v] = _mm256_add_epi32(high[v], _mm256_madd_epi16(x1, load(w + 64 * v + 32)));
+            __asm__("" : "+x"(low[v]), "+x"(high[v]));  // one output after the other, or registers run out
+          }
+        }
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) {
-          low[v] = _mm256_add_epi32(low[v], _mm256_madd_epi16(x0, load(w + 64 * v)));
-          high[v] = _mm256_add_epi32(high[v], _mm256_madd_epi16(x1, load(w + 64 * v + 32)));
+          const __m256i pairs = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low[v], high[v]), 0xD8);
+          (*sum)[v] = _mm256_add_epi32(load(t.sum + 32 * at + 8 * v), pairs);
         }
       }
-      __m256i sums[4];
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-        const __m256i pairs = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low[v], high[v]), 0xD8);
-        sums[v] = _mm256_add_epi32(load(t.sum + 32 * at + 8 * v), pairs);
+      sum = sums;
+      for (std::ptrdiff_t b = first; b < end; b += t.period, ++sum) {
+        store(t.out + 32 * b, quads_in_order(quantize<true>(*sum, e, t, t.factor + 32 * at)));
       }
-      store(t.out + 32 * b, quads_in_order(quantize<true>(sums, e, t, t.factor + 32 * at)));
     }
   }
 }

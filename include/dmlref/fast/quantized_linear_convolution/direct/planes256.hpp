@@ -411,8 +411,20 @@ inline bool planes_suit(const Geometry& g) noexcept {
          g.out.y >= g.out_width;
 }
 
-inline constexpr Kernels kernels{32,           2,       nullptr, nullptr,     &pixel_planes,  &planes_suit, 0,
-                                 &taps<false>, nullptr, nullptr, &taps<true>, &channel_quads, &stage,       &stage_even,
+inline constexpr Kernels kernels{32,
+                                 2,
+                                 nullptr,
+                                 nullptr,
+                                 &pixel_planes,
+                                 &planes_suit,
+                                 0,
+                                 &taps<false>,
+                                 &pixel_taps_of<2>,
+                                 &pixel_taps_of<4>,
+                                 &taps<true>,
+                                 &channel_quads,
+                                 &stage,
+                                 &stage_even,
                                  &unstage};
 
 }  // namespace fast::qlc::direct::avx2
