@@ -66,11 +66,11 @@ class WinogradConvolution {
 
   /// 3x3 with stride 1, one group, and a filter that is there at initialize.
   bool usable() const noexcept { return usable_; }
-  /// Whether this is the faster way than multiplying every tap.
+  /// Whether this is the faster way than multiplying every tap, which is nearer to the peak.
   bool worthwhile() const noexcept {
     const double direct = static_cast<double>(g_.batch * g_.out_height * g_.out_width) *
                           static_cast<double>(g_.depth() * qlc::round_up(g_.out_channels, 8));
-    return usable_ && tiling_.cost() < 0.8 * direct;
+    return usable_ && tiling_.cost() < 0.86 * direct;
   }
 
   std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at_ + slots_ * slot_.size); }

@@ -22,24 +22,28 @@ inline void transform_kernel(const Transform& t, const std::int32_t (&w)[3][3], 
   }
 }
 
-/// Unsigned filters are shifted by -128.
+/// Unsigned filters are shifted by -128. The 16 outputs of a block share their cache lines.
 inline void pack_filter(const Geometry& g, const Tiling& t, const std::uint8_t* filter, std::int16_t* u) noexcept {
   std::memset(u, 0, static_cast<std::size_t>(2 * t.filter_elements()));
-  for (Index output = 0; output < g.out_channels; ++output) {
+  const auto pack = [&](Index output, Index channel, std::int16_t* to, Index step) {
+    const std::uint8_t* from = filter + output * g.filter.n + channel * g.filter.c;
+    std::int32_t w[3][3];
+    for (Index y = 0; y < 3; ++y) {
+      for (Index x = 0; x < 3; ++x) {
+        const std::uint8_t byte = from[y * g.filter.y + x * g.filter.x];
+        w[y][x] = g.filter_signed ? static_cast<std::int8_t>(byte) : byte - 128;
+      }
+    }
+    transform_kernel(t.transform(), w, to, step);
+  };
+  for (Index first = 0; first < g.out_channels; first += block) {
+    const Index outputs = g.out_channels - first < block ? g.out_channels - first : block;
     for (Index chunk = 0; chunk < t.chunks; ++chunk) {
-      const Index first = t.chunk_at(chunk);
-      const Index channels = t.chunk_at(chunk + 1) - first;
-      std::int16_t* to = u + t.filter_at(output / block, chunk) + 2 * (output % block);
-      for (Index c = 0; c < channels && first + c < g.in_channels; ++c) {
-        const std::uint8_t* from = filter + output * g.filter.n + (first + c) * g.filter.c;
-        std::int32_t w[3][3];
-        for (Index y = 0; y < 3; ++y) {
-          for (Index x = 0; x < 3; ++x) {
-            const std::uint8_t byte = from[y * g.filter.y + x * g.filter.x];
-            w[y][x] = g.filter_signed ? static_cast<std::int8_t>(byte) : byte - 128;
-          }
-        }
-        transform_kernel(t.transform(), w, to + c / 2 * 2 * block + c % 2, channels * block);
+      const Index begin = t.chunk_at(chunk);
+      const Index end = t.chunk_at(chunk + 1);
+      for (Index c = begin; c < end && c < g.in_channels; ++c) {
+        std::int16_t* to = u + t.filter_at(first / block, chunk) + (c - begin) / 2 * 2 * block + c % 2;
+        for (Index l = 0; l < outputs; ++l) pack(first + l, c, to + 2 * l, (end - begin) * block);
       }
     }
   }

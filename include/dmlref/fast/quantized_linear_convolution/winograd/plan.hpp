@@ -48,13 +48,15 @@ struct Tiling {
   Index staged_rows() const noexcept { return block_rows * outputs() + 2; }
   Index image_pixels() const noexcept { return image_tiles() * outputs() * outputs(); }
 
-  /// Time, in multiplications. A block's pass over U takes as long as 8 tiles, however few it has: the caches deliver
-  /// no faster.
+  /// Time, in multiplications. A pass over U takes as long as 8 tiles, however few a block has, where U comes from
+  /// beyond the L2 cache; elsewhere as long as 2.
   double cost() const noexcept {
+    constexpr Index near_bytes = 3 * 512 * 1024;
     const bool small = outputs() == 2;
     const double tiles_of_all = static_cast<double>(images * rows * columns);
-    const double least = block_tiles() < 8 ? 8.0 / static_cast<double>(block_tiles()) : 1.0;
-    const double products = static_cast<double>(positions() * channels * blocks * block) * least;
+    const Index least = 2 * filter_elements() > near_bytes ? 8 : 2;
+    const double idle = block_tiles() < least ? static_cast<double>(least) / static_cast<double>(block_tiles()) : 1.0;
+    const double products = static_cast<double>(positions() * channels * blocks * block) * idle;
     const double input = static_cast<double>(channels / block) * (small ? 1200 : 4000);
     const double output = static_cast<double>(blocks * chunks) * (small ? 1100 : 4800);
     return tiles_of_all * (products + input + output);
