@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <span>
 
 namespace dmlref_test {
@@ -19,8 +20,8 @@ class GuardedBuffer {
     const std::size_t inside = (bytes + page - 1) / page * page;
     mapped_ = inside + 2 * page;
     base_ = static_cast<std::byte*>(::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) ::_exit(3);
-    if (inside != 0 && ::mprotect(base_ + page, inside, PROT_READ | PROT_WRITE) != 0) ::_exit(3);
+    if (base_ == MAP_FAILED) refused("mmap");
+    if (inside != 0 && ::mprotect(base_ + page, inside, PROT_READ | PROT_WRITE) != 0) refused("mprotect");
     std::byte* first = base_ + page;
     if (side == Side::end) first += inside - bytes;
     span_ = {first, bytes};
@@ -33,6 +34,11 @@ class GuardedBuffer {
   std::byte* data() const { return span_.data(); }
 
  private:
+  [[noreturn]] static void refused(const char* what) {
+    std::perror(what);
+    ::_exit(3);
+  }
+
   std::byte* base_ = nullptr;
   std::size_t mapped_ = 0;
   std::span<std::byte> span_;
