@@ -159,48 +159,53 @@ DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
   }
 }
 
-/// `taps` of `Outputs` output channels of the same input, in two halves: that many sums and one vector's pairs fit the
-/// registers. Sums go through memory before they are rounded: so fewer instructions wait for others.
+/// Sums of half a block for `Outputs` output channels of the same input: that many and one vector's pairs fit the
+/// registers, and what surrounds this loop needs none of them.
+template <std::size_t Outputs, bool High>
+[[gnu::noinline]] DMLREF_TARGET_AVX2 inline void sum_half(const LaneArgs& t, const std::uint8_t* x,
+                                                          __m256i (&sums)[Outputs][4]) noexcept {
+  const __m256i zero = _mm256_setzero_si256();
+  const std::int32_t* offset = t.offsets;
+  const std::byte* weights[Outputs];
+  __m256i first[Outputs], second[Outputs];
+#pragma GCC unroll 4
+  for (std::size_t m = 0; m < Outputs; ++m) {
+    weights[m] = t.weights + static_cast<std::ptrdiff_t>(m) * t.weight_step;
+    first[m] = second[m] = _mm256_set1_epi32(t.sum[m]);
+  }
+  for (std::ptrdiff_t u = 0; u < t.units; ++u) {
+    const __m256i x0 = load(x + offset[2 * u]);
+    const __m256i x1 = load(x + offset[2 * u + 1]);
+    const __m256i both = High ? _mm256_unpackhi_epi8(x0, x1) : _mm256_unpacklo_epi8(x0, x1);
+    const __m256i low = _mm256_unpacklo_epi8(both, zero), high = _mm256_unpackhi_epi8(both, zero);
+#pragma GCC unroll 4
+    for (std::size_t m = 0; m < Outputs; ++m) {
+      const __m256i w = broadcast(weights[m] + 4 * u);
+      first[m] = _mm256_add_epi32(first[m], _mm256_madd_epi16(low, w));
+      second[m] = _mm256_add_epi32(second[m], _mm256_madd_epi16(high, w));
+    }
+  }
+#pragma GCC unroll 4
+  for (std::size_t m = 0; m < Outputs; ++m) {
+    sums[m][High ? 2 : 0] = first[m];
+    sums[m][High ? 3 : 1] = second[m];
+  }
+}
+
+/// `taps` of `Outputs` output channels of the same input.
 template <std::size_t Outputs>
 DMLREF_TARGET_AVX2 inline void pixel_taps_of(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
   Epilogue e[Outputs];
-  const std::byte* weights[Outputs];
-#pragma GCC unroll 4
   for (std::size_t m = 0; m < Outputs; ++m) {
     LaneArgs one = t;
     one.scale = t.scale + m;
     e[m] = make_epilogue(one);
-    weights[m] = t.weights + static_cast<std::ptrdiff_t>(m) * t.weight_step;
   }
-  const __m256i zero = _mm256_setzero_si256();
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
     __m256i sums[Outputs][4];
-    const std::uint8_t* x = t.staged + 32 * b;
-#pragma GCC unroll 2
-    for (std::size_t half = 0; half < 2; ++half) {
-      __m256i first[Outputs], second[Outputs];
-#pragma GCC unroll 4
-      for (std::size_t m = 0; m < Outputs; ++m) first[m] = second[m] = _mm256_set1_epi32(t.sum[m]);
-      for (std::ptrdiff_t u = 0; u < t.units; ++u) {
-        const __m256i x0 = load(x + t.offsets[2 * u]);
-        const __m256i x1 = load(x + t.offsets[2 * u + 1]);
-        const __m256i both = half == 0 ? _mm256_unpacklo_epi8(x0, x1) : _mm256_unpackhi_epi8(x0, x1);
-        const __m256i low = _mm256_unpacklo_epi8(both, zero), high = _mm256_unpackhi_epi8(both, zero);
-#pragma GCC unroll 4
-        for (std::size_t m = 0; m < Outputs; ++m) {
-          const __m256i w = broadcast(weights[m] + 4 * u);
-          first[m] = _mm256_add_epi32(first[m], _mm256_madd_epi16(low, w));
-          second[m] = _mm256_add_epi32(second[m], _mm256_madd_epi16(high, w));
-          __asm__("" : "+x"(first[m]), "+x"(second[m]));  // one output after the other, or registers run out
-        }
-      }
-#pragma GCC unroll 4
-      for (std::size_t m = 0; m < Outputs; ++m) {
-        sums[m][2 * half] = first[m];
-        sums[m][2 * half + 1] = second[m];
-      }
-    }
+    sum_half<Outputs, false>(t, t.staged + 32 * b, sums);
+    sum_half<Outputs, true>(t, t.staged + 32 * b, sums);
     for (std::size_t m = 0; m < Outputs; ++m) {
       const __m256i bytes = quantize<false>(sums[m], e[m], t, t.factor + m);
       store(t.out + static_cast<std::ptrdiff_t>(m) * t.out_step + 32 * b, in_order(bytes));
@@ -265,7 +270,7 @@ DMLREF_TARGET_AVX2 inline void channel_quads(const LaneArgs& args) noexcept {
   const auto flip = static_cast<std::uint8_t>(_mm_cvtsi128_si32(flips16));
   if (width >= 32) {
     const __m256i last = _mm256_xor_si256(load(src + width - 32), flips);
-    for (std::ptrdiff_t i = 0; i + 32 <= width; i += 32) store(dst + i, _mm256_xor_si256(load(src + i), flips));
+    for (std::ptrdiff_t i = 0; i + 32 < width; i += 32) store(dst + i, _mm256_xor_si256(load(src + i), flips));
     store(dst + width - 32, last);
   } else if (width >= 16) {
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
