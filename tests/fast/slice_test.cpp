@@ -177,7 +177,8 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
     fast::SliceTuning tuning(isa_under_test());
     tuning.stream_bytes = 0;
-    const fast::RowWalk& walk = prepare(it, tuning).walks()[0];
+    const fast::Slice slice = prepare(it, tuning);
+    const fast::RowWalk& walk = slice.walks()[0];
     if (walk.rows() > 1) {
       EXPECT_EQ(walk.job.stream && walk.job.joined, length >= from);
     }
