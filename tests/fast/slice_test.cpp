@@ -218,6 +218,37 @@ TEST_F(FastSlice, EveryShortInnerDimension) {
   }
 }
 
+// Tiles that are nearly a vector, in rows that do not follow one another: with and without room around them.
+TEST_F(FastSlice, RowsOfTilesOfEveryLength) {
+  int alone = 0;
+  for (std::uint32_t tile = 7; tile <= 17; ++tile) {
+    for (const std::int32_t step : {1, -1}) {
+      for (int round = 0; round < 12; ++round) {
+        const std::uint32_t rows = number(1, 20), count = number(1, round < 10 ? 12 : 400);
+        const std::uint32_t pitch = tile + number(1, 9), plane = (2 * count + number(0, 3)) * pitch;
+        SliceCase it;
+        const std::uint32_t offset = number(0, pitch - tile);
+        it.desc =
+            Slice1Desc{TensorDesc(DataType::uint8, Dimensions{rows, 2 * count, pitch}, Dimensions{plane, pitch, 1}),
+                       TensorDesc(DataType::uint8, Dimensions{rows, count, tile}),
+                       {0, 0, offset},
+                       {rows, 2 * count, tile},
+                       {1, number(0, 1) == 0 ? 2 : -2, step}};
+        expect(it, random);
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        fast::SliceTuning tuning(isa_under_test());
+        const fast::Slice slice = prepare(it, tuning);
+        for (const fast::RowWalk& walk : slice.walks()) alone += walk.job.tiles_alone ? 1 : 0;
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  if (fast::slice_kernels(isa_under_test()).tiles != nullptr) {
+    EXPECT_GT(alone, 0);
+  }
+}
+
 // Input and output disagree on the fast axis: channels first and channels last.
 TEST_F(FastSlice, EveryTransposition) {
   for (const DataType type : types) {

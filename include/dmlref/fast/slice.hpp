@@ -68,6 +68,7 @@ class Slice {
         return job.stream && job.joined && kernels_.stream_joined != nullptr ? kernels_.stream_joined : kernels_.copy;
       case RowKind::fill: return kernels_.fill;
       case RowKind::shuffle: {
+        if (job.tiles_alone && !job.stream) return kernels_.tiles;
         const RowKernel wide = wide_kernel(job.tile, job.out_bytes);
         return wide != nullptr ? wide : kernels_.shuffle;
       }
@@ -130,6 +131,8 @@ class Slice {
     std::size_t count = 0;
     std::size_t dims = 0;  // that the row takes
     double per_byte = 0;
+    bool tiles_alone = false;
+    ShuffleTerm tile_alone;
   };
 
   void consider(Form& best, const Tile& tile, std::size_t count, std::size_t dims) const {
@@ -138,9 +141,17 @@ class Slice {
     if (program.tiles == 0) return;
     const auto bytes = static_cast<double>(count * tile.bytes());
     const bool wide = wide_kernel(tile, count * tile.bytes()) != nullptr;
-    const double per_byte = ((wide ? bytes / 16.0 : program.cost(count)) + 4.0) / bytes;
+    double cycles = wide ? bytes / 16.0 : program.cost(count);
+    ShuffleProgram alone;
+    if (kernels_.tiles != nullptr && tile.bytes() > 8 && tile.bytes() < 16 && bytes <= RowWalk::room_limit) {
+      alone = detail::program_of(tile, 1);
+    }
+    const double cycles_alone = 1.2 * static_cast<double>(count);  // a load and a store each
+    const bool tiles_alone = alone.terms == 1 && cycles_alone < cycles;
+    if (tiles_alone) cycles = cycles_alone;
+    const double per_byte = (cycles + 4.0) / bytes;
     if (per_byte >= best.per_byte) return;
-    best = Form{tile, program, count, dims, per_byte};
+    best = Form{tile, program, count, dims, per_byte, tiles_alone, alone.term[0]};
   }
 
   RowJob job_of(RowKind kind, std::size_t out_bytes) const noexcept {
@@ -267,6 +278,8 @@ class Slice {
              job.count = count;
              job.tile = form.tile;
              job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
+             job.tiles_alone = form.tiles_alone;
+             job.tile_alone = form.tile_alone;
              add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
            });
   }

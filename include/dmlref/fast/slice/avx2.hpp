@@ -121,6 +121,8 @@ DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in,
       case 3: return copy_short_rows<3>(job, in, out, rows, count);
       default: return copy_short_rows<4>(job, in, out, rows, count);
     }
+  } else if (bytes > 16 && room.read && room.write) {
+    for (std::size_t r = 0; r < count; ++r) store32(out + rows[r].out, load32(in + rows[r].in));
   } else if (bytes >= 16) {
     for (std::size_t r = 0; r < count; ++r) {
       const std::byte* from = in + rows[r].in;
@@ -342,6 +344,60 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows(const RowJob& job, const std::byte* 
     case 2: return shuffle_rows_with<2>(job, in, out, rows, count, room);
     case 3: return shuffle_rows_with<3>(job, in, out, rows, count, room);
     default: return shuffle_rows_with<4>(job, in, out, rows, count, room);
+  }
+}
+
+/// `Tiles` tiles of less than a vector, one load and one store each.
+template <std::size_t Tiles>
+DMLREF_TARGET_AVX2 inline void move_tiles(const std::byte* in, std::byte* out, Index in_step, Index out_step,
+                                          __m128i control) noexcept {
+  __m128i v[Tiles];
+  DMLREF_UNROLL
+  for (std::size_t k = 0; k < Tiles; ++k) {
+    v[k] = _mm_shuffle_epi8(load16(in + static_cast<Index>(k) * in_step), control);
+  }
+  DMLREF_UNROLL
+  for (std::size_t k = 0; k < Tiles; ++k) store16(out + static_cast<Index>(k) * out_step, v[k]);
+}
+
+/// Rows of so many tiles; 0: of any number.
+template <std::size_t Tiles>
+DMLREF_TARGET_AVX2 inline void tile_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
+                                            const RowPlace* rows, std::size_t count) noexcept {
+  const __m128i control = _mm_load_si128(reinterpret_cast<const __m128i*>(job.tile_alone.control.data()));
+  const Index in_step = job.tile.in_advance;
+  const auto out_step = static_cast<Index>(job.tile.bytes());
+  const std::size_t tiles = job.count;
+  in += job.tile_alone.load;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    if constexpr (Tiles > 0) {
+      move_tiles<Tiles>(from, to, in_step, out_step, control);
+    } else {
+      std::size_t left = tiles;
+      for (; left >= 4; left -= 4, from += 4 * in_step, to += 4 * out_step) {
+        move_tiles<4>(from, to, in_step, out_step, control);
+      }
+      for (; left > 0; --left, from += in_step, to += out_step) move_tiles<1>(from, to, in_step, out_step, control);
+    }
+  }
+}
+
+/// Tiles of 9 to 15 bytes out of one vector each: less work than to join them to full vectors, although the stores
+/// overlap. Branches would cost a short row as much as its bytes.
+DMLREF_TARGET_AVX2 inline void tile_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                                         std::size_t count, Room room) noexcept {
+  if (!room.read || !room.write) return shuffle_rows(job, in, out, rows, count, room);
+  switch (job.count) {
+    case 2: return tile_rows_of<2>(job, in, out, rows, count);
+    case 3: return tile_rows_of<3>(job, in, out, rows, count);
+    case 4: return tile_rows_of<4>(job, in, out, rows, count);
+    case 5: return tile_rows_of<5>(job, in, out, rows, count);
+    case 6: return tile_rows_of<6>(job, in, out, rows, count);
+    case 7: return tile_rows_of<7>(job, in, out, rows, count);
+    case 8: return tile_rows_of<8>(job, in, out, rows, count);
+    default: return tile_rows_of<0>(job, in, out, rows, count);
   }
 }
 

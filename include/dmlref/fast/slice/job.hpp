@@ -39,6 +39,8 @@ struct RowJob {
   std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
   Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
+  bool tiles_alone = false;  // one tile after another by `tile_alone`
+  ShuffleTerm tile_alone{};
   std::size_t width = 1;  // for `strip`: rows in it, and the steps between them
   Index in_cross = 0;
   Index out_cross = 0;
@@ -63,6 +65,7 @@ struct SliceKernels {
   std::uint64_t stream_eighths;  // of the last-level cache: where copies through it and around it cross
   RowKernel fill;
   RowKernel shuffle;  // null: `steps` does it
+  RowKernel tiles;    // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
   RowKernel steps;
   RowKernel strip;
   std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least

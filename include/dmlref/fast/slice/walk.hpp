@@ -83,6 +83,8 @@ constexpr bool rows_joined(std::size_t row_bytes, const CopyDims& dims) noexcept
 /// outer dimensions.
 class RowWalk {
  public:
+  static constexpr std::size_t room_limit = 4096;  // longer rows end exactly
+
   RowJob job;
 
   RowWalk() = default;
@@ -221,8 +223,6 @@ class RowWalk {
     const Index reach = static_cast<Index>(room_bytes);
     return start + job_lowest_ >= reach && start + job_highest_ + reach <= static_cast<Index>(in_bytes);
   }
-
-  static constexpr std::size_t room_limit = 4096;  // longer rows end exactly
 
   std::vector<RowPlace> table_;
   CopyDims outer_;
