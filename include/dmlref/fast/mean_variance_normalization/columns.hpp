@@ -213,7 +213,11 @@ class ColumnNormalization {
         to.line.shift[c] = element.shift;
         to.line.slope[c] = element.slope;
         to.line.offset[c] = element.offset;
-        to.line.doubt[c] = element.doubt;
+        if constexpr (is_half) {
+          to.line.doubt[c] = element.doubt;
+        } else {
+          to.line.low[c] = low_of(element.doubt);
+        }
         if (!(element.doubt <= to.doubt) && to.doubt == to.doubt) to.doubt = element.doubt;
       }
     }
@@ -294,8 +298,10 @@ class ColumnNormalization {
         }
       }
       if constexpr (!is_half) {
-        for (std::size_t c = 0; c < width; ++c) {
-          if (is_low(least[c], strip.line.doubt[c])) correct_column(outer, s, c, first + row, rows);
+        int low = 0;  // (counted, without a branch: vectors of compilers)
+        for (std::size_t c = 0; c < width; ++c) low += !(least[c] > strip.line.low[c]) ? 1 : 0;
+        for (std::size_t c = 0; low > 0 && c < width; ++c) {
+          if (!(least[c] > strip.line.low[c])) correct_column(outer, s, c, first + row, rows);
         }
       }
       if (doubtful > 0) correct_listed(outer, s, first + row, work.doubtful, doubtful);

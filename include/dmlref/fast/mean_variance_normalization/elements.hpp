@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -73,10 +74,12 @@ struct Elements {
   }
 };
 
-/// Whether the least |value| of a row of float32 asks for a second look at all of it.
-inline bool is_low(float least, double doubt) noexcept {
-  return doubt != doubt || (doubt > 0.0 && least <= static_cast<float>(doubt));
+/// The least |value| of a row of float32 asks for a second look at all of it where it is not above this.
+inline float low_of(double doubt) noexcept {
+  if (doubt != doubt) return std::numeric_limits<float>::infinity();
+  return doubt > 0.0 ? static_cast<float>(doubt) : -1.0f;
 }
+inline bool is_low(float least, double doubt) noexcept { return !(least > low_of(doubt)); }
 
 /// Whether an activation jumps somewhere.
 constexpr bool jumps(ActivationType type) noexcept {

@@ -37,12 +37,13 @@ constexpr std::size_t summed_rows(std::size_t width) noexcept {
 inline constexpr std::size_t most_summed_rows = 512;
 inline constexpr std::size_t most_summed_elements = 4096;  ///< of columns that are padded to a multiple of 8
 
-/// One line per column. A value smaller than its column's doubt is doubtful.
+/// One line per column. A column whose least |value| is not above `low` is doubtful; float16: a value below its
+/// column's doubt.
 struct ColumnLines32 {
   double shift[column_width];
   double slope[column_width];
   double offset[column_width];
-  double doubt[column_width];
+  float low[column_width];
 };
 struct ColumnLines16 {
   float shift[column_width];
