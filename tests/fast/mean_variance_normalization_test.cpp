@@ -147,6 +147,34 @@ TYPED_TEST(FastNormalization, GroupsOfStretches) {
   }
 }
 
+// More than a second cache holds, where lines are asked for ahead: rows, long groups, chunks with their own parameters.
+TYPED_TEST(FastNormalization, RowsBeyondTheSecondCache) {
+  Random random(seed());
+  const struct {
+    Shape shape;
+    reference::AxisSet axes;
+    Shape scale;
+  } cases[] = {{{1, 181, 768}, 0b100, {}},        {{1, 181, 775}, 0b100, {1, 1, 775}},
+               {{1, 2, 66064}, 0b100, {1, 2, 1}}, {{1, 2, 66003}, 0b100, {1, 2, 1}},
+               {{1, 2, 66064}, 0b110, {1, 2, 1}}, {{1, 2, 66064}, 0b100, {1, 1, 66064}}};
+  for (const auto& it : cases) {
+    for (const Regime regime : {Regime::mean_0, Regime::mean_100, Regime::with_nan}) {
+      auto c = plain_case<TypeParam>(it.shape, it.axes);
+      fill(c.input_data, regime, random);
+      c.parameters.activation = random_activation(random);
+      if (it.scale.size() > 0) {
+        c.scale = c.bias = Layout(it.scale);
+        c.scale_data.resize(elements_spanned(*c.scale));
+        c.bias_data.resize(elements_spanned(*c.bias));
+        fill(c.scale_data, Regime::mean_0, random);
+        fill(c.bias_data, Regime::mean_0, random);
+      }
+      expect_reference_bits(c, "rows beyond the second cache");
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
 /// The output from buffers of exactly their tensors' bytes, beside pages that must not be touched.
 template <class T>
 std::vector<T> guarded_output(const NormalizationCase<T>& c, GuardedBuffer::Side side) {

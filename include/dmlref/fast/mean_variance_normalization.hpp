@@ -35,6 +35,7 @@ namespace fast::normalization {
 template <class T>
 class Normalization {
   static constexpr bool is_half = std::is_same_v<T, half>;
+  static constexpr std::uint64_t second_cache_bytes = std::uint64_t{1} << 20;  // no more is in reach without asking
   using Real = std::conditional_t<is_half, float, double>;
   using reference_chunk = reference::ChunkStatistics;
 
@@ -51,12 +52,16 @@ class Normalization {
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
         chunks_((count_ + normalization_chunk - 1) / normalization_chunk) {
+    const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
     if (geometry_.reduced.rank > 0) {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
       stretches_ = chunks_ > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
-      pieces_ = !is_half && stretches_ && inner.extent % 16 == 0 && !geometry_.varying && finish_ != Finish::values;
+      summed_pieces_ = !is_half && stretches_ && inner.extent % 16 == 0;
+      pieces_ = summed_pieces_ && !geometry_.varying && finish_ != Finish::values;
+      const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk);
+      if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
-    streams_ = 2 * count_ * groups_ * sizeof(T) > last_level_cache_bytes();
+    streams_ = bytes > last_level_cache_bytes();
   }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
@@ -97,6 +102,7 @@ class Normalization {
   struct Row {
     const std::byte* floats = nullptr;
     const double* wide = nullptr;
+    const std::byte* next = nullptr;  // the row that is read after it
   };
 
   /// One execute.
@@ -177,10 +183,12 @@ class Normalization {
 
     // ---- Statistics ----------------------------------------------------------------------------------------------
 
-    reference_chunk row_statistics(const Row& row, std::size_t size, double* wide) const noexcept {
+    /// `output`: where the row's results will go, if in one piece.
+    reference_chunk row_statistics(const Row& row, std::size_t size, double* wide,
+                                   const std::byte* output = nullptr) const noexcept {
       const Kernels& k = *op.kernels_;
       return reference::chunk_from(size, [&](double pivot) {
-        return pivot == 0.0 ? k.sums(row.floats, size, wide) : k.shifted_sums(row.floats, size, pivot);
+        return pivot == 0.0 ? k.sums(row.floats, size, wide, output) : k.shifted_sums(row.floats, size, pivot);
       });
     }
 
@@ -274,9 +282,10 @@ class Normalization {
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least =
-            plan.each ? k.each_row32[finish]({row.floats, stored, size, &group, work.scale, work.bias, alpha})
-                      : k.row32[finish](
-                            {row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_});
+            plan.each
+                ? k.each_row32[finish]({row.floats, stored, size, &group, work.scale, work.bias, alpha, row.next})
+                : k.row32[finish](
+                      {row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_, row.next});
         doubts.all = is_low(least, c.doubt);
       }
       if (has_values) {
@@ -350,7 +359,15 @@ class Normalization {
         const Place ahead = g + 1 < end ? Place(walk.place()).add(base, -1) : Place{};
         Row row = read(base, 0, work.row, ahead.input);
         row.wide = wide;
-        const reference_chunk chunk = row_statistics(row, size, wide);
+        // Neither is foreseen by prefetchers while the other is walked.
+        const std::byte* output = nullptr;
+        if (!is_half && op.near_ != 0) {
+          const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
+          if (in_place) row.next = row.floats + ahead.input * static_cast<Index>(sizeof(T));
+          const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
+          if (place && !op.streams_) output = buffers.output + place->output * static_cast<Index>(sizeof(T));
+        }
+        const reference_chunk chunk = row_statistics(row, size, wide, output);
         const GroupCoefficients group = coefficients_of_chunk(chunk, count, inverse, op.parameters_);
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) {
@@ -439,7 +456,8 @@ class Normalization {
       const std::uint64_t first = chunk * normalization_chunk;
       std::byte* const output = buffers.output + base.output * static_cast<Index>(sizeof(T));
       const bool direct = list.count == 1;
-      const Row row = gather(base, list, work.row, 0);
+      Row row = gather(base, list, work.row, 0);
+      if (!is_half && direct && op.near_ != 0) row.next = row.floats + op.near_;
       const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row,
                                           direct ? output + list.pieces[0].to : work.result, group, work);
       const std::byte* from = work.result;
@@ -459,7 +477,8 @@ class Normalization {
       const Kernels& k = *op.kernels_;
       const std::size_t size = chunk_size(chunk);
       return reference::chunk_from(size, [&](double pivot) {
-        if (pivot == 0.0) return k.piece_sums(from, list.pieces, list.count, ahead * static_cast<Index>(sizeof(T)));
+        const std::int64_t far = ahead * static_cast<Index>(sizeof(T));
+        if (pivot == 0.0) return k.piece_sums(from, list.pieces, list.count, op.near_ != 0 ? op.near_ : far);
         return k.shifted_sums(read(base, chunk, work.row).floats, size, pivot);
       });
     }
@@ -478,7 +497,8 @@ class Normalization {
                                                                        ahead * bytes,
                                                                        {c.shift, c.slope, c.offset},
                                                                        op.parameters_.activation.parameters[0],
-                                                                       op.streams_});
+                                                                       op.streams_,
+                                                                       op.near_});
       if (is_low(least, c.doubt)) {
         elements.correct(base, chunk * normalization_chunk, chunk_size(chunk), nullptr, group, found);
       }
@@ -489,7 +509,7 @@ class Normalization {
       const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
         reference_chunk& chunk = statistics()[group * op.chunks_ + c];
-        if (op.pieces_) {
+        if (op.summed_pieces_) {
           chunk = sum_pieces(base, c, pieces.of(c), ahead, work);
         } else {
           const Row row = op.stretches_ ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
@@ -586,9 +606,11 @@ class Normalization {
   std::uint64_t count_;
   std::uint64_t groups_;
   std::uint64_t chunks_;
-  bool stretches_ = false;  // chunks are made of contiguous stretches in both tensors
-  bool pieces_ = false;     // which begin with lane 0 and share one line: nothing need be gathered
-  bool streams_ = false;    // the output is not worth a place in the caches
+  bool stretches_ = false;      // chunks are made of contiguous stretches in both tensors
+  bool summed_pieces_ = false;  // which begin with lane 0: they are summed where they lie,
+  bool pieces_ = false;         // and share one line: nothing need be gathered
+  std::int64_t near_ = 0;       // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
+  bool streams_ = false;        // the output is not worth a place in the caches
 };
 
 }  // namespace fast::normalization

@@ -78,13 +78,15 @@ DMLREF_TARGET_AVX2 inline void add_block(Accumulators& lanes, const float* float
 }
 
 /// Adds to the lanes, a multiple of 16 elements unless they are the chunk's last: what is left of a block is taken as
-/// zeros, which change no plain sum; where `shifted`, a mask leaves them out.
-template <bool shifted, bool keep>
+/// zeros, which change no plain sum; where `shifted`, a mask leaves them out. `ask`: for the lines of `output`, which
+/// are written next.
+template <bool shifted, bool keep, bool ask>
 DMLREF_TARGET_AVX2 inline void add_to(Accumulators& lanes, const std::byte* floats, std::size_t count, double pivot,
-                                      double* wide) noexcept {
+                                      double* wide, const std::byte* output) noexcept {
   const __m256d p = _mm256_set1_pd(pivot);
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
+    if constexpr (ask) __builtin_prefetch(output + i * sizeof(float), 1);
     DMLREF_UNROLL
     for (std::size_t v = 0; v < 4; ++v) {
       __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(floats_at(floats, i + 4 * v)));
@@ -113,19 +115,24 @@ DMLREF_TARGET_AVX2 inline void add_to(Accumulators& lanes, const std::byte* floa
   }
 }
 
-template <bool shifted, bool keep>
-DMLREF_TARGET_AVX2 inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot,
-                                               double* wide) noexcept {
+template <bool shifted, bool keep, bool ask>
+DMLREF_TARGET_AVX2 inline SumAndSquare sums_of(const std::byte* floats, std::size_t count, double pivot, double* wide,
+                                               const std::byte* output) noexcept {
   Accumulators lanes = no_lanes();
-  add_to<shifted, keep>(lanes, floats, count, pivot, wide);
+  add_to<shifted, keep, ask>(lanes, floats, count, pivot, wide, output);
   return total(lanes);
 }
-DMLREF_TARGET_AVX2 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
-  return wide != nullptr ? sums_of<false, true>(floats, count, 0.0, wide)
-                         : sums_of<false, false>(floats, count, 0.0, nullptr);
+DMLREF_TARGET_AVX2 inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide,
+                                            const std::byte* output) noexcept {
+  if (output != nullptr) {
+    return wide != nullptr ? sums_of<false, true, true>(floats, count, 0.0, wide, output)
+                           : sums_of<false, false, true>(floats, count, 0.0, nullptr, output);
+  }
+  return wide != nullptr ? sums_of<false, true, false>(floats, count, 0.0, wide, nullptr)
+                         : sums_of<false, false, false>(floats, count, 0.0, nullptr, nullptr);
 }
 DMLREF_TARGET_AVX2 inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
-  return sums_of<true, false>(floats, count, pivot, nullptr);
+  return sums_of<true, false, false>(floats, count, pivot, nullptr, nullptr);
 }
 
 DMLREF_TARGET_AVX2 inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
@@ -210,8 +217,10 @@ DMLREF_TARGET_AVX2 inline float row32_of(const Row32& row) noexcept {
   __m256 least0 = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   __m256 least1 = least0;
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
+  const std::byte* const next = row.next != nullptr ? row.next : row.from;
   std::size_t i = 0;
   for (; i + 16 <= row.count; i += 16) {
+    __builtin_prefetch(next + i * sizeof(float));
     row_block32<finish, wide, shifted>(floats_at(row.from, i), wide ? row.wide + i : nullptr, row.to, i, shift, slope,
                                        offset, alpha, least0, least1, stream);
   }
@@ -238,7 +247,8 @@ DMLREF_TARGET_AVX2 inline float row32(const Row32& row) noexcept {
   return row.wide != nullptr ? row32_of<finish, true, true>(row) : row32_of<finish, false, true>(row);
 }
 
-template <Finish finish, bool shifted>
+/// `both`: asks for what is read and what is written `near` further on; else for one line that is wanted next.
+template <Finish finish, bool shifted, bool both>
 DMLREF_TARGET_AVX2 inline float pieces32_of(const Pieces32& chunk) noexcept {
   const __m256d shift = _mm256_set1_pd(chunk.line.shift);
   const __m256d slope = _mm256_set1_pd(chunk.line.slope);
@@ -246,14 +256,17 @@ DMLREF_TARGET_AVX2 inline float pieces32_of(const Pieces32& chunk) noexcept {
   const __m256d alpha = _mm256_set1_pd(chunk.alpha);
   __m256 least0 = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   __m256 least1 = least0;
-  const std::int64_t ahead = chunk.ahead;
+  const std::int64_t near = chunk.near;
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece piece = chunk.pieces[p];
     const std::byte* const from = chunk.from + piece.from;
     std::byte* const to = chunk.to + piece.to;
     const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    // (What is stored past the caches is not asked for.)
+    const std::byte* const next = near != 0 || chunk.stream ? from + near : to + chunk.ahead;
     for (std::size_t i = 0; i < piece.count; i += 16) {
-      _mm_prefetch(reinterpret_cast<const char*>(to + i * sizeof(float)) + ahead, _MM_HINT_T1);
+      __builtin_prefetch(next + i * sizeof(float));
+      if constexpr (both) __builtin_prefetch(to + near + i * sizeof(float), 1);
       row_block32<finish, false, shifted>(floats_at(from, i), nullptr, to, i, shift, slope, offset, alpha, least0,
                                           least1, stream);
     }
@@ -263,10 +276,14 @@ DMLREF_TARGET_AVX2 inline float pieces32_of(const Pieces32& chunk) noexcept {
 }
 template <Finish finish>
 DMLREF_TARGET_AVX2 inline float pieces32(const Pieces32& chunk) noexcept {
-  return chunk.line.shift == 0.0 ? pieces32_of<finish, false>(chunk) : pieces32_of<finish, true>(chunk);
+  const bool both = chunk.near != 0 && !chunk.stream;
+  if (chunk.line.shift == 0.0) {
+    return both ? pieces32_of<finish, false, true>(chunk) : pieces32_of<finish, false, false>(chunk);
+  }
+  return both ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
-template <Finish finish>
+template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX2 inline void each_block32(const float* from, std::byte* to, std::size_t i, const double* scale,
                                             const double* bias, __m256d shift, __m256d rate, __m256d rest,
                                             __m256d alpha, __m256& least) noexcept {
@@ -278,25 +295,28 @@ DMLREF_TARGET_AVX2 inline void each_block32(const float* from, std::byte* to, st
       const int at = 8 * half8 + 4 * k;
       const __m256d slope = _mm256_mul_pd(rate, _mm256_loadu_pd(scale + at));
       const __m256d offset = _mm256_fnmadd_pd(rest, slope, _mm256_loadu_pd(bias + at));
-      const __m256d x = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(from + at)), shift);
+      __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(from + at));
+      if constexpr (shifted) x = _mm256_sub_pd(x, shift);
       v[k] = _mm256_fmadd_pd(x, slope, offset);
     }
     store8<finish>(to, i + static_cast<std::size_t>(8 * half8), v[0], v[1], alpha, least);
   }
 }
 
-template <Finish finish>
-DMLREF_TARGET_AVX2 inline float each_row32(const EachRow32& row) noexcept {
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX2 inline float each_row32_of(const EachRow32& row) noexcept {
   const GroupCoefficients& group = *row.group;
   const __m256d shift = _mm256_set1_pd(group.shift);
   const __m256d rate = _mm256_set1_pd(group.rate);
   const __m256d rest = _mm256_set1_pd(group.rest);
   const __m256d alpha = _mm256_set1_pd(row.alpha);
   __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  const std::byte* const next = row.next != nullptr ? row.next : row.from;
   std::size_t i = 0;
   for (; i + 16 <= row.count; i += 16) {
-    each_block32<finish>(floats_at(row.from, i), row.to, i, row.scale + i, row.bias + i, shift, rate, rest, alpha,
-                         least);
+    __builtin_prefetch(next + i * sizeof(float));
+    each_block32<finish, shifted>(floats_at(row.from, i), row.to, i, row.scale + i, row.bias + i, shift, rate, rest,
+                                  alpha, least);
   }
   if (i < row.count) {
     const std::size_t n = row.count - i;
@@ -307,11 +327,15 @@ DMLREF_TARGET_AVX2 inline float each_row32(const EachRow32& row) noexcept {
       tail.scale[k] = row.scale[at];
       tail.bias[k] = row.bias[at];
     }
-    each_block32<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, tail.scale, tail.bias, shift, rate, rest,
-                         alpha, least);
+    each_block32<finish, shifted>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, tail.scale, tail.bias, shift,
+                                  rate, rest, alpha, least);
     std::memcpy(row.to + i * stored_bytes32<finish>, tail.to, n * stored_bytes32<finish>);
   }
   return least_of(least);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline float each_row32(const EachRow32& row) noexcept {
+  return row.group->shift == 0.0 ? each_row32_of<finish, false>(row) : each_row32_of<finish, true>(row);
 }
 
 /// Eight float values finished and stored as halves (Finish::values: as they are).
@@ -429,7 +453,8 @@ inline const Kernels& kernels() noexcept {
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      1024};
   return table;
 }
 

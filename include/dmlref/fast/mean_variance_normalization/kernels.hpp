@@ -52,8 +52,9 @@ struct Row32 {
   std::byte* to;
   std::size_t count;
   Line32 line;
-  double alpha;  // of LEAKY_RELU
-  bool stream;   // past the caches, where the address allows it
+  double alpha;                     // of LEAKY_RELU
+  bool stream;                      // past the caches, where the address allows it
+  const std::byte* next = nullptr;  // as many elements that are read after these, to be asked for; null: none
 };
 
 /// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has, a
@@ -64,7 +65,8 @@ struct Piece {
   std::size_t count;
 };
 
-/// A chunk of float32 in pieces, from the group's first elements on. `ahead` bytes further lies what is needed next.
+/// A chunk of float32 in pieces, from the group's first elements on. `ahead` bytes further lies what is needed next of
+/// the output, and `near` bytes further of both where groups are contiguous and the kernels ask for it (0: not).
 struct Pieces32 {
   const std::byte* from;
   std::byte* to;
@@ -74,6 +76,7 @@ struct Pieces32 {
   Line32 line;
   double alpha;
   bool stream;
+  std::int64_t near = 0;
 };
 
 /// A row of float32 with a scale and a bias for each element.
@@ -85,6 +88,7 @@ struct EachRow32 {
   const double* scale;
   const double* bias;
   double alpha;
+  const std::byte* next = nullptr;
 };
 
 /// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
@@ -117,7 +121,8 @@ struct Kernels {
   /// float16 to float32.
   void (*widen)(const std::byte* halves, float* floats, std::size_t count);
   /// Sums of a chunk of floats; `wide` (may be null) takes them as doubles, and has room for a multiple of 16.
-  SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide);
+  /// `output` (may be null): where as many floats will be written next.
+  SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide, const std::byte* output);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
   /// Sums of a chunk in pieces.
   SumAndSquare (*piece_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
@@ -128,6 +133,8 @@ struct Kernels {
   /// How many elements are doubtful.
   std::size_t (*row16[5])(const Row16&);
   std::size_t (*each_row16[5])(const EachRow16&);
+  /// How many bytes ahead of a contiguous walk lines are best asked for; 0: the processor's prefetchers are better.
+  std::int64_t near = 0;
 };
 
 }  // namespace fast::normalization

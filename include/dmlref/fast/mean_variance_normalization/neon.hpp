@@ -89,7 +89,7 @@ inline void add_to(scalar::Lanes& lanes, const std::byte* floats, std::size_t co
   }
   scalar::add_to<shifted>(lanes, floats + i * sizeof(float), count - i, pivot, wide != nullptr ? wide + i : nullptr);
 }
-inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
+inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide, const std::byte*) noexcept {
   scalar::Lanes lanes;
   neon::add_to<false>(lanes, floats, count, 0.0, wide);
   return scalar::total(lanes);

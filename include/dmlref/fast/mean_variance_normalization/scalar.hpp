@@ -45,7 +45,7 @@ inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, dou
 inline SumAndSquare total(const Lanes& lanes) noexcept {
   return {reference::sum_lanes(lanes.sum), reference::sum_lanes(lanes.square)};
 }
-inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide) noexcept {
+inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide, const std::byte*) noexcept {
   Lanes lanes;
   add_to<false>(lanes, floats, count, 0.0, wide);
   return total(lanes);
