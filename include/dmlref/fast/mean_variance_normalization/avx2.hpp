@@ -217,12 +217,16 @@ DMLREF_TARGET_AVX2 inline float row32_of(const Row32& row) noexcept {
   __m256 least0 = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   __m256 least1 = least0;
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
-  const std::byte* const next = row.next != nullptr ? row.next : row.from;
+  const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
+  const double* const doubles = row.wide;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
+  const std::byte* const next = row.next != nullptr ? row.next : from;
   std::size_t i = 0;
-  for (; i + 16 <= row.count; i += 16) {
+  for (; i + 16 <= count; i += 16) {
     __builtin_prefetch(next + i * sizeof(float));
-    row_block32<finish, wide, shifted>(floats_at(row.from, i), wide ? row.wide + i : nullptr, row.to, i, shift, slope,
-                                       offset, alpha, least0, least1, stream);
+    row_block32<finish, wide, shifted>(floats_at(from, i), wide ? doubles + i : nullptr, to, i, shift, slope, offset,
+                                       alpha, least0, least1, stream);
   }
   if (stream) _mm_sfence();
   if (i < row.count) {
@@ -311,12 +315,16 @@ DMLREF_TARGET_AVX2 inline float each_row32_of(const EachRow32& row) noexcept {
   const __m256d rest = _mm256_set1_pd(group.rest);
   const __m256d alpha = _mm256_set1_pd(row.alpha);
   __m256 least = _mm256_set1_ps(std::numeric_limits<float>::infinity());
-  const std::byte* const next = row.next != nullptr ? row.next : row.from;
+  const std::byte* const from = row.from;
+  const double* const scales = row.scale;
+  const double* const biases = row.bias;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
+  const std::byte* const next = row.next != nullptr ? row.next : from;
   std::size_t i = 0;
-  for (; i + 16 <= row.count; i += 16) {
+  for (; i + 16 <= count; i += 16) {
     __builtin_prefetch(next + i * sizeof(float));
-    each_block32<finish, shifted>(floats_at(row.from, i), row.to, i, row.scale + i, row.bias + i, shift, rate, rest,
-                                  alpha, least);
+    each_block32<finish, shifted>(floats_at(from, i), to, i, scales + i, biases + i, shift, rate, rest, alpha, least);
   }
   if (i < row.count) {
     const std::size_t n = row.count - i;
@@ -368,40 +376,76 @@ inline std::size_t list_doubtful(unsigned mask, std::size_t first, std::size_t l
   return count;
 }
 
-DMLREF_TARGET_AVX2 inline unsigned doubtful_mask(__m256 value, __m256 doubt) noexcept {
-  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(absolute(value), doubt, _CMP_NGE_UQ)));
+DMLREF_TARGET_AVX2 inline __m256 doubtful_of(__m256 value, __m256 doubt) noexcept {
+  return _mm256_cmp_ps(absolute(value), doubt, _CMP_NGE_UQ);
+}
+DMLREF_TARGET_AVX2 inline unsigned mask_bits(__m256 mask) noexcept {
+  return static_cast<unsigned>(_mm256_movemask_ps(mask));
+}
+/// Appends the numbers of the doubtful elements of four vectors, the first of which begin `step` apart. One branch for
+/// all four: a branch for each costs more than the rest of such a row.
+DMLREF_TARGET_AVX2 inline std::size_t list_of_four(const __m256 (&low)[4], std::size_t first, std::size_t step,
+                                                   std::uint16_t* list, std::size_t count) noexcept {
+  const __m256 any = _mm256_or_ps(_mm256_or_ps(low[0], low[1]), _mm256_or_ps(low[2], low[3]));
+  if (mask_bits(any) == 0) return count;
+  for (std::size_t v = 0; v < 4; ++v) count = list_doubtful(mask_bits(low[v]), first + step * v, SIZE_MAX, list, count);
+  return count;
 }
 
-template <Finish finish>
-DMLREF_TARGET_AVX2 inline std::size_t row16(const Row16& row) noexcept {
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX2 inline __m256 row_block16(const float* from, std::byte* to, std::size_t i, __m256 shift,
+                                             __m256 slope, __m256 offset, __m256 alpha) noexcept {
+  __m256 value = _mm256_loadu_ps(from);
+  if constexpr (shifted) value = _mm256_sub_ps(value, shift);
+  value = _mm256_fmadd_ps(value, slope, offset);
+  store16<finish>(to, i, value, alpha);
+  return value;
+}
+
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX2 inline std::size_t row16_of(const Row16& row) noexcept {
   const __m256 shift = _mm256_set1_ps(row.line.shift);
   const __m256 slope = _mm256_set1_ps(row.line.slope);
   const __m256 offset = _mm256_set1_ps(row.line.offset);
   const __m256 doubt = _mm256_set1_ps(row.line.doubt);
   const __m256 alpha = _mm256_set1_ps(row.alpha);
+  const float* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
   std::size_t doubtful = 0;
   std::size_t i = 0;
-  for (; i + 8 <= row.count; i += 8) {
-    const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(_mm256_loadu_ps(row.from + i), shift), slope, offset);
-    store16<finish>(row.to, i, value, alpha);
-    const unsigned mask = doubtful_mask(value, doubt);
-    if (mask != 0) doubtful = list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  for (; i + 32 <= count; i += 32) {
+    __m256 low[4];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 4; ++v) {
+      const std::size_t at = i + 8 * v;
+      low[v] = doubtful_of(row_block16<finish, shifted>(from + at, to, at, shift, slope, offset, alpha), doubt);
+    }
+    doubtful = list_of_four(low, i, 8, row.doubtful, doubtful);
   }
-  if (i < row.count) {
+  for (; i + 8 <= count; i += 8) {
+    const __m256 value = row_block16<finish, shifted>(from + i, to, i, shift, slope, offset, alpha);
+    doubtful = list_doubtful(mask_bits(doubtful_of(value, doubt)), i, count, row.doubtful, doubtful);
+  }
+  if (i < count) {
     Tail tail{};
-    std::memcpy(tail.from, row.from + i, (row.count - i) * sizeof(float));
-    const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(_mm256_load_ps(tail.from), shift), slope, offset);
-    store16<finish>(reinterpret_cast<std::byte*>(tail.to), 0, value, alpha);
-    std::memcpy(row.to + i * stored_bytes16<finish>, tail.to, (row.count - i) * stored_bytes16<finish>);
-    doubtful = list_doubtful(doubtful_mask(value, doubt), i, row.count, row.doubtful, doubtful);
+    std::memcpy(tail.from, from + i, (count - i) * sizeof(float));
+    const __m256 value =
+        row_block16<finish, shifted>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, shift, slope, offset, alpha);
+    std::memcpy(to + i * stored_bytes16<finish>, tail.to, (count - i) * stored_bytes16<finish>);
+    doubtful = list_doubtful(mask_bits(doubtful_of(value, doubt)), i, count, row.doubtful, doubtful);
   }
   return doubtful;
 }
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t row16(const Row16& row) noexcept {
+  return row.line.shift == 0.0f ? row16_of<finish, false>(row) : row16_of<finish, true>(row);
+}
 
 template <Finish finish>
-DMLREF_TARGET_AVX2 inline unsigned each_block16(const float* from, std::byte* to, std::size_t i, const float* scale,
-                                                const float* bias, __m256 shift, __m256 rate, __m256 rest,
-                                                __m256 slope_doubt, __m256 alpha) noexcept {
+DMLREF_TARGET_AVX2 inline __m256 each_block16(const float* from, std::byte* to, std::size_t i, const float* scale,
+                                              const float* bias, __m256 shift, __m256 rate, __m256 rest,
+                                              __m256 slope_doubt, __m256 alpha) noexcept {
   const __m256 b = _mm256_loadu_ps(bias);
   const __m256 slope = _mm256_mul_ps(rate, _mm256_loadu_ps(scale));
   const __m256 offset = _mm256_fnmadd_ps(rest, slope, b);
@@ -409,7 +453,7 @@ DMLREF_TARGET_AVX2 inline unsigned each_block16(const float* from, std::byte* to
       _mm256_fmadd_ps(absolute(slope), slope_doubt, _mm256_mul_ps(absolute(b), _mm256_set1_ps(0x1p-9f)));
   const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(_mm256_loadu_ps(from), shift), slope, offset);
   store16<finish>(to, i, value, alpha);
-  return doubtful_mask(value, doubt);
+  return doubtful_of(value, doubt);
 }
 
 template <Finish finish>
@@ -419,12 +463,26 @@ DMLREF_TARGET_AVX2 inline std::size_t each_row16(const EachRow16& row) noexcept 
   const __m256 rest = _mm256_set1_ps(row.rest);
   const __m256 slope_doubt = _mm256_set1_ps(row.slope_doubt);
   const __m256 alpha = _mm256_set1_ps(row.alpha);
+  const float* const from = row.from;
+  const float* const scales = row.scale;
+  const float* const biases = row.bias;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
   std::size_t doubtful = 0;
   std::size_t i = 0;
-  for (; i + 8 <= row.count; i += 8) {
-    const unsigned mask = each_block16<finish>(row.from + i, row.to, i, row.scale + i, row.bias + i, shift, rate, rest,
-                                               slope_doubt, alpha);
-    if (mask != 0) doubtful = list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+  for (; i + 32 <= count; i += 32) {
+    __m256 low[4];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 4; ++v) {
+      const std::size_t at = i + 8 * v;
+      low[v] = each_block16<finish>(from + at, to, at, scales + at, biases + at, shift, rate, rest, slope_doubt, alpha);
+    }
+    doubtful = list_of_four(low, i, 8, row.doubtful, doubtful);
+  }
+  for (; i + 8 <= count; i += 8) {
+    const __m256 low =
+        each_block16<finish>(from + i, to, i, scales + i, biases + i, shift, rate, rest, slope_doubt, alpha);
+    doubtful = list_doubtful(mask_bits(low), i, count, row.doubtful, doubtful);
   }
   if (i < row.count) {
     const std::size_t n = row.count - i;
@@ -434,10 +492,10 @@ DMLREF_TARGET_AVX2 inline std::size_t each_row16(const EachRow16& row) noexcept 
     std::memcpy(tail.from, row.from + i, n * sizeof(float));
     std::memcpy(scale, row.scale + i, n * sizeof(float));
     std::memcpy(bias, row.bias + i, n * sizeof(float));
-    const unsigned mask = each_block16<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, scale, bias, shift,
-                                               rate, rest, slope_doubt, alpha);
+    const __m256 low = each_block16<finish>(tail.from, reinterpret_cast<std::byte*>(tail.to), 0, scale, bias, shift,
+                                            rate, rest, slope_doubt, alpha);
     std::memcpy(row.to + i * stored_bytes16<finish>, tail.to, n * stored_bytes16<finish>);
-    doubtful = list_doubtful(mask, i, row.count, row.doubtful, doubtful);
+    doubtful = list_doubtful(mask_bits(low), i, row.count, row.doubtful, doubtful);
   }
   return doubtful;
 }

@@ -158,10 +158,17 @@ DMLREF_TARGET_AVX2 inline void strip32_of(const Columns& columns, std::size_t co
     offset[v] = _mm256_loadu_pd(line.offset + column + 4 * v);
     low[v / 2] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   }
-  for (std::size_t i = 0; i < columns.rows; ++i) {
-    const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
-    std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
-    if (columns.prefetch != 0) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T0);
+  const std::byte* const from =
+      columns.from + column * sizeof(float);  // (copies: stores may change `columns`, says C++)
+  const std::int64_t* const from_offset = columns.offset;
+  const std::size_t rows = columns.rows;
+  const std::size_t width = columns.width;
+  const std::int64_t prefetch = columns.prefetch;
+  const bool stream = columns.stream;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::byte* const row = from + from_offset[i];
+    std::byte* const out = finish == Finish::values ? to + i * width * sizeof(double) : to + to_offset[i];
+    _mm_prefetch(reinterpret_cast<const char*>(row + prefetch), _MM_HINT_T0);
     DMLREF_UNROLL
     for (std::size_t v = 0; v < V; v += 2) {
       __m256d x[2];
@@ -171,7 +178,7 @@ DMLREF_TARGET_AVX2 inline void strip32_of(const Columns& columns, std::size_t co
         if constexpr (shifted) x[k] = _mm256_sub_pd(x[k], shift[v + k]);
         x[k] = _mm256_fmadd_pd(x[k], slope[v + k], offset[v + k]);
       }
-      store8<finish>(out, column + 4 * v, x[0], x[1], alpha, low[v / 2], columns.stream);
+      store8<finish>(out, column + 4 * v, x[0], x[1], alpha, low[v / 2], stream);
     }
   }
   DMLREF_UNROLL
@@ -227,11 +234,42 @@ DMLREF_TARGET_AVX2 inline void columns32(const Columns& columns, const ColumnLin
   for (; c < columns.width; c += 4) few32<finish>(columns, c, line, to, to_offset, alpha, least);
 }
 
-/// Up to eight columns; `count` tells how many.
-template <Finish finish, bool whole>
-DMLREF_TARGET_AVX2 inline std::size_t strip16(const Columns& columns, std::size_t c, std::size_t count,
-                                              const ColumnLines16& line, std::byte* to, const std::int64_t* to_offset,
-                                              __m256 alpha, std::uint16_t* list) noexcept {
+/// Eight columns.
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t strip16(const Columns& columns, std::size_t c, const ColumnLines16& line,
+                                              std::byte* to, const std::int64_t* to_offset, __m256 alpha,
+                                              std::uint16_t* list) noexcept {
+  const __m256 shift = _mm256_loadu_ps(line.shift + c);
+  const __m256 slope = _mm256_loadu_ps(line.slope + c);
+  const __m256 offset = _mm256_loadu_ps(line.offset + c);
+  const __m256 doubt = _mm256_loadu_ps(line.doubt + c);
+  const std::byte* const from = columns.from + c * sizeof(half);  // (copies: stores may change `columns`, says C++)
+  const std::int64_t* const from_offset = columns.offset;
+  const std::size_t rows = columns.rows;
+  const std::size_t width = columns.width;
+  std::size_t doubtful = 0;
+  for (std::size_t i = 0; i < rows; i += 4) {
+    __m256 low[4];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < 4; ++k) {
+      low[k] = _mm256_setzero_ps();
+      if (i + k >= rows) continue;
+      const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + from_offset[i + k])));
+      const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(x, shift), slope, offset);
+      store16<finish>(finish == Finish::values ? to + (i + k) * width * sizeof(float) : to + to_offset[i + k], c, value,
+                      alpha);
+      low[k] = doubtful_of(value, doubt);
+    }
+    doubtful = list_of_four(low, i * width + c, width, list, doubtful);
+  }
+  return doubtful;
+}
+
+/// Fewer than eight.
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline std::size_t few16(const Columns& columns, std::size_t c, std::size_t count,
+                                            const ColumnLines16& line, std::byte* to, const std::int64_t* to_offset,
+                                            __m256 alpha, std::uint16_t* list) noexcept {
   const __m256 shift = _mm256_loadu_ps(line.shift + c);
   const __m256 slope = _mm256_loadu_ps(line.slope + c);
   const __m256 offset = _mm256_loadu_ps(line.offset + c);
@@ -242,17 +280,12 @@ DMLREF_TARGET_AVX2 inline std::size_t strip16(const Columns& columns, std::size_
     const std::byte* const row = columns.from + columns.offset[i] + c * sizeof(half);
     std::byte* const out = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
     alignas(32) std::byte space[8 * sizeof(float)]{};
-    if constexpr (!whole) std::memcpy(space, row, count * sizeof(half));
-    const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(whole ? row : space)));
+    std::memcpy(space, row, count * sizeof(half));
+    const __m256 x = _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(space)));
     const __m256 value = _mm256_fmadd_ps(_mm256_sub_ps(x, shift), slope, offset);
-    unsigned mask = doubtful_mask(value, doubt);
-    if constexpr (whole) {
-      store16<finish>(out, c, value, alpha);
-    } else {
-      store16<finish>(space, 0, value, alpha);
-      std::memcpy(out + c * bytes, space, count * bytes);
-      mask &= (1u << count) - 1;
-    }
+    store16<finish>(space, 0, value, alpha);
+    std::memcpy(out + c * bytes, space, count * bytes);
+    const unsigned mask = mask_bits(doubtful_of(value, doubt)) & ((1u << count) - 1);
     if (mask != 0) doubtful = list_doubtful(mask, i * columns.width + c, SIZE_MAX, list, doubtful);
   }
   return doubtful;
@@ -268,12 +301,12 @@ DMLREF_TARGET_AVX2 inline std::size_t columns16_from(std::size_t first, const Co
   std::size_t doubtful = 0;
   std::size_t c = first;
   for (; c + 8 <= columns.width; c += 8) {
-    doubtful += strip16<finish, true>(columns, c, 8, line, to, to_offset, alpha, list + doubtful);
+    doubtful += strip16<finish>(columns, c, line, to, to_offset, alpha, list + doubtful);
   }
   if (c + 4 == columns.width) {
-    doubtful += strip16<finish, false>(columns, c, 4, line, to, to_offset, alpha, list + doubtful);
+    doubtful += few16<finish>(columns, c, 4, line, to, to_offset, alpha, list + doubtful);
   } else if (c < columns.width) {
-    doubtful += strip16<finish, false>(columns, c, columns.width - c, line, to, to_offset, alpha, list + doubtful);
+    doubtful += few16<finish>(columns, c, columns.width - c, line, to, to_offset, alpha, list + doubtful);
   }
   return doubtful;
 }
