@@ -19,7 +19,7 @@ namespace fast {
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
   std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
-  std::uint64_t task_bytes = 128 * 1024;  // of output: less is not worth a task
+  std::uint64_t task_bytes = 256 * 1024;  // of the larger of in and output: less is not worth a task
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(last_level_cache_bytes() / 8 * slice_kernels(isa).stream_eighths) {}
@@ -43,7 +43,7 @@ class Slice {
 
   /// How many tasks are worth while for an executor of that concurrency.
   std::size_t tasks(std::size_t concurrency) const noexcept {
-    const std::uint64_t most = out_bytes_ / tuning_.task_bytes;
+    const std::uint64_t most = larger_bytes() / tuning_.task_bytes;
     if (concurrency <= 1 || most <= 1) return 1;
     return most < concurrency ? static_cast<std::size_t>(most) : concurrency;
   }
@@ -89,6 +89,10 @@ class Slice {
     if (tile.in_advance == -2 * unit) return kernels_.every_second_back[log];
     return nullptr;
   }
+
+  /// Where the input is the larger side, there is less to stream and more that fills the caches, and more work than the
+  /// output shows.
+  std::uint64_t larger_bytes() const noexcept { return in_lines_ > out_bytes_ ? in_lines_ : out_bytes_; }
 
   static constexpr Index magnitude(Index step) noexcept { return step < 0 ? -step : step; }
 
@@ -187,12 +191,10 @@ class Slice {
 
   /// Takes `rows` rows of the form `job`, all along `dims`.
   void add(RowJob job, CopyDims dims, RowPlace first, bool may_stream = true) {
-    // The larger side counts: where the input is the larger, there is less to stream and more that fills the caches.
-    const std::uint64_t larger = in_lines_ > out_bytes_ ? in_lines_ : out_bytes_;
     const bool long_rows = job.out_bytes >= 1024;
     const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr &&
                             job.out_bytes >= kernels_.joined_from && rows_joined(job.out_bytes, dims);
-    job.stream = may_stream && (long_rows || one_stream) && 2 * larger >= tuning_.stream_bytes;
+    job.stream = may_stream && (long_rows || one_stream) && 2 * larger_bytes() >= tuning_.stream_bytes;
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;
     if (job.stream && long_rows && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
