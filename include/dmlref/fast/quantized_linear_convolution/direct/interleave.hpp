@@ -47,12 +47,12 @@ inline void interleave(const std::uint8_t* lines, std::ptrdiff_t line_step, std:
 #elif DMLREF_ARCH_ARM64
   const auto load = [&](std::ptrdiff_t m) { return vld1q_u8(lines + m * line_step + done); };
   if (outputs == 2) {
-    for (; done + 16 <= count; done += 16) vst2q_u8(to + done * 2, uint8x16x2_t{{load(0), load(1)}});
+    for (; done + 16 <= count; done += 16) vst2q_u8(to + done * 2, (uint8x16x2_t{{load(0), load(1)}}));
   } else if (outputs == 3) {
-    for (; done + 16 <= count; done += 16) vst3q_u8(to + done * 3, uint8x16x3_t{{load(0), load(1), load(2)}});
+    for (; done + 16 <= count; done += 16) vst3q_u8(to + done * 3, (uint8x16x3_t{{load(0), load(1), load(2)}}));
   } else if (outputs == 4) {
     for (; done + 16 <= count; done += 16) {
-      vst4q_u8(to + done * 4, uint8x16x4_t{{load(0), load(1), load(2), load(3)}});
+      vst4q_u8(to + done * 4, (uint8x16x4_t{{load(0), load(1), load(2), load(3)}}));
     }
   }
 #endif
