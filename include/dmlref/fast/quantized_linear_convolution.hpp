@@ -589,7 +589,7 @@ class TiledConvolution {
   // The channel of ones for `count` neighbouring pixels.
   void sum_line(const Work& work, const std::int32_t* offsets, Index steps, Index weight_step,
                 const std::uint8_t* activations, Index count, std::int32_t* sums) const noexcept {
-    const std::int32_t zero[64] = {};
+    static constexpr std::int32_t zero[64] = {};
     qlc::TileArgs t{};
     t.offsets = offsets;
     t.count = 1;
@@ -597,13 +597,17 @@ class TiledConvolution {
     t.pixel_step = 4;
     t.weights = work.run.filter + filter_.ones_at();
     t.weight_step = weight_step;
-    t.channel_offset = t.pixel_offset = zero;
+    t.channel_offset = zero;
+    t.pixel_offset = kernels_.pixel_strips ? nullptr : zero;
     for (Index x = 0; x < count;) {
       const Index vectors = pixel_vectors(count - x);
+      const Index width = vectors * kernels_.lanes;
+      if (kernels_.pixel_strips && count - x >= width) t.count = (count - x) / width;
       t.activations = activations + 4 * x;
       t.sums = sums + x;
       qlc::tile_of(kernels_.pixel_tiles, vectors, 1)(t);
-      x += vectors * kernels_.lanes;
+      x += t.count * width;
+      t.count = 1;
     }
   }
 

@@ -331,12 +331,16 @@ DMLREF_QLC_TARGET inline void pixel_tile(const TileArgs& args) noexcept {
     const std::uint8_t* w = t.weights;
 #pragma GCC unroll 2
     for (; offset != end; ++offset, w += t.weight_step) Shape::step(acc, t.activations + *offset, w);
-    if (t.requantizer == nullptr) return Shape::keep(acc, t.sums, t.sums_pitch);
-    Shape::finish(t, acc, epilogue);
     t.activations += 32 * V;
     if (t.pixel_offset != nullptr) t.pixel_offset += 8 * V;
-    t.pixel_sums += 8 * V;
-    t.out += 8 * V;
+    if (t.requantizer == nullptr) {
+      Shape::keep(acc, t.sums, t.sums_pitch);
+      t.sums += 8 * V;
+    } else {
+      Shape::finish(t, acc, epilogue);
+      t.pixel_sums += 8 * V;
+      t.out += 8 * V;
+    }
   }
 }
 
