@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -98,15 +99,20 @@ class ThreadPoolExecutor final : public Executor {
       });
     }
     job->work();
-    for (std::size_t done = job->done.load(std::memory_order_acquire); done != count;
-         done = job->done.load(std::memory_order_acquire)) {
-      job->done.wait(done, std::memory_order_acquire);  // only tasks that a thread has begun are waited for
-    }
+    job->wait();
     job->release();
   }
 
  private:
   class JobList;
+
+  static void relax() noexcept {
+#if DMLREF_ARCH_X86_64
+    __builtin_ia32_pause();
+#elif DMLREF_ARCH_ARM64
+    __asm__ volatile("yield");
+#endif
+  }
 
   /// One parallel_for. A pool thread may come to it long after it is done: whoever is last hands it back.
   struct Job {
@@ -122,6 +128,22 @@ class ThreadPoolExecutor final : public Executor {
       }
       if (finished == 0) return;
       if (done.fetch_add(finished, std::memory_order_acq_rel) + finished == count) done.notify_all();
+    }
+    // Only tasks that a thread has begun are waited for. Shares are meant to end together: to sleep and to be woken
+    // takes longer than most of them are apart, so the caller spins as long as that before it sleeps.
+    void wait() const noexcept {
+      using Clock = std::chrono::steady_clock;
+      constexpr std::chrono::microseconds waking(50);
+      std::size_t finished = done.load(std::memory_order_acquire);
+      if (finished == count) return;
+      const Clock::time_point patience = Clock::now() + waking;
+      do {
+        relax();
+        finished = done.load(std::memory_order_acquire);
+      } while (finished != count && Clock::now() < patience);
+      for (; finished != count; finished = done.load(std::memory_order_acquire)) {
+        done.wait(finished, std::memory_order_acquire);
+      }
     }
     void release() noexcept {
       if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) owner->give_back(this);
