@@ -51,6 +51,17 @@
 #define DMLREF_ALWAYS_INLINE inline
 #endif
 
+// Where the kernels are compiled: in every translation unit that compiles an operator, or, as they are large, in one.
+// DMLREF_SEPARATE (in all units of a program): none holds them but the one that defines DMLREF_IMPLEMENTATION besides.
+#if defined(DMLREF_IMPLEMENTATION) && !defined(DMLREF_SEPARATE)
+#define DMLREF_SEPARATE
+#endif
+#if defined(DMLREF_IMPLEMENTATION)
+#define DMLREF_PLAN
+#else
+#define DMLREF_PLAN inline
+#endif
+
 // Before a loop of few, known turns over registers: unrolled, or its array would live in memory at -O2.
 #if defined(__GNUC__) || defined(__clang__)
 #define DMLREF_UNROLL _Pragma("GCC unroll 16")
@@ -104,11 +115,17 @@
 #define DMLREF_TAG_MATH n
 #endif
 
-#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g) v##a##_##b##_##c##d##e##f##g
-#define DMLREF_PASTE(a, b, c, d, e, f, g) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g)
+#if defined(DMLREF_SEPARATE)
+#define DMLREF_TAG_SEPARATE s
+#else
+#define DMLREF_TAG_SEPARATE n
+#endif
+
+#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h) v##a##_##b##_##c##d##e##f##g##h
+#define DMLREF_PASTE(a, b, c, d, e, f, g, h) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h)
 #define DMLREF_ABI                                                                                          \
   DMLREF_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_TAG_SIMD, DMLREF_TAG_FMA, DMLREF_TAG_BMI, \
-               DMLREF_TAG_F16C, DMLREF_TAG_MATH)
+               DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE)
 
 #define DMLREF_BEGIN \
   namespace dmlref { \

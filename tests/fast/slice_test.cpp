@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "dmlref/op/run.hpp"
+#include "dmlref/reference/slice.hpp"
+#include "dmlref/view/bind.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/seed.hpp"
 #include "support/slice_cases.hpp"

@@ -13,6 +13,7 @@
 
 #include "dmlref/desc/half.hpp"
 #include "dmlref/op/run.hpp"
+#include "dmlref/view/bind.hpp"
 #include "support/seed.hpp"
 #include "support/slice_cases.hpp"
 

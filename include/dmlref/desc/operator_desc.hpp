@@ -1,6 +1,7 @@
 // operator_desc.hpp: any of our operators.
 #pragma once
 
+#include <type_traits>
 #include <variant>
 
 #include "dmlref/config.hpp"
@@ -12,5 +13,18 @@ DMLREF_BEGIN
 
 using OperatorDesc = std::variant<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
                                   MeanVarianceNormalization1Desc>;
+
+namespace detail {
+template <class Desc, class Variant>
+struct IsAlternative;
+template <class Desc, class... Alternatives>
+struct IsAlternative<Desc, std::variant<Alternatives...>>
+    : std::bool_constant<(std::is_same_v<Desc, Alternatives> || ...)> {};
+}  // namespace detail
+
+/// The desc of one operator, as OperatorDesc holds it. A program that compiles operators by such descs only holds the
+/// kernels of just those operators.
+template <class Desc>
+concept OneOperatorDesc = detail::IsAlternative<Desc, OperatorDesc>::value;
 
 DMLREF_END

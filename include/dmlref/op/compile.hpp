@@ -5,14 +5,11 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/compiled_operator.hpp"
-#include "dmlref/op/mean_variance_normalization.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
-#include "dmlref/op/slice.hpp"
+#include "dmlref/op/plans.hpp"
 #include "dmlref/validate/read_directml.hpp"
 #include "dmlref/validate/validate.hpp"
 
@@ -70,10 +67,11 @@ inline Isa choose_isa(const CompileOptions& options, Report& report) {
   return *asked;
 }
 
-inline CompileResult compile_valid(const OperatorDesc& desc, Report report, const CompileOptions& options) {
+template <class Desc>
+CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options) {
   const Isa isa = choose_isa(options, report);
   if (!report) return CompileResult(std::move(report));
-  return CompileResult(CompiledOperator(std::visit([isa](const auto& d) { return plan(d, isa); }, desc)));
+  return CompileResult(CompiledOperator(plan(desc, isa)));
 }
 
 }  // namespace detail
@@ -81,6 +79,10 @@ inline CompileResult compile_valid(const OperatorDesc& desc, Report report, cons
 /// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory.
 inline CompileResult compile(const OperatorDesc& desc, FeatureLevel level, const CompileOptions& options = {}) {
   return detail::compile_valid(desc, validate(desc, level), options);
+}
+template <OneOperatorDesc Desc>
+CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
+  return detail::compile_valid(desc, validate(OperatorDesc(desc), level), options);
 }
 
 /// The same for Microsoft's structs.

@@ -101,11 +101,11 @@ PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Is
   return planned;
 }
 
-inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa) {
+DMLREF_PLAN PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa) {
   return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa);
 }
 
-inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa) {
+DMLREF_PLAN PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa) {
   return normalization_plan(desc, reference::axis_set(desc.axes), isa);
 }
 

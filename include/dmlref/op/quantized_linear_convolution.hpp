@@ -230,7 +230,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
   return reference_qlc_plan(desc);
 }
 
-inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
+DMLREF_PLAN PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),

@@ -78,6 +78,11 @@ inline Report run(const OperatorDesc& desc, FeatureLevel level, std::span<const 
                   std::span<const OutputBuffer> outputs) {
   return detail::run_compiled(compile(desc, level), inputs, outputs);
 }
+template <OneOperatorDesc Desc>
+Report run(const Desc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
+           std::span<const OutputBuffer> outputs) {
+  return detail::run_compiled(compile(desc, level), inputs, outputs);
+}
 inline Report run(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level, std::span<const InputBuffer> inputs,
                   std::span<const OutputBuffer> outputs) {
   return detail::run_compiled(compile(desc, level), inputs, outputs);

@@ -32,7 +32,7 @@ class SlicePlan final : public Plan {
   fast::Slice slice_;
 };
 
-inline PlannedOperator plan(const SliceDesc& desc, Isa isa) {
+DMLREF_PLAN PlannedOperator plan(const SliceDesc& desc, Isa isa) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
   return {{slot("InputTensor", desc.input)},
@@ -40,7 +40,7 @@ inline PlannedOperator plan(const SliceDesc& desc, Isa isa) {
           std::make_shared<SlicePlan>(desc.input, window, output, isa)};
 }
 
-inline PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
+DMLREF_PLAN PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
                                                  desc.window_sizes, desc.window_strides);

@@ -1,0 +1,35 @@
+// plans.hpp: from a valid descriptor of any operator to its plan: where every kernel enters a program.
+#pragma once
+
+#include <variant>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/operator_desc.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/op/plan.hpp"
+
+#if defined(DMLREF_SEPARATE) && !defined(DMLREF_IMPLEMENTATION)
+DMLREF_BEGIN
+namespace detail {
+PlannedOperator plan(const SliceDesc& desc, Isa isa);
+PlannedOperator plan(const Slice1Desc& desc, Isa isa);
+PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa);
+PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa);
+PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa);
+}  // namespace detail
+DMLREF_END
+#else
+#include "dmlref/op/mean_variance_normalization.hpp"
+#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/op/slice.hpp"
+#endif
+
+DMLREF_BEGIN
+namespace detail {
+
+inline PlannedOperator plan(const OperatorDesc& desc, Isa isa) {
+  return std::visit([isa](const auto& d) { return plan(d, isa); }, desc);
+}
+
+}  // namespace detail
+DMLREF_END
