@@ -89,7 +89,7 @@ TYPED_TEST_SUITE(FastNormalization, Types);
 TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
   Random random(seed());
   int cases = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < dmlref_test::rounds(40); ++round) {
     for (int r = 0; r < static_cast<int>(Regime::count); ++r) {
       const int elements = pick(random, 0, 19) == 0 ? 60000 : (pick(random, 0, 3) == 0 ? 6000 : 400);
       const auto c = random_case<TypeParam>(random, static_cast<Regime>(r), elements);

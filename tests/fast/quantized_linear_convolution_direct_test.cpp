@@ -108,11 +108,11 @@ void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int ca
 }
 
 TEST(DirectConvolution, EqualsTheReference) {
-  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), 1500);
+  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500));
 }
 
 TEST(DirectConvolution, Planes) {
-  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), 1500, random_planes);
+  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500), random_planes);
 }
 
 // The text of the AVX-VNNI kernels with the EVEX encoding of the same instruction, for CPUs that have only that.
@@ -120,7 +120,7 @@ TEST(DirectConvolution, LanesOfAvxVnni) {
 #if DMLREF_ARCH_X86_64
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "needs vpdpbusd in its EVEX encoding";
   if (isa_in_use() != Isa::avx512vnni) GTEST_SKIP() << "runs with avx512vnni";
-  expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, 1500);
+  expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(1500));
 #else
   GTEST_SKIP() << "not an x86";
 #endif
@@ -131,7 +131,7 @@ TEST(DirectConvolution, OddScales) {
   Random random(dmlref_test::test_seed());
   const Isa isa = isa_in_use();
   const float odd[] = {0.0f, -1.0f, 1e-45f, 1e-38f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN, 1.0f, 0.5f, 1e20f};
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(600); ++i) {
     QlcShape shape;
     shape.groups = pick(random, 2, 70);
     shape.in = {5, 9};

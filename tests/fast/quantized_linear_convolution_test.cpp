@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dmlref/op/run.hpp"
+#include "support/seed.hpp"
 #include "support/thread_executor.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -235,17 +236,17 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
 }
 
 TEST(FastQuantizedLinearConvolution, EqualsReferenceOnRandomShapes) {
-  constexpr unsigned seed = 20210211;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(20210211);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(400); ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {}))) << "case " << i;
   }
 }
 
 TEST(FastQuantizedLinearConvolution, EqualsReferenceOnWideRowsAndManyChannels) {
-  constexpr unsigned seed = 7;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(7);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < 30; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {12, 40, 320, 3, 1}))) << "case " << i;
@@ -254,8 +255,8 @@ TEST(FastQuantizedLinearConvolution, EqualsReferenceOnWideRowsAndManyChannels) {
 }
 
 TEST(FastQuantizedLinearConvolution, FewChannels) {
-  constexpr unsigned seed = 99;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(99);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < 100; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {3, 40, 40, 7, 2}))) << "case " << i;
@@ -264,8 +265,8 @@ TEST(FastQuantizedLinearConvolution, FewChannels) {
 
 // Staged pixels are kept apart at these numbers of channels, and blocks are cut where a row of them fills the cache.
 TEST(FastQuantizedLinearConvolution, DeepFilters) {
-  constexpr unsigned seed = 22;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(22);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < 20; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {512, 24, 8, 3, 1, 512}))) << "case " << i;
@@ -275,8 +276,8 @@ TEST(FastQuantizedLinearConvolution, DeepFilters) {
 
 // Few of the kernel's rows meet the input, in more ways than there are offsets for.
 TEST(FastQuantizedLinearConvolution, KernelsLargerThanTheInput) {
-  constexpr unsigned seed = 21;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(21);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < 60; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {9, 40, 6, 19, 2}))) << "case " << i;
@@ -284,26 +285,26 @@ TEST(FastQuantizedLinearConvolution, KernelsLargerThanTheInput) {
 }
 
 TEST(FastQuantizedLinearConvolution, Extremes) {
-  constexpr unsigned seed = 5;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(5);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(200); ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::extremes, {}))) << "case " << i;
   }
 }
 
 TEST(FastQuantizedLinearConvolution, Ties) {
-  constexpr unsigned seed = 6;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(6);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(200); ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::ties, {}))) << "case " << i;
   }
 }
 
 TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
-  constexpr unsigned seed = 8;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(8);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < 60; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {60, 300, 24, 3, 2}), pick(random, 2, 5)))
@@ -320,10 +321,10 @@ void expect_tiles_of_avx_vnni(SetTiles set_tiles) {
     set_tiles(k);
     return k;
   }();
-  constexpr unsigned seed = 12;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(12);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(200); ++i) {
     const Case c = make_case(random, i % 2 == 0 ? Data::random : Data::extremes, {});
     detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
     detail::PlannedOperator reference = fast;
@@ -347,8 +348,8 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvxVnniByInstructionsOfAvx2) {
 
 // 67000 products of 255 * 255 exceed 32 bits: K is cut into pieces.
 TEST(FastQuantizedLinearConvolution, DepthBeyondThirtyTwoBits) {
-  constexpr unsigned seed = 11;
-  std::mt19937 random(seed);
+  const std::uint64_t seed = dmlref_test::test_seed(11);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   for (const Data data : {Data::random, Data::extremes}) {
     for (const DataType in_type : {DataType::uint8, DataType::int8}) {
       for (const DataType filter_type : {DataType::uint8, DataType::int8}) {

@@ -54,7 +54,7 @@ TEST(WinogradConvolution, EqualsTheReference) {
   constexpr QlcData all[] = {QlcData::random,   QlcData::random,      QlcData::random,     QlcData::ties,
                              QlcData::extremes, QlcData::all_highest, QlcData::all_lowest, QlcData::huge_bias};
   constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(300); ++i) {
     const bool deep = chance(random, 20);
     QlcShape shape = shape_of(pick(random, 1, deep ? 300 : 40), pick(random, 1, 40), 1, 1);
     do {

@@ -132,7 +132,7 @@ TYPED_TEST(NormalizationUlp, EveryRegimeInRowsOfEveryLength) {
 TYPED_TEST(NormalizationUlp, RandomShapesAxesStridesScalesBiasesActivations) {
   Random random(seed());
   int cases = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < dmlref_test::rounds(60); ++round) {
     for (int r = 0; r < static_cast<int>(Regime::count); ++r) {
       const auto c = random_case<TypeParam>(random, static_cast<Regime>(r), pick(random, 0, 9) == 0 ? 4000 : 300);
       ASSERT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << ": " << c.describe() << " seed " << seed();
@@ -180,7 +180,7 @@ TYPED_TEST(NormalizationUlp, BiasThatCancels) {
 
 TEST(NormalizationReference, SameBitsForEveryLayoutOfTheSameTensor) {
   Random random(seed());
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < dmlref_test::rounds(40); ++round) {
     auto c = random_case<float>(random, static_cast<Regime>(pick(random, 0, 10)), 3000);
     const Layout strided = c.input;
     const auto one = c.reference_output();

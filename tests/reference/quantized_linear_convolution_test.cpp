@@ -133,7 +133,7 @@ float random_scale(Random& random) {
 TEST(Requantize, RandomScalesAndSums) {
   Random random(dmlref_test::test_seed());
   RoundingOracle oracle;
-  for (int i = 0; i < 3000000; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(3000000); ++i) {
     const float in = random_scale(random), filter = random_scale(random);
     float out = random_scale(random);
     auto sum = static_cast<std::int64_t>(random() >> pick(random, 15, 62));
@@ -154,7 +154,7 @@ TEST(Requantize, NearTies) {
   Random random(dmlref_test::test_seed());
   RoundingOracle oracle;
   int nearest = 0, ties = 0;
-  for (int i = 0; i < 3000000; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(3000000); ++i) {
     float in = 0, filter = 0, out = 0;
     std::int64_t sum = 0;
     if (chance(random, 60)) {
@@ -192,12 +192,12 @@ TEST(Requantize, NearTies) {
     ties += distance == 0 ? 1 : 0;
   }
   std::printf("%d in the band around a tie, %d of them on it in double\n", nearest, ties);
-  EXPECT_GT(nearest, 100000);
+  EXPECT_GT(nearest, dmlref_test::rounds(100000));
 }
 
 TEST(Requantize, DoubleDecidesAllButTheBand) {
   Random random(dmlref_test::test_seed());
-  for (int i = 0; i < 10000000; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(10000000); ++i) {
     const auto scale_of = [&] {
       return std::bit_cast<float>(static_cast<std::uint32_t>(0x3C000000u + (random() & 0x01FFFFFFu)));
     };

@@ -19,4 +19,20 @@ inline std::uint64_t test_seed(std::optional<std::uint64_t> usual = std::nullopt
   return seed;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// How many random cases a test takes: a third of `usual` under the address sanitizer, where each takes ten times as
+/// long.
+constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 2) / 3 : usual; }
+
 }  // namespace dmlref_test
