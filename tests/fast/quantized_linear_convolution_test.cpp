@@ -258,7 +258,7 @@ TEST(FastQuantizedLinearConvolution, FewChannels) {
   const std::uint64_t seed = dmlref_test::test_seed(99);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 200; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {3, 40, 40, 7, 2}))) << "case " << i;
   }
 }

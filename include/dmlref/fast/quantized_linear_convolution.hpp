@@ -374,10 +374,8 @@ class TiledConvolution {
       windows.staging = Staging::windows;
       if (windows.steps() < order.steps()) order = windows;
     }
-    const bool gathers =
-        order.staging == Staging::planes && kernels_.gather_pixels != nullptr && g_.in_channels >= 16 && g_.in.x == 1;
-    choose_orientation(order, gathers);
-    if (gathers && !pixels_in_lanes_) order.staging = Staging::pixels;
+    choose_orientation(order, gathered(order));
+    if (gathered(order) && !pixels_in_lanes_) order.staging = Staging::pixels;
     if (order.staging == Staging::pixels && !direct) {
       // Staged pixels touch each other, unless that is a distance that caches dislike.
       order.joined = false;
@@ -397,20 +395,32 @@ class TiledConvolution {
     place_memory();
   }
 
+  // Planes may be staged as pixels: many, or few where windows or pairs of planes hold more filling.
+  bool gathered(const qlc::DepthOrder& order) const noexcept {
+    if (kernels_.gather_pixels == nullptr || order.staging == qlc::Staging::pixels || g_.in.x != 1) return false;
+    if (g_.in_channels >= 16) return true;
+    return g_.in_channels < 4 && g_.dilation_x == 1 && pixel_steps() < order.steps();
+  }
+  Index pixel_steps() const noexcept {
+    return qlc::DepthOrder{qlc::Staging::pixels, kernels_.group, g_.in_channels, g_.kernel_h, g_.kernel_w, true}
+        .steps();
+  }
+
   // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
   // orientation that does not match the output's layout transposes bytes in the end. Where AVX2 has channels in lanes,
   // planes are transposed when they are staged, too, but then read in order, an eighth faster; so are windows.
   void choose_orientation(const qlc::DepthOrder& order, bool gathers) {
     pixels_in_lanes_ = false;
     if (order.staging == qlc::Staging::pixels) return;
-    const Index epilogue = 12, transposition = gathers ? 9 : 3;
+    const Index steps = gathers && g_.in_channels < 4 ? pixel_steps() : order.steps();
+    const Index epilogue = 12, transposition = gathers && g_.in_channels >= 16 ? 9 : 3;
     const Index slower = gathers || (order.staging == qlc::Staging::windows && order.group == 2) ? 9 : 8;
     const Index lanes = kernels_.lanes;
     const bool planar = g_.out.x == 1;
     const Index pixels = g_.out_height * round_up(g_.out_width, lanes) * g_.out_channels;
     const Index channels = g_.out_height * g_.out_width * round_up(g_.out_channels, lanes);
     pixels_in_lanes_ = pixels * (order.steps() + epilogue + (planar ? 0 : transposition)) * slower <=
-                       channels * (order.steps() + epilogue + (planar ? transposition : 0)) * 8;
+                       channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
   }
 
   void choose_block(const qlc::DepthOrder& order, bool direct) {

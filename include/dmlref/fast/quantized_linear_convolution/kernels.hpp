@@ -120,8 +120,8 @@ struct Kernels {
   /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Null
   /// where the set has nothing better than element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
-  /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 16 channels or more.
-  /// Null where the set stages planes as planes only.
+  /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 1, 2, 3 channels
+  /// (side by side), 16 or more. Null where the set stages planes as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
 

@@ -112,6 +112,7 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
       b.column_step = g.in_channels * element;
       if (order.apart()) b.column_step += 64;
       b.row_step = b.column_step * b.in_columns;
+      if (order.group == 2) b.row_step = round_up(b.row_step, 4);  // groups that do not straddle lines
       b.bytes = b.in_rows * b.row_step + slack;
     }
     b.pixel_step = b.column_step * g.stride_x;
