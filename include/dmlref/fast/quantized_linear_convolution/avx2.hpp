@@ -231,39 +231,47 @@ DMLREF_TARGET_AVX2 inline __m128i load_first(const std::uint8_t* from) noexcept 
   return _mm_cvtsi32_si128(four);
 }
 
-/// 16 rows of Bytes: four rounds of merging row j with row j + 8.
+/// 16 rows of Bytes, rows 0 to 7 in the lower lanes: after three rounds of merging row j with row j + 4, out[j] holds
+/// columns 2 j and 2 j + 1 of its rows.
 template <int Bytes>
-DMLREF_TARGET_AVX2 inline void transpose16(const std::uint8_t* src, std::ptrdiff_t src_pitch,
-                                           __m128i (&out)[16]) noexcept {
-  __m128i a[16];
-#pragma GCC unroll 16
-  for (int j = 0; j < 16; ++j) a[j] = load_first<Bytes>(src + j * src_pitch);
-#pragma GCC unroll 4
-  for (int round = 0; round < 4; ++round) {
-    __m128i b[16];
+DMLREF_TARGET_AVX2 inline void transpose16(const std::uint8_t* src, std::ptrdiff_t src_pitch, __m256i flip,
+                                           __m256i (&out)[8]) noexcept {
+  __m256i a[8];
 #pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) {
-      b[2 * j] = _mm_unpacklo_epi8(a[j], a[j + 8]);
-      b[2 * j + 1] = _mm_unpackhi_epi8(a[j], a[j + 8]);
-    }
-#pragma GCC unroll 16
-    for (int j = 0; j < 16; ++j) a[j] = b[j];
+  for (int j = 0; j < 8; ++j) {
+    const std::uint8_t* row = src + j * src_pitch;
+    a[j] = _mm256_set_m128i(load_first<Bytes>(row + 8 * src_pitch), load_first<Bytes>(row));
+    a[j] = _mm256_xor_si256(a[j], flip);
   }
-#pragma GCC unroll 16
-  for (int j = 0; j < 16; ++j) out[j] = a[j];
+#pragma GCC unroll 3
+  for (int round = 0; round < 3; ++round) {
+    __m256i b[8];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      b[2 * j] = _mm256_unpacklo_epi8(a[j], a[j + 4]);
+      b[2 * j + 1] = _mm256_unpackhi_epi8(a[j], a[j + 4]);
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) a[j] = b[j];
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) out[j] = a[j];
 }
 
 /// All channels of Columns columns; the last 16 channels overlap those before rather than leave a remainder.
 template <int Columns>
 DMLREF_TARGET_AVX2 inline void gather_columns(const PixelsArgs& t, std::ptrdiff_t column) noexcept {
-  const __m128i flip = _mm_set1_epi8(static_cast<char>(t.flip));
+  const __m256i flip = _mm256_set1_epi8(static_cast<char>(t.flip));
   for (std::ptrdiff_t c = 0; c < t.channels; c += 16) {
     if (c > t.channels - 16) c = t.channels - 16;
-    __m128i pixels[16];
-    transpose16<Columns>(t.src + c * t.channel_step + column, t.channel_step, pixels);
+    __m256i pairs[8];
+    transpose16<Columns>(t.src + c * t.channel_step + column, t.channel_step, flip, pairs);
     std::uint8_t* to = t.dst + column * t.pixel_step + 2 * c;
-#pragma GCC unroll 16
-    for (int x = 0; x < Columns; ++x, to += t.pixel_step) store_groups<2>(to, _mm_xor_si128(pixels[x], flip));
+#pragma GCC unroll 8
+    for (int j = 0; j < Columns / 2; ++j, to += 2 * t.pixel_step) {
+      store32(to, _mm256_unpacklo_epi8(pairs[j], _mm256_setzero_si256()));
+      store32(to + t.pixel_step, _mm256_unpackhi_epi8(pairs[j], _mm256_setzero_si256()));
+    }
   }
 }
 
@@ -393,14 +401,23 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
   for (std::ptrdiff_t c = 0; c < channels; c += 16) {
     const std::ptrdiff_t here = channels - c < 16 ? channels - c : 16;
     for (std::ptrdiff_t p = 0; p < pixels; p += 16) {
-      __m128i columns[16];
-      transpose16<16>(src + p * src_pitch + c, src_pitch, columns);
+      __m256i pairs[8];
+      transpose16<16>(src + p * src_pitch + c, src_pitch, _mm256_setzero_si256(), pairs);
       std::uint8_t* to = dst + c * dst_pitch + p;
-      if (pixels - p >= 16) {
-        for (std::ptrdiff_t j = 0; j < here; ++j) store16(to + j * dst_pitch, columns[j]);
+      __m128i columns[16];
+#pragma GCC unroll 8
+      for (int j = 0; j < 8; ++j) {
+        const __m256i pair = _mm256_permute4x64_epi64(pairs[j], 0xD8);
+        columns[2 * j] = _mm256_castsi256_si128(pair);
+        columns[2 * j + 1] = _mm256_extracti128_si256(pair, 1);
+      }
+      if (here == 16 && pixels - p >= 16) {
+#pragma GCC unroll 16
+        for (int j = 0; j < 16; ++j) store16(to + j * dst_pitch, columns[j]);
       } else {
+        const std::ptrdiff_t bytes = pixels - p < 16 ? pixels - p : 16;
         for (std::ptrdiff_t j = 0; j < here; ++j) {
-          std::memcpy(to + j * dst_pitch, &columns[j], static_cast<std::size_t>(pixels - p));
+          std::memcpy(to + j * dst_pitch, &columns[j], static_cast<std::size_t>(bytes));
         }
       }
     }
