@@ -567,6 +567,7 @@ class TiledConvolution {
     t.steps = filter_.steps;
     t.run = block_.order.run_of_steps(g_.stride_x);
     t.pixel_step = block_.pixel_step;
+    t.plane_step = g_.taps() == 1 ? block_.plane_step : 0;
     t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes();
     t.weight_step = 4 * filter_.lanes;
     t.weight_block = filter_.block_bytes();

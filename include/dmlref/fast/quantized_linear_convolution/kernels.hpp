@@ -23,6 +23,7 @@ struct TileArgs {
   std::ptrdiff_t steps;                ///< number of groups along K
   std::ptrdiff_t run;                  ///< how many steps' groups lie side by side, a divisor of steps; 0: not known
   std::ptrdiff_t pixel_step;           ///< bytes; 4 where pixels lie in lanes
+  std::ptrdiff_t plane_step;           ///< pixels in lanes: offsets[k] is k times this; 0: not known
   const std::uint8_t* weights;         ///< group of channel c at step k: weights + k * weight_step + c * 4
   std::ptrdiff_t weight_step;          ///< bytes
   std::ptrdiff_t weight_block;         ///< channels in lanes: bytes from one vector's weights to the next one's

@@ -326,11 +326,18 @@ DMLREF_QLC_TARGET inline void pixel_tile(const TileArgs& args) noexcept {
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
     typename Shape::Registers acc;
     Shape::start(t, acc);
-    const std::int32_t* offset = t.offsets;
-    const std::int32_t* const end = offset + t.steps;
     const std::uint8_t* w = t.weights;
+    if (t.plane_step != 0) {
+      const std::uint8_t* a = t.activations;
+      const std::uint8_t* const end = w + 32 * t.steps;
+#pragma GCC unroll 4
+      for (; w != end; a += t.plane_step, w += 32) Shape::step(acc, a, w);
+    } else {
+      const std::int32_t* offset = t.offsets;
+      const std::int32_t* const end = offset + t.steps;
 #pragma GCC unroll 2
-    for (; offset != end; ++offset, w += t.weight_step) Shape::step(acc, t.activations + *offset, w);
+      for (; offset != end; ++offset, w += t.weight_step) Shape::step(acc, t.activations + *offset, w);
+    }
     t.activations += 32 * V;
     if (t.pixel_offset != nullptr) t.pixel_offset += 8 * V;
     if (t.requantizer == nullptr) {
