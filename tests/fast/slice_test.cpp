@@ -189,6 +189,28 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
   }
 }
 
+// Copies of rows out of wider ones, at any place and line by line.
+TEST_F(FastSlice, RowsCutOut) {
+  std::vector<std::uint32_t> lengths{1023, 1024, 1024, 1025, 2048, 2048, 3072, 3072, 4096, 4096, 5120};
+  for (std::uint32_t length = 1; length <= 400; length += number(1, 3)) lengths.push_back(length);
+  for (const std::uint32_t length : lengths) {
+    for (const std::uint32_t unit : {1u, 64u}) {
+      const std::uint32_t offset = unit * number(0, 3), rows = number(1, 9);
+      const std::uint32_t pitch = (offset + length + unit - 1) / unit * unit + unit * number(0, 5);
+      SliceCase it;
+      it.desc = Slice1Desc{TensorDesc(DataType::uint8, Dimensions{rows, pitch}),
+                           TensorDesc(DataType::uint8, Dimensions{rows, length}),
+                           {0, offset},
+                           {rows, length},
+                           {number(0, 1) == 0 ? 1 : -1, 1}};
+      expect(it, random);
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+      check(it);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A copy that reads more than it writes fills the caches as well.
 TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});

@@ -43,46 +43,92 @@ inline Index next_row(const RowJob& job, const RowPlace* rows, std::size_t r, st
   return next < count ? rows[next].in - rows[r].in : 0;
 }
 
-/// The lines where a row begins that is needed soon; `step`: 64 or, for one that is read downwards, -64. The CPU's own
-/// prefetcher stops where a row ends, and after a few lines of the next one it would only be disturbed.
-inline void prefetch_begin(const std::byte* p, std::size_t bytes, Index step) noexcept {
+/// Input bytes of a row up to which its lines are asked for ahead; a longer one is left to the CPU's own prefetcher.
+inline constexpr std::size_t asked_row_bytes = 256;
+
+/// The lines of a short row that is needed soon; `step`: 64 or, for one that is read downwards, -64.
+inline void prefetch_row(const std::byte* p, std::size_t bytes, Index step) noexcept {
   for (std::size_t at = 0; at < bytes; at += 64, p += step) prefetch(p);
+}
+
+/// Both ends of a long row that is two rows further, for their pages: to translate an address takes longer than to
+/// copy what is between. `last`: from a row's place to its other end.
+inline void prefetch_pages(const std::byte* in, const RowPlace* rows, std::size_t r, std::size_t count,
+                           Index last) noexcept {
+  const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;
+  prefetch(later);
+  prefetch(later + last);
 }
 
 // --- copies ---------------------------------------------------------------------------------------------------------
 
-/// More than 128 bytes. What lies `ahead` bytes further is needed next.
-DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream,
-                                        Index ahead) noexcept {
+/// At least 128 bytes around the caches. What lies `ahead` bytes further is needed next.
+DMLREF_TARGET_AVX2 inline void stream_run(const std::byte* in, std::byte* out, std::size_t bytes,
+                                          Index ahead) noexcept {
   const __m256i last = load32(in + bytes - 32);
   std::byte* const end = out + bytes - 32;
-  if (stream) {
-    // Whole lines only: a line written half around the caches and half through them costs as much as many.
-    const std::size_t head = (64 - misaligned(out, 64)) % 64;
-    if (head > 0) {
-      store32(out, load32(in));
-      store32(out + 32, load32(in + 32));
-      in += head;
-      out += head;
-    }
-    for (; out + 32 <= end; in += 64, out += 64) {
-      prefetch(in + ahead);
-      const __m256i a = load32(in), b = load32(in + 32);
-      stream32(out, a);
-      stream32(out + 32, b);
-    }
-  } else {
-    prefetch_begin(in + ahead, bytes <= 512 ? bytes : 256, 64);
-    for (; out + 96 <= end; in += 128, out += 128) {
-      const __m256i a = load32(in), b = load32(in + 32), c = load32(in + 64), d = load32(in + 96);
-      store32(out, a);
-      store32(out + 32, b);
-      store32(out + 64, c);
-      store32(out + 96, d);
-    }
+  // Whole lines only: a line written half around the caches and half through them costs as much as many.
+  const std::size_t head = (64 - misaligned(out, 64)) % 64;
+  if (head > 0) {
+    store32(out, load32(in));
+    store32(out + 32, load32(in + 32));
+    in += head;
+    out += head;
   }
-  for (; out < end; in += 32, out += 32) store32(out, load32(in));
+  for (; out + 32 <= end; in += 64, out += 64) {
+    prefetch(in + ahead);
+    const __m256i a = load32(in), b = load32(in + 32);
+    stream32(out, a);
+    stream32(out + 32, b);
+  }
+  if (out < end) store32(out, load32(in));
   if (out < end + 32) store32(end, last);
+}
+
+/// 128 bytes.
+DMLREF_TARGET_AVX2 inline void copy_block(const std::byte* in, std::byte* out) noexcept {
+  const __m256i a = load32(in), b = load32(in + 32), c = load32(in + 64), d = load32(in + 96);
+  store32(out, a);
+  store32(out + 32, b);
+  store32(out + 64, c);
+  store32(out + 96, d);
+}
+
+/// More than 160 bytes through the caches. The end is loaded first: it may lie in another page.
+DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes) noexcept {
+  const std::byte* const in_end = in + bytes - 128;
+  std::byte* const end = out + bytes - 128;
+  const __m256i a = load32(in_end), b = load32(in_end + 32), c = load32(in_end + 64), d = load32(in_end + 96);
+  const std::size_t head = 32 - misaligned(out, 32);
+  store32(out, load32(in));
+  in += head;
+  out += head;
+  for (; out + 96 < end; in += 128, out += 128) copy_block(in, out);
+  for (; out < end; in += 32, out += 32) store32(out, load32(in));
+  store32(end, a);
+  store32(end + 32, b);
+  store32(end + 64, c);
+  store32(end + 96, d);
+}
+
+/// A KiB of whole lines through the caches, in an order that no prefetcher goes on with.
+DMLREF_TARGET_AVX2 inline void copy_lines(const std::byte* in, std::byte* out) noexcept {
+  DMLREF_UNROLL
+  for (std::size_t k = 0; k < 16; ++k) {
+    const std::size_t line = k * 13 % 16 * 64;
+    const __m256i a = load32(in + line), b = load32(in + line + 32);
+    store32(out + line, a);
+    store32(out + line + 32, b);
+  }
+}
+
+/// Whether rows are cut out of longer ones, line by line. Only how fast they are copied depends on the answer.
+inline bool lines_cut_out(const std::byte* in, const std::byte* out, const RowPlace* rows, std::size_t count,
+                          std::size_t bytes) noexcept {
+  if (count < 2) return false;
+  const Index in_step = rows[1].in - rows[0].in, out_step = rows[1].out - rows[0].out, row = static_cast<Index>(bytes);
+  return (in_step > row || in_step < -row) && (in_step | out_step) % 64 == 0 && misaligned(in + rows[0].in, 64) == 0 &&
+         misaligned(out + rows[0].out, 64) == 0;
 }
 
 /// Rows of Vectors * 32 bytes or up to 31 fewer, without a branch.
@@ -90,12 +136,14 @@ template <std::size_t Vectors>
 DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count) noexcept {
   const std::size_t last = job.out_bytes - 32;
+  const std::size_t ahead = 2 * job.rows_ahead;
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* from = in + rows[r].in;
     std::byte* to = out + rows[r].out;
     if constexpr (Vectors > 2) {
-      const Index ahead = next_row(job, rows, r, count);
-      for (std::size_t k = 0; k < Vectors; k += 2) prefetch(from + ahead + 32 * k);
+      const std::byte* const later = in + rows[r + ahead < count ? r + ahead : r].in;
+      DMLREF_UNROLL
+      for (std::size_t k = 0; k < Vectors; k += 2) prefetch(later + 32 * k);
     }
     __m256i v[Vectors];
     DMLREF_UNROLL
@@ -110,16 +158,33 @@ DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byt
 DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
                                          std::size_t count, Room room) noexcept {
   const std::size_t bytes = job.out_bytes;
-  if (bytes > 128) {
+  if (job.stream) {
     for (std::size_t r = 0; r < count; ++r) {
-      copy_run(in + rows[r].in, out + rows[r].out, bytes, job.stream, next_row(job, rows, r, count));
+      stream_run(in + rows[r].in, out + rows[r].out, bytes, next_row(job, rows, r, count));
+    }
+  } else if (bytes <= 4096 && bytes % 1024 == 0 && lines_cut_out(in, out, rows, count, bytes)) {
+    for (std::size_t r = 0; r < count; ++r) {
+      prefetch_pages(in, rows, r, count, static_cast<Index>(bytes - 1));
+      const std::byte* from = in + rows[r].in;
+      std::byte* to = out + rows[r].out;
+      copy_lines(from + bytes - 1024, to + bytes - 1024);  // the end first, as in copy_run
+      for (std::byte* const end = to + bytes - 1024; to < end; from += 1024, to += 1024) copy_lines(from, to);
+    }
+  } else if (bytes > asked_row_bytes) {
+    for (std::size_t r = 0; r < count; ++r) {
+      prefetch_pages(in, rows, r, count, static_cast<Index>(bytes - 1));
+      copy_run(in + rows[r].in, out + rows[r].out, bytes);
     }
   } else if (bytes >= 32) {
     switch ((bytes + 31) / 32) {
       case 1: return copy_short_rows<1>(job, in, out, rows, count);
       case 2: return copy_short_rows<2>(job, in, out, rows, count);
       case 3: return copy_short_rows<3>(job, in, out, rows, count);
-      default: return copy_short_rows<4>(job, in, out, rows, count);
+      case 4: return copy_short_rows<4>(job, in, out, rows, count);
+      case 5: return copy_short_rows<5>(job, in, out, rows, count);
+      case 6: return copy_short_rows<6>(job, in, out, rows, count);
+      case 7: return copy_short_rows<7>(job, in, out, rows, count);
+      default: return copy_short_rows<8>(job, in, out, rows, count);
     }
   } else if (bytes > 16 && room.read && room.write) {
     for (std::size_t r = 0; r < count; ++r) store32(out + rows[r].out, load32(in + rows[r].in));
@@ -469,7 +534,7 @@ DMLREF_TARGET_AVX2 inline void wide_rows(const RowJob& job, const std::byte* in,
     const std::byte* const last_from = from + static_cast<Index>(job.count - 32 / Unit) * Step * unit;
     const Index ahead = next_row(job, rows, r, count);
     if (job.stream && bytes >= 256 && misaligned(to, Unit) == 0) {
-      const auto head = static_cast<Index>((64 - misaligned(to, 64)) % 64);  // whole lines only, as in copy_run
+      const auto head = static_cast<Index>((64 - misaligned(to, 64)) % 64);  // whole lines only, as in stream_run
       if (head > 0) {
         store32(to, wide_vector<Unit, Step, false>(from));
         store32(to + 32, wide_vector<Unit, Step, false>(from + 32 * Step));
@@ -484,9 +549,10 @@ DMLREF_TARGET_AVX2 inline void wide_rows(const RowJob& job, const std::byte* in,
         stream32(to, a);
         stream32(to + 32, b);
       }
+    } else if (const std::size_t in_bytes = bytes * (Step == -1 ? 1 : 2); in_bytes > asked_row_bytes) {
+      prefetch_pages(in, rows, r, count, static_cast<Index>(job.count - 1) * Step * unit);
     } else {
-      const std::size_t in_bytes = bytes * static_cast<std::size_t>(Step < 0 ? -Step : Step);
-      prefetch_begin(from + ahead, in_bytes < 256 ? in_bytes : 256, Step < 0 ? -64 : 64);
+      prefetch_row(from + ahead, in_bytes, Step < 0 ? -64 : 64);
     }
     for (; to + 32 < last; to += 64, from += 64 * Step) {
       const __m256i a = wide_vector<Unit, Step, false>(from);
