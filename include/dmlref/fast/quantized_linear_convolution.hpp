@@ -390,6 +390,7 @@ class TiledConvolution {
     for (Index plane = 0; plane < order.channel_groups() && order.staging == qlc::Staging::planes; ++plane) {
       plane_offsets_.push_back(static_cast<std::int32_t>(plane * block_.plane_step));
     }
+    row_steps_ = order.row_steps();
     filter_ = {kernels_.lanes, order.steps(), ceil_div(g_.out_channels, kernels_.lanes), g_.groups, g_.kernel_h};
     choose_row_ranges();
     place_memory();
@@ -560,7 +561,8 @@ class TiledConvolution {
     }
   }
 
-  qlc::TileArgs tile_args(const Work& work, Index block) const noexcept {
+  // What all blocks of channels share.
+  qlc::TileArgs tile_args(const Work& work) const noexcept {
     qlc::TileArgs t{};
     t.offsets = offsets_.data();
     t.count = 1;
@@ -568,15 +570,21 @@ class TiledConvolution {
     t.run = block_.order.run_of_steps(g_.stride_x);
     t.pixel_step = block_.pixel_step;
     t.plane_step = g_.taps() == 1 ? block_.plane_step : 0;
-    t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes();
     t.weight_step = 4 * filter_.lanes;
     t.weight_block = filter_.block_bytes();
-    t.first_channel = (work.group * filter_.blocks + block) * filter_.lanes;
+    if (kernels_.fuses && work.run.requantizer.bounded && !work.run.wide) t.requantizer = &work.run.requantizer;
+    return t;
+  }
+
+  // The same at channel `c` of a block.
+  qlc::TileArgs tile_args(const Work& work, const qlc::TileArgs& shared, Index block, Index c) const noexcept {
+    qlc::TileArgs t = shared;
+    t.weights = work.run.filter + (work.group * filter_.blocks + block) * filter_.block_bytes() + 4 * c;
+    t.first_channel = (work.group * filter_.blocks + block) * filter_.lanes + c;
     t.channel_offset = work.run.channel_offset + t.first_channel;
     if (kernels_.fuses && work.run.pixel_terms && !work.run.uniform) {
       t.channel_factor = work.run.minus_filter_zero_point + t.first_channel;
     }
-    if (kernels_.fuses && work.run.requantizer.bounded && !work.run.wide) t.requantizer = &work.run.requantizer;
     return t;
   }
 
@@ -585,8 +593,8 @@ class TiledConvolution {
                    qlc::TileArgs& t) const noexcept {
     const std::size_t range = range_of_row_[static_cast<std::size_t>(work.place.y + y)];
     const qlc::KernelRows& rows = row_ranges_[range];
-    const Index first = rows.first * block_.order.row_steps();
-    t.steps = (rows.last - rows.first) * block_.order.row_steps();
+    const Index first = rows.first * row_steps_;
+    t.steps = (rows.last - rows.first) * row_steps_;
     t.offsets = offsets_.data() + first;
     t.weights = weights + first * t.weight_step;
     t.channel_offset = channel_offset + static_cast<Index>(range) * offset_pitch();
@@ -623,7 +631,7 @@ class TiledConvolution {
   }
 
   // The step at which a tap's first plane lies.
-  Index step_of(Index tap) const noexcept { return tap / g_.kernel_w * block_.order.row_steps() + tap % g_.kernel_w; }
+  Index step_of(Index tap) const noexcept { return tap / g_.kernel_w * row_steps_ + tap % g_.kernel_w; }
 
   // The most vectors that a tile has, or as many as are left.
   Index pixel_vectors(Index pixels) const noexcept {
@@ -758,13 +766,14 @@ class TiledConvolution {
 
   void run_channel_tiles(const Work& work, Index first_block, Index last_block) const noexcept {
     const Index lanes = kernels_.lanes;
+    const qlc::TileArgs shared = tile_args(work);
     for (Index block = first_block; block < last_block;) {
       const Index vectors = channel_vectors(last_block - block, work.place.columns);
       const Index width = vectors * lanes;
       const Index most = kernels_.max_rows(kernels_.channel_tiles, vectors);
       const Index tiles = ceil_div(work.place.columns, most);
-      const Index first = (work.group * filter_.blocks + block) * lanes;
-      qlc::TileArgs t = tile_args(work, block);
+      qlc::TileArgs t = tile_args(work, shared, block, 0);
+      const Index first = t.first_channel;
       t.sums = work.sums;
       t.sums_pitch = width;
       const bool offset_used = needs_offset(work, t);
@@ -805,18 +814,15 @@ class TiledConvolution {
     const Index most_vectors = pixel_vectors(4 * lanes);
     const Index most = most_vectors * lanes;
     const Index most_rows = kernels_.max_rows(kernels_.pixel_tiles, most_vectors);
+    const qlc::TileArgs shared = tile_args(work);
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
       const Index parts = ceil_div(here, most_rows);
       for (Index part = 0; part < parts; ++part) {
         const Index c = here * part / parts;
         const Index rows = here * (part + 1) / parts - c;
-        const Index first = (work.group * filter_.blocks + block) * lanes + c;
-        qlc::TileArgs t = tile_args(work, block);
-        t.weights += 4 * c;
-        t.channel_offset += c;
-        t.first_channel = first;
-        if (t.channel_factor != nullptr) t.channel_factor += c;
+        qlc::TileArgs t = tile_args(work, shared, block, c);
+        const Index first = t.first_channel;
         t.sums_pitch = pixel_pitch_;
         const bool fused = t.requantizer != nullptr;
         const bool offset_used = needs_offset(work, t);
@@ -916,10 +922,11 @@ class TiledConvolution {
     const Index lanes = kernels_.lanes;
     const Index piece = 65536 / kernels_.group;
     auto* wide = reinterpret_cast<std::int64_t*>(work.slot + slot_.wide);
+    const qlc::TileArgs shared = tile_args(work);
     for (Index block = first_block; block < last_block; ++block) {
-      const Index first = (work.group * filter_.blocks + block) * lanes;
       const Index count = g_.out_channels - block * lanes < lanes ? g_.out_channels - block * lanes : lanes;
-      qlc::TileArgs t = tile_args(work, block);
+      qlc::TileArgs t = tile_args(work, shared, block, 0);
+      const Index first = t.first_channel;
       const std::uint8_t* weights = t.weights;
       const std::int32_t zero[64] = {};
       t.run = 0;  // pieces end anywhere
@@ -965,6 +972,7 @@ class TiledConvolution {
   std::vector<qlc::KernelRows> row_ranges_;  // the first one: all rows
   std::vector<std::uint8_t> range_of_row_;   // of the output
   qlc::PackedFilter filter_{};
+  Index row_steps_ = 0;
   Index pixel_pitch_ = 0;
   Index filter_at_ = 0, scale_at_ = 0, fixed_scale_at_ = 0, offset_at_ = 0, zero_point_at_ = 0, wide_offset_at_ = 0,
         slots_at_ = 0;
