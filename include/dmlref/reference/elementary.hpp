@@ -35,6 +35,18 @@ inline Real polynomial(Real x, Real z, const Real (&c)[N]) noexcept {
   return sum;
 }
 
+/// The coefficients for -x: odd ones with the other sign.
+template <class Real, std::size_t N>
+struct Coefficients {
+  Real at[N];
+};
+template <class Real, std::size_t N>
+constexpr Coefficients<Real, N> with_odd_negated(const Real (&c)[N]) noexcept {
+  Coefficients<Real, N> result{};
+  for (std::size_t i = 0; i < N; ++i) result.at[i] = i % 2 == 1 ? -c[i] : c[i];
+  return result;
+}
+
 /// What the functions are made of; the polynomials are minimax fits of the relative error.
 template <class Real>
 struct Elementary;
@@ -43,9 +55,10 @@ template <>
 struct Elementary<double> {
   using Bits = std::uint64_t;
   static constexpr int mantissa_bits = 52;
-  static constexpr Bits exponent_bias = 1023;
-  static constexpr double shifter = 0x1.8p52;  ///< adding it rounds to an integer, which is then found in the low bits
-  static constexpr double limit = 708.0;       ///< arguments of e^x are clamped to it; no rounded result differs
+  /// Adding it rounds to an integer k; in the low bits is then the exponent of 2^k, with its bias. (No argument of e^x
+  /// lies between two k to the bit, so no tie is rounded.)
+  static constexpr double shifter = 0x1.8p52 + 1023;
+  static constexpr double limit = 708.0;  ///< arguments of e^x are clamped to it; no rounded result differs
   static constexpr double log2_e = 0x1.71547652b82fep+0;
   static constexpr double ln_2 = 0x1.62e42fefa39efp-1;
   static constexpr double ln_2_rest = 0.0;  ///< too small to matter here
@@ -67,8 +80,7 @@ template <>
 struct Elementary<float> {
   using Bits = std::uint32_t;
   static constexpr int mantissa_bits = 23;
-  static constexpr Bits exponent_bias = 127;
-  static constexpr float shifter = 0x1.8p23f;
+  static constexpr float shifter = 0x1.8p23f + 127;
   static constexpr float limit = 87.0f;
   static constexpr float log2_e = 0x1.715476p+0f;
   static constexpr float ln_2 = 0x1.62e430p-1f;
@@ -100,7 +112,7 @@ inline ReducedExponential<Real> reduce_exponential(Real x) noexcept {
   if constexpr (E::ln_2_rest != 0) r = std::fma(k, -E::ln_2_rest, r);
   const Real rest = std::fma(r * r, polynomial(r, r * r, E::exponential), r);
   const auto bits = std::bit_cast<typename E::Bits>(shifted);
-  return {std::bit_cast<Real>((bits << E::mantissa_bits) + (E::exponent_bias << E::mantissa_bits)), rest};
+  return {std::bit_cast<Real>(bits << E::mantissa_bits), rest};
 }
 
 template <class Real>

@@ -44,6 +44,9 @@ DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {_
 DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept {
   return {_mm256_fmadd_pd(a.v, b.v, c.v)};
 }
+DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
+  return {_mm256_fnmadd_pd(a.v, b.v, c.v)};
+}
 DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept { return {_mm256_min_pd(most.v, x.v)}; }
 DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept { return {_mm256_max_pd(least.v, x.v)}; }
 DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept {
@@ -51,12 +54,10 @@ DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept {
 }
 DMLREF_VECTOR_TARGET Doubles negated(Doubles x) noexcept { return {_mm256_xor_pd(_mm256_set1_pd(-0.0), x.v)}; }
 DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
-  const __m256d bit = _mm256_set1_pd(-0.0);
-  return {_mm256_or_pd(_mm256_and_pd(bit, sign.v), _mm256_andnot_pd(bit, size.v))};
+  return {_mm256_or_pd(_mm256_and_pd(_mm256_set1_pd(-0.0), sign.v), size.v)};
 }
 DMLREF_VECTOR_TARGET Doubles power_of_2(Doubles shifted) noexcept {
-  const __m256i bits = _mm256_slli_epi64(_mm256_castpd_si256(shifted.v), 52);
-  return {_mm256_castsi256_pd(_mm256_add_epi64(bits, _mm256_set1_epi64x(std::int64_t{1023} << 52)))};
+  return {_mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(shifted.v), 52))};
 }
 DMLREF_VECTOR_TARGET Doubles less(Doubles a, Doubles b) noexcept { return {_mm256_cmp_pd(a.v, b.v, _CMP_LT_OQ)}; }
 DMLREF_VECTOR_TARGET Doubles at_most(Doubles a, Doubles b) noexcept { return {_mm256_cmp_pd(a.v, b.v, _CMP_LE_OQ)}; }
@@ -73,17 +74,18 @@ DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {_m
 DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {_mm256_div_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept {
+  return {_mm256_fnmadd_ps(a.v, b.v, c.v)};
+}
 DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept { return {_mm256_min_ps(most.v, x.v)}; }
 DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept { return {_mm256_max_ps(least.v, x.v)}; }
 DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), x.v)}; }
 DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {_mm256_xor_ps(_mm256_set1_ps(-0.0f), x.v)}; }
 DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
-  const __m256 bit = _mm256_set1_ps(-0.0f);
-  return {_mm256_or_ps(_mm256_and_ps(bit, sign.v), _mm256_andnot_ps(bit, size.v))};
+  return {_mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), sign.v), size.v)};
 }
 DMLREF_VECTOR_TARGET Floats power_of_2(Floats shifted) noexcept {
-  const __m256i bits = _mm256_slli_epi32(_mm256_castps_si256(shifted.v), 23);
-  return {_mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(127 << 23)))};
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(shifted.v), 23))};
 }
 DMLREF_VECTOR_TARGET Floats less(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
 DMLREF_VECTOR_TARGET Floats at_most(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)}; }

@@ -50,6 +50,9 @@ DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {_
 DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept {
   return {_mm512_fmadd_pd(a.v, b.v, c.v)};
 }
+DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
+  return {_mm512_fnmadd_pd(a.v, b.v, c.v)};
+}
 DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept { return {_mm512_min_pd(most.v, x.v)}; }
 DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept { return {_mm512_max_pd(least.v, x.v)}; }
 DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept { return {_mm512_abs_pd(x.v)}; }
@@ -60,8 +63,7 @@ DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
   return {_mm512_castsi512_pd(bits)};
 }
 DMLREF_VECTOR_TARGET Doubles power_of_2(Doubles shifted) noexcept {
-  const __m512i bits = _mm512_slli_epi64(_mm512_castpd_si512(shifted.v), 52);
-  return {_mm512_castsi512_pd(_mm512_add_epi64(bits, _mm512_set1_epi64(std::int64_t{1023} << 52)))};
+  return {_mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(shifted.v), 52))};
 }
 DMLREF_VECTOR_TARGET __mmask8 less(Doubles a, Doubles b) noexcept { return _mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ); }
 DMLREF_VECTOR_TARGET __mmask8 at_most(Doubles a, Doubles b) noexcept {
@@ -78,6 +80,9 @@ DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {_m
 DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {_mm512_mul_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {_mm512_div_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept {
+  return {_mm512_fnmadd_ps(a.v, b.v, c.v)};
+}
 DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept { return {_mm512_min_ps(most.v, x.v)}; }
 DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept { return {_mm512_max_ps(least.v, x.v)}; }
 DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {_mm512_abs_ps(x.v)}; }
@@ -88,8 +93,7 @@ DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
   return {_mm512_castsi512_ps(bits)};
 }
 DMLREF_VECTOR_TARGET Floats power_of_2(Floats shifted) noexcept {
-  const __m512i bits = _mm512_slli_epi32(_mm512_castps_si512(shifted.v), 23);
-  return {_mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(127 << 23)))};
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(shifted.v), 23))};
 }
 DMLREF_VECTOR_TARGET __mmask16 less(Floats a, Floats b) noexcept { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ); }
 DMLREF_VECTOR_TARGET __mmask16 at_most(Floats a, Floats b) noexcept { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ); }

@@ -48,6 +48,9 @@ DMLREF_VECTOR_TARGET Doubles difference(Doubles a, Doubles b) noexcept { return 
 DMLREF_VECTOR_TARGET Doubles product(Doubles a, Doubles b) noexcept { return {vmulq_f64(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {vdivq_f64(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept { return {vfmaq_f64(c.v, a.v, b.v)}; }
+DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
+  return {vfmsq_f64(c.v, a.v, b.v)};
+}
 DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept { return {vabsq_f64(x.v)}; }
 DMLREF_VECTOR_TARGET Doubles negated(Doubles x) noexcept { return {vnegq_f64(x.v)}; }
 DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
@@ -60,8 +63,7 @@ DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept {
   return {vbslq_f64(vcltq_f64(x.v, least.v), least.v, x.v)};
 }
 DMLREF_VECTOR_TARGET Doubles power_of_2(Doubles shifted) noexcept {
-  const uint64x2_t bits = vshlq_n_u64(vreinterpretq_u64_f64(shifted.v), 52);
-  return {vreinterpretq_f64_u64(vaddq_u64(bits, vdupq_n_u64(std::uint64_t{1023} << 52)))};
+  return {vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(shifted.v), 52))};
 }
 DMLREF_VECTOR_TARGET DoublesMask less(Doubles a, Doubles b) noexcept { return {vcltq_f64(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET DoublesMask at_most(Doubles a, Doubles b) noexcept { return {vcleq_f64(a.v, b.v)}; }
@@ -78,6 +80,7 @@ DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {vs
 DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {vmulq_f32(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {vdivq_f32(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {vfmaq_f32(c.v, a.v, b.v)}; }
+DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept { return {vfmsq_f32(c.v, a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {vabsq_f32(x.v)}; }
 DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {vnegq_f32(x.v)}; }
 DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
@@ -90,8 +93,7 @@ DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept {
   return {vbslq_f32(vcltq_f32(x.v, least.v), least.v, x.v)};
 }
 DMLREF_VECTOR_TARGET Floats power_of_2(Floats shifted) noexcept {
-  const uint32x4_t bits = vshlq_n_u32(vreinterpretq_u32_f32(shifted.v), 23);
-  return {vreinterpretq_f32_u32(vaddq_u32(bits, vdupq_n_u32(std::uint32_t{127} << 23)))};
+  return {vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(shifted.v), 23))};
 }
 DMLREF_VECTOR_TARGET FloatsMask less(Floats a, Floats b) noexcept { return {vcltq_f32(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET FloatsMask at_most(Floats a, Floats b) noexcept { return {vcleq_f32(a.v, b.v)}; }

@@ -4,12 +4,14 @@
 // It is included once in the namespace of each, after the macro DMLREF_VECTOR_TARGET names the attribute and the types
 // Doubles and Floats stand for a vector of either; without the macro it is empty. Their operations: of, load,
 // store_rounded (to the type that the results have), sum, difference, product, quotient, fused(a, b, c) = a * b + c,
-// magnitude, with_sign(of magnitude, sign), not_above(x, most), not_below(x, least) (both hand NaN on), power_of_2 (of
-// a shifted integer), and with masks less, at_most, choose(mask, yes, no), either, any. The steps and their order are
-// those of reference/elementary.hpp and reference/activation.hpp, so that the bits are.
+// less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0, sign), not_above(x, most),
+// not_below(x, least) (both hand NaN on), power_of_2 (of a shifted integer), and with masks less, at_most, choose(mask,
+// yes, no), either, any. The operations and their order are those of reference/elementary.hpp and
+// reference/activation.hpp (but for changed signs), so that the bits are.
 #ifdef DMLREF_VECTOR_TARGET
 
-/// Two vectors that take each step together, so that their long chains of operations overlap; and two masks.
+/// Two vectors (or pairs of them) that take each step together, so that their long chains of operations overlap; and
+/// two masks.
 template <class Mask>
 struct Pair {
   Mask first, second;
@@ -69,6 +71,10 @@ DMLREF_VECTOR_TARGET Vectors<V> fused(Vectors<V> a, Vectors<V> b, Vectors<V> c) 
   return {fused(a.first, b.first, c.first), fused(a.second, b.second, c.second)};
 }
 template <class V>
+DMLREF_VECTOR_TARGET Vectors<V> less_product(Vectors<V> c, Vectors<V> a, Vectors<V> b) noexcept {
+  return {less_product(c.first, a.first, b.first), less_product(c.second, a.second, b.second)};
+}
+template <class V>
 DMLREF_VECTOR_TARGET auto less(Vectors<V> a, Vectors<V> b) noexcept {
   return Pair<decltype(less(a.first, b.first))>{less(a.first, b.first), less(a.second, b.second)};
 }
@@ -104,151 +110,222 @@ DMLREF_VECTOR_TARGET V polynomial_of(V x, V z, const typename V::Real (&c)[N]) n
   }
 }
 
-/// e^x = scale * (1 + rest).
+/// What one step of an activation hands to the next: up to three vectors, whose meaning is theirs.
 template <class V>
-DMLREF_VECTOR_TARGET void reduce_exponential_of(V x, V& scale, V& rest) noexcept {
+struct State {
+  V a{}, b{}, c{};
+};
+
+/// e^x = scale * (1 + rest), x within the limits: what `rest` is made of, and scale.
+template <class V>
+DMLREF_VECTOR_TARGET State<V> reduce_exponential_of(V x) noexcept {
   using E = reference::Elementary<typename V::Real>;
-  const V shifter = V::of(E::shifter);
-  const V shifted = fused(x, V::of(E::log2_e), shifter);
-  const V k = difference(shifted, shifter);
+  const V shifted = fused(x, V::of(E::log2_e), V::of(E::shifter));
+  const V k = difference(shifted, V::of(E::shifter));
   V r = fused(k, V::of(-E::ln_2), x);
   if constexpr (E::ln_2_rest != 0) r = fused(k, V::of(-E::ln_2_rest), r);
+  return {r, power_of_2(shifted)};
+}
+template <class V>
+DMLREF_VECTOR_TARGET V rest_of(V r) noexcept {
   const V square = product(r, r);
-  rest = fused(square, polynomial_of(r, square, E::exponential), r);
-  scale = power_of_2(shifted);
+  return fused(square, polynomial_of(r, square, reference::Elementary<typename V::Real>::exponential), r);
 }
 
+/// e^x, x <= 0, in two steps.
 template <class V>
-DMLREF_VECTOR_TARGET V exponential_of(V x) noexcept {
-  V scale, rest;
-  reduce_exponential_of(not_below(x, V::of(-reference::Elementary<typename V::Real>::limit)), scale, rest);
-  return fused(scale, rest, scale);
+DMLREF_VECTOR_TARGET State<V> reduce_decay_of(V x) noexcept {
+  return reduce_exponential_of(not_below(x, V::of(-reference::Elementary<typename V::Real>::limit)));
+}
+template <class V>
+DMLREF_VECTOR_TARGET V exponential_of(State<V> e) noexcept {
+  return fused(e.b, rest_of(e.a), e.b);
 }
 
+/// e^x - 1 in two steps.
 template <class V>
-DMLREF_VECTOR_TARGET V exponential_minus_1_of(V x) noexcept {
+DMLREF_VECTOR_TARGET State<V> reduce_growth_of(V x) noexcept {
   using E = reference::Elementary<typename V::Real>;
-  V scale, rest;
-  reduce_exponential_of(not_above(not_below(x, V::of(-E::limit)), V::of(E::limit)), scale, rest);
-  return fused(scale, rest, difference(scale, V::of(1)));
+  return reduce_exponential_of(not_above(not_below(x, V::of(-E::limit)), V::of(E::limit)));
+}
+template <class V>
+DMLREF_VECTOR_TARGET V exponential_minus_1_of(State<V> e) noexcept {
+  return fused(e.b, rest_of(e.a), difference(e.b, V::of(1)));
 }
 
+/// tanh(x) in three steps. 1 - e^(-2|x|) is the reference's e^(-2|x|) - 1 with all signs changed: no step multiplies by
+/// -2, and what is divided is positive.
 template <class V>
-DMLREF_VECTOR_TARGET V logarithm_of_1_plus_of(V u) noexcept {
+DMLREF_VECTOR_TARGET State<V> reduce_tanh_of(V x) noexcept {
   using E = reference::Elementary<typename V::Real>;
+  const V size = not_above(magnitude(x), V::of(E::limit / 2));
+  const V shifted = fused(size, V::of(-2 * E::log2_e), V::of(E::shifter));
+  const V k = difference(shifted, V::of(E::shifter));
+  V minus_r = fused(k, V::of(E::ln_2), sum(size, size));
+  if constexpr (E::ln_2_rest != 0) minus_r = fused(k, V::of(E::ln_2_rest), minus_r);
+  return {minus_r, power_of_2(shifted)};
+}
+template <class V>
+DMLREF_VECTOR_TARGET V decrease_of(State<V> e) noexcept {
+  using Real = typename V::Real;
+  static constexpr auto of_minus_r = reference::with_odd_negated(reference::Elementary<Real>::exponential);
+  const V square = product(e.a, e.a);
+  const V minus_rest = less_product(e.a, square, polynomial_of(e.a, square, of_minus_r.at));
+  return fused(e.b, minus_rest, difference(V::of(1), e.b));
+}
+template <class V>
+DMLREF_VECTOR_TARGET V hyperbolic_tangent_of(V decrease, V x) noexcept {
+  return with_sign(quotient(decrease, difference(V::of(2), decrease)), x);
+}
+
+/// ln(1 + u) in two steps.
+template <class V>
+DMLREF_VECTOR_TARGET State<V> reduce_logarithm_of_1_plus_of(V u) noexcept {
   using Real = typename V::Real;
   const auto upper = less(V::of(static_cast<Real>(0x1.a827999fcef32p-2)), u);
   const V s = quotient(choose(upper, difference(u, V::of(1)), u), sum(u, choose(upper, V::of(3), V::of(2))));
-  const V z = product(s, s);
-  const V twice = sum(s, s);
-  const V rest = fused(product(twice, z), polynomial_of(z, product(z, z), E::artanh), twice);
-  return sum(rest, choose(upper, V::of(E::ln_2), V::of(0)));
+  return {s, choose(upper, V::of(reference::Elementary<Real>::ln_2), V::of(0))};
 }
-
 template <class V>
-DMLREF_VECTOR_TARGET V complementary_error_function_of(V t) noexcept {
-  using E = reference::Elementary<typename V::Real>;
-  const V w = quotient(V::of(1), sum(t, V::of(3)));
-  const V u = product(difference(t, V::of(3)), w);
-  const V p = product(w, polynomial_of(u, product(u, u), E::erfc));
-  return product(exponential_of(negated(product(t, t))), p);
+DMLREF_VECTOR_TARGET V logarithm_of_1_plus_of(State<V> l) noexcept {
+  const V z = product(l.a, l.a);
+  const V twice = sum(l.a, l.a);
+  const V polynomial = polynomial_of(z, product(z, z), reference::Elementary<typename V::Real>::artanh);
+  return sum(fused(product(twice, z), polynomial, twice), l.b);
 }
 
-template <class V>
-DMLREF_VECTOR_TARGET V hyperbolic_tangent_of(V x) noexcept {
-  using E = reference::Elementary<typename V::Real>;
-  V scale, rest;
-  reduce_exponential_of(not_below(product(V::of(-2), magnitude(x)), V::of(-E::limit)), scale, rest);
-  const V n = fused(scale, rest, difference(scale, V::of(1)));
-  return with_sign(quotient(n, sum(n, V::of(2))), x);
-}
-
-template <class V>
-DMLREF_VECTOR_TARGET V elu_of(V x, V alpha) noexcept {
-  return choose(less(x, V::of(0)), product(alpha, exponential_minus_1_of(x)), x);
-}
-
-template <class V>
-DMLREF_VECTOR_TARGET V softplus_of(V x) noexcept {
-  const V above = choose(less(x, V::of(0)), V::of(0), x);
-  return sum(above, logarithm_of_1_plus_of(exponential_of(negated(magnitude(x)))));
-}
-
-/// `inverse`: reference::inverse_of(a).
+/// An activation in three steps of about the same length. `inverse`: reference::inverse_of(a).
 template <ActivationType type, class V>
-DMLREF_VECTOR_TARGET V activated(V x, V a, V b, V inverse) noexcept {
-  using enum ActivationType;
+struct Steps {
   using Real = typename V::Real;
   using E = reference::Elementary<Real>;
-  static_cast<void>(a);
-  static_cast<void>(b);
-  static_cast<void>(inverse);
-  const V zero = V::of(0);
-  const V one = V::of(1);
-  if constexpr (type == elu) {
-    return elu_of(x, a);
-  } else if constexpr (type == parametric_softplus) {
-    return product(a, softplus_of(fused(b, x, zero)));
-  } else if constexpr (type == scaled_elu) {
-    return product(b, elu_of(x, a));
-  } else if constexpr (type == scaled_tanh) {
-    return product(a, hyperbolic_tangent_of(product(b, x)));
-  } else if constexpr (type == sigmoid) {
-    const V e = exponential_of(negated(magnitude(x)));
-    return quotient(choose(less(x, zero), e, one), sum(one, e));
-  } else if constexpr (type == softplus) {
-    return product(softplus_of(fused(a, x, zero)), inverse);
-  } else if constexpr (type == softsign) {
-    const V near = not_above(not_below(x, V::of(-E::far)), V::of(E::far));
-    return quotient(near, sum(one, magnitude(near)));
-  } else if constexpr (type == ActivationType::tanh) {
-    return hyperbolic_tangent_of(x);
-  } else if constexpr (type == thresholded_relu) {
-    return choose(at_most(x, a), zero, x);
-  } else if constexpr (type == shrink) {
-    const V inner = choose(at_most(x, x), zero, x);
-    const V below = choose(less(x, negated(b)), sum(x, a), inner);
-    return choose(less(b, x), difference(x, a), below);
-  } else if constexpr (type == celu) {
-    const V curve = fused(a, exponential_minus_1_of(product(x, inverse)), zero);
-    return sum(choose(less(x, zero), zero, x), choose(less(zero, curve), zero, curve));
-  } else if constexpr (type == gelu) {
-    x = not_below(x, V::of(-40));
-    const V distance = fused(magnitude(x), V::of(static_cast<Real>(0x1.6a09e667f3bcdp-1)), zero);
-    const V erfc = complementary_error_function_of(not_above(distance, V::of(E::erfc_limit)));
-    const V tail = product(V::of(Real{0.5}), erfc);
-    return product(x, choose(less(x, zero), tail, difference(one, tail)));
-  } else {
+  static constexpr bool is_elu = type == ActivationType::elu || type == ActivationType::scaled_elu;
+  static constexpr bool is_tanh = type == ActivationType::tanh || type == ActivationType::scaled_tanh;
+  static constexpr bool is_softplus = type == ActivationType::softplus || type == ActivationType::parametric_softplus;
+  static constexpr bool is_celu = type == ActivationType::celu;
+  static constexpr bool is_gelu = type == ActivationType::gelu;
+  static constexpr bool is_sigmoid = type == ActivationType::sigmoid;
+
+  V a, b, inverse;
+
+  /// What the elementary function takes.
+  DMLREF_VECTOR_TARGET V inner(V x) const noexcept {
+    if constexpr (is_celu) return product(x, inverse);
+    if constexpr (type == ActivationType::scaled_tanh) return product(b, x);
+    if constexpr (type == ActivationType::softplus) return fused(a, x, V::of(0));
+    if constexpr (type == ActivationType::parametric_softplus) return fused(b, x, V::of(0));
+    if constexpr (is_gelu) return not_below(x, V::of(-40));
     return x;
   }
-}
 
-/// The rest of a row goes by way of a buffer.
+  DMLREF_VECTOR_TARGET State<V> first(V x) const noexcept {
+    const V y = inner(x);
+    if constexpr (is_tanh) return reduce_tanh_of(y);
+    if constexpr (is_elu || is_celu) return reduce_growth_of(y);
+    if constexpr (is_softplus || is_sigmoid) return reduce_decay_of(negated(magnitude(y)));
+    if constexpr (is_gelu) {
+      const V distance = fused(magnitude(y), V::of(static_cast<Real>(0x1.6a09e667f3bcdp-1)), V::of(0));
+      const V t = not_above(distance, V::of(E::erfc_limit));
+      const V w = quotient(V::of(1), sum(t, V::of(3)));
+      return {t, w, product(difference(t, V::of(3)), w)};
+    }
+    return {};
+  }
+
+  DMLREF_VECTOR_TARGET State<V> second(State<V> s) const noexcept {
+    if constexpr (is_tanh) return {decrease_of(s)};
+    if constexpr (is_elu || is_celu) return {exponential_minus_1_of(s)};
+    if constexpr (is_sigmoid) return {exponential_of(s)};
+    if constexpr (is_softplus) return reduce_logarithm_of_1_plus_of(exponential_of(s));
+    if constexpr (is_gelu) {
+      const State<V> e = reduce_decay_of(negated(product(s.a, s.a)));
+      return {e.a, e.b, product(s.b, polynomial_of(s.c, product(s.c, s.c), E::erfc))};
+    }
+    return {};
+  }
+
+  DMLREF_VECTOR_TARGET V third(State<V> s, V x) const noexcept {
+    const V zero = V::of(0);
+    const V one = V::of(1);
+    if constexpr (type == ActivationType::tanh) return hyperbolic_tangent_of(s.a, x);
+    if constexpr (type == ActivationType::scaled_tanh) return product(a, hyperbolic_tangent_of(s.a, inner(x)));
+    if constexpr (is_elu) {
+      const V elu = choose(less(x, zero), product(a, s.a), x);
+      return type == ActivationType::elu ? elu : product(b, elu);
+    }
+    if constexpr (is_celu) {
+      const V curve = fused(a, s.a, zero);
+      return sum(choose(less(x, zero), zero, x), choose(less(zero, curve), zero, curve));
+    }
+    if constexpr (is_sigmoid) return quotient(choose(less(x, zero), s.a, one), sum(one, s.a));
+    if constexpr (is_softplus) {
+      const V y = inner(x);
+      const V softplus = sum(choose(less(y, zero), zero, y), logarithm_of_1_plus_of(s));
+      return type == ActivationType::softplus ? product(softplus, inverse) : product(a, softplus);
+    }
+    if constexpr (is_gelu) {
+      const V tail = product(V::of(Real{0.5}), product(exponential_of(s), s.c));
+      const V y = inner(x);
+      return product(y, choose(less(y, zero), tail, difference(one, tail)));
+    }
+    if constexpr (type == ActivationType::softsign) {
+      const V near = not_above(not_below(x, V::of(-E::far)), V::of(E::far));
+      return quotient(near, sum(one, magnitude(near)));
+    }
+    if constexpr (type == ActivationType::thresholded_relu) return choose(at_most(x, a), zero, x);
+    if constexpr (type == ActivationType::shrink) {
+      const V within = choose(at_most(x, x), zero, x);
+      const V below = choose(less(x, negated(b)), sum(x, a), within);
+      return choose(less(b, x), difference(x, a), below);
+    }
+    return x;
+  }
+};
+
+/// A vector's third step runs beside the second of the next one and the first of the one after: a processor sees too
+/// few instructions ahead to overlap whole chains. The last vector overlaps its predecessor; `count` is not below one.
 template <ActivationType type, class V>
 DMLREF_VECTOR_KERNEL void apply_type(const Activation& activation, const typename V::Real* values, std::byte* to,
                                      std::size_t count) noexcept {
   using Real = typename V::Real;
   constexpr std::size_t result_bytes = sizeof(Real) / 2;
-  const V a = V::of(activation.parameters[0]);
-  const V b = V::of(activation.parameters[1]);
-  const V inverse = V::of(reference::inverse_of(Real{activation.parameters[0]}));
-  std::size_t i = 0;
-  for (; i + V::lanes <= count; i += V::lanes) {
-    store_rounded(to + i * result_bytes, activated<type>(V::load(values + i), a, b, inverse));
+  const Steps<type, V> steps{V::of(activation.parameters[0]), V::of(activation.parameters[1]),
+                             V::of(reference::inverse_of(Real{activation.parameters[0]}))};
+  const std::size_t last = count - V::lanes;
+  State<V> second = steps.second(steps.first(V::load(values)));
+  std::size_t next = V::lanes < last ? V::lanes : last;
+  State<V> first = steps.first(V::load(values + next));
+  for (std::size_t i = 0;;) {
+    store_rounded(to + i * result_bytes, steps.third(second, V::load(values + i)));
+    if (i == last) return;
+    i = next;
+    next = next + V::lanes < last ? next + V::lanes : last;
+    second = steps.second(first);
+    first = steps.first(V::load(values + next));
   }
-  if (i < count) {
-    Real in[V::lanes]{};
-    std::byte out[V::lanes * result_bytes];
-    std::memcpy(in, values + i, (count - i) * sizeof(Real));
-    store_rounded(out, activated<type>(V::load(in), a, b, inverse));
-    std::memcpy(to + i * result_bytes, out, (count - i) * result_bytes);
-  }
+}
+
+template <class V>
+DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::Real* values, std::byte* to,
+                                std::size_t count) noexcept;
+
+/// Rows shorter than a vector go by way of buffers.
+template <class V>
+DMLREF_NOINLINE DMLREF_VECTOR_KERNEL void apply_short(const Activation& activation, const typename V::Real* values,
+                                                      std::byte* to, std::size_t count) noexcept {
+  using Real = typename V::Real;
+  Real in[V::lanes]{};
+  std::byte out[V::lanes * sizeof(Real) / 2];
+  std::memcpy(in, values, count * sizeof(Real));
+  apply<V>(activation, in, out, V::lanes);
+  std::memcpy(to, out, count * sizeof(Real) / 2);
 }
 
 template <class V>
 DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::Real* values, std::byte* to,
                                 std::size_t count) noexcept {
   using enum ActivationType;
+  if (count < V::lanes) return apply_short<V>(activation, values, to, count);
   switch (activation.type) {
     case elu: return apply_type<elu, V>(activation, values, to, count);
     case parametric_softplus: return apply_type<parametric_softplus, V>(activation, values, to, count);
@@ -261,7 +338,7 @@ DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::
     case thresholded_relu: return apply_type<thresholded_relu, V>(activation, values, to, count);
     case shrink: return apply_type<shrink, V>(activation, values, to, count);
     case celu: return apply_type<celu, V>(activation, values, to, count);
-    case gelu: return apply_type<gelu, V>(activation, values, to, count);
+    case gelu: return apply_type<gelu, decltype(V::first)>(activation, values, to, count);
     default: return scalar::apply(activation, values, to, count);  // part of the row kernels' stores
   }
 }
@@ -293,8 +370,8 @@ DMLREF_VECTOR_KERNEL bool any_doubtful(const Activation& activation, const typen
 }
 
 inline const ActivationKernels& activation_kernels() noexcept {
-  using ManyDoubles = Vectors<Doubles>;
-  using ManyFloats = Vectors<Floats>;
+  using ManyDoubles = Vectors<Vectors<Doubles>>;
+  using ManyFloats = Vectors<Vectors<Floats>>;
   static constexpr ActivationKernels table{apply<ManyDoubles>, apply<ManyFloats>, any_doubtful<Doubles>,
                                            any_doubtful<Floats>};
   return table;
