@@ -51,10 +51,10 @@ inline void prefetch_row(const std::byte* p, std::size_t bytes, Index step) noex
   for (std::size_t at = 0; at < bytes; at += 64, p += step) prefetch(p);
 }
 
-/// Both ends of a long row that is two rows further, for their pages: to translate an address takes longer than to
-/// copy what is between. `last`: from a row's place to its other end.
-inline void prefetch_pages(const std::byte* in, const RowPlace* rows, std::size_t r, std::size_t count,
-                           Index last) noexcept {
+/// Both ends of a long row that is two rows further: they may lie in pages of their own, whose addresses are so known
+/// in time. `last`: from a row's place to its other end.
+inline void prefetch_ends(const std::byte* in, const RowPlace* rows, std::size_t r, std::size_t count,
+                          Index last) noexcept {
   const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;
   prefetch(later);
   prefetch(later + last);
@@ -131,10 +131,11 @@ inline bool lines_cut_out(const std::byte* in, const std::byte* out, const RowPl
          misaligned(out + rows[0].out, 64) == 0;
 }
 
-/// Rows of Vectors * 32 bytes or up to 31 fewer, without a branch.
+/// Rows of Vectors * 32 bytes or up to 31 fewer, without a branch. One function with the other lengths would keep
+/// addresses of its loops on the stack (18 bytes a row: a fifth more time).
 template <std::size_t Vectors>
-DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byte* in, std::byte* out,
-                                               const RowPlace* rows, std::size_t count) noexcept {
+DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                               const RowPlace* rows, std::size_t count) noexcept {
   const std::size_t last = job.out_bytes - 32;
   const std::size_t ahead = 2 * job.rows_ahead;
   for (std::size_t r = 0; r < count; ++r) {
@@ -155,8 +156,9 @@ DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byt
   }
 }
 
-DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
-                                         std::size_t count, Room room) noexcept {
+/// Rows of more than asked_row_bytes.
+DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                              const RowPlace* rows, std::size_t count) noexcept {
   const std::size_t bytes = job.out_bytes;
   if (job.stream) {
     for (std::size_t r = 0; r < count; ++r) {
@@ -164,17 +166,25 @@ DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in,
     }
   } else if (bytes <= 4096 && bytes % 1024 == 0 && lines_cut_out(in, out, rows, count, bytes)) {
     for (std::size_t r = 0; r < count; ++r) {
-      prefetch_pages(in, rows, r, count, static_cast<Index>(bytes - 1));
+      prefetch_ends(in, rows, r, count, static_cast<Index>(bytes - 1));
       const std::byte* from = in + rows[r].in;
       std::byte* to = out + rows[r].out;
       copy_lines(from + bytes - 1024, to + bytes - 1024);  // the end first, as in copy_run
       for (std::byte* const end = to + bytes - 1024; to < end; from += 1024, to += 1024) copy_lines(from, to);
     }
-  } else if (bytes > asked_row_bytes) {
+  } else {
     for (std::size_t r = 0; r < count; ++r) {
-      prefetch_pages(in, rows, r, count, static_cast<Index>(bytes - 1));
+      prefetch_ends(in, rows, r, count, static_cast<Index>(bytes - 1));
       copy_run(in + rows[r].in, out + rows[r].out, bytes);
     }
+  }
+}
+
+DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                                         std::size_t count, Room room) noexcept {
+  const std::size_t bytes = job.out_bytes;
+  if (bytes > asked_row_bytes) {
+    copy_long_rows(job, in, out, rows, count);
   } else if (bytes >= 32) {
     switch ((bytes + 31) / 32) {
       case 1: return copy_short_rows<1>(job, in, out, rows, count);
@@ -550,7 +560,7 @@ DMLREF_TARGET_AVX2 inline void wide_rows(const RowJob& job, const std::byte* in,
         stream32(to + 32, b);
       }
     } else if (const std::size_t in_bytes = bytes * (Step == -1 ? 1 : 2); in_bytes > asked_row_bytes) {
-      prefetch_pages(in, rows, r, count, static_cast<Index>(job.count - 1) * Step * unit);
+      prefetch_ends(in, rows, r, count, static_cast<Index>(job.count - 1) * Step * unit);
     } else {
       prefetch_row(from + ahead, in_bytes, Step < 0 ? -64 : 64);
     }
