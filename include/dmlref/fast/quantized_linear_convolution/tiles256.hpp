@@ -175,11 +175,11 @@ struct ChannelTile {
         } else {
           _mm_storel_epi64(reinterpret_cast<__m128i*>(out), low);
           out += t.out_pitch;
-          if (r + 1 < R) _mm_storeh_pd(reinterpret_cast<double*>(out), _mm_castsi128_pd(low));
+          if (r + 1 < R) _mm_storeh_pi(reinterpret_cast<__m64*>(out), _mm_castsi128_ps(low));
           out += t.out_pitch;
           if (r + 2 < R) _mm_storel_epi64(reinterpret_cast<__m128i*>(out), high);
           out += t.out_pitch;
-          if (r + 3 < R) _mm_storeh_pd(reinterpret_cast<double*>(out), _mm_castsi128_pd(high));
+          if (r + 3 < R) _mm_storeh_pi(reinterpret_cast<__m64*>(out), _mm_castsi128_ps(high));
           out += t.out_pitch;
         }
       }
