@@ -90,6 +90,21 @@ inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* 
                           : load<std::uint8_t>(data, index * tensor.step);
 }
 
+/// What stages 2 and 3 of a convolution need of its tensors. Scales per packed channel, their number and bounds are the
+/// plan's.
+inline Requantizer bind_requantizer(const Buffers& b, const Geometry& g, const ChannelTensor& filter_scale,
+                                    const ChannelTensor& output_zero_point) noexcept {
+  Requantizer to;
+  to.input_scale = load<float>(b.inputs[input_scale_tensor], 0);
+  to.output_scale = load<float>(b.inputs[output_scale_tensor], 0);
+  to.filter_scale = b.inputs[filter_scale_tensor];
+  to.filter_scale_step = filter_scale.step * 4;
+  to.output_signed = g.output_signed;
+  to.zero_point = zero_point_of(output_zero_point, b.inputs[output_zero_point_tensor], 0);
+  to.out_channels = g.out_channels;
+  return to;
+}
+
 template <std::size_t Bytes>
 void copy_pixels_of(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels) noexcept {
   for (Index p = 0; p < pixels; ++p, from += pitch, to += step) std::memcpy(to, from, Bytes);
@@ -191,14 +206,8 @@ class TiledConvolution {
     const std::int32_t filter_shift = g_.filter_signed ? 0 : -128;
 
     qlc::Requantizer& to = run.requantizer;
-    to.input_scale = qlc::load<float>(b.inputs[qlc::input_scale_tensor], 0);
-    to.output_scale = qlc::load<float>(b.inputs[qlc::output_scale_tensor], 0);
-    to.filter_scale = b.inputs[qlc::filter_scale_tensor];
-    to.filter_scale_step = filter_scale_.step * 4;
-    to.output_signed = g_.output_signed;
-    to.zero_point = qlc::zero_point_of(output_zero_point_, b.inputs[qlc::output_zero_point_tensor], 0);
+    to = qlc::bind_requantizer(b, g_, filter_scale_, output_zero_point_);
     to.scale = scale;
-    to.out_channels = g_.out_channels;
     to.packed_channels = filter_.channels();
 
     const std::int64_t depth = g_.depth();

@@ -94,14 +94,8 @@ class WinogradConvolution {
     run.input_zero = zx + (g_.input_signed ? 128 : 0);
 
     qlc::Requantizer& to = run.requantizer;
-    to.input_scale = qlc::load<float>(b.inputs[qlc::input_scale_tensor], 0);
-    to.output_scale = qlc::load<float>(b.inputs[qlc::output_scale_tensor], 0);
-    to.filter_scale = b.inputs[qlc::filter_scale_tensor];
-    to.filter_scale_step = filter_scale_.step * 4;
-    to.output_signed = g_.output_signed;
-    to.zero_point = qlc::zero_point_of(output_zero_point_, b.inputs[qlc::output_zero_point_tensor], 0);
+    to = qlc::bind_requantizer(b, g_, filter_scale_, output_zero_point_);
     to.scale = scale;
-    to.out_channels = g_.out_channels;
     to.packed_channels = packed_channels();
 
     const double ratio = static_cast<double>(to.input_scale) / static_cast<double>(to.output_scale);
