@@ -56,10 +56,16 @@
 #if defined(DMLREF_IMPLEMENTATION) && !defined(DMLREF_SEPARATE)
 #define DMLREF_SEPARATE
 #endif
-#if defined(DMLREF_IMPLEMENTATION)
-#define DMLREF_PLAN
+#if defined(DMLREF_SEPARATE) && !defined(DMLREF_IMPLEMENTATION)
+#define DMLREF_HAS_KERNELS 0
 #else
-#define DMLREF_PLAN inline
+#define DMLREF_HAS_KERNELS 1
+#endif
+// Before a function that has its body where the kernels are.
+#if defined(DMLREF_SEPARATE)
+#define DMLREF_SEPARABLE
+#else
+#define DMLREF_SEPARABLE inline
 #endif
 
 // Before a loop of few, known turns over registers: unrolled, or its array would live in memory at -O2.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"

@@ -101,13 +101,17 @@ PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Is
   return planned;
 }
 
-DMLREF_PLAN PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa) {
+#if DMLREF_HAS_KERNELS
+
+DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa) {
   return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa);
 }
 
-DMLREF_PLAN PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa) {
+DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa) {
   return normalization_plan(desc, reference::axis_set(desc.axes), isa);
 }
+
+#endif
 
 }  // namespace detail
 DMLREF_END

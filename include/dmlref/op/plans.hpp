@@ -8,7 +8,11 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
 
-#if defined(DMLREF_SEPARATE) && !defined(DMLREF_IMPLEMENTATION)
+#if DMLREF_HAS_KERNELS
+#include "dmlref/op/mean_variance_normalization.hpp"
+#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/op/slice.hpp"
+#else
 DMLREF_BEGIN
 namespace detail {
 PlannedOperator plan(const SliceDesc& desc, Isa isa);
@@ -18,10 +22,6 @@ PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa);
 PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa);
 }  // namespace detail
 DMLREF_END
-#else
-#include "dmlref/op/mean_variance_normalization.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
-#include "dmlref/op/slice.hpp"
 #endif
 
 DMLREF_BEGIN

@@ -230,7 +230,9 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
   return reference_qlc_plan(desc);
 }
 
-DMLREF_PLAN PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
+#if DMLREF_HAS_KERNELS
+
+DMLREF_SEPARABLE PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
@@ -239,6 +241,8 @@ DMLREF_PLAN PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa
           slot("OutputTensor", desc.output),
           qlc_plan(desc, isa)};
 }
+
+#endif
 
 }  // namespace detail
 DMLREF_END

@@ -32,7 +32,9 @@ class SlicePlan final : public Plan {
   fast::Slice slice_;
 };
 
-DMLREF_PLAN PlannedOperator plan(const SliceDesc& desc, Isa isa) {
+#if DMLREF_HAS_KERNELS
+
+DMLREF_SEPARABLE PlannedOperator plan(const SliceDesc& desc, Isa isa) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
   return {{slot("InputTensor", desc.input)},
@@ -40,7 +42,7 @@ DMLREF_PLAN PlannedOperator plan(const SliceDesc& desc, Isa isa) {
           std::make_shared<SlicePlan>(desc.input, window, output, isa)};
 }
 
-DMLREF_PLAN PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
+DMLREF_SEPARABLE PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
                                                  desc.window_sizes, desc.window_strides);
@@ -48,6 +50,8 @@ DMLREF_PLAN PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
           slot("OutputTensor", desc.output),
           std::make_shared<SlicePlan>(desc.input, window, output, isa)};
 }
+
+#endif
 
 }  // namespace detail
 DMLREF_END

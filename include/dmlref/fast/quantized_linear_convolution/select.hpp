@@ -12,17 +12,24 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#if DMLREF_HAS_KERNELS
 #include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/neon.hpp"
 #include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
+#endif
 #include "dmlref/isa/cpu.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
-inline const Kernels& kernels_of(Isa isa) noexcept {
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
+
+#if DMLREF_HAS_KERNELS
+
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::avx512vnni: return avx512vnni::kernels;
@@ -37,6 +44,8 @@ inline const Kernels& kernels_of(Isa isa) noexcept {
     default: return scalar::kernels;
   }
 }
+
+#endif
 
 }  // namespace fast::qlc
 DMLREF_END

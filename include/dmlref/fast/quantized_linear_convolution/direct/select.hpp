@@ -2,18 +2,25 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#if DMLREF_HAS_KERNELS
 #include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
+#endif
 #include "dmlref/isa/cpu.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-inline const Kernels& kernels_of(Isa isa) noexcept {
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
+
+#if DMLREF_HAS_KERNELS
+
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::avx512vnni: return avx512vnni::kernels;
@@ -26,6 +33,8 @@ inline const Kernels& kernels_of(Isa isa) noexcept {
     default: return scalar::kernels;
   }
 }
+
+#endif
 
 }  // namespace fast::qlc::direct
 DMLREF_END

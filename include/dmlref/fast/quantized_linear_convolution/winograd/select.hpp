@@ -3,20 +3,29 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+#if DMLREF_HAS_KERNELS
 #include "dmlref/fast/quantized_linear_convolution/winograd/avx2.hpp"
+#endif
 #include "dmlref/isa/cpu.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {
 
 /// Null where there are none.
-inline const Kernels* kernels_of(Isa isa) noexcept {
+DMLREF_SEPARABLE const Kernels* kernels_of(Isa isa) noexcept;
+
+#if DMLREF_HAS_KERNELS
+
+DMLREF_SEPARABLE const Kernels* kernels_of(Isa isa) noexcept {
 #if DMLREF_ARCH_X86_64
   if (isa == Isa::avx2) return &avx2::kernels;
 #endif
   static_cast<void>(isa);
   return nullptr;
 }
+
+#endif
 
 }  // namespace fast::qlc::winograd
 DMLREF_END
