@@ -35,18 +35,6 @@ inline Real polynomial(Real x, Real z, const Real (&c)[N]) noexcept {
   return sum;
 }
 
-/// The coefficients for -x: odd ones with the other sign.
-template <class Real, std::size_t N>
-struct Coefficients {
-  Real at[N];
-};
-template <class Real, std::size_t N>
-constexpr Coefficients<Real, N> with_odd_negated(const Real (&c)[N]) noexcept {
-  Coefficients<Real, N> result{};
-  for (std::size_t i = 0; i < N; ++i) result.at[i] = i % 2 == 1 ? -c[i] : c[i];
-  return result;
-}
-
 /// What the functions are made of; the polynomials are minimax fits of the relative error.
 template <class Real>
 struct Elementary;

@@ -11,6 +11,18 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
+/// A polynomial's coefficients for -x: odd ones with the other sign.
+template <class Real, std::size_t N>
+struct Coefficients {
+  Real at[N];
+};
+template <class Real, std::size_t N>
+constexpr Coefficients<Real, N> with_odd_negated(const Real (&c)[N]) noexcept {
+  Coefficients<Real, N> result{};
+  for (std::size_t i = 0; i < N; ++i) result.at[i] = i % 2 == 1 ? -c[i] : c[i];
+  return result;
+}
+
 /// The activation kernels of one instruction set. Results are the same bits in each.
 struct ActivationKernels {
   /// The activation, after its line, of unrounded values, rounded to float32 or float16.

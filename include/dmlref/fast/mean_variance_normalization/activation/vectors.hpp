@@ -168,7 +168,7 @@ DMLREF_VECTOR_TARGET State<V> reduce_tanh_of(V x) noexcept {
 template <class V>
 DMLREF_VECTOR_TARGET V decrease_of(State<V> e) noexcept {
   using Real = typename V::Real;
-  static constexpr auto of_minus_r = reference::with_odd_negated(reference::Elementary<Real>::exponential);
+  static constexpr auto of_minus_r = with_odd_negated(reference::Elementary<Real>::exponential);
   const V square = product(e.a, e.a);
   const V minus_rest = less_product(e.a, square, polynomial_of(e.a, square, of_minus_r.at));
   return fused(e.b, minus_rest, difference(V::of(1), e.b));
