@@ -31,7 +31,7 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
-/// How many random cases a test takes: a third of `usual` under the address sanitizer, where each takes ten times as
+/// How many random cases a test takes: a third of `usual` under the address sanitizer, where each takes many times as
 /// long.
 constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 2) / 3 : usual; }
 
