@@ -29,6 +29,14 @@ std::vector<const Kernels*> sets() {
   return {};
 }
 
+constexpr const fast::qlc::winograd::Transform* transforms[] = {
+    &fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4, &fast::qlc::winograd::strided_tiles};
+
+/// The sizes of tiles there are for a shape.
+std::vector<int> tile_sizes(const QlcShape& shape) {
+  return shape.stride[0] == 1 ? std::vector<int>{2, 4} : std::vector<int>{2};
+}
+
 void expect_equal_to_reference(QlcCase test, const Kernels& kernels, int outputs, Random& random, std::size_t threads,
                                const std::string& what) {
   test.desc.filter.owned_by_dml = true;
@@ -58,21 +66,23 @@ TEST(WinogradConvolution, EqualsTheReference) {
   constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any};
   for (int i = 0; i < dmlref_test::rounds(300); ++i) {
     const bool deep = chance(random, 20);
+    const bool strided = chance(random, 40);
     QlcShape shape = shape_of(pick(random, 1, deep ? 300 : 40), pick(random, 1, 40), 1, 1);
     do {
       shape.batch = pick(random, 1, deep ? 2 : 5);
-      const std::uint32_t most = deep ? 9 : chance(random, 10) ? 140 : 20;
+      const std::uint32_t most = deep ? 9 : chance(random, 10) ? 140 : strided ? 40 : 20;
       for (std::size_t d = 0; d < 2; ++d) {
         shape.in[d] = pick(random, 1, d == 0 && most > 100 ? 8 : most);
-        shape.dilation[d] = chance(random, 75) ? 1 : pick(random, 1, 5);
+        shape.stride[d] = strided ? 2 : 1;
+        shape.dilation[d] = strided || chance(random, 75) ? 1 : pick(random, 1, 5);
         shape.start[d] = pick(random, 0, chance(random, 10) ? 12 : 3);
         shape.end[d] = chance(random, 50) ? shape.start[d] : pick(random, 0, chance(random, 10) ? 12 : 3);
       }
     } while (!shape.fits());
     const QlcCase test = make_qlc_case(random, shape, all[i % 8], layouts[i % 3]);
     for (const Kernels* kernels : sets()) {
-      for (const int outputs : {2, 4}) {
-        expect_equal_to_reference(test, *kernels, outputs, random, i % 8 == 0 ? pick(random, 2, 5) : 1,
+      for (const int outputs : tile_sizes(shape)) {
+        expect_equal_to_reference(test, *kernels, outputs, random, i % 7 == 0 ? pick(random, 2, 5) : 1,
                                   "case " + std::to_string(i) + ": " + describe(shape));
         if (testing::Test::HasFailure()) return;
       }
@@ -84,19 +94,72 @@ TEST(WinogradConvolution, EqualsTheReference) {
 TEST(WinogradConvolution, AllChannelsExtreme) {
   if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
   Random random(dmlref_test::test_seed());
-  for (const std::uint32_t channels : {112u, 113u, 114u, 128u, 1824u}) {
+  const auto compare_all = [&](const QlcShape& shape) {
     for (const QlcData data : {QlcData::all_highest, QlcData::all_lowest}) {
       for (int i = 0; i < 8; ++i) {  // types and zero points are random
-        const QlcCase test = make_qlc_case(random, shape_of(channels, 3, 5, 6), data, QlcLayout::packed);
+        const QlcCase test = make_qlc_case(random, shape, data, QlcLayout::packed);
         for (const Kernels* kernels : sets()) {
-          for (const int outputs : {2, 4}) {
-            expect_equal_to_reference(test, *kernels, outputs, random, 1, std::to_string(channels) + " channels");
+          for (const int outputs : tile_sizes(shape)) {
+            expect_equal_to_reference(test, *kernels, outputs, random, 1, describe(shape));
             if (testing::Test::HasFailure()) return;
           }
         }
       }
     }
+  };
+  for (const std::uint32_t channels : {112u, 113u, 114u, 128u, 1824u}) compare_all(shape_of(channels, 3, 5, 6));
+  for (const std::uint32_t channels : {64u, 128u, 144u, 512u, 528u, 7296u}) {
+    QlcShape shape = shape_of(channels, 3, 5, 6);
+    shape.stride = {2, 2};
+    compare_all(shape);
   }
+}
+
+// What compile chooses, told apart by the size of the packed filter.
+TEST(WinogradConvolution, IsChosenWhereItIsFaster) {
+  const Kernels* kernels = fast::qlc::winograd::kernels_of(isa_in_use());
+  if (kernels == nullptr) GTEST_SKIP() << "this set multiplies every tap";
+  struct Layer {
+    std::uint32_t channels, size, stride;
+    bool chosen;
+  };
+  constexpr Layer layers[] = {{64, 56, 1, true},  {512, 7, 1, true},  {64, 112, 2, true}, {128, 56, 2, true},
+                              {64, 55, 2, true},  {256, 28, 2, true}, {512, 28, 2, true}, {512, 14, 2, false},
+                              {16, 56, 2, false}, {256, 14, 2, false}};
+  Random random(dmlref_test::test_seed());
+  for (const Layer& layer : layers) {
+    for (const QlcLayout layout : {QlcLayout::packed, QlcLayout::channels_last}) {
+      QlcShape shape = shape_of(layer.channels, layer.channels, layer.size, layer.size);
+      shape.stride = {layer.stride, layer.stride};
+      QlcCase test = make_qlc_case(random, shape, QlcData::random, layout);
+      test.desc.filter.owned_by_dml = true;
+      const fast::WinogradConvolution winograd(test.desc, *kernels);
+      ASSERT_TRUE(winograd.usable()) << describe(shape);
+      const bool chosen = detail::qlc_plan(test.desc, isa_in_use())->properties().persistent_bytes ==
+                          detail::WinogradConvolutionPlan(winograd).properties().persistent_bytes;
+      EXPECT_EQ(chosen, layer.chosen) << describe(shape);
+    }
+  }
+}
+
+TEST(WinogradConvolution, LeavesOtherStridesAlone) {
+  if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
+  Random random(dmlref_test::test_seed());
+  const auto usable = [&](std::array<std::uint32_t, 2> stride, std::uint32_t dilation) {
+    QlcShape shape = shape_of(16, 16, 20, 20);
+    shape.stride = stride;
+    shape.dilation = {dilation, dilation};
+    QlcCase test = make_qlc_case(random, shape, QlcData::random, QlcLayout::packed);
+    test.desc.filter.owned_by_dml = true;
+    return fast::WinogradConvolution(test.desc, *sets().front()).usable();
+  };
+  EXPECT_TRUE(usable({1, 1}, 1));
+  EXPECT_TRUE(usable({1, 1}, 2));
+  EXPECT_TRUE(usable({2, 2}, 1));
+  EXPECT_FALSE(usable({2, 2}, 2));
+  EXPECT_FALSE(usable({1, 2}, 1));
+  EXPECT_FALSE(usable({2, 1}, 1));
+  EXPECT_FALSE(usable({3, 3}, 1));
 }
 
 // Inputs and filters whose transforms are as large as they get at one position after the other.
@@ -104,13 +167,14 @@ TEST(WinogradConvolution, EveryPositionAtItsLargest) {
   if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
   Random random(dmlref_test::test_seed());
   for (const Kernels* kernels : sets()) {
-    for (const auto* tiles : {&kernels->small, &kernels->large}) {
+    for (const auto* tiles : {&kernels->small, &kernels->large, &kernels->strided}) {
       const fast::qlc::winograd::Transform& t = *tiles->transform;
       const auto n = static_cast<std::uint32_t>(t.inputs());
       for (int position = 0; position < t.positions(); ++position) {
         const int i = position / t.inputs(), j = position % t.inputs();
         QlcShape shape = shape_of(112, 2, n, n);
         shape.start = shape.end = {0, 0};
+        shape.stride[0] = shape.stride[1] = static_cast<std::uint32_t>(t.stride);
         QlcCase test = make_qlc_case(random, shape, QlcData::extremes, QlcLayout::packed);
         const auto lowest = [](DataType type) { return type == DataType::uint8 ? 0 : -128; };
         const int low = lowest(test.desc.input.data_type), filter_low = lowest(test.desc.filter.data_type);
@@ -134,7 +198,7 @@ TEST(WinogradConvolution, EveryPositionAtItsLargest) {
 
 // The algebra's ranges, from the matrices: V and U fit 16 bits, a pair of products 32.
 TEST(WinogradConvolution, RangesFollowFromTheMatrices) {
-  for (const fast::qlc::winograd::Transform* t : {&fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4}) {
+  for (const fast::qlc::winograd::Transform* t : transforms) {
     std::int64_t input = 0, filter = 0, pair = 0;
     for (int i = 0; i < t->inputs(); ++i) {
       for (int j = 0; j < t->inputs(); ++j) {
@@ -161,14 +225,16 @@ TEST(WinogradConvolution, RangesFollowFromTheMatrices) {
 
 // Outputs are what the kernel of ones at one place selects: scale^2 times the input, for every place and every output.
 TEST(WinogradConvolution, TheMatricesAreAConvolution) {
-  for (const fast::qlc::winograd::Transform* t : {&fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4}) {
+  for (const fast::qlc::winograd::Transform* t : transforms) {
     const int n = t->inputs();
     for (int tap = 0; tap < 3; ++tap) {
       for (int place = 0; place < n; ++place) {
         for (int output = 0; output < t->outputs; ++output) {
           std::int32_t scaled = 0;  // in one dimension
-          for (int k = 0; k < n; ++k) scaled += t->output[output][k] * t->filter[k][tap] * t->input[k][place];
-          const std::int32_t expected = place == output + tap ? 1 : 0;
+          for (int k = 0; k < n; ++k) {
+            scaled += t->output[output][t->component_of(k)] * t->filter[k][tap] * t->input[k][place];
+          }
+          const std::int32_t expected = place == output * t->stride + tap ? 1 : 0;
           EXPECT_EQ(t->unscale(static_cast<std::uint32_t>(scaled * scaled)), expected);
         }
       }

@@ -1,12 +1,13 @@
-// winograd.hpp: 3x3 convolutions with a fourth, or little more than half, of the multiplications, exactly.
+// winograd.hpp: 3x3 convolutions with a fourth, or little more than half, of the multiplications (with a stride of 2
+// two thirds), exactly.
 //
 //   input ──► stage ──► B^T x B ──► V                        per block of tiles
 //                                   │  position by position
 //   filter ──► G w G^T ──► U ───────┴──► M ──► A^T M A ──► sums ──► requantize ──► write      per 16 output channels
 //              once, at initialize
 //
-// transform.hpp has the algebra and why nothing is lost. Tiles overlap by two pixels at the input and not at all at the
-// output; what the last ones compute beyond the image is not written.
+// transform.hpp has the algebra and why nothing is lost. Tiles overlap by two pixels at the input (with a stride of 2
+// by one) and not at all at the output; what the last ones compute beyond the image is not written.
 //
 // With w' the weights as they are packed (unsigned ones less 128), zw' their zero points, and padding that is 0:
 //   sum (x - zx)(w - zw) + bias = sum (x - zx) w' + bias - zw' sum (x - zx)
@@ -45,7 +46,7 @@ class WinogradConvolution {
     bool wide = false;            // sums may exceed 32 bits
   };
 
-  /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
+  /// `outputs`: the size of a tile at stride 1, 2 or 4; 0: whichever is faster.
   WinogradConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::winograd::Kernels& kernels,
                       int outputs = 0)
       : g_(qlc::geometry_of(desc)),
@@ -57,14 +58,18 @@ class WinogradConvolution {
         bias_(desc.bias),
         output_zero_point_(desc.output_zero_point) {
     if (!desc.filter.owned_by_dml || !qlc::winograd::suits(g_)) return;
-    const qlc::winograd::Tiling small = qlc::winograd::make_tiling(g_, kernels.small);
-    const qlc::winograd::Tiling large = qlc::winograd::make_tiling(g_, kernels.large);
-    tiling_ = outputs == 2 || (outputs == 0 && small.cost() <= large.cost()) ? small : large;
+    if (g_.stride_x == 2) {
+      tiling_ = qlc::winograd::make_tiling(g_, kernels.strided);
+    } else {
+      const qlc::winograd::Tiling small = qlc::winograd::make_tiling(g_, kernels.small);
+      const qlc::winograd::Tiling large = qlc::winograd::make_tiling(g_, kernels.large);
+      tiling_ = outputs == 2 || (outputs == 0 && small.cost() <= large.cost()) ? small : large;
+    }
     usable_ = true;
     place_memory();
   }
 
-  /// 3x3 with stride 1, one group, and a filter that is there at initialize.
+  /// 3x3 with stride 1, or 2 without dilation, one group, and a filter that is there at initialize.
   bool usable() const noexcept { return usable_; }
   /// Whether this is the faster way than multiplying every tap, which is nearer to the peak.
   bool worthwhile() const noexcept {
@@ -206,7 +211,7 @@ class WinogradConvolution {
     slot_.staged = take(2 * (t.staged_rows() * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
     slot_.scratch = take(lanes * t.staged_columns());
     slot_.v = take(2 * t.positions() * t.v_position());
-    slot_.m = take(4 * t.positions() * t.m_position());
+    slot_.m = take(4 * t.planes() * t.m_position());
     slot_.sums = take(4 * t.block_images * t.image_pixels() * lanes);
     slot_.bytes = take((t.block_images * t.image_pixels() + 16) * lanes);  // transpose reads whole lines
     slot_.pixel_sums = take(4 * t.block_images * t.image_pixels());
@@ -254,30 +259,30 @@ class WinogradConvolution {
   void transform_input(const Work& work, Index i) const noexcept {
     const qlc::winograd::Tiling& t = tiling_;
     const Place place = place_of(work, i);
-    const Index columns = work.columns * t.outputs() + 2;
-    const Index rows = work.rows * t.outputs() + 2;
+    const Index columns = t.inputs(work.columns);
+    const Index rows = t.inputs(work.rows);
     auto* staged = work.at<std::int16_t>(slot_.staged);
-    qlc::winograd::stage(
-        g_, kernels_, t.channels,
-        {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_, place.y - g_.pad_y, place.x - g_.pad_x,
-         rows, columns, work.run.flip, work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged});
+    qlc::winograd::stage(g_, kernels_, t.channels,
+                         {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_,
+                          place.y * t.stride() - g_.pad_y, place.x * t.stride() - g_.pad_x, rows, columns,
+                          work.run.flip, work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged});
     for (Index row = 0; row < work.rows; ++row) {
       const Index tile = i * image_tiles(work) + row * work.columns;
-      t.tiles.input({staged + row * t.outputs() * columns * t.channels, columns * t.channels, t.channels, t.channels,
-                     work.columns, work.at<std::int16_t>(slot_.v) + tile * t.channels, t.v_position(), t.channels});
+      t.tiles.input({staged + row * t.outputs() * t.stride() * columns * t.channels, columns * t.channels, t.channels,
+                     t.channels, work.columns, work.at<std::int16_t>(slot_.v), t.v_position(), t.channels, tile});
     }
     if (!work.run.pixel_terms) return;
     auto* positions = work.at<std::int32_t>(slot_.positions);
     kernels_.sum_channels(staged, t.channels, rows * columns, positions);
     std::int32_t* sums = work.at<std::int32_t>(slot_.pixel_sums) + i * image_pixels(work);
-    for (Index y = 0; y < rows - 2; ++y) {
-      for (Index x = 0; x < columns - 2; ++x) {
+    for (Index y = 0; y < rows - 2; y += t.stride()) {
+      for (Index x = 0; x < columns - 2; x += t.stride()) {
         std::int32_t sum = 0;
         for (Index k = 0; k < 3; ++k) {
           const std::int32_t* three = positions + (y + k) * columns + x;
           sum += three[0] + three[1] + three[2];
         }
-        sums[y * (columns - 2) + x] = sum;
+        *sums++ = sum;
       }
     }
   }
@@ -291,9 +296,9 @@ class WinogradConvolution {
     auto* sums = work.at<std::int32_t>(slot_.sums);
     for (Index chunk = 0; chunk < t.chunks; ++chunk) {
       const Index first = t.chunk_at(chunk);
-      kernels_.multiply({work.at<std::int16_t>(slot_.v) + first, t.v_position(), t.channels,
-                         (t.chunk_at(chunk + 1) - first) / 2, tiles, t.positions(),
-                         work.run.filter + t.filter_at(block, chunk), m, t.m_position()});
+      kernels_.multiply({&t.transform(), work.at<std::int16_t>(slot_.v) + first, t.v_position(), t.channels,
+                         (t.chunk_at(chunk + 1) - first) / 2, tiles, work.run.filter + t.filter_at(block, chunk), m,
+                         t.m_position()});
       for (Index row = 0; row < work.images * work.rows; ++row) {
         t.tiles.output({m + row * work.columns * lanes, t.m_position(), work.columns,
                         sums + row * t.outputs() * row_step, row_step,

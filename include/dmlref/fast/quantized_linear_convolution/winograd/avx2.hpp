@@ -50,7 +50,7 @@ DMLREF_TARGET_AVX2 inline void input_column(__m256i (&d)[6]) noexcept {
 DMLREF_TARGET_AVX2 inline void input_of_2(const InputArgs& a) noexcept {
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     const std::int16_t* from = a.staged + tile * 2 * a.pixel_step;
-    std::int16_t* to = a.v + tile * a.tile_step;
+    std::int16_t* to = a.v + (a.first_tile + tile) * a.tile_step;
     for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
       __m256i d[4][4];
 #pragma GCC unroll 4
@@ -72,7 +72,7 @@ DMLREF_TARGET_AVX2 inline void input_of_2(const InputArgs& a) noexcept {
 DMLREF_TARGET_AVX2 inline void input_of_4(const InputArgs& a) noexcept {
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     const std::int16_t* from = a.staged + tile * 4 * a.pixel_step;
-    std::int16_t* to = a.v + tile * a.tile_step;
+    std::int16_t* to = a.v + (a.first_tile + tile) * a.tile_step;
     for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
       __m256i rows[6][6];  // B^T d
 #pragma GCC unroll 1
@@ -97,6 +97,31 @@ DMLREF_TARGET_AVX2 inline void input_of_4(const InputArgs& a) noexcept {
   }
 }
 
+// Rows of B^T d one after the other: 25 values would not fit the registers, and those are cheap to make.
+DMLREF_TARGET_AVX2 inline void input_strided(const InputArgs& a) noexcept {
+  constexpr Positions positions = positions_of(strided_tiles);
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+    const std::int16_t* from = a.staged + tile * 4 * a.pixel_step;
+    for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
+#pragma GCC unroll 5
+      for (int i = 0; i < 5; ++i) {
+        constexpr int taken[5] = {0, 1, 2, 4, 3};
+        __m256i row[5];
+#pragma GCC unroll 5
+        for (int j = 0; j < 5; ++j) {
+          const std::int16_t* pixel = from + j * a.pixel_step + c;
+          row[j] = load(pixel + taken[i] * a.row_step);
+          if (taken[i] % 4 == 0) row[j] = _mm256_sub_epi16(row[j], load(pixel + 2 * a.row_step));
+        }
+        const __m256i v[5] = {_mm256_sub_epi16(row[0], row[2]), row[1], row[2], _mm256_sub_epi16(row[4], row[2]),
+                              row[3]};
+#pragma GCC unroll 5
+        for (int j = 0; j < 5; ++j) store(a.at(positions.at[i][j], tile) + c, v[j]);
+      }
+    }
+  }
+}
+
 /// sums + activations * weights. Hidden from the optimizer, which would else add up several steps' products before it
 /// adds them to the sums, and run out of registers.
 DMLREF_TARGET_AVX2 inline void add_product(__m256i& sums, __m256i activations, __m256i weights) noexcept {
@@ -109,12 +134,20 @@ DMLREF_TARGET_AVX2 inline void add_product(__m256i& sums, __m256i activations, _
 /// R tiles by 16 outputs at one position. Brings half a panel of weights, from `ahead` on, into the L1 cache meanwhile.
 template <int R>
 DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdiff_t tile_step, const std::int16_t* u,
-                                              std::ptrdiff_t steps, const std::uint8_t* ahead,
+                                              std::ptrdiff_t steps, const std::uint8_t* ahead, bool add,
                                               std::int32_t* m) noexcept {
   constexpr std::size_t rows = R;
   __m256i sums[rows][2];
+  if (add) {
 #pragma GCC unroll 6
-  for (int r = 0; r < R; ++r) sums[r][0] = sums[r][1] = _mm256_setzero_si256();
+    for (int r = 0; r < R; ++r) {
+      sums[r][0] = load(m + r * block);
+      sums[r][1] = load(m + r * block + 8);
+    }
+  } else {
+#pragma GCC unroll 6
+    for (int r = 0; r < R; ++r) sums[r][0] = sums[r][1] = _mm256_setzero_si256();
+  }
   const auto* activations = reinterpret_cast<const std::uint8_t*>(v);
   const std::ptrdiff_t step = 2 * tile_step;
   const auto* weights = reinterpret_cast<const std::uint8_t*>(u);
@@ -143,30 +176,42 @@ DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdif
   }
 }
 
-// The first two groups of tiles fetch the two halves of the next position's weights.
+// The first two groups of tiles fetch the two halves of the next panel of weights. Components of more steps than
+// `most_steps` are taken in parts, so that two panels stay in the L1 cache.
 DMLREF_TARGET_AVX2 inline void multiply(const MultiplyArgs& a) noexcept {
   constexpr std::ptrdiff_t most = 6;
+  constexpr std::ptrdiff_t most_steps = 256;
   const std::ptrdiff_t groups = (a.tiles + most - 1) / most;
   const std::ptrdiff_t wider = a.tiles % groups;  // groups of one tile more
-  const std::ptrdiff_t panel = a.steps * 2 * block;
   const std::int16_t* u = a.u;
-  for (std::ptrdiff_t position = 0; position < a.positions; ++position, u += panel) {
-    const std::int16_t* v = a.v + position * a.position_step;
-    std::int32_t* m = a.m + position * a.m_position_step;
-    for (std::ptrdiff_t group = 0; group < groups; ++group) {
-      const std::ptrdiff_t tiles = a.tiles / groups + (group < wider ? 1 : 0);
-      const auto* ahead = reinterpret_cast<const std::uint8_t*>(u + panel) + group % 2 * panel;
-      switch (tiles) {
-        case 1: multiply_tiles<1>(v, a.tile_step, u, a.steps, ahead, m); break;
-        case 2: multiply_tiles<2>(v, a.tile_step, u, a.steps, ahead, m); break;
-        case 3: multiply_tiles<3>(v, a.tile_step, u, a.steps, ahead, m); break;
-        case 4: multiply_tiles<4>(v, a.tile_step, u, a.steps, ahead, m); break;
-        case 5: multiply_tiles<5>(v, a.tile_step, u, a.steps, ahead, m); break;
-        default: multiply_tiles<6>(v, a.tile_step, u, a.steps, ahead, m); break;
+  const std::int16_t* plane_v = a.v;
+  for (int plane = 0; plane < a.transform->planes(); ++plane) {
+    const int depth = a.transform->positions_of(plane);
+    const std::ptrdiff_t tile_step = depth * a.tile_step;
+    for (std::ptrdiff_t first = 0, steps; first < depth * a.steps; first += steps) {
+      steps = depth * a.steps - first;
+      if (steps > most_steps) steps = a.steps > most_steps ? a.steps : most_steps / a.steps * a.steps;
+      const std::ptrdiff_t panel = steps * 2 * block;
+      const std::int16_t* v = plane_v + 2 * first;
+      std::int32_t* m = a.m + plane * a.m_position_step;
+      for (std::ptrdiff_t group = 0; group < groups; ++group) {
+        const std::ptrdiff_t tiles = a.tiles / groups + (group < wider ? 1 : 0);
+        const auto* ahead = reinterpret_cast<const std::uint8_t*>(u + panel) + group % 2 * panel;
+        const bool add = first != 0;
+        switch (tiles) {
+          case 1: multiply_tiles<1>(v, tile_step, u, steps, ahead, add, m); break;
+          case 2: multiply_tiles<2>(v, tile_step, u, steps, ahead, add, m); break;
+          case 3: multiply_tiles<3>(v, tile_step, u, steps, ahead, add, m); break;
+          case 4: multiply_tiles<4>(v, tile_step, u, steps, ahead, add, m); break;
+          case 5: multiply_tiles<5>(v, tile_step, u, steps, ahead, add, m); break;
+          default: multiply_tiles<6>(v, tile_step, u, steps, ahead, add, m); break;
+        }
+        v += tiles * tile_step;
+        m += tiles * block;
       }
-      v += tiles * a.tile_step;
-      m += tiles * block;
+      u += panel;
     }
+    plane_v += depth * a.position_step;
   }
 }
 
@@ -253,11 +298,39 @@ DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
   }
 }
 
+template <bool Add>
+DMLREF_TARGET_AVX2 inline void output_strided_as(const OutputArgs& a) noexcept {
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const std::int32_t* m = a.m + tile * block + 8 * half;
+      const __m256i offset = Add ? _mm256_setzero_si256() : load(a.offset + 8 * half);
+      __m256i rows[2][3];  // A^T M
+#pragma GCC unroll 3
+      for (int j = 0; j < 3; ++j) {
+        const __m256i shared = load(m + (3 + j) * a.position_step);
+        rows[0][j] = _mm256_add_epi32(shared, load(m + j * a.position_step));
+        rows[1][j] = _mm256_add_epi32(shared, load(m + (6 + j) * a.position_step));
+      }
+      std::int32_t* to = a.sums + tile * 2 * block + 8 * half;
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i, to += a.row_step) {
+        put_sums<0, 1, Add>(to, _mm256_add_epi32(rows[i][0], rows[i][1]), offset);
+        put_sums<0, 1, Add>(to + block, _mm256_add_epi32(rows[i][1], rows[i][2]), offset);
+      }
+    }
+  }
+}
+
 DMLREF_TARGET_AVX2 inline void output_of_2(const OutputArgs& a) noexcept {
   a.offset == nullptr ? output_of_2_as<true>(a) : output_of_2_as<false>(a);
 }
 DMLREF_TARGET_AVX2 inline void output_of_4(const OutputArgs& a) noexcept {
   a.offset == nullptr ? output_of_4_as<true>(a) : output_of_4_as<false>(a);
+}
+
+DMLREF_TARGET_AVX2 inline void output_strided(const OutputArgs& a) noexcept {
+  a.offset == nullptr ? output_strided_as<true>(a) : output_strided_as<false>(a);
 }
 
 DMLREF_TARGET_AVX2 inline void stage_pixels(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
@@ -324,8 +397,9 @@ DMLREF_TARGET_AVX2 inline void sum_channels(const std::int16_t* src, std::ptrdif
 }
 
 inline constexpr Kernels kernels{&qlc::avx2::kernels,
-                                 {&tiles_of_2, &input_of_2, &output_of_2},
-                                 {&tiles_of_4, &input_of_4, &output_of_4},
+                                 {&tiles_of_2, &input_of_2, &output_of_2, 1200, 1100},
+                                 {&tiles_of_4, &input_of_4, &output_of_4, 4000, 4800},
+                                 {&strided_tiles, &input_strided, &output_strided, 3500, 1500},
                                  &multiply,
                                  &stage_planes,
                                  &stage_pixels,

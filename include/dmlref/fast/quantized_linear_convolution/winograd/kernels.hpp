@@ -2,10 +2,11 @@
 //
 // Everything lies with its channels side by side, so that channels are lanes in every step:
 //   staged input   row | column | channel                           int16, x - zero point, 0 in the padding
-//   V              position | tile | channel                        int16
+//   V              component | tile | position | channel            int16
 //   U              block of 16 outputs | chunk of channels | position | pair of channels | output | channel of the pair
-//   M              position | tile | output of the block            int32, modulo 2^32
+//   M              component | tile | output of the block           int32, modulo 2^32
 //   sums           row | column | output of the block               int32
+// A component is one position, but with a stride of 2 up to four, whose products are added up.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +24,27 @@ inline constexpr std::ptrdiff_t block = 16;
 
 /// B^T d B for a row of tiles.
 struct InputArgs {
-  const std::int16_t* staged;  ///< the first tile's corner; the next tile is `outputs` pixels on
+  const std::int16_t* staged;  ///< the first tile's corner; the next tile is `outputs * stride` pixels on
   std::ptrdiff_t row_step, pixel_step;
   std::ptrdiff_t channels;  ///< a multiple of `block`
   std::ptrdiff_t tiles;
   std::int16_t* v;
-  std::ptrdiff_t position_step, tile_step;
+  std::ptrdiff_t position_step, tile_step;  ///< of one position
+  std::ptrdiff_t first_tile;                ///< in V
+
+  /// Where V at a position has the values of one of the tiles.
+  std::int16_t* at(const Position& p, std::ptrdiff_t tile) const noexcept {
+    return v + p.first * position_step + ((first_tile + tile) * p.depth + p.index) * tile_step;
+  }
 };
 
-/// M = V U at every position.
+/// M = V U for every component.
 struct MultiplyArgs {
+  const Transform* transform;
   const std::int16_t* v;
-  std::ptrdiff_t position_step, tile_step;
-  std::ptrdiff_t steps;  ///< pairs of channels, a multiple of 8
-  std::ptrdiff_t tiles, positions;
+  std::ptrdiff_t position_step, tile_step;  ///< of one position
+  std::ptrdiff_t steps;                     ///< pairs of channels of one position, a multiple of 8
+  std::ptrdiff_t tiles;
   const std::int16_t* u;
   std::int32_t* m;
   std::ptrdiff_t m_position_step;
@@ -57,11 +65,13 @@ struct Tiles {
   const Transform* transform;
   void (*input)(const InputArgs&) noexcept;
   void (*output)(const OutputArgs&) noexcept;
+  std::ptrdiff_t input_cost, output_cost;  ///< of a tile of `block` channels, staged or written too, in multiplications
 };
 
 struct Kernels {
   const qlc::Kernels* shared;  ///< quantize, transpose, add_outer
   Tiles small, large;          ///< of 2 and of 4 outputs in each dimension
+  Tiles strided;               ///< of 2 outputs, at a stride of 2
   void (*multiply)(const MultiplyArgs&) noexcept;
   /// dst[i * pitch + c] = (rows[c][i] xor flip) - zero, for the 16 rows of one block of channels.
   void (*stage_planes)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::int32_t zero,

@@ -28,7 +28,9 @@ struct Tiling {
 
   const Transform& transform() const noexcept { return *tiles.transform; }
   Index outputs() const noexcept { return tiles.transform->outputs; }
+  Index stride() const noexcept { return tiles.transform->stride; }
   Index positions() const noexcept { return tiles.transform->positions(); }
+  Index planes() const noexcept { return tiles.transform->planes(); }
   Index image_tiles() const noexcept { return block_rows * block_columns; }
   Index block_tiles() const noexcept { return block_images * image_tiles(); }
   Index units() const noexcept {
@@ -44,21 +46,22 @@ struct Tiling {
   // Lines of V and M at neighbouring positions must not fall into the same set of the cache.
   Index v_position() const noexcept { return block_tiles() * channels + 32; }
   Index m_position() const noexcept { return block_tiles() * block + 16; }
-  Index staged_columns() const noexcept { return block_columns * outputs() + 2; }
-  Index staged_rows() const noexcept { return block_rows * outputs() + 2; }
+  /// Pixels of the input under so many tiles in a row or a column.
+  Index inputs(Index tile_count) const noexcept { return (tile_count * outputs() - 1) * stride() + 3; }
+  Index staged_columns() const noexcept { return inputs(block_columns); }
+  Index staged_rows() const noexcept { return inputs(block_rows); }
   Index image_pixels() const noexcept { return image_tiles() * outputs() * outputs(); }
 
   /// Time, in multiplications. A pass over U takes as long as 8 tiles, however few a block has, where U comes from
   /// beyond the L2 cache; elsewhere as long as 2.
   double cost() const noexcept {
     constexpr Index near_bytes = 3 * 512 * 1024;
-    const bool small = outputs() == 2;
     const double tiles_of_all = static_cast<double>(images * rows * columns);
     const Index least = 2 * filter_elements() > near_bytes ? 8 : 2;
     const double idle = block_tiles() < least ? static_cast<double>(least) / static_cast<double>(block_tiles()) : 1.0;
     const double products = static_cast<double>(positions() * channels * blocks * block) * idle;
-    const double input = static_cast<double>(channels / block) * (small ? 1200 : 4000);
-    const double output = static_cast<double>(blocks * chunks) * (small ? 1100 : 4800);
+    const double input = static_cast<double>(channels / block * tiles.input_cost);
+    const double output = static_cast<double>(blocks * chunks * tiles.output_cost);
     return tiles_of_all * (products + input + output);
   }
 };
@@ -90,8 +93,11 @@ inline Tiling make_tiling(const Geometry& g, const Tiles& tiles) noexcept {
 
 /// Whether the shape is one for this path at all.
 inline bool suits(const Geometry& g) noexcept {
-  return g.groups == 1 && g.kernel_h == 3 && g.kernel_w == 3 && g.stride_y == 1 && g.stride_x == 1 &&
-         g.in_channels <= tiles_of_2.most_channels() / block * block;
+  if (g.groups != 1 || g.kernel_h != 3 || g.kernel_w != 3 || g.stride_y != g.stride_x) return false;
+  const bool strided = g.stride_x == 2 && g.dilation_y == 1 && g.dilation_x == 1;
+  if (g.stride_x != 1 && !strided) return false;
+  const Transform& t = strided ? strided_tiles : tiles_of_2;
+  return g.in_channels <= t.most_channels() / block * block;
 }
 
 }  // namespace fast::qlc::winograd

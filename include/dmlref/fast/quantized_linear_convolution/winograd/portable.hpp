@@ -12,9 +12,9 @@ namespace fast::qlc::winograd::portable {
 template <const Transform& T>
 void input(const InputArgs& a) noexcept {
   constexpr int n = T.inputs();
+  constexpr Positions positions = positions_of(T);
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
-    const std::int16_t* d = a.staged + tile * T.outputs * a.pixel_step;
-    std::int16_t* v = a.v + tile * a.tile_step;
+    const std::int16_t* d = a.staged + tile * T.outputs * T.stride * a.pixel_step;
     for (std::ptrdiff_t c = 0; c < a.channels; ++c) {
       std::int32_t rows[6][6] = {};  // B^T d
       for (int i = 0; i < n; ++i) {
@@ -26,7 +26,7 @@ void input(const InputArgs& a) noexcept {
         for (int j = 0; j < n; ++j) {
           std::int32_t sum = 0;
           for (int k = 0; k < n; ++k) sum += rows[i][k] * T.input[j][k];
-          v[(i * n + j) * a.position_step + c] = static_cast<std::int16_t>(sum);
+          a.at(positions.at[i][j], tile)[c] = static_cast<std::int16_t>(sum);
         }
       }
     }
@@ -35,26 +35,31 @@ void input(const InputArgs& a) noexcept {
 
 inline void multiply(const MultiplyArgs& a) noexcept {
   const std::int16_t* u = a.u;
-  for (std::ptrdiff_t position = 0; position < a.positions; ++position, u += a.steps * 2 * block) {
+  const std::int16_t* plane_v = a.v;
+  for (int plane = 0; plane < a.transform->planes(); ++plane) {
+    const int depth = a.transform->positions_of(plane);
+    const std::ptrdiff_t steps = depth * a.steps;
     for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
-      const std::int16_t* v = a.v + position * a.position_step + tile * a.tile_step;
+      const std::int16_t* v = plane_v + tile * depth * a.tile_step;
       std::uint32_t sums[block] = {};
-      for (std::ptrdiff_t step = 0; step < a.steps; ++step) {
+      for (std::ptrdiff_t step = 0; step < steps; ++step) {
         const std::int32_t v0 = v[2 * step], v1 = v[2 * step + 1];
         const std::int16_t* pairs = u + step * 2 * block;
         for (std::ptrdiff_t c = 0; c < block; ++c) {
           sums[c] += static_cast<std::uint32_t>(v0 * pairs[2 * c] + v1 * pairs[2 * c + 1]);
         }
       }
-      std::int32_t* m = a.m + position * a.m_position_step + tile * block;
+      std::int32_t* m = a.m + plane * a.m_position_step + tile * block;
       for (std::ptrdiff_t c = 0; c < block; ++c) m[c] = static_cast<std::int32_t>(sums[c]);
     }
+    u += steps * 2 * block;
+    plane_v += depth * a.position_step;
   }
 }
 
 template <const Transform& T>
 void output(const OutputArgs& a) noexcept {
-  constexpr int n = T.inputs();
+  constexpr int n = T.components;
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     for (std::ptrdiff_t c = 0; c < block; ++c) {
       const std::int32_t* m = a.m + tile * block + c;
@@ -105,8 +110,9 @@ inline void sum_channels(const std::int16_t* src, std::ptrdiff_t channels, std::
 
 constexpr Kernels make_kernels(const qlc::Kernels& shared) noexcept {
   return {&shared,
-          {&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>},
-          {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>},
+          {&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>, 1200, 1100},
+          {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>, 4000, 4800},
+          {&strided_tiles, &input<strided_tiles>, &output<strided_tiles>, 3500, 1500},
           &multiply,
           &stage_planes,
           &stage_pixels,

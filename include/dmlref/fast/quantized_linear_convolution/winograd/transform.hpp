@@ -14,6 +14,13 @@
 // 2^32, and the power of two is shifted out, which is exact if 2^shift |Y| < 2^31. With |Y| <= 9 * channels * 255 *
 // 128, that is for 1827 channels (tiles of 2) and 114 (tiles of 4); more channels are taken in as many chunks as it
 // needs.
+//
+// With a stride of 2, outputs see even inputs through two taps and odd ones through the third. In one dimension
+//   y0 = (x0 - x2) w0 + x1 w1  +  x2 (w0 + w2)
+//   y1 =                          x2 (w0 + w2)  +  (x4 - x2) w2 + x3 w1
+// has 5 products instead of 6. Two of them only ever occur as a sum: they are one component of M, twice as deep. In two
+// dimensions there are 25 products instead of 36 in 9 components of depths (2, 1, 2) x (2, 1, 2), without any factor:
+//   |V| <=  4 * 255 =  1020    |U| <= 4 * 128 = 512
 #pragma once
 
 #include <cstddef>
@@ -24,16 +31,44 @@
 DMLREF_BEGIN
 namespace fast::qlc::winograd {
 
+/// Where a row and a column of B^T x B and of G w G^T lie in V and U: positions of one component are neighbours.
+struct Position {
+  int first;  // position of the component
+  int depth;  // positions of the component
+  int index;  // among those
+};
+
 struct Transform {
   int outputs;
+  int stride;
+  int components;             // in one dimension
+  int depth[6];               // of each component: how many rows of B^T and of G belong to it, one after the other
   std::int16_t input[6][6];   // B^T
   std::int16_t filter[6][3];  // G
   std::int16_t output[4][6];  // A^T
   int shift;                  // scale^2 = 2^shift * odd
   std::uint32_t inverse;      // of odd, modulo 2^32
 
-  constexpr int inputs() const noexcept { return outputs + 2; }
+  constexpr int inputs() const noexcept { return (outputs - 1) * stride + 3; }
   constexpr int positions() const noexcept { return inputs() * inputs(); }
+  constexpr int planes() const noexcept { return components * components; }
+  /// The row of B^T and of G with which a component begins.
+  constexpr int first(int component) const noexcept {
+    int row = 0;
+    for (int c = 0; c < component; ++c) row += depth[c];
+    return row;
+  }
+  constexpr int component_of(int row) const noexcept {
+    int c = 0;
+    while (row >= first(c + 1)) ++c;
+    return c;
+  }
+  constexpr Position position(int i, int j) const noexcept {
+    const int y = component_of(i), x = component_of(j);
+    return {first(y) * inputs() + depth[y] * first(x), depth[y] * depth[x], (i - first(y)) * depth[x] + j - first(x)};
+  }
+  /// Positions that make one of the planes of M.
+  constexpr int positions_of(int plane) const noexcept { return depth[plane / components] * depth[plane % components]; }
   /// The most channels whose sum is certain to survive.
   constexpr std::ptrdiff_t most_channels() const noexcept {
     return ((std::ptrdiff_t{1} << (31 - shift)) - 1) / (9 * 255 * 128);
@@ -45,6 +80,9 @@ struct Transform {
 };
 
 inline constexpr Transform tiles_of_2{2,
+                                      1,
+                                      4,
+                                      {1, 1, 1, 1},
                                       {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
                                       {{2, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 2}},
                                       {{1, 1, 1, 0}, {0, 1, -1, -1}},
@@ -53,6 +91,9 @@ inline constexpr Transform tiles_of_2{2,
 
 inline constexpr Transform tiles_of_4{
     4,
+    1,
+    6,
+    {1, 1, 1, 1, 1, 1},
     {{4, 0, -5, 0, 1, 0},
      {0, -4, -4, 1, 1, 0},
      {0, 4, -4, -1, 1, 0},
@@ -63,6 +104,29 @@ inline constexpr Transform tiles_of_4{
     {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 4}},
     6,
     0x38E38E39u};
+
+inline constexpr Transform strided_tiles{
+    2,
+    2,
+    3,
+    {2, 1, 2},
+    {{1, 0, -1, 0, 0}, {0, 1, 0, 0, 0}, {0, 0, 1, 0, 0}, {0, 0, -1, 0, 1}, {0, 0, 0, 1, 0}},
+    {{1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}},
+    {{1, 1, 0}, {0, 1, 1}},
+    0,
+    1};
+
+/// All positions of a transform, for loops that want them as constants.
+struct Positions {
+  Position at[6][6];
+};
+constexpr Positions positions_of(const Transform& t) noexcept {
+  Positions all{};
+  for (int i = 0; i < t.inputs(); ++i) {
+    for (int j = 0; j < t.inputs(); ++j) all.at[i][j] = t.position(i, j);
+  }
+  return all;
+}
 
 static_assert(tiles_of_2.most_channels() == 1827 && tiles_of_4.most_channels() == 114);
 static_assert(tiles_of_4.inverse * 9u == 1u);
