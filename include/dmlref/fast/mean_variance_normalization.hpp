@@ -557,7 +557,8 @@ class Normalization {
         parallel(tasks, [&](std::size_t t) {
           const std::uint64_t begin = op.groups_ * t / tasks;
           const std::uint64_t end = op.groups_ * (t + 1) / tasks;
-          run_task(op.has_fma_, [&] { op.chunks_ == 1 ? small_groups(begin, end) : large_groups(begin, end); });
+          run_task(op.has_fma_, op.streams_,
+                   [&] { op.chunks_ == 1 ? small_groups(begin, end) : large_groups(begin, end); });
         });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
@@ -567,7 +568,7 @@ class Normalization {
             PieceTable pieces(op);
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
-            run_task(op.has_fma_, [&] {
+            run_task(op.has_fma_, op.streams_, [&] {
               body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
                    op.chunks_ * (part + 1) / parts, pieces, work);
             });

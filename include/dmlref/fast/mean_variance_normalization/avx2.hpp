@@ -228,7 +228,6 @@ DMLREF_TARGET_AVX2 inline float row32_of(const Row32& row) noexcept {
     row_block32<finish, wide, shifted>(floats_at(from, i), wide ? doubles + i : nullptr, to, i, shift, slope, offset,
                                        alpha, least0, least1, stream);
   }
-  if (stream) _mm_sfence();
   if (i < row.count) {
     // The last elements again and again: repeated, they change neither the least value nor what is copied back.
     const std::size_t n = row.count - i;
@@ -275,7 +274,6 @@ DMLREF_TARGET_AVX2 inline float pieces32_of(const Pieces32& chunk) noexcept {
                                           least1, stream);
     }
   }
-  if (chunk.stream) _mm_sfence();
   return least_of(_mm256_min_ps(least0, least1));
 }
 template <Finish finish>

@@ -93,7 +93,6 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
       store8<finish>(to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
     }
   }
-  if (stream) _mm_sfence();
   least[0] = _mm256_min_ps(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])),
                            _mm256_min_ps(avx2::absolute(least[2]), avx2::absolute(least[3])));
   const float first = avx2::least_of(least[0]);
@@ -140,7 +139,6 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
       }
     }
   }
-  if (chunk.stream) _mm_sfence();
   return avx2::least_of(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])));
 }
 template <Finish finish>

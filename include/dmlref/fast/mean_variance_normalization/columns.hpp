@@ -258,7 +258,6 @@ class ColumnNormalization {
                           work);
         }
       }
-      if (op.streams_) op.column_kernels_->fence();
     }
 
     /// Rows from `row` on of a strip.
@@ -314,7 +313,7 @@ class ColumnNormalization {
         parallel(outers, [&](std::size_t outer) {
           Workspace work;
           Offsets offsets;
-          run_task(op.has_fma_, [&] {
+          run_task(op.has_fma_, op.streams_, [&] {
             for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
             for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
             // (Backwards: what was summed last is still in the caches.)
@@ -325,14 +324,15 @@ class ColumnNormalization {
       }
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Offsets offsets;
-        run_task(op.has_fma_, [&] { sum_columns(t / op.chunks_, t % op.chunks_, offsets); });
+        run_task(op.has_fma_, op.streams_, [&] { sum_columns(t / op.chunks_, t % op.chunks_, offsets); });
       });
-      parallel(outers * op.strips_,
-               [&](std::size_t t) { run_task(op.has_fma_, [&] { merge_columns(t / op.strips_, t % op.strips_); }); });
+      parallel(outers * op.strips_, [&](std::size_t t) {
+        run_task(op.has_fma_, op.streams_, [&] { merge_columns(t / op.strips_, t % op.strips_); });
+      });
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
-        run_task(op.has_fma_, [&] { normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work); });
+        run_task(op.has_fma_, op.streams_, [&] { normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work); });
       });
     }
   };

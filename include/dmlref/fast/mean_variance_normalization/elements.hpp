@@ -17,6 +17,10 @@
 #include "dmlref/reference/mean_variance_normalization.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
+#if DMLREF_ARCH_X86_64
+#include <xmmintrin.h>
+#endif
+
 DMLREF_BEGIN
 namespace fast::normalization {
 
@@ -137,14 +141,18 @@ DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_task_with_fma(const 
 }
 #endif
 /// Runs a task. What it computes between the kernels is full of std::fma, which is an instruction where this function
-/// is compiled for it and a call of the library elsewhere; the bits are the same.
+/// is compiled for it and a call of the library elsewhere; the bits are the same. `streams`: the task stores past the
+/// caches. One fence at its end shows that to other threads; one for each chunk would wait for memory each time.
 template <class Task>
-inline void run_task(bool has_fma, const Task& task) noexcept {
+inline void run_task(bool has_fma, bool streams, const Task& task) noexcept {
 #if DMLREF_ARCH_X86_64
-  if (has_fma) return run_task_with_fma(task);
-#endif
+  has_fma ? run_task_with_fma(task) : task();
+  if (streams) _mm_sfence();
+#else
   static_cast<void>(has_fma);
+  static_cast<void>(streams);
   task();
+#endif
 }
 
 }  // namespace fast::normalization

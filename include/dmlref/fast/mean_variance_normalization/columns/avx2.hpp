@@ -317,8 +317,6 @@ DMLREF_TARGET_AVX2 inline std::size_t columns16(const Columns& columns, const Co
   return columns16_from<finish>(0, columns, line, to, to_offset, alpha, list);
 }
 
-inline void fence() noexcept { _mm_sfence(); }
-
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
@@ -326,8 +324,7 @@ inline const ColumnKernels& column_kernels() noexcept {
       add_columns<half>,
       join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      fence};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
   return table;
 }
 

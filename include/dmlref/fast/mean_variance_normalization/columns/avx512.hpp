@@ -81,8 +81,7 @@ inline const ColumnKernels& column_kernels() noexcept {
       avx2::join_columns,
       {avx2::columns32<identity>, avx2::columns32<relu>, avx2::columns32<leaky_relu>, avx2::columns32<unit>,
        avx2::columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      avx2::fence};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
   return table;
 }
 

@@ -66,8 +66,6 @@ struct ColumnKernels {
                        float* least);
   std::size_t (*columns16[5])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
                               float alpha, std::uint16_t* doubtful);
-  /// Makes results that went past the caches visible to other threads.
-  void (*fence)();
 };
 
 }  // namespace fast::normalization

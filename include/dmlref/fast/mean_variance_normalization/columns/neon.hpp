@@ -114,8 +114,7 @@ inline const ColumnKernels& column_kernels() noexcept {
       add_columns<half>,
       scalar::join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      scalar::fence};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
   return table;
 }
 

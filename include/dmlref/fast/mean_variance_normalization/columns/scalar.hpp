@@ -95,8 +95,6 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
   return columns16_from<finish>(0, columns, line, to, to_offset, alpha, doubtful);
 }
 /// Results that were stored past the caches become visible to other threads.
-inline void fence() noexcept {}
-
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
@@ -104,8 +102,7 @@ inline const ColumnKernels& column_kernels() noexcept {
       add_columns<half>,
       join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      fence};
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
   return table;
 }
 
