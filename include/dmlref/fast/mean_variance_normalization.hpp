@@ -57,7 +57,7 @@ class Normalization {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
       stretches_ = chunks_ > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
       summed_pieces_ = !is_half && stretches_ && inner.extent % 16 == 0;
-      pieces_ = summed_pieces_ && !geometry_.varying && finish_ != Finish::values;
+      pieces_ = (is_half ? stretches_ : summed_pieces_) && !geometry_.varying && finish_ != Finish::values;
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk);
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
@@ -484,24 +484,39 @@ class Normalization {
     }
 
     void normalize_pieces(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list, Index ahead,
-                          const GroupCoefficients& group,
-                          std::optional<reference::ExactStatistics>& found) const noexcept {
+                          const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
+                          Workspace& work) const noexcept {
       const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
-      const auto c = reference::ElementCoefficients<double>::of(group, sb.scale, sb.bias);
+      const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
       const auto bytes = static_cast<Index>(sizeof(T));
-      const float least =
-          op.kernels_->pieces32[static_cast<std::size_t>(op.finish_)]({buffers.input + base.input * bytes,
-                                                                       buffers.output + base.output * bytes,
-                                                                       list.pieces,
-                                                                       list.count,
-                                                                       ahead * bytes,
-                                                                       {c.shift, c.slope, c.offset},
-                                                                       op.parameters_.activation.parameters[0],
-                                                                       op.streams_,
-                                                                       op.near_});
-      if (is_low(least, c.doubt)) {
-        elements.correct(base, chunk * normalization_chunk, chunk_size(chunk), nullptr, group, found);
+      const std::byte* const from = buffers.input + base.input * bytes;
+      std::byte* const to = buffers.output + base.output * bytes;
+      const auto finish = static_cast<std::size_t>(op.finish_);
+      const Real alpha = op.parameters_.activation.parameters[0];
+      Doubts doubts;
+      if constexpr (is_half) {
+        doubts.listed = op.kernels_->pieces16[finish]({from,
+                                                       to,
+                                                       list.pieces,
+                                                       list.count,
+                                                       ahead * bytes,
+                                                       {c.shift, c.slope, c.offset, c.doubt},
+                                                       alpha,
+                                                       work.doubtful});
+        doubts.all = c.doubt != c.doubt;
+      } else {
+        const float least = op.kernels_->pieces32[finish]({from,
+                                                           to,
+                                                           list.pieces,
+                                                           list.count,
+                                                           ahead * bytes,
+                                                           {c.shift, c.slope, c.offset},
+                                                           alpha,
+                                                           op.streams_,
+                                                           op.near_});
+        doubts.all = is_low(least, c.doubt);
       }
+      correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
     }
 
     void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
@@ -523,13 +538,9 @@ class Normalization {
       std::optional<reference::ExactStatistics> found;
       const Index ahead = to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
-        if constexpr (!is_half) {
-          if (op.pieces_) {
-            normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found);
-            continue;
-          }
-        }
-        if (op.stretches_) {
+        if (op.pieces_) {
+          normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
+        } else if (op.stretches_) {
           normalize_gathered(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
         } else {
           const GroupCoefficients& all = coefficients()[group];

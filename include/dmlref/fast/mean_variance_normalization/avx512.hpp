@@ -254,9 +254,11 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t row16(const Row16& row) noexcept {
   rest.to += i * avx2::stored_bytes16<finish>;
   rest.count -= i;
   rest.doubtful += doubtful;
-  const std::size_t more = avx2::row16<finish>(rest);
-  for (std::size_t k = 0; k < more; ++k) rest.doubtful[k] = static_cast<std::uint16_t>(rest.doubtful[k] + i);
-  return doubtful + more;
+  return doubtful + scalar::renumber(rest.doubtful, avx2::row16<finish>(rest), i);
+}
+template <Finish finish>
+inline std::size_t pieces16(const Pieces16& chunk) noexcept {
+  return scalar::pieces16_by(widen, row16<finish>, chunk);
 }
 
 /// `count` elements of a row from number `first` on, by `kernel`, which gets its list after what is in it already.
@@ -316,6 +318,7 @@ inline const Kernels& kernels() noexcept {
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }

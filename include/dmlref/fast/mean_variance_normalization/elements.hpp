@@ -123,14 +123,6 @@ inline std::size_t list_near(const ActivationKernels& kernels, const Activation&
   });
 }
 
-/// Asks for `bytes` at `from`: to be read, or to be written.
-template <int written>
-inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
-  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, 2);
-#endif
-}
-
 /// Bytes of a part of the temporary memory.
 constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 

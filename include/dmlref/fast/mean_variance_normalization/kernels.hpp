@@ -57,16 +57,16 @@ struct Row32 {
   const std::byte* next = nullptr;  // as many elements that are read after these, to be asked for; null: none
 };
 
-/// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has, a
-/// multiple of 16.
+/// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has.
 struct Piece {
   std::int64_t from;
   std::int64_t to;
   std::size_t count;
 };
 
-/// A chunk of float32 in pieces, from the group's first elements on. `ahead` bytes further lies what is needed next of
-/// the output, and `near` bytes further of both where groups are contiguous and the kernels ask for it (0: not).
+/// A chunk of float32 in pieces of multiples of 16, from the group's first elements on. `ahead` bytes further lies what
+/// is needed next of the output, and `near` bytes further of both where groups are contiguous and the kernels ask for
+/// it (0: not).
 struct Pieces32 {
   const std::byte* from;
   std::byte* to;
@@ -101,6 +101,19 @@ struct Row16 {
   float alpha;
   std::uint16_t* doubtful;
 };
+/// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` bytes
+/// further lies what is written next.
+struct Pieces16 {
+  const std::byte* from;
+  std::byte* to;
+  const Piece* pieces;
+  std::size_t count;
+  std::int64_t ahead;
+  Line16 line;
+  float alpha;
+  std::uint16_t* doubtful;
+};
+/// A row with a scale and a bias for each element.
 struct EachRow16 {
   const float* from;
   std::byte* to;
@@ -132,10 +145,19 @@ struct Kernels {
   float (*pieces32[4])(const Pieces32&);  // not for Finish::values
   /// How many elements are doubtful.
   std::size_t (*row16[5])(const Row16&);
+  std::size_t (*pieces16[4])(const Pieces16&);  // not for Finish::values
   std::size_t (*each_row16[5])(const EachRow16&);
   /// How many bytes ahead of a contiguous walk lines are best asked for; 0: the processor's prefetchers are better.
   std::int64_t near = 0;
 };
+
+/// Asks for `bytes` at `from`: to be read, or to be written.
+template <int written>
+inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
+#if defined(__GNUC__) || defined(__clang__)
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, 2);
+#endif
+}
 
 }  // namespace fast::normalization
 DMLREF_END

@@ -238,12 +238,6 @@ inline std::size_t list_doubtful(float32x4_t value, float32x4_t doubt, std::size
   return count;
 }
 
-/// The list of a row's rest counts from the rest's first element: `i` is added.
-inline std::size_t renumber(std::uint16_t* list, std::size_t count, std::size_t i) noexcept {
-  for (std::size_t k = 0; k < count; ++k) list[k] = static_cast<std::uint16_t>(list[k] + i);
-  return count;
-}
-
 template <Finish finish>
 inline std::size_t row16(const Row16& row) noexcept {
   const float32x4_t shift = vdupq_n_f32(row.line.shift), slope = vdupq_n_f32(row.line.slope);
@@ -261,7 +255,12 @@ inline std::size_t row16(const Row16& row) noexcept {
   rest.to += i * stored_bytes16<finish>;
   rest.count -= i;
   rest.doubtful += doubtful;
-  return doubtful + renumber(rest.doubtful, scalar::row16<finish>(rest), i);
+  return doubtful + scalar::renumber(rest.doubtful, scalar::row16<finish>(rest), i);
+}
+
+template <Finish finish>
+inline std::size_t pieces16(const Pieces16& chunk) noexcept {
+  return scalar::pieces16_by(widen, row16<finish>, chunk);
 }
 
 template <Finish finish>
@@ -287,7 +286,7 @@ inline std::size_t each_row16(const EachRow16& row) noexcept {
   rest.scale += i;
   rest.bias += i;
   rest.doubtful += doubtful;
-  return doubtful + renumber(rest.doubtful, scalar::each_row16<finish>(rest), i);
+  return doubtful + scalar::renumber(rest.doubtful, scalar::each_row16<finish>(rest), i);
 }
 
 inline const Kernels& kernels() noexcept {
@@ -301,6 +300,7 @@ inline const Kernels& kernels() noexcept {
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }

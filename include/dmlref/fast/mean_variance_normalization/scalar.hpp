@@ -150,6 +150,34 @@ inline std::size_t row16(const Row16& row) noexcept {
   return doubtful;
 }
 
+/// Adds `first` to the numbers of a list.
+inline std::size_t renumber(std::uint16_t* list, std::size_t count, std::size_t first) noexcept {
+  for (std::size_t k = 0; k < count; ++k) list[k] = static_cast<std::uint16_t>(list[k] + first);
+  return count;
+}
+
+/// Row by row; `widen_of` and `row16_of` are the kernels for one.
+inline std::size_t pieces16_by(void (*widen_of)(const std::byte*, float*, std::size_t),
+                               std::size_t (*row16_of)(const Row16&), const Pieces16& chunk) noexcept {
+  alignas(64) float row[normalization_chunk];
+  std::size_t first = 0;
+  std::size_t doubtful = 0;
+  for (std::size_t p = 0; p < chunk.count; ++p) {
+    const Piece& piece = chunk.pieces[p];
+    std::byte* const to = chunk.to + piece.to;
+    if (chunk.ahead != 0) prefetch<1>(to + chunk.ahead, piece.count * sizeof(half));
+    widen_of(chunk.from + piece.from, row, piece.count);
+    std::uint16_t* const list = chunk.doubtful + doubtful;
+    doubtful += renumber(list, row16_of({row, to, piece.count, chunk.line, chunk.alpha, list}), first);
+    first += piece.count;
+  }
+  return doubtful;
+}
+template <Finish finish>
+inline std::size_t pieces16(const Pieces16& chunk) noexcept {
+  return pieces16_by(widen, row16<finish>, chunk);
+}
+
 template <Finish finish>
 inline std::size_t each_row16(const EachRow16& row) noexcept {
   std::size_t doubtful = 0;
@@ -175,6 +203,7 @@ inline const Kernels& kernels() noexcept {
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
   return table;
 }

@@ -265,6 +265,35 @@ DMLREF_TARGET_AVX2 inline std::size_t strip16(const Columns& columns, std::size_
   return doubtful;
 }
 
+/// Sixteen columns for Finish::identity, where doubts are seldom (`seldom_doubtful`); false if they are not, or one of
+/// the results may be doubtful: then they want a list.
+DMLREF_TARGET_AVX2 inline bool quick_strip16(const Columns& columns, std::size_t c, const ColumnLines16& line,
+                                             std::byte* to, const std::int64_t* to_offset) noexcept {
+  LineVectors v[2];
+  DMLREF_UNROLL
+  for (std::size_t k = 0; k < 2; ++k) {
+    v[k].shift = _mm256_loadu_ps(line.shift + c + 8 * k);
+    v[k].slope = _mm256_loadu_ps(line.slope + c + 8 * k);
+    v[k].offset = _mm256_loadu_ps(line.offset + c + 8 * k);
+    v[k].doubt = _mm256_loadu_ps(line.doubt + c + 8 * k);
+  }
+  if (!seldom_doubtful(v[0].doubt) || !seldom_doubtful(v[1].doubt)) return false;
+  const std::byte* const from = columns.from + c * sizeof(half);  // (copies: stores may change `columns`, says C++)
+  const std::int64_t* const from_offset = columns.offset;
+  const std::size_t rows = columns.rows;
+  const std::int64_t prefetch = columns.prefetch;
+  std::byte* const out = to + c * sizeof(half);
+  __m256i least = _mm256_set1_epi16(0x7FFF);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::byte* const row = from + from_offset[i];
+    _mm_prefetch(reinterpret_cast<const char*>(row + prefetch), _MM_HINT_T0);
+    const __m256i result = rounded16<FromHalves, true>(row, v[0], v[1]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + to_offset[i]), result);
+    least = _mm256_min_epu16(least, magnitude16(result));
+  }
+  return !any_low16(least, v[0].doubt, v[1].doubt);
+}
+
 /// Fewer than eight.
 template <Finish finish>
 DMLREF_TARGET_AVX2 inline std::size_t few16(const Columns& columns, std::size_t c, std::size_t count,
@@ -300,6 +329,12 @@ DMLREF_TARGET_AVX2 inline std::size_t columns16_from(std::size_t first, const Co
   const __m256 alpha = _mm256_set1_ps(alpha_value);
   std::size_t doubtful = 0;
   std::size_t c = first;
+  for (; c + 16 <= columns.width; c += 16) {
+    if (finish == Finish::identity && quick_strip16(columns, c, line, to, to_offset)) continue;
+    for (std::size_t k = 0; k < 16; k += 8) {
+      doubtful += strip16<finish>(columns, c + k, line, to, to_offset, alpha, list + doubtful);
+    }
+  }
   for (; c + 8 <= columns.width; c += 8) {
     doubtful += strip16<finish>(columns, c, line, to, to_offset, alpha, list + doubtful);
   }
