@@ -22,6 +22,7 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
 #include "dmlref/isa/cache.hpp"
@@ -383,53 +384,8 @@ class Normalization {
       return op.geometry_.kept.place(static_cast<Index>(group + 1)).add(base, -1);
     }
 
-    /// The pieces of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one
-    /// chunk at a time.
-    class PieceTable {
-     public:
-      explicit PieceTable(const Normalization& op) noexcept : op_(op) {
-        if (op.stretches_) whole_ = op.chunks_ <= most_chunks && fill(0, op.chunks_);
-      }
-      struct List {
-        const Piece* pieces;
-        std::size_t count;
-      };
-      List of(std::uint64_t chunk) noexcept {
-        if (whole_) return {at_ + begin_[chunk], static_cast<std::size_t>(begin_[chunk + 1] - begin_[chunk])};
-        fill(chunk, chunk + 1);
-        return {at_, begin_[1]};
-      }
-
-     private:
-      static constexpr std::size_t most = 256;  // more than a chunk can have
-      static constexpr std::uint64_t most_chunks = 64;
-
-      bool fill(std::uint64_t first, std::uint64_t last) noexcept {
-        Walk walk(op_.geometry_.reduced, Place{}, static_cast<Index>(first * normalization_chunk));
-        std::uint16_t used = 0;
-        for (std::uint64_t c = first; c < last; ++c) {
-          begin_[c - first] = used;
-          for (std::size_t left = op_.chunk_size(c); left > 0;) {
-            if (used == most) return false;
-            const std::size_t n = std::min(left, static_cast<std::size_t>(walk.stretch()));
-            const auto bytes = static_cast<Index>(sizeof(T));
-            at_[used++] = {walk.place().input * bytes, walk.place().output * bytes, n};
-            walk.advance(static_cast<Index>(n));
-            left -= n;
-          }
-        }
-        begin_[last - first] = used;
-        return true;
-      }
-
-      const Normalization& op_;
-      bool whole_ = false;
-      std::uint16_t begin_[most_chunks + 1];
-      Piece at_[most];
-    };
-
     /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
-    Row gather(const Place& base, const typename PieceTable::List& list, float* space, Index ahead) const noexcept {
+    Row gather(const Place& base, const PieceTable::List& list, float* space, Index ahead) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
       if (list.count == 1) return piece_at(from + list.pieces[0].from, list.pieces[0].count, space);
       float* to = space;
@@ -449,7 +405,7 @@ class Normalization {
     }
 
     /// The results of a chunk that is gathered, and scattered again.
-    void normalize_gathered(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list, Index ahead,
+    void normalize_gathered(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
                             const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
                             Workspace& work) const noexcept {
       const std::size_t size = chunk_size(chunk);
@@ -471,8 +427,8 @@ class Normalization {
       correct(base, first, size, doubts, group, found, work);
     }
 
-    reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list,
-                               Index ahead, Workspace& work) const noexcept {
+    reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
+                               Workspace& work) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
       const Kernels& k = *op.kernels_;
       const std::size_t size = chunk_size(chunk);
@@ -483,7 +439,7 @@ class Normalization {
       });
     }
 
-    void normalize_pieces(const Place& base, std::uint64_t chunk, const typename PieceTable::List& list, Index ahead,
+    void normalize_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
                           const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
                           Workspace& work) const noexcept {
       const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
@@ -552,7 +508,7 @@ class Normalization {
 
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
-      PieceTable pieces(op);
+      PieceTable pieces = op.piece_table();
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = op.geometry_.kept.place(static_cast<Index>(g));
         sum_chunks(g, base, 0, op.chunks_, pieces, work);
@@ -576,7 +532,7 @@ class Normalization {
         const auto each_part = [&](auto&& body) {
           parallel(op.groups_ * parts, [&](std::size_t t) {
             Workspace work;
-            PieceTable pieces(op);
+            PieceTable pieces = op.piece_table();
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
             run_task(op.has_fma_, op.streams_, [&] {
@@ -596,8 +552,10 @@ class Normalization {
     }
   };
 
-  std::size_t chunk_size(std::uint64_t chunk) const noexcept {
-    return static_cast<std::size_t>(std::min<std::uint64_t>(count_ - chunk * normalization_chunk, normalization_chunk));
+  std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(count_, chunk); }
+
+  PieceTable piece_table() const noexcept {
+    return {geometry_.reduced, count_, static_cast<Index>(sizeof(T)), stretches_};
   }
 
   bool shared_parameters() const noexcept {

@@ -16,6 +16,7 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -94,10 +95,7 @@ class ColumnNormalization {
     reference::ScaleAndBias folded(float scale, float bias) const noexcept {
       return reference::ScaleAndBias::of(op.line_, scale, bias);
     }
-    std::size_t chunk_size(std::uint64_t chunk) const noexcept {
-      return static_cast<std::size_t>(
-          std::min<std::uint64_t>(op.count_ - chunk * normalization_chunk, normalization_chunk));
-    }
+    std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(op.count_, chunk); }
 
     reference_chunk* statistics() const noexcept { return reinterpret_cast<reference_chunk*>(buffers.temporary); }
     GroupCoefficients* coefficients() const noexcept {

@@ -1,0 +1,71 @@
+// pieces.hpp: chunks of a group as the contiguous stretches they consist of.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+/// Elements of chunk `chunk` of a group of `count`.
+constexpr std::size_t chunk_size(std::uint64_t count, std::uint64_t chunk) noexcept {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(count - chunk * normalization_chunk, normalization_chunk));
+}
+
+/// The pieces of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one chunk
+/// at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16 elements.
+class PieceTable {
+ public:
+  /// `used`: whether anybody will ask.
+  PieceTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
+      : reduced_(reduced), count_(count), element_size_(element_size) {
+    const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
+    whole_ = used && chunks <= most_chunks && fill(0, chunks);
+  }
+
+  struct List {
+    const Piece* pieces;
+    std::size_t count;
+  };
+  List of(std::uint64_t chunk) noexcept {
+    if (whole_) return {at_ + begin_[chunk], static_cast<std::size_t>(begin_[chunk + 1] - begin_[chunk])};
+    fill(chunk, chunk + 1);
+    return {at_, begin_[1]};
+  }
+
+ private:
+  static constexpr std::size_t most = 256;  // more than a chunk can have
+  static constexpr std::uint64_t most_chunks = 64;
+
+  bool fill(std::uint64_t first, std::uint64_t last) noexcept {
+    Walk walk(reduced_, Place{}, static_cast<Index>(first * normalization_chunk));
+    std::uint16_t used = 0;
+    for (std::uint64_t c = first; c < last; ++c) {
+      begin_[c - first] = used;
+      for (std::size_t left = chunk_size(count_, c); left > 0;) {
+        if (used == most) return false;
+        const std::size_t n = std::min(left, static_cast<std::size_t>(walk.stretch()));
+        at_[used++] = {walk.place().input * element_size_, walk.place().output * element_size_, n};
+        walk.advance(static_cast<Index>(n));
+        left -= n;
+      }
+    }
+    begin_[last - first] = used;
+    return true;
+  }
+
+  const Dimensions& reduced_;
+  std::uint64_t count_;
+  Index element_size_;
+  bool whole_ = false;
+  std::uint16_t begin_[most_chunks + 1];
+  Piece at_[most];
+};
+
+}  // namespace fast::normalization
+DMLREF_END
