@@ -30,11 +30,12 @@ std::vector<const Kernels*> sets() {
 }
 
 constexpr const fast::qlc::winograd::Transform* transforms[] = {
-    &fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4, &fast::qlc::winograd::strided_tiles};
+    &fast::qlc::winograd::tiles_of_2, &fast::qlc::winograd::tiles_of_4, &fast::qlc::winograd::strided_tiles_of_2,
+    &fast::qlc::winograd::strided_tiles_of_4};
 
 /// The sizes of tiles there are for a shape.
 std::vector<int> tile_sizes(const QlcShape& shape) {
-  return shape.stride[0] == 1 ? std::vector<int>{2, 4} : std::vector<int>{2};
+  return shape.in_channels <= 1824 ? std::vector<int>{2, 4} : std::vector<int>{2};
 }
 
 void expect_equal_to_reference(QlcCase test, const Kernels& kernels, int outputs, Random& random, std::size_t threads,
@@ -108,7 +109,7 @@ TEST(WinogradConvolution, AllChannelsExtreme) {
     }
   };
   for (const std::uint32_t channels : {112u, 113u, 114u, 128u, 1824u}) compare_all(shape_of(channels, 3, 5, 6));
-  for (const std::uint32_t channels : {64u, 128u, 144u, 512u, 528u, 7296u}) {
+  for (const std::uint32_t channels : {64u, 128u, 144u, 512u, 528u, 1824u, 7296u}) {
     QlcShape shape = shape_of(channels, 3, 5, 6);
     shape.stride = {2, 2};
     compare_all(shape);
@@ -167,8 +168,8 @@ TEST(WinogradConvolution, EveryPositionAtItsLargest) {
   if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
   Random random(dmlref_test::test_seed());
   for (const Kernels* kernels : sets()) {
-    for (const auto* tiles : {&kernels->small, &kernels->large, &kernels->strided}) {
-      const fast::qlc::winograd::Transform& t = *tiles->transform;
+    for (const fast::qlc::winograd::Tiles& tiles : kernels->tiles) {
+      const fast::qlc::winograd::Transform& t = *tiles.transform;
       const auto n = static_cast<std::uint32_t>(t.inputs());
       for (int position = 0; position < t.positions(); ++position) {
         const int i = position / t.inputs(), j = position % t.inputs();

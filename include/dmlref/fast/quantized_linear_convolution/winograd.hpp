@@ -46,7 +46,7 @@ class WinogradConvolution {
     bool wide = false;            // sums may exceed 32 bits
   };
 
-  /// `outputs`: the size of a tile at stride 1, 2 or 4; 0: whichever is faster.
+  /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
   WinogradConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::winograd::Kernels& kernels,
                       int outputs = 0)
       : g_(qlc::geometry_of(desc)),
@@ -57,16 +57,16 @@ class WinogradConvolution {
         filter_zero_point_(desc.filter_zero_point),
         bias_(desc.bias),
         output_zero_point_(desc.output_zero_point) {
-    if (!desc.filter.owned_by_dml || !qlc::winograd::suits(g_)) return;
-    if (g_.stride_x == 2) {
-      tiling_ = qlc::winograd::make_tiling(g_, kernels.strided);
-    } else {
-      const qlc::winograd::Tiling small = qlc::winograd::make_tiling(g_, kernels.small);
-      const qlc::winograd::Tiling large = qlc::winograd::make_tiling(g_, kernels.large);
-      tiling_ = outputs == 2 || (outputs == 0 && small.cost() <= large.cost()) ? small : large;
+    if (!desc.filter.owned_by_dml) return;
+    for (const qlc::winograd::Tiles& tiles : kernels.tiles) {
+      const qlc::winograd::Transform& t = *tiles.transform;
+      if (!qlc::winograd::suits(g_, t) || (outputs != 0 && outputs != t.outputs)) continue;
+      const qlc::winograd::Tiling tiling = qlc::winograd::make_tiling(g_, tiles);
+      if (usable_ && tiling_.cost() <= tiling.cost()) continue;
+      tiling_ = tiling;
+      usable_ = true;
     }
-    usable_ = true;
-    place_memory();
+    if (usable_) place_memory();
   }
 
   /// 3x3 with stride 1, or 2 without dilation, one group, and a filter that is there at initialize.
@@ -143,14 +143,14 @@ class WinogradConvolution {
   Index tasks(std::size_t concurrency) const noexcept {
     return concurrency < static_cast<std::size_t>(slots_) ? static_cast<Index>(concurrency) : slots_;
   }
-  Index units(Index tasks) const noexcept { return tiling_.units() * splits(tasks); }
+  Index units(Index tasks) const noexcept { return tiling_.units(tasks) * splits(tasks); }
 
   /// As TiledConvolution::run.
   void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
            Index& staged) const noexcept {
     const Index parts = splits(tasks);
     const Index part = unit % parts;
-    const Work work = work_of(run, buffers.temporary + slots_at_ + task * slot_.size, unit / parts);
+    const Work work = work_of(run, buffers.temporary + slots_at_ + task * slot_.size, tasks, unit / parts);
     if (staged != unit / parts) {
       for (Index i = 0; i < work.images; ++i) transform_input(work, i);
       staged = unit / parts;
@@ -187,7 +187,7 @@ class WinogradConvolution {
   Index packed_channels() const noexcept { return tiling_.blocks * lanes; }
   Index splits(Index tasks) const noexcept {
     Index parts = 1;
-    while (tasks > 1 && tiling_.units() * parts < 4 * tasks && tiling_.blocks / (2 * parts) >= 2) parts *= 2;
+    while (tasks > 1 && tiling_.units(tasks) * parts < 4 * tasks && tiling_.blocks / (2 * parts) >= 2) parts *= 2;
     return parts;
   }
 
@@ -208,31 +208,30 @@ class WinogradConvolution {
 
     const qlc::winograd::Tiling& t = tiling_;
     at = 0;
-    slot_.staged = take(2 * (t.staged_rows() * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
+    slot_.staged = take(2 * (t.inputs(1) * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
     slot_.scratch = take(lanes * t.staged_columns());
     slot_.v = take(2 * t.positions() * t.v_position());
     slot_.m = take(4 * t.planes() * t.m_position());
     slot_.sums = take(4 * t.block_images * t.image_pixels() * lanes);
     slot_.bytes = take((t.block_images * t.image_pixels() + 16) * lanes);  // transpose reads whole lines
     slot_.pixel_sums = take(4 * t.block_images * t.image_pixels());
-    slot_.positions = take(4 * t.staged_rows() * t.staged_columns());
+    slot_.positions = take(4 * t.inputs(1) * t.staged_columns());
     slot_.size = round_up(at, 256);
     const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
     slots_ = processors < 1 ? 1 : processors > most_tasks ? most_tasks : processors;
   }
 
-  Work work_of(const Run& run, std::byte* slot, Index index) const noexcept {
+  Work work_of(const Run& run, std::byte* slot, Index tasks, Index index) const noexcept {
     const qlc::winograd::Tiling& t = tiling_;
-    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
-    const Index across = qlc::ceil_div(t.columns, t.block_columns);
-    const Index down = qlc::ceil_div(t.rows, t.block_rows);
-    const Index column = index % across * t.block_columns;
-    const Index row = index / across % down * t.block_rows;
-    const Index image = index / across / down * t.block_images;
+    // Parts differ by one at most.
+    const auto first = [](Index size, Index part, Index parts) { return size * part / parts; };
+    const Index across = t.across(), down = t.down(tasks), deep = t.deep();
+    const Index x = index % across, y = index / across % down, z = index / across / down;
+    const Index column = first(t.columns, x, across), row = first(t.rows, y, down), image = first(t.images, z, deep);
     return {run,    slot,
-            image,  smaller(t.block_images, t.images - image),
-            row,    smaller(t.block_rows, t.rows - row),
-            column, smaller(t.block_columns, t.columns - column)};
+            image,  first(t.images, z + 1, deep) - image,
+            row,    first(t.rows, y + 1, down) - row,
+            column, first(t.columns, x + 1, across) - column};
   }
 
   Place place_of(const Work& work, Index i) const noexcept {
@@ -255,26 +254,37 @@ class WinogradConvolution {
     return image_tiles(work) * tiling_.outputs() * tiling_.outputs();
   }
 
-  // V of image i's tiles, and the sums over its pixels' windows where they are wanted.
+  // V of image i's tiles, and the sums over its pixels' windows where they are wanted. Staged are the rows under one
+  // row of tiles, the first of which were the last before.
   void transform_input(const Work& work, Index i) const noexcept {
     const qlc::winograd::Tiling& t = tiling_;
     const Place place = place_of(work, i);
     const Index columns = t.inputs(work.columns);
-    const Index rows = t.inputs(work.rows);
+    const Index step = t.outputs() * t.stride();
+    const Index shared = t.inputs(1) - step;
+    const Index pitch = columns * t.channels;
     auto* staged = work.at<std::int16_t>(slot_.staged);
-    qlc::winograd::stage(g_, kernels_, t.channels,
-                         {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_,
-                          place.y * t.stride() - g_.pad_y, place.x * t.stride() - g_.pad_x, rows, columns,
-                          work.run.flip, work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged});
     for (Index row = 0; row < work.rows; ++row) {
-      const Index tile = i * image_tiles(work) + row * work.columns;
-      t.tiles.input({staged + row * t.outputs() * t.stride() * columns * t.channels, columns * t.channels, t.channels,
-                     t.channels, work.columns, work.at<std::int16_t>(slot_.v), t.v_position(), t.channels, tile});
+      const Index kept = row == 0 ? 0 : shared;
+      if (kept > 0) std::memcpy(staged, staged + step * pitch, static_cast<std::size_t>(2 * kept * pitch));
+      qlc::winograd::stage(g_, kernels_, t.channels,
+                           {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_,
+                            place.y * t.stride() - g_.pad_y + (row * step + kept) * g_.dilation_y,
+                            place.x * t.stride() - g_.pad_x, t.inputs(1) - kept, columns, work.run.flip,
+                            work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged + kept * pitch});
+      t.tiles.input({staged, pitch, t.channels, t.channels, work.columns, work.at<std::int16_t>(slot_.v),
+                     t.v_position(), t.channels, i * image_tiles(work) + row * work.columns});
+      if (work.run.pixel_terms) sum_windows(work, staged, columns, i * work.rows + row);
     }
-    if (!work.run.pixel_terms) return;
+  }
+
+  // The sums over the windows of the pixels of one row of tiles.
+  void sum_windows(const Work& work, const std::int16_t* staged, Index columns, Index tile_row) const noexcept {
+    const qlc::winograd::Tiling& t = tiling_;
+    const Index rows = t.inputs(1);
     auto* positions = work.at<std::int32_t>(slot_.positions);
     kernels_.sum_channels(staged, t.channels, rows * columns, positions);
-    std::int32_t* sums = work.at<std::int32_t>(slot_.pixel_sums) + i * image_pixels(work);
+    std::int32_t* sums = work.at<std::int32_t>(slot_.pixel_sums) + tile_row * work.columns * t.outputs() * t.outputs();
     for (Index y = 0; y < rows - 2; y += t.stride()) {
       for (Index x = 0; x < columns - 2; x += t.stride()) {
         std::int32_t sum = 0;

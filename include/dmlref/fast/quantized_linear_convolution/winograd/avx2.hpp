@@ -98,8 +98,8 @@ DMLREF_TARGET_AVX2 inline void input_of_4(const InputArgs& a) noexcept {
 }
 
 // Rows of B^T d one after the other: 25 values would not fit the registers, and those are cheap to make.
-DMLREF_TARGET_AVX2 inline void input_strided(const InputArgs& a) noexcept {
-  constexpr Positions positions = positions_of(strided_tiles);
+DMLREF_TARGET_AVX2 inline void input_strided_of_2(const InputArgs& a) noexcept {
+  constexpr Positions positions = positions_of(strided_tiles_of_2);
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     const std::int16_t* from = a.staged + tile * 4 * a.pixel_step;
     for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
@@ -117,6 +117,66 @@ DMLREF_TARGET_AVX2 inline void input_strided(const InputArgs& a) noexcept {
                               row[3]};
 #pragma GCC unroll 5
         for (int j = 0; j < 5; ++j) store(a.at(positions.at[i][j], tile) + c, v[j]);
+      }
+    }
+  }
+}
+
+/// What 4 strided outputs multiply of the even values d[0], d[2], d[4], d[6], d[8]: d[k] of a column or a row.
+DMLREF_TARGET_AVX2 inline void even_column(const __m256i (&d)[9], __m256i (&v)[5]) noexcept {
+  const __m256i even = _mm256_sub_epi16(d[6], d[2]);
+  const __m256i inner = _mm256_sub_epi16(d[6], d[4]);
+  v[0] = _mm256_add_epi16(even, _mm256_slli_epi16(_mm256_sub_epi16(d[0], d[4]), 1));
+  v[1] = _mm256_sub_epi16(inner, _mm256_slli_epi16(d[2], 1));
+  v[2] = _mm256_sub_epi16(inner, _mm256_slli_epi16(_mm256_sub_epi16(d[4], d[2]), 1));
+  v[3] = even;
+  v[4] = _mm256_sub_epi16(_mm256_sub_epi16(d[8], d[4]), _mm256_slli_epi16(even, 1));
+}
+
+/// One row of B^T d times B, to where it lies in V.
+DMLREF_TARGET_AVX2 inline void put_strided_row(const std::int16_t* from, std::ptrdiff_t step, std::int16_t* const* to,
+                                               std::ptrdiff_t c) noexcept {
+  __m256i d[9], v[5];
+#pragma GCC unroll 9
+  for (int j = 0; j < 9; ++j) d[j] = load(from + j * step);
+  even_column(d, v);
+  store(to[0] + c, v[0]);
+  store(to[1] + c, d[1]);
+  store(to[2] + c, v[1]);
+  store(to[3] + c, v[2]);
+  store(to[4] + c, v[3]);
+  store(to[5] + c, v[4]);
+  store(to[6] + c, d[7]);
+  store(to[7] + c, d[3]);
+  store(to[8] + c, d[5]);
+}
+
+DMLREF_TARGET_AVX2 inline void input_strided_of_4(const InputArgs& a) noexcept {
+  constexpr Positions positions = positions_of(strided_tiles_of_4);
+  constexpr int even_rows[5] = {0, 2, 3, 4, 5};
+  constexpr int odd_rows[4] = {1, 7, 8, 6};
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+    const std::int16_t* from = a.staged + tile * 8 * a.pixel_step;
+    std::int16_t* to[9][9];
+    for (int i = 0; i < 9; ++i) {
+      for (int j = 0; j < 9; ++j) to[i][j] = a.at(positions.at[i][j], tile);
+    }
+    for (std::ptrdiff_t c = 0; c < a.channels; c += 16) {
+      alignas(32) std::int16_t rows[5][9][16];  // of B^T d, those of even inputs
+#pragma GCC unroll 1
+      for (int j = 0; j < 9; ++j) {
+        __m256i d[9], v[5];
+#pragma GCC unroll 5
+        for (int i = 0; i < 9; i += 2) d[i] = load(from + i * a.row_step + j * a.pixel_step + c);
+        even_column(d, v);
+#pragma GCC unroll 5
+        for (int i = 0; i < 5; ++i) store(rows[i][j], v[i]);
+      }
+#pragma GCC unroll 1
+      for (int i = 0; i < 5; ++i) put_strided_row(rows[i][0], 16, to[even_rows[i]], c);
+#pragma GCC unroll 1
+      for (int i = 0; i < 4; ++i) {
+        put_strided_row(from + (2 * i + 1) * a.row_step + c, a.pixel_step, to[odd_rows[i]], c);
       }
     }
   }
@@ -299,7 +359,7 @@ DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
 }
 
 template <bool Add>
-DMLREF_TARGET_AVX2 inline void output_strided_as(const OutputArgs& a) noexcept {
+DMLREF_TARGET_AVX2 inline void output_strided_of_2_as(const OutputArgs& a) noexcept {
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
@@ -322,6 +382,47 @@ DMLREF_TARGET_AVX2 inline void output_strided_as(const OutputArgs& a) noexcept {
   }
 }
 
+/// The rows of A^T for strided tiles of 4 times one column.
+DMLREF_TARGET_AVX2 inline void output_strided_column(const __m256i (&m)[7], __m256i (&y)[4]) noexcept {
+  const __m256i sum = _mm256_add_epi32(m[1], m[2]);
+  const __m256i difference = _mm256_sub_epi32(m[1], m[2]);
+  y[0] = _mm256_add_epi32(_mm256_add_epi32(m[0], m[3]), sum);
+  y[1] = _mm256_add_epi32(_mm256_add_epi32(difference, m[5]), _mm256_slli_epi32(m[3], 1));
+  y[2] = _mm256_add_epi32(_mm256_add_epi32(sum, m[6]), _mm256_slli_epi32(m[3], 2));
+  y[3] = _mm256_add_epi32(_mm256_add_epi32(difference, m[4]), _mm256_slli_epi32(m[3], 3));
+}
+
+template <bool Add>
+DMLREF_TARGET_AVX2 inline void output_strided_of_4_as(const OutputArgs& a) noexcept {
+  constexpr const Transform& t = strided_tiles_of_4;
+  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
+    for (int half = 0; half < 2; ++half) {
+      const std::int32_t* from = a.m + tile * block + 8 * half;
+      const __m256i offset = Add ? _mm256_setzero_si256() : load(a.offset + 8 * half);
+      __m256i rows[4][7];  // A^T M
+#pragma GCC unroll 1
+      for (int j = 0; j < 7; ++j) {
+        __m256i m[7], y[4];
+#pragma GCC unroll 7
+        for (int i = 0; i < 7; ++i) m[i] = load(from + (7 * i + j) * a.position_step);
+        output_strided_column(m, y);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) rows[i][j] = y[i];
+      }
+      std::int32_t* to = a.sums + tile * 4 * block + 8 * half;
+#pragma GCC unroll 1
+      for (int i = 0; i < 4; ++i, to += a.row_step) {
+        __m256i m[7], y[4];
+#pragma GCC unroll 7
+        for (int j = 0; j < 7; ++j) m[j] = rows[i][j];
+        output_strided_column(m, y);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) put_sums<t.shift, t.inverse, Add>(to + j * block, y[j], offset);
+      }
+    }
+  }
+}
+
 DMLREF_TARGET_AVX2 inline void output_of_2(const OutputArgs& a) noexcept {
   a.offset == nullptr ? output_of_2_as<true>(a) : output_of_2_as<false>(a);
 }
@@ -329,8 +430,12 @@ DMLREF_TARGET_AVX2 inline void output_of_4(const OutputArgs& a) noexcept {
   a.offset == nullptr ? output_of_4_as<true>(a) : output_of_4_as<false>(a);
 }
 
-DMLREF_TARGET_AVX2 inline void output_strided(const OutputArgs& a) noexcept {
-  a.offset == nullptr ? output_strided_as<true>(a) : output_strided_as<false>(a);
+DMLREF_TARGET_AVX2 inline void output_strided_of_2(const OutputArgs& a) noexcept {
+  a.offset == nullptr ? output_strided_of_2_as<true>(a) : output_strided_of_2_as<false>(a);
+}
+
+DMLREF_TARGET_AVX2 inline void output_strided_of_4(const OutputArgs& a) noexcept {
+  a.offset == nullptr ? output_strided_of_4_as<true>(a) : output_strided_of_4_as<false>(a);
 }
 
 DMLREF_TARGET_AVX2 inline void stage_pixels(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
@@ -397,9 +502,10 @@ DMLREF_TARGET_AVX2 inline void sum_channels(const std::int16_t* src, std::ptrdif
 }
 
 inline constexpr Kernels kernels{&qlc::avx2::kernels,
-                                 {&tiles_of_2, &input_of_2, &output_of_2, 1200, 1100},
-                                 {&tiles_of_4, &input_of_4, &output_of_4, 4000, 4800},
-                                 {&strided_tiles, &input_strided, &output_strided, 3500, 1500},
+                                 {{&tiles_of_2, &input_of_2, &output_of_2, 1200, 1100},
+                                  {&tiles_of_4, &input_of_4, &output_of_4, 4000, 4800},
+                                  {&strided_tiles_of_2, &input_strided_of_2, &output_strided_of_2, 3500, 1500},
+                                  {&strided_tiles_of_4, &input_strided_of_4, &output_strided_of_4, 15000, 9000}},
                                  &multiply,
                                  &stage_planes,
                                  &stage_pixels,

@@ -70,8 +70,7 @@ struct Tiles {
 
 struct Kernels {
   const qlc::Kernels* shared;  ///< quantize, transpose, add_outer
-  Tiles small, large;          ///< of 2 and of 4 outputs in each dimension
-  Tiles strided;               ///< of 2 outputs, at a stride of 2
+  Tiles tiles[4];              ///< every size that there is for a stride
   void (*multiply)(const MultiplyArgs&) noexcept;
   /// dst[i * pitch + c] = (rows[c][i] xor flip) - zero, for the 16 rows of one block of channels.
   void (*stage_planes)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::int32_t zero,

@@ -33,9 +33,21 @@ struct Tiling {
   Index planes() const noexcept { return tiles.transform->planes(); }
   Index image_tiles() const noexcept { return block_rows * block_columns; }
   Index block_tiles() const noexcept { return block_images * image_tiles(); }
-  Index units() const noexcept {
-    return ceil_div(images, block_images) * ceil_div(rows, block_rows) * ceil_div(columns, block_columns);
+  /// Blocks in each direction. Where several tasks could not share them evenly they are more, of fewer rows, unless
+  /// that reads a large U too often.
+  Index across() const noexcept { return ceil_div(columns, block_columns); }
+  Index deep() const noexcept { return ceil_div(images, block_images); }
+  Index down(Index tasks) const noexcept {
+    constexpr Index least_tiles = 6;
+    constexpr Index most_bytes = 3 * 1024 * 1024;
+    const Index beside = across() * deep();
+    Index count = ceil_div(rows, block_rows);
+    if (tasks == 1 || beside * count < tasks || block_images > 1 || 2 * filter_elements() > most_bytes) return count;
+    const auto even = [&] { return rows % count == 0 && beside * count % tasks == 0; };
+    while (!even() && beside * count < 4 * tasks && rows / (count + 1) * block_columns >= least_tiles) ++count;
+    return count;
   }
+  Index units(Index tasks) const noexcept { return across() * down(tasks) * deep(); }
   /// The first channel of a chunk.
   Index chunk_at(Index chunk) const noexcept { return channels / block * chunk / chunks * block; }
   /// Elements of U, and where those of a block of outputs and a chunk begin.
@@ -49,7 +61,6 @@ struct Tiling {
   /// Pixels of the input under so many tiles in a row or a column.
   Index inputs(Index tile_count) const noexcept { return (tile_count * outputs() - 1) * stride() + 3; }
   Index staged_columns() const noexcept { return inputs(block_columns); }
-  Index staged_rows() const noexcept { return inputs(block_rows); }
   Index image_pixels() const noexcept { return image_tiles() * outputs() * outputs(); }
 
   /// Time, in multiplications. A pass over U takes as long as 8 tiles, however few a block has, where U comes from
@@ -67,7 +78,10 @@ struct Tiling {
 };
 
 inline Tiling make_tiling(const Geometry& g, const Tiles& tiles) noexcept {
-  constexpr Index v_bytes = 320 * 1024;  // stays in an L2 cache of 512 KiB with the sums and what streams by
+  // V stays in an L2 cache of 512 KiB with the sums and what streams by; at a stride of 2, where U is larger, more
+  // tiles for each pass over it are worth more.
+  const bool strided = tiles.transform->stride == 2;
+  const Index v_bytes = (strided ? 448 : 320) * 1024;
   Tiling t;
   t.tiles = tiles;
   t.channels = round_up(g.in_channels, block);
@@ -79,7 +93,7 @@ inline Tiling make_tiling(const Geometry& g, const Tiles& tiles) noexcept {
   t.rows = ceil_div(ceil_div(g.out_height, t.phases_y), t.outputs());
   t.columns = ceil_div(ceil_div(g.out_width, t.phases_x), t.outputs());
   Index most = v_bytes / (2 * t.positions() * t.channels);
-  const Index enough = t.outputs() == 2 ? 64 : 32;
+  const Index enough = strided || t.outputs() == 2 ? 64 : 32;
   most = most < 1 ? 1 : most > enough ? enough : most;
   t.block_columns = ceil_div(t.columns, ceil_div(t.columns, most));
   t.block_rows = most / t.block_columns;
@@ -91,13 +105,13 @@ inline Tiling make_tiling(const Geometry& g, const Tiles& tiles) noexcept {
   return t;
 }
 
-/// Whether the shape is one for this path at all.
-inline bool suits(const Geometry& g) noexcept {
-  if (g.groups != 1 || g.kernel_h != 3 || g.kernel_w != 3 || g.stride_y != g.stride_x) return false;
-  const bool strided = g.stride_x == 2 && g.dilation_y == 1 && g.dilation_x == 1;
-  if (g.stride_x != 1 && !strided) return false;
-  const Transform& t = strided ? strided_tiles : tiles_of_2;
-  return g.in_channels <= t.most_channels() / block * block;
+/// Whether the shape is one for tiles of this kind.
+inline bool suits(const Geometry& g, const Transform& t) noexcept {
+  if (g.groups != 1 || g.kernel_h != 3 || g.kernel_w != 3 || g.stride_y != t.stride || g.stride_x != t.stride) {
+    return false;
+  }
+  const Index most = (t.stride == 1 ? tiles_of_2 : t).most_channels() / block * block;
+  return g.in_channels <= most && (t.stride == 1 || (g.dilation_y == 1 && g.dilation_x == 1));
 }
 
 }  // namespace fast::qlc::winograd

@@ -16,7 +16,7 @@ void input(const InputArgs& a) noexcept {
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     const std::int16_t* d = a.staged + tile * T.outputs * T.stride * a.pixel_step;
     for (std::ptrdiff_t c = 0; c < a.channels; ++c) {
-      std::int32_t rows[6][6] = {};  // B^T d
+      std::int32_t rows[9][9] = {};  // B^T d
       for (int i = 0; i < n; ++i) {
         for (int k = 0; k < n; ++k) {
           for (int j = 0; j < n; ++j) rows[i][j] += T.input[i][k] * d[k * a.row_step + j * a.pixel_step + c];
@@ -63,7 +63,7 @@ void output(const OutputArgs& a) noexcept {
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     for (std::ptrdiff_t c = 0; c < block; ++c) {
       const std::int32_t* m = a.m + tile * block + c;
-      std::uint32_t rows[4][6] = {};  // A^T M
+      std::uint32_t rows[4][7] = {};  // A^T M
       for (int i = 0; i < T.outputs; ++i) {
         for (int k = 0; k < n; ++k) {
           const auto factor = static_cast<std::uint32_t>(T.output[i][k]);
@@ -110,9 +110,10 @@ inline void sum_channels(const std::int16_t* src, std::ptrdiff_t channels, std::
 
 constexpr Kernels make_kernels(const qlc::Kernels& shared) noexcept {
   return {&shared,
-          {&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>, 1200, 1100},
-          {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>, 4000, 4800},
-          {&strided_tiles, &input<strided_tiles>, &output<strided_tiles>, 3500, 1500},
+          {{&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>, 1200, 1100},
+           {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>, 4000, 4800},
+           {&strided_tiles_of_2, &input<strided_tiles_of_2>, &output<strided_tiles_of_2>, 3500, 1500},
+           {&strided_tiles_of_4, &input<strided_tiles_of_4>, &output<strided_tiles_of_4>, 15000, 9000}},
           &multiply,
           &stage_planes,
           &stage_pixels,

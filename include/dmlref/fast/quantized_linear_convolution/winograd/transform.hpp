@@ -19,8 +19,13 @@
 //   y0 = (x0 - x2) w0 + x1 w1  +  x2 (w0 + w2)
 //   y1 =                          x2 (w0 + w2)  +  (x4 - x2) w2 + x3 w1
 // has 5 products instead of 6. Two of them only ever occur as a sum: they are one component of M, twice as deep. In two
-// dimensions there are 25 products instead of 36 in 9 components of depths (2, 1, 2) x (2, 1, 2), without any factor:
-//   |V| <=  4 * 255 =  1020    |U| <= 4 * 128 = 512
+// dimensions there are 25 products instead of 36 in 9 components of depths (2, 1, 2) x (2, 1, 2), without any factor.
+// Four outputs have 5 products of even inputs, as tiles of 4 would of two taps, and 4 of odd ones, of which the first
+// and the last join products of the first and the last output alone: 81 instead of 144 in 49 components, with a factor
+// of 36.
+//   tiles of 2: rows of B^T add up to at most 2, of G to 2    |V| <=  4 * 255 =  1020    |U| <=  4 * 128 =   512
+//   tiles of 4: rows of B^T add up to at most 6, of G to 6    |V| <= 36 * 255 =  9180    |U| <= 36 * 128 =  4608
+// They are not cut into chunks.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +47,10 @@ struct Transform {
   int outputs;
   int stride;
   int components;             // in one dimension
-  int depth[6];               // of each component: how many rows of B^T and of G belong to it, one after the other
-  std::int16_t input[6][6];   // B^T
-  std::int16_t filter[6][3];  // G
-  std::int16_t output[4][6];  // A^T
+  int depth[7];               // of each component: how many rows of B^T and of G belong to it, one after the other
+  std::int16_t input[9][9];   // B^T
+  std::int16_t filter[9][3];  // G
+  std::int16_t output[4][7];  // A^T
   int shift;                  // scale^2 = 2^shift * odd
   std::uint32_t inverse;      // of odd, modulo 2^32
 
@@ -105,7 +110,7 @@ inline constexpr Transform tiles_of_4{
     6,
     0x38E38E39u};
 
-inline constexpr Transform strided_tiles{
+inline constexpr Transform strided_tiles_of_2{
     2,
     2,
     3,
@@ -116,9 +121,28 @@ inline constexpr Transform strided_tiles{
     0,
     1};
 
+inline constexpr Transform strided_tiles_of_4{
+    4,
+    2,
+    7,
+    {2, 1, 1, 1, 2, 1, 1},
+    {{2, 0, -1, 0, -2, 0, 1, 0, 0},
+     {0, 1, 0, 0, 0, 0, 0, 0, 0},
+     {0, 0, -2, 0, -1, 0, 1, 0, 0},
+     {0, 0, 2, 0, -3, 0, 1, 0, 0},
+     {0, 0, -1, 0, 0, 0, 1, 0, 0},
+     {0, 0, 2, 0, -1, 0, -2, 0, 1},
+     {0, 0, 0, 0, 0, 0, 0, 1, 0},
+     {0, 0, 0, 1, 0, 0, 0, 0, 0},
+     {0, 0, 0, 0, 0, 1, 0, 0, 0}},
+    {{3, 0, 0}, {0, 6, 0}, {-3, 0, -3}, {-1, 0, 1}, {1, 0, 2}, {0, 0, 6}, {0, 6, 0}, {0, 6, 0}, {0, 6, 0}},
+    {{1, 1, 1, 1, 0, 0, 0}, {0, 1, -1, 2, 0, 1, 0}, {0, 1, 1, 4, 0, 0, 1}, {0, 1, -1, 8, 1, 0, 0}},
+    2,
+    0x38E38E39u};
+
 /// All positions of a transform, for loops that want them as constants.
 struct Positions {
-  Position at[6][6];
+  Position at[9][9];
 };
 constexpr Positions positions_of(const Transform& t) noexcept {
   Positions all{};
@@ -129,7 +153,8 @@ constexpr Positions positions_of(const Transform& t) noexcept {
 }
 
 static_assert(tiles_of_2.most_channels() == 1827 && tiles_of_4.most_channels() == 114);
-static_assert(tiles_of_4.inverse * 9u == 1u);
+static_assert(strided_tiles_of_2.most_channels() == 7310 && strided_tiles_of_4.most_channels() == 1827);
+static_assert(tiles_of_4.inverse * 9u == 1u && strided_tiles_of_4.inverse * 9u == 1u);
 
 }  // namespace fast::qlc::winograd
 DMLREF_END
