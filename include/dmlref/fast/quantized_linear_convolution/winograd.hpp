@@ -187,7 +187,7 @@ class WinogradConvolution {
   Index packed_channels() const noexcept { return tiling_.blocks * lanes; }
   Index splits(Index tasks) const noexcept {
     Index parts = 1;
-    while (tasks > 1 && tiling_.units(tasks) * parts < 4 * tasks && tiling_.blocks / (2 * parts) >= 2) parts *= 2;
+    while (tasks > 1 && tiling_.units(tasks) * parts < 8 * tasks && tiling_.blocks / (2 * parts) >= 2) parts *= 2;
     return parts;
   }
 
