@@ -249,7 +249,7 @@ TEST(FastQuantizedLinearConvolution, EqualsReferenceOnWideRowsAndManyChannels) {
   const std::uint64_t seed = dmlref_test::test_seed(7);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < dmlref_test::rounds(30); ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {12, 40, 320, 3, 1}))) << "case " << i;
     ASSERT_NO_FATAL_FAILURE(expect_equal(make_case(random, Data::random, {300, 200, 9, 3, 1}))) << "case " << i;
   }

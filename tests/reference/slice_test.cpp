@@ -158,7 +158,7 @@ void expect_views_agree(const SliceCase& it) {
 TEST(Slice, RandomLayoutsGiveTheFormulasElementsAndTouchNothingElse) {
   const std::uint64_t seed = dmlref_test::test_seed();
   std::mt19937_64 random(seed);
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < dmlref_test::rounds(4000); ++round) {
     const SliceCase it = dmlref_test::random_slice(random);
     SCOPED_TRACE(testing::Message() << "seed " << seed << " round " << round << ' ' << describe(it));
     switch (it.element_size) {

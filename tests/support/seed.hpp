@@ -31,8 +31,8 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
-/// How many random cases a test takes: a third of `usual` under the address sanitizer, where each takes many times as
+/// How many random cases a test takes: a sixth of `usual` under the address sanitizer, where each takes many times as
 /// long.
-constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 2) / 3 : usual; }
+constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 5) / 6 : usual; }
 
 }  // namespace dmlref_test
