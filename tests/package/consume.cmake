@@ -22,7 +22,7 @@ if(MODE STREQUAL "installed")
     message(FATAL_ERROR "installed headers differ from those in include/:\n${installed}\n${given}")
   endif()
   file(RENAME ${WORK}/prefix ${WORK}/elsewhere)  # the package must not remember where it was put
-  set(levels "0 2")
+  set(levels "2")  # (and none in consumer_separate)
   list(APPEND common -DCMAKE_PREFIX_PATH=${WORK}/elsewhere)
 else()
   set(levels "3")
