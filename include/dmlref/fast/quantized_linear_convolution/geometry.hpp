@@ -10,6 +10,9 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
+constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
+constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
+
 /// Steps of a four-dimensional tensor, in elements.
 struct Steps {
   Index n, c, y, x;

@@ -23,9 +23,6 @@ namespace fast::qlc {
 
 enum class Staging { planes, windows, pixels };
 
-constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
-constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
-
 /// The order in which K is walked: step by step, `group` elements each.
 struct DepthOrder {
   Staging staging;

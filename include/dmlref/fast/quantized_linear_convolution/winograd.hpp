@@ -17,10 +17,12 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
@@ -139,10 +141,8 @@ class WinogradConvolution {
     run.minus_zero = zero;
   }
 
-  static constexpr Index most_tasks = TiledConvolution::most_tasks;
-  Index tasks(std::size_t concurrency) const noexcept {
-    return concurrency < static_cast<std::size_t>(slots_) ? static_cast<Index>(concurrency) : slots_;
-  }
+  static constexpr Index most_tasks = qlc::most_tasks;
+  Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, slots_); }
   Index units(Index tasks) const noexcept { return tiling_.units(tasks) * splits(tasks); }
 
   /// As TiledConvolution::run.
@@ -217,8 +217,7 @@ class WinogradConvolution {
     slot_.pixel_sums = take(4 * t.block_images * t.image_pixels());
     slot_.positions = take(4 * t.inputs(1) * t.staged_columns());
     slot_.size = round_up(at, 256);
-    const Index processors = static_cast<Index>(std::thread::hardware_concurrency());
-    slots_ = processors < 1 ? 1 : processors > most_tasks ? most_tasks : processors;
+    slots_ = qlc::task_slots();
   }
 
   Work work_of(const Run& run, std::byte* slot, Index tasks, Index index) const noexcept {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 

@@ -1,0 +1,88 @@
+// buffers.hpp: a convolution's tensors while it executes: where their bytes are, and those of one value per channel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc {
+
+/// The inputs in the order of the desc.
+enum Input : std::size_t {
+  input_tensor,
+  input_scale_tensor,
+  input_zero_point_tensor,
+  filter_tensor,
+  filter_scale_tensor,
+  filter_zero_point_tensor,
+  bias_tensor,
+  output_scale_tensor,
+  output_zero_point_tensor
+};
+
+/// Where the bytes are: inputs as `Input` counts them, null where absent or owned by DML and packed.
+struct Buffers {
+  const std::byte* const* inputs = nullptr;
+  std::byte* output = nullptr;
+  const std::byte* persistent = nullptr;
+  std::byte* temporary = nullptr;
+};
+
+/// A tensor of one value, or of one per output channel.
+struct ChannelTensor {
+  bool present = false;
+  bool is_signed = false;
+  Index step = 0;  // elements from channel to channel
+
+  ChannelTensor() = default;
+  explicit ChannelTensor(const TensorDesc& tensor) : present(true), is_signed(tensor.data_type == DataType::int8) {
+    const Layout layout = layout_of(tensor);
+    for (std::size_t d = 0; d < layout.rank(); ++d) {
+      if (layout.shape[d] > 1) step = layout.strides[d];
+    }
+  }
+  explicit ChannelTensor(const std::optional<TensorDesc>& tensor)
+      : ChannelTensor(tensor ? ChannelTensor(*tensor) : ChannelTensor()) {}
+};
+
+template <class T>
+T load(const std::byte* data, Index index) noexcept {
+  T value;
+  std::memcpy(&value, data + index * static_cast<Index>(sizeof(T)), sizeof value);
+  return value;
+}
+
+constexpr std::uint32_t wrap(std::int64_t value) noexcept {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
+}
+
+/// An 8-bit zero point, `index` steps on; 0 where the tensor is absent.
+inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* data, Index index) noexcept {
+  if (!tensor.present) return 0;
+  return tensor.is_signed ? load<std::int8_t>(data, index * tensor.step)
+                          : load<std::uint8_t>(data, index * tensor.step);
+}
+
+/// What stages 2 and 3 of a convolution need of its tensors. Scales per packed channel, their number and bounds are the
+/// plan's.
+inline Requantizer bind_requantizer(const Buffers& b, const Geometry& g, const ChannelTensor& filter_scale,
+                                    const ChannelTensor& output_zero_point) noexcept {
+  Requantizer to;
+  to.input_scale = load<float>(b.inputs[input_scale_tensor], 0);
+  to.output_scale = load<float>(b.inputs[output_scale_tensor], 0);
+  to.filter_scale = b.inputs[filter_scale_tensor];
+  to.filter_scale_step = filter_scale.step * 4;
+  to.output_signed = g.output_signed;
+  to.zero_point = zero_point_of(output_zero_point, b.inputs[output_zero_point_tensor], 0);
+  to.out_channels = g.out_channels;
+  return to;
+}
+
+}  // namespace fast::qlc
+DMLREF_END

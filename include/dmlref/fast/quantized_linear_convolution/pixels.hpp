@@ -1,0 +1,36 @@
+// pixels.hpp: results of several channels on their way out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc {
+
+template <std::size_t Bytes>
+void copy_pixels_of(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels) noexcept {
+  for (Index p = 0; p < pixels; ++p, from += pitch, to += step) std::memcpy(to, from, Bytes);
+}
+
+/// `bytes` channels of each pixel, side by side; the usual numbers without a call.
+inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels,
+                        Index bytes) noexcept {
+  switch (bytes) {
+    case 8: return copy_pixels_of<8>(from, pitch, to, step, pixels);
+    case 16: return copy_pixels_of<16>(from, pitch, to, step, pixels);
+    case 24: return copy_pixels_of<24>(from, pitch, to, step, pixels);
+    case 32: return copy_pixels_of<32>(from, pitch, to, step, pixels);
+    case 64: return copy_pixels_of<64>(from, pitch, to, step, pixels);
+    default:
+      for (Index p = 0; p < pixels; ++p, from += pitch, to += step) {
+        std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      }
+  }
+}
+
+}  // namespace fast::qlc
+DMLREF_END

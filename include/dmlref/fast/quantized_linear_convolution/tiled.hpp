@@ -1,0 +1,69 @@
+// tiled.hpp: general convolutions, tile by tile.
+//
+// Output pixels are cut into blocks (tiled/), a block's input is staged (staging.hpp), then every block of output
+// channels is multiplied tile by tile (kernels.hpp), requantized while the sums are in the L1 cache, and written. With
+// the activations a' and the weights w' as the kernels read them (both perhaps shifted by 128, zero points with them):
+//   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
+// The second term is one number per channel, the third a product of one per channel and one per pixel, absent where the
+// filter's zero points are 0. Padding holds za', so K counts every tap. Kernel rows that lie in it are left out of the
+// first sum and of sum w'.
+//
+// Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * 255 * 255 + |bias| < 2^31, that
+// is K <= 33025 with a small bias. Otherwise (`wide`) K is cut into pieces of at most 65536 elements, each of whose
+// sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is done in 64 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/block.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+/// General convolutions: any shape, type mix and layout. Immutable once made.
+class TiledConvolution {
+ public:
+  using Run = qlc::tiled::Run;
+  static constexpr Index most_tasks = qlc::most_tasks;
+
+  TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels) : plan_(desc, kernels) {}
+
+  /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
+  bool usable() const noexcept { return plan_.usable(); }
+  std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
+  std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
+  void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::tiled::pack(plan_, filter, to); }
+  /// What depends on data but not on pixels. Once per execute, before the units run.
+  void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::tiled::prepare(plan_, buffers, run); }
+
+  /// How many tasks may run at once; each has memory of its own.
+  Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, plan_.slots); }
+  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels, at
+  /// the price of staging a block several times.
+  Index units(Index tasks) const noexcept { return plan_.blocks() * plan_.splits(tasks); }
+
+  /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
+  /// the block that its memory holds.
+  void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
+           Index& staged) const noexcept {
+    const Index parts = plan_.splits(tasks);
+    const Index part = unit % parts;
+    std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
+    const qlc::tiled::Block block(plan_, run, reinterpret_cast<std::uint8_t*>(slot), unit / parts);
+    if (staged != unit / parts) block.stage();
+    block.run(plan_.filter.blocks * part / parts, plan_.filter.blocks * (part + 1) / parts);
+    staged = unit / parts;
+  }
+
+ private:
+  qlc::tiled::Plan plan_;
+};
+
+}  // namespace fast
+DMLREF_END

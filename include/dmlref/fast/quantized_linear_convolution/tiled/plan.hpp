@@ -1,0 +1,235 @@
+// plan.hpp: what a tiled convolution decides at compile: which dimension lies in lanes, how the input is staged, how
+// large a block is, and where everything lies in the temporary memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::tiled {
+
+/// Rows [first, last) of the kernel.
+struct KernelRows {
+  Index first, last;
+};
+
+/// Memory of one task, cut into pieces of 64 bytes' alignment.
+struct Slot {
+  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, pixel_offset = 0, positions = 0, wide = 0,
+        size = 0;
+};
+
+/// What a tiled convolution decides at compile. Immutable once made.
+struct Plan {
+  Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& set)
+      : g(flatten(geometry_of(desc))),
+        kernels(set),
+        input_zero_point(desc.input_zero_point),
+        filter_scale(desc.filter_scale),
+        filter_zero_point(desc.filter_zero_point),
+        bias(desc.bias),
+        output_zero_point(desc.output_zero_point),
+        filter_owned(desc.filter.owned_by_dml) {
+    choose();
+  }
+
+  /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
+  bool usable() const noexcept { return block.order.steps() <= Index{1} << 22 && block.bytes < Index{1} << 31; }
+
+  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  /// The packed filter where DML owns it, else nothing.
+  std::uint64_t persistent_bytes() const noexcept {
+    return filter_owned ? static_cast<std::uint64_t>(round_up(filter.bytes(), 256)) : 0;
+  }
+
+  Index blocks() const noexcept { return g.batch * g.groups * block_rows * block_columns; }
+  Index splits(Index tasks) const noexcept {
+    Index parts = 1;
+    while (tasks > 1 && blocks() * parts < 4 * tasks && filter.blocks / (2 * parts) >= 2) parts *= 2;
+    return parts;
+  }
+
+  Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
+
+  Geometry g;
+  const Kernels& kernels;
+  ChannelTensor input_zero_point, filter_scale, filter_zero_point, bias, output_zero_point;
+  bool filter_owned;
+  bool pixels_in_lanes = false;
+  bool pairs = false;
+  StagedBlock block;
+  Index block_rows = 0, block_columns = 0;
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> plane_offsets;
+  std::vector<Index> elements;
+  std::vector<KernelRows> row_ranges;      // the first one: all rows
+  std::vector<std::uint8_t> range_of_row;  // of the output
+  PackedFilter filter{};
+  Index row_steps = 0;
+  Index pixel_pitch = 0;
+  Index filter_at = 0, scale_at = 0, fixed_scale_at = 0, offset_at = 0, zero_point_at = 0, wide_offset_at = 0,
+        slots_at = 0;
+  Index slots = 1;  // of tasks
+  Slot slot;
+
+ private:
+  void choose() {
+    DepthOrder order{Staging::planes, kernels.group, g.in_channels, g.kernel_h, g.kernel_w, false};
+    bool direct = false;
+    if (g.in.c == 1 && g.in_channels > 1) {
+      order.staging = Staging::pixels;
+      order.joined = g.dilation_x == 1 || g.kernel_w == 1;
+      const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
+                          (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
+                          g.pad_y > 0 || g.pad_x > 0;
+      const Index reach = (g.kernel_h - 1) * g.dilation_y * g.in.y + (g.kernel_w - 1) * g.dilation_x * g.in.x;
+      if (order.joined && g.in.x != g.in_channels && g.kernel_w > 1) order.joined = false;
+      direct = kernels.group == 4 && g.in_channels % 4 == 0 && !padded &&
+               g.input_signed == kernels.signed_activations && reach < (std::numeric_limits<std::int32_t>::max)();
+    } else if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && order.group % g.stride_x == 0) {
+      DepthOrder windows = order;
+      windows.staging = Staging::windows;
+      if (windows.steps() < order.steps()) order = windows;
+    }
+    choose_orientation(order, gathered(order));
+    if (gathered(order) && !pixels_in_lanes) order.staging = Staging::pixels;
+    if (order.staging == Staging::pixels && !direct) {
+      // Staged pixels touch each other, unless that is a distance that caches dislike.
+      order.joined = false;
+      if (!order.apart()) order.joined = g.dilation_x == 1 || g.kernel_w == 1;
+    }
+    pairs = kernels.interleave_pairs != nullptr && pixels_in_lanes && order.staging == Staging::planes &&
+            g.pointwise() && g.in.x == 1;
+    choose_block(order, direct);
+    if (!usable()) return;
+    offsets = step_offsets(g, block);
+    elements = element_offsets(g, order);
+    for (Index plane = 0; plane < order.channel_groups() && order.staging == Staging::planes; ++plane) {
+      plane_offsets.push_back(static_cast<std::int32_t>(plane * block.plane_step));
+    }
+    row_steps = order.row_steps();
+    filter = {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
+    choose_row_ranges();
+    place_memory();
+  }
+
+  // Planes may be staged as pixels: many, or few where windows or pairs of planes hold more filling.
+  bool gathered(const DepthOrder& order) const noexcept {
+    if (kernels.gather_pixels == nullptr || order.staging == Staging::pixels || g.in.x != 1) return false;
+    if (g.in_channels >= 16) return true;
+    return g.in_channels < 4 && g.dilation_x == 1 && pixel_steps() < order.steps();
+  }
+  Index pixel_steps() const noexcept {
+    return DepthOrder{Staging::pixels, kernels.group, g.in_channels, g.kernel_h, g.kernel_w, true}.steps();
+  }
+
+  // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
+  // orientation that does not match the output's layout transposes bytes in the end. Where AVX2 has channels in lanes,
+  // planes are transposed when they are staged, too, but then read in order, an eighth faster; so are windows.
+  void choose_orientation(const DepthOrder& order, bool gathers) {
+    pixels_in_lanes = false;
+    if (order.staging == Staging::pixels) return;
+    const Index steps = gathers && g.in_channels < 4 ? pixel_steps() : order.steps();
+    const Index epilogue = 12, transposition = gathers && g.in_channels >= 16 ? 9 : 3;
+    const Index slower = gathers || (order.staging == Staging::windows && order.group == 2) ? 9 : 8;
+    const Index lanes = kernels.lanes;
+    const bool planar = g.out.x == 1;
+    const Index pixels = g.out_height * round_up(g.out_width, lanes) * g.out_channels;
+    const Index channels = g.out_height * g.out_width * round_up(g.out_channels, lanes);
+    pixels_in_lanes = pixels * (order.steps() + epilogue + (planar ? 0 : transposition)) * slower <=
+                      channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
+  }
+
+  void choose_block(const DepthOrder& order, bool direct) {
+    constexpr Index staged_target = 192 * 1024;
+    constexpr Index most_pixels = 256;
+    const Index wide_row = pixels_in_lanes ? 192 : 224;
+    Index columns = g.out_width <= most_pixels ? g.out_width : wide_row;
+    while (columns > 16 && make_staged_block(g, order, 1, columns, direct).bytes > staged_target) {
+      const Index half = round_up((columns + 1) / 2, pixels_in_lanes ? 64 : 14);
+      if (half >= columns) break;
+      columns = half;
+    }
+    if (columns > g.out_width) columns = g.out_width;
+    Index rows = 1;
+    while (rows < g.out_height && (rows + 1) * columns <= most_pixels &&
+           make_staged_block(g, order, rows + 1, columns, direct).bytes <= staged_target) {
+      ++rows;
+    }
+    rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
+    block = make_staged_block(g, order, rows, columns, direct);
+    block_rows = ceil_div(g.out_height, rows);
+    block_columns = ceil_div(g.out_width, columns);
+  }
+
+  // Which kernel rows each output row needs.
+  void choose_row_ranges() {
+    constexpr std::size_t most = 16;  // kinds of output rows
+    row_ranges.assign(1, {0, g.kernel_h});
+    range_of_row.assign(static_cast<std::size_t>(g.out_height), 0);
+    for (Index y = 0; y < g.out_height; ++y) {
+      const Index top = y * g.stride_y - g.pad_y;
+      KernelRows rows{0, g.kernel_h};
+      while (rows.first < rows.last && top + rows.first * g.dilation_y < 0) ++rows.first;
+      while (rows.first < rows.last && top + (rows.last - 1) * g.dilation_y >= g.height) --rows.last;
+      std::size_t range = 0;
+      while (range < row_ranges.size() &&
+             (row_ranges[range].first != rows.first || row_ranges[range].last != rows.last)) {
+        ++range;
+      }
+      if (range == row_ranges.size()) {
+        if (range == most) continue;  // all rows, then: padding is in the staged block
+        row_ranges.push_back(rows);
+      }
+      range_of_row[static_cast<std::size_t>(y)] = static_cast<std::uint8_t>(range);
+    }
+  }
+
+  void place_memory() {
+    const Index lanes = kernels.lanes;
+    const Index channels = filter.groups * filter.channels() + 64;
+    Index at = 0;
+    const auto take = [&at](Index bytes) {
+      const Index here = at;
+      at += round_up(bytes, 64);
+      return here;
+    };
+    filter_at = take(filter_owned ? 0 : filter.bytes());
+    scale_at = take(channels * 4);
+    fixed_scale_at = take(channels * 4);
+    offset_at = take(channels * 4 * static_cast<Index>(row_ranges.size()));
+    zero_point_at = take(channels * 4);
+    wide_offset_at = take(channels * 8);
+    slots_at = round_up(at, 256);
+
+    at = 0;
+    pixel_pitch = round_up(block.columns, 4 * lanes);
+    const Index pixels = block.rows * block.columns;
+    slot.scratch = take(block.row_bytes);
+    slot.staged = take(block.bytes);
+    slot.sums = take(4 * (pixels_in_lanes ? 8 * pixel_pitch : 16 * 4 * lanes) + 256);
+    slot.bytes = take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
+    slot.pixel_sums = take(4 * block.rows * pixel_pitch + 256);
+    slot.pixel_offset = take(4 * block.rows * pixel_pitch + 256);
+    slot.positions = take(block.order.staging == Staging::planes ? block.plane_step + 256
+                          : g.kernel_h > 1                       ? 4 * block.in_rows * pixel_pitch + 256
+                                                                 : 0);
+    slot.wide = take(8 * 16 * lanes);
+    slot.size = round_up(at, 256);
+    slots = task_slots();
+  }
+};
+
+}  // namespace fast::qlc::tiled
+DMLREF_END
