@@ -1,0 +1,156 @@
+// epilogue.hpp: 64 sums to 64 bytes in registers.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <bit>
+#include <cstring>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // without optimization intrinsics with immediates are macros
+#endif
+
+DMLREF_BEGIN
+namespace fast::qlc::avx512vnni {
+
+DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::uint8_t* group) noexcept {
+  std::int32_t value;
+  std::memcpy(&value, group, sizeof value);
+  return _mm512_set1_epi32(value);
+}
+
+// Dword 4 * i + j takes the place of dword 4 * j + i.
+DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
+  return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+}
+
+/// Stages 2 and 3 of requantize.hpp for those of 64 sums of one channel whose fixed-point values v0 to v3 are near a
+/// tie. By value: in an array the hot path would have to store them.
+DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i bytes, __m512i sum0, __m512i sum1,
+                                                                       __m512i sum2, __m512i sum3, __m512i v0,
+                                                                       __m512i v1, __m512i v2, __m512i v3,
+                                                                       const Requantizer& to, std::ptrdiff_t channel,
+                                                                       bool paired) noexcept {
+  const __m512i sums[4] = {sum0, sum1, sum2, sum3};
+  const __m512i values[4] = {v0, v1, v2, v3};
+  std::uint8_t out[64];
+  _mm512_storeu_si512(out, bytes);
+  for (int v = 0; v < 4; ++v) {
+    std::int32_t kept[16];
+    _mm512_storeu_si512(kept, sums[v]);
+    const __m512i fraction = _mm512_and_si512(values[v], _mm512_set1_epi32(0xFFFF));
+    unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+    for (; near != 0; near &= near - 1) {
+      const int l = std::countr_zero(near);
+      out[paired ? l / 4 * 16 + v / 2 * 8 + l % 4 * 2 + v % 2 : 16 * v + l] = to.exact(kept[l], channel);
+    }
+  }
+  return _mm512_loadu_si512(out);
+}
+
+/// Requantizes 64 sums: stage 1 of requantize.hpp, in fixed point. Its constants are hidden from the optimizers: one
+/// makes them anew for every 64, another knows a longer way to do the permutation.
+class Epilogue {
+ public:
+  struct Result {
+    __m512i bytes;
+    bool near_tie;  // of some sum: settle
+  };
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit Epilogue(const Requantizer& to) noexcept
+      : shift_(_mm512_set1_ps(to.fixed_shift())),
+        flip_(_mm512_set1_epi8(static_cast<char>(to.packed_flip()))),
+        band_(_mm512_set1_epi16(static_cast<short>(fixed_band))),
+        quads_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15))),
+        order_(transposed_order()),
+        to_(to) {
+    __asm__("" : "+v"(band_), "+v"(flip_), "+Yk"(odd_words_), "+Yk"(even_words_));
+    __asm__("" : "+v"(quads_), "+v"(order_));
+  }
+
+  /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
+  /// that interleave_pairs took their pixels from. Near ties are settled.
+  template <bool Paired>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_channel(__m512i sum0, __m512i sum1, __m512i sum2,
+                                                                   __m512i sum3,
+                                                                   std::ptrdiff_t channel) const noexcept {
+    const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel]);
+    const __m512i v0 = fixed(sum0, scale);
+    const __m512i v1 = fixed(sum1, scale);
+    const __m512i v2 = fixed(sum2, scale);
+    const __m512i v3 = fixed(sum3, scale);
+    const auto [bytes, near_tie] = finish<Paired>(v0, v1, v2, v3);
+    if (__builtin_expect(!near_tie, 1)) return bytes;
+    return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
+  }
+
+  /// Sums of 16 * V channels, of 4 / V pixels one after the other.
+  template <int V>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const std::int32_t* sums,
+                                                                 std::ptrdiff_t first) const noexcept {
+    const float* scale = to_.fixed_scale + first;
+    return finish<false>(fixed(_mm512_loadu_si512(sums), _mm512_loadu_ps(scale)),
+                         fixed(_mm512_loadu_si512(sums + 16), _mm512_loadu_ps(scale + 1 % V * 16)),
+                         fixed(_mm512_loadu_si512(sums + 32), _mm512_loadu_ps(scale + 2 % V * 16)),
+                         fixed(_mm512_loadu_si512(sums + 48), _mm512_loadu_ps(scale + 3 % V * 16)));
+  }
+
+  /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.
+  DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI void settle(const std::int32_t* sums, std::ptrdiff_t count,
+                                                       std::ptrdiff_t first, std::uint8_t* out) const noexcept {
+    for (std::ptrdiff_t i = 0; i < count; i += 16) {
+      const __m512 scale = _mm512_loadu_ps(to_.fixed_scale + first + i);
+      const __m512i fraction = _mm512_and_si512(fixed(_mm512_loadu_si512(sums + i), scale), _mm512_set1_epi32(0xFFFF));
+      unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+      for (; near != 0; near &= near - 1) {
+        const std::ptrdiff_t at = i + std::countr_zero(near);
+        out[at] = to_.exact(sums[at], first + at);
+      }
+    }
+  }
+
+ private:
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed(__m512i sums, __m512 scale) const noexcept {
+    return _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, shift_));
+  }
+
+  template <bool Paired>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result finish(__m512i v0, __m512i v1, __m512i v2,
+                                                              __m512i v3) const noexcept {
+    // The upper halves are the results: those of v0 and v1 in turn, then v2 and v3. The lower ones tell how near a tie
+    // is.
+    const __m512i q01 = _mm512_mask_blend_epi16(odd_words_, _mm512_srli_epi32(v0, 16), v1);
+    const __m512i q23 = _mm512_mask_blend_epi16(odd_words_, _mm512_srli_epi32(v2, 16), v3);
+    const __m512i nearest = _mm512_min_epu16(_mm512_min_epu16(v0, v1), _mm512_min_epu16(v2, v3));
+    __m512i bytes = _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
+    if constexpr (!Paired) {
+      bytes = _mm512_permutexvar_epi32(order_, _mm512_shuffle_epi8(bytes, quads_));
+    }
+    return {bytes, _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
+  }
+
+  __m512 shift_;
+  __m512i flip_;
+  __m512i band_;
+  __m512i quads_;  // from alternating bytes to four of each vector
+  __m512i order_;
+  __mmask32 odd_words_ = 0xAAAAAAAA;
+  __mmask32 even_words_ = 0x55555555;
+  const Requantizer& to_;
+};
+
+}  // namespace fast::qlc::avx512vnni
+DMLREF_END
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif

@@ -1,0 +1,274 @@
+// tiles.hpp: the tiles: 28 of the 32 registers are accumulators.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+#include <utility>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // without optimization intrinsics with immediates are macros
+#endif
+
+DMLREF_BEGIN
+namespace fast::qlc::avx512vnni {
+
+/// Channels in lanes. Per step V vectors of weights meet R broadcast pixels; with four vectors the pixels are broadcast
+/// twice, which costs loads (there is room for them) and saves registers.
+template <int V, int R>
+struct ChannelTile {
+  static constexpr std::size_t rows = R, vectors = V;
+  static constexpr int pixels = 4 / V;  // in a unit
+  static constexpr std::size_t kept_vectors = rows * vectors;
+  static constexpr std::size_t units = (R + pixels - 1) / pixels;
+  static constexpr std::ptrdiff_t kept_pitch = 16 * V;
+  using Registers = __m512i[rows][vectors];
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void start(const TileArgs& t, Registers& acc) noexcept {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] = _mm512_loadu_si512(t.channel_offset + 16 * v);
+    }
+    if (t.channel_factor != nullptr) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        const __m512i factor = _mm512_loadu_si512(t.channel_factor + 16 * v);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+          const __m512i sum = _mm512_set1_epi32(t.pixel_sums[r]);
+          acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
+        }
+      }
+    } else if (t.pixel_offset != nullptr) {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const __m512i offset = _mm512_set1_epi32(t.pixel_offset[r]);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
+      }
+    }
+  }
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void step(const TileArgs& t, Registers& acc,
+                                                                 const std::uint8_t* a,
+                                                                 const std::uint8_t* w) noexcept {
+    constexpr int held = V < 2 ? V : 2;
+    constexpr std::size_t loaded = held;
+    const std::ptrdiff_t step = t.pixel_step;
+    const std::ptrdiff_t step3 = 3 * step;
+#pragma GCC unroll 2
+    for (int h = 0; h < V; h += held) {
+      __m512i weights[loaded];
+#pragma GCC unroll 2
+      for (int v = 0; v < held; ++v) weights[v] = _mm512_loadu_si512(w + (h + v) * t.weight_block);
+      const std::uint8_t* quad = a;  // pixels quad[0], quad[step], quad[2 * step], quad[step3]
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        if (r != 0 && r % 4 == 0) quad = hidden(quad + 4 * step);
+        const std::uint8_t* pixel = quad + (r % 4 == 3 ? step3 : (r % 4) * step);
+        const __m512i group = broadcast(pixel);
+#pragma GCC unroll 2
+        for (int v = 0; v < held; ++v) acc[r][h + v] = _mm512_dpbusd_epi32(acc[r][h + v], group, weights[v]);
+      }
+    }
+  }
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void keep(const Registers& acc, std::int32_t* to,
+                                                                 std::ptrdiff_t pitch) noexcept {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) _mm512_storeu_si512(to + r * pitch + 16 * v, acc[r][v]);
+    }
+  }
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write(const TileArgs& t, const Epilogue& epilogue,
+                                                                  const std::int32_t* sums, std::size_t unit,
+                                                                  std::uint8_t* out) noexcept {
+    const auto [bytes, near_tie] = epilogue.of_pixels<V>(sums, t.first_channel);
+    const std::ptrdiff_t first = pixels * static_cast<std::ptrdiff_t>(unit);
+    const std::ptrdiff_t pitch = t.out_pitch;
+    out += first * pitch;
+    if constexpr (V == 4) {
+      _mm512_storeu_si512(out, bytes);
+    } else if constexpr (V == 2) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(bytes));
+      if (R % 2 == 1 && R - first < 2) return near_tie;
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + pitch), _mm512_extracti64x4_epi64(bytes, 1));
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(bytes));
+      if (R % 4 == 1 && R - first < 2) return near_tie;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + pitch), _mm512_extracti32x4_epi32(bytes, 1));
+      if (R % 4 == 2 && R - first < 3) return near_tie;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * pitch), _mm512_extracti32x4_epi32(bytes, 2));
+      if (R % 4 == 3 && R - first < 4) return near_tie;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * pitch), _mm512_extracti32x4_epi32(bytes, 3));
+    }
+    return near_tie;
+  }
+
+  static void settle(const TileArgs& t, const Epilogue& epilogue, const std::int32_t* kept, std::size_t unit,
+                     std::uint8_t* out) noexcept {
+    const std::ptrdiff_t first = pixels * static_cast<std::ptrdiff_t>(unit);
+    for (std::ptrdiff_t r = first; r < first + pixels && r < R; ++r) {
+      epilogue.settle(kept + 16 * V * r, 16 * V, t.first_channel, out + r * t.out_pitch);
+    }
+  }
+
+  DMLREF_ALWAYS_INLINE static void advance(TileArgs& t) noexcept {
+    t.activations += R * t.pixel_step;
+    if (t.pixel_offset != nullptr) t.pixel_offset += R;
+    t.pixel_sums += R;
+    t.out += R * t.out_pitch;
+  }
+};
+
+/// A strip of `args.count` tiles side by side. A tile's sums are kept in memory and requantized between the first steps
+/// of the next tile: the dot products leave half of the execution units idle, and more than the few instructions that
+/// the processor looks ahead. Nothing is called while sums are in registers: near ties wait until they have been kept.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& args) noexcept {
+  using Shape = ChannelTile<V, R>;
+  TileArgs t = args;
+  typename Shape::Registers acc;
+  const std::uint8_t* w = t.weights;
+  if (t.requantizer == nullptr) {
+    Shape::start(t, acc);
+    for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+      Shape::step(t, acc, t.activations + t.offsets[k], w);
+    }
+    Shape::keep(acc, t.sums, t.sums_pitch);
+    return;
+  }
+  constexpr std::size_t units = Shape::units;
+  alignas(64) std::int32_t buffers[2][64 * units];
+  for (auto& buffer : buffers) {
+    for (std::size_t v = Shape::kept_vectors; v < 4 * units; ++v) {
+      _mm512_store_si512(buffer + 16 * v, _mm512_setzero_si512());
+    }
+  }
+  std::int32_t* kept = buffers[0];  // the tile that is being requantized
+  std::int32_t* spare = buffers[1];
+  const Epilogue epilogue(*t.requantizer);
+  std::uint8_t* out = t.out;
+  std::uint32_t suspects = 0;  // units with near ties, the latest one in bit 0
+  std::size_t unit = units;    // the next one to requantize
+  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
+    Shape::start(t, acc);
+    const std::int32_t* offset = t.offsets;
+    const std::int32_t* const end = offset + t.steps;
+    w = t.weights;
+    for (; unit < units && offset < end; ++offset, w += t.weight_step, ++unit) {
+      Shape::step(t, acc, t.activations + *offset, w);
+      suspects = 2 * suspects + Shape::write(t, epilogue, kept + 64 * unit, unit, out);
+    }
+    for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, t.activations + *offset, w);
+    for (; unit < units; ++unit) suspects = 2 * suspects + Shape::write(t, epilogue, kept + 64 * unit, unit, out);
+    Shape::keep(acc, spare, Shape::kept_pitch);
+    for (; suspects != 0; suspects &= suspects - 1) {
+      Shape::settle(t, epilogue, kept, units - 1 - static_cast<std::size_t>(std::countr_zero(suspects)), out);
+    }
+    std::int32_t* const finished = kept;
+    kept = spare;
+    spare = finished;
+    unit = 0;
+    out = t.out;
+    Shape::advance(t);
+  }
+  for (; unit < units; ++unit) {
+    if (Shape::write(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
+  }
+}
+
+/// The end of a pixel tile: R rows of 16 * V bytes.
+template <bool Paired, int V, int R>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
+    const TileArgs& t, const __m512i (&acc)[static_cast<std::size_t>(R)][static_cast<std::size_t>(V)]) noexcept {
+  const Epilogue epilogue(*t.requantizer);
+  const __mmask64 written = ~std::uint64_t{0} >> (64 - t.out_lanes);
+  const std::ptrdiff_t first = t.first_channel, pitch = t.out_pitch;
+  std::uint8_t* out = t.out;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r, out += pitch) {
+    const __m512i bytes = epilogue.of_channel<Paired>(acc[r][0], acc[r][V > 1 ? 1 : 0], acc[r][V > 2 ? 2 : 0],
+                                                      acc[r][V > 3 ? 3 : 0], first + r);
+    if constexpr (Paired) {
+      _mm512_storeu_si512(out, bytes);
+    } else {
+      _mm512_mask_storeu_epi8(out, written, bytes);
+    }
+  }
+}
+
+/// Pixels in lanes: V vectors of 16 pixels meet R broadcast channels. Requantized out of the registers: keeping them as
+/// channel_tile does costs what it saves, as stores take read ports from the dot products.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
+  constexpr std::size_t rows = R, vectors = V;
+  __m512i acc[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] = _mm512_set1_epi32(t.channel_offset[r]);
+  }
+  if (t.channel_factor != nullptr) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      const __m512i sum = _mm512_loadu_si512(t.pixel_sums + 16 * v);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const __m512i factor = _mm512_set1_epi32(t.channel_factor[r]);
+        acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
+      }
+    }
+  } else if (t.pixel_offset != nullptr) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      const __m512i offset = _mm512_loadu_si512(t.pixel_offset + 16 * v);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
+    }
+  }
+  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+    const std::uint8_t* a = t.activations + t.offsets[k];
+    __m512i pixels[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) pixels[v] = _mm512_loadu_si512(a + 64 * v);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const __m512i group = broadcast(w + 4 * r);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], pixels[v], group);
+    }
+  }
+  if (t.requantizer == nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+    }
+    return;
+  }
+  if constexpr (V == 4) {
+    if (t.paired) return write_rows<true, V, R>(t, acc);
+  }
+  write_rows<false, V, R>(t, acc);
+}
+
+}  // namespace fast::qlc::avx512vnni
+DMLREF_END
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif

@@ -1,0 +1,316 @@
+// taps.hpp: taps that lie anywhere: pixels in lanes, or channels, or channels in fours.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // masks in intrinsics that are macros at -O0
+#endif
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::avx512vnni {
+
+/// Quads of four taps that may lie anywhere: 64 lanes of each, interleaved.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_quads(const std::uint8_t* x,
+                                                                       const std::int32_t* offset,
+                                                                       __m512i (&quads)[4]) noexcept {
+  const __m512i x0 = _mm512_loadu_si512(x + offset[0]);
+  const __m512i x1 = _mm512_loadu_si512(x + offset[1]);
+  const __m512i x2 = _mm512_loadu_si512(x + offset[2]);
+  const __m512i x3 = _mm512_loadu_si512(x + offset[3]);
+  const __m512i low01 = _mm512_unpacklo_epi8(x0, x1);
+  const __m512i high01 = _mm512_unpackhi_epi8(x0, x1);
+  const __m512i low23 = _mm512_unpacklo_epi8(x2, x3);
+  const __m512i high23 = _mm512_unpackhi_epi8(x2, x3);
+  quads[0] = _mm512_unpacklo_epi16(low01, low23);
+  quads[1] = _mm512_unpackhi_epi16(low01, low23);
+  quads[2] = _mm512_unpacklo_epi16(high01, high23);
+  quads[3] = _mm512_unpackhi_epi16(high01, high23);
+}
+
+/// Takes what `quantize` gave for quads made by `make_quads` to the order of lanes.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i in_order(__m512i bytes) noexcept {
+  return _mm512_shuffle_epi8(
+      bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15)));
+}
+
+/// One tap four times.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_lone_quads(const std::uint8_t* x,
+                                                                            __m512i (&quads)[4]) noexcept {
+  const __m512i taps = _mm512_loadu_si512(x);
+  const __m512i low = _mm512_unpacklo_epi8(taps, taps);
+  const __m512i high = _mm512_unpackhi_epi8(taps, taps);
+  quads[0] = _mm512_unpacklo_epi16(low, low);
+  quads[1] = _mm512_unpackhi_epi16(low, low);
+  quads[2] = _mm512_unpacklo_epi16(high, high);
+  quads[3] = _mm512_unpackhi_epi16(high, high);
+}
+
+/// Channels in lanes. Pixels a period apart share the weights.
+template <int Pixels, bool Wide>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void channel_taps_at(const LaneArgs& t, std::ptrdiff_t at,
+                                                                            std::ptrdiff_t b,
+                                                                            const Epilogue& e) noexcept {
+  constexpr std::size_t pixels = Pixels;
+  __m512i sums[pixels][4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512i start = _mm512_loadu_si512(t.sum + 64 * at + 16 * v);
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) sums[p][v] = start;
+  }
+  const std::ptrdiff_t second = 256 * t.units;
+  const std::byte* w = t.weights + at * second * 2;
+  const std::uint8_t* x = t.staged + 64 * b;
+  const std::ptrdiff_t next = 64 * t.period;
+  __m512i quads[4];
+  const std::ptrdiff_t whole = t.lone ? t.units - 1 : t.units;
+  for (std::ptrdiff_t u = 0; u < whole; ++u, w += 256) {
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) {
+      make_quads(x + p * next, t.offsets + 4 * u, quads);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[v], _mm512_loadu_si512(w + 64 * v));
+        if constexpr (Wide) {
+          sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[v], _mm512_loadu_si512(w + second + 64 * v));
+        }
+        pin(sums[p][v]);
+      }
+    }
+  }
+  if (t.lone) {
+#pragma GCC unroll 2
+    for (int p = 0; p < Pixels; ++p) {
+      make_lone_quads(x + p * next + t.offsets[4 * whole], quads);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[v], _mm512_loadu_si512(w + 64 * v));
+        pin(sums[p][v]);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int p = 0; p < Pixels; ++p) {
+    const __m512i bytes = quantize<true>(sums[p], e, t, t.factor + 64 * at);
+    _mm512_storeu_si512(t.out + 64 * (b + p * t.period), in_order(bytes));
+  }
+}
+
+/// Nine taps, whose weights stay in registers over all the blocks that share them.
+template <bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void channel_nine_taps(const LaneArgs& t) noexcept {
+  Epilogue e = make_epilogue(t);
+  const LaneArgs args = t;  // stores to bytes might change what t refers to
+  const std::int32_t* const offsets = args.offsets;
+  std::int32_t offset[9];
+  std::memcpy(offset, offsets, sizeof offset);
+  for (std::ptrdiff_t at = 0; at < args.period; ++at) {
+    const std::byte* const weights = args.weights + at * 2 * 3 * 256;
+    __m512i start[4], first[4], second[4], third[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      start[v] = _mm512_loadu_si512(args.sum + 64 * at + 16 * v);
+      e.scale[v] = _mm512_loadu_ps(args.scale + 64 * at + 16 * v);
+      first[v] = _mm512_loadu_si512(weights + 64 * v);
+      second[v] = _mm512_loadu_si512(weights + 256 + 64 * v);
+      third[v] = _mm512_loadu_si512(weights + 512 + 64 * v);
+    }
+    for (std::ptrdiff_t b = at; b < args.blocks; b += args.period) {
+      const std::uint8_t* const x = args.staged + 64 * b;
+      __m512i quads[4], sums[4];
+      make_quads(x, offset, quads);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        sums[v] = _mm512_dpbusd_epi32(start[v], quads[v], first[v]);
+        if constexpr (Wide) {
+          sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], _mm512_loadu_si512(weights + 768 + 64 * v));
+        }
+      }
+      make_quads(x, offset + 4, quads);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], second[v]);
+        if constexpr (Wide) {
+          sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], _mm512_loadu_si512(weights + 1024 + 64 * v));
+        }
+      }
+      make_lone_quads(x + offset[8], quads);
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], third[v]);
+      const __m512i bytes = quantize<true>(sums, e, args, args.factor + 64 * at);
+      _mm512_storeu_si512(args.out + 64 * b, in_order(bytes));
+    }
+  }
+}
+
+template <bool Wide>
+DMLREF_TARGET_AVX512VNNI inline void channel_taps_of(const LaneArgs& args) noexcept {
+  const LaneArgs t = args;
+  Epilogue e = make_epilogue(t);
+  for (std::ptrdiff_t at = 0; at < t.period; ++at) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    std::ptrdiff_t b = at;
+    for (; b + t.period < t.blocks; b += 2 * t.period) channel_taps_at<2, Wide>(t, at, b, e);
+    if (b < t.blocks) channel_taps_at<1, Wide>(t, at, b, e);
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
+  if (t.lone && t.units == 3) {
+    t.wide != 0 ? channel_nine_taps<true>(t) : channel_nine_taps<false>(t);
+  } else {
+    t.wide != 0 ? channel_taps_of<true>(t) : channel_taps_of<false>(t);
+  }
+}
+
+/// Pixels in lanes. Several output channels of one group share the quads.
+template <int Outputs, bool Shifted>
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexcept {
+  constexpr std::size_t outputs = Outputs;
+  Epilogue e = make_epilogue(t);
+  for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
+    __m512i sums[outputs][4];
+    __m512i windows[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) windows[v] = _mm512_set1_epi32(-window_middle);
+#pragma GCC unroll 4
+    for (int m = 0; m < Outputs; ++m) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_set1_epi32(t.sum[m]);
+    }
+    const std::uint8_t* x = t.staged + 64 * b;
+    const std::byte* w = t.weights;
+    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4) {
+      __m512i quads[4];
+      make_quads(x, t.offsets + 4 * u, quads);
+#pragma GCC unroll 4
+      for (int m = 0; m < Outputs; ++m) {
+        const __m512i weights = broadcast(w + m * t.weight_step);
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpbusd_epi32(sums[m][v], quads[v], weights);
+      }
+      if constexpr (Shifted) {
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) windows[v] = _mm512_dpbusd_epi32(windows[v], quads[v], _mm512_set1_epi8(1));
+      }
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+#pragma GCC unroll 4
+        for (int m = 0; m < Outputs; ++m) pin(sums[m][v]);
+        if constexpr (Shifted) pin(windows[v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int m = 0; m < Outputs; ++m) {
+      if constexpr (Shifted) {
+        const __m512i shift = _mm512_set1_epi32(t.shift[m]);
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpwssd_epi32(sums[m][v], windows[v], shift);
+      }
+      e.scale[0] = _mm512_set1_ps(t.scale[m]);
+      const __m512i bytes = quantize<false>(sums[m], e, t, t.factor + m);
+      _mm512_storeu_si512(t.out + m * t.out_step + 64 * b, in_order(bytes));
+    }
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept {
+  t.shift != nullptr ? pixel_taps_shared<1, true>(t) : pixel_taps_shared<1, false>(t);
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_2(const LaneArgs& t) noexcept {
+  t.shift != nullptr ? pixel_taps_shared<2, true>(t) : pixel_taps_shared<2, false>(t);
+}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_4(const LaneArgs& t) noexcept {
+  t.shift != nullptr ? pixel_taps_shared<4, true>(t) : pixel_taps_shared<4, false>(t);
+}
+
+/// Quads of channels as they lie in memory, against the weights of four outputs each; up to four pixels share them.
+template <int Pixels, bool Shifted>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at,
+                                                                             std::ptrdiff_t b,
+                                                                             const Epilogue& e) noexcept {
+  constexpr std::size_t pixels = Pixels;
+  __m512i sums[pixels][4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512i start = _mm512_loadu_si512(t.sum + 64 * at + 16 * v);
+#pragma GCC unroll 4
+    for (int p = 0; p < Pixels; ++p) sums[p][v] = start;
+  }
+  __m512i windows[pixels];
+#pragma GCC unroll 4
+  for (int p = 0; p < Pixels; ++p) windows[p] = _mm512_set1_epi32(-window_middle);
+  const std::byte* w = t.weights + at * 256 * t.units;
+  const std::uint8_t* x = t.staged + 64 * b;
+  const std::ptrdiff_t next = 64 * t.period;
+  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
+    const std::uint8_t* from = x + t.offsets[u];
+    __m512i quads[pixels];
+#pragma GCC unroll 4
+    for (int p = 0; p < Pixels; ++p, from += next) quads[p] = _mm512_loadu_si512(from);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const __m512i weights = _mm512_loadu_si512(w + 64 * v);
+#pragma GCC unroll 4
+      for (int p = 0; p < Pixels; ++p) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[p], weights);
+    }
+    if constexpr (Shifted) {
+#pragma GCC unroll 4
+      for (int p = 0; p < Pixels; ++p) windows[p] = _mm512_dpbusd_epi32(windows[p], quads[p], _mm512_set1_epi8(1));
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < Pixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) pin(sums[p][v]);
+      if constexpr (Shifted) pin(windows[p]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < Pixels; ++p) {
+    if constexpr (Shifted) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        const __m512i shift = _mm512_loadu_si512(t.shift + 64 * at + 16 * v);
+        sums[p][v] = _mm512_dpwssd_epi32(sums[p][v], windows[p], shift);
+      }
+    }
+    const __m512i bytes = quantize<true>(sums[p], e, t, t.factor + 64 * at);
+    _mm512_storeu_si512(t.out + 64 * (b + p * t.period),
+                        _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5,
+                                                                                        12, 13, 6, 7, 14, 15))));
+  }
+}
+
+template <bool Shifted>
+DMLREF_TARGET_AVX512VNNI inline void channel_quads_of(const LaneArgs& args) noexcept {
+  const LaneArgs t = args;
+  Epilogue e = make_epilogue(t);
+  for (std::ptrdiff_t at = 0; at < t.period; ++at) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    std::ptrdiff_t b = at;
+    for (; b + 3 * t.period < t.blocks; b += 4 * t.period) channel_quads_at<4, Shifted>(t, at, b, e);
+    for (; b < t.blocks; b += t.period) channel_quads_at<1, Shifted>(t, at, b, e);
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void channel_quads(const LaneArgs& t) noexcept {
+  t.shift != nullptr ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
+}
+
+}  // namespace fast::qlc::direct::avx512vnni
+DMLREF_END
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif
