@@ -208,7 +208,7 @@ class WinogradConvolution {
 
     const qlc::winograd::Tiling& t = tiling_;
     at = 0;
-    slot_.staged = take(2 * (t.inputs(1) * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
+    slot_.staged = take(2 * (t.inputs(t.block_rows) * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
     slot_.scratch = take(lanes * t.staged_columns());
     slot_.v = take(2 * t.positions() * t.v_position());
     slot_.m = take(4 * t.planes() * t.m_position());
@@ -253,24 +253,22 @@ class WinogradConvolution {
     return image_tiles(work) * tiling_.outputs() * tiling_.outputs();
   }
 
-  // V of image i's tiles, and the sums over its pixels' windows where they are wanted. Staged are the rows under one
-  // row of tiles, the first of which were the last before.
+  // V of image i's tiles, and the sums over its pixels' windows where they are wanted. What a row of tiles reads is
+  // staged just before, but for the rows that it shares with the one above.
   void transform_input(const Work& work, Index i) const noexcept {
     const qlc::winograd::Tiling& t = tiling_;
     const Place place = place_of(work, i);
     const Index columns = t.inputs(work.columns);
     const Index step = t.outputs() * t.stride();
-    const Index shared = t.inputs(1) - step;
     const Index pitch = columns * t.channels;
-    auto* staged = work.at<std::int16_t>(slot_.staged);
     for (Index row = 0; row < work.rows; ++row) {
-      const Index kept = row == 0 ? 0 : shared;
-      if (kept > 0) std::memcpy(staged, staged + step * pitch, static_cast<std::size_t>(2 * kept * pitch));
+      const Index ready = row == 0 ? 0 : t.inputs(1) - step;
+      auto* staged = work.at<std::int16_t>(slot_.staged) + row * step * pitch;
       qlc::winograd::stage(g_, kernels_, t.channels,
                            {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_,
-                            place.y * t.stride() - g_.pad_y + (row * step + kept) * g_.dilation_y,
-                            place.x * t.stride() - g_.pad_x, t.inputs(1) - kept, columns, work.run.flip,
-                            work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged + kept * pitch});
+                            place.y * t.stride() - g_.pad_y + (row * step + ready) * g_.dilation_y,
+                            place.x * t.stride() - g_.pad_x, t.inputs(1) - ready, columns, work.run.flip,
+                            work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged + ready * pitch});
       t.tiles.input({staged, pitch, t.channels, t.channels, work.columns, work.at<std::int16_t>(slot_.v),
                      t.v_position(), t.channels, i * image_tiles(work) + row * work.columns});
       if (work.run.pixel_terms) sum_windows(work, staged, columns, i * work.rows + row);

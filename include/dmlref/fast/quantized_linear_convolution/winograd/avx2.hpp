@@ -192,13 +192,13 @@ DMLREF_TARGET_AVX2 inline void add_product(__m256i& sums, __m256i activations, _
 }
 
 /// R tiles by 16 outputs at one position. Brings half a panel of weights, from `ahead` on, into the L1 cache meanwhile.
-template <int R>
+template <int R, bool Add>
 DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdiff_t tile_step, const std::int16_t* u,
-                                              std::ptrdiff_t steps, const std::uint8_t* ahead, bool add,
+                                              std::ptrdiff_t steps, const std::uint8_t* ahead,
                                               std::int32_t* m) noexcept {
   constexpr std::size_t rows = R;
   __m256i sums[rows][2];
-  if (add) {
+  if constexpr (Add) {
 #pragma GCC unroll 6
     for (int r = 0; r < R; ++r) {
       sums[r][0] = load(m + r * block);
@@ -236,35 +236,47 @@ DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdif
   }
 }
 
+/// R tiles, that start from 0 or from what M holds.
+template <int R>
+DMLREF_TARGET_AVX2 inline void multiply_group(const std::int16_t* v, std::ptrdiff_t tile_step, const std::int16_t* u,
+                                              std::ptrdiff_t steps, const std::uint8_t* ahead, bool add,
+                                              std::int32_t* m) noexcept {
+  add ? multiply_tiles<R, true>(v, tile_step, u, steps, ahead, m)
+      : multiply_tiles<R, false>(v, tile_step, u, steps, ahead, m);
+}
+
 // The first two groups of tiles fetch the two halves of the next panel of weights. Components of more steps than
 // `most_steps` are taken in parts, so that two panels stay in the L1 cache.
 DMLREF_TARGET_AVX2 inline void multiply(const MultiplyArgs& a) noexcept {
   constexpr std::ptrdiff_t most = 6;
   constexpr std::ptrdiff_t most_steps = 256;
+  const Transform& t = *a.transform;
   const std::ptrdiff_t groups = (a.tiles + most - 1) / most;
+  const std::ptrdiff_t smaller = a.tiles / groups;
   const std::ptrdiff_t wider = a.tiles % groups;  // groups of one tile more
+  const std::ptrdiff_t part = a.steps > most_steps ? a.steps : most_steps / a.steps * a.steps;
   const std::int16_t* u = a.u;
   const std::int16_t* plane_v = a.v;
-  for (int plane = 0; plane < a.transform->planes(); ++plane) {
-    const int depth = a.transform->positions_of(plane);
+  std::int32_t* plane_m = a.m;
+  for (int plane = 0, y = 0, x = 0; plane < t.planes(); ++plane) {
+    const int depth = t.depth[y] * t.depth[x];
     const std::ptrdiff_t tile_step = depth * a.tile_step;
-    for (std::ptrdiff_t first = 0, steps; first < depth * a.steps; first += steps) {
-      steps = depth * a.steps - first;
-      if (steps > most_steps) steps = a.steps > most_steps ? a.steps : most_steps / a.steps * a.steps;
+    for (std::ptrdiff_t first = 0, steps = 0; first < depth * a.steps; first += steps) {
+      steps = depth * a.steps - first < part ? depth * a.steps - first : part;
       const std::ptrdiff_t panel = steps * 2 * block;
       const std::int16_t* v = plane_v + 2 * first;
-      std::int32_t* m = a.m + plane * a.m_position_step;
+      std::int32_t* m = plane_m;
+      const bool add = first != 0;
       for (std::ptrdiff_t group = 0; group < groups; ++group) {
-        const std::ptrdiff_t tiles = a.tiles / groups + (group < wider ? 1 : 0);
+        const std::ptrdiff_t tiles = smaller + (group < wider ? 1 : 0);
         const auto* ahead = reinterpret_cast<const std::uint8_t*>(u + panel) + group % 2 * panel;
-        const bool add = first != 0;
         switch (tiles) {
-          case 1: multiply_tiles<1>(v, tile_step, u, steps, ahead, add, m); break;
-          case 2: multiply_tiles<2>(v, tile_step, u, steps, ahead, add, m); break;
-          case 3: multiply_tiles<3>(v, tile_step, u, steps, ahead, add, m); break;
-          case 4: multiply_tiles<4>(v, tile_step, u, steps, ahead, add, m); break;
-          case 5: multiply_tiles<5>(v, tile_step, u, steps, ahead, add, m); break;
-          default: multiply_tiles<6>(v, tile_step, u, steps, ahead, add, m); break;
+          case 1: multiply_group<1>(v, tile_step, u, steps, ahead, add, m); break;
+          case 2: multiply_group<2>(v, tile_step, u, steps, ahead, add, m); break;
+          case 3: multiply_group<3>(v, tile_step, u, steps, ahead, add, m); break;
+          case 4: multiply_group<4>(v, tile_step, u, steps, ahead, add, m); break;
+          case 5: multiply_group<5>(v, tile_step, u, steps, ahead, add, m); break;
+          default: multiply_group<6>(v, tile_step, u, steps, ahead, add, m); break;
         }
         v += tiles * tile_step;
         m += tiles * block;
@@ -272,6 +284,11 @@ DMLREF_TARGET_AVX2 inline void multiply(const MultiplyArgs& a) noexcept {
       u += panel;
     }
     plane_v += depth * a.position_step;
+    plane_m += a.m_position_step;
+    if (++x == t.components) {
+      x = 0;
+      ++y;
+    }
   }
 }
 
