@@ -16,11 +16,7 @@
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 in its own avx512 headers (bug 105593)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization::avx512 {
@@ -326,8 +322,6 @@ inline const Kernels& kernels() noexcept {
 }  // namespace fast::normalization::avx512
 DMLREF_END
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "dmlref/isa/avx512_end.hpp"
 
 #endif  // DMLREF_ARCH_X86_64

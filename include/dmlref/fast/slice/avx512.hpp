@@ -13,12 +13,7 @@
 #include "dmlref/fast/slice/avx2.hpp"
 #include "dmlref/fast/slice/job.hpp"
 
-// GCC 12 takes the undefined operand of unmasked AVX-512 intrinsics for an uninitialized variable.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN
 namespace fast::avx512 {
@@ -315,8 +310,6 @@ DMLREF_TARGET_AVX512VNNI inline void strip_rows(const RowJob& job, const std::by
 }  // namespace fast::avx512
 DMLREF_END
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "dmlref/isa/avx512_end.hpp"
 
 #endif  // DMLREF_ARCH_X86_64

@@ -16,11 +16,7 @@
 #include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 in its own avx512 headers (bug 105593)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "dmlref/isa/avx512_begin.hpp"
 
 #define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX512VNNI __attribute__((always_inline)) inline
 #define DMLREF_VECTOR_KERNEL DMLREF_TARGET_AVX512VNNI inline
@@ -127,8 +123,6 @@ DMLREF_END
 #undef DMLREF_VECTOR_TARGET
 #undef DMLREF_VECTOR_KERNEL
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "dmlref/isa/avx512_end.hpp"
 
 #endif  // DMLREF_ARCH_X86_64

@@ -18,11 +18,7 @@
 #include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/scalar.hpp"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 in its own avx512 headers (bug 105593)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization::avx512 {
@@ -88,8 +84,6 @@ inline const ColumnKernels& column_kernels() noexcept {
 }  // namespace fast::normalization::avx512
 DMLREF_END
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "dmlref/isa/avx512_end.hpp"
 
 #endif  // DMLREF_ARCH_X86_64

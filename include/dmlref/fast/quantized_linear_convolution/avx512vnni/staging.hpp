@@ -11,12 +11,7 @@
 
 #include <cstring>
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"  // without optimization intrinsics with immediates are macros
-#endif
+#include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
@@ -346,7 +341,5 @@ DMLREF_TARGET_AVX512VNNI inline void sum_runs(const std::uint8_t* src, std::ptrd
 }  // namespace fast::qlc::avx512vnni
 DMLREF_END
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "dmlref/isa/avx512_end.hpp"
 #endif

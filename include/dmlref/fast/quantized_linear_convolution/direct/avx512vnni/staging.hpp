@@ -10,12 +10,7 @@
 
 #include <cstring>
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // inside avx512fintrin.h: g++ bug 105593
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"  // masks in intrinsics that are macros at -O0
-#endif
+#include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
@@ -151,7 +146,5 @@ DMLREF_TARGET_AVX512VNNI inline void unstage(const UnstageArgs& t) noexcept {
 }  // namespace fast::qlc::direct::avx512vnni
 DMLREF_END
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "dmlref/isa/avx512_end.hpp"
 #endif
