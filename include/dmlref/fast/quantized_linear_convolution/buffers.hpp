@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "dmlref/config.hpp"
+#include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
 
@@ -51,6 +52,19 @@ struct ChannelTensor {
       : ChannelTensor(tensor ? ChannelTensor(*tensor) : ChannelTensor()) {}
 };
 
+/// The tensors of one value, or of one per output channel, that may be absent, and the filter's scale.
+struct ChannelTensors {
+  ChannelTensor input_zero_point, filter_scale, filter_zero_point, bias, output_zero_point;
+
+  ChannelTensors() = default;
+  explicit ChannelTensors(const QuantizedLinearConvolutionDesc& desc)
+      : input_zero_point(desc.input_zero_point),
+        filter_scale(desc.filter_scale),
+        filter_zero_point(desc.filter_zero_point),
+        bias(desc.bias),
+        output_zero_point(desc.output_zero_point) {}
+};
+
 template <class T>
 T load(const std::byte* data, Index index) noexcept {
   T value;
@@ -69,17 +83,16 @@ inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* 
                           : load<std::uint8_t>(data, index * tensor.step);
 }
 
-/// What stages 2 and 3 of a convolution need of its tensors. Scales per packed channel, their number and bounds are the
-/// plan's.
-inline Requantizer bind_requantizer(const Buffers& b, const Geometry& g, const ChannelTensor& filter_scale,
-                                    const ChannelTensor& output_zero_point) noexcept {
+/// What stages 2 and 3 of a convolution need of its tensors. fold_channels (channels.hpp) adds the scales per packed
+/// channel, their number and bounds.
+inline Requantizer bind_requantizer(const Buffers& b, const Geometry& g, const ChannelTensors& tensors) noexcept {
   Requantizer to;
   to.input_scale = load<float>(b.inputs[input_scale_tensor], 0);
   to.output_scale = load<float>(b.inputs[output_scale_tensor], 0);
   to.filter_scale = b.inputs[filter_scale_tensor];
-  to.filter_scale_step = filter_scale.step * 4;
+  to.filter_scale_step = tensors.filter_scale.step * 4;
   to.output_signed = g.output_signed;
-  to.zero_point = zero_point_of(output_zero_point, b.inputs[output_zero_point_tensor], 0);
+  to.zero_point = zero_point_of(tensors.output_zero_point, b.inputs[output_zero_point_tensor], 0);
   to.out_channels = g.out_channels;
   return to;
 }

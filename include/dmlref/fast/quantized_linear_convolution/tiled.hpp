@@ -8,9 +8,10 @@
 // filter's zero points are 0. Padding holds za', so K counts every tap. Kernel rows that lie in it are left out of the
 // first sum and of sum w'.
 //
-// Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * 255 * 255 + |bias| < 2^31, that
-// is K <= 33025 with a small bias. Otherwise (`wide`) K is cut into pieces of at most 65536 elements, each of whose
-// sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is done in 64 bits.
+// Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * |a - za| * |w - zw| + |bias| <
+// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`wide`) K is cut into pieces of at most
+// 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is
+// done in 64 bits.
 #pragma once
 
 #include <cstddef>

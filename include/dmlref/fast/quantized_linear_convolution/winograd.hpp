@@ -14,12 +14,12 @@
 // The last sum is over the pixel's window, and only there if some zw' is not 0.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/channels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
@@ -54,11 +54,7 @@ class WinogradConvolution {
       : g_(qlc::geometry_of(desc)),
         kernels_(kernels),
         input_bytes_(static_cast<Index>(desc.input.total_size_in_bytes)),
-        input_zero_point_(desc.input_zero_point),
-        filter_scale_(desc.filter_scale),
-        filter_zero_point_(desc.filter_zero_point),
-        bias_(desc.bias),
-        output_zero_point_(desc.output_zero_point) {
+        tensors_(desc) {
     if (!desc.filter.owned_by_dml) return;
     for (const qlc::winograd::Tiles& tiles : kernels.tiles) {
       const qlc::winograd::Transform& t = *tiles.transform;
@@ -96,42 +92,16 @@ class WinogradConvolution {
     auto* zero = reinterpret_cast<std::int32_t*>(b.temporary + zero_at_);
     auto* none = reinterpret_cast<std::int32_t*>(b.temporary + none_at_);
 
-    const std::int32_t zx = qlc::zero_point_of(input_zero_point_, b.inputs[qlc::input_zero_point_tensor], 0);
+    const std::int32_t zx = qlc::zero_point_of(tensors_.input_zero_point, b.inputs[qlc::input_zero_point_tensor], 0);
     run.flip = g_.input_signed ? 0x80 : 0;
     run.input_zero = zx + (g_.input_signed ? 128 : 0);
 
-    qlc::Requantizer& to = run.requantizer;
-    to = qlc::bind_requantizer(b, g_, filter_scale_, output_zero_point_);
-    to.scale = scale;
-    to.packed_channels = packed_channels();
-
-    const double ratio = static_cast<double>(to.input_scale) / static_cast<double>(to.output_scale);
-    const std::int32_t shift = g_.filter_signed ? 0 : 128;
-    std::uint32_t largest_scale_bits = 0;  // of the magnitude: floats order as their bits do
-    std::uint32_t largest_bias = 0;
-    std::int32_t filter_reach = 0;  // of |w - zw|
-    for (Index c = 0; c < packed_channels() + 64; ++c) {
-      scale[c] = 0;
-      bias[c] = zero[c] = none[c] = 0;
-      if (c >= g_.out_channels) continue;
-      scale[c] = static_cast<float>(ratio * static_cast<double>(to.filter_scale_of(c)));
-      const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale[c]) & 0x7FFFFFFFu;
-      largest_scale_bits = bits > largest_scale_bits ? bits : largest_scale_bits;
-      zero[c] = shift - qlc::zero_point_of(filter_zero_point_, b.inputs[qlc::filter_zero_point_tensor], c);
-      run.pixel_terms = run.pixel_terms || zero[c] != 0;
-      const std::int32_t reach = zero[c] > 0 ? 127 + zero[c] : 128 - zero[c];
-      filter_reach = reach > filter_reach ? reach : filter_reach;
-      if (!bias_.present) continue;
-      bias[c] = qlc::load<std::int32_t>(b.inputs[qlc::bias_tensor], c * bias_.step);
-      const auto value = static_cast<std::uint32_t>(bias[c]);
-      const std::uint32_t magnitude = bias[c] < 0 ? 0u - value : value;
-      largest_bias = magnitude > largest_bias ? magnitude : largest_bias;
-    }
-    const auto depth = static_cast<double>(g_.depth());
-    const std::int32_t input_reach = run.input_zero > 127 ? run.input_zero : 255 - run.input_zero;
-    const double largest_sum = depth * (input_reach * filter_reach) + static_cast<double>(largest_bias);
-    run.wide = largest_sum >= 0x1p31 || largest_scale_bits >= 0x7F800000u;
-    to.bounded = largest_sum * static_cast<double>(std::bit_cast<float>(largest_scale_bits)) < 32000.0;
+    run.requantizer = qlc::bind_requantizer(b, g_, tensors_);
+    const qlc::ChannelBounds bounds =
+        qlc::fold_channels(b, g_, tensors_, packed_channels(), run.requantizer, scale, zero, bias);
+    std::memset(none, 0, static_cast<std::size_t>(4 * (packed_channels() + 64)));
+    run.pixel_terms = bounds.pixel_terms();
+    run.wide = bounds.wide;
 
     run.input = reinterpret_cast<const std::uint8_t*>(b.inputs[qlc::input_tensor]);
     run.output = reinterpret_cast<std::uint8_t*>(b.output);
@@ -372,7 +342,7 @@ class WinogradConvolution {
   qlc::Geometry g_;
   const qlc::winograd::Kernels& kernels_;
   Index input_bytes_ = 0;
-  qlc::ChannelTensor input_zero_point_, filter_scale_, filter_zero_point_, bias_, output_zero_point_;
+  qlc::ChannelTensors tensors_;
   bool usable_ = false;
   qlc::winograd::Tiling tiling_;
   Index scale_at_ = 0, bias_at_ = 0, zero_at_ = 0, none_at_ = 0, slots_at_ = 0;

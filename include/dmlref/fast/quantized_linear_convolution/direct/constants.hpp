@@ -30,9 +30,10 @@ inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, 
                               std::int32_t* d) noexcept {
   const auto* filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + channel * plan.g.filter.n;
   const std::int32_t zero_point =
-      qlc::zero_point_of(plan.filter_zero_point, inputs[qlc::filter_zero_point_tensor], channel);
-  const std::int64_t bias =
-      plan.bias.present ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * plan.bias.step) : 0;
+      qlc::zero_point_of(plan.tensors.filter_zero_point, inputs[qlc::filter_zero_point_tensor], channel);
+  const std::int64_t bias = plan.tensors.bias.present
+                                ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * plan.tensors.bias.step)
+                                : 0;
   std::int32_t total = 0, highest = 0, lowest = 0;
   const std::uint8_t flip = plan.g.filter_signed ? 0x80 : 0;
   const std::int32_t offset = zero_point + flip;  // a byte xor 0x80 is its signed value plus 128
@@ -46,7 +47,8 @@ inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, 
     lowest = weight < lowest ? weight : lowest;
   }
   FoldedChannel f;
-  const float filter_scale = qlc::load<float>(inputs[qlc::filter_scale_tensor], channel * plan.filter_scale.step);
+  const float filter_scale =
+      qlc::load<float>(inputs[qlc::filter_scale_tensor], channel * plan.tensors.filter_scale.step);
   if (is_usual(h.input_scale) && is_usual(filter_scale) && is_usual(h.given_output_scale)) {
     f.factor = static_cast<double>(h.input_scale) * static_cast<double>(filter_scale);
     if (h.given_output_scale < 0) f.factor = -f.factor;
@@ -185,10 +187,11 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
 /// Folds the constants into plan.folded_bytes bytes.
 inline void fold(const Plan& plan, const std::byte* const* inputs, std::byte* to) noexcept {
   FoldedHeader h;
-  const std::int32_t zero_point = qlc::zero_point_of(plan.input_zero_point, inputs[qlc::input_zero_point_tensor], 0);
+  const std::int32_t zero_point =
+      qlc::zero_point_of(plan.tensors.input_zero_point, inputs[qlc::input_zero_point_tensor], 0);
   h.input_flip = plan.g.input_signed ? 0x80 : 0;
   h.fill = static_cast<std::uint8_t>(static_cast<std::uint8_t>(zero_point) ^ h.input_flip);
-  const std::int32_t out = qlc::zero_point_of(plan.output_zero_point, inputs[qlc::output_zero_point_tensor], 0);
+  const std::int32_t out = qlc::zero_point_of(plan.tensors.output_zero_point, inputs[qlc::output_zero_point_tensor], 0);
   h.zero_point = plan.g.output_signed ? out : out - 128;
   h.output_flip = plan.g.output_signed ? 0 : 0x80;
   h.input_scale = qlc::load<float>(inputs[qlc::input_scale_tensor], 0);

@@ -68,13 +68,7 @@ T read(const std::byte* from) noexcept {
 /// A convolution as this path sees it, immutable once made.
 struct Plan {
   Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& kernels_to_use)
-      : g(qlc::geometry_of(desc)),
-        kernels(kernels_to_use),
-        input_zero_point(desc.input_zero_point),
-        filter_scale(desc.filter_scale),
-        filter_zero_point(desc.filter_zero_point),
-        bias(desc.bias),
-        output_zero_point(desc.output_zero_point) {
+      : g(qlc::geometry_of(desc)), kernels(kernels_to_use), tensors(desc) {
     const auto owned = [](const std::optional<TensorDesc>& tensor) { return !tensor || tensor->owned_by_dml; };
     constants_owned = desc.input_scale.owned_by_dml && owned(desc.input_zero_point) && desc.filter.owned_by_dml &&
                       desc.filter_scale.owned_by_dml && owned(desc.filter_zero_point) && owned(desc.bias) &&
@@ -92,7 +86,7 @@ struct Plan {
 
   qlc::Geometry g;
   const Kernels& kernels;
-  qlc::ChannelTensor input_zero_point, filter_scale, filter_zero_point, bias, output_zero_point;
+  qlc::ChannelTensors tensors;
   bool constants_owned = false, usable = false;
   bool by_channels = false;  // lanes hold channels
   bool by_quads = false;     // channels in lanes, four at a time

@@ -33,14 +33,7 @@ struct Slot {
 /// What a tiled convolution decides at compile. Immutable once made.
 struct Plan {
   Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& set)
-      : g(flatten(geometry_of(desc))),
-        kernels(set),
-        input_zero_point(desc.input_zero_point),
-        filter_scale(desc.filter_scale),
-        filter_zero_point(desc.filter_zero_point),
-        bias(desc.bias),
-        output_zero_point(desc.output_zero_point),
-        filter_owned(desc.filter.owned_by_dml) {
+      : g(flatten(geometry_of(desc))), kernels(set), tensors(desc), filter_owned(desc.filter.owned_by_dml) {
     choose();
   }
 
@@ -64,7 +57,7 @@ struct Plan {
 
   Geometry g;
   const Kernels& kernels;
-  ChannelTensor input_zero_point, filter_scale, filter_zero_point, bias, output_zero_point;
+  ChannelTensors tensors;
   bool filter_owned;
   bool pixels_in_lanes = false;
   bool pairs = false;
