@@ -52,7 +52,7 @@ class Normalization {
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
-        chunks_((count_ + normalization_chunk - 1) / normalization_chunk) {
+        chunks_(chunk_count(count_)) {
     const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
     if (geometry_.reduced.rank > 0) {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];

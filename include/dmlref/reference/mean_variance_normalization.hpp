@@ -29,6 +29,15 @@ inline constexpr std::size_t normalization_chunk = 1024;
 /// … and element i of a chunk goes to lane i % 16.
 inline constexpr std::size_t normalization_lanes = 16;
 
+/// How many chunks `count` elements are …
+constexpr std::uint64_t chunk_count(std::uint64_t count) noexcept {
+  return (count + normalization_chunk - 1) / normalization_chunk;
+}
+/// … and how many elements chunk `chunk` of them has.
+constexpr std::size_t chunk_size(std::uint64_t count, std::uint64_t chunk) noexcept {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(count - chunk * normalization_chunk, normalization_chunk));
+}
+
 /// What one chunk adds to its group.
 struct ChunkStatistics {
   double sum = 0;         ///< of the elements,
@@ -107,7 +116,7 @@ inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept 
 /// within the chunks plus the one between them. `chunk(c)` gives the statistics of chunk c and is called twice.
 template <class Chunk>
 inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noexcept {
-  const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
+  const std::uint64_t chunks = chunk_count(count);
   const auto n = static_cast<double>(count);
   GroupStatistics group;
   DoubleDouble sum;
@@ -127,8 +136,7 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
   double between = 0;
   for (std::uint64_t c = 0; chunks > 1 && c < chunks; ++c) {
     const ChunkStatistics part = chunk(c);
-    const auto size =
-        static_cast<double>(std::min<std::uint64_t>(count - c * normalization_chunk, normalization_chunk));
+    const auto size = static_cast<double>(chunk_size(count, c));
     const DoubleDouble mean = divide(fast_two_sum(part.sum, part.sum_low), size);
     const double deviation = (mean.high - group.mean.high) + (mean.low - group.mean.low);
     between = std::fma(deviation * deviation, size, between);
@@ -144,9 +152,8 @@ template <class Read>
 inline GroupStatistics group_statistics(std::uint64_t count, const Read& read) noexcept {
   return merge_chunks(count, [&](std::uint64_t c) {
     std::array<float, normalization_chunk> values;
-    const std::uint64_t first = c * normalization_chunk;
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, normalization_chunk));
-    read(first, std::span<float>(values.data(), size));
+    const std::size_t size = chunk_size(count, c);
+    read(c * normalization_chunk, std::span<float>(values.data(), size));
     return chunk_statistics({values.data(), size});
   });
 }
@@ -171,9 +178,9 @@ struct ExactStatistics {
     std::array<double, normalization_lanes> high{};
     std::array<double, normalization_lanes> low{};
     std::array<float, normalization_chunk> values;
-    for (std::uint64_t first = 0; first < count; first += normalization_chunk) {
-      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(count - first, normalization_chunk));
-      read(first, std::span<float>(values.data(), size));
+    for (std::uint64_t c = 0; c < chunk_count(count); ++c) {
+      const std::size_t size = chunk_size(count, c);
+      read(c * normalization_chunk, std::span<float>(values.data(), size));
       for (std::size_t i = 0; i < size; ++i) {
         const std::size_t lane = i % normalization_lanes;
         DoubleDouble term{values[i], 0};
@@ -259,7 +266,7 @@ struct GroupCoefficients {
     c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
     c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
     c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
-    const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
+    const std::uint64_t chunks = chunk_count(count);
     c.careful_offset_doubt = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
     return c;
   }

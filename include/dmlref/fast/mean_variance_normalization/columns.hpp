@@ -50,7 +50,7 @@ class ColumnNormalization {
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
-        chunks_((count_ + normalization_chunk - 1) / normalization_chunk),
+        chunks_(chunk_count(count_)),
         width_(static_cast<std::uint64_t>(geometry.kept.at[geometry.kept.rank - 1].extent)),
         strips_((width_ + column_width - 1) / column_width) {
     // Streamed strips are whole cache lines: a part of a line that is stored alone costs more than it saves.

@@ -11,6 +11,8 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
+using reference::chunk_count;
+using reference::chunk_size;
 using reference::GroupCoefficients;
 using reference::normalization_chunk;
 using reference::normalization_lanes;

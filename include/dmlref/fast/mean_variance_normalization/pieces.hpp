@@ -12,11 +12,6 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// Elements of chunk `chunk` of a group of `count`.
-constexpr std::size_t chunk_size(std::uint64_t count, std::uint64_t chunk) noexcept {
-  return static_cast<std::size_t>(std::min<std::uint64_t>(count - chunk * normalization_chunk, normalization_chunk));
-}
-
 /// The pieces of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one chunk
 /// at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16 elements.
 class PieceTable {
@@ -24,7 +19,7 @@ class PieceTable {
   /// `used`: whether anybody will ask.
   PieceTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
       : reduced_(reduced), count_(count), element_size_(element_size) {
-    const std::uint64_t chunks = (count + normalization_chunk - 1) / normalization_chunk;
+    const std::uint64_t chunks = chunk_count(count);
     whole_ = used && chunks <= most_chunks && fill(0, chunks);
   }
 
