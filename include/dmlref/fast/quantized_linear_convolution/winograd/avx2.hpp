@@ -345,18 +345,30 @@ DMLREF_TARGET_AVX2 inline void output_column(const __m256i (&m)[6], __m256i (&y)
   y[3] = _mm256_add_epi32(difference1, last);
 }
 
-template <bool Add>
+/// The same for strided tiles of 4.
+DMLREF_TARGET_AVX2 inline void output_column(const __m256i (&m)[7], __m256i (&y)[4]) noexcept {
+  const __m256i sum = _mm256_add_epi32(m[1], m[2]);
+  const __m256i difference = _mm256_sub_epi32(m[1], m[2]);
+  y[0] = _mm256_add_epi32(_mm256_add_epi32(m[0], m[3]), sum);
+  y[1] = _mm256_add_epi32(_mm256_add_epi32(difference, m[5]), _mm256_slli_epi32(m[3], 1));
+  y[2] = _mm256_add_epi32(_mm256_add_epi32(sum, m[6]), _mm256_slli_epi32(m[3], 2));
+  y[3] = _mm256_add_epi32(_mm256_add_epi32(difference, m[4]), _mm256_slli_epi32(m[3], 3));
+}
+
+/// Tiles of 4 with either stride.
+template <const Transform& T, bool Add>
 DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
+  constexpr int n = T.components;
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     for (int half = 0; half < 2; ++half) {
       const std::int32_t* from = a.m + tile * block + 8 * half;
       const __m256i offset = Add ? _mm256_setzero_si256() : load(a.offset + 8 * half);
-      __m256i rows[4][6];  // A^T M
+      __m256i rows[4][n];  // A^T M
 #pragma GCC unroll 1
-      for (int j = 0; j < 6; ++j) {
-        __m256i m[6], y[4];
-#pragma GCC unroll 6
-        for (int i = 0; i < 6; ++i) m[i] = load(from + (6 * i + j) * a.position_step);
+      for (int j = 0; j < n; ++j) {
+        __m256i m[n], y[4];
+#pragma GCC unroll 7
+        for (int i = 0; i < n; ++i) m[i] = load(from + (n * i + j) * a.position_step);
         output_column(m, y);
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) rows[i][j] = y[i];
@@ -364,12 +376,12 @@ DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
       std::int32_t* to = a.sums + tile * 4 * block + 8 * half;
 #pragma GCC unroll 1
       for (int i = 0; i < 4; ++i, to += a.row_step) {
-        __m256i m[6], y[4];
-#pragma GCC unroll 6
-        for (int j = 0; j < 6; ++j) m[j] = rows[i][j];
+        __m256i m[n], y[4];
+#pragma GCC unroll 7
+        for (int j = 0; j < n; ++j) m[j] = rows[i][j];
         output_column(m, y);
 #pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) put_sums<tiles_of_4.shift, tiles_of_4.inverse, Add>(to + j * block, y[j], offset);
+        for (int j = 0; j < 4; ++j) put_sums<T.shift, T.inverse, Add>(to + j * block, y[j], offset);
       }
     }
   }
@@ -399,52 +411,11 @@ DMLREF_TARGET_AVX2 inline void output_strided_of_2_as(const OutputArgs& a) noexc
   }
 }
 
-/// The rows of A^T for strided tiles of 4 times one column.
-DMLREF_TARGET_AVX2 inline void output_strided_column(const __m256i (&m)[7], __m256i (&y)[4]) noexcept {
-  const __m256i sum = _mm256_add_epi32(m[1], m[2]);
-  const __m256i difference = _mm256_sub_epi32(m[1], m[2]);
-  y[0] = _mm256_add_epi32(_mm256_add_epi32(m[0], m[3]), sum);
-  y[1] = _mm256_add_epi32(_mm256_add_epi32(difference, m[5]), _mm256_slli_epi32(m[3], 1));
-  y[2] = _mm256_add_epi32(_mm256_add_epi32(sum, m[6]), _mm256_slli_epi32(m[3], 2));
-  y[3] = _mm256_add_epi32(_mm256_add_epi32(difference, m[4]), _mm256_slli_epi32(m[3], 3));
-}
-
-template <bool Add>
-DMLREF_TARGET_AVX2 inline void output_strided_of_4_as(const OutputArgs& a) noexcept {
-  constexpr const Transform& t = strided_tiles_of_4;
-  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
-    for (int half = 0; half < 2; ++half) {
-      const std::int32_t* from = a.m + tile * block + 8 * half;
-      const __m256i offset = Add ? _mm256_setzero_si256() : load(a.offset + 8 * half);
-      __m256i rows[4][7];  // A^T M
-#pragma GCC unroll 1
-      for (int j = 0; j < 7; ++j) {
-        __m256i m[7], y[4];
-#pragma GCC unroll 7
-        for (int i = 0; i < 7; ++i) m[i] = load(from + (7 * i + j) * a.position_step);
-        output_strided_column(m, y);
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) rows[i][j] = y[i];
-      }
-      std::int32_t* to = a.sums + tile * 4 * block + 8 * half;
-#pragma GCC unroll 1
-      for (int i = 0; i < 4; ++i, to += a.row_step) {
-        __m256i m[7], y[4];
-#pragma GCC unroll 7
-        for (int j = 0; j < 7; ++j) m[j] = rows[i][j];
-        output_strided_column(m, y);
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) put_sums<t.shift, t.inverse, Add>(to + j * block, y[j], offset);
-      }
-    }
-  }
-}
-
 DMLREF_TARGET_AVX2 inline void output_of_2(const OutputArgs& a) noexcept {
   a.offset == nullptr ? output_of_2_as<true>(a) : output_of_2_as<false>(a);
 }
 DMLREF_TARGET_AVX2 inline void output_of_4(const OutputArgs& a) noexcept {
-  a.offset == nullptr ? output_of_4_as<true>(a) : output_of_4_as<false>(a);
+  a.offset == nullptr ? output_of_4_as<tiles_of_4, true>(a) : output_of_4_as<tiles_of_4, false>(a);
 }
 
 DMLREF_TARGET_AVX2 inline void output_strided_of_2(const OutputArgs& a) noexcept {
@@ -452,7 +423,7 @@ DMLREF_TARGET_AVX2 inline void output_strided_of_2(const OutputArgs& a) noexcept
 }
 
 DMLREF_TARGET_AVX2 inline void output_strided_of_4(const OutputArgs& a) noexcept {
-  a.offset == nullptr ? output_strided_of_4_as<true>(a) : output_strided_of_4_as<false>(a);
+  a.offset == nullptr ? output_of_4_as<strided_tiles_of_4, true>(a) : output_of_4_as<strided_tiles_of_4, false>(a);
 }
 
 DMLREF_TARGET_AVX2 inline void stage_pixels(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
