@@ -359,14 +359,15 @@ DMLREF_TARGET_AVX2 inline void output_column(const __m256i (&m)[7], __m256i (&y)
 template <const Transform& T, bool Add>
 DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
   constexpr int n = T.components;
+  constexpr std::size_t components = n;
   for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
     for (int half = 0; half < 2; ++half) {
       const std::int32_t* from = a.m + tile * block + 8 * half;
       const __m256i offset = Add ? _mm256_setzero_si256() : load(a.offset + 8 * half);
-      __m256i rows[4][n];  // A^T M
+      __m256i rows[4][components];  // A^T M
 #pragma GCC unroll 1
       for (int j = 0; j < n; ++j) {
-        __m256i m[n], y[4];
+        __m256i m[components], y[4];
 #pragma GCC unroll 7
         for (int i = 0; i < n; ++i) m[i] = load(from + (n * i + j) * a.position_step);
         output_column(m, y);
@@ -376,7 +377,7 @@ DMLREF_TARGET_AVX2 inline void output_of_4_as(const OutputArgs& a) noexcept {
       std::int32_t* to = a.sums + tile * 4 * block + 8 * half;
 #pragma GCC unroll 1
       for (int i = 0; i < 4; ++i, to += a.row_step) {
-        __m256i m[n], y[4];
+        __m256i m[components], y[4];
 #pragma GCC unroll 7
         for (int j = 0; j < n; ++j) m[j] = rows[i][j];
         output_column(m, y);
