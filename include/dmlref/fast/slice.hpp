@@ -21,8 +21,7 @@ struct SliceTuning {
   std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
   std::uint64_t task_bytes = 256 * 1024;  // of the larger of in and output: less is not worth a task
 
-  explicit SliceTuning(Isa isa) noexcept
-      : stream_bytes(last_level_cache_bytes() / 8 * slice_kernels(isa).stream_eighths) {}
+  explicit SliceTuning(Isa isa) noexcept : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths) {}
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.

@@ -1,4 +1,4 @@
-// cache.hpp: how much the last-level cache holds.
+// cache.hpp: how much the last-level cache holds, and for one program.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,13 @@
 DMLREF_BEGIN
 namespace detail {
 
-inline std::uint64_t detect_last_level_cache() noexcept {
-  std::uint64_t largest = 0;
+struct LastLevelCache {
+  std::uint64_t bytes = 0;
+  bool hashed = false;  // addresses are spread over the slices of many cores
+};
+
+inline LastLevelCache detect_last_level_cache() noexcept {
+  LastLevelCache largest;
 #if DMLREF_ARCH_X86_64
   // Deterministic cache parameters: leaf 4 (Intel) and 0x8000001D (AMD) have one form.
   for (const unsigned leaf : {4u, 0x8000001Du}) {
@@ -23,19 +28,28 @@ inline std::uint64_t detect_last_level_cache() noexcept {
       if (__get_cpuid_count(leaf, index, &a, &b, &c, &d) == 0 || (a & 0x1Fu) == 0) break;
       const std::uint64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3FFu) + 1, line = (b & 0xFFFu) + 1;
       const std::uint64_t bytes = ways * partitions * line * (std::uint64_t{c} + 1);
-      if (bytes > largest) largest = bytes;
+      if (bytes > largest.bytes) largest = {bytes, leaf == 4u && (d & 4u) != 0};
     }
   }
 #endif
-  return largest > 0 ? largest : std::uint64_t{8} << 20;
+  return largest.bytes > 0 ? largest : LastLevelCache{std::uint64_t{8} << 20, false};
+}
+
+inline const LastLevelCache& last_level_cache() noexcept {
+  static const LastLevelCache cache = detect_last_level_cache();
+  return cache;
 }
 
 }  // namespace detail
 
 /// Bytes of the largest cache that one core can fill; 8 MiB where the CPU does not say.
-inline std::uint64_t last_level_cache_bytes() noexcept {
-  static const std::uint64_t bytes = detail::detect_last_level_cache();
-  return bytes;
+inline std::uint64_t last_level_cache_bytes() noexcept { return detail::last_level_cache().bytes; }
+
+/// Bytes of it that one program can count on: a hashed one of more than 48 MiB belongs to dozens of cores, whose
+/// programs all fill it, and is not much faster than memory.
+inline std::uint64_t own_cache_bytes() noexcept {
+  const detail::LastLevelCache& cache = detail::last_level_cache();
+  return cache.hashed && cache.bytes > std::uint64_t{48} << 20 ? std::uint64_t{16} << 20 : cache.bytes;
 }
 
 DMLREF_END

@@ -62,7 +62,7 @@ struct SliceKernels {
   RowKernel copy;
   RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
   std::size_t joined_from;       // bytes of a row from which it can
-  std::uint64_t stream_eighths;  // of the last-level cache: where copies through it and around it cross
+  std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
   RowKernel fill;
   RowKernel shuffle;  // null: `steps` does it
   RowKernel tiles;    // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
