@@ -211,6 +211,22 @@ TEST_F(FastSlice, RowsCutOut) {
   }
 }
 
+// Streamed rows of a page and more take turns: numbers of rows and lengths that leave a rest.
+TEST_F(FastSlice, LongRowsTakeTurns) {
+  for (const DataType type : types) {
+    const auto size = static_cast<std::uint32_t>(size_of(type));
+    for (const std::int32_t step : {1, -1, 2, -2}) {
+      for (const std::uint32_t bytes : {4032u, 4096u, 4097u, 5000u, 7680u}) {
+        const std::int32_t down = number(0, 1) == 0 ? 1 : -1;
+        const SliceCase it = slice1_case(random, type, {number(1, 10), bytes / size + number(0, 40)}, {down, step});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // A copy that reads more than it writes fills the caches as well.
 TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});

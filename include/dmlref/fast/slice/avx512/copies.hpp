@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "dmlref/fast/slice/avx2/copies.hpp"
+#include "dmlref/fast/slice/avx512/streams.hpp"
 #include "dmlref/fast/slice/avx512/vectors.hpp"
 #include "dmlref/fast/slice/job.hpp"
 
@@ -19,41 +20,29 @@
 DMLREF_BEGIN
 namespace fast::avx512 {
 
-/// More than 128 bytes.
-DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, bool stream,
+/// More than 128 bytes through the caches.
+DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes,
                                               Index ahead) noexcept {
   const __m512i last = load64(in + bytes - 64);
   std::byte* const end = out + bytes - 64;
-  if (stream) {
-    const std::size_t head = (64 - avx2::misaligned(out, 64)) % 64;
-    if (head > 0) {
-      store_part(out, lowest(head), load64(in));
-      in += head;
-      out += head;
-    }
-    for (; out <= end; in += 64, out += 64) {
-      avx2::prefetch(in + ahead);
-      stream64(out, load64(in));
-    }
-  } else {
-    // Where the next row begins: the CPU's own prefetcher takes over after a few lines, and more would be in its way.
-    const Index begins = bytes < 512 ? 256 : 128;
-    for (Index at = 0; at < begins; at += 64) avx2::prefetch(in + ahead + at);
-    for (; out + 64 <= end; in += 128, out += 128) {
-      const __m512i a = load64(in), b = load64(in + 64);
-      store64(out, a);
-      store64(out + 64, b);
-    }
-    if (out < end) store64(out, load64(in));
+  // Where the next row begins: the CPU's own prefetcher takes over after a few lines, and more would be in its way.
+  const Index begins = bytes < 512 ? 256 : 128;
+  for (Index at = 0; at < begins; at += 64) avx2::prefetch(in + ahead + at);
+  for (; out + 64 <= end; in += 128, out += 128) {
+    const __m512i a = load64(in), b = load64(in + 64);
+    store64(out, a);
+    store64(out + 64, b);
   }
-  if (out < end + 64) store64(end, last);
+  if (out < end) store64(out, load64(in));
+  store64(end, last);
 }
 
 DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
   if (job.out_bytes <= 128) return avx2::copy_rows(job, in, out, rows, count, room);
+  if (job.stream && job.out_bytes >= 256) return stream_rows<1, 1>(job, in, out, rows, count);
   for (std::size_t r = 0; r < count; ++r) {
-    copy_run(in + rows[r].in, out + rows[r].out, job.out_bytes, job.stream, avx2::next_row(job, rows, r, count));
+    copy_run(in + rows[r].in, out + rows[r].out, job.out_bytes, avx2::next_row(job, rows, r, count));
   }
 }
 
