@@ -279,6 +279,7 @@ class Slice {
              job.count = count;
              job.tile = form.tile;
              job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
+             job.program_ahead = form.tile.in_advance < 0 ? -kernels_.program_ahead : kernels_.program_ahead;
              job.tiles_alone = form.tiles_alone;
              job.tile_alone = form.tile_alone;
              add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);

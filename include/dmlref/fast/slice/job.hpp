@@ -39,6 +39,7 @@ struct RowJob {
   std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
   Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
+  Index program_ahead = 0;   // bytes of input by which a streamed program's steps ask ahead; 0: they do not
   bool tiles_alone = false;  // one tile after another by `tile_alone`
   ShuffleTerm tile_alone{};
   std::size_t width = 1;  // for `strip`: rows in it, and the steps between them
@@ -64,8 +65,9 @@ struct SliceKernels {
   std::size_t joined_from;       // bytes of a row from which it can
   std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
   RowKernel fill;
-  RowKernel shuffle;  // null: `steps` does it
-  RowKernel tiles;    // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
+  RowKernel shuffle;    // null: `steps` does it
+  Index program_ahead;  // RowJob::program_ahead
+  RowKernel tiles;      // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
   RowKernel steps;
   RowKernel strip;
   std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least

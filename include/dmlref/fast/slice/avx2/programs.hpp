@@ -117,7 +117,7 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
   }
   const std::size_t tiles = program.tiles, out_advance = program.out_advance, last_bytes = program.last_bytes;
   const Index in_advance = program.in_advance;
-  const Index tile_in = job.tile.in_advance;
+  const Index tile_in = job.tile.in_advance, ahead = job.program_ahead;
   const std::size_t tile_out = job.tile.bytes();
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* from = in + rows[r].in;
@@ -131,6 +131,7 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
         to += head * tile_out;
         left -= head;
         for (; left > tiles && left - tiles >= spill; left -= tiles) {
+          if (ahead != 0) prefetch(from + ahead);
           program_step<true>(held, from, to);
           from += in_advance;
           to += out_advance;
