@@ -25,7 +25,7 @@
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
-#include "dmlref/isa/cache.hpp"
+#include "dmlref/fast/mean_variance_normalization/streaming.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -62,7 +62,7 @@ class Normalization {
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk);
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
-    streams_ = bytes > last_level_cache_bytes();
+    streams_ = bytes > kept_in_caches();
   }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
@@ -351,6 +351,7 @@ class Normalization {
       const std::size_t size = chunk_size(0);
       const auto count = static_cast<double>(size);
       const double inverse = 1.0 / count;
+      const bool stored_past = op.streams_ && !op.geometry_.varying && op.finish_ != Finish::values;
       // (A scale and a bias for each element want the first cache for themselves.)
       double* const wide = is_half || op.geometry_.varying ? nullptr : work.wide;
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
@@ -366,7 +367,7 @@ class Normalization {
           const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
           if (in_place) row.next = row.floats + ahead.input * static_cast<Index>(sizeof(T));
           const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
-          if (place && !op.streams_) output = buffers.output + place->output * static_cast<Index>(sizeof(T));
+          if (place && !stored_past) output = buffers.output + place->output * static_cast<Index>(sizeof(T));
         }
         const reference_chunk chunk = row_statistics(row, size, wide, output);
         const GroupCoefficients group = coefficients_of_chunk(chunk, count, inverse, op.parameters_);

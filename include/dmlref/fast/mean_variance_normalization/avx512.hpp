@@ -80,8 +80,11 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
   const double* const doubles = row.wide;
   std::byte* const to = row.to;
   const std::size_t count = row.count;
+  const std::byte* const next = row.next != nullptr ? row.next : from;
   std::size_t i = 0;
   for (; i + 32 <= count; i += 32) {
+    __builtin_prefetch(next + i * sizeof(float));
+    __builtin_prefetch(next + (i + 16) * sizeof(float));
     DMLREF_UNROLL
     for (std::size_t v = 0; v < 4; ++v) {
       __m512d x = load8<wide>(avx2::floats_at(from, i + 8 * v), wide ? doubles + i + 8 * v : nullptr);
@@ -111,7 +114,8 @@ DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
   return row.wide != nullptr ? row32_of<finish, true, true>(row) : row32_of<finish, false, true>(row);
 }
 
-template <Finish finish, bool shifted>
+/// `both`: asks for what is read and what is written `near` further on; else for one line that is wanted next.
+template <Finish finish, bool shifted, bool both>
 DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcept {
   const __m512d shift = _mm512_set1_pd(chunk.line.shift);
   const __m512d slope = _mm512_set1_pd(chunk.line.slope);
@@ -119,14 +123,17 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
   const __m512d alpha = _mm512_set1_pd(chunk.alpha);
   __m256 least[2];
   least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
-  const std::int64_t ahead = chunk.ahead;
+  const std::int64_t near = chunk.near;
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece piece = chunk.pieces[p];
     const std::byte* const from = chunk.from + piece.from;
     std::byte* const to = chunk.to + piece.to;
     const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    // (What is stored past the caches is not asked for.)
+    const std::byte* const next = near != 0 || chunk.stream ? from + near : to + chunk.ahead;
     for (std::size_t i = 0; i < piece.count; i += 16) {
-      _mm_prefetch(reinterpret_cast<const char*>(to + i * sizeof(float)) + ahead, _MM_HINT_T1);
+      __builtin_prefetch(next + i * sizeof(float));
+      if constexpr (both) __builtin_prefetch(to + near + i * sizeof(float), 1);
       DMLREF_UNROLL
       for (std::size_t v = 0; v < 2; ++v) {
         __m512d x = load8<false>(avx2::floats_at(from, i + 8 * v), nullptr);
@@ -139,7 +146,11 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
-  return chunk.line.shift == 0.0 ? pieces32_of<finish, false>(chunk) : pieces32_of<finish, true>(chunk);
+  const bool both = chunk.near != 0 && !chunk.stream;
+  if (chunk.line.shift == 0.0) {
+    return both ? pieces32_of<finish, false, true>(chunk) : pieces32_of<finish, false, false>(chunk);
+  }
+  return both ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
 template <Finish finish, bool shifted>
@@ -155,8 +166,10 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
   const double* const bias = row.bias;
   std::byte* const to = row.to;
   const std::size_t count = row.count;
+  const std::byte* const next = row.next != nullptr ? row.next : from;
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
+    __builtin_prefetch(next + i * sizeof(float));
     DMLREF_UNROLL
     for (std::size_t v = 0; v < 2; ++v) {
       const std::size_t at = i + 8 * v;
@@ -315,7 +328,8 @@ inline const Kernels& kernels() noexcept {
       {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
       {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      4096};
   return table;
 }
 
