@@ -53,6 +53,7 @@ class FastSlice : public testing::Test {
   void check(const SliceCase& it) {
     fast::SliceTuning tuning(isa_under_test());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
+    if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, tuning);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];

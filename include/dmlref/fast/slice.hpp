@@ -20,8 +20,11 @@ namespace fast {
 struct SliceTuning {
   std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
   std::uint64_t task_bytes = 256 * 1024;  // of the larger of in and output: less is not worth a task
+  Index out_ahead;  // bytes of output by which a copy through the caches asks ahead; 0: it does not
 
-  explicit SliceTuning(Isa isa) noexcept : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths) {}
+  explicit SliceTuning(Isa isa) noexcept
+      : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
+        out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0) {}
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
@@ -161,6 +164,7 @@ class Slice {
     RowJob job;
     job.kind = kind;
     job.out_bytes = out_bytes;
+    job.out_ahead = tuning_.out_ahead;
     return job;
   }
 

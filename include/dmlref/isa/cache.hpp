@@ -45,6 +45,9 @@ inline const LastLevelCache& last_level_cache() noexcept {
 /// Bytes of the largest cache that one core can fill; 8 MiB where the CPU does not say.
 inline std::uint64_t last_level_cache_bytes() noexcept { return detail::last_level_cache().bytes; }
 
+/// Whether its addresses are spread over the slices of many cores.
+inline bool last_level_cache_is_hashed() noexcept { return detail::last_level_cache().hashed; }
+
 /// Bytes of it that one program can count on: a hashed one of more than 48 MiB belongs to dozens of cores, whose
 /// programs all fill it, and is not much faster than memory.
 inline std::uint64_t own_cache_bytes() noexcept {

@@ -37,6 +37,7 @@ struct RowJob {
   bool stream = false;         // write around the caches
   bool joined = false;         // every row starts where the one before it ends
   std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
+  Index out_ahead = 0;         // bytes of output by which rows through the caches ask ahead; 0: they do not
   Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
   Index program_ahead = 0;   // bytes of input by which a streamed program's steps ask ahead; 0: they do not
@@ -64,6 +65,7 @@ struct SliceKernels {
   RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
   std::size_t joined_from;       // bytes of a row from which it can
   std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
+  Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
   RowKernel fill;
   RowKernel shuffle;    // null: `steps` does it
   Index program_ahead;  // RowJob::program_ahead

@@ -20,15 +20,20 @@
 DMLREF_BEGIN
 namespace fast::avx512 {
 
-/// More than 128 bytes through the caches.
-DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes,
-                                              Index ahead) noexcept {
+/// More than 128 bytes through the caches. OutAsked: the output, too, is asked for ahead.
+template <bool OutAsked>
+DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes, Index ahead,
+                                              Index out_ahead) noexcept {
   const __m512i last = load64(in + bytes - 64);
   std::byte* const end = out + bytes - 64;
   // Where the next row begins: the CPU's own prefetcher takes over after a few lines, and more would be in its way.
   const Index begins = bytes < 512 ? 256 : 128;
   for (Index at = 0; at < begins; at += 64) avx2::prefetch(in + ahead + at);
   for (; out + 64 <= end; in += 128, out += 128) {
+    if constexpr (OutAsked) {
+      avx2::prefetch(out + out_ahead);
+      avx2::prefetch(out + out_ahead + 64);
+    }
     const __m512i a = load64(in), b = load64(in + 64);
     store64(out, a);
     store64(out + 64, b);
@@ -37,13 +42,50 @@ DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* ou
   store64(end, last);
 }
 
+template <bool OutAsked>
+DMLREF_TARGET_AVX512VNNI inline void copy_long_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                    const RowPlace* rows, std::size_t count) noexcept {
+  for (std::size_t r = 0; r < count; ++r) {
+    copy_run<OutAsked>(in + rows[r].in, out + rows[r].out, job.out_bytes, avx2::next_row(job, rows, r, count),
+                       job.out_ahead);
+  }
+}
+
+/// Rows of Vectors * 32 bytes or up to 31 fewer, the output asked for ahead. Whole: there is room for the last vector.
+template <std::size_t Vectors, bool Whole>
+DMLREF_TARGET_AVX512VNNI inline void copy_short_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                     const RowPlace* rows, std::size_t count) noexcept {
+  const std::size_t last = Whole ? 32 * (Vectors - 1) : job.out_bytes - 32;
+  const Index ahead = job.out_ahead;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < Vectors; k += 2) avx2::prefetch(to + ahead + 32 * k);
+    __m256i v[Vectors];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k + 1 < Vectors; ++k) v[k] = avx2::load32(from + 32 * k);
+    v[Vectors - 1] = avx2::load32(from + last);
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k + 1 < Vectors; ++k) avx2::store32(to + 32 * k, v[k]);
+    avx2::store32(to + last, v[Vectors - 1]);
+  }
+}
+
 DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
-  if (job.out_bytes <= 128) return avx2::copy_rows(job, in, out, rows, count, room);
-  if (job.stream && job.out_bytes >= 256) return stream_rows<1, 1>(job, in, out, rows, count);
-  for (std::size_t r = 0; r < count; ++r) {
-    copy_run(in + rows[r].in, out + rows[r].out, job.out_bytes, avx2::next_row(job, rows, r, count));
+  const std::size_t bytes = job.out_bytes;
+  if (job.stream && bytes >= 256) return stream_rows<1, 1>(job, in, out, rows, count);
+  if (job.out_ahead != 0) {
+    if (bytes > 128) return copy_long_rows<true>(job, in, out, rows, count);
+    if (bytes > 96) return copy_short_rows<4, false>(job, in, out, rows, count);
+    if (bytes > 64) return copy_short_rows<3, false>(job, in, out, rows, count);
+    if (bytes > 32) return copy_short_rows<2, false>(job, in, out, rows, count);
+    if (bytes > 16 && room.read && room.write) return copy_short_rows<1, true>(job, in, out, rows, count);
+  } else if (bytes > 128) {
+    return copy_long_rows<false>(job, in, out, rows, count);
   }
+  avx2::copy_rows(job, in, out, rows, count, room);
 }
 
 /// Rows of at least 64 bytes, each where the one before it ends: written as one stream of lines, whatever their length.
