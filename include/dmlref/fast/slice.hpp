@@ -152,7 +152,7 @@ class Slice {
     if (kernels_.tiles != nullptr && tile.bytes() > 8 && tile.bytes() < 16 && bytes <= RowWalk::room_limit) {
       alone = detail::program_of(tile, 1);
     }
-    const double cycles_alone = 1.2 * static_cast<double>(count);  // a load and a store each
+    const double cycles_alone = kernels_.tile_cycles * static_cast<double>(count);
     const bool tiles_alone = alone.terms == 1 && cycles_alone < cycles;
     if (tiles_alone) cycles = cycles_alone;
     const double per_byte = (cycles + 4.0) / bytes;

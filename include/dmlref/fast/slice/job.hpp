@@ -70,6 +70,7 @@ struct SliceKernels {
   RowKernel shuffle;    // null: `steps` does it
   Index program_ahead;  // RowJob::program_ahead
   RowKernel tiles;      // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
+  double tile_cycles;   // of one such tile, a load and a store
   RowKernel steps;
   RowKernel strip;
   std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least
