@@ -24,6 +24,7 @@ using namespace dmlref::fast::qlc;
 DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
   return _mm256_dpbusd_epi32(sums, activations, weights);
 }
+inline constexpr int held_vectors = dmlref::fast::qlc::avxvnni::held_vectors;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
 #include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
@@ -38,6 +39,7 @@ DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i
   const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(activations, 8), _mm256_srai_epi16(weights, 8));
   return _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
 }
+inline constexpr int held_vectors = dmlref::fast::qlc::avxvnni::held_vectors;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
 #include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
 #undef DMLREF_QLC_TARGET

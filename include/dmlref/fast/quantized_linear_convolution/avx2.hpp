@@ -27,6 +27,7 @@ DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i
   return sums;
 }
 
+inline constexpr int held_vectors = 2;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
 #include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
@@ -259,27 +260,33 @@ DMLREF_TARGET_AVX2 inline void transpose16(const std::uint8_t* src, std::ptrdiff
 }
 
 /// All channels of Columns columns; the last 16 channels overlap those before rather than leave a remainder.
-template <int Columns>
+template <int Group, int Columns>
 DMLREF_TARGET_AVX2 inline void gather_columns(const PixelsArgs& t, std::ptrdiff_t column) noexcept {
   const __m256i flip = _mm256_set1_epi8(static_cast<char>(t.flip));
   for (std::ptrdiff_t c = 0; c < t.channels; c += 16) {
     if (c > t.channels - 16) c = t.channels - 16;
     __m256i pairs[8];
     transpose16<Columns>(t.src + c * t.channel_step + column, t.channel_step, flip, pairs);
-    std::uint8_t* to = t.dst + column * t.pixel_step + 2 * c;
+    std::uint8_t* to = t.dst + column * t.pixel_step + 4 / Group * c;
 #pragma GCC unroll 8
     for (int j = 0; j < Columns / 2; ++j, to += 2 * t.pixel_step) {
-      store32(to, _mm256_unpacklo_epi8(pairs[j], _mm256_setzero_si256()));
-      store32(to + t.pixel_step, _mm256_unpackhi_epi8(pairs[j], _mm256_setzero_si256()));
+      if constexpr (Group == 4) {
+        const __m256i pair = _mm256_permute4x64_epi64(pairs[j], 0xD8);
+        store16(to, _mm256_castsi256_si128(pair));
+        store16(to + t.pixel_step, _mm256_extracti128_si256(pair, 1));
+      } else {
+        store32(to, _mm256_unpacklo_epi8(pairs[j], _mm256_setzero_si256()));
+        store32(to + t.pixel_step, _mm256_unpackhi_epi8(pairs[j], _mm256_setzero_si256()));
+      }
     }
   }
 }
 
-template <int Columns>
+template <int Group, int Columns>
 DMLREF_TARGET_AVX2 inline void gather_in_steps(const PixelsArgs& t) noexcept {
   std::ptrdiff_t x = 0;
-  for (; x + Columns <= t.columns; x += Columns) gather_columns<Columns>(t, x);
-  if (x < t.columns) gather_columns<Columns>(t, t.columns - Columns);
+  for (; x + Columns <= t.columns; x += Columns) gather_columns<Group, Columns>(t, x);
+  if (x < t.columns) gather_columns<Group, Columns>(t, t.columns - Columns);
 }
 
 /// Where 48 bytes of 3 channels side by side come from: for each vector and plane the plane's columns, 0x80 for bytes
@@ -297,6 +304,7 @@ constexpr Thirds make_thirds() noexcept {
 inline constexpr Thirds thirds = make_thirds();
 
 /// 16 columns of 3 channels.
+template <int Group>
 DMLREF_TARGET_AVX2 inline void gather_thirds(const PixelsArgs& t, std::ptrdiff_t column) noexcept {
   const __m128i flip = _mm_set1_epi8(static_cast<char>(t.flip));
   __m128i planes[3];
@@ -307,30 +315,32 @@ DMLREF_TARGET_AVX2 inline void gather_thirds(const PixelsArgs& t, std::ptrdiff_t
     __m128i bytes = _mm_shuffle_epi8(planes[0], load16(thirds.columns[v][0]));
     bytes = _mm_or_si128(bytes, _mm_shuffle_epi8(planes[1], load16(thirds.columns[v][1])));
     bytes = _mm_or_si128(bytes, _mm_shuffle_epi8(planes[2], load16(thirds.columns[v][2])));
-    store_groups<2>(t.dst + column * t.pixel_step + 32 * v, bytes);
+    store_groups<Group>(t.dst + column * t.pixel_step + 64 / Group * v, bytes);
   }
 }
 
+template <int Group>
 DMLREF_TARGET_AVX2 inline void gather_pixels(const PixelsArgs& t) noexcept {
-  if (t.channels == 1) return convert<2>(t.src, t.columns, t.flip, t.dst);
-  if (t.channels == 2) {
+  if (t.channels == 1) return convert<Group>(t.src, t.columns, t.flip, t.dst);
+  if (Group == 2 && t.channels == 2) {
     const std::uint8_t* const rows[2] = {t.src, t.src + t.channel_step};
     return interleave<2>(rows, t.columns, t.flip, t.dst);
   }
   if (t.channels == 3 && t.columns >= 16) {
     std::ptrdiff_t x = 0;
-    for (; x + 16 <= t.columns; x += 16) gather_thirds(t, x);
-    if (x < t.columns) gather_thirds(t, t.columns - 16);
+    for (; x + 16 <= t.columns; x += 16) gather_thirds<Group>(t, x);
+    if (x < t.columns) gather_thirds<Group>(t, t.columns - 16);
     return;
   }
   if (t.channels >= 16) {
-    if (t.columns >= 16) return gather_in_steps<16>(t);
-    if (t.columns >= 8) return gather_in_steps<8>(t);
-    if (t.columns >= 4) return gather_in_steps<4>(t);
+    if (t.columns >= 16) return gather_in_steps<Group, 16>(t);
+    if (t.columns >= 8) return gather_in_steps<Group, 8>(t);
+    if (t.columns >= 4) return gather_in_steps<Group, 4>(t);
   }
   for (std::ptrdiff_t x = 0; x < t.columns; ++x) {
     for (std::ptrdiff_t c = 0; c < t.channels; ++c) {
-      portable::put<2>(t.dst + x * t.pixel_step, c, static_cast<std::uint8_t>(t.src[c * t.channel_step + x] ^ t.flip));
+      portable::put<Group>(t.dst + x * t.pixel_step, c,
+                           static_cast<std::uint8_t>(t.src[c * t.channel_step + x] ^ t.flip));
     }
   }
 }
@@ -395,12 +405,14 @@ DMLREF_TARGET_AVX2 inline void quantize(const std::int32_t* sums, std::ptrdiff_t
   }
 }
 
+// The last 16 pixels overlap those before rather than leave a remainder.
 DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels,
                                          std::ptrdiff_t channels, std::uint8_t* dst,
                                          std::ptrdiff_t dst_pitch) noexcept {
   for (std::ptrdiff_t c = 0; c < channels; c += 16) {
     const std::ptrdiff_t here = channels - c < 16 ? channels - c : 16;
     for (std::ptrdiff_t p = 0; p < pixels; p += 16) {
+      if (p > pixels - 16 && pixels >= 16) p = pixels - 16;
       __m256i pairs[8];
       transpose16<16>(src + p * src_pitch + c, src_pitch, _mm256_setzero_si256(), pairs);
       std::uint8_t* to = dst + c * dst_pitch + p;
@@ -411,13 +423,14 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
         columns[2 * j] = _mm256_castsi256_si128(pair);
         columns[2 * j + 1] = _mm256_extracti128_si256(pair, 1);
       }
-      if (here == 16 && pixels - p >= 16) {
+      if (here == 16 && pixels >= 16) {
 #pragma GCC unroll 16
         for (int j = 0; j < 16; ++j) store16(to + j * dst_pitch, columns[j]);
+      } else if (pixels >= 16) {
+        for (std::ptrdiff_t j = 0; j < here; ++j) store16(to + j * dst_pitch, columns[j]);
       } else {
-        const std::ptrdiff_t bytes = pixels - p < 16 ? pixels - p : 16;
         for (std::ptrdiff_t j = 0; j < here; ++j) {
-          std::memcpy(to + j * dst_pitch, &columns[j], static_cast<std::size_t>(bytes));
+          std::memcpy(to + j * dst_pitch, &columns[j], static_cast<std::size_t>(pixels));
         }
       }
     }
@@ -427,7 +440,7 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
 constexpr Kernels make_kernels() noexcept {
   Kernels k{8,     2,         false,       true,         {},         {},        &interleave<2>,
             &deal, &windows2, &convert<2>, &sum_runs<2>, &add_outer, &quantize, &transpose};
-  k.gather_pixels = &gather_pixels;
+  k.gather_pixels = &gather_pixels<2>;
   k.pixel_strips = true;
   set_tiles(k);
   return k;

@@ -12,6 +12,7 @@ DMLREF_TARGET_AVXVNNI inline __m256i dot(__m256i sums, __m256i activations, __m2
   return _mm256_dpbusd_avx_epi32(sums, activations, weights);
 }
 
+inline constexpr int held_vectors = 3;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
 #include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
@@ -32,6 +33,7 @@ constexpr Kernels make_helpers() noexcept {
             &avx2::add_outer,
             &avx2::quantize,
             &avx2::transpose};
+  k.gather_pixels = &avx2::gather_pixels<4>;
   k.pixel_strips = true;
   return k;
 }

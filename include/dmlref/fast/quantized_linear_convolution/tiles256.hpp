@@ -1,9 +1,10 @@
 // tiles256.hpp: the tiles on 8 lanes, for every set with 256-bit registers. Included once per set, inside that set's
 // namespace, because a target attribute cannot be a template parameter; hence no guard. The includer defines
-// DMLREF_QLC_TARGET (the attribute) and a function dot(sums, activations, weights); without them this is empty.
+// DMLREF_QLC_TARGET (the attribute), a function dot(sums, activations, weights), and held_vectors: 3, or 2 where a dot
+// product takes a register of its own; without them this is empty.
 //
-// Twelve of the sixteen registers are sums: 6 pixels x 2 vectors of channels, 4 channels x 3 vectors of pixels. A step
-// of 12 dot products takes 8 or 7 loads, of which two go in a cycle.
+// Twelve of the sixteen registers are sums: 6 pixels x 2 vectors of channels (or 4 x 3, where three vectors are held),
+// 4 channels x 3 vectors of pixels. A step of 12 dot products takes 7 or 8 loads (10 where a third vector is not held).
 #if defined(DMLREF_QLC_TARGET)
 
 DMLREF_QLC_TARGET inline __m256i load(const void* from) noexcept {
@@ -117,12 +118,12 @@ struct ChannelTile {
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void step(Registers& acc, const std::uint8_t* a, std::ptrdiff_t pixel,
                                                           std::ptrdiff_t pixel3, std::ptrdiff_t pixel5,
                                                           const std::uint8_t* w, std::ptrdiff_t block) noexcept {
-    constexpr int held = V < 2 ? V : 2;
+    constexpr int held = V > held_vectors ? 2 : V;
     constexpr std::size_t loaded = held;
 #pragma GCC unroll 2
     for (int h = 0; h < V; h += held) {
       __m256i weights[loaded];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int v = 0; v < held; ++v) weights[v] = load(w + (h + v) * block);
       const std::uint8_t* six = a;
 #pragma GCC unroll 16
@@ -130,7 +131,7 @@ struct ChannelTile {
         if (r == 6) six = hidden(six + 2 * pixel3);
         const int i = r % 6;
         const __m256i group = broadcast(six + (i == 5 ? pixel5 : i == 3 ? pixel3 : i * pixel));
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < held; ++v) acc[r][h + v] = dot(acc[r][h + v], group, weights[v]);
       }
     }
@@ -145,42 +146,34 @@ struct ChannelTile {
     }
   }
 
-  /// Four vectors at a time: 4 / V pixels.
+  /// Four vectors at a time, whichever pixels they belong to.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void finish(const TileArgs& t, const Registers& acc,
                                                             Epilogue epilogue) noexcept {
-    constexpr int pixels = 4 / V;
     const float* const scales = t.requantizer->fixed_scale + t.first_channel;
-    std::uint8_t* out = t.out;
+    const auto out = [&](int vector) { return t.out + vector / V * t.out_pitch + vector % V * 8; };
+    constexpr int all = V * R;
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r += pixels) {
-      constexpr int vectors_left = R * V;
+    for (int first = 0; first < all; first += 4) {
       __m256i fixed[4];
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
-        const int at = r * V + i < vectors_left ? r * V + i : vectors_left - 1;
+        const int at = first + i < all ? first + i : all - 1;
         fixed[i] = epilogue.fixed(acc[at / V][at % V], _mm256_loadu_ps(scales + at % V * 8));
       }
       const __m256i bytes = epilogue.pack<4>(fixed[0], fixed[1], fixed[2], fixed[3]);
       const __m128i low = _mm256_castsi256_si128(bytes);
       if constexpr (V == 4) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
-        out += t.out_pitch;
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out(first)), bytes);
       } else {
         const __m128i high = _mm256_extracti128_si256(bytes, 1);
         if constexpr (V == 2) {
-          _mm_storeu_si128(reinterpret_cast<__m128i*>(out), low);
-          out += t.out_pitch;
-          if (r + 1 < R) _mm_storeu_si128(reinterpret_cast<__m128i*>(out), high);
-          out += t.out_pitch;
+          _mm_storeu_si128(reinterpret_cast<__m128i*>(out(first)), low);
+          if (first + 2 < all) _mm_storeu_si128(reinterpret_cast<__m128i*>(out(first + 2)), high);
         } else {
-          _mm_storel_epi64(reinterpret_cast<__m128i*>(out), low);
-          out += t.out_pitch;
-          if (r + 1 < R) _mm_storeh_pi(reinterpret_cast<__m64*>(out), _mm_castsi128_ps(low));
-          out += t.out_pitch;
-          if (r + 2 < R) _mm_storel_epi64(reinterpret_cast<__m128i*>(out), high);
-          out += t.out_pitch;
-          if (r + 3 < R) _mm_storeh_pi(reinterpret_cast<__m64*>(out), _mm_castsi128_ps(high));
-          out += t.out_pitch;
+          _mm_storel_epi64(reinterpret_cast<__m128i*>(out(first)), low);
+          if (first + 1 < all) _mm_storeh_pi(reinterpret_cast<__m64*>(out(first + 1)), _mm_castsi128_ps(low));
+          if (first + 2 < all) _mm_storel_epi64(reinterpret_cast<__m128i*>(out(first + 2)), high);
+          if (first + 3 < all) _mm_storeh_pi(reinterpret_cast<__m64*>(out(first + 3)), _mm_castsi128_ps(high));
         }
       }
     }
@@ -258,20 +251,20 @@ struct PixelTile {
     }
   }
 
-  /// The third vector is an operand in memory, each time: there is no register left for it.
+  /// A third vector that is not held is an operand in memory, each time.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void step(Registers& acc, const std::uint8_t* a,
                                                           const std::uint8_t* w) noexcept {
-    constexpr int held = V < 2 ? V : 2;
+    constexpr int held = V > held_vectors ? 2 : V;
     constexpr std::size_t loaded = held;
     __m256i pixels[loaded];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int v = 0; v < held; ++v) pixels[v] = load(a + 32 * v);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const __m256i group = broadcast(w + 4 * r);
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int v = 0; v < held; ++v) acc[r][v] = dot(acc[r][v], pixels[v], group);
-      if constexpr (V > 2) {
+      if constexpr (V > held) {
         a = hidden(a);
         acc[r][2] = dot(acc[r][2], load(a + 64), group);
       }
@@ -363,6 +356,7 @@ constexpr void set_pixel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>)
 constexpr void set_tiles(Kernels& k) noexcept {
   set_channel_tiles<1>(k.channel_tiles, std::make_index_sequence<6>());
   set_channel_tiles<2>(k.channel_tiles, std::make_index_sequence<6>());
+  if constexpr (held_vectors > 2) set_channel_tiles<3>(k.channel_tiles, std::make_index_sequence<4>());
   set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<2>());
   set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<4>());
   set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<4>());

@@ -251,13 +251,14 @@ class Block {
     }
   }
 
-  // The number of vectors that keeps most accumulators busy, the smaller one where that is the same.
-  Index channel_vectors(Index blocks, Index columns) const noexcept {
+  // The number of vectors that keeps most accumulators busy, the smaller one where that is the same. Three do not leave
+  // one alone, nor do they divide the sums that are requantized at a time where the tiles do not do it (`fused`).
+  Index channel_vectors(Index blocks, Index columns, bool fused) const noexcept {
     Index best = 1;
     Index best_tiles = ceil_div(columns, p_.kernels.max_rows(p_.kernels.channel_tiles, 1));
-    for (const Index vectors : {Index{2}, Index{4}}) {
+    for (const Index vectors : {Index{2}, Index{3}, Index{4}}) {
       const Index rows = p_.kernels.max_rows(p_.kernels.channel_tiles, vectors);
-      if (vectors > blocks || rows == 0) continue;
+      if (vectors > blocks || rows == 0 || (vectors == 3 && (blocks == 4 || !fused))) continue;
       const Index tiles = ceil_div(columns, rows);
       if (vectors * best_tiles > best * tiles) {
         best = vectors;
@@ -271,7 +272,7 @@ class Block {
     const Index lanes = p_.kernels.lanes;
     const TileArgs shared = tile_args();
     for (Index block = first_block; block < last_block;) {
-      const Index vectors = channel_vectors(last_block - block, place_.columns);
+      const Index vectors = channel_vectors(last_block - block, place_.columns, shared.requantizer != nullptr);
       const Index width = vectors * lanes;
       const Index most = p_.kernels.max_rows(p_.kernels.channel_tiles, vectors);
       const Index tiles = ceil_div(place_.columns, most);
