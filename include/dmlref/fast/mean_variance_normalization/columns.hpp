@@ -122,9 +122,12 @@ class ColumnNormalization {
           const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
           const Place start = walk.place();
           const Place step = walk.step();
-          for (std::size_t k = 0; k < n; ++k) {
-            input[i + k] = (start.input + static_cast<Index>(k) * step.input) * static_cast<Index>(sizeof(T));
-            output[i + k] = (start.output + static_cast<Index>(k) * step.output) * static_cast<Index>(sizeof(T));
+          constexpr auto bytes = static_cast<Index>(sizeof(T));
+          Index in = start.input * bytes;
+          Index out = start.output * bytes;
+          for (std::size_t k = 0; k < n; ++k, in += step.input * bytes, out += step.output * bytes) {
+            input[i + k] = in;
+            output[i + k] = out;
           }
           i += n;
           walk.advance(static_cast<Index>(n));

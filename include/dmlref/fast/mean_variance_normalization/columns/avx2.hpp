@@ -89,15 +89,21 @@ DMLREF_TARGET_AVX2 inline void add_strip(const Columns& columns, std::size_t col
   }
 }
 
+/// Columns from number `first` on.
 template <bool shifted>
-DMLREF_TARGET_AVX2 inline void add_floats(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  std::size_t c = 0;
+DMLREF_TARGET_AVX2 inline void add_floats_from(std::size_t first, const Columns& columns, const double* pivot,
+                                               ColumnLanes& lanes) noexcept {
+  std::size_t c = first;
   for (; c + 16 <= columns.width; c += 16) add_strip<4, 1, shifted, false>(columns, c, 4, pivot, lanes.strip[c / 16]);
   for (; c + 8 <= columns.width; c += 8) add_strip<2, 2, shifted, false>(columns, c, 4, pivot, lanes.strip[c / 16]);
   for (; c + 4 <= columns.width; c += 4) add_strip<1, 4, shifted, false>(columns, c, 4, pivot, lanes.strip[c / 16]);
   if (c < columns.width) {
     add_strip<1, 4, shifted, true>(columns, c, columns.width - c, pivot, lanes.strip[c / 16]);
   }
+}
+template <bool shifted>
+DMLREF_TARGET_AVX2 inline void add_floats(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  add_floats_from<shifted>(0, columns, pivot, lanes);
 }
 
 /// float16 is widened first: conversions from memory are cheaper than from registers.
@@ -224,14 +230,21 @@ DMLREF_TARGET_AVX2 inline void few32(const Columns& columns, std::size_t column,
   _mm_storeu_ps(least + column, _mm256_castps256_ps128(low));
 }
 
+/// Columns from number `first` on.
 template <Finish finish>
-DMLREF_TARGET_AVX2 inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                         const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
+DMLREF_TARGET_AVX2 inline void columns32_from(std::size_t first, const Columns& columns, const ColumnLines32& line,
+                                              std::byte* to, const std::int64_t* to_offset, double alpha_value,
+                                              float* least) noexcept {
   const __m256d alpha = _mm256_set1_pd(alpha_value);
-  std::size_t c = 0;
+  std::size_t c = first;
   for (; c + 16 <= columns.width; c += 16) strip32<finish, 4>(columns, c, line, to, to_offset, alpha, least);
   for (; c + 8 <= columns.width; c += 8) strip32<finish, 2>(columns, c, line, to, to_offset, alpha, least);
   for (; c < columns.width; c += 4) few32<finish>(columns, c, line, to, to_offset, alpha, least);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX2 inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                         const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
+  columns32_from<finish>(0, columns, line, to, to_offset, alpha_value, least);
 }
 
 /// Eight columns.
