@@ -388,6 +388,12 @@ class Normalization {
     /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
     Row gather(const Place& base, const PieceTable::List& list, float* space, Index ahead) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
+      if (is_half && op.near_ != 0) {
+        for (std::size_t p = 0; p < list.count; ++p) {
+          prefetch<0>(from + list.pieces[p].from + op.near_, list.pieces[p].count * sizeof(T));
+        }
+        ahead = 0;
+      }
       if (list.count == 1) return piece_at(from + list.pieces[0].from, list.pieces[0].count, space);
       float* to = space;
       for (std::size_t p = 0; p < list.count; ++p) {
@@ -459,7 +465,8 @@ class Normalization {
                                                        ahead * bytes,
                                                        {c.shift, c.slope, c.offset, c.doubt},
                                                        alpha,
-                                                       work.doubtful});
+                                                       work.doubtful,
+                                                       op.near_});
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least = op.kernels_->pieces32[finish]({from,

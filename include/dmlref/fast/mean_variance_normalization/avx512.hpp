@@ -196,6 +196,11 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept 
   return row.group->shift == 0.0 ? each_row32_of<finish, false>(row) : each_row32_of<finish, true>(row);
 }
 
+DMLREF_TARGET_AVX512VNNI inline __m256i to_halves(__m512 floats) noexcept {
+  // (The plain form is a macro at -O0, whose own conversion warns where the includer asks for -Wsign-conversion.)
+  return _mm512_maskz_cvtps_ph(0xFFFF, floats, _MM_FROUND_TO_NEAREST_INT);
+}
+
 /// Sixteen float values finished and stored as halves (Finish::values: as they are).
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline void store16(std::byte* to, std::size_t i, __m512 value, __m512 alpha) noexcept {
@@ -211,9 +216,7 @@ DMLREF_TARGET_AVX512VNNI inline void store16(std::byte* to, std::size_t i, __m51
       const __mmask16 negative = _mm512_cmp_ps_mask(value, _mm512_setzero_ps(), _CMP_LT_OQ);
       result = _mm512_mask_mul_ps(value, negative, value, alpha);
     }
-    // (The plain form is a macro at -O0, whose own conversion warns where the includer asks for -Wsign-conversion.)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * 2),
-                        _mm512_maskz_cvtps_ph(0xFFFF, result, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * 2), to_halves(result));
   }
   static_cast<void>(alpha);
 }
@@ -238,36 +241,126 @@ struct Masks {
   }
 };
 
-template <Finish finish>
-DMLREF_TARGET_AVX512VNNI inline std::size_t row16(const Row16& row) noexcept {
-  const __m512 shift = _mm512_set1_ps(row.line.shift);
-  const __m512 slope = _mm512_set1_ps(row.line.slope);
-  const __m512 offset = _mm512_set1_ps(row.line.offset);
-  const __m512 doubt = _mm512_set1_ps(row.line.doubt);
-  const __m512 alpha = _mm512_set1_ps(row.alpha);
-  const float* const from = row.from;
-  std::byte* const to = row.to;
-  const std::size_t count = row.count;
+/// What rows of float16 are made of: sixteen elements as floats, which they are already or become here.
+struct FromFloats {
+  using Eight = avx2::FromFloats;
+  DMLREF_TARGET_AVX512VNNI static __m512 load16(const std::byte* from) noexcept {
+    return _mm512_loadu_ps(reinterpret_cast<const float*>(from));
+  }
+};
+struct FromHalves {
+  using Eight = avx2::FromHalves;
+  DMLREF_TARGET_AVX512VNNI static __m512 load16(const std::byte* from) noexcept {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+};
+
+/// A Line16 in registers.
+struct LineVectors {
+  __m512 shift, slope, offset, doubt, alpha;
+};
+DMLREF_TARGET_AVX512VNNI inline LineVectors vectors_of(const Line16& line, float alpha) noexcept {
+  return {_mm512_set1_ps(line.shift), _mm512_set1_ps(line.slope), _mm512_set1_ps(line.offset),
+          _mm512_set1_ps(line.doubt), _mm512_set1_ps(alpha)};
+}
+template <class Source, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline __m512 value16(const std::byte* from, const LineVectors& line) noexcept {
+  __m512 x = Source::load16(from);
+  if constexpr (shifted) x = _mm512_sub_ps(x, line.shift);
+  return _mm512_fmadd_ps(x, line.slope, line.offset);
+}
+
+/// Normalizes `count` elements, numbers `first` on of their row, and lists the doubtful ones behind `doubtful` others.
+template <Finish finish, class Source, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline std::size_t listed16(const std::byte* from, std::byte* to, std::size_t count,
+                                                     const Line16& line, float alpha, std::size_t first,
+                                                     std::uint16_t* list, std::size_t doubtful) noexcept {
+  using Eight = typename Source::Eight;
+  const LineVectors v = vectors_of(line, alpha);
   Masks masks;
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
-    const __m512 value = _mm512_fmadd_ps(_mm512_sub_ps(_mm512_loadu_ps(from + i), shift), slope, offset);
-    store16<finish>(to, i, value, alpha);
-    masks.of[i / 16] = static_cast<std::uint16_t>(doubtful_mask(value, doubt));
+    const __m512 value = value16<Source, shifted>(from + i * Eight::size, v);
+    store16<finish>(to, i, value, v.alpha);
+    masks.of[i / 16] = static_cast<std::uint16_t>(doubtful_mask(value, v.doubt));
   }
-  std::size_t doubtful = 0;
-  masks.visit(i / 16, [&](std::size_t element) { row.doubtful[doubtful++] = static_cast<std::uint16_t>(element); });
+  masks.visit(i / 16, [&](std::size_t element) { list[doubtful++] = static_cast<std::uint16_t>(first + element); });
   if (i == count) return doubtful;
-  Row16 rest = row;
-  rest.from += i;
-  rest.to += i * avx2::stored_bytes16<finish>;
-  rest.count -= i;
-  rest.doubtful += doubtful;
-  return doubtful + scalar::renumber(rest.doubtful, avx2::row16<finish>(rest), i);
+  return avx2::listed16<finish, Eight, shifted>(from + i * Eight::size, to + i * avx2::stored_bytes16<finish>,
+                                                count - i, avx2::vectors_of(line, alpha), first + i, list, doubtful);
+}
+
+/// Normalizes `count` elements; `least` collects the magnitudes of their results, as halves.
+template <class Source, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline void quick16(const std::byte* from, std::byte* to, std::size_t count,
+                                             const Line16& line, __m256i& least) noexcept {
+  using Eight = typename Source::Eight;
+  const LineVectors v = vectors_of(line, 0);
+  __m256i low = least;
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m256i result = to_halves(value16<Source, shifted>(from + i * Eight::size, v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * sizeof(half)), result);
+    low = _mm256_min_epu16(low, avx2::magnitude16(result));
+  }
+  least = low;
+  if (i == count) return;
+  avx2::quick16<Eight, shifted>(from + i * Eight::size, to + i * sizeof(half), count - i, avx2::vectors_of(line, 0),
+                                least);
+}
+/// What `quick16` begins with, and whether a list is wanted after it.
+DMLREF_TARGET_AVX512VNNI inline __m256i no_magnitudes() noexcept { return _mm256_set1_epi16(0x7FFF); }
+DMLREF_TARGET_AVX512VNNI inline bool any_low16(__m256i least, const Line16& line) noexcept {
+  const __m256 doubt = _mm256_set1_ps(line.doubt);
+  return avx2::any_low16(least, doubt, doubt);
+}
+DMLREF_TARGET_AVX512VNNI inline bool seldom_doubtful(const Line16& line) noexcept {
+  return avx2::seldom_doubtful(_mm256_set1_ps(line.doubt));
+}
+
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline std::size_t row16_of(const Row16& row) noexcept {
+  const auto* const from = reinterpret_cast<const std::byte*>(row.from);
+  if constexpr (finish == Finish::identity) {
+    if (seldom_doubtful(row.line)) {
+      __m256i least = no_magnitudes();
+      quick16<FromFloats, shifted>(from, row.to, row.count, row.line, least);
+      if (!any_low16(least, row.line)) return 0;
+    }
+  }
+  return listed16<finish, FromFloats, shifted>(from, row.to, row.count, row.line, row.alpha, 0, row.doubtful, 0);
 }
 template <Finish finish>
-inline std::size_t pieces16(const Pieces16& chunk) noexcept {
-  return scalar::pieces16_by(widen, row16<finish>, chunk);
+DMLREF_TARGET_AVX512VNNI inline std::size_t row16(const Row16& row) noexcept {
+  return row.line.shift == 0.0f ? row16_of<finish, false>(row) : row16_of<finish, true>(row);
+}
+
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline std::size_t pieces16_of(const Pieces16& chunk) noexcept {
+  const Piece* const end = chunk.pieces + chunk.count;
+  if constexpr (finish == Finish::identity) {
+    if (seldom_doubtful(chunk.line)) {
+      __m256i least = no_magnitudes();
+      for (const Piece* piece = chunk.pieces; piece != end; ++piece) {
+        avx2::ask_for(chunk, *piece);
+        quick16<FromHalves, shifted>(chunk.from + piece->from, chunk.to + piece->to, piece->count, chunk.line, least);
+      }
+      if (!any_low16(least, chunk.line)) return 0;
+    }
+  }
+  std::size_t first = 0;
+  std::size_t doubtful = 0;
+  for (const Piece* piece = chunk.pieces; piece != end; ++piece) {
+    avx2::ask_for(chunk, *piece);
+    doubtful = listed16<finish, FromHalves, shifted>(chunk.from + piece->from, chunk.to + piece->to, piece->count,
+                                                     chunk.line, chunk.alpha, first, chunk.doubtful, doubtful);
+    first += piece->count;
+  }
+  return doubtful;
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline std::size_t pieces16(const Pieces16& chunk) noexcept {
+  return chunk.line.shift == 0.0f ? pieces16_of<finish, false>(chunk) : pieces16_of<finish, true>(chunk);
 }
 
 /// `count` elements of a row from number `first` on, by `kernel`, which gets its list after what is in it already.

@@ -103,8 +103,8 @@ struct Row16 {
   float alpha;
   std::uint16_t* doubtful;
 };
-/// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` bytes
-/// further lies what is written next.
+/// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` and
+/// `near` as in Pieces32.
 struct Pieces16 {
   const std::byte* from;
   std::byte* to;
@@ -114,6 +114,7 @@ struct Pieces16 {
   Line16 line;
   float alpha;
   std::uint16_t* doubtful;
+  std::int64_t near = 0;
 };
 /// A row with a scale and a bias for each element.
 struct EachRow16 {

@@ -201,6 +201,17 @@ DMLREF_TARGET_AVX2 inline std::size_t row16(const Row16& row) noexcept {
   return row.line.shift == 0.0f ? row16_of<finish, false>(row) : row16_of<finish, true>(row);
 }
 
+/// Asks for what comes after a piece.
+inline void ask_for(const Pieces16& chunk, const Piece& piece) noexcept {
+  const std::size_t bytes = piece.count * sizeof(half);
+  if (chunk.near != 0) {
+    prefetch<0>(chunk.from + piece.from + chunk.near, bytes);
+    prefetch<1>(chunk.to + piece.to + chunk.near, bytes);
+  } else if (chunk.ahead != 0) {
+    prefetch<1>(chunk.to + piece.to + chunk.ahead, bytes);
+  }
+}
+
 template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX2 inline std::size_t pieces16_of(const Pieces16& chunk) noexcept {
   const LineVectors line = vectors_of(chunk.line, chunk.alpha);
@@ -210,7 +221,7 @@ DMLREF_TARGET_AVX2 inline std::size_t pieces16_of(const Pieces16& chunk) noexcep
       __m256i least = _mm256_set1_epi16(0x7FFF);
       for (const Piece* piece = chunk.pieces; piece != end; ++piece) {
         std::byte* const to = chunk.to + piece->to;
-        if (chunk.ahead != 0) prefetch<1>(to + chunk.ahead, piece->count * sizeof(half));
+        ask_for(chunk, *piece);
         quick16<FromHalves, shifted>(chunk.from + piece->from, to, piece->count, line, least);
       }
       if (!any_low16(least, line.doubt, line.doubt)) return 0;
@@ -220,7 +231,7 @@ DMLREF_TARGET_AVX2 inline std::size_t pieces16_of(const Pieces16& chunk) noexcep
   std::size_t doubtful = 0;
   for (const Piece* piece = chunk.pieces; piece != end; ++piece) {
     std::byte* const to = chunk.to + piece->to;
-    if (chunk.ahead != 0) prefetch<1>(to + chunk.ahead, piece->count * sizeof(half));
+    ask_for(chunk, *piece);
     doubtful = listed16<finish, FromHalves, shifted>(chunk.from + piece->from, to, piece->count, line, first,
                                                      chunk.doubtful, doubtful);
     first += piece->count;
