@@ -19,7 +19,7 @@ namespace fast {
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
   std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
-  std::uint64_t task_bytes = 256 * 1024;  // of the larger of in and output: less is not worth a task
+  std::uint64_t task_bytes = 128 * 1024;  // of the larger of in and output: less is not worth a task
   Index out_ahead;  // bytes of output by which a copy through the caches asks ahead; 0: it does not
 
   explicit SliceTuning(Isa isa) noexcept
