@@ -71,12 +71,12 @@ DMLREF_TARGET_AVX512VNNI inline void end_row(StreamedRow row, std::byte* last, c
 template <std::size_t Unit, int Step>
 DMLREF_TARGET_AVX512VNNI inline void stream_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                  const RowPlace* rows, std::size_t count) noexcept {
-  constexpr std::size_t at_once = 4, turn = 256;
+  constexpr std::size_t at_once = 4, turn = 256, in_per_out = Step < 0 ? -Step : Step;
   constexpr Index soon = 384 * Step;
   const std::size_t bytes = job.out_bytes;
   const Index last_in = static_cast<Index>(bytes - 64) * Step;
   std::size_t r = 0;
-  for (; bytes * (Step < 0 ? -Step : Step) >= 4096 && r + at_once <= count; r += at_once) {
+  for (; bytes * in_per_out >= 4096 && r + at_once <= count; r += at_once) {
     StreamedRow row[at_once];
     DMLREF_UNROLL
     for (std::size_t k = 0; k < at_once; ++k) {
