@@ -71,7 +71,7 @@ DMLREF_TARGET_AVX512VNNI inline void end_row(StreamedRow row, std::byte* last, c
 template <std::size_t Unit, int Step>
 DMLREF_TARGET_AVX512VNNI inline void stream_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                  const RowPlace* rows, std::size_t count) noexcept {
-  constexpr std::size_t at_once = 4, turn = 256, in_per_out = Step < 0 ? -Step : Step;
+  constexpr std::size_t at_once = 4, turn = 256, in_per_out = Step == 2 || Step == -2 ? 2 : 1;
   constexpr Index soon = 384 * Step;
   const std::size_t bytes = job.out_bytes;
   const Index last_in = static_cast<Index>(bytes - 64) * Step;
