@@ -17,6 +17,15 @@ DMLREF_QLC_TARGET inline __m256i broadcast(const std::uint8_t* group) noexcept {
   return _mm256_set1_epi32(value);
 }
 
+/// The same pointer. Three vectors, twelve sums and a group leave clang no register for what it would load before the
+/// last step's products are done.
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE const std::uint8_t* in_order(const std::uint8_t* pointer) noexcept {
+#if defined(__clang__)
+  __asm__ volatile("" : "+r"(pointer));
+#endif
+  return pointer;
+}
+
 /// Stage 1 of requantize.hpp in fixed point, for up to 32 sums at a time.
 class Epilogue {
  public:
@@ -120,6 +129,7 @@ struct ChannelTile {
                                                           const std::uint8_t* w, std::ptrdiff_t block) noexcept {
     constexpr int held = V > held_vectors ? 2 : V;
     constexpr std::size_t loaded = held;
+    if constexpr (held > 2) w = in_order(w);
 #pragma GCC unroll 2
     for (int h = 0; h < V; h += held) {
       __m256i weights[loaded];
