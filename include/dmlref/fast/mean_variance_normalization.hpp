@@ -25,7 +25,7 @@
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
-#include "dmlref/fast/mean_variance_normalization/streaming.hpp"
+#include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -62,7 +62,7 @@ class Normalization {
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk);
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
-    streams_ = bytes > kept_in_caches();
+    streams_ = bytes > own_cache_bytes();
   }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.

@@ -17,7 +17,7 @@
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
-#include "dmlref/fast/mean_variance_normalization/streaming.hpp"
+#include "dmlref/isa/cache.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
@@ -61,7 +61,7 @@ class ColumnNormalization {
         lines = lines && (columns || dimensions->at[d].step.output * static_cast<Index>(sizeof(T)) % 64 == 0);
       }
     }
-    streams_ = lines && 2 * count_ * groups_ * sizeof(T) > kept_in_caches() / 2;
+    streams_ = lines && 2 * count_ * groups_ * sizeof(T) > own_cache_bytes() / 2;
   }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
