@@ -20,6 +20,7 @@
 #include "dmlref/fast/mean_variance_normalization/columns.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
+#include "dmlref/fast/mean_variance_normalization/first_cache.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
@@ -63,6 +64,8 @@ class Normalization {
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
     streams_ = bytes > own_cache_bytes();
+    // (With an activation of its own a row has doubles already.)
+    fits_doubles_ = kernels_->each_from_doubles && finish_ != Finish::values && first_cache_bytes() >= 48 * 1024;
   }
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
@@ -284,7 +287,8 @@ class Normalization {
       } else {
         const float least =
             plan.each
-                ? k.each_row32[finish]({row.floats, stored, size, &group, work.scale, work.bias, alpha, row.next})
+                ? k.each_row32[finish](
+                      {row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha, row.next})
                 : k.row32[finish](
                       {row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_, row.next});
         doubts.all = is_low(least, c.doubt);
@@ -352,8 +356,8 @@ class Normalization {
       const auto count = static_cast<double>(size);
       const double inverse = 1.0 / count;
       const bool stored_past = op.streams_ && !op.geometry_.varying && op.finish_ != Finish::values;
-      // (A scale and a bias for each element want the first cache for themselves.)
-      double* const wide = is_half || op.geometry_.varying ? nullptr : work.wide;
+      // (A scale and a bias for each element want a small first cache for themselves.)
+      double* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide;
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
@@ -588,6 +592,7 @@ class Normalization {
   bool summed_pieces_ = false;  // which begin with lane 0: they are summed where they lie,
   bool pieces_ = false;         // and share one line: nothing need be gathered
   std::int64_t near_ = 0;       // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
+  bool fits_doubles_ = false;   // the first cache holds a row's doubles beside scale and bias
   bool streams_ = false;        // the output is not worth a place in the caches
 };
 

@@ -153,7 +153,7 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
   return both ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
-template <Finish finish, bool shifted>
+template <Finish finish, bool wide, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
   const __m512d shift = _mm512_set1_pd(row.group->shift);
   const __m512d rate = _mm512_set1_pd(row.group->rate);
@@ -162,6 +162,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
   __m256 least[2];
   least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
   const std::byte* const from = row.from;
+  const double* const doubles = row.wide;
   const double* const scale = row.scale;
   const double* const bias = row.bias;
   std::byte* const to = row.to;
@@ -175,7 +176,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
       const std::size_t at = i + 8 * v;
       const __m512d slope = _mm512_mul_pd(rate, _mm512_loadu_pd(scale + at));
       const __m512d offset = _mm512_fnmadd_pd(mean_rest, slope, _mm512_loadu_pd(bias + at));
-      __m512d x = load8<false>(avx2::floats_at(from, at), nullptr);
+      __m512d x = load8<wide>(avx2::floats_at(from, at), wide ? doubles + at : nullptr);
       if constexpr (shifted) x = _mm512_sub_pd(x, shift);
       store8<finish>(to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], false);
     }
@@ -184,6 +185,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
   if (i == count) return first;
   EachRow32 rest = row;
   rest.from += i * sizeof(float);
+  if (wide) rest.wide += i;
   rest.to += i * avx2::stored_bytes32<finish>;
   rest.count -= i;
   rest.scale += i;
@@ -193,7 +195,10 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
-  return row.group->shift == 0.0 ? each_row32_of<finish, false>(row) : each_row32_of<finish, true>(row);
+  if (row.group->shift == 0.0) {
+    return row.wide != nullptr ? each_row32_of<finish, true, false>(row) : each_row32_of<finish, false, false>(row);
+  }
+  return row.wide != nullptr ? each_row32_of<finish, true, true>(row) : each_row32_of<finish, false, true>(row);
 }
 
 DMLREF_TARGET_AVX512VNNI inline __m256i to_halves(__m512 floats) noexcept {
@@ -422,7 +427,8 @@ inline const Kernels& kernels() noexcept {
       {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
       {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      4096};
+      4096,
+      true};
   return table;
 }
 

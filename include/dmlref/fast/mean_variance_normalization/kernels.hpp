@@ -81,9 +81,10 @@ struct Pieces32 {
   std::int64_t near = 0;
 };
 
-/// A row of float32 with a scale and a bias for each element.
+/// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide`.
 struct EachRow32 {
   const std::byte* from;
+  const double* wide;
   std::byte* to;
   std::size_t count;
   const GroupCoefficients* group;
@@ -152,6 +153,8 @@ struct Kernels {
   std::size_t (*each_row16[5])(const EachRow16&);
   /// How many bytes ahead of a contiguous walk lines are best asked for; 0: the processor's prefetchers are better.
   std::int64_t near = 0;
+  /// Whether each_row32 gains from doubles, where the first cache holds them beside the scales and biases.
+  bool each_from_doubles = false;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written.
