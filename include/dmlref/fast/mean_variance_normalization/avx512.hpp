@@ -368,28 +368,13 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t pieces16(const Pieces16& chunk) noex
   return chunk.line.shift == 0.0f ? pieces16_of<finish, false>(chunk) : pieces16_of<finish, true>(chunk);
 }
 
-/// `count` elements of a row from number `first` on, by `kernel`, which gets its list after what is in it already.
-template <class Kernel>
-inline std::size_t each_part16(const EachRow16& row, std::size_t first, std::size_t count, std::size_t stored_bytes,
-                               std::size_t doubtful, const Kernel& kernel) noexcept {
-  EachRow16 part = row;
-  part.from += first;
-  part.to += first * stored_bytes;
-  part.count = count;
-  part.scale += first;
-  part.bias += first;
-  part.doubtful += doubtful;
-  const std::size_t more = kernel(part);
-  for (std::size_t k = 0; k < more; ++k) part.doubtful[k] = static_cast<std::uint16_t>(part.doubtful[k] + first);
-  return doubtful + more;
-}
-
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noexcept {
   const __m512 shift = _mm512_set1_ps(row.shift);
   const __m512 rate = _mm512_set1_ps(row.rate);
   const __m512 rest_of_mean = _mm512_set1_ps(row.rest);
-  const __m512 doubt = _mm512_set1_ps(row.doubt);
+  const __m512 slope_doubt = _mm512_set1_ps(row.slope_doubt);
+  const __m512 bias_doubt = _mm512_set1_ps(0x1p-9f);
   const __m512 alpha = _mm512_set1_ps(row.alpha);
   const float* const from = row.from;
   const float* const scale = row.scale;
@@ -399,19 +384,26 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noe
   Masks masks;
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
+    const __m512 b = _mm512_loadu_ps(bias + i);
     const __m512 slope = _mm512_mul_ps(rate, _mm512_loadu_ps(scale + i));
-    const __m512 offset = _mm512_fnmadd_ps(rest_of_mean, slope, _mm512_loadu_ps(bias + i));
+    const __m512 offset = _mm512_fnmadd_ps(rest_of_mean, slope, b);
+    const __m512 doubt =
+        _mm512_fmadd_ps(_mm512_abs_ps(slope), slope_doubt, _mm512_mul_ps(_mm512_abs_ps(b), bias_doubt));
     const __m512 value = _mm512_fmadd_ps(_mm512_sub_ps(_mm512_loadu_ps(from + i), shift), slope, offset);
     store16<finish>(to, i, value, alpha);
     masks.of[i / 16] = static_cast<std::uint16_t>(doubtful_mask(value, doubt));
   }
-  // Few are below the largest doubt; whether they are below their own the plain kernel says, one by one.
-  constexpr std::size_t stored = avx2::stored_bytes16<finish>;
   std::size_t doubtful = 0;
-  masks.visit(i / 16, [&](std::size_t element) {
-    doubtful = each_part16(row, element, 1, stored, doubtful, scalar::each_row16<finish>);
-  });
-  return i == count ? doubtful : each_part16(row, i, count - i, stored, doubtful, avx2::each_row16<finish>);
+  masks.visit(i / 16, [&](std::size_t element) { row.doubtful[doubtful++] = static_cast<std::uint16_t>(element); });
+  if (i == count) return doubtful;
+  EachRow16 rest = row;
+  rest.from += i;
+  rest.to += i * avx2::stored_bytes16<finish>;
+  rest.count -= i;
+  rest.scale += i;
+  rest.bias += i;
+  rest.doubtful += doubtful;
+  return doubtful + scalar::renumber(rest.doubtful, avx2::each_row16<finish>(rest), i);
 }
 
 inline const Kernels& kernels() noexcept {
