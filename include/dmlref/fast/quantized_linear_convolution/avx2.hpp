@@ -147,6 +147,23 @@ DMLREF_TARGET_AVX2 inline void windows2(const std::uint8_t* src, std::ptrdiff_t 
   interleave<2>(rows, count, flip, dst);
 }
 
+/// Four neighbours each, eight at a time: four come from 16 bytes up to a step of 4.
+DMLREF_TARGET_AVX2 inline void windows4(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
+                                        std::uint8_t flip, std::uint8_t* dst) noexcept {
+  std::ptrdiff_t i = 0;
+  if (step <= 4) {
+    alignas(16) std::uint8_t places[16];
+    for (int p = 0; p < 16; ++p) places[p] = static_cast<std::uint8_t>(p / 4 * step + p % 4);
+    const __m256i from = _mm256_broadcastsi128_si256(load16(places));
+    const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
+    for (; i + 8 <= count; i += 8) {
+      const __m256i bytes = _mm256_set_m128i(load16(src + (i + 4) * step), load16(src + i * step));
+      store32(dst + 4 * i, _mm256_xor_si256(_mm256_shuffle_epi8(bytes, from), flips));
+    }
+  }
+  portable::windows<4>(src + i * step, count - i, step, flip, dst + 4 * i);
+}
+
 DMLREF_TARGET_AVX2 inline std::int32_t sum_lanes(__m256i v) noexcept {
   __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
   s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));

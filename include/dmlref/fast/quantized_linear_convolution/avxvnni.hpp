@@ -27,7 +27,7 @@ constexpr Kernels make_helpers() noexcept {
             {},
             &avx2::interleave<4>,
             &avx2::deal,
-            &portable::windows<4>,
+            &avx2::windows4,
             &avx2::convert<4>,
             &avx2::sum_runs<4>,
             &avx2::add_outer,
