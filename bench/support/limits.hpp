@@ -11,8 +11,8 @@
 namespace bench {
 
 /// Multiply-accumulates of 8-bit values per second and core, out of registers, with the instruction that `isa` has for
-/// it: vpdpbusd zmm (avx512vnni) or ymm (avxvnni), vpmaddwd ymm (avx2) or pmaddwd xmm (scalar on x86-64), sdot
-/// (neon_dotprod), smlal (neon).
+/// it: tdpbusd (amx_int8), vpdpbusd zmm (avx512vnni) or ymm (avxvnni), vpmaddwd ymm (avx2) or pmaddwd xmm (scalar on
+/// x86-64), sdot (neon_dotprod), smlal (neon).
 struct Int8Peak {
   dmlref::Isa isa;
   std::string instruction;

@@ -229,9 +229,15 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   ASSERT_TRUE(chosen.ok());
   detail::PlannedOperator fast = detail::plan(c.desc, isa);
   detail::PlannedOperator reference = fast;
-  // Always the tiled convolution, also where the operator would choose another.
+  // Always a general convolution, also where the operator would choose another.
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
       dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
+#if DMLREF_ARCH_X86_64
+  if (isa == Isa::amx_int8) {
+    dmlref::fast::AmxConvolution amx(c.desc);
+    if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(std::move(amx));
+  }
+#endif
   reference.plan = detail::reference_qlc_plan(c.desc);
   dmlref_test::ThreadExecutor executor(threads);
   const Bytes expected = run(c, std::move(reference), sequential());

@@ -1,13 +1,13 @@
 #!/bin/sh
 # scan.sh PROGRAM: no symbol with the baseline's tag holds a VEX or EVEX instruction, except those of the kernels that are
-# chosen at run time: namespaces avx2, avxvnni, avx512, avx512vnni, and functions named …_with_fma. Symbols with another
+# chosen at run time: namespaces avx2, avxvnni, avx512, avx512vnni, amx, and functions named …_with_fma. Symbols with another
 # tag do hold some: the scan sees them.
 set -eu
 objdump -d --no-show-raw-insn "$1" | awk '
   /^[0-9a-f]+ <.*>:$/ {
     name = $2
     baseline = name ~ /v[0-9]+_[0-9]+_b0nnnn/
-    kernel = name ~ /4avx2|7avxvnni|6avx512|10avx512vnni|_with_fma/
+    kernel = name ~ /4avx2|7avxvnni|6avx512|10avx512vnni|3amx|_with_fma/
     tagged = name ~ /v[0-9]+_[0-9]+_[yz][0-9]/
     if (baseline && !kernel) ++baseline_symbols
     next

@@ -208,7 +208,8 @@ TEST_P(Boundary, LargerBuffersAreFine) {
 }
 
 TEST_P(Boundary, EveryInstructionSetGivesTheSameBytes) {
-  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avxvnni, Isa::avx512vnni, Isa::neon, Isa::neon_dotprod}) {
+  for (const auto& [isa, name] : dmlref::isa_table) {
+    SCOPED_TRACE(name);
     CompileOptions options;
     options.isa = isa;
     const CompileResult compiled = dmlref::compile(c().desc, level, options);
@@ -517,8 +518,8 @@ class IsaVariable : public testing::Test {
     return fields(dmlref::compile(case_->desc, level, options).report());
   }
   static std::optional<Isa> unsupported() {
-    for (const Isa isa : {Isa::avx2, Isa::avxvnni, Isa::avx512vnni, Isa::neon, Isa::neon_dotprod}) {
-      if (!dmlref::supported(isa)) return isa;
+    for (const auto& row : dmlref::isa_table) {
+      if (!dmlref::supported(row.isa)) return row.isa;
     }
     return std::nullopt;
   }

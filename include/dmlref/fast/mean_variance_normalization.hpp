@@ -48,7 +48,7 @@ class Normalization {
         kernels_(&kernels_of(isa)),
         activation_kernels_(&activation_kernels_of(isa)),
         column_kernels_(&column_kernels_of(isa)),
-        has_fma_(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni),
+        has_fma_(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::amx_int8),
         line_(reference::LinearPart::of(parameters.activation)),
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),

@@ -1,7 +1,8 @@
 // quantized_linear_convolution.hpp: the fast convolutions: direct for depthwise layers and small groups, after Winograd
-// for 3x3 where products are of 16 bits, tiled for everything else.
+// for 3x3 where products are of 16 bits, in tile registers where there are any, tiled for everything else.
 #pragma once
 
+#include "dmlref/fast/quantized_linear_convolution/amx.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/select.hpp"
 #include "dmlref/fast/quantized_linear_convolution/select.hpp"

@@ -17,8 +17,9 @@
 DMLREF_BEGIN
 
 /// What a kernel may use. Each is a cluster of features: avx2 is AVX2 + FMA + F16C; avxvnni adds AVX-VNNI (256 bit);
-/// avx512vnni is avx2 plus AVX-512 F, BW, DQ, VL and VNNI; neon is baseline aarch64, neon_dotprod adds SDOT and UDOT.
-enum class Isa { scalar, avx2, avxvnni, avx512vnni, neon, neon_dotprod };
+/// avx512vnni is avx2 plus AVX-512 F, BW, DQ, VL and VNNI; neon is baseline aarch64, neon_dotprod adds SDOT and UDOT;
+/// amx_int8 is avx512vnni plus AVX-512 VBMI2 and AMX's tiles of bytes.
+enum class Isa { scalar, avx2, avxvnni, avx512vnni, neon, neon_dotprod, amx_int8 };
 
 struct IsaName {
   Isa isa;
@@ -26,11 +27,12 @@ struct IsaName {
 };
 
 /// All instruction sets, the better ones last.
-inline constexpr std::array<IsaName, 6> isa_table{{
+inline constexpr std::array<IsaName, 7> isa_table{{
     {Isa::scalar, "scalar"},
     {Isa::avx2, "avx2"},
     {Isa::avxvnni, "avxvnni"},
     {Isa::avx512vnni, "avx512vnni"},
+    {Isa::amx_int8, "amx_int8"},
     {Isa::neon, "neon"},
     {Isa::neon_dotprod, "neon_dotprod"},
 }};
@@ -56,9 +58,24 @@ struct CpuFeatures {
   bool avx2 = false;
   bool avxvnni = false;
   bool avx512vnni = false;
+  bool amx_int8 = false;
   bool neon = false;
   bool neon_dotprod = false;
 };
+
+// Tiles are 8 KiB of state that Linux saves only for processes that ask: arch_prctl(ARCH_REQ_XCOMP_PERM, 18). Without
+// the C library, whose headers need not know it (docs/decisions/0111).
+#if DMLREF_ARCH_X86_64
+inline bool request_tiles() noexcept {
+#if defined(__linux__)
+  long result = 158;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
+  return result == 0;
+#else
+  return false;
+#endif
+}
+#endif
 
 // Read with cpuid and xgetbv: clang 14's __builtin_cpu_supports knows neither "avxvnni" nor "f16c".
 inline CpuFeatures detect_cpu() noexcept {
@@ -77,6 +94,9 @@ inline CpuFeatures detect_cpu() noexcept {
   constexpr unsigned avx512 = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);  // F, DQ, BW, VL
   const bool zmm = (state & 0xE6u) == 0xE6u;
   cpu.avx512vnni = cpu.avx2 && zmm && (b & avx512) == avx512 && (c & (1u << 11)) != 0;
+  constexpr unsigned tiles = (1u << 24) | (1u << 25);  // AMX-TILE, AMX-INT8
+  const bool vbmi2 = (c & (1u << 6)) != 0;
+  cpu.amx_int8 = cpu.avx512vnni && vbmi2 && (d & tiles) == tiles && (state & 0x60000u) == 0x60000u && request_tiles();
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
 #elif DMLREF_ARCH_ARM64
   cpu.neon = true;
@@ -104,6 +124,7 @@ inline bool supported(Isa isa) noexcept {
     case Isa::avx2: return cpu.avx2;
     case Isa::avxvnni: return cpu.avxvnni;
     case Isa::avx512vnni: return cpu.avx512vnni;
+    case Isa::amx_int8: return cpu.amx_int8;
     case Isa::neon: return cpu.neon;
     case Isa::neon_dotprod: return cpu.neon_dotprod;
   }

@@ -170,6 +170,9 @@ class BlockedConvolutionPlan final : public Plan {
   Convolution convolution_;
 };
 using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;
+#if DMLREF_ARCH_X86_64
+using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
+#endif
 using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
 
 /// The direct convolution behind the boundary. Tasks draw units of work from a counter.
@@ -220,6 +223,11 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
       return std::make_shared<WinogradConvolutionPlan>(std::move(winograd));
     }
   }
+#if DMLREF_ARCH_X86_64
+  if (isa == Isa::amx_int8) {
+    if (fast::AmxConvolution amx(desc); amx.worthwhile()) return std::make_shared<AmxConvolutionPlan>(std::move(amx));
+  }
+#endif
   if (fast::TiledConvolution tiled(desc, fast::qlc::kernels_of(isa)); tiled.usable()) {
     return std::make_shared<TiledConvolutionPlan>(std::move(tiled));
   }

@@ -15,6 +15,7 @@ namespace fast::normalization {
 inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
+    case Isa::amx_int8:
     case Isa::avx512vnni: return avx512::kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();

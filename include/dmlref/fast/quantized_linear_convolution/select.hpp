@@ -2,6 +2,7 @@
 //
 // clang-format off
 //   set           lanes  group   instruction          channel tiles (pixels x vectors)   pixel tiles (channels x vectors)
+//   amx_int8      tiles of bytes (amx.hpp), else as avx512vnni
 //   avx512vnni    16     u8 x 4  vpdpbusd             14x2 14x1 6x4                      6x4
 //   avxvnni        8     u8 x 4  vpdpbusd             6x2 6x1 2x4                        4x3
 //   avx2           8     16 x 2  vpmaddwd, vpaddd     6x2 6x1 2x4                        4x3
@@ -32,6 +33,7 @@ DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
 DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
+    case Isa::amx_int8:
     case Isa::avx512vnni: return avx512vnni::kernels;
     case Isa::avxvnni: return avxvnni::kernels;
     case Isa::avx2: return avx2::kernels;

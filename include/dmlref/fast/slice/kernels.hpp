@@ -16,6 +16,7 @@ namespace fast {
 inline SliceKernels slice_kernels(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
+    case Isa::amx_int8:
     case Isa::avx512vnni:
       return {
           &avx512::copy_rows,

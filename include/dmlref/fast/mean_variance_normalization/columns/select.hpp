@@ -15,6 +15,7 @@ namespace fast::normalization {
 inline const ColumnKernels& column_kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
+    case Isa::amx_int8:
     case Isa::avx512vnni: return avx512::column_kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::column_kernels();

@@ -91,11 +91,18 @@ class Epilogue {
   template <int V>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const std::int32_t* sums,
                                                                  std::ptrdiff_t first) const noexcept {
+    return of_vectors<V>(_mm512_loadu_si512(sums), _mm512_loadu_si512(sums + 16), _mm512_loadu_si512(sums + 32),
+                         _mm512_loadu_si512(sums + 48), first);
+  }
+
+  /// The same from registers.
+  template <int V>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_vectors(__m512i sum0, __m512i sum1, __m512i sum2,
+                                                                  __m512i sum3, std::ptrdiff_t first) const noexcept {
     const float* scale = to_.fixed_scale + first;
-    return finish<false>(fixed(_mm512_loadu_si512(sums), _mm512_loadu_ps(scale)),
-                         fixed(_mm512_loadu_si512(sums + 16), _mm512_loadu_ps(scale + 1 % V * 16)),
-                         fixed(_mm512_loadu_si512(sums + 32), _mm512_loadu_ps(scale + 2 % V * 16)),
-                         fixed(_mm512_loadu_si512(sums + 48), _mm512_loadu_ps(scale + 3 % V * 16)));
+    return finish<false>(fixed(sum0, _mm512_loadu_ps(scale)), fixed(sum1, _mm512_loadu_ps(scale + 1 % V * 16)),
+                         fixed(sum2, _mm512_loadu_ps(scale + 2 % V * 16)),
+                         fixed(sum3, _mm512_loadu_ps(scale + 3 % V * 16)));
   }
 
   /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.

@@ -23,6 +23,7 @@ DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
 DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
+    case Isa::amx_int8:
     case Isa::avx512vnni: return avx512vnni::kernels;
     case Isa::avxvnni: return avxvnni::kernels;
     case Isa::avx2: return avx2::kernels;

@@ -1,0 +1,64 @@
+// amx.hpp: general convolutions with AMX's tiles of bytes: 16 x 64 values by 64 x 16, sixteen times a vpdpbusd.
+//
+// As in the tiled convolution, blocks of output pixels are staged, multiplied with the packed filter, requantized while
+// the sums are in the L1 cache, and written; layout.hpp says how the operands become tiles. With the activations a' and
+// the weights w' as the tiles read them (both perhaps shifted by 128, zero points with them):
+//   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
+// Sums are taken modulo 2^32; where the result may not fit (`wide`), those of the products do, as K <= 65536, and all
+// else is done in 64 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/block.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+
+#if DMLREF_ARCH_X86_64
+
+DMLREF_BEGIN
+namespace fast {
+
+/// Convolutions whose input and output are both planar, or both have their channels side by side. Immutable once made.
+class AmxConvolution {
+ public:
+  using Run = qlc::amx::Run;
+  static constexpr Index most_tasks = qlc::most_tasks;
+
+  explicit AmxConvolution(const QuantizedLinearConvolutionDesc& desc) : plan_(desc) {}
+
+  /// Whether the layouts are as said, and the filter is no deeper than 65536.
+  bool usable() const noexcept { return plan_.usable; }
+  /// Filters that are bound at execute are packed faster for the other way.
+  bool worthwhile() const noexcept { return usable() && plan_.filter_owned; }
+  std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
+  std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
+  void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::amx::pack_filter(plan_, filter, to); }
+  /// What depends on data but not on pixels. Once per execute, before the units run.
+  void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::amx::prepare(plan_, buffers, run); }
+
+  Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, plan_.slots); }
+  Index units(Index tasks) const noexcept { return plan_.blocks() * plan_.splits(tasks); }
+
+  /// As TiledConvolution::run.
+  void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
+           Index& staged) const noexcept {
+    const Index parts = plan_.splits(tasks);
+    const Index part = unit % parts;
+    std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
+    const qlc::amx::Block block(plan_, run, reinterpret_cast<std::uint8_t*>(slot), unit / parts);
+    if (staged != unit / parts) block.stage();
+    block.run(plan_.strips() * part / parts, plan_.strips() * (part + 1) / parts);
+    staged = unit / parts;
+  }
+
+ private:
+  qlc::amx::Plan plan_;
+};
+
+}  // namespace fast
+DMLREF_END
+#endif

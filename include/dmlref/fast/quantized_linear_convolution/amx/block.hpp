@@ -1,0 +1,237 @@
+// block.hpp: a convolution with AMX, one block of output pixels at a time.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/finish.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/tiles.hpp"
+
+#if DMLREF_ARCH_X86_64
+
+DMLREF_BEGIN
+namespace fast::qlc::amx {
+
+/// A block of output pixels: staged, then multiplied with ranges of output channels.
+class Block {
+ public:
+  /// Block `index` of the plan's, in the memory of one task.
+  Block(const Plan& plan, const Run& run, std::uint8_t* slot, Index index) noexcept
+      : p_(plan), l_(plan.layout), g_(plan.g), run_(run), slot_(slot) {
+    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
+    const Index x = index % p_.block_columns * l_.columns;
+    const Index y = index / p_.block_columns % p_.block_rows * l_.rows;
+    const Index plane = index / p_.block_columns / p_.block_rows;
+    place_ = {y, x, smaller(l_.rows, g_.out_height - y), smaller(l_.columns, g_.out_width - x)};
+    group_ = plane % g_.groups;
+    image_ = plane / g_.groups;
+    tiles_ = l_.tiles(place_.rows, place_.columns);
+    input_ = run_.input + image_ * g_.in.n + group_ * g_.in_channels * g_.in.c;
+    staged_ = in_place() ? input_ + place_.x * g_.in.x : slot_ + p_.slot.staged;
+  }
+
+  /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.
+  void stage() const noexcept {
+    if (staged_ == slot_ + p_.slot.staged) {
+      Stager(p_, run_, input_, place_, slot_ + p_.slot.scratch, slot_ + p_.slot.staged).stage();
+    }
+    if (l_.planar()) {
+      find_tiles();
+    } else {
+      find_places();
+    }
+    if (!run_.pixel_terms) return;
+    (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.slot.positions), pixel_sums());
+    if (!run_.uniform) return;
+    std::int32_t* offset = at<std::int32_t>(p_.slot.pixel_offset);
+    for (Index i = 0; i < tiles_ * tile_side; ++i) {
+      offset[i] = static_cast<std::int32_t>(wrap(run_.uniform_zero_point) * wrap(pixel_sums()[i]));
+    }
+  }
+
+  /// Strips [first, last) of output channels.
+  DMLREF_TARGET_AMX_INT8 void run(Index first, Index last) const noexcept {
+    const TileRegisters registers;
+    if (l_.planar()) {
+      run_planes(first, last);
+    } else {
+      run_pixels(first, last);
+    }
+  }
+
+ private:
+  template <class T>
+  T* at(Index offset) const noexcept {
+    return reinterpret_cast<T*>(slot_ + offset);
+  }
+  std::int32_t* pixel_sums() const noexcept { return at<std::int32_t>(p_.slot.pixel_sums); }
+
+  // Whole tiles are read: not where they would reach beyond the input.
+  bool in_place() const noexcept {
+    if (!l_.direct) return false;
+    const Index reach = p_.offsets.back() + (tiles_ * tile_side - 1) * l_.pixel_step + tile_depth;
+    const Index end = (g_.batch - 1) * g_.in.n + (g_.groups * g_.in_channels - 1) * g_.in.c + (g_.width - 1) * g_.in.x;
+    return (input_ - run_.input) + place_.x * g_.in.x + reach <= end + 1;
+  }
+
+  void find_tiles() const noexcept {
+    auto* tile = at<PixelTile>(p_.slot.tiles);
+    std::int32_t pixels = 0;
+    const Index across = l_.linear ? tiles_ : ceil_div(place_.columns, tile_side);
+    Index x = 0, y = 0;  // linear: of the tile's first position
+    for (Index t = 0; t < round_up(tiles_, 4); ++t) {
+      std::uint32_t used = 0;
+      Index offset = 0;
+      if (l_.linear) {
+        offset = 4 * t * tile_side;
+        for (Index i = 0; i < tile_side; ++i) {
+          used |= (x < place_.columns && y < place_.rows ? 1u : 0u) << i;
+          if (++x == l_.width) x = 0, ++y;
+        }
+      } else if (t < tiles_) {
+        const Index column = t % across * tile_side;
+        offset = t / across * l_.out_row_step + t % across * l_.strip_step;
+        used = place_.columns - column < tile_side ? (1u << (place_.columns - column)) - 1u : 0xFFFFu;
+      }
+      tile[t] = {static_cast<std::int32_t>(offset), pixels, used};
+      pixels += std::popcount(used);
+    }
+  }
+
+  void find_places() const noexcept {
+    auto* places = at<std::int32_t>(p_.slot.tiles);
+    auto* const end = places + round_up(tiles_, 2) * tile_side;
+    for (Index y = 0; y < place_.rows; ++y) {
+      Index left = end - places;
+      for (Index x = 0; x < place_.columns; ++x) {
+        places[x] = static_cast<std::int32_t>(y * g_.out.y + x * g_.out.x);
+      }
+      left = left < l_.width ? left : l_.width;
+      for (Index x = place_.columns; x < left; ++x) places[x] = -1;
+      places += left;
+    }
+    while (places < end) *places++ = -1;
+  }
+
+  Index first_channel(Index strip) const noexcept {
+    return group_ * p_.packed_channels() + strip * p_.strip_channels();
+  }
+  Index channels_of(Index strip) const noexcept {
+    const Index left = g_.out_channels - strip * p_.strip_channels();
+    return left < p_.strip_channels() ? left : p_.strip_channels();
+  }
+  std::uint8_t* output_at(Index strip) const noexcept {
+    return run_.output + image_ * g_.out.n + (group_ * g_.out_channels + strip * p_.strip_channels()) * g_.out.c +
+           place_.y * g_.out.y + place_.x * g_.out.x;
+  }
+  MultiplyArgs multiply_args(Index strip) const noexcept {
+    MultiplyArgs t{};
+    t.weight_block = p_.block_bytes();
+    t.weights =
+        run_.filter + (group_ * p_.filter_blocks() + strip * (p_.strip_channels() / tile_side)) * t.weight_block;
+    t.offsets = p_.offsets.data();
+    t.chunks = p_.chunks();
+    t.pixel_step = l_.tile_step;
+    t.start = run_.start + first_channel(strip) * (l_.planar() ? tile_side : 1);
+    return t;
+  }
+  PixelTerms terms_of(Index tile, Index strip) const noexcept {
+    if (!run_.pixel_terms) return {};
+    const Index position = tile * tile_side;
+    if (run_.uniform && run_.rounding != Rounding::wide) {
+      return {at<std::int32_t>(p_.slot.pixel_offset) + position, nullptr, nullptr};
+    }
+    return {nullptr, pixel_sums() + position, run_.minus_filter_zero_point + first_channel(strip)};
+  }
+
+  // Calls body(strip, tile) in the order that leaves what is used again in the L1 cache.
+  template <class Body>
+  void each(Index first, Index last, Index step, const Body& body) const noexcept {
+    if (p_.channels_outside) {
+      for (Index strip = first; strip < last; ++strip) {
+        for (Index tile = 0; tile < tiles_; tile += step) body(strip, tile);
+      }
+    } else {
+      for (Index tile = 0; tile < tiles_; tile += step) {
+        for (Index strip = first; strip < last; ++strip) body(strip, tile);
+      }
+    }
+  }
+
+  // 32 channels by 64 positions at a time; while they are multiplied, those before are finished.
+  DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
+    const auto* tiles = at<PixelTile>(p_.slot.tiles);
+    PlanarFinish finish(run_);
+    std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
+    std::int32_t* spare = sums + Plan::sums_of_strip;
+    each(first, last, 4, [&](Index strip, Index tile) noexcept {
+      const Index channels = channels_of(strip);
+      const Index here = tiles_ - tile < 4 ? tiles_ - tile : 4;
+      const Index share = ceil_div(finish.left(), ceil_div(here, 2) * p_.chunks());
+      MultiplyArgs args = multiply_args(strip);
+      args.sums_pitch = 4 * 64;
+      for (Index i = 0; i < here; i += 2) {
+        args.pixels[0] = staged_ + tiles[tile + i].offset;
+        args.pixels[1] = staged_ + tiles[tile + i + 1].offset;
+        args.sums = sums + tile_side * i;
+        multiply_of<true>(channels > tile_side, here - i > 1, args, finish, share);
+      }
+      std::uint64_t used = 0;
+      for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
+      finish.begin(sums, channels, first_channel(strip), terms_of(tile, strip), used,
+                   output_at(strip) + tiles[tile].out, g_.out.c);
+      std::swap(sums, spare);
+    });
+    finish_all(finish);
+  }
+
+  // 32 positions by 64 channels at a time.
+  DMLREF_TARGET_AMX_INT8 void run_pixels(Index first, Index last) const noexcept {
+    const auto* places = at<std::int32_t>(p_.slot.tiles);
+    PixelFinish finish(run_);
+    std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
+    std::int32_t* spare = sums + Plan::sums_of_strip;
+    each(first, last, 2, [&](Index strip, Index tile) noexcept {
+      const Index channels = channels_of(strip);
+      const Index here = ceil_div(channels, tile_side);
+      const Index vectors = here == 3 ? 4 : here;
+      const bool pair = tiles_ - tile > 1;
+      const Index share = ceil_div(finish.left(), ceil_div(here, 2) * p_.chunks());
+      MultiplyArgs args = multiply_args(strip);
+      args.pixels[0] = staged_ + tile * tile_side * l_.pixel_step;
+      args.pixels[1] = args.pixels[0] + tile_side * l_.pixel_step;
+      args.sums_pitch = 4 * tile_side * vectors;
+      for (Index i = 0; i < here; i += 2) {
+        args.sums = sums + tile_side * i;
+        multiply_of<false>(pair, here - i > 1, args, finish, share);
+        args.weights += 2 * args.weight_block;
+        args.start += 2 * tile_side;
+      }
+      finish.begin(sums, vectors, (pair ? 2 : 1) * tile_side, channels, first_channel(strip), terms_of(tile, strip),
+                   places + tile * tile_side, output_at(strip));
+      std::swap(sums, spare);
+    });
+    finish_all(finish);
+  }
+
+  const Plan& p_;
+  const Layout& l_;
+  const Geometry& g_;
+  const Run& run_;
+  std::uint8_t* slot_;
+  BlockPlace place_{};
+  Index image_ = 0, group_ = 0;
+  Index tiles_ = 0;                       // of pixels
+  const std::uint8_t* input_ = nullptr;   // of the image's group
+  const std::uint8_t* staged_ = nullptr;  // the block's first pixel
+};
+
+}  // namespace fast::qlc::amx
+DMLREF_END
+#endif

@@ -1,0 +1,213 @@
+// plan.hpp: what a convolution with AMX decides at compile: how the input is staged, how large a block is, and where
+// everything lies in the temporary memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/layout.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::amx {
+
+/// Memory of one task.
+struct Slot {
+  Index scratch = 0, staged = 0, sums = 0, tiles = 0, positions = 0, pixel_sums = 0, pixel_offset = 0, size = 0;
+};
+
+/// 16 neighbouring positions of a block.
+struct PixelTile {
+  std::int32_t offset;  // bytes into the staged block
+  std::int32_t out;     // planar output: pixels of the block before the first of these
+  std::uint32_t used;   // one bit for each position that is an output pixel
+};
+
+/// Immutable once made.
+struct Plan {
+  explicit Plan(const QuantizedLinearConvolutionDesc& desc)
+      : g(flatten(geometry_of(desc))), tensors(desc), filter_owned(desc.filter.owned_by_dml) {
+    usable = suits();
+    if (usable) choose();
+  }
+
+  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  std::uint64_t persistent_bytes() const noexcept {
+    return filter_owned ? static_cast<std::uint64_t>(round_up(filter_bytes(), 256)) : 0;
+  }
+
+  Index chunks() const noexcept { return static_cast<Index>(layout.chunks.size()); }
+  /// Of 16 output channels, of one group.
+  Index filter_blocks() const noexcept { return ceil_div(g.out_channels, tile_side); }
+  Index packed_channels() const noexcept { return filter_blocks() * tile_side; }
+  Index block_bytes() const noexcept { return chunks() * tile_bytes; }
+  Index filter_sums_at() const noexcept { return g.groups * filter_blocks() * block_bytes(); }
+  Index filter_bytes() const noexcept { return filter_sums_at() + 4 * g.groups * packed_channels(); }
+
+  /// Channels of a superblock: what a block of sums holds.
+  Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
+  Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
+  Index blocks() const noexcept { return g.batch * g.groups * block_rows * block_columns; }
+  Index splits(Index tasks) const noexcept {
+    Index parts = 1;
+    while (tasks > 1 && blocks() * parts < 4 * tasks && strips() / (2 * parts) >= 1) parts *= 2;
+    return parts;
+  }
+
+  Geometry g;
+  ChannelTensors tensors;
+  bool filter_owned;
+  bool usable = false;
+  Layout layout;
+  Index block_rows = 0, block_columns = 0;
+  bool channels_outside = false;  // the loop over channels is outside the one over pixels
+  std::vector<std::int32_t> offsets;
+  std::vector<Index> elements;  // of a channel's filter, for each byte of each chunk; -1: filling
+  Index filter_at = 0, scale_at = 0, fixed_scale_at = 0, offset_at = 0, zero_at = 0, wide_at = 0, start_at = 0,
+        slots_at = 0;
+  Index slots = 1;  // of tasks
+  Slot slot;
+
+ private:
+  // Both tensors planar, without gaps between the rows of the output, or both with channels side by side; sums of which
+  // 32 bits hold the products.
+  bool suits() const noexcept {
+    if (g.depth() > 65536) return false;
+    if (g.out.c == 1 && g.out_channels > 1) return g.in.c == 1 || g.in_channels == 1;
+    return g.in.x == 1 && g.out.x == 1 && (g.out_height == 1 || g.out.y == g.out_width);
+  }
+  bool planar() const noexcept { return !(g.out.c == 1 && g.out_channels > 1); }
+
+  Layout layout_of_block(bool windows, bool linear, Index width, bool direct, Index rows, Index columns) const {
+    return planar() ? planar_layout(g, windows, linear, width, rows, columns) : pixel_layout(g, direct, rows, columns);
+  }
+
+  // Time of the whole image's tiles; one that is loaded across cache lines takes half as long again.
+  double cost(const Layout& l) const noexcept {
+    double chunks = 0;
+    for (const Chunk& chunk : l.chunks) chunks += l.planar() && chunk.offset % 64 != 0 ? 1.5 : 1.0;
+    return chunks * static_cast<double>(l.tiles(g.out_height, g.out_width));
+  }
+
+  void choose() {
+    bool windows = false, linear = false, direct = false;
+    Index width = g.out_width;
+    if (planar()) {
+      const bool windowed = g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && 4 % g.stride_x == 0;
+      double best = 0;
+      const auto consider = [&](bool w, bool l, Index pitch) {
+        const Index rows = g.out_height < 4 ? g.out_height : 4;
+        const double here = cost(planar_layout(g, w, l, pitch, rows, g.out_width));
+        if (best != 0 && here >= best) return;
+        best = here;
+        windows = w;
+        linear = l;
+        width = pitch;
+      };
+      consider(false, false, 0);
+      if (windowed) consider(true, false, 0);
+      if (g.out_height > 1 && g.out_width <= 256) {
+        for (const Index unit : {Index{1}, Index{2}, Index{4}, Index{8}, Index{16}}) {
+          consider(false, true, round_up(g.out_width, unit));
+        }
+      }
+    } else {
+      direct = g.taps() == 1 && g.out_height == 1 && g.stride_x == 1 && g.pad_x == 0 && g.pad_y == 0 &&
+               g.out_width <= g.width && !g.input_signed && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels &&
+               g.in.x % 512 != 0;
+    }
+    choose_block(windows, linear, width, direct);
+    if (layout.bytes >= Index{1} << 30) {
+      usable = false;
+      return;
+    }
+    for (const Chunk& chunk : layout.chunks) {
+      offsets.push_back(static_cast<std::int32_t>(chunk.offset));
+      for (Index byte = 0; byte < tile_depth; ++byte) {
+        Element at{};
+        const bool there = locate(g, layout, chunk, byte, at);
+        elements.push_back(there ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : Index{-1});
+      }
+    }
+    // What is used again and again had better stay in the L1 cache.
+    channels_outside = 2 * block_bytes() <= Index{24} << 10;
+    place_memory();
+  }
+
+  void choose_block(bool windows, bool linear, Index width, bool direct) {
+    constexpr Index staged_target = Index{320} << 10;
+    constexpr Index most_pixels = 4096;
+    const auto make = [&](Index rows, Index columns) {
+      return layout_of_block(windows, linear, linear ? width : columns, direct, rows, columns);
+    };
+    Index columns = g.out_width;
+    while (columns > 64 && !linear && (columns > most_pixels || make(1, columns).bytes > staged_target)) {
+      columns = round_up(ceil_div(columns, 2), 64);
+    }
+    Index rows = 1;
+    while (rows < g.out_height && columns == g.out_width && (rows + 1) * columns <= most_pixels &&
+           make(rows + 1, columns).bytes <= staged_target) {
+      ++rows;
+    }
+    rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
+    layout = make(rows, columns);
+    block_rows = ceil_div(g.out_height, rows);
+    block_columns = ceil_div(g.out_width, columns);
+  }
+
+  void place_memory() {
+    Index at = 0;
+    const auto take = [&at](Index bytes) {
+      const Index here = at;
+      at += round_up(bytes, 64);
+      return here;
+    };
+    const Index channels = g.groups * packed_channels() + 64;
+    filter_at = take(filter_owned ? 0 : filter_bytes());
+    scale_at = take(4 * channels);
+    fixed_scale_at = take(4 * channels);
+    offset_at = take(4 * channels);
+    zero_at = take(4 * channels);
+    wide_at = take(8 * channels);
+    start_at = take(layout.planar() ? 64 * channels : 0);
+    slots_at = round_up(at, 256);
+
+    at = 0;
+    const Index positions = layout.tiles(layout.rows, layout.columns) * tile_side;
+    const Index lines = layout.in_rows(g, layout.rows);
+    slot.scratch = take(layout.planar() ? scratch_bytes() : 0);
+    slot.staged = take(layout.bytes);
+    slot.sums = take(2 * 4 * sums_of_strip);
+    slot.tiles = take(layout.planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
+                                      : 4 * (positions + 64));
+    slot.positions = take(4 * (staged_positions(lines) + 64));
+    slot.pixel_sums = take(4 * (positions + 64));
+    slot.pixel_offset = take(4 * (positions + 64));
+    slot.size = round_up(at, 256);
+    slots = task_slots();
+  }
+
+  Index staged_positions(Index in_rows) const noexcept {
+    if (layout.planar())
+      return layout.linear ? layout.phases * layout.phase_rows * layout.width : in_rows * layout.width;
+    return layout.phases * layout.phase_rows * layout.width * (layout.pixel_step / layout.column_step);
+  }
+
+  // Four channels of all input rows of a block as groups, or one row of bytes.
+  Index scratch_bytes() const noexcept {
+    const Index reach = (round_up(layout.columns, tile_side) - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 4;
+    return 4 * layout.in_rows(g, layout.rows) * (reach < g.width ? reach : g.width) + reach + 2 * scratch_margin;
+  }
+
+ public:
+  static constexpr Index sums_of_strip = 32 * 64;
+  static constexpr Index scratch_margin = 256;
+};
+
+}  // namespace fast::qlc::amx
+DMLREF_END

@@ -1,0 +1,325 @@
+// staging.hpp: the input of a block as AMX's tiles read it (layout.hpp), and sums over it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include "dmlref/isa/avx512_begin.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::amx {
+
+/// What a kernel column makes of an input row: output pixel x takes group first + x * step where that exists.
+struct RowOfGroups {
+  Index first, step;
+  Index begin, end;  // the pixels that have one; the others get `filling`
+  Index columns;
+};
+
+/// One row, `count` times: from src on every src_step bytes to dst on every dst_step; 16 pixels strip_step bytes from
+/// the 16 before.
+DMLREF_TARGET_AVX512VNNI inline void deal_rows(const RowOfGroups& row, const std::uint8_t* src, Index src_step,
+                                               std::uint8_t* dst, Index dst_step, Index strip_step, Index count,
+                                               std::uint8_t filling) noexcept {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i fill = _mm512_set1_epi8(static_cast<char>(filling));
+  const auto bits = [](Index from, Index until) {  // of 16
+    const auto below = [](Index n) { return n <= 0 ? 0u : n >= 16 ? 0xFFFFu : (1u << n) - 1u; };
+    return static_cast<__mmask16>(below(until) & ~below(from));
+  };
+  for (Index x = 0; x < row.columns; x += 16) {
+    const __mmask16 there = bits(row.begin - x, row.end - x), written = bits(0, row.columns - x);
+    const std::uint8_t* from = src + 4 * (row.first + x * row.step);
+    std::uint8_t* to = dst + x / 16 * strip_step;
+    if (there == 0) {
+      for (Index r = 0; r < count; ++r, to += dst_step) _mm512_mask_storeu_epi32(to, written, fill);
+    } else if (row.step == 1) {
+      for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
+        _mm512_mask_storeu_epi32(to, written, _mm512_mask_loadu_epi32(fill, there, from));
+      }
+    } else if (row.step == 2) {
+      // Low: the first of the 16 groups. High: what ends with the last one, so that nothing further is read.
+      const __m512i order = _mm512_mask_add_epi32(even, 0xFF00, even, _mm512_set1_epi32(1));
+      for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
+        const __m512i low = _mm512_maskz_loadu_epi32(bits(2 * (row.begin - x), 2 * (row.end - x) - 1), from);
+        const __m512i high =
+            _mm512_maskz_loadu_epi32(bits(2 * (row.begin - x) - 15, 2 * (row.end - x) - 16), from + 60);
+        const __m512i both = _mm512_permutex2var_epi32(low, order, high);
+        _mm512_mask_storeu_epi32(to, written, _mm512_mask_mov_epi32(fill, there, both));
+      }
+    } else {
+      for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
+        for (Index i = 0; i < 16 && x + i < row.columns; ++i) {
+          const bool inside = x + i >= row.begin && x + i < row.end;
+          std::uint32_t group = 0x01010101u * filling;
+          if (inside) std::memcpy(&group, from + 4 * i * row.step, sizeof group);
+          std::memcpy(to + 4 * i, &group, sizeof group);
+        }
+      }
+    }
+  }
+}
+
+/// Four channels of `count` pixels to lines of 16 groups, `step` bytes apart, each value xor `flip`.
+DMLREF_TARGET_AVX512VNNI inline void interleave_lines(const std::uint8_t* const* channels, Index count,
+                                                      std::uint8_t flip, std::uint8_t* dst, Index step) noexcept {
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  const __m512i order = avx512vnni::transposed_order();
+  for (Index at = 0; at < count; at += 64, dst += 4 * step) {
+    const Index left = count - at;
+    const __mmask64 mask = left >= 64 ? ~std::uint64_t{0} : ~std::uint64_t{0} >> (64 - left);
+    __m512i c[4];
+#pragma GCC unroll 4
+    for (int e = 0; e < 4; ++e) {
+      const __m512i values = _mm512_xor_si512(flips, _mm512_maskz_loadu_epi8(mask, channels[e] + at));
+      c[e] = _mm512_permutexvar_epi32(order, values);  // so that unpacks leave neighbours side by side
+    }
+    const __m512i low01 = _mm512_unpacklo_epi8(c[0], c[1]), high01 = _mm512_unpackhi_epi8(c[0], c[1]);
+    const __m512i low23 = _mm512_unpacklo_epi8(c[2], c[3]), high23 = _mm512_unpackhi_epi8(c[2], c[3]);
+    _mm512_storeu_si512(dst, _mm512_unpacklo_epi16(low01, low23));
+    if (left > 16) _mm512_storeu_si512(dst + step, _mm512_unpackhi_epi16(low01, low23));
+    if (left > 32) _mm512_storeu_si512(dst + 2 * step, _mm512_unpacklo_epi16(high01, high23));
+    if (left > 48) _mm512_storeu_si512(dst + 3 * step, _mm512_unpackhi_epi16(high01, high23));
+  }
+}
+
+/// A block's input while it is staged.
+class Stager {
+ public:
+  Stager(const Plan& plan, const Run& run, const std::uint8_t* input, const BlockPlace& place, std::uint8_t* scratch,
+         std::uint8_t* staged) noexcept
+      : l_(plan.layout), g_(plan.g), run_(run), input_(input), place_(place), scratch_(scratch), staged_(staged) {}
+
+  void stage() const noexcept {
+    if (l_.staging == Staging::planes) return stage_planes();
+    const Index first_row = place_.y * g_.stride_y - g_.pad_y;
+    const Index rows = l_.in_rows(g_, place_.rows);
+    for (Index r = 0; r < rows; ++r) {
+      if (l_.row_skip == 1 && !row_is_read(g_, r)) continue;
+      const Index y = first_row + r * l_.row_skip;
+      const bool outside = y < 0 || y >= g_.height;
+      const std::uint8_t* row = input_ + (outside ? 0 : y) * g_.in.y;
+      std::uint8_t* to = staged_ + l_.row_at(r);
+      if (l_.staging == Staging::windows) {
+        stage_windows(row, outside ? 0 : g_.width, to);
+      } else {
+        stage_pixels(row, outside ? 0 : g_.width, to);
+      }
+    }
+  }
+
+ private:
+  Index first_column() const noexcept { return place_.x * g_.stride_x - g_.pad_x; }
+  static Index between(Index value, Index low, Index high) noexcept {
+    return value < low ? low : value > high ? high : value;
+  }
+
+  // Four channels at a time become groups, of all rows at once where these follow each other; then each kernel column
+  // takes its own, row by row.
+  void stage_planes() const noexcept {
+    const Index groups = l_.channel_groups(g_);
+    const Index rows = l_.in_rows(g_, place_.rows);
+    const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
+    const Index reach = (place_.columns - 1) * g_.stride_x + (g_.kernel_w - 1) * g_.dilation_x + 1;
+    const Index left = between(first_column(), 0, g_.width), right = between(first_column() + reach, left, g_.width);
+    const Index width = right - left;
+    // Staged rows [begin, end) are in the input.
+    const Index first_row = place_.y * g_.stride_y - g_.pad_y;
+    const Index begin = between(ceil_div(-first_row, l_.row_skip), 0, rows);
+    const Index end = between(ceil_div(g_.height - first_row, l_.row_skip), begin, rows);
+    const bool joined = g_.in.y == width && l_.row_skip == 1;
+    const std::uint8_t* const from = input_ + (first_row + begin * l_.row_skip) * g_.in.y + left;
+    const bool straight = g_.kernel_w == 1 && g_.stride_x == 1 && width == place_.columns && !l_.linear;
+    const Index strip_step = l_.linear ? 4 * tile_side : l_.strip_step;
+    for (Index group = 0; group < groups; ++group) {
+      std::uint8_t* const scratch = scratch_ + Plan::scratch_margin;
+      const std::uint8_t* channels[4];
+      for (Index e = 0; e < 4; ++e) {
+        channels[e] = from + (4 * group + e < g_.in_channels ? 4 * group + e : 4 * group) * g_.in.c;
+      }
+      if (straight && begin == 0 && end == rows) {  // each row is read once
+        for (Index r = 0; r < rows; ++r) {
+          interleave_lines(channels, width, run_.input_flip, staged_ + r * l_.row_step + group * l_.tile_step,
+                           l_.strip_step);
+          for (const std::uint8_t*& channel : channels) channel += l_.row_skip * g_.in.y;
+        }
+        continue;
+      }
+      const Index lines = joined ? 1 : end - begin;
+      const Index line = joined ? (end - begin) * width : width;
+      for (Index r = 0; r < lines && line > 0; ++r) {
+        avx512vnni::interleave(channels, line, run_.input_flip, scratch + 4 * r * line);
+        for (const std::uint8_t*& channel : channels) channel += l_.row_skip * g_.in.y;
+      }
+      for (Index kx = 0; kx < g_.kernel_w; ++kx) {
+        RowOfGroups row{first_column() + kx * g_.dilation_x - left, g_.stride_x, 0, 0, place_.columns};
+        row.begin = between(ceil_div(-row.first, row.step), 0, row.columns);
+        row.end = between(ceil_div(width - row.first, row.step), row.begin, row.columns);
+        std::uint8_t* const to = staged_ + (kx * groups + group) * l_.tile_step;
+        const RowOfGroups none{0, 1, 0, 0, place_.columns};
+        for (Index phase = 0; phase < l_.phases; ++phase) {
+          // Rows phase, phase + phases, …: before the input, in it, after it.
+          const auto index = [&](Index r) { return ceil_div(r - phase, l_.phases); };
+          const Index in = between(index(begin), 0, l_.phase_rows), out = between(index(end), in, l_.phase_rows);
+          const Index all = between(index(rows), out, l_.phase_rows);
+          std::uint8_t* const at = to + phase * l_.phase_step;
+          deal_rows(none, scratch, 0, at, l_.row_step, strip_step, in, zero);
+          deal_rows(row, scratch + 4 * (phase + in * l_.phases - begin) * width, 4 * l_.phases * width,
+                    at + in * l_.row_step, l_.row_step, strip_step, out - in, zero);
+          deal_rows(none, scratch, 0, at + out * l_.row_step, l_.row_step, strip_step, all - out, zero);
+        }
+      }
+    }
+  }
+
+  void stage_windows(const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
+    const Index groups = l_.column_groups(g_);
+    const Index pixels = round_up(place_.columns, tile_side);
+    const Index count = (pixels - 1) * g_.stride_x + 4 * groups;
+    for (Index c = 0; c < g_.in_channels; ++c) {
+      gather_row(row + c * g_.in.c, width, g_.in.x, first_column(), 1, count, run_.input_zero_point, scratch_);
+      for (Index group = 0; group < groups; ++group, to += l_.tile_step) {
+        for (Index x = 0; x < pixels; x += tile_side) {
+          avx512vnni::windows(scratch_ + 4 * group + x * g_.stride_x, tile_side, g_.stride_x, run_.input_flip,
+                              to + x / tile_side * l_.strip_step);
+        }
+      }
+    }
+  }
+
+  void stage_pixels(const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
+    const Index skip = l_.column_skip;
+    const Index need = (place_.columns - 1) * (g_.stride_x / skip) + (g_.kernel_w - 1) * g_.dilation_x + 1;
+    const Index begin = width == 0 ? need : between(ceil_div(-first_column(), skip), 0, need);
+    const Index end = width == 0 ? need : between(ceil_div(width - first_column(), skip), begin, need);
+    const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
+    const auto fill = [&](Index from, Index until) {
+      if (until > from)
+        std::memset(to + from * l_.column_step, zero, static_cast<std::size_t>((until - from) * l_.column_step));
+    };
+    fill(0, begin);
+    const std::uint8_t* from = row + (first_column() + begin * skip) * g_.in.x;
+    std::uint8_t* at = to + begin * l_.column_step;
+    if (skip * g_.in.x == l_.column_step && l_.column_step == g_.in_channels) {
+      avx512vnni::convert(from, (end - begin) * g_.in_channels, run_.input_flip, at);
+    } else {
+      for (Index x = begin; x < end; ++x, from += skip * g_.in.x, at += l_.column_step) {
+        avx512vnni::convert(from, g_.in_channels, run_.input_flip, at);
+      }
+    }
+    fill(end, need);
+  }
+
+  const Layout& l_;
+  const Geometry& g_;
+  const Run& run_;
+  const std::uint8_t* input_;
+  const BlockPlace& place_;
+  std::uint8_t* scratch_;
+  std::uint8_t* staged_;
+};
+
+/// sums[x] = the sum of `lines` lines at position x, each group by its own ones.
+DMLREF_TARGET_AVX512VNNI inline void sum_lines(const std::uint8_t* lines, Index count, Index step, Index strip_step,
+                                               Index positions, Index period, std::uint32_t last_ones,
+                                               std::int32_t* sums) noexcept {
+  const __m512i ones = _mm512_set1_epi8(1), last = _mm512_set1_epi32(static_cast<int>(last_ones));
+  for (Index x = 0; x < positions; x += 16) {
+    const std::uint8_t* at = lines + x / 16 * strip_step;
+    __m512i sum = _mm512_setzero_si512();
+    for (Index line = 0; line < count; line += period) {
+      for (Index i = 1; i < period; ++i, at += step) sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), ones);
+      sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), last);
+      at += step;
+    }
+    _mm512_storeu_si512(sums + x, sum);
+  }
+}
+
+/// The sums over the windows of a planar block, at each position of its tiles. `positions` is scratch.
+inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
+                       std::int32_t* sums) noexcept {
+  const Layout& l = p.layout;
+  const Geometry& g = p.g;
+  // What fills the last group of a period, in channels or columns, does not count.
+  const bool windows = l.staging == Staging::windows;
+  const Index period = windows ? l.column_groups(g) : l.channel_groups(g);
+  const Index rest = (windows ? g.kernel_w : g.in_channels) % 4;
+  const std::uint32_t last_ones = rest == 0 ? 0x01010101u : 0x01010101u >> (8 * (4 - rest));
+  const Index rows = l.in_rows(g, place.rows);
+  const auto add = [&](Index to, Index from, Index count, bool first) {
+    for (Index x = 0; x < count; ++x) sums[to + x] = first ? positions[from + x] : sums[to + x] + positions[from + x];
+  };
+  if (l.linear) {
+    sum_lines(staged, l.lines, l.tile_step, 4 * tile_side, l.phases * l.phase_rows * l.width, period, last_ones,
+              positions);
+    const Index count = l.tiles(place.rows, place.columns) * tile_side;
+    const Index all = l.phases * l.phase_rows * l.width;
+    for (Index ky = 0; ky < g.kernel_h; ++ky) {
+      const Index from = l.row_at(ky * g.dilation_y) / 4;
+      add(0, from, all - from < count ? all - from : count, ky == 0);
+    }
+    return;
+  }
+  const Index width = round_up(place.columns, tile_side);
+  for (Index r = 0; r < rows; ++r) {
+    if (l.row_skip != 1 || row_is_read(g, r)) {
+      sum_lines(staged + l.row_at(r), l.lines, l.tile_step, l.strip_step, width, period, last_ones,
+                positions + r * width);
+    }
+  }
+  for (Index y = 0; y < place.rows; ++y) {
+    for (Index ky = 0; ky < g.kernel_h; ++ky) {
+      const Index r = (g.kernel_h == 1 ? y : y * g.stride_y) + ky * g.dilation_y;
+      add(y * width, r * width, width, ky == 0);
+    }
+  }
+}
+
+/// The same for a block of pixels, which may lie in the input itself.
+inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
+                       std::int32_t* sums) noexcept {
+  const Layout& l = p.layout;
+  const Geometry& g = p.g;
+  const Index step = l.pixel_step / l.column_step;  // staged columns from pixel to pixel
+  const Index width = l.width * step;
+  const Index rows = l.in_rows(g, place.rows);
+  const Index need = (place.columns - 1) * step + (g.kernel_w - 1) * g.dilation_x + 1;
+  const auto at = [&](Index r) { return (r % l.phases * l.phase_rows + r / l.phases) * width; };
+  for (Index r = 0; r < rows; ++r) {
+    if (l.row_skip == 1 && !row_is_read(g, r)) continue;
+    std::memset(positions + at(r), 0, static_cast<std::size_t>(4 * need));
+    avx512vnni::sum_runs(staged + l.row_at(r), g.in_channels, l.column_step, need, positions + at(r));
+  }
+  for (Index y = 0; y < place.rows; ++y) {
+    std::int32_t* to = sums + y * l.width;
+    for (Index ky = 0; ky < g.kernel_h; ++ky) {
+      const std::int32_t* row = positions + at((g.kernel_h == 1 ? y : y * g.stride_y) + ky * g.dilation_y);
+      for (Index kx = 0; kx < g.kernel_w; ++kx) {
+        const std::int32_t* from = row + kx * g.dilation_x;
+        const bool first = ky == 0 && kx == 0;
+        if (step == 1) {
+          for (Index x = 0; x < place.columns; ++x) to[x] = first ? from[x] : to[x] + from[x];
+        } else {
+          for (Index x = 0; x < place.columns; ++x) to[x] = first ? from[x * step] : to[x] + from[x * step];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace fast::qlc::amx
+DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
+#endif
