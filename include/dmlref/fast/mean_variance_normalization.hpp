@@ -63,6 +63,13 @@ class Normalization {
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk);
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
+    if (geometry_.kept.rank > 0) {
+      // (Not float32: its lines are twice as many and get in the way of those that are wanted now.)
+      const Index extent = stretches_ ? geometry_.reduced.at[geometry_.reduced.rank - 1].extent : 0;
+      const Place& neighbour = geometry_.kept.at[geometry_.kept.rank - 1].step;
+      runs_ = is_half && kernels_->runs && pieces_ && bytes > second_cache_bytes && extent <= 512 &&
+              neighbour.input == extent && neighbour.output == extent;
+    }
     streams_ = bytes > own_cache_bytes();
     // (With an activation of its own a row has doubles already.)
     fits_doubles_ = kernels_->each_from_doubles && finish_ != Finish::values && first_cache_bytes() >= 48 * 1024;
@@ -383,6 +390,8 @@ class Normalization {
       }
     }
 
+    static constexpr std::uint64_t groups_of_run = 4;
+
     /// From the group at `base` to the next one; nothing after the last.
     Place to_next(std::uint64_t group, const Place& base) const noexcept {
       if (group + 1 >= op.groups_) return {};
@@ -489,7 +498,7 @@ class Normalization {
 
     void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
                     Workspace& work) const noexcept {
-      const Index ahead = to_next(group, base).input;
+      const Index ahead = op.runs_ ? 0 : to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
         reference_chunk& chunk = statistics()[group * op.chunks_ + c];
         if (op.summed_pieces_) {
@@ -504,7 +513,7 @@ class Normalization {
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                           PieceTable& pieces, Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
-      const Index ahead = to_next(group, base).output;
+      const Index ahead = op.runs_ ? 0 : to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
         if (op.pieces_) {
           normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
@@ -518,10 +527,32 @@ class Normalization {
       }
     }
 
+    /// Asks for a share of what the four groups after these four consist of: lines of four neighbours in a row are
+    /// enough for the prefetcher of the second cache to run ahead, those of one are not.
+    void ask_for_run(std::uint64_t group, std::uint64_t number, PieceTable& pieces) const noexcept {
+      const std::uint64_t next = group - number + groups_of_run;
+      if (next + groups_of_run > op.groups_) return;
+      const auto bytes = static_cast<Index>(sizeof(T));
+      const Place base = op.geometry_.kept.place(static_cast<Index>(next));
+      const Dimension& inner = op.geometry_.reduced.at[op.geometry_.reduced.rank - 1];
+      const auto others = static_cast<std::size_t>(inner.extent) * (groups_of_run - 1);
+      std::uint64_t piece = 0;
+      for (std::uint64_t c = 0; c < op.chunks_; ++c) {
+        const PieceTable::List list = pieces.of(c);
+        for (std::size_t p = 0; p < list.count; ++p) {
+          if (piece++ % groups_of_run != number) continue;
+          const std::size_t size = (list.pieces[p].count + others) * sizeof(T);
+          prefetch<0>(buffers.input + base.input * bytes + list.pieces[p].from, size);
+          prefetch<1>(buffers.output + base.output * bytes + list.pieces[p].to, size);
+        }
+      }
+    }
+
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
       PieceTable pieces = op.piece_table();
       for (std::uint64_t g = begin; g < end; ++g) {
+        if (op.runs_) ask_for_run(g, (g - begin) % groups_of_run, pieces);
         const Place base = op.geometry_.kept.place(static_cast<Index>(g));
         sum_chunks(g, base, 0, op.chunks_, pieces, work);
         coefficients()[g] = merge(statistics() + g * op.chunks_);
@@ -592,6 +623,7 @@ class Normalization {
   bool summed_pieces_ = false;  // which begin with lane 0: they are summed where they lie,
   bool pieces_ = false;         // and share one line: nothing need be gathered
   std::int64_t near_ = 0;       // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
+  bool runs_ = false;           // short pieces of neighbouring groups lie side by side, worth asking for together
   bool fits_doubles_ = false;   // the first cache holds a row's doubles beside scale and bias
   bool streams_ = false;        // the output is not worth a place in the caches
 };

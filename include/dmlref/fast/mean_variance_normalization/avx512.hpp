@@ -420,6 +420,7 @@ inline const Kernels& kernels() noexcept {
       {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
       4096,
+      true,
       true};
   return table;
 }

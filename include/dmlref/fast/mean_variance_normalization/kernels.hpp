@@ -155,6 +155,8 @@ struct Kernels {
   std::int64_t near = 0;
   /// Whether each_row32 gains from doubles, where the first cache holds them beside the scales and biases.
   bool each_from_doubles = false;
+  /// Whether short pieces of float16 groups are best asked for some groups at once.
+  bool runs = false;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written.
