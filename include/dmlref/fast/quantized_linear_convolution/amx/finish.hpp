@@ -35,8 +35,8 @@ class SlowFinish {
  public:
   explicit SlowFinish(const Run& run) noexcept : run_(run) {}
 
-  /// Sum i is that of channel first + i % period and of position i / period.
-  DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 __m512i bytes(const Vectors& sums, Index first, Index period,
+  /// Sum i is that of channel first + i % period, of which there are `channels`, and of position i / period.
+  DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 __m512i bytes(const Vectors& sums, Index first, Index channels, Index period,
                                                        const PixelTerms& terms) const noexcept {
     std::int32_t kept[64];
     std::uint8_t out[64];
@@ -45,8 +45,10 @@ class SlowFinish {
       avx512vnni::quantize(kept, 1, run_.requantizer, first, period, out);
     } else {
       for (Index i = 0; i < 64; ++i) {
-        const Index channel = period == 1 ? 0 : i % period;
-        const Index position = period == 1 ? i : i / period;
+        const Index channel = i % period;
+        const Index position = i / period;
+        out[i] = 0;
+        if (channel >= channels) continue;  // filling
         std::int64_t sum = kept[i] + run_.wide_offset[first + channel];
         if (terms.sums != nullptr) sum += std::int64_t{terms.factor[channel]} * terms.sums[position];
         out[i] = run_.requantizer.exact(sum, first + channel);
@@ -103,7 +105,7 @@ class PlanarFinish {
       if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
         bytes = epilogue_.of_channel<false>(v0, v1, v2, v3, channel_);
       } else {
-        bytes = slow_.bytes({{v0, v1, v2, v3}}, channel_, 1, terms_);
+        bytes = slow_.bytes({{v0, v1, v2, v3}}, channel_, 1, 1, terms_);
       }
       if (used_ != stored_) bytes = _mm512_maskz_compress_epi8(used_, bytes);
       _mm512_mask_storeu_epi8(out_, stored_, bytes);
@@ -185,7 +187,7 @@ class PixelFinish {
       bytes = result.bytes;
       near_tie = result.near_tie;
     } else {
-      bytes = slow_.bytes({{v[0], v[1], v[2], v[3]}}, first_, 16 * V, terms_);
+      bytes = slow_.bytes({{v[0], v[1], v[2], v[3]}}, first_, channels_, 16 * V, terms_);
     }
     if constexpr (V == 4) {
       if (places_[0] >= 0) _mm512_mask_storeu_epi8(out_ + places_[0], stored_, bytes);
