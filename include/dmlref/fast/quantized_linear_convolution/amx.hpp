@@ -1,4 +1,4 @@
-// amx.hpp: general convolutions with AMX's tiles of bytes: 16 x 64 values by 64 x 16, sixteen times a vpdpbusd.
+// amx.hpp: general convolutions with AMX's tiles of bytes: one product is 16 x 64 values by 64 x 16.
 //
 // As in the tiled convolution, blocks of output pixels are staged, multiplied with the packed filter, requantized while
 // the sums are in the L1 cache, and written; layout.hpp says how the operands become tiles. With the activations a' and

@@ -110,9 +110,9 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply_of(bool two_rows, bool two_
   } else {
     two_lanes ? multiply<Planar, 1, 2>(t, work, share) : multiply<Planar, 1, 1>(t, work, share);
   }
-  // What is left before the sums' memory is used again.
 }
 
+/// All that is left of it.
 template <class Work>
 DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void finish_all(Work& work) noexcept {
   work.advance(work.left());
