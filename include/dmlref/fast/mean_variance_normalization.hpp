@@ -20,7 +20,6 @@
 #include "dmlref/fast/mean_variance_normalization/columns.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/fast/mean_variance_normalization/first_cache.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
