@@ -137,7 +137,7 @@ class Block {
         run_.filter + (group_ * p_.filter_blocks() + strip * (p_.strip_channels() / tile_side)) * t.weight_block;
     t.offsets = p_.offsets.data();
     t.chunks = p_.chunks();
-    t.pixel_step = l_.tile_step;
+    t.tile_step = l_.tile_step;
     t.start = run_.start + first_channel(strip) * (l_.planar() ? tile_side : 1);
     return t;
   }

@@ -47,7 +47,8 @@ struct Layout {
   Index lines = 0;              // planes, windows: of a staged row
   Index row_skip = 1;           // from a staged input row to the next one: others are not read
   Index column_skip = 1;
-  Index phases = 1;  // staged rows r, r + phases, … follow each other
+  Index step_y = 1, step_x = 1;  // staged rows and columns from an output pixel to the next one
+  Index phases = 1;              // staged rows r, r + phases, … follow each other
   Index phase_rows = 0;
   Index column_step = 0;   // pixels: from a staged column to the next one
   Index pixel_step = 0;    // from an output pixel to the next one
@@ -62,7 +63,11 @@ struct Layout {
   Index row_at(Index row) const noexcept { return row % phases * phase_step + row / phases * row_step; }
   /// Staged rows under so many output rows.
   Index in_rows(const Geometry& g, Index out_rows) const noexcept {
-    return g.kernel_h == 1 ? out_rows : (out_rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
+    return (out_rows - 1) * step_y + (g.kernel_h - 1) * g.dilation_y + 1;
+  }
+  /// Staged columns under so many output columns.
+  Index in_columns(const Geometry& g, Index out_columns) const noexcept {
+    return (out_columns - 1) * step_x + (g.kernel_w - 1) * g.dilation_x + 1;
   }
   Index column_groups(const Geometry& g) const noexcept { return ceil_div(g.kernel_w, 4); }
   Index channel_groups(const Geometry& g) const noexcept { return ceil_div(g.in_channels, 4); }
@@ -139,13 +144,15 @@ inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index 
   l.rows = rows;
   l.columns = columns;
   l.row_skip = g.kernel_h == 1 ? g.stride_y : 1;
+  l.step_y = g.stride_y / l.row_skip;
+  l.step_x = g.stride_x;
   l.lines = windows ? g.in_channels * l.column_groups(g) : g.kernel_w * l.channel_groups(g);
   l.pixel_step = 4;
   const Index in_rows = l.in_rows(g, rows);
   const Index spare = l.lines < tile_side ? tile_side - l.lines : 0;  // lines that a lone chunk reads besides
   if (linear) {
     l.width = width;
-    l.phases = g.kernel_h == 1 ? 1 : g.stride_y;
+    l.phases = l.step_y;
     l.phase_rows = ceil_div(in_rows, l.phases);
     l.row_step = l.out_row_step = 4 * width;
     l.phase_step = l.row_step * l.phase_rows;
@@ -156,7 +163,7 @@ inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index 
     l.phase_rows = in_rows;
     l.tile_step = 4 * tile_side;
     l.row_step = l.lines * l.tile_step;
-    l.out_row_step = g.kernel_h == 1 ? l.row_step : g.stride_y * l.row_step;
+    l.out_row_step = l.step_y * l.row_step;
     l.strip_step = detail::odd_lines(l.row_step * in_rows);
     l.bytes = l.strip_step * (l.width / tile_side) + l.tile_step * spare + 128;
   }
@@ -172,14 +179,15 @@ inline Layout pixel_layout(const Geometry& g, bool direct, Index rows, Index col
   l.columns = columns;
   l.row_skip = g.kernel_h == 1 ? g.stride_y : 1;
   l.column_skip = g.kernel_w == 1 ? g.stride_x : 1;
-  const Index step_x = g.stride_x / l.column_skip;
-  const Index in_columns = (columns - 1) * step_x + (g.kernel_w - 1) * g.dilation_x + 1;
+  l.step_y = g.stride_y / l.row_skip;
+  l.step_x = g.stride_x / l.column_skip;
+  const Index in_columns = l.in_columns(g, columns);
   l.column_step = direct ? g.in.x : g.in_channels;
   if (!direct && g.in_channels % 512 == 0) l.column_step += 64;  // or 16 pixels would meet in few sets of the cache
-  l.pixel_step = l.tile_step = step_x * l.column_step;
-  l.width = ceil_div(in_columns, step_x);
+  l.pixel_step = l.tile_step = l.step_x * l.column_step;
+  l.width = ceil_div(in_columns, l.step_x);
   l.row_step = l.out_row_step = l.width * l.pixel_step;
-  l.phases = g.kernel_h == 1 ? 1 : g.stride_y;
+  l.phases = l.step_y;
   l.phase_rows = ceil_div(l.in_rows(g, rows), l.phases);
   l.phase_step = l.row_step * l.phase_rows;
   l.bytes = l.phases * l.phase_step + tile_side * l.pixel_step + 128;

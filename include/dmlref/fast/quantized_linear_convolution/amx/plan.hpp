@@ -179,23 +179,20 @@ struct Plan {
 
     at = 0;
     const Index positions = layout.tiles(layout.rows, layout.columns) * tile_side;
-    const Index lines = layout.in_rows(g, layout.rows);
     slot.scratch = take(layout.planar() ? scratch_bytes() : 0);
     slot.staged = take(layout.bytes);
     slot.sums = take(2 * 4 * sums_of_strip);
     slot.tiles = take(layout.planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
                                       : 4 * (positions + 64));
-    slot.positions = take(4 * (staged_positions(lines) + 64));
+    slot.positions = take(4 * (staged_positions() + 64));
     slot.pixel_sums = take(4 * (positions + 64));
     slot.pixel_offset = take(4 * (positions + 64));
     slot.size = round_up(at, 256);
     slots = task_slots();
   }
 
-  Index staged_positions(Index in_rows) const noexcept {
-    if (layout.planar())
-      return layout.linear ? layout.phases * layout.phase_rows * layout.width : in_rows * layout.width;
-    return layout.phases * layout.phase_rows * layout.width * (layout.pixel_step / layout.column_step);
+  Index staged_positions() const noexcept {
+    return layout.phases * layout.phase_rows * layout.width * (layout.planar() ? 1 : layout.step_x);
   }
 
   // Four channels of all input rows of a block as groups, or one row of bytes.

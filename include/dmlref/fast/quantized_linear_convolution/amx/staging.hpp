@@ -130,7 +130,7 @@ class Stager {
     const Index groups = l_.channel_groups(g_);
     const Index rows = l_.in_rows(g_, place_.rows);
     const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
-    const Index reach = (place_.columns - 1) * g_.stride_x + (g_.kernel_w - 1) * g_.dilation_x + 1;
+    const Index reach = l_.in_columns(g_, place_.columns);
     const Index left = between(first_column(), 0, g_.width), right = between(first_column() + reach, left, g_.width);
     const Index width = right - left;
     // Staged rows [begin, end) are in the input.
@@ -199,7 +199,7 @@ class Stager {
 
   void stage_pixels(const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
     const Index skip = l_.column_skip;
-    const Index need = (place_.columns - 1) * (g_.stride_x / skip) + (g_.kernel_w - 1) * g_.dilation_x + 1;
+    const Index need = l_.in_columns(g_, place_.columns);
     const Index begin = width == 0 ? need : between(ceil_div(-first_column(), skip), 0, need);
     const Index end = width == 0 ? need : between(ceil_div(width - first_column(), skip), begin, need);
     const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
@@ -280,7 +280,7 @@ inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_
   }
   for (Index y = 0; y < place.rows; ++y) {
     for (Index ky = 0; ky < g.kernel_h; ++ky) {
-      const Index r = (g.kernel_h == 1 ? y : y * g.stride_y) + ky * g.dilation_y;
+      const Index r = y * l.step_y + ky * g.dilation_y;
       add(y * width, r * width, width, ky == 0);
     }
   }
@@ -291,10 +291,10 @@ inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_
                        std::int32_t* sums) noexcept {
   const Layout& l = p.layout;
   const Geometry& g = p.g;
-  const Index step = l.pixel_step / l.column_step;  // staged columns from pixel to pixel
+  const Index step = l.step_x;
   const Index width = l.width * step;
   const Index rows = l.in_rows(g, place.rows);
-  const Index need = (place.columns - 1) * step + (g.kernel_w - 1) * g.dilation_x + 1;
+  const Index need = l.in_columns(g, place.columns);
   const auto at = [&](Index r) { return (r % l.phases * l.phase_rows + r / l.phases) * width; };
   for (Index r = 0; r < rows; ++r) {
     if (l.row_skip == 1 && !row_is_read(g, r)) continue;
@@ -304,7 +304,7 @@ inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_
   for (Index y = 0; y < place.rows; ++y) {
     std::int32_t* to = sums + y * l.width;
     for (Index ky = 0; ky < g.kernel_h; ++ky) {
-      const std::int32_t* row = positions + at((g.kernel_h == 1 ? y : y * g.stride_y) + ky * g.dilation_y);
+      const std::int32_t* row = positions + at(y * l.step_y + ky * g.dilation_y);
       for (Index kx = 0; kx < g.kernel_w; ++kx) {
         const std::int32_t* from = row + kx * g.dilation_x;
         const bool first = ky == 0 && kx == 0;

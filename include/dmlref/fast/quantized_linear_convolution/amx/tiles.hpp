@@ -39,7 +39,7 @@ struct MultiplyArgs {
   const std::uint8_t* pixels[2];
   const std::int32_t* offsets;  ///< of each chunk of K
   Index chunks;
-  Index pixel_step;           ///< bytes between the rows of a tile of activations
+  Index tile_step;            ///< bytes between the rows of a tile of activations
   const std::int32_t* start;  ///< as Run::start, at the first channel
   std::int32_t* sums;
   Index sums_pitch;  ///< bytes
@@ -68,10 +68,10 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t,
     const Index at = t.offsets[chunk];
     if constexpr (Planar) {
       _tile_loadd(4, w, 64);
-      _tile_loadd(6, t.pixels[0] + at, t.pixel_step);
+      _tile_loadd(6, t.pixels[0] + at, t.tile_step);
       _tile_dpbsud(0, 4, 6);
       if constexpr (Lanes > 1) {
-        _tile_loadd(7, t.pixels[1] + at, t.pixel_step);
+        _tile_loadd(7, t.pixels[1] + at, t.tile_step);
         _tile_dpbsud(1, 4, 7);
       }
       if constexpr (Rows > 1) {
@@ -81,14 +81,14 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t,
       }
     } else {
       _tile_loadd(6, w, 64);
-      _tile_loadd(4, t.pixels[0] + at, t.pixel_step);
+      _tile_loadd(4, t.pixels[0] + at, t.tile_step);
       _tile_dpbusd(0, 4, 6);
       if constexpr (Lanes > 1) {
         _tile_loadd(7, w + t.weight_block, 64);
         _tile_dpbusd(1, 4, 7);
       }
       if constexpr (Rows > 1) {
-        _tile_loadd(5, t.pixels[1] + at, t.pixel_step);
+        _tile_loadd(5, t.pixels[1] + at, t.tile_step);
         _tile_dpbusd(2, 5, 6);
         if constexpr (Lanes > 1) _tile_dpbusd(3, 5, 7);
       }
