@@ -15,6 +15,7 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/block.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -41,18 +42,12 @@ class AmxConvolution {
   void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::amx::prepare(plan_, buffers, run); }
 
   Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, plan_.slots); }
-  Index units(Index tasks) const noexcept { return plan_.blocks() * plan_.splits(tasks); }
+  Index units(Index tasks) const noexcept { return plan_.units(tasks); }
 
   /// As TiledConvolution::run.
   void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
            Index& staged) const noexcept {
-    const Index parts = plan_.splits(tasks);
-    const Index part = unit % parts;
-    std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
-    const qlc::amx::Block block(plan_, run, reinterpret_cast<std::uint8_t*>(slot), unit / parts);
-    if (staged != unit / parts) block.stage();
-    block.run(plan_.strips() * part / parts, plan_.strips() * (part + 1) / parts);
-    staged = unit / parts;
+    qlc::run_unit<qlc::amx::Block>(plan_, run, buffers.temporary, tasks, task, unit, staged);
   }
 
  private:

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 
@@ -161,12 +162,6 @@ inline std::vector<std::int32_t> step_offsets(const Geometry& g, const StagedBlo
   }
   return offsets;
 }
-
-/// One output block and the input under it.
-struct BlockPlace {
-  Index y, x;           // first output pixel
-  Index rows, columns;  // output pixels here
-};
 
 /// Copies `count` values of an input row from column `first` on, `step` columns apart, to dst; zero_point outside.
 inline void gather_row(const std::uint8_t* row, Index width, Index column_step, Index first, Index step, Index count,

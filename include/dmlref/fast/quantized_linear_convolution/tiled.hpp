@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/block.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
@@ -45,21 +46,14 @@ class TiledConvolution {
 
   /// How many tasks may run at once; each has memory of its own.
   Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, plan_.slots); }
-  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels, at
-  /// the price of staging a block several times.
-  Index units(Index tasks) const noexcept { return plan_.blocks() * plan_.splits(tasks); }
+  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
+  Index units(Index tasks) const noexcept { return plan_.units(tasks); }
 
   /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
   /// the block that its memory holds.
   void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
            Index& staged) const noexcept {
-    const Index parts = plan_.splits(tasks);
-    const Index part = unit % parts;
-    std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
-    const qlc::tiled::Block block(plan_, run, reinterpret_cast<std::uint8_t*>(slot), unit / parts);
-    if (staged != unit / parts) block.stage();
-    block.run(plan_.filter.blocks * part / parts, plan_.filter.blocks * (part + 1) / parts);
-    staged = unit / parts;
+    qlc::run_unit<qlc::tiled::Block>(plan_, run, buffers.temporary, tasks, task, unit, staged);
   }
 
  private:

@@ -12,6 +12,7 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/tiles.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 
 #if DMLREF_ARCH_X86_64
 
@@ -24,13 +25,10 @@ class Block {
   /// Block `index` of the plan's, in the memory of one task.
   Block(const Plan& plan, const Run& run, std::uint8_t* slot, Index index) noexcept
       : p_(plan), l_(plan.layout), g_(plan.g), run_(run), slot_(slot) {
-    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
-    const Index x = index % p_.block_columns * l_.columns;
-    const Index y = index / p_.block_columns % p_.block_rows * l_.rows;
-    const Index plane = index / p_.block_columns / p_.block_rows;
-    place_ = {y, x, smaller(l_.rows, g_.out_height - y), smaller(l_.columns, g_.out_width - x)};
-    group_ = plane % g_.groups;
-    image_ = plane / g_.groups;
+    const GroupBlock block = p_.grid.block(g_, index);
+    place_ = block.place;
+    group_ = block.group;
+    image_ = block.image;
     tiles_ = l_.tiles(place_.rows, place_.columns);
     input_ = run_.input + image_ * g_.in.n + group_ * g_.in_channels * g_.in.c;
     staged_ = in_place() ? input_ + place_.x * g_.in.x : slot_ + p_.slot.staged;

@@ -9,7 +9,9 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/layout.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
@@ -52,24 +54,21 @@ struct Plan {
   /// Channels of a superblock: what a block of sums holds.
   Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
   Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
-  Index blocks() const noexcept { return g.batch * g.groups * block_rows * block_columns; }
-  Index splits(Index tasks) const noexcept {
-    Index parts = 1;
-    while (tasks > 1 && blocks() * parts < 4 * tasks && strips() / (2 * parts) >= 1) parts *= 2;
-    return parts;
-  }
+  Index ranges(Index tasks) const noexcept { return channel_ranges(grid.blocks(g), strips(), 1, tasks); }
+  /// The pieces of the work for so many tasks.
+  Index units(Index tasks) const noexcept { return grid.blocks(g) * ranges(tasks); }
 
   Geometry g;
   ChannelTensors tensors;
   bool filter_owned;
   bool usable = false;
   Layout layout;
-  Index block_rows = 0, block_columns = 0;
+  BlockGrid grid;
   bool channels_outside = false;  // the loop over channels is outside the one over pixels
   std::vector<std::int32_t> offsets;
   std::vector<Index> elements;  // of a channel's filter, for each byte of each chunk; -1: filling
-  Index filter_at = 0, scale_at = 0, fixed_scale_at = 0, offset_at = 0, zero_at = 0, wide_at = 0, start_at = 0,
-        slots_at = 0;
+  FoldedPlaces folded_at;
+  Index start_at = 0, slots_at = 0;
   Index slots = 1;  // of tasks
   Slot slot;
 
@@ -156,8 +155,7 @@ struct Plan {
     }
     rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
     layout = make(rows, columns);
-    block_rows = ceil_div(g.out_height, rows);
-    block_columns = ceil_div(g.out_width, columns);
+    grid = BlockGrid(g, rows, columns);
   }
 
   void place_memory() {
@@ -168,12 +166,7 @@ struct Plan {
       return here;
     };
     const Index channels = g.groups * packed_channels() + 64;
-    filter_at = take(filter_owned ? 0 : filter_bytes());
-    scale_at = take(4 * channels);
-    fixed_scale_at = take(4 * channels);
-    offset_at = take(4 * channels);
-    zero_at = take(4 * channels);
-    wide_at = take(8 * channels);
+    folded_at = FoldedPlaces(take, filter_owned ? 0 : filter_bytes(), channels, 1);
     start_at = take(layout.planar() ? 64 * channels : 0);
     slots_at = round_up(at, 256);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
@@ -29,16 +30,14 @@ class Block {
         bytes_(slot + plan.slot.bytes),
         pixel_sums_(reinterpret_cast<std::int32_t*>(slot + plan.slot.pixel_sums)),
         pixel_offset_(reinterpret_cast<std::int32_t*>(slot + plan.slot.pixel_offset)) {
-    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
-    const Index x = index % p_.block_columns * p_.block.columns;
-    const Index y = index / p_.block_columns % p_.block_rows * p_.block.rows;
-    const Index plane = index / p_.block_columns / p_.block_rows;
-    place_ = {y, x, smaller(p_.block.rows, p_.g.out_height - y), smaller(p_.block.columns, p_.g.out_width - x)};
-    group_ = plane % p_.g.groups;
-    image_ = plane / p_.g.groups;
+    const GroupBlock block = p_.grid.block(p_.g, index);
+    place_ = block.place;
+    group_ = block.group;
+    image_ = block.image;
     input_ = run_.input + image_ * p_.g.in.n + group_ * p_.g.in_channels * p_.g.in.c;
-    activations_ = p_.block.direct ? input_ + y * p_.g.stride_y * p_.g.in.y + x * p_.g.stride_x * p_.g.in.x
-                                   : slot_ + p_.slot.staged;
+    activations_ = p_.block.direct
+                       ? input_ + place_.y * p_.g.stride_y * p_.g.in.y + place_.x * p_.g.stride_x * p_.g.in.x
+                       : slot_ + p_.slot.staged;
   }
 
   /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.

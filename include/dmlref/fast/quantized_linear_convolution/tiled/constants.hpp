@@ -7,30 +7,16 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/channels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/filter.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
 
-/// What one execute knows: where the data is and what was computed from zero points, scales and bias.
-struct Run {
-  const std::uint8_t* input = nullptr;
-  std::uint8_t* output = nullptr;
-  const std::uint8_t* filter = nullptr;  // packed
-  const float* scale = nullptr;
+/// What one execute knows.
+struct Run : Folded {
   const std::int32_t* channel_offset = nullptr;
-  const std::int32_t* minus_filter_zero_point = nullptr;  // shifted
-  const std::int64_t* wide_offset = nullptr;
-  Requantizer requantizer;
-  std::uint8_t input_zero_point = 0;  // the byte that padding holds, unshifted
-  std::uint8_t input_flip = 0;
-  std::int32_t uniform_zero_point = 0;  // minus the shifted filter zero point where all channels share it
-  bool pixel_terms = false;             // some filter zero point, shifted, is not 0
-  bool uniform = true;
-  bool wide = false;
   bool paired = false;  // blocks of 64 pixels are staged in the order of Kernels::interleave_pairs
 };
 
@@ -61,27 +47,15 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
 /// Once per execute, before the units run.
 inline void prepare(const Plan& p, const Buffers& b, Run& run) noexcept {
   std::byte* memory = b.temporary;
-  if (!p.filter_owned) pack(p, b.inputs[filter_tensor], memory + p.filter_at);
-  const std::byte* packed = p.filter_owned ? b.persistent : memory + p.filter_at;
-  auto* scale = reinterpret_cast<float*>(memory + p.scale_at);
-  auto* bias = reinterpret_cast<std::int32_t*>(memory + p.offset_at);  // which the offsets start from
-  auto* zero = reinterpret_cast<std::int32_t*>(memory + p.zero_point_at);
-  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.wide_offset_at);
+  if (!p.filter_owned) pack(p, b.inputs[filter_tensor], memory + p.folded_at.filter);
+  const std::byte* packed = p.filter_owned ? b.persistent : memory + p.folded_at.filter;
+  fold(b, p.g, p.tensors, p.folded_at, packed, p.filter.channels(), p.kernels.signed_activations, run);
+  run.paired = p.pairs && run.requantizer.bounded && !run.wide;
 
-  // Activations: the kernels read unsigned or signed bytes; flipping the top bit shifts by 128.
-  const std::int32_t za = zero_point_of(p.tensors.input_zero_point, b.inputs[input_zero_point_tensor], 0);
-  run.input_zero_point = static_cast<std::uint8_t>(za);
-  run.input_flip = p.g.input_signed == p.kernels.signed_activations ? 0 : 0x80;
-  const std::int64_t za_shifted = za + (run.input_flip == 0 ? 0 : p.kernels.signed_activations ? -128 : 128);
-
-  Requantizer& to = run.requantizer;
-  to = bind_requantizer(b, p.g, p.tensors);
-  const ChannelBounds bounds = fold_channels(b, p.g, p.tensors, p.filter.channels(), to, scale, zero, bias);
-  run.uniform_zero_point = bounds.first_zero;
-  run.uniform = bounds.uniform;
-  run.pixel_terms = bounds.pixel_terms();
-  run.wide = bounds.wide;
-
+  auto* bias = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // which the offsets start from
+  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
+  const std::int32_t* zero = run.minus_filter_zero_point;
+  const std::int64_t minus_input_zero_point = -run.shifted_zero_point;
   const std::int64_t depth = p.g.depth();
   const Index channels = p.g.groups * p.filter.channels();
   for (Index at = 0; run.wide && at < channels; ++at) {
@@ -89,24 +63,12 @@ inline void prepare(const Plan& p, const Buffers& b, Run& run) noexcept {
     for (Index ky = 0; ky < p.g.kernel_h; ++ky) {
       weights += load<std::int32_t>(packed + p.filter.sums_at() + ky * p.filter.row_sums_bytes(), at);
     }
-    wide_offset[at] = bias[at] - za_shifted * weights;
+    wide_offset[at] = bias[at] + minus_input_zero_point * weights;
   }
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
-  for (Index at = 0; at < channels; ++at) offset[at] += wrap(-za_shifted) * wrap(depth) * wrap(zero[at]);
-  add_weight_sums(p, packed, wrap(-za_shifted), offset);
-
-  auto* fixed_scale = reinterpret_cast<float*>(memory + p.fixed_scale_at);
-  for (Index at = 0; at < channels + 64; ++at) fixed_scale[at] = 65536.0f * scale[at];
-  to.fixed_scale = fixed_scale;
-  run.paired = p.pairs && to.bounded && !run.wide;
-
-  run.input = reinterpret_cast<const std::uint8_t*>(b.inputs[input_tensor]);
-  run.output = reinterpret_cast<std::uint8_t*>(b.output);
-  run.filter = reinterpret_cast<const std::uint8_t*>(packed);
-  run.scale = scale;
+  for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
+  add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
   run.channel_offset = bias;
-  run.minus_filter_zero_point = zero;
-  run.wide_offset = wide_offset;
 }
 
 }  // namespace fast::qlc::tiled

@@ -9,8 +9,10 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
@@ -46,12 +48,10 @@ struct Plan {
     return filter_owned ? static_cast<std::uint64_t>(round_up(filter.bytes(), 256)) : 0;
   }
 
-  Index blocks() const noexcept { return g.batch * g.groups * block_rows * block_columns; }
-  Index splits(Index tasks) const noexcept {
-    Index parts = 1;
-    while (tasks > 1 && blocks() * parts < 4 * tasks && filter.blocks / (2 * parts) >= 2) parts *= 2;
-    return parts;
-  }
+  Index strips() const noexcept { return filter.blocks; }  // of output channels
+  Index ranges(Index tasks) const noexcept { return channel_ranges(grid.blocks(g), strips(), 2, tasks); }
+  /// The pieces of the work for so many tasks.
+  Index units(Index tasks) const noexcept { return grid.blocks(g) * ranges(tasks); }
 
   Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
 
@@ -62,7 +62,7 @@ struct Plan {
   bool pixels_in_lanes = false;
   bool pairs = false;
   StagedBlock block;
-  Index block_rows = 0, block_columns = 0;
+  BlockGrid grid;
   std::vector<std::int32_t> offsets;
   std::vector<std::int32_t> plane_offsets;
   std::vector<Index> elements;
@@ -71,8 +71,8 @@ struct Plan {
   PackedFilter filter{};
   Index row_steps = 0;
   Index pixel_pitch = 0;
-  Index filter_at = 0, scale_at = 0, fixed_scale_at = 0, offset_at = 0, zero_point_at = 0, wide_offset_at = 0,
-        slots_at = 0;
+  FoldedPlaces folded_at;
+  Index slots_at = 0;
   Index slots = 1;  // of tasks
   Slot slot;
 
@@ -162,8 +162,7 @@ struct Plan {
     }
     rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
     block = make_staged_block(g, order, rows, columns, direct);
-    block_rows = ceil_div(g.out_height, rows);
-    block_columns = ceil_div(g.out_width, columns);
+    grid = BlockGrid(g, rows, columns);
   }
 
   // Which kernel rows each output row needs.
@@ -198,12 +197,7 @@ struct Plan {
       at += round_up(bytes, 64);
       return here;
     };
-    filter_at = take(filter_owned ? 0 : filter.bytes());
-    scale_at = take(channels * 4);
-    fixed_scale_at = take(channels * 4);
-    offset_at = take(channels * 4 * static_cast<Index>(row_ranges.size()));
-    zero_point_at = take(channels * 4);
-    wide_offset_at = take(channels * 8);
+    folded_at = FoldedPlaces(take, filter_owned ? 0 : filter.bytes(), channels, static_cast<Index>(row_ranges.size()));
     slots_at = round_up(at, 256);
 
     at = 0;
