@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -13,9 +14,6 @@
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
-
-/// Rounding by adding 1.5 * 2^23: the integer is in the low bits.
-inline constexpr float magic = 12582912.0f;
 
 /// round_exactly on eight lanes.
 DMLREF_TARGET_AVX512VNNI inline __m256i round_exactly8(__m256i sums, __m512d factor, __m512d output_scale) noexcept {
@@ -34,15 +32,38 @@ DMLREF_TARGET_AVX512VNNI inline __m256i round_exactly8(__m256i sums, __m512d fac
   return _mm512_cvtpd_epi32(rounded);
 }
 
-/// The rounded values of a block, in place of its sums. `factor`: one, or one per lane in the accumulators' order.
-[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void round_block_exactly(std::int32_t* sums, const double* factor,
-                                                                           std::ptrdiff_t factor_step,
-                                                                           double output_scale) noexcept {
-  const __m512d scale = _mm512_set1_pd(output_scale);
+/// Which factor belongs to which sum of a block.
+enum class Factors {
+  one,   ///< one for all
+  each,  ///< one per sum, in the accumulators' order
+  parts  ///< one per 128-bit part of a vector
+};
+
+/// Eight factors from element `i` of a block on.
+template <Factors F>
+DMLREF_TARGET_AVX512VNNI inline __m512d factors_at(const double* factor, std::ptrdiff_t i) noexcept {
+  if constexpr (F == Factors::one) return _mm512_set1_pd(*factor);
+  if constexpr (F == Factors::each) return _mm512_loadu_pd(factor + i);
+  const double* at = factor + i % 16 / 4;
+  return _mm512_mask_mov_pd(_mm512_set1_pd(at[0]), 0xF0, _mm512_set1_pd(at[1]));
+}
+
+/// Rounds exactly, eight at a time, those of a block that fixed point leaves in doubt. `fixed` is as in `quantize`.
+template <Factors F>
+[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void round_doubtful(const std::int32_t* sums, std::int32_t* fixed,
+                                                                      __m512i doubtful, const double* factor,
+                                                                      const LaneArgs& t) noexcept {
+  const __m512d scale = _mm512_set1_pd(t.output_scale);
+  const __m256i zero_point = _mm256_set1_epi32(t.zero_point);
   for (std::ptrdiff_t i = 0; i < 64; i += 8) {
-    const __m512d f = factor_step == 0 ? _mm512_set1_pd(*factor) : _mm512_loadu_pd(factor + i);
-    auto* at = reinterpret_cast<__m256i*>(sums + i);
-    _mm256_storeu_si256(at, round_exactly8(_mm256_loadu_si256(at), f, scale));
+    auto* at = reinterpret_cast<__m256i*>(fixed + i);
+    const __m256i low_halves = _mm256_slli_epi32(_mm256_loadu_si256(at), 16);
+    const __m512i part = i % 16 == 0 ? doubtful : _mm512_shuffle_i64x2(doubtful, doubtful, 0x4E);
+    const __m256i limit = _mm256_slli_epi32(_mm512_castsi512_si256(part), 16);
+    if (_mm256_cmple_epu32_mask(low_halves, limit) == 0) continue;
+    const __m256i s = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + i));
+    const __m256i exact = round_exactly8(s, factors_at<F>(factor, i), scale);
+    _mm256_storeu_si256(at, _mm256_slli_epi32(_mm256_add_epi32(exact, zero_point), 16));
   }
 }
 
@@ -50,56 +71,101 @@ DMLREF_TARGET_AVX512VNNI inline __m256i round_exactly8(__m256i sums, __m512d fac
 /// of what comes after.
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void pin(__m512i& sums) noexcept { __asm__("" : "+v"(sums)); }
 
-struct Epilogue {
-  __m512 scale[4];
-  __m512 magics;  // with the zero point
-  __m512i flip;
-  __m512 band;
+/// What rounding adds, and up to which residual it is in doubt.
+struct Rounding {
+  __m512 shift;      // in units of 2^-16: the zero point, one half, and the largest error
+  __m512i doubtful;  // low halves up to this
 };
+
+/// In those units (requantize.hpp) a value is off by 2 (1 + 2^-8), by as much again where a sum may have more than 24
+/// bits, and by less than one for the arithmetic.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Rounding make_rounding(__m512 band,
+                                                                              std::int32_t zero_point) noexcept {
+  constexpr int error = 3, larger_error = 5;
+  const float middle = 65536.0f * (static_cast<float>(zero_point) + 0.5f);
+  const auto shift = [&](int e) DMLREF_TARGET_AVX512VNNI { return _mm512_set1_ps(middle + static_cast<float>(e)); };
+  const auto limit = [&](int v) DMLREF_TARGET_AVX512VNNI { return _mm512_set1_epi32(v); };
+  const __mmask16 small = _mm512_cmp_ps_mask(band, _mm512_set1_ps(float_band), _CMP_GE_OQ);
+  const __mmask16 hopeless = _mm512_cmp_ps_mask(band, _mm512_setzero_ps(), _CMP_LT_OQ);
+  const __m512i doubtful = _mm512_mask_mov_epi32(limit(2 * larger_error - 1), small, limit(2 * error - 1));
+  return {_mm512_mask_mov_ps(shift(larger_error), small, shift(error)),
+          _mm512_mask_mov_epi32(doubtful, hopeless, limit(0xFFFF))};
+}
+
+struct Epilogue {
+  __m512 scale[4];  // times 2^16
+  Rounding rounding;
+  __m512i flip;
+};
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512 fixed_scale(__m512 scale) noexcept {
+  return _mm512_mul_ps(scale, _mm512_set1_ps(65536.0f));
+}
 
 DMLREF_TARGET_AVX512VNNI inline Epilogue make_epilogue(const LaneArgs& t) noexcept {
   Epilogue e;
-  e.scale[0] = _mm512_set1_ps(t.scale != nullptr ? *t.scale : 0.0f);
-  e.magics = _mm512_set1_ps(magic + static_cast<float>(t.zero_point));
+  e.scale[0] = fixed_scale(_mm512_set1_ps(t.scale != nullptr ? *t.scale : 0.0f));
+  e.rounding = make_rounding(_mm512_set1_ps(t.band), t.zero_point);
   e.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
-  e.band = _mm512_set1_ps(t.band);
   return e;
 }
 
-/// 64 sums to 64 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of
-/// sums[2], 0 of sums[3], …. Float decides where the residual stays away from one half; a block with a lane that does
-/// not is done again in doubles that decide all.
-template <bool Channels>
+/// Fixed point with 16 bits behind the point: the high halves are the results, unless a low half is so small that it
+/// may have passed a tie.
+template <Factors F>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void round_at_once(const __m512i (&sums)[4], const Epilogue& e,
+                                                                          __m512i (&fixed)[4],
+                                                                          bool& in_doubt) noexcept {
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512 scale = e.scale[F == Factors::each ? v : 0];
+    fixed[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[v]), scale, e.rounding.shift));
+  }
+  const __m512i least = _mm512_min_epu16(_mm512_min_epu16(fixed[0], fixed[1]), _mm512_min_epu16(fixed[2], fixed[3]));
+  constexpr std::uint32_t low_halves = 0x55555555;
+  in_doubt = (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, e.rounding.doubtful)) & low_halves) != 0;
+}
+
+/// The high halves as bytes; within 128 bits they come in the order 0 of fixed[0], 0 of fixed[1], 1 of fixed[0], …, 0
+/// of fixed[2], 0 of fixed[3], ….
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack(const __m512i (&fixed)[4],
+                                                                    const Epilogue& e) noexcept {
+  constexpr __mmask32 odd = 0xAAAAAAAA;
+  const __m512i first = _mm512_mask_mov_epi16(_mm512_srli_epi32(fixed[0], 16), odd, fixed[1]);
+  const __m512i second = _mm512_mask_mov_epi16(_mm512_srli_epi32(fixed[2], 16), odd, fixed[3]);
+  return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
+}
+
+/// 64 sums to 64 bytes, in `pack`'s order; where some are in doubt, `quantize` must look at them again.
+template <Factors F>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_at_once(const __m512i (&sums)[4],
+                                                                                const Epilogue& e,
+                                                                                bool& in_doubt) noexcept {
+  __m512i fixed[4];
+  round_at_once<F>(sums, e, fixed, in_doubt);
+  return pack(fixed, e);
+}
+
+/// 64 sums to 64 bytes, in `pack`'s order. Doubles decide what is in doubt.
+template <Factors F>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize(const __m512i (&sums)[4], const Epilogue& e,
                                                                         const LaneArgs& t,
                                                                         const double* factor) noexcept {
-  __m512 residual[4];
-  __m512i q[4];
+  __m512i fixed[4];
+  bool in_doubt = false;
+  round_at_once<F>(sums, e, fixed, in_doubt);
+  if (__builtin_expect(in_doubt, 0)) {
+    alignas(64) std::int32_t lanes[64], results[64];
 #pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    const __m512 scale = e.scale[Channels ? v : 0];
-    const __m512 sum = _mm512_cvtepi32_ps(sums[v]);
-    const __m512 rounded = _mm512_fmadd_ps(sum, scale, e.magics);
-    residual[v] = _mm512_fmsub_ps(sum, scale, _mm512_sub_ps(rounded, e.magics));
-    q[v] = _mm512_castps_si512(rounded);
+    for (int v = 0; v < 4; ++v) {
+      _mm512_store_si512(lanes + 16 * v, sums[v]);
+      _mm512_store_si512(results + 16 * v, fixed[v]);
+    }
+    round_doubtful<F>(lanes, results, e.rounding.doubtful, factor, t);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) fixed[v] = _mm512_load_si512(results + 16 * v);
   }
-  constexpr int larger_magnitude = 0b1011;
-  const __m512 worst = _mm512_range_ps(_mm512_range_ps(residual[0], residual[1], larger_magnitude),
-                                       _mm512_range_ps(residual[2], residual[3], larger_magnitude), larger_magnitude);
-  if (__builtin_expect(_mm512_cmp_ps_mask(worst, e.band, _CMP_NLE_UQ) != 0, 0)) {
-    alignas(64) std::int32_t lanes[64];
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) _mm512_store_si512(lanes + 16 * v, sums[v]);
-    round_block_exactly(lanes, factor, Channels ? 1 : 0, t.output_scale);
-    const __m512i zero_point = _mm512_set1_epi32(t.zero_point);
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) q[v] = _mm512_add_epi32(_mm512_load_si512(lanes + 16 * v), zero_point);
-  }
-  // The low 16 bits hold the value.
-  constexpr __mmask32 odd = 0xAAAAAAAA;
-  const __m512i first = _mm512_mask_mov_epi16(q[0], odd, _mm512_slli_epi32(q[1], 16));
-  const __m512i second = _mm512_mask_mov_epi16(q[2], odd, _mm512_slli_epi32(q[3], 16));
-  return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
+  return pack(fixed, e);
 }
 
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::byte* group) noexcept {

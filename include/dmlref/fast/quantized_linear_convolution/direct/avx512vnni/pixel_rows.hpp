@@ -59,7 +59,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
         for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], more);
       }
     }
-    __m512i bytes = quantize<false>(sums, e, t, t.factor);
+    __m512i bytes = quantize<Factors::one>(sums, e, t, t.factor);
     if constexpr (R == Reach::stride2) bytes = _mm512_permutexvar_epi64(order, bytes);
     _mm512_storeu_si512(t.out + 64 * b, bytes);
   }
@@ -127,8 +127,8 @@ template <bool Wide>
                                                                         std::uint8_t* dst, bool more) noexcept {
   ChannelData channel;
   std::memcpy(&channel, at, sizeof channel);
-  e.scale[0] = _mm512_set1_ps(channel.scale);
-  e.band = _mm512_set1_ps(channel.band);
+  e.scale[0] = fixed_scale(_mm512_set1_ps(channel.scale));
+  e.rounding = make_rounding(_mm512_set1_ps(channel.band), t.zero_point);
   const __m512i start = _mm512_set1_epi32(channel.sum);
   const std::byte* w = at + sizeof channel;
   const __m512i weights[3] = {broadcast(w), broadcast(w + 4), broadcast(w + 8)};
@@ -153,7 +153,7 @@ template <bool Wide>
         for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], second);
       }
     }
-    const __m512i bytes = quantize<false>(sums, e, t, &channel.factor);
+    const __m512i bytes = quantize<Factors::one>(sums, e, t, &channel.factor);
     if (packed && y + 4 < p.out_rows) {
       // What a row's vector writes behind it, the next one overwrites.
       _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm512_castsi512_si128(bytes));

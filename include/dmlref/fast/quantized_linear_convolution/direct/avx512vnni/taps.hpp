@@ -97,7 +97,7 @@ template <int Pixels, bool Wide>
   }
 #pragma GCC unroll 2
   for (int p = 0; p < Pixels; ++p) {
-    const __m512i bytes = quantize<true>(sums[p], e, t, t.factor + 64 * at);
+    const __m512i bytes = quantize<Factors::each>(sums[p], e, t, t.factor + 64 * at);
     _mm512_storeu_si512(t.out + 64 * (b + p * t.period), in_order(bytes));
   }
 }
@@ -116,7 +116,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_nine_taps(const LaneArgs& t) noexce
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       start[v] = _mm512_loadu_si512(args.sum + 64 * at + 16 * v);
-      e.scale[v] = _mm512_loadu_ps(args.scale + 64 * at + 16 * v);
+      e.scale[v] = fixed_scale(_mm512_loadu_ps(args.scale + 64 * at + 16 * v));
       first[v] = _mm512_loadu_si512(weights + 64 * v);
       second[v] = _mm512_loadu_si512(weights + 256 + 64 * v);
       third[v] = _mm512_loadu_si512(weights + 512 + 64 * v);
@@ -143,7 +143,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_nine_taps(const LaneArgs& t) noexce
       make_lone_quads(x + offset[8], quads);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], third[v]);
-      const __m512i bytes = quantize<true>(sums, e, args, args.factor + 64 * at);
+      const __m512i bytes = quantize<Factors::each>(sums, e, args, args.factor + 64 * at);
       _mm512_storeu_si512(args.out + 64 * b, in_order(bytes));
     }
   }
@@ -155,7 +155,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps_of(const LaneArgs& args) noexc
   Epilogue e = make_epilogue(t);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    for (int v = 0; v < 4; ++v) e.scale[v] = fixed_scale(_mm512_loadu_ps(t.scale + 64 * at + 16 * v));
     std::ptrdiff_t b = at;
     for (; b + t.period < t.blocks; b += 2 * t.period) channel_taps_at<2, Wide>(t, at, b, e);
     if (b < t.blocks) channel_taps_at<1, Wide>(t, at, b, e);
@@ -213,8 +213,8 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpwssd_epi32(sums[m][v], windows[v], shift);
       }
-      e.scale[0] = _mm512_set1_ps(t.scale[m]);
-      const __m512i bytes = quantize<false>(sums[m], e, t, t.factor + m);
+      e.scale[0] = fixed_scale(_mm512_set1_ps(t.scale[m]));
+      const __m512i bytes = quantize<Factors::one>(sums[m], e, t, t.factor + m);
       _mm512_storeu_si512(t.out + m * t.out_step + 64 * b, in_order(bytes));
     }
   }
@@ -279,7 +279,7 @@ template <int Pixels, bool Shifted>
         sums[p][v] = _mm512_dpwssd_epi32(sums[p][v], windows[p], shift);
       }
     }
-    const __m512i bytes = quantize<true>(sums[p], e, t, t.factor + 64 * at);
+    const __m512i bytes = quantize<Factors::each>(sums[p], e, t, t.factor + 64 * at);
     _mm512_storeu_si512(t.out + 64 * (b + p * t.period),
                         _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5,
                                                                                         12, 13, 6, 7, 14, 15))));
@@ -292,7 +292,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_quads_of(const LaneArgs& args) noex
   Epilogue e = make_epilogue(t);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    for (int v = 0; v < 4; ++v) e.scale[v] = fixed_scale(_mm512_loadu_ps(t.scale + 64 * at + 16 * v));
     std::ptrdiff_t b = at;
     for (; b + 3 * t.period < t.blocks; b += 4 * t.period) channel_quads_at<4, Shifted>(t, at, b, e);
     for (; b < t.blocks; b += t.period) channel_quads_at<1, Shifted>(t, at, b, e);
