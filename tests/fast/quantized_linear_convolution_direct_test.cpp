@@ -63,18 +63,21 @@ QlcShape random_shape(Random& random) {
   return s;
 }
 
-/// Depthwise, square kernels: rows and columns about where vectors, strips and halves of strips end.
+/// Depthwise, square kernels and such of three rows: rows and columns about where vectors, strips and parts of strips
+/// end.
 QlcShape random_planes(Random& random) {
   QlcShape s;
   do {
     s.batch = pick(random, 1, 2);
-    s.groups = pick(random, 2, 9);
+    s.groups = pick(random, 2, chance(random, 10) ? 70 : 9);
     s.out_channels = chance(random, 70) ? 1 : pick(random, 2, 3);
     const std::uint32_t kernel = chance(random, 60) ? 3 : 5;
     const std::uint32_t stride = pick(random, 1, 2);
+    const bool square = chance(random, 70);
     for (std::size_t d = 0; d < 2; ++d) {
       s.in[d] = chance(random, 50) ? pick(random, 1, 20) : pick(random, 14, 75);
-      s.kernel[d] = kernel;
+      s.kernel[d] = square ? kernel : d == 0 ? 3 : pick(random, 2, 4);
+      s.dilation[d] = square || d == 0 ? 1 : pick(random, 1, 2);
       s.stride[d] = stride;
       s.start[d] = pick(random, 0, chance(random, 10) ? 90 : 3);
       s.end[d] = pick(random, 0, chance(random, 10) ? 90 : 3);

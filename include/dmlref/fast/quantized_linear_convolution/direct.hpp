@@ -116,7 +116,9 @@ class DirectConvolution {
       return;
     }
     const std::byte* data = folded + plan_.channels_at + first_group * plan_.g.out_channels * plan_.channel_bytes;
-    if (plan_.in_place) return run_planes(t, band, data, h, in, groups, out);
+    if (plan_.in_place) {
+      return run_planes(t, band, data, h, reinterpret_cast<const std::uint8_t*>(input), in, groups, out);
+    }
     const Index group_bytes = plan_.g.in_channels * plan_.phases() * chunk.plane_bytes;
     t.out = lines;
     for (Index group = 0; group < groups; ++group) {
@@ -140,7 +142,7 @@ class DirectConvolution {
 
   /// Planes of some groups, of which no copies are made; a band of their rows where the kernels allow it.
   void run_planes(qlc::direct::LaneArgs& t, const qlc::direct::Band& band, const std::byte* data,
-                  const qlc::direct::FoldedHeader& h, const std::uint8_t* in, Index groups,
+                  const qlc::direct::FoldedHeader& h, const std::uint8_t* tensor, const std::uint8_t* in, Index groups,
                   std::uint8_t* out) const noexcept {
     qlc::direct::PlaneArgs plane;
     plane.row_step = plan_.g.in.y;
@@ -161,6 +163,9 @@ class DirectConvolution {
     plane.outputs = plan_.g.out_channels;
     plane.kernel = plan_.g.kernel_w;
     plane.stride = plan_.g.stride_x;
+    plane.kernel_reach = (plan_.g.kernel_w - 1) * plan_.g.dilation_x;
+    plane.tensor = tensor;
+    plane.tensor_bytes = plan_.input_bytes();
     t.weights = data;
     t.weight_step = plan_.channel_bytes;
     plan_.kernels.pixel_planes(t, plane);

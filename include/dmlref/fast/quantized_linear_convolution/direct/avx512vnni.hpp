@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/pixel_rows.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/planes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/taps.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
@@ -10,13 +11,6 @@
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
-
-inline bool planes_suit(const Geometry& g) noexcept {
-  return g.in_channels == 1 && g.kernel_w > 1 && g.kernel_w <= 4 && g.kernel_h == 3 && g.stride_x == 1 &&
-         g.stride_y == 1 && g.dilation_x <= 3 && g.dilation_y == 1 && g.out_width > 8 &&
-         g.out_width + (g.kernel_w - 1) * g.dilation_x <= 16 && g.height > 1 && g.in.x == 1 && g.in.y >= g.width &&
-         g.in.y >= g.pad_x && g.in.y + g.width + g.pad_x >= 16 && g.out.x == 1 && g.out.y >= g.out_width;
-}
 
 inline constexpr Kernels kernels{64,     4,           &pixel_rows,   &pixel_rows_stride2, &pixel_planes, &planes_suit,
                                  3,      &pixel_taps, &pixel_taps_2, &pixel_taps_4,       &channel_taps, &channel_quads,

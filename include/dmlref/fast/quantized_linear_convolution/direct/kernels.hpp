@@ -37,6 +37,9 @@ struct PlaneArgs {
   std::ptrdiff_t out_rows = 0, out_width = 0;
   std::ptrdiff_t planes = 0, outputs = 1;  ///< planes: of the output
   std::ptrdiff_t kernel = 3, stride = 1;   ///< in both directions
+  std::ptrdiff_t kernel_reach = 2;         ///< columns from the first tap to the last
+  const std::uint8_t* tensor = nullptr;    ///< all that may be read
+  std::ptrdiff_t tensor_bytes = 0;
 };
 
 /// One run of lanes.

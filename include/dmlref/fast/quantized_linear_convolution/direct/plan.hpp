@@ -82,6 +82,10 @@ struct Plan {
   /// Slots of a unit.
   Index group() const noexcept { return by_quads ? 4 : kernels.group; }
   Index weight_parts() const noexcept { return kernels.group == 4 && !shifts ? 2 : 1; }
+  Index input_bytes() const noexcept {
+    return (g.batch - 1) * g.in.n + (g.groups * g.in_channels - 1) * g.in.c + (g.height - 1) * g.in.y +
+           (g.width - 1) * g.in.x + 1;
+  }
   Index phases() const noexcept { return static_cast<Index>(row_phases.size()) * deal; }
 
   qlc::Geometry g;
@@ -156,8 +160,7 @@ struct Plan {
       band_rows = g.out_height;
       band_columns = g.out_width;
       // A few large planes: sixteen tasks or more.
-      while (!by_rows && g.groups * g.batch * qlc::ceil_div(g.out_height, band_rows) < 16 &&
-             band_rows * band_columns > 4096) {
+      while (g.groups * g.batch * qlc::ceil_div(g.out_height, band_rows) < 16 && band_rows * band_columns > 4096) {
         band_rows = (band_rows + 1) / 2;
       }
       staged_columns = lane_pitch = row_columns(band_columns);
@@ -315,6 +318,10 @@ struct Plan {
               groups * g.out_channels * line_bytes * units <= 16 * 1024);
     };
     while (groups_at_a_time < g.groups && fits(groups_at_a_time + 1)) ++groups_at_a_time;
+    // Small planes: up to four share vectors.
+    if (in_place && by_rows && g.out_height * g.out_width <= 1024) {
+      groups_at_a_time = smaller(g.groups, qlc::round_up(groups_at_a_time, 4));
+    }
   }
 
   Tap tap(Index slot) const noexcept {

@@ -1,0 +1,232 @@
+// plane_rows.hpp: rows of planes that are read where they are, and of the output: strips of 64, 32 or 16 bytes of one,
+// two or four planes in a vector.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "dmlref/isa/avx512_begin.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::direct::avx512vnni {
+
+/// Columns of all rows. Two loads make a vector's quads, `apart` bytes from each other.
+struct Strip {
+  std::ptrdiff_t x = 0, used = 0;  // the first output column, and how many there are
+  std::ptrdiff_t column = 0;       // the first input column
+  std::ptrdiff_t reach = 0;        // bytes from there that the loads read
+  std::ptrdiff_t whole_rows = 0;   // output rows from the first one behind which more of this call's rows are written
+  __mmask64 there[2];              // the columns of a load that the row has
+  bool masked = false;             // whether there are columns beyond the row, or signed ones
+  __m512i inside[2], outside[2];   // (pixels & inside) ^ outside is what counts
+  __m512i fills;
+  __m512i patterns[4];
+};
+
+/// `stride`, and `apart`, as the kernel has them.
+template <int Planes>
+DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const LaneArgs& t, const PlaneArgs& p, std::ptrdiff_t x,
+                                                 std::ptrdiff_t stride, std::ptrdiff_t apart) noexcept {
+  constexpr std::ptrdiff_t bytes = 64 / Planes;
+  const std::ptrdiff_t columns = bytes / stride;
+  Strip s;
+  s.x = x;
+  s.used = p.out_width - x < columns ? p.out_width - x : columns;
+  s.column = x * stride - p.pad_x;
+  s.reach = bytes + apart;
+  s.whole_rows = p.out_rows;
+  if (s.used < columns) {
+    const std::ptrdiff_t room = p.out_rows * p.out_width - x - columns;
+    s.whole_rows = p.dst_row_step != p.out_width || room < 0 ? 0 : room / p.out_width + 1;
+  }
+  const auto within = [](std::ptrdiff_t v) { return v < 0 ? 0 : v > bytes ? bytes : v; };
+  const auto first_bits = [](std::ptrdiff_t n) { return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; };
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(p.flip));
+  s.fills = _mm512_set1_epi8(static_cast<char>(p.fill));
+  const std::ptrdiff_t needed = (s.used - 1) * stride + p.kernel_reach + 1;
+  for (std::ptrdiff_t load = 0; load < 2; ++load) {
+    const std::ptrdiff_t first = s.column + load * apart;
+    const std::ptrdiff_t end = within(p.width - first);
+    const std::uint64_t there = first_bits(end) & ~first_bits(within(-first));
+    const std::uint64_t wanted = first_bits(within(needed - load * apart));
+    if (p.flip != 0 || (wanted & ~there) != 0) s.masked = true;
+    std::uint64_t bits = there;
+    for (int copies = 1; copies < Planes; copies *= 2) bits |= bits << bytes * copies;
+    const auto mask = static_cast<__mmask64>(bits);
+    s.there[load] = mask;
+    s.inside[load] = _mm512_maskz_mov_epi8(mask, _mm512_set1_epi8(-1));
+    s.outside[load] = _mm512_mask_mov_epi8(s.fills, mask, flips);
+  }
+  s.patterns[0] = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(t.pattern)));
+  s.patterns[1] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(1));
+  s.patterns[2] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(8));
+  s.patterns[3] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(9));
+  return s;
+}
+
+/// The first of some planes that are made together.
+struct PlaneGroup {
+  const std::uint8_t* src;
+  std::uint8_t* dst;
+  const std::byte* channel;
+  bool safe;                 // all that vectors read lies within the tensor
+  std::ptrdiff_t safe_rows;  // if not, that is so from the second row until this one
+};
+
+template <int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline PlaneGroup make_group(const LaneArgs& t, const PlaneArgs& p,
+                                                                             const Strip& strip,
+                                                                             std::ptrdiff_t first) noexcept {
+  PlaneGroup group{p.src + first * p.plane_step, p.dst + first * p.dst_plane_step, t.weights + first * t.weight_step,
+                   true, 0};
+  const std::ptrdiff_t begin = group.src - p.tensor + strip.column;
+  const std::ptrdiff_t last = begin + (Planes - 1) * p.plane_step + (p.rows - 1) * p.row_step;
+  group.safe = begin >= 0 && last + strip.reach <= p.tensor_bytes;
+  if (!group.safe && begin + p.row_step >= 0) {
+    const std::ptrdiff_t room = p.tensor_bytes - strip.reach - begin - (Planes - 1) * p.plane_step;
+    group.safe_rows = room < 0 ? 0 : room / (p.row_step > 0 ? p.row_step : 1) + 1;
+    if (group.safe_rows > p.rows) group.safe_rows = p.rows;
+  }
+  return group;
+}
+
+/// 16 bytes, `at` bytes from where each plane's channel begins, in every 128 bits of its part of the vector.
+template <int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i in_parts(const std::byte* channel, std::ptrdiff_t step,
+                                                                        std::size_t at) noexcept {
+  const auto load = [&](int l) DMLREF_TARGET_AVX512VNNI {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(channel + l * step + at));
+  };
+  if constexpr (Planes == 1) return _mm512_broadcast_i32x4(load(0));
+  if constexpr (Planes == 2) {
+    const __m256i high = _mm256_broadcastsi128_si256(load(1));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_broadcastsi128_si256(load(0))), high, 1);
+  }
+  constexpr int last = Planes - 1;
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load(0)), load(last & 1), 1);
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load(last & 2)), load(last), 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/// What load `Load` finds at `row` in the first plane, and at the same place in those that follow.
+template <int Load, int Planes, bool Masked>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i row_pixels(const Strip& strip, bool safe,
+                                                                          const std::uint8_t* row,
+                                                                          std::ptrdiff_t plane_step) noexcept {
+  __m512i pixels;
+  if constexpr (Planes == 1) {
+    pixels = __builtin_expect(safe, 1) ? _mm512_loadu_si512(row) : _mm512_maskz_loadu_epi8(strip.there[Load], row);
+  } else if constexpr (Planes == 2) {
+    const auto half = [&](std::ptrdiff_t l) DMLREF_TARGET_AVX512VNNI {
+      const std::uint8_t* const at = row + l * plane_step;
+      return __builtin_expect(safe, 1) ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at))
+                                       : _mm256_maskz_loadu_epi8(static_cast<__mmask32>(strip.there[Load]), at);
+    };
+    pixels = _mm512_inserti64x4(_mm512_castsi256_si512(half(0)), half(1), 1);
+  } else {
+    const auto quarter = [&](std::ptrdiff_t l) DMLREF_TARGET_AVX512VNNI {
+      const std::uint8_t* const at = row + l * plane_step;
+      return __builtin_expect(safe, 1) ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(at))
+                                       : _mm_maskz_loadu_epi8(static_cast<__mmask16>(strip.there[Load]), at);
+    };
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(2)), quarter(3), 1);
+    pixels = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  }
+  constexpr int and_xor = (0xF0 & 0xCC) ^ 0xAA;
+  if constexpr (!Masked) return pixels;
+  return _mm512_ternarylogic_epi64(pixels, strip.inside[Load], strip.outside[Load], and_xor);
+}
+
+/// What the channels of a group need; `weights` and `second` are quads of kernel rows.
+struct PlaneConstants {
+  __m512i weights[3], second[3], start;
+  Epilogue epilogue;
+  bool wide;  // whether there is anything in `second`
+};
+
+template <int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_constants(const LaneArgs& t, const PlaneGroup& group,
+                                                                           PlaneConstants& c) noexcept {
+  constexpr std::size_t scale = offsetof(ChannelData, scale), quads = sizeof(ChannelData);
+  static_assert(offsetof(ChannelData, band) == scale + 4 && offsetof(ChannelData, sum) == scale + 8);
+  const auto parts = [&](std::size_t at)
+                         DMLREF_TARGET_AVX512VNNI { return in_parts<Planes>(group.channel, t.weight_step, at); };
+  const __m512i numbers = parts(scale);
+  const __m512i first = parts(quads), second = parts(quads + 8);
+  c.weights[0] = _mm512_shuffle_epi32(first, _MM_PERM_AAAA);
+  c.weights[1] = _mm512_shuffle_epi32(first, _MM_PERM_BBBB);
+  c.weights[2] = _mm512_shuffle_epi32(first, _MM_PERM_CCCC);
+  c.second[0] = _mm512_shuffle_epi32(second, _MM_PERM_BBBB);
+  c.second[1] = _mm512_shuffle_epi32(second, _MM_PERM_CCCC);
+  c.second[2] = _mm512_shuffle_epi32(second, _MM_PERM_DDDD);
+  c.wide = _mm512_mask_test_epi32_mask(0xEEEE, second, second) != 0;
+  c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_CCCC);
+  c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)));
+  c.epilogue.rounding = make_rounding(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB)), t.zero_point);
+  c.epilogue.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
+}
+
+/// `count` bytes, at most 64, with vectors that overlap rather than masks, which are slow to store on Zen 4.
+inline void store_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t count) noexcept {
+  const auto ends = [&](auto size) {
+    std::uint8_t* const last_to = to + count - size.value;
+    const std::uint8_t* const last_from = from + count - size.value;
+    std::memcpy(to, from, size.value);
+    std::memcpy(last_to, last_from, size.value);
+  };
+  if (count >= 32) return ends(std::integral_constant<std::ptrdiff_t, 32>());
+  if (count >= 16) return ends(std::integral_constant<std::ptrdiff_t, 16>());
+  if (count >= 8) return ends(std::integral_constant<std::ptrdiff_t, 8>());
+  if (count >= 4) return ends(std::integral_constant<std::ptrdiff_t, 4>());
+  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
+}
+
+/// An output row of each plane, `Bytes` in all, the first one to `dst`. `whole`: what lies behind it is not yet final.
+template <int Bytes, int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step,
+                                                                      bool whole, std::ptrdiff_t used,
+                                                                      __m512i bytes) noexcept {
+  constexpr int each = Bytes / Planes;
+  if (__builtin_expect(!whole, 0)) {
+    alignas(64) std::uint8_t lines[64];
+    _mm512_store_si512(lines, bytes);
+    for (int l = 0; l < Planes; ++l, dst += plane_step) store_some(dst, lines + each * l, used);
+    return;
+  }
+  if constexpr (each == 64) {
+    _mm512_storeu_si512(dst, bytes);
+  } else if constexpr (each == 32) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), _mm512_castsi512_si256(bytes));
+    if constexpr (Planes == 2) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + plane_step), _mm512_extracti64x4_epi64(bytes, 1));
+    }
+  } else if constexpr (each == 16) {
+    const auto part = [&](std::ptrdiff_t l) { return reinterpret_cast<__m128i*>(dst + l * plane_step); };
+    _mm_storeu_si128(part(0), _mm512_castsi512_si128(bytes));
+    _mm_storeu_si128(part(1), _mm512_extracti32x4_epi32(bytes, 1));
+    if constexpr (Planes == 4) {
+      _mm_storeu_si128(part(2), _mm512_extracti32x4_epi32(bytes, 2));
+      _mm_storeu_si128(part(3), _mm512_extracti32x4_epi32(bytes, 3));
+    }
+  } else {
+    static_assert(each == 8 && Planes == 4);
+    const __m128i low = _mm512_castsi512_si128(bytes), high = _mm512_extracti32x4_epi32(bytes, 1);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), low);
+    _mm_storeh_pd(reinterpret_cast<double*>(dst + plane_step), _mm_castsi128_pd(low));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + 2 * plane_step), high);
+    _mm_storeh_pd(reinterpret_cast<double*>(dst + 3 * plane_step), _mm_castsi128_pd(high));
+  }
+}
+
+}  // namespace fast::qlc::direct::avx512vnni
+DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
+#endif
