@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
@@ -30,15 +31,45 @@ DMLREF_TARGET_AVX512VNNI inline void widen(const std::byte* halves, float* float
   if (i < count) avx2::widen(halves + i * 2, floats + i, count - i);
 }
 
+/// The smallest magnitudes so far: of results, or of values that an activation of its own will round. (Rounding keeps
+/// their order.)
+struct LowFloats {
+  __m256 v;
+};
+struct LowDoubles {
+  __m512d v;
+};
+template <Finish finish>
+using Low = std::conditional_t<finish == Finish::values, LowDoubles, LowFloats>;
+
+constexpr int lesser_magnitude = 0b0110;
+DMLREF_TARGET_AVX512VNNI inline void clear(LowFloats& low) noexcept {
+  low.v = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+}
+DMLREF_TARGET_AVX512VNNI inline void clear(LowDoubles& low) noexcept {
+  low.v = _mm512_set1_pd(std::numeric_limits<double>::infinity());
+}
+DMLREF_TARGET_AVX512VNNI inline void collect(LowFloats& low, __m256 x) noexcept {
+  low.v = _mm256_range_ps(low.v, x, lesser_magnitude);
+}
+DMLREF_TARGET_AVX512VNNI inline void collect(LowDoubles& low, __m512d x) noexcept {
+  low.v = _mm512_range_pd(low.v, x, lesser_magnitude);
+}
+DMLREF_TARGET_AVX512VNNI inline __m256 magnitudes(LowFloats low) noexcept { return avx2::absolute(low.v); }
+DMLREF_TARGET_AVX512VNNI inline __m256 magnitudes(LowDoubles low) noexcept {
+  return avx2::absolute(_mm512_cvtpd_ps(low.v));
+}
+
 /// Eight values rounded, finished and stored; `least` collects the smallest magnitude.
 template <Finish finish>
-DMLREF_TARGET_AVX512VNNI inline void store8(std::byte* to, std::size_t i, __m512d value, __m512d alpha, __m256& least,
-                                            bool stream) noexcept {
-  const __m256 rounded = _mm512_cvtpd_ps(value);
-  least = _mm256_range_ps(least, rounded, 0b0110);  // the lesser magnitude
+DMLREF_TARGET_AVX512VNNI inline void store8(std::byte* to, std::size_t i, __m512d value, __m512d alpha,
+                                            Low<finish>& least, bool stream) noexcept {
   if constexpr (finish == Finish::values) {
+    collect(least, value);
     _mm512_storeu_pd(reinterpret_cast<double*>(to) + i, value);
   } else {
+    const __m256 rounded = _mm512_cvtpd_ps(value);
+    collect(least, rounded);
     __m256 result = rounded;
     if constexpr (finish == Finish::relu) result = _mm256_max_ps(_mm256_setzero_ps(), rounded);
     if constexpr (finish == Finish::unit) {
@@ -72,9 +103,9 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
   const __m512d slope = _mm512_set1_pd(row.line.slope);
   const __m512d offset = _mm512_set1_pd(row.line.offset);
   const __m512d alpha = _mm512_set1_pd(row.alpha);
-  __m256 least[4];
+  Low<finish> least[4];
   DMLREF_UNROLL
-  for (std::size_t v = 0; v < 4; ++v) least[v] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  for (std::size_t v = 0; v < 4; ++v) clear(least[v]);
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
   const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
   const double* const doubles = row.wide;
@@ -92,9 +123,9 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
       store8<finish>(to, i + 8 * v, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
     }
   }
-  least[0] = _mm256_min_ps(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])),
-                           _mm256_min_ps(avx2::absolute(least[2]), avx2::absolute(least[3])));
-  const float first = avx2::least_of(least[0]);
+  DMLREF_UNROLL
+  for (std::size_t v = 1; v < 4; ++v) collect(least[0], least[v].v);
+  const float first = avx2::least_of(magnitudes(least[0]));
   if (i == row.count) return first;
   Row32 rest = row;
   rest.from += i * sizeof(float);
@@ -121,8 +152,9 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
   const __m512d slope = _mm512_set1_pd(chunk.line.slope);
   const __m512d offset = _mm512_set1_pd(chunk.line.offset);
   const __m512d alpha = _mm512_set1_pd(chunk.alpha);
-  __m256 least[2];
-  least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  Low<finish> least[2];
+  clear(least[0]);
+  clear(least[1]);
   const std::int64_t near = chunk.near;
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece piece = chunk.pieces[p];
@@ -142,7 +174,8 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
       }
     }
   }
-  return avx2::least_of(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])));
+  collect(least[0], least[1].v);
+  return avx2::least_of(magnitudes(least[0]));
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
@@ -159,8 +192,9 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
   const __m512d rate = _mm512_set1_pd(row.group->rate);
   const __m512d mean_rest = _mm512_set1_pd(row.group->rest);
   const __m512d alpha = _mm512_set1_pd(row.alpha);
-  __m256 least[2];
-  least[0] = least[1] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+  Low<finish> least[2];
+  clear(least[0]);
+  clear(least[1]);
   const std::byte* const from = row.from;
   const double* const doubles = row.wide;
   const double* const scale = row.scale;
@@ -181,7 +215,8 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
       store8<finish>(to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], false);
     }
   }
-  const float first = avx2::least_of(_mm256_min_ps(avx2::absolute(least[0]), avx2::absolute(least[1])));
+  collect(least[0], least[1].v);
+  const float first = avx2::least_of(magnitudes(least[0]));
   if (i == count) return first;
   EachRow32 rest = row;
   rest.from += i * sizeof(float);

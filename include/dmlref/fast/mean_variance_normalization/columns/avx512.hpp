@@ -110,12 +110,12 @@ DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::siz
                                                 std::byte* to, const std::int64_t* to_offset, __m512d alpha,
                                                 float* least) noexcept {
   __m512d slope[V], offset[V];
-  __m256 low[V];
+  Low<finish> low[V];
   DMLREF_UNROLL
   for (std::size_t v = 0; v < V; ++v) {
     slope[v] = _mm512_loadu_pd(line.slope + column + 8 * v);
     offset[v] = _mm512_loadu_pd(line.offset + column + 8 * v);
-    low[v] = _mm256_set1_ps(std::numeric_limits<float>::infinity());
+    clear(low[v]);
   }
   const double* const shift = line.shift + column;
   const std::byte* const from =
@@ -137,7 +137,7 @@ DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::siz
     }
   }
   DMLREF_UNROLL
-  for (std::size_t v = 0; v < V; ++v) _mm256_storeu_ps(least + column + 8 * v, avx2::absolute(low[v]));
+  for (std::size_t v = 0; v < V; ++v) _mm256_storeu_ps(least + column + 8 * v, magnitudes(low[v]));
 }
 template <Finish finish, std::size_t V>
 DMLREF_TARGET_AVX512VNNI inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
