@@ -77,11 +77,11 @@ struct Rounding {
   __m512i doubtful;  // low halves up to this
 };
 
-/// In those units (requantize.hpp) a value is off by 2 (1 + 2^-8), by as much again where a sum may have more than 24
-/// bits, and by less than one for the arithmetic.
+/// In those units a value that does not saturate, up to 2^24 of them, is off by one for the scale's 24 bits, by as much
+/// again where a sum may have more than 24 bits, and by 3/4 for the arithmetic (requantize.hpp).
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Rounding make_rounding(__m512 band,
                                                                               std::int32_t zero_point) noexcept {
-  constexpr int error = 3, larger_error = 5;
+  constexpr int error = 2, larger_error = 3;
   const float middle = 65536.0f * (static_cast<float>(zero_point) + 0.5f);
   const auto shift = [&](int e) DMLREF_TARGET_AVX512VNNI { return _mm512_set1_ps(middle + static_cast<float>(e)); };
   const auto limit = [&](int v) DMLREF_TARGET_AVX512VNNI { return _mm512_set1_epi32(v); };

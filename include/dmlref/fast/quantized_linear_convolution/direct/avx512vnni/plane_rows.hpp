@@ -188,36 +188,56 @@ inline void store_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_
   for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-/// An output row of each plane, `Bytes` in all, the first one to `dst`. `whole`: what lies behind it is not yet final.
-template <int Bytes, int Planes>
+/// Stores part `Part` of a vector, of 16 or 32 bytes: in one instruction, where g++ takes a second one on the port that
+/// shuffles.
+template <int Part>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_16(std::uint8_t* to, __m512i bytes) noexcept {
+  auto* const part = reinterpret_cast<__m128i_u*>(to);
+  if constexpr (Part == 0) {
+    _mm_storeu_si128(part, _mm512_castsi512_si128(bytes));
+  } else {
+    __asm__("vextracti32x4 %2, %1, %0" : "=m"(*part) : "v"(bytes), "i"(Part));
+  }
+}
+template <int Part>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_32(std::uint8_t* to, __m512i bytes) noexcept {
+  auto* const part = reinterpret_cast<__m256i_u*>(to);
+  if constexpr (Part == 0) {
+    _mm256_storeu_si256(part, _mm512_castsi512_si256(bytes));
+  } else {
+    __asm__("vextracti64x4 %2, %1, %0" : "=m"(*part) : "v"(bytes), "i"(Part));
+  }
+}
+
+/// An output row of each plane, the first one to `dst`: row `Row` of the `Rows` in a vector. `whole`: what lies behind
+/// it is not yet final.
+template <int Rows, int Row, int Planes>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step,
                                                                       bool whole, std::ptrdiff_t used,
                                                                       __m512i bytes) noexcept {
-  constexpr int each = Bytes / Planes;
+  constexpr int each = 64 / Rows / Planes;
   if (__builtin_expect(!whole, 0)) {
     alignas(64) std::uint8_t lines[64];
     _mm512_store_si512(lines, bytes);
-    for (int l = 0; l < Planes; ++l, dst += plane_step) store_some(dst, lines + each * l, used);
+    const std::uint8_t* const row = lines + 64 / Rows * Row;
+    for (int l = 0; l < Planes; ++l, dst += plane_step) store_some(dst, row + each * l, used);
     return;
   }
   if constexpr (each == 64) {
     _mm512_storeu_si512(dst, bytes);
   } else if constexpr (each == 32) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), _mm512_castsi512_si256(bytes));
-    if constexpr (Planes == 2) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + plane_step), _mm512_extracti64x4_epi64(bytes, 1));
-    }
+    store_32<Row>(dst, bytes);
+    if constexpr (Planes == 2) store_32<1>(dst + plane_step, bytes);
   } else if constexpr (each == 16) {
-    const auto part = [&](std::ptrdiff_t l) { return reinterpret_cast<__m128i*>(dst + l * plane_step); };
-    _mm_storeu_si128(part(0), _mm512_castsi512_si128(bytes));
-    _mm_storeu_si128(part(1), _mm512_extracti32x4_epi32(bytes, 1));
+    store_16<2 * Row>(dst, bytes);
+    store_16<2 * Row + 1>(dst + plane_step, bytes);
     if constexpr (Planes == 4) {
-      _mm_storeu_si128(part(2), _mm512_extracti32x4_epi32(bytes, 2));
-      _mm_storeu_si128(part(3), _mm512_extracti32x4_epi32(bytes, 3));
+      store_16<2>(dst + 2 * plane_step, bytes);
+      store_16<3>(dst + 3 * plane_step, bytes);
     }
   } else {
     static_assert(each == 8 && Planes == 4);
-    const __m128i low = _mm512_castsi512_si128(bytes), high = _mm512_extracti32x4_epi32(bytes, 1);
+    const __m128i low = _mm512_extracti32x4_epi32(bytes, 2 * Row), high = _mm512_extracti32x4_epi32(bytes, 2 * Row + 1);
     _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), low);
     _mm_storeh_pd(reinterpret_cast<double*>(dst + plane_step), _mm_castsi128_pd(low));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + 2 * plane_step), high);

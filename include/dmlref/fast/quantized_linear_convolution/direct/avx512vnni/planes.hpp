@@ -108,14 +108,14 @@ template <Strips Kind, int Planes>
                                                                        std::ptrdiff_t whole_rows,
                                                                        __m512i bytes) noexcept {
   std::uint8_t* const dst = a.group.dst + y * a.p.dst_row_step + a.strip.x;
+  const std::ptrdiff_t step = a.p.dst_plane_step, used = a.strip.used;
   if constexpr (Kind != Strips::stride2) {
-    store_row<64, Planes>(dst, a.p.dst_plane_step, y < whole_rows, a.strip.used, bytes);
+    store_row<1, 0, Planes>(dst, step, y < whole_rows, used, bytes);
   } else {
     bytes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
-    store_row<32, Planes>(dst, a.p.dst_plane_step, y < whole_rows, a.strip.used, bytes);
+    store_row<2, 0, Planes>(dst, step, y < whole_rows, used, bytes);
     if (y + 1 >= a.p.out_rows) return;
-    const __m512i second = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(bytes, 1));
-    store_row<32, Planes>(dst + a.p.dst_row_step, a.p.dst_plane_step, y + 1 < whole_rows, a.strip.used, second);
+    store_row<2, 1, Planes>(dst + a.p.dst_row_step, step, y + 1 < whole_rows, used, bytes);
   }
 }
 
@@ -159,45 +159,52 @@ template <Strips Kind, int Planes, bool Wide, bool Masked>
   const std::ptrdiff_t inner_end = group.safe ? p.pad_y + p.rows : p.pad_y + group.safe_rows;
   Quads next = row(0), after = next;  // what the next output row begins with
   if constexpr (!two_rows) after = row(1);
+  const auto sum_at = [&](std::ptrdiff_t y, __m512i(&sums)[4]) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    if constexpr (two_rows) {
+      Quads second, shared, fourth, last;
+      if (2 * y + 1 >= inner_begin && 2 * y + 4 < inner_end) {
+        const std::uint8_t* const at = top + (2 * y + 1) * p.row_step;
+        second = inner_row(at);
+        shared = inner_row(at + p.row_step);
+        fourth = inner_row(at + 2 * p.row_step);
+        last = inner_row(at + 3 * p.row_step);
+      } else {
+        second = row(2 * y + 1);
+        shared = row(2 * y + 2);
+        fourth = row(2 * y + 3);
+        last = row(2 * y + 4);
+      }
+      multiply<Wide>(both(next, shared), both(second, fourth), both(shared, last), a.c, sums);
+      next = last;
+    } else {
+      const bool inner = y + 2 >= inner_begin && y + 2 < inner_end;
+      const Quads last = inner ? inner_row(top + (y + 2) * p.row_step) : row(y + 2);
+      multiply<Wide>(next, after, last, a.c, sums);
+      next = after;
+      after = last;
+    }
+  };
+  // Rows are rounded while the next ones are multiplied: so fewer instructions wait for others. Not the few rows of
+  // four planes with a stride of 2.
+  constexpr bool ahead = !two_rows || Planes < 4;
+  constexpr std::ptrdiff_t step = two_rows ? 2 : 1;
+  __m512i sums[4], following[4];
+  if constexpr (ahead) sum_at(0, sums);
   for (std::ptrdiff_t first = 0; first < p.out_rows;) {
     std::uint64_t doubts = 0, bit = 1;
     std::ptrdiff_t y = first;
-    for (; y < p.out_rows && bit != 0; y += two_rows ? 2 : 1, bit <<= 1) {
-      __m512i sums[4];
-      if constexpr (two_rows) {
-        Quads second, shared, fourth, last;
-        if (2 * y + 1 >= inner_begin && 2 * y + 4 < inner_end) {
-          const std::uint8_t* const at = top + (2 * y + 1) * p.row_step;
-          second = inner_row(at);
-          shared = inner_row(at + p.row_step);
-          fourth = inner_row(at + 2 * p.row_step);
-          last = inner_row(at + 3 * p.row_step);
-        } else {
-          second = row(2 * y + 1);
-          shared = row(2 * y + 2);
-          fourth = row(2 * y + 3);
-          last = row(2 * y + 4);
-        }
-        multiply<Wide>(both(next, shared), both(second, fourth), both(shared, last), a.c, sums);
-        next = last;
-      } else {
-        Quads last;
-        if (y + 2 >= inner_begin && y + 2 < inner_end) {
-          last = inner_row(top + (y + 2) * p.row_step);
-        } else {
-          last = row(y + 2);
-        }
-        multiply<Wide>(next, after, last, a.c, sums);
-        next = after;
-        after = last;
-      }
+    for (; y < p.out_rows && bit != 0; y += step, bit <<= 1) {
+      if constexpr (!ahead) sum_at(y, sums);
+      if (ahead && y + step < p.out_rows) sum_at(y + step, following);
       bool in_doubt = false;
       store_rows<Kind, Planes>(a, y, whole_rows, quantize_at_once<Factors::parts>(sums, a.c.epilogue, in_doubt));
       doubts |= in_doubt ? bit : 0;
+      if constexpr (ahead) {
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sums[v] = following[v];
+      }
     }
-    for (; doubts != 0; doubts &= doubts - 1) {
-      decide_rows<Kind, Planes>(a, first + (two_rows ? 2 : 1) * std::countr_zero(doubts));
-    }
+    for (; doubts != 0; doubts &= doubts - 1) decide_rows<Kind, Planes>(a, first + step * std::countr_zero(doubts));
     first = y;
   }
 }
