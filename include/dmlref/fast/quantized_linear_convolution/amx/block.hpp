@@ -148,6 +148,40 @@ class Block {
     return {nullptr, pixel_sums() + position, run_.minus_filter_zero_point + first_channel(strip)};
   }
 
+  // The products of a strip's tiles, `multiplies` times two rows of tiles, and the work that `finish` does meanwhile.
+  template <bool Planar, class Finish>
+  class Pass {
+   public:
+    Pass(Finish& finish, Index multiplies, Index chunks) noexcept
+        : finish_(finish),
+          usual_(finish.usual()),
+          steps_(finish.left()),
+          chunks_(multiplies * chunks),
+          turns_(multiplies * brisk_turns_of_edges + chunks_ * brisk_turns_of_chunk) {}
+    void multiply(bool two_rows, bool two_lanes, const MultiplyArgs& args) noexcept {
+      if (usual_ && two_lanes && (Planar || two_rows)) {
+        const auto brisk = two_rows ? brisk_of<2>() : brisk_of < Planar ? 1 : 2 > ();
+        due_ = brisk(args, finish_, steps_, turns_, due_);
+      } else {
+        multiply_of<Planar>(two_rows, two_lanes, args, finish_, ceil_div(steps_, chunks_));
+      }
+    }
+
+   private:
+    template <int Rows>
+    auto brisk_of() const noexcept {
+      const Terms terms = finish_.terms();
+      return terms == Terms::none     ? multiply_briskly<Planar, Rows, Terms::none, Finish>
+             : terms == Terms::offset ? multiply_briskly<Planar, Rows, Terms::offset, Finish>
+                                      : multiply_briskly<Planar, Rows, Terms::product, Finish>;
+    }
+
+    Finish& finish_;
+    bool usual_;
+    Index steps_, chunks_, turns_;
+    Index due_ = 0;
+  };
+
   // Calls body(strip, tile) in the order that leaves what is used again in the L1 cache.
   template <class Body>
   void each(Index first, Index last, Index step, const Body& body) const noexcept {
@@ -162,28 +196,31 @@ class Block {
     }
   }
 
-  // 32 channels by 64 positions at a time; while they are multiplied, those before are finished.
+  // 32 channels by 64 positions at a time; while they are multiplied, those before are finished. Where that is quick,
+  // output is waited for: it is asked for 64 pixels ahead.
   DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
     const auto* tiles = at<PixelTile>(p_.slot.tiles);
     PlanarFinish finish(run_);
+    const Index ahead = p_.channels_outside && p_.chunks() <= 3 ? 64 : 0;
     std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
     each(first, last, 4, [&](Index strip, Index tile) noexcept {
       const Index channels = channels_of(strip);
       const Index here = tiles_ - tile < 4 ? tiles_ - tile : 4;
-      const Index share = ceil_div(finish.left(), ceil_div(here, 2) * p_.chunks());
+      Pass<true, PlanarFinish> pass(finish, ceil_div(here, 2), p_.chunks());
       MultiplyArgs args = multiply_args(strip);
       args.sums_pitch = 4 * 64;
       for (Index i = 0; i < here; i += 2) {
         args.pixels[0] = staged_ + tiles[tile + i].offset;
         args.pixels[1] = staged_ + tiles[tile + i + 1].offset;
         args.sums = sums + tile_side * i;
-        multiply_of<true>(channels > tile_side, here - i > 1, args, finish, share);
+        pass.multiply(channels > tile_side, here - i > 1, args);
       }
+      if (finish.left() > 0) finish_all(finish);
       std::uint64_t used = 0;
       for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
       finish.begin(sums, channels, first_channel(strip), terms_of(tile, strip), used,
-                   output_at(strip) + tiles[tile].out, g_.out.c);
+                   output_at(strip) + tiles[tile].out, g_.out.c, ahead);
       std::swap(sums, spare);
     });
     finish_all(finish);
@@ -200,17 +237,18 @@ class Block {
       const Index here = ceil_div(channels, tile_side);
       const Index vectors = here == 3 ? 4 : here;
       const bool pair = tiles_ - tile > 1;
-      const Index share = ceil_div(finish.left(), ceil_div(here, 2) * p_.chunks());
+      Pass<false, PixelFinish> pass(finish, ceil_div(here, 2), p_.chunks());
       MultiplyArgs args = multiply_args(strip);
       args.pixels[0] = staged_ + tile * tile_side * l_.pixel_step;
       args.pixels[1] = args.pixels[0] + tile_side * l_.pixel_step;
       args.sums_pitch = 4 * tile_side * vectors;
       for (Index i = 0; i < here; i += 2) {
         args.sums = sums + tile_side * i;
-        multiply_of<false>(pair, here - i > 1, args, finish, share);
+        pass.multiply(pair, here - i > 1, args);
         args.weights += 2 * args.weight_block;
         args.start += 2 * tile_side;
       }
+      if (finish.left() > 0) finish_all(finish);
       finish.begin(sums, vectors, (pair ? 2 : 1) * tile_side, channels, first_channel(strip), terms_of(tile, strip),
                    places + tile * tile_side, output_at(strip));
       std::swap(sums, spare);

@@ -18,12 +18,18 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
+enum class Terms { none, offset, product };
+
 /// The term of a filter's zero points: an offset for each position, or a sum for each position times a factor for each
 /// channel, or none.
 struct PixelTerms {
   const std::int32_t* offset = nullptr;
   const std::int32_t* sums = nullptr;
   const std::int32_t* factor = nullptr;
+
+  Terms kind() const noexcept {
+    return offset != nullptr ? Terms::offset : sums != nullptr ? Terms::product : Terms::none;
+  }
 };
 
 struct Vectors {
@@ -61,6 +67,36 @@ class SlowFinish {
   const Run& run_;
 };
 
+/// The steps of a Finish, 64 at most, in which some sum was near a tie.
+class NearTies {
+ public:
+  DMLREF_ALWAYS_INLINE void add(bool near_tie) noexcept {
+    steps_ = 2 * steps_ + (near_tie ? 1 : 0);
+    ++count_;
+  }
+  /// Takes those steps again, and lets `finish` go on after all of them.
+  template <class Finish>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void settle(Finish& finish) const noexcept {
+    if (__builtin_expect(steps_ != 0, 0)) settle(finish, steps_, count_);
+    finish.skip(count_);
+  }
+
+ private:
+  // By value: a class whose address is known lives in memory.
+  template <class Finish>
+  DMLREF_TARGET_AMX_INT8 DMLREF_NOINLINE static void settle(const Finish& finish, std::uint64_t steps,
+                                                            Index count) noexcept {
+    for (; steps != 0; steps &= steps - 1) {
+      Finish again(finish);
+      again.skip(count - 1 - std::countr_zero(steps));
+      again.advance(1);
+    }
+  }
+
+  std::uint64_t steps_ = 0;  // the last one in bit 0
+  Index count_ = 0;
+};
+
 /// Sums of 64 positions for each of some channels, on their way to planes.
 class PlanarFinish {
  public:
@@ -68,9 +104,9 @@ class PlanarFinish {
       : epilogue_(run.requantizer), slow_(run), rounding_(run.rounding) {}
 
   /// Sums [channels][64]. `used` says which positions are pixels; they go to out, out + 1, … and those of the next
-  /// channel `pitch` further on.
+  /// channel `pitch` further on. What lies `ahead` of them will be written soon.
   void begin(const std::int32_t* sums, Index channels, Index first, const PixelTerms& terms, std::uint64_t used,
-             std::uint8_t* out, Index pitch) noexcept {
+             std::uint8_t* out, Index pitch, Index ahead) noexcept {
     sums_ = sums;
     left_ = channels;
     channel_ = first;
@@ -79,9 +115,70 @@ class PlanarFinish {
     stored_ = ~std::uint64_t{0} >> (64 - std::popcount(used));
     out_ = out;
     pitch_ = pitch;
+    ahead_ = ahead;
   }
 
   Index left() const noexcept { return left_; }
+
+  /// Whether Brisk does the same.
+  bool usual() const noexcept { return rounding_ == Rounding::fixed_point && used_ == stored_; }
+  Terms terms() const noexcept { return terms_.kind(); }
+
+  /// The usual case, kept in registers while tiles are multiplied: fixed point, no gaps. Near ties are remembered, and
+  /// settled in the end.
+  template <Terms T>
+  class Brisk {
+   public:
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit Brisk(const PlanarFinish& finish) noexcept
+        : epilogue_(finish.epilogue_),
+          sums_(finish.sums_),
+          scale_(finish.epilogue_.scales() + finish.channel_),
+          factor_(finish.terms_.factor),
+          out_(finish.out_),
+          pitch_(finish.pitch_),
+          ahead_(finish.ahead_),
+          stored_(finish.stored_) {
+      if constexpr (T != Terms::none) {
+        const std::int32_t* terms = T == Terms::offset ? finish.terms_.offset : finish.terms_.sums;
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) terms_.v[i] = _mm512_loadu_si512(terms + 16 * i);
+      }
+    }
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
+      const __m512 scale = _mm512_set1_ps(*scale_);
+      const auto [bytes, near_tie] = epilogue_.of_scale(sum<0>(), sum<1>(), sum<2>(), sum<3>(), scale);
+      if (ahead_ != 0) __builtin_prefetch(out_ + ahead_, 1);
+      _mm512_mask_storeu_epi8(out_, stored_, bytes);
+      near_ties_.add(near_tie);
+      sums_ += 64;
+      ++scale_;
+      if constexpr (T == Terms::product) ++factor_;
+      out_ += pitch_;
+    }
+    /// Lets `finish` go on from here.
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void resume(PlanarFinish& finish) const noexcept {
+      near_ties_.settle(finish);
+    }
+
+   private:
+    template <int I>
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i sum() const noexcept {
+      __m512i term = terms_.v[I];
+      if constexpr (T == Terms::product) term = _mm512_mullo_epi32(term, _mm512_set1_epi32(*factor_));
+      const __m512i products = _mm512_loadu_si512(sums_ + 16 * I);
+      return T == Terms::none ? products : _mm512_add_epi32(products, term);
+    }
+
+    avx512vnni::Epilogue epilogue_;
+    const std::int32_t* sums_;
+    const float* scale_;
+    const std::int32_t* factor_;
+    Vectors terms_{};
+    std::uint8_t* out_;
+    Index pitch_, ahead_;
+    std::uint64_t stored_;
+    NearTies near_ties_;
+  };
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void advance(Index share) noexcept {
     for (Index i = 0; i < share && left_ > 0; ++i, --left_) {
@@ -116,6 +213,15 @@ class PlanarFinish {
     }
   }
 
+  /// Goes on as if `steps` were done.
+  void skip(Index steps) noexcept {
+    sums_ += 64 * steps;
+    left_ -= steps;
+    channel_ += steps;
+    out_ += pitch_ * steps;
+    if (terms_.factor != nullptr) terms_.factor += steps;
+  }
+
  private:
   avx512vnni::Epilogue epilogue_;
   SlowFinish slow_;
@@ -125,7 +231,7 @@ class PlanarFinish {
   PixelTerms terms_;
   std::uint64_t used_ = 0, stored_ = 0;
   std::uint8_t* out_ = nullptr;
-  Index pitch_ = 0;
+  Index pitch_ = 0, ahead_ = 0;
 };
 
 /// Sums of 16 * vectors channels for each of some positions, on their way to pixels.
@@ -150,6 +256,73 @@ class PixelFinish {
   }
 
   Index left() const noexcept { return left_; }
+
+  /// Whether Brisk does the same.
+  bool usual() const noexcept {
+    bool all = rounding_ == Rounding::fixed_point && vectors_ == 4;
+    for (Index i = 0; all && i < left_; ++i) all = places_[i] >= 0;
+    return all;
+  }
+  Terms terms() const noexcept { return terms_.kind(); }
+
+  /// As PlanarFinish::Brisk, for 64 channels.
+  template <Terms T>
+  class Brisk {
+   public:
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit Brisk(const PixelFinish& finish) noexcept
+        : epilogue_(finish.epilogue_),
+          sums_(finish.sums_),
+          first_(finish.first_),
+          term_(T == Terms::offset ? finish.terms_.offset : finish.terms_.sums),
+          places_(finish.places_),
+          out_(finish.out_),
+          stored_(finish.stored_) {
+      if constexpr (T == Terms::product) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) factors_.v[i] = _mm512_loadu_si512(finish.terms_.factor + 16 * i);
+      }
+    }
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
+      const auto [bytes, near_tie] = epilogue_.of_vectors<4>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), first_);
+      _mm512_mask_storeu_epi8(out_ + *places_, stored_, bytes);
+      near_ties_.add(near_tie);
+      sums_ += 64;
+      if constexpr (T != Terms::none) ++term_;
+      ++places_;
+    }
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void resume(PixelFinish& finish) const noexcept {
+      near_ties_.settle(finish);
+    }
+
+   private:
+    template <int I>
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i sum() const noexcept {
+      const __m512i products = _mm512_loadu_si512(sums_ + 16 * I);
+      if constexpr (T == Terms::none) return products;
+      __m512i term = _mm512_set1_epi32(*term_);
+      if constexpr (T == Terms::product) term = _mm512_mullo_epi32(factors_.v[I], term);
+      return _mm512_add_epi32(products, term);
+    }
+
+    avx512vnni::Epilogue epilogue_;
+    const std::int32_t* sums_;
+    Index first_;
+    const std::int32_t* term_;
+    Vectors factors_{};
+    const std::int32_t* places_;
+    std::uint8_t* out_;
+    std::uint64_t stored_;
+    NearTies near_ties_;
+  };
+
+  /// Goes on as if `steps` of 64 channels were done.
+  void skip(Index steps) noexcept {
+    sums_ += 64 * steps;
+    left_ -= steps;
+    places_ += steps;
+    if (terms_.offset != nullptr) terms_.offset += steps;
+    if (terms_.sums != nullptr) terms_.sums += steps;
+  }
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void advance(Index share) noexcept {
     for (Index i = 0; i < share && left_ > 0; ++i, --left_) {

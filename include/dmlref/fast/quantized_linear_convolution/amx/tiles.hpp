@@ -45,24 +45,29 @@ struct MultiplyArgs {
   Index sums_pitch;  ///< bytes
 };
 
-/// Multiplies, and after each chunk has `work` do `share` of its own: the tile unit is busy for 16 cycles a product,
-/// the others meanwhile are not.
+/// Where `multiply` lets other work have a turn: the tile unit is busy for 16 cycles a product, the others meanwhile
+/// are not.
+enum class Turn {
+  edge,    // after a tile of sums was loaded or stored
+  inside,  // between the two halves of a chunk
+  chunk    // after a chunk
+};
+
 template <bool Planar, int Rows, int Lanes, class Work>
-DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t, Work& work, Index share) noexcept {
+DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t, Work& work) noexcept {
   __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
-  const Index sums_row = t.sums_pitch / 4;
-  if constexpr (Planar) {
-    constexpr Index next = tile_side * tile_side;
-    _tile_loadd(0, t.start, 64);
-    if constexpr (Lanes > 1) _tile_loadd(1, t.start, 64);
-    if constexpr (Rows > 1) _tile_loadd(2, t.start + next, 64);
-    if constexpr (Rows > 1 && Lanes > 1) _tile_loadd(3, t.start + next, 64);
-  } else {
-    _tile_loadd(0, t.start, 0);
-    if constexpr (Lanes > 1) _tile_loadd(1, t.start + tile_side, 0);
-    if constexpr (Rows > 1) _tile_loadd(2, t.start, 0);
-    if constexpr (Rows > 1 && Lanes > 1) _tile_loadd(3, t.start + tile_side, 0);
-  }
+  constexpr Index next = Planar ? tile_side * tile_side : tile_side;
+  constexpr Index distance = Planar ? 64 : 0;
+  const std::int32_t* const start_of_rows = t.start + (Planar ? next : 0);
+  const std::int32_t* const start_of_lanes = t.start + (Planar ? 0 : next);
+  _tile_loadd(0, t.start, distance);
+  work.template turn<Turn::edge>();
+  if constexpr (Lanes > 1) _tile_loadd(1, start_of_lanes, distance);
+  work.template turn<Turn::edge>();
+  if constexpr (Rows > 1) _tile_loadd(2, start_of_rows, distance);
+  work.template turn<Turn::edge>();
+  if constexpr (Rows > 1 && Lanes > 1) _tile_loadd(3, t.start + next, distance);
+  work.template turn<Turn::edge>();
   const std::uint8_t* w = t.weights;
   for (Index chunk = 0; chunk < t.chunks; ++chunk, w += tile_bytes) {
     const Index at = t.offsets[chunk];
@@ -74,6 +79,7 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t,
         _tile_loadd(7, t.pixels[1] + at, t.tile_step);
         _tile_dpbsud(1, 4, 7);
       }
+      work.template turn<Turn::inside>();
       if constexpr (Rows > 1) {
         _tile_loadd(5, w + t.weight_block, 64);
         _tile_dpbsud(2, 5, 6);
@@ -87,35 +93,88 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t,
         _tile_loadd(7, w + t.weight_block, 64);
         _tile_dpbusd(1, 4, 7);
       }
+      work.template turn<Turn::inside>();
       if constexpr (Rows > 1) {
         _tile_loadd(5, t.pixels[1] + at, t.tile_step);
         _tile_dpbusd(2, 5, 6);
         if constexpr (Lanes > 1) _tile_dpbusd(3, 5, 7);
       }
     }
-    work.advance(share);
+    work.template turn<Turn::chunk>();
   }
+  std::int32_t* const rows = t.sums + tile_side * (t.sums_pitch / 4);
   _tile_stored(0, t.sums, t.sums_pitch);
+  work.template turn<Turn::edge>();
   if constexpr (Lanes > 1) _tile_stored(1, t.sums + tile_side, t.sums_pitch);
-  if constexpr (Rows > 1) _tile_stored(2, t.sums + tile_side * sums_row, t.sums_pitch);
-  if constexpr (Rows > 1 && Lanes > 1) _tile_stored(3, t.sums + tile_side * sums_row + tile_side, t.sums_pitch);
+  work.template turn<Turn::edge>();
+  if constexpr (Rows > 1) _tile_stored(2, rows, t.sums_pitch);
+  work.template turn<Turn::edge>();
+  if constexpr (Rows > 1 && Lanes > 1) _tile_stored(3, rows + tile_side, t.sums_pitch);
+  work.template turn<Turn::edge>();
 }
 
-/// Two tiles, or one, of rows and of lanes.
-template <bool Planar, class Work>
-DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply_of(bool two_rows, bool two_lanes, const MultiplyArgs& t,
-                                                        Work& work, Index share) noexcept {
-  if (two_rows) {
-    two_lanes ? multiply<Planar, 2, 2>(t, work, share) : multiply<Planar, 2, 1>(t, work, share);
-  } else {
-    two_lanes ? multiply<Planar, 1, 2>(t, work, share) : multiply<Planar, 1, 1>(t, work, share);
+/// Work of a `Finish`: a share of it after each chunk.
+template <class Finish>
+class Shares {
+ public:
+  Shares(Finish& finish, Index share) noexcept : finish_(finish), share_(share) {}
+  template <Turn T>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void turn() noexcept {
+    if constexpr (T == Turn::chunk) finish_.advance(share_);
   }
+
+ private:
+  Finish& finish_;
+  Index share_;
+};
+
+inline constexpr Index brisk_turns_of_edges = 8, brisk_turns_of_chunk = 2;
+
+/// The work of a Finish::Brisk, step by step: `rate` steps in `turns` turns. `due` is what of that is left from before.
+template <class Brisk>
+class Steps {
+ public:
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Steps(Brisk& brisk, Index rate, Index turns, Index due) noexcept
+      : brisk_(brisk), rate_(rate), turns_(turns), due_(due) {}
+  template <Turn T>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void turn() noexcept {
+    for (due_ += rate_; due_ >= turns_; due_ -= turns_) brisk_.step();
+  }
+  Index due() const noexcept { return due_; }
+
+ private:
+  Brisk& brisk_;
+  Index rate_, turns_, due_;
+};
+
+/// Two tiles, or one, of rows and of lanes, while `finish` does a share of its work after each chunk.
+template <bool Planar, class Finish>
+DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply_of(bool two_rows, bool two_lanes, const MultiplyArgs& t,
+                                                        Finish& finish, Index share) noexcept {
+  Shares<Finish> work(finish, share);
+  if (two_rows) {
+    two_lanes ? multiply<Planar, 2, 2>(t, work) : multiply<Planar, 2, 1>(t, work);
+  } else {
+    two_lanes ? multiply<Planar, 1, 2>(t, work) : multiply<Planar, 1, 1>(t, work);
+  }
+}
+
+/// Two tiles of lanes, of one or two of rows, while `finish` does `rate` of its steps in as many as `turns` turns.
+template <bool Planar, int Rows, auto Terms, class Finish>
+DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 Index multiply_briskly(const MultiplyArgs& t, Finish& finish, Index rate,
+                                                              Index turns, Index due) noexcept {
+  using Brisk = typename Finish::template Brisk<Terms>;
+  Brisk brisk(finish);
+  Steps<Brisk> steps(brisk, rate, turns, due);
+  multiply<Planar, Rows, 2>(t, steps);
+  brisk.resume(finish);
+  return steps.due();
 }
 
 /// All that is left of it.
-template <class Work>
-DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void finish_all(Work& work) noexcept {
-  work.advance(work.left());
+template <class Finish>
+DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void finish_all(Finish& finish) noexcept {
+  finish.advance(finish.left());
 }
 
 }  // namespace fast::qlc::amx

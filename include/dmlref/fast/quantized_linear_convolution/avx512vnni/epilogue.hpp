@@ -66,9 +66,10 @@ class Epilogue {
         band_(_mm512_set1_epi16(static_cast<short>(fixed_band))),
         quads_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15))),
         order_(transposed_order()),
+        halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15))),
         to_(to) {
-    __asm__("" : "+v"(band_), "+v"(flip_), "+Yk"(odd_words_), "+Yk"(even_words_));
-    __asm__("" : "+v"(quads_), "+v"(order_));
+    __asm__("" : "+v"(band_), "+v"(flip_), "+Yk"(low_bytes_), "+Yk"(even_words_));
+    __asm__("" : "+v"(quads_), "+v"(order_), "+v"(halves_));
   }
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
@@ -85,6 +86,14 @@ class Epilogue {
     const auto [bytes, near_tie] = finish<Paired>(v0, v1, v2, v3);
     if (__builtin_expect(!near_tie, 1)) return bytes;
     return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
+  }
+
+  const float* scales() const noexcept { return to_.fixed_scale; }
+
+  /// Four vectors of sums of a channel with that scale; near ties are not settled.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_scale(__m512i sum0, __m512i sum1, __m512i sum2, __m512i sum3,
+                                                                __m512 scale) const noexcept {
+    return finish<false>(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
   }
 
   /// Sums of 16 * V channels, of 4 / V pixels one after the other.
@@ -129,8 +138,8 @@ class Epilogue {
                                                               __m512i v3) const noexcept {
     // The upper halves are the results: those of v0 and v1 in turn, then v2 and v3. The lower ones tell how near a tie
     // is.
-    const __m512i q01 = _mm512_mask_blend_epi16(odd_words_, _mm512_srli_epi32(v0, 16), v1);
-    const __m512i q23 = _mm512_mask_blend_epi16(odd_words_, _mm512_srli_epi32(v2, 16), v3);
+    const __m512i q01 = _mm512_mask_shuffle_epi8(v1, low_bytes_, v0, halves_);
+    const __m512i q23 = _mm512_mask_shuffle_epi8(v3, low_bytes_, v2, halves_);
     const __m512i nearest = _mm512_min_epu16(_mm512_min_epu16(v0, v1), _mm512_min_epu16(v2, v3));
     __m512i bytes = _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
     if constexpr (!Paired) {
@@ -144,7 +153,8 @@ class Epilogue {
   __m512i band_;
   __m512i quads_;  // from alternating bytes to four of each vector
   __m512i order_;
-  __mmask32 odd_words_ = 0xAAAAAAAA;
+  __m512i halves_;                            // the upper half of a dword in both
+  __mmask64 low_bytes_ = 0x3333333333333333;  // of the lower half
   __mmask32 even_words_ = 0x55555555;
   const Requantizer& to_;
 };
