@@ -238,10 +238,10 @@ template <int Rows, int Row, int Planes>
   } else {
     static_assert(each == 8 && Planes == 4);
     const __m128i low = _mm512_extracti32x4_epi32(bytes, 2 * Row), high = _mm512_extracti32x4_epi32(bytes, 2 * Row + 1);
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), low);
-    _mm_storeh_pd(reinterpret_cast<double*>(dst + plane_step), _mm_castsi128_pd(low));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + 2 * plane_step), high);
-    _mm_storeh_pd(reinterpret_cast<double*>(dst + 3 * plane_step), _mm_castsi128_pd(high));
+    const std::int64_t parts[4] = {_mm_cvtsi128_si64(low), _mm_extract_epi64(low, 1), _mm_cvtsi128_si64(high),
+                                   _mm_extract_epi64(high, 1)};
+#pragma GCC unroll 4
+    for (int l = 0; l < 4; ++l, dst += plane_step) std::memcpy(dst, &parts[l], 8);
   }
 }
 
