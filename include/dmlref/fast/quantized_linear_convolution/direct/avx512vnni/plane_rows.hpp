@@ -148,7 +148,7 @@ template <int Load, int Planes, bool Masked>
 struct PlaneConstants {
   __m512i weights[3], second[3], start;
   Epilogue epilogue;
-  bool wide;  // whether there is anything in `second`
+  unsigned wide;  // a bit for each kernel row that has anything in `second`
 };
 
 template <int Planes>
@@ -166,7 +166,9 @@ template <int Planes>
   c.second[0] = _mm512_shuffle_epi32(second, _MM_PERM_BBBB);
   c.second[1] = _mm512_shuffle_epi32(second, _MM_PERM_CCCC);
   c.second[2] = _mm512_shuffle_epi32(second, _MM_PERM_DDDD);
-  c.wide = _mm512_mask_test_epi32_mask(0xEEEE, second, second) != 0;
+  // A kernel row has bits 1, 5, 9 and 13, and so on.
+  const unsigned quads_there = _mm512_test_epi32_mask(second, second);
+  c.wide = (quads_there | quads_there >> 4 | quads_there >> 8 | quads_there >> 12) >> 1 & 7;
   c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_CCCC);
   c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)));
   c.epilogue.rounding = make_rounding(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB)), t.zero_point);

@@ -89,7 +89,9 @@ template <bool Wide>
     sums[3] = _mm512_dpbusd_epi32(sums[3], quads.d, weights);
   };
   add(c.weights[kernel_row]);
-  if constexpr (Wide) add(c.second[kernel_row]);
+  if constexpr (Wide) {
+    if ((c.wide >> kernel_row & 1) != 0) add(c.second[kernel_row]);
+  }
 }
 
 template <bool Wide>
@@ -223,7 +225,7 @@ DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const Plane
       PlaneConstants c;
       make_constants<Planes>(t, group, c);
       const StripArgs args{t, p, group, strip, c};
-      if (c.wide) {
+      if (c.wide != 0) {
         plane_strip<Kind, Planes, true, true>(args);
       } else if (Kind == Strips::narrow || strip.masked) {
         plane_strip<Kind, Planes, false, true>(args);
