@@ -85,6 +85,23 @@ TEST_F(AmxConvolution, ReadsPixelsInPlace) {
   }
 }
 
+// Images of so many pixels are cut into smaller blocks for several tasks.
+TEST_F(AmxConvolution, SmallerBlocksForSeveralTasks) {
+  Random random(dmlref_test::test_seed());
+  for (const QlcLayout layout : {QlcLayout::packed, QlcLayout::channels_last}) {
+    for (const std::uint32_t kernel : {1u, 3u, 4u}) {
+      for (const std::uint32_t size : {30u, 47u, 64u}) {
+        QlcShape shape = shape_of(16, 20, size, kernel);
+        shape.stride[0] = shape.stride[1] = pick(random, 1, 2);
+        const QlcCase test = make_qlc_case(random, shape, QlcData::random, layout);
+        const fast::qlc::amx::Plan plan(test.desc);
+        EXPECT_LE(plan.grid_for(8).rows * plan.grid_for(8).columns, 1024) << describe(shape);
+        expect_equal_to_reference(test, random, 8, describe(shape));
+      }
+    }
+  }
+}
+
 // The products of 65536 values are within 32 bits, their sum with all else is not; deeper filters are not for tiles.
 TEST_F(AmxConvolution, DepthBeyondThirtyTwoBits) {
   Random random(dmlref_test::test_seed());

@@ -58,10 +58,11 @@ inline Index channel_ranges(Index blocks, Index strips, Index least, Index tasks
 template <class Block, class Plan, class Run>
 void run_unit(const Plan& plan, const Run& run, std::byte* temporary, Index tasks, Index task, Index unit,
               Index& staged) noexcept {
+  const BlockGrid grid = plan.grid_for(tasks);
   const Index ranges = plan.ranges(tasks);
   const Index range = unit % ranges;
   std::byte* const slot = temporary + plan.slots_at + task * plan.slot.size;
-  const Block block(plan, run, reinterpret_cast<std::uint8_t*>(slot), unit / ranges);
+  const Block block(plan, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / ranges);
   if (staged != unit / ranges) block.stage();
   block.run(plan.strips() * range / ranges, plan.strips() * (range + 1) / ranges);
   staged = unit / ranges;

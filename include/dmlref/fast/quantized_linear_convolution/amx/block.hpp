@@ -22,10 +22,10 @@ namespace fast::qlc::amx {
 /// A block of output pixels: staged, then multiplied with ranges of output channels.
 class Block {
  public:
-  /// Block `index` of the plan's, in the memory of one task.
-  Block(const Plan& plan, const Run& run, std::uint8_t* slot, Index index) noexcept
+  /// Block `index` of the grid, in the memory of one task.
+  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t* slot, Index index) noexcept
       : p_(plan), l_(plan.layout), g_(plan.g), run_(run), slot_(slot) {
-    const GroupBlock block = p_.grid.block(g_, index);
+    const GroupBlock block = grid.block(g_, index);
     place_ = block.place;
     group_ = block.group;
     image_ = block.image;

@@ -54,9 +54,24 @@ struct Plan {
   /// Channels of a superblock: what a block of sums holds.
   Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
   Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
-  Index ranges(Index tasks) const noexcept { return channel_ranges(grid.blocks(g), strips(), 1, tasks); }
+  /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
+  BlockGrid grid_for(Index tasks) const noexcept {
+    constexpr Index least = 256;  // pixels, so that staging their edges and starting is a small part
+    BlockGrid smaller = grid;
+    while (tasks > 1 && smaller.blocks(g) < 4 * tasks && smaller.rows * smaller.columns >= 2 * least) {
+      if (smaller.rows > 1) {
+        smaller = BlockGrid(g, ceil_div(smaller.rows, 2), smaller.columns);
+      } else if (!layout.linear || !layout.planar()) {
+        smaller = BlockGrid(g, 1, round_up(ceil_div(smaller.columns, 2), 4 * tile_side));
+      } else {
+        break;
+      }
+    }
+    return smaller;
+  }
+  Index ranges(Index tasks) const noexcept { return channel_ranges(grid_for(tasks).blocks(g), strips(), 1, tasks); }
   /// The pieces of the work for so many tasks.
-  Index units(Index tasks) const noexcept { return grid.blocks(g) * ranges(tasks); }
+  Index units(Index tasks) const noexcept { return grid_for(tasks).blocks(g) * ranges(tasks); }
 
   Geometry g;
   ChannelTensors tensors;

@@ -21,8 +21,8 @@ namespace fast::qlc::tiled {
 /// A block of output pixels: staged, then multiplied with ranges of output channels.
 class Block {
  public:
-  /// Block `index` of the plan's, in the memory of one task.
-  Block(const Plan& plan, const Run& run, std::uint8_t* slot, Index index) noexcept
+  /// Block `index` of the grid, in the memory of one task.
+  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t* slot, Index index) noexcept
       : p_(plan),
         run_(run),
         slot_(slot),
@@ -30,7 +30,7 @@ class Block {
         bytes_(slot + plan.slot.bytes),
         pixel_sums_(reinterpret_cast<std::int32_t*>(slot + plan.slot.pixel_sums)),
         pixel_offset_(reinterpret_cast<std::int32_t*>(slot + plan.slot.pixel_offset)) {
-    const GroupBlock block = p_.grid.block(p_.g, index);
+    const GroupBlock block = grid.block(p_.g, index);
     place_ = block.place;
     group_ = block.group;
     image_ = block.image;

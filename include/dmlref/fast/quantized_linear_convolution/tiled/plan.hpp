@@ -49,6 +49,7 @@ struct Plan {
   }
 
   Index strips() const noexcept { return filter.blocks; }  // of output channels
+  const BlockGrid& grid_for(Index) const noexcept { return grid; }
   Index ranges(Index tasks) const noexcept { return channel_ranges(grid.blocks(g), strips(), 2, tasks); }
   /// The pieces of the work for so many tasks.
   Index units(Index tasks) const noexcept { return grid.blocks(g) * ranges(tasks); }
