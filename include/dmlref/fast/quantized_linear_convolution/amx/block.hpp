@@ -159,21 +159,28 @@ class Block {
           chunks_(multiplies * chunks),
           turns_(multiplies * brisk_turns_of_edges + chunks_ * brisk_turns_of_chunk) {}
     void multiply(bool two_rows, bool two_lanes, const MultiplyArgs& args) noexcept {
-      if (usual_ && two_lanes && (Planar || two_rows)) {
-        const auto brisk = two_rows ? brisk_of<2>() : brisk_of < Planar ? 1 : 2 > ();
-        due_ = brisk(args, finish_, steps_, turns_, due_);
+      if (!usual_ || !two_lanes) {
+        multiply_in_shares(two_rows, two_lanes, args);
+      } else if (two_rows) {
+        multiply_in_turns<2>(args);
+      } else if constexpr (Planar) {
+        multiply_in_turns<1>(args);
       } else {
-        multiply_of<Planar>(two_rows, two_lanes, args, finish_, ceil_div(steps_, chunks_));
+        multiply_in_shares(two_rows, two_lanes, args);
       }
     }
 
    private:
+    void multiply_in_shares(bool two_rows, bool two_lanes, const MultiplyArgs& args) noexcept {
+      multiply_of<Planar>(two_rows, two_lanes, args, finish_, ceil_div(steps_, chunks_));
+    }
     template <int Rows>
-    auto brisk_of() const noexcept {
+    void multiply_in_turns(const MultiplyArgs& args) noexcept {
       const Terms terms = finish_.terms();
-      return terms == Terms::none     ? multiply_briskly<Planar, Rows, Terms::none, Finish>
-             : terms == Terms::offset ? multiply_briskly<Planar, Rows, Terms::offset, Finish>
-                                      : multiply_briskly<Planar, Rows, Terms::product, Finish>;
+      const auto briskly = terms == Terms::none     ? multiply_briskly<Planar, Rows, Terms::none, Finish>
+                           : terms == Terms::offset ? multiply_briskly<Planar, Rows, Terms::offset, Finish>
+                                                    : multiply_briskly<Planar, Rows, Terms::product, Finish>;
+      due_ = briskly(args, finish_, steps_, turns_, due_);
     }
 
     Finish& finish_;

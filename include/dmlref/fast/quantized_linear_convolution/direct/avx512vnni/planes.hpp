@@ -229,16 +229,20 @@ DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const Plane
         plane_strip<Kind, Planes, true, true>(args);
       } else if (Kind == Strips::narrow || strip.masked) {
         plane_strip<Kind, Planes, false, true>(args);
-      } else {
-        plane_strip<Kind, Planes, false, Kind == Strips::narrow>(args);  // never where narrow
+      } else if constexpr (Kind != Strips::narrow) {
+        plane_strip<Kind, Planes, false, false>(args);
       }
     }
   }
 }
 
+/// Rows that have 16 bytes with their padding, of four planes or more.
+constexpr bool are_narrow(const PlaneArgs& p) noexcept {
+  return p.stride == 1 && p.out_width + p.kernel_reach <= 16 && p.planes >= 4;
+}
+
 /// How many planes to make at once: 1, 2 or 4.
 constexpr int planes_at_once(const PlaneArgs& p) noexcept {
-  if (p.stride == 1 && p.out_width + p.kernel_reach <= 16 && p.planes >= 4) return 4;
   // Cycles for 64 bytes of output, measured on Sapphire Rapids.
   constexpr std::ptrdiff_t costs[2][3] = {{25, 31, 38}, {32, 38, 48}};
   int best = 1;
@@ -257,13 +261,12 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
 }
 
 DMLREF_TARGET_AVX512VNNI inline void one_output_of_each(const LaneArgs& t, const PlaneArgs& p) noexcept {
+  if (are_narrow(p)) return plane_strips<Strips::narrow, 4>(t, p);
   const int at_once = planes_at_once(p);
   if (p.stride == 2) {
     at_once == 4   ? plane_strips<Strips::stride2, 4>(t, p)
     : at_once == 2 ? plane_strips<Strips::stride2, 2>(t, p)
                    : plane_strips<Strips::stride2, 1>(t, p);
-  } else if (p.out_width + p.kernel_reach <= 16 && at_once == 4) {
-    plane_strips<Strips::narrow, 4>(t, p);
   } else {
     at_once == 4   ? plane_strips<Strips::wide, 4>(t, p)
     : at_once == 2 ? plane_strips<Strips::wide, 2>(t, p)
