@@ -16,42 +16,24 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
 #if DMLREF_ARCH_X86_64
 
 DMLREF_BEGIN
 namespace fast {
 
-/// Convolutions whose input and output are both planar, or both have their channels side by side. Immutable once made.
-class AmxConvolution {
+/// Convolutions whose input and output are both planar, or both have their channels side by side.
+class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::Block, qlc::amx::Run> {
  public:
-  using Run = qlc::amx::Run;
-  static constexpr Index most_tasks = qlc::most_tasks;
-
-  explicit AmxConvolution(const QuantizedLinearConvolutionDesc& desc) : plan_(desc) {}
+  explicit AmxConvolution(const QuantizedLinearConvolutionDesc& desc) : BlockedConvolution(qlc::amx::Plan(desc)) {}
 
   /// Whether the layouts are as said, and the filter is no deeper than 65536.
   bool usable() const noexcept { return plan_.usable; }
   /// Filters that are bound at execute are packed faster for the other way.
   bool worthwhile() const noexcept { return usable() && plan_.filter_owned; }
-  std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
-  std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
   void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::amx::pack_filter(plan_, filter, to); }
   /// What depends on data but not on pixels. Once per execute, before the units run.
   void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::amx::prepare(plan_, buffers, run); }
-
-  Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, plan_.slots); }
-  Index units(Index tasks) const noexcept { return plan_.units(tasks); }
-
-  /// As TiledConvolution::run.
-  void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
-           Index& staged) const noexcept {
-    qlc::run_unit<qlc::amx::Block>(plan_, run, buffers.temporary, tasks, task, unit, staged);
-  }
-
- private:
-  qlc::amx::Plan plan_;
 };
 
 }  // namespace fast

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -36,7 +39,6 @@ struct BlockGrid {
 
   Index blocks(const Geometry& g) const noexcept { return g.batch * g.groups * down * across; }
   GroupBlock block(const Geometry& g, Index index) const noexcept {
-    const auto smaller = [](Index a, Index b) { return a < b ? a : b; };
     const Index x = index % across * columns;
     const Index y = index / across % down * rows;
     const Index plane = index / across / down;
@@ -45,28 +47,54 @@ struct BlockGrid {
   }
 };
 
-/// Into how many ranges the strips of output channels are cut for so many tasks: several where blocks are few, at the
-/// price of staging a block several times; each of `least` strips or more.
-inline Index channel_ranges(Index blocks, Index strips, Index least, Index tasks) noexcept {
-  Index ranges = 1;
-  while (tasks > 1 && blocks * ranges < 4 * tasks && strips / (2 * ranges) >= least) ranges *= 2;
-  return ranges;
-}
+/// A convolution of blocks. Immutable once made. Its plan says which blocks there are for so many tasks (`grid_for`),
+/// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes; a
+/// Block is staged, and multiplied with ranges of strips.
+template <class Plan, class Block, class RunOfOne>
+class BlockedConvolution {
+ public:
+  using Run = RunOfOne;
+  static constexpr Index most_tasks = qlc::most_tasks;
 
-/// Unit `unit` of the plan's `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its
-/// first unit: the block that its memory holds.
-template <class Block, class Plan, class Run>
-void run_unit(const Plan& plan, const Run& run, std::byte* temporary, Index tasks, Index task, Index unit,
-              Index& staged) noexcept {
-  const BlockGrid grid = plan.grid_for(tasks);
-  const Index ranges = plan.ranges(tasks);
-  const Index range = unit % ranges;
-  std::byte* const slot = temporary + plan.slots_at + task * plan.slot.size;
-  const Block block(plan, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / ranges);
-  if (staged != unit / ranges) block.stage();
-  block.run(plan.strips() * range / ranges, plan.strips() * (range + 1) / ranges);
-  staged = unit / ranges;
-}
+  explicit BlockedConvolution(Plan plan) : plan_(std::move(plan)) {}
+
+  std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
+  /// The packed filter where DML owns it, else nothing.
+  std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
+
+  /// How many tasks may run at once; each has memory of its own.
+  Index tasks(std::size_t concurrency) const noexcept { return tasks_for(concurrency, plan_.slots); }
+  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
+  Index units(Index tasks) const noexcept {
+    const BlockGrid grid = plan_.grid_for(tasks);
+    return grid.blocks(plan_.g) * ranges(grid, tasks);
+  }
+
+  /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
+  /// the block that its memory holds.
+  void run(const Run& run, const Buffers& buffers, Index tasks, Index task, Index unit, Index& staged) const noexcept {
+    const BlockGrid grid = plan_.grid_for(tasks);
+    const Index count = ranges(grid, tasks);
+    const Index range = unit % count;
+    std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
+    const Block block(plan_, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / count);
+    if (staged != unit / count) block.stage();
+    block.run(plan_.strips() * range / count, plan_.strips() * (range + 1) / count);
+    staged = unit / count;
+  }
+
+ protected:
+  Plan plan_;
+
+ private:
+  // Of strips, at the price of staging a block several times.
+  Index ranges(const BlockGrid& grid, Index tasks) const noexcept {
+    const Index blocks = grid.blocks(plan_.g);
+    Index count = 1;
+    while (tasks > 1 && blocks * count < 4 * tasks && plan_.strips() / (2 * count) >= Plan::least_strips) count *= 2;
+    return count;
+  }
+};
 
 }  // namespace fast::qlc
 DMLREF_END

@@ -68,8 +68,7 @@ class DirectConvolution {
     const Index image = unit / bands / plan_.parts();
     const qlc::direct::Chunk& chunk = plan_.chunks[plan_.by_channels ? static_cast<std::size_t>(part) : 0];
     const Index first_group = plan_.by_channels ? chunk.first / plan_.lane_channels : part * plan_.groups_at_a_time;
-    const Index groups =
-        plan_.by_channels ? 1 : qlc::direct::smaller(plan_.groups_at_a_time, plan_.g.groups - first_group);
+    const Index groups = plan_.by_channels ? 1 : qlc::smaller(plan_.groups_at_a_time, plan_.g.groups - first_group);
     const auto* in = reinterpret_cast<const std::uint8_t*>(input) + image * plan_.g.in.n +
                      first_group * plan_.g.in_channels * plan_.g.in.c;
     auto* out = reinterpret_cast<std::uint8_t*>(output) + image * plan_.g.out.n +

@@ -11,6 +11,7 @@ DMLREF_BEGIN
 namespace fast::qlc {
 
 constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
+constexpr Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
 constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
 
 /// Steps of a four-dimensional tensor, in elements.

@@ -16,11 +16,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/block.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
@@ -28,36 +26,17 @@
 DMLREF_BEGIN
 namespace fast {
 
-/// General convolutions: any shape, type mix and layout. Immutable once made.
-class TiledConvolution {
+/// General convolutions: any shape, type mix and layout.
+class TiledConvolution : public qlc::BlockedConvolution<qlc::tiled::Plan, qlc::tiled::Block, qlc::tiled::Run> {
  public:
-  using Run = qlc::tiled::Run;
-  static constexpr Index most_tasks = qlc::most_tasks;
-
-  TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels) : plan_(desc, kernels) {}
+  TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels)
+      : BlockedConvolution(qlc::tiled::Plan(desc, kernels)) {}
 
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return plan_.usable(); }
-  std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
-  std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
   void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::tiled::pack(plan_, filter, to); }
   /// What depends on data but not on pixels. Once per execute, before the units run.
   void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::tiled::prepare(plan_, buffers, run); }
-
-  /// How many tasks may run at once; each has memory of its own.
-  Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, plan_.slots); }
-  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
-  Index units(Index tasks) const noexcept { return plan_.units(tasks); }
-
-  /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
-  /// the block that its memory holds.
-  void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
-           Index& staged) const noexcept {
-    qlc::run_unit<qlc::tiled::Block>(plan_, run, buffers.temporary, tasks, task, unit, staged);
-  }
-
- private:
-  qlc::tiled::Plan plan_;
 };
 
 }  // namespace fast

@@ -115,7 +115,7 @@ class WinogradConvolution {
   Index tasks(std::size_t concurrency) const noexcept { return qlc::tasks_for(concurrency, slots_); }
   Index units(Index tasks) const noexcept { return tiling_.units(tasks) * splits(tasks); }
 
-  /// As TiledConvolution::run.
+  /// As BlockedConvolution::run.
   void run(const Run& run, const qlc::Buffers& buffers, Index tasks, Index task, Index unit,
            Index& staged) const noexcept {
     const Index parts = splits(tasks);

@@ -53,6 +53,7 @@ struct Plan {
 
   /// Channels of a superblock: what a block of sums holds.
   Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
+  static constexpr Index least_strips = 1;
   Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
   /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
   BlockGrid grid_for(Index tasks) const noexcept {
@@ -69,9 +70,6 @@ struct Plan {
     }
     return smaller;
   }
-  Index ranges(Index tasks) const noexcept { return channel_ranges(grid_for(tasks).blocks(g), strips(), 1, tasks); }
-  /// The pieces of the work for so many tasks.
-  Index units(Index tasks) const noexcept { return grid_for(tasks).blocks(g) * ranges(tasks); }
 
   Geometry g;
   ChannelTensors tensors;

@@ -56,7 +56,6 @@ struct Tap {
   bool real;
 };
 
-constexpr Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
 constexpr Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
 template <class T>
 T read(const std::byte* from) noexcept {

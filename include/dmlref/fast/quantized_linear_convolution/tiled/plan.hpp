@@ -48,11 +48,9 @@ struct Plan {
     return filter_owned ? static_cast<std::uint64_t>(round_up(filter.bytes(), 256)) : 0;
   }
 
+  static constexpr Index least_strips = 2;
   Index strips() const noexcept { return filter.blocks; }  // of output channels
   const BlockGrid& grid_for(Index) const noexcept { return grid; }
-  Index ranges(Index tasks) const noexcept { return channel_ranges(grid.blocks(g), strips(), 2, tasks); }
-  /// The pieces of the work for so many tasks.
-  Index units(Index tasks) const noexcept { return grid.blocks(g) * ranges(tasks); }
 
   Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
 
