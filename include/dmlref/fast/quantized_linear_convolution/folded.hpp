@@ -8,6 +8,7 @@
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/channels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
 
 DMLREF_BEGIN
@@ -19,14 +20,13 @@ struct FoldedPlaces {
 
   FoldedPlaces() = default;
   /// For so many channels; `offsets` of each.
-  template <class Take>
-  FoldedPlaces(const Take& take, Index filter_bytes, Index channels, Index offsets)
-      : filter(take(filter_bytes)),
-        scale(take(4 * channels)),
-        fixed_scale(take(4 * channels)),
-        offset(take(4 * channels * offsets)),
-        zero(take(4 * channels)),
-        wide_offset(take(8 * channels)) {}
+  FoldedPlaces(Pieces& memory, Index filter_bytes, Index channels, Index offsets) noexcept
+      : filter(memory.take(filter_bytes)),
+        scale(memory.take(4 * channels)),
+        fixed_scale(memory.take(4 * channels)),
+        offset(memory.take(4 * channels * offsets)),
+        zero(memory.take(4 * channels)),
+        wide_offset(memory.take(8 * channels)) {}
 };
 
 /// Where the data is and what was computed from zero points, scales and bias.

@@ -20,6 +20,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/channels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
@@ -163,30 +164,26 @@ class WinogradConvolution {
 
   void place_memory() {
     using qlc::round_up;
-    Index at = 0;
-    const auto take = [&at](Index bytes) {
-      const Index here = at;
-      at += round_up(bytes, 64);
-      return here;
-    };
+    qlc::Pieces shared;
     const Index channels = packed_channels() + 64;
-    scale_at_ = take(4 * channels);
-    bias_at_ = take(4 * channels);
-    zero_at_ = take(4 * channels);
-    none_at_ = take(4 * channels);
-    slots_at_ = round_up(at, 256);
+    scale_at_ = shared.take(4 * channels);
+    bias_at_ = shared.take(4 * channels);
+    zero_at_ = shared.take(4 * channels);
+    none_at_ = shared.take(4 * channels);
+    slots_at_ = shared.size();
 
     const qlc::winograd::Tiling& t = tiling_;
-    at = 0;
-    slot_.staged = take(2 * (t.inputs(t.block_rows) * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
-    slot_.scratch = take(lanes * t.staged_columns());
-    slot_.v = take(2 * t.positions() * t.v_position());
-    slot_.m = take(4 * t.planes() * t.m_position());
-    slot_.sums = take(4 * t.block_images * t.image_pixels() * lanes);
-    slot_.bytes = take((t.block_images * t.image_pixels() + 16) * lanes);  // transpose reads whole lines
-    slot_.pixel_sums = take(4 * t.block_images * t.image_pixels());
-    slot_.positions = take(4 * t.inputs(1) * t.staged_columns());
-    slot_.size = round_up(at, 256);
+    qlc::Pieces task;
+    slot_.staged =
+        task.take(2 * (t.inputs(t.block_rows) * t.staged_columns() + qlc::winograd::staged_slack) * t.channels);
+    slot_.scratch = task.take(lanes * t.staged_columns());
+    slot_.v = task.take(2 * t.positions() * t.v_position());
+    slot_.m = task.take(4 * t.planes() * t.m_position());
+    slot_.sums = task.take(4 * t.block_images * t.image_pixels() * lanes);
+    slot_.bytes = task.take((t.block_images * t.image_pixels() + 16) * lanes);  // transpose reads whole lines
+    slot_.pixel_sums = task.take(4 * t.block_images * t.image_pixels());
+    slot_.positions = task.take(4 * t.inputs(1) * t.staged_columns());
+    slot_.size = task.size();
     slots_ = qlc::task_slots();
   }
 

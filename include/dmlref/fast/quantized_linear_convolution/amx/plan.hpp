@@ -13,6 +13,7 @@
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
 DMLREF_BEGIN
@@ -172,28 +173,23 @@ struct Plan {
   }
 
   void place_memory() {
-    Index at = 0;
-    const auto take = [&at](Index bytes) {
-      const Index here = at;
-      at += round_up(bytes, 64);
-      return here;
-    };
+    Pieces shared;
     const Index channels = g.groups * packed_channels() + 64;
-    folded_at = FoldedPlaces(take, filter_owned ? 0 : filter_bytes(), channels, 1);
-    start_at = take(layout.planar() ? 64 * channels : 0);
-    slots_at = round_up(at, 256);
+    folded_at = FoldedPlaces(shared, filter_owned ? 0 : filter_bytes(), channels, 1);
+    start_at = shared.take(layout.planar() ? 64 * channels : 0);
+    slots_at = shared.size();
 
-    at = 0;
+    Pieces task;
     const Index positions = layout.tiles(layout.rows, layout.columns) * tile_side;
-    slot.scratch = take(layout.planar() ? scratch_bytes() : 0);
-    slot.staged = take(layout.bytes);
-    slot.sums = take(2 * 4 * sums_of_strip);
-    slot.tiles = take(layout.planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
-                                      : 4 * (positions + 64));
-    slot.positions = take(4 * (staged_positions() + 64));
-    slot.pixel_sums = take(4 * (positions + 64));
-    slot.pixel_offset = take(4 * (positions + 64));
-    slot.size = round_up(at, 256);
+    slot.scratch = task.take(layout.planar() ? scratch_bytes() : 0);
+    slot.staged = task.take(layout.bytes);
+    slot.sums = task.take(2 * 4 * sums_of_strip);
+    slot.tiles = task.take(layout.planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
+                                           : 4 * (positions + 64));
+    slot.positions = task.take(4 * (staged_positions() + 64));
+    slot.pixel_sums = task.take(4 * (positions + 64));
+    slot.pixel_offset = task.take(4 * (positions + 64));
+    slot.size = task.size();
     slots = task_slots();
   }
 

@@ -15,6 +15,7 @@
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
@@ -190,29 +191,25 @@ struct Plan {
   void place_memory() {
     const Index lanes = kernels.lanes;
     const Index channels = filter.groups * filter.channels() + 64;
-    Index at = 0;
-    const auto take = [&at](Index bytes) {
-      const Index here = at;
-      at += round_up(bytes, 64);
-      return here;
-    };
-    folded_at = FoldedPlaces(take, filter_owned ? 0 : filter.bytes(), channels, static_cast<Index>(row_ranges.size()));
-    slots_at = round_up(at, 256);
+    Pieces shared;
+    folded_at =
+        FoldedPlaces(shared, filter_owned ? 0 : filter.bytes(), channels, static_cast<Index>(row_ranges.size()));
+    slots_at = shared.size();
 
-    at = 0;
+    Pieces task;
     pixel_pitch = round_up(block.columns, 4 * lanes);
     const Index pixels = block.rows * block.columns;
-    slot.scratch = take(block.row_bytes);
-    slot.staged = take(block.bytes);
-    slot.sums = take(4 * (pixels_in_lanes ? 8 * pixel_pitch : 16 * 4 * lanes) + 256);
-    slot.bytes = take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
-    slot.pixel_sums = take(4 * block.rows * pixel_pitch + 256);
-    slot.pixel_offset = take(4 * block.rows * pixel_pitch + 256);
-    slot.positions = take(block.order.staging == Staging::planes ? block.plane_step + 256
-                          : g.kernel_h > 1                       ? 4 * block.in_rows * pixel_pitch + 256
-                                                                 : 0);
-    slot.wide = take(8 * 16 * lanes);
-    slot.size = round_up(at, 256);
+    slot.scratch = task.take(block.row_bytes);
+    slot.staged = task.take(block.bytes);
+    slot.sums = task.take(4 * (pixels_in_lanes ? 8 * pixel_pitch : 16 * 4 * lanes) + 256);
+    slot.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
+    slot.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
+    slot.pixel_offset = task.take(4 * block.rows * pixel_pitch + 256);
+    slot.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
+                               : g.kernel_h > 1                       ? 4 * block.in_rows * pixel_pitch + 256
+                                                                      : 0);
+    slot.wide = task.take(8 * 16 * lanes);
+    slot.size = task.size();
     slots = task_slots();
   }
 };
