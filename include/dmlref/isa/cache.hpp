@@ -14,14 +14,17 @@ DMLREF_BEGIN
 namespace detail {
 
 struct Cache {
-  unsigned level = 0;
   std::uint64_t bytes = 0;
   bool hashed = false;  // addresses are spread over the slices of many cores
 };
 
-/// Calls visit(cache) for each cache of data, from the first level on; never where the CPU does not say.
-template <class Visit>
-inline void visit_caches(const Visit& visit) noexcept {
+struct Caches {
+  std::uint64_t first_bytes = 0;
+  Cache largest;
+};
+
+inline Caches detect_caches() noexcept {
+  Caches caches;
 #if DMLREF_ARCH_X86_64
   // Deterministic cache parameters: leaf 4 (Intel) and 0x8000001D (AMD) have one form.
   for (const unsigned leaf : {4u, 0x8000001Du}) {
@@ -31,26 +34,14 @@ inline void visit_caches(const Visit& visit) noexcept {
       const unsigned type = a & 0x1Fu;
       if (type == 0) break;
       if (type == 2) continue;  // instructions alone
+      const unsigned level = (a >> 5) & 7u;
       const std::uint64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3FFu) + 1, line = (b & 0xFFFu) + 1;
-      visit(Cache{(a >> 5) & 7u, ways * partitions * line * (std::uint64_t{c} + 1), leaf == 4u && (d & 4u) != 0});
+      const Cache cache{ways * partitions * line * (std::uint64_t{c} + 1), leaf == 4u && (d & 4u) != 0};
+      if (level == 1 && caches.first_bytes == 0) caches.first_bytes = cache.bytes;
+      if (cache.bytes > caches.largest.bytes) caches.largest = cache;
     }
   }
-#else
-  static_cast<void>(visit);
 #endif
-}
-
-struct Caches {
-  std::uint64_t first_bytes = 0;
-  Cache largest;
-};
-
-inline Caches detect_caches() noexcept {
-  Caches caches;
-  visit_caches([&caches](const Cache& cache) {
-    if (cache.level == 1 && caches.first_bytes == 0) caches.first_bytes = cache.bytes;
-    if (cache.bytes > caches.largest.bytes) caches.largest = cache;
-  });
   if (caches.largest.bytes == 0) caches.largest.bytes = std::uint64_t{8} << 20;
   return caches;
 }
