@@ -93,13 +93,12 @@ class Stopwatch {
   std::vector<double> seconds_, preempted_;
 };
 
-// One thread: everybody in turn, so that a disturbance hits all alike.
-std::vector<Timing> round_robin(const std::vector<Runner>& runners, double budget) {
-  pin_caller();
+// Everybody in turn, so that a disturbance hits all alike. `alone` as for Stopwatch.
+std::vector<Timing> in_turn(const std::vector<Runner>& runners, double budget, bool alone) {
   std::vector<Stopwatch> watches;
   int most = 0;
   for (const Runner& runner : runners) {
-    watches.emplace_back(runner, budget, true);
+    watches.emplace_back(runner, budget, alone);
     most = std::max(most, watches.back().rounds());
   }
   for (int round = 0; round < most; ++round) {
@@ -109,19 +108,23 @@ std::vector<Timing> round_robin(const std::vector<Runner>& runners, double budge
   }
   std::vector<Timing> timings;
   for (Stopwatch& watch : watches) timings.push_back(watch.timing());
+  return timings;
+}
+
+std::vector<Timing> on_one_thread(const std::vector<Runner>& runners, double budget) {
+  pin_caller();
+  std::vector<Timing> timings = in_turn(runners, budget, true);
   unpin_caller();
   return timings;
 }
 
-// Several threads: alone, because idle pools spin and disturb one another.
-Timing alone(const Runner& runner, double budget) {
-  runner.run();
+// One pool at a time, because idle ones spin and disturb one another. The first runner's; others have none.
+std::vector<Timing> on_a_pool(const std::vector<Runner>& runners, double budget) {
+  runners.front().run();
   pin_pool();
-  Stopwatch watch(runner, budget, false);
-  for (int round = 0; round < watch.rounds(); ++round) watch.repeat();
-  const Timing timing = watch.timing();
+  std::vector<Timing> timings = in_turn(runners, budget, false);
   unpin_caller();
-  return timing;
+  return timings;
 }
 
 Runner runner_of(const std::shared_ptr<Ours>& ours, dmlref::Isa isa, const OpenCase& open) {
@@ -157,6 +160,7 @@ struct Measured {
   bool rival;
   Timing timing;
   Outcome outcome;
+  double one_thread = 0;  // seconds: ours on several threads, measured in turn with them
 };
 
 Json json_of(const Measured& m, double limit) {
@@ -183,6 +187,7 @@ void print_line(const Measured& m, double limit, double ours) {
     std::printf(", %llu not finite", static_cast<unsigned long long>(m.outcome.not_finite));
   }
   if (m.who != "dmlref" && !m.rival) std::printf("  (another layout)");
+  if (m.one_thread > 0) std::printf("  x%-6.2f of one thread", m.one_thread / m.timing.median);
   std::printf("\n");
 }
 
@@ -291,7 +296,9 @@ class SideBySide {
       if (threads == 1) {
         runners.push_back(runner);
       } else {
-        measured.push_back({runner.who, runner.how, false, alone(runner, budget), outcome});
+        const Runner one_thread = runner_of(make_ours(*open, isa, 1), isa, *open);
+        const std::vector<Timing> timings = on_a_pool({runner, one_thread}, budget);
+        measured.push_back({runner.who, runner.how, false, timings[0], outcome, timings[1].median});
       }
     }
     const std::regex wanted(options_.peers);
@@ -303,7 +310,7 @@ class SideBySide {
         if (threads == 1) {
           runners.push_back(std::move(runner));
         } else {
-          const Timing timing = alone(runner, budget);
+          const Timing timing = on_a_pool({runner}, budget).front();
           measured.push_back({runner.who, runner.how, runner.rival, timing, runner.judge()});
         }
       }
@@ -315,7 +322,7 @@ class SideBySide {
       const CopyOnce copy = dots ? CopyOnce{} : make_copy(static_cast<std::size_t>(open->bytes()));
       const DotOnce dot = dots ? make_dot() : DotOnce{};
       runners.push_back({"limit", "", false, dots ? dot.run : copy.run, {}});
-      const std::vector<Timing> timings = round_robin(runners, budget);
+      const std::vector<Timing> timings = on_one_thread(runners, budget);
       const double share = dots ? open->macs() / dot.macs : open->bytes() / copy.bytes;
       slowdown = timings.back().median * share / best_limit;
       runners.pop_back();
@@ -355,6 +362,7 @@ class SideBySide {
                {"ours_us", rounded(m.timing.median * 1e6)},
                {"ours_min_us", rounded(m.timing.least * 1e6)},
                {"noise", rounded(m.timing.noise)},
+               {"gain", m.one_thread > 0 ? Json(rounded(m.one_thread / m.timing.median)) : Json()},
                {"best_peer", best == nullptr ? Json() : Json(best->who + " " + best->how)},
                {"best_peer_us", best == nullptr ? Json() : Json(rounded(best->timing.median * 1e6))},
                {"best_peer_noise", best == nullptr ? Json() : Json(rounded(best->timing.noise))},
@@ -591,7 +599,7 @@ constexpr const char* help = R"(Two faces:
   --errors[=REGEX]          distance from the right answers per data regime
   --limits                  int8 peaks, and copy bandwidth by footprint from 16 KiB to 512 MiB; before the cases, or alone
 Options of --side-by-side and --errors:
-  --threads=N    threads of everybody (default 1; above 1 each runs alone)
+  --threads=N    threads of everybody (default 1; above 1 each runs alone, dmlref in turn with itself on one)
   --isa=NAME     one instruction set, or all (default: the best of this CPU)
   --peers=REGEX  only those peers; --peers=none for none
   --budget=MS    time per runner and case (default 250)
