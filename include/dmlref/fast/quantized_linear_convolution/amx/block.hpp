@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -46,9 +47,11 @@ class Block {
     }
     if (!run_.pixel_terms) return;
     (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.slot.positions), pixel_sums());
+    const Index positions = round_up(tiles_, 4) * tile_side;  // as many as are requantized
+    for (Index i = tiles_ * tile_side; i < positions; ++i) pixel_sums()[i] = 0;
     if (!run_.uniform) return;
     std::int32_t* offset = at<std::int32_t>(p_.slot.pixel_offset);
-    for (Index i = 0; i < tiles_ * tile_side; ++i) {
+    for (Index i = 0; i < positions; ++i) {
       offset[i] = static_cast<std::int32_t>(wrap(run_.uniform_zero_point) * wrap(pixel_sums()[i]));
     }
   }
@@ -211,6 +214,8 @@ class Block {
     const Index ahead = p_.channels_outside && p_.chunks() <= 3 ? 64 : 0;
     std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
+    // Of few tiles the last four lack some. What stands for their sums must not be large: near ties take long.
+    if (tiles_ < 8 && tiles_ % 4 != 0) std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_strip);
     each(first, last, 4, [&](Index strip, Index tile) noexcept {
       const Index channels = channels_of(strip);
       const Index here = tiles_ - tile < 4 ? tiles_ - tile : 4;
