@@ -1,9 +1,13 @@
 // quantized_linear_convolution_amx_test.cpp: the convolution in AMX's tiles against the reference: what it reads, what
-// it leaves to others, and sums that 32 bits do not hold.
+// it leaves to others, sums that 32 bits do not hold, and packed filters byte by byte.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstring>
 #include <string>
+#include <vector>
 
+#include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"
@@ -115,6 +119,141 @@ TEST_F(AmxConvolution, DepthBeyondThirtyTwoBits) {
   }
   const QlcCase deeper = make_qlc_case(random, shape_of(65537, 3, 2, 1), QlcData::random, QlcLayout::packed);
   EXPECT_FALSE(fast::AmxConvolution(deeper.desc).usable());
+}
+
+using fast::qlc::amx::Plan;
+
+/// Where in a channel's filter a byte of a chunk is; -1: nowhere, it is filling.
+Index place_of(const Plan& plan, Index chunk, Index byte) {
+  fast::qlc::amx::Element e{};
+  if (!locate(plan.g, plan.layout, plan.layout.chunks[static_cast<std::size_t>(chunk)], byte, e)) return -1;
+  return e.channel * plan.g.filter.c + e.y * plan.g.filter.y + e.x * plan.g.filter.x;
+}
+
+/// A tile's bytes and its channels' sums, one by one.
+void expect_packed(const Plan& plan, const std::byte* filter, const std::vector<std::byte>& packed,
+                   const std::string& what) {
+  const fast::qlc::Geometry& g = plan.g;
+  const Index blocks = plan.filter_blocks();
+  int wrong = 0;
+  for (Index channel = 0; channel < g.groups * plan.packed_channels(); ++channel) {
+    const Index group = channel / plan.packed_channels(), in_group = channel % plan.packed_channels();
+    const Index block = group * blocks + in_group / 16, c = in_group % 16;
+    std::int32_t sum = 0;
+    for (Index k = 0; k < 64 * plan.chunks(); ++k) {
+      const Index place = in_group < g.out_channels ? place_of(plan, k / 64, k % 64) : -1;
+      int weight = 0;
+      if (place >= 0) {
+        const auto byte = static_cast<int>(filter[(group * g.out_channels + in_group) * g.filter.n + place]);
+        weight = !g.filter_signed ? byte - 128 : byte < 128 ? byte : byte - 256;
+      }
+      const Index tile = 1024 * (block * plan.chunks() + k / 64);
+      const Index at = plan.layout.planar() ? 64 * c + k % 64 : k % 64 / 4 * 64 + 4 * c + k % 4;
+      if (static_cast<int>(static_cast<std::int8_t>(packed[static_cast<std::size_t>(tile + at)])) != weight) ++wrong;
+      sum += weight;
+    }
+    std::int32_t got;
+    std::memcpy(&got, packed.data() + plan.filter_sums_at() + 4 * channel, sizeof got);
+    EXPECT_EQ(got, sum) << what << ", channel " << channel;
+  }
+  EXPECT_EQ(wrong, 0) << what;
+}
+
+/// A shape with a filter of any strides: packed, permuted, with gaps, and with dimensions that repeat.
+QlcCase any_filter(Random& random, std::string& what) {
+  QlcShape shape = shape_of(pick(random, 1, chance(random, 30) ? 300 : 40), pick(random, 1, 40), pick(random, 7, 9), 1);
+  shape.groups = chance(random, 20) ? pick(random, 2, 3) : 1;
+  for (std::size_t d = 0; d < 2; ++d) {
+    shape.kernel[d] = chance(random, 40) ? 1 : pick(random, 1, 7);
+    shape.stride[d] = pick(random, 1, 2);
+    shape.dilation[d] = shape.kernel[d] < 4 ? pick(random, 1, 2) : 1;
+  }
+  QlcCase test =
+      make_qlc_case(random, shape, QlcData::random, chance(random, 50) ? QlcLayout::packed : QlcLayout::channels_last);
+  const TensorDesc filter = test.desc.filter;
+  constexpr QlcLayout layouts[] = {QlcLayout::packed, QlcLayout::channels_last, QlcLayout::any, QlcLayout::any};
+  Dimensions strides{filter.sizes[1] * filter.sizes[2] * filter.sizes[3], filter.sizes[2] * filter.sizes[3],
+                     filter.sizes[3], 1};
+  if (const auto other = random_strides(random, filter.sizes, layouts[pick(random, 0, 3)])) strides = *other;
+  for (std::uint32_t& stride : strides) {
+    if (chance(random, 5)) stride = 0;
+  }
+  test.desc.filter = TensorDesc(filter.data_type, filter.sizes, strides);
+  what = describe(shape) + ", filter's strides";
+  for (const std::uint32_t stride : strides) what += ' ' + std::to_string(stride);
+  return test;
+}
+
+// The filter ends, or begins, at a page that must not be touched.
+TEST_F(AmxConvolution, PacksFiltersOfAnyStrides) {
+  using dmlref_test::GuardedBuffer;
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(300) && !HasFailure(); ++i) {
+    std::string what;
+    const QlcCase test = any_filter(random, what);
+    const Plan plan(test.desc);
+    if (!plan.usable) continue;
+    std::size_t bytes = 1;
+    for (std::size_t d = 0; d < 4; ++d) {
+      bytes += (test.desc.filter.sizes[d] - 1) * std::size_t{(*test.desc.filter.strides)[d]};
+    }
+    const GuardedBuffer filter(bytes, chance(random, 50) ? GuardedBuffer::Side::end : GuardedBuffer::Side::begin);
+    for (std::byte& byte : filter.span()) byte = static_cast<std::byte>(random());
+    std::vector<std::byte> packed(static_cast<std::size_t>(plan.filter_bytes()), std::byte{0xA5});
+    pack_filter(plan, filter.data(), packed.data());
+    expect_packed(plan, filter.data(), packed, what);
+  }
+}
+
+// Strides beyond what 32 bits hold; there is no such memory here, but places can be compared.
+TEST_F(AmxConvolution, GathersFromFarApart) {
+  for (const Dimensions& strides : {Dimensions{1, 4000000000u, 7, 2}, Dimensions{3, 1, 4294967295u, 4294967291u}}) {
+    Random random(dmlref_test::test_seed());
+    QlcCase test = make_qlc_case(random, shape_of(70, 20, 9, 3), QlcData::random, QlcLayout::packed);
+    test.desc.filter = TensorDesc(test.desc.filter.data_type, test.desc.filter.sizes, strides);
+    const Plan plan(test.desc);
+    ASSERT_TRUE(plan.usable);
+    for (const fast::qlc::amx::GatheredRow& row : plan.gather.rows) {
+      std::vector<Index> places(64, -1);
+      for (Index i = row.first; i < row.last; ++i) {
+        const fast::qlc::amx::Window& window = plan.gather.windows[static_cast<std::size_t>(i)];
+        for (std::size_t byte = 0; byte < 64; ++byte) {
+          if ((window.taken >> byte & 1) == 0) continue;
+          EXPECT_EQ(places[byte], -1);
+          EXPECT_LT(window.from[byte], std::popcount(row.there));
+          places[byte] = row.at + window.at + window.from[byte];
+        }
+      }
+      for (Index byte = 0; byte < 64; ++byte) {
+        EXPECT_EQ(places[static_cast<std::size_t>(byte)], place_of(plan, row.chunk, byte));
+      }
+    }
+  }
+}
+
+TEST_F(AmxConvolution, TakesFiltersOfAnyStrides) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(100) && !HasFailure(); ++i) {
+    std::string what;
+    QlcCase test = any_filter(random, what);
+    test.inputs[3] = bytes_from<std::uint8_t>(test.desc.filter, random);
+    expect_equal_to_reference(test, random, i % 7 == 0 ? 3 : 1, what);
+  }
+}
+
+// Fewer than eight pixels are for tiles only where the filter takes longer to be packed otherwise.
+TEST_F(AmxConvolution, FewPixels) {
+  Random random(dmlref_test::test_seed());
+  for (const std::uint32_t size : {1u, 2u, 3u}) {
+    for (const std::uint32_t kernel : {1u, 3u}) {
+      for (const bool owned : {false, true}) {
+        QlcCase test = make_qlc_case(random, shape_of(64, 64, size, kernel), QlcData::random, QlcLayout::channels_last);
+        test.desc.filter = TensorDesc(test.desc.filter.data_type, test.desc.filter.sizes);
+        test.desc.filter.owned_by_dml = owned;
+        EXPECT_EQ(fast::AmxConvolution(test.desc).worthwhile(), size == 3 || (kernel == 3 && !owned));
+      }
+    }
+  }
 }
 #endif
 

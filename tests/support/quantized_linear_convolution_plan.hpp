@@ -20,14 +20,16 @@ inline Isa isa_in_use() {
   return name != nullptr ? isa_from_name(name).value_or(Isa::scalar) : best_isa();
 }
 
-/// Runs the plan with inputs that end at an inaccessible page and temporary memory full of rubbish.
+/// Runs the plan with input, filter and output beside an inaccessible page, and temporary memory full of rubbish.
 inline std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& test, Random& random,
                                        Executor& executor, bool owned) {
   using dmlref_test::GuardedBuffer;
   const GuardedBuffer::Side side = chance(random, 50) ? GuardedBuffer::Side::end : GuardedBuffer::Side::begin;
   const GuardedBuffer input(test.inputs[0].size(), side);
+  const GuardedBuffer filter(test.inputs[3].size(), side);
   const GuardedBuffer output(test.output.size(), side);
   std::memcpy(input.data(), test.inputs[0].data(), test.inputs[0].size());
+  std::memcpy(filter.data(), test.inputs[3].data(), test.inputs[3].size());
   std::memcpy(output.data(), test.output.data(), test.output.size());
   const BindingProperties needs = plan.properties();
   std::vector<std::byte> temporary(needs.temporary_bytes + 256), persistent(needs.persistent_bytes + 256);
@@ -37,6 +39,7 @@ inline std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& 
   };
   detail::Bindings b = test.bindings(output.data());
   b.inputs[0] = input.data();
+  b.inputs[3] = filter.data();
   b.temporary = aligned(temporary);
   b.persistent = aligned(persistent);
   if (owned) {

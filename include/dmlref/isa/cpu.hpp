@@ -18,7 +18,7 @@ DMLREF_BEGIN
 
 /// What a kernel may use. Each is a cluster of features: avx2 is AVX2 + FMA + F16C; avxvnni adds AVX-VNNI (256 bit);
 /// avx512vnni is avx2 plus AVX-512 F, BW, DQ, VL and VNNI; neon is baseline aarch64, neon_dotprod adds SDOT and UDOT;
-/// amx_int8 is avx512vnni plus AVX-512 VBMI2 and AMX's tiles of bytes.
+/// amx_int8 is avx512vnni plus AVX-512 VBMI and VBMI2 and AMX's tiles of bytes.
 enum class Isa { scalar, avx2, avxvnni, avx512vnni, neon, neon_dotprod, amx_int8 };
 
 struct IsaName {
@@ -95,8 +95,9 @@ inline CpuFeatures detect_cpu() noexcept {
   const bool zmm = (state & 0xE6u) == 0xE6u;
   cpu.avx512vnni = cpu.avx2 && zmm && (b & avx512) == avx512 && (c & (1u << 11)) != 0;
   constexpr unsigned tiles = (1u << 24) | (1u << 25);  // AMX-TILE, AMX-INT8
-  const bool vbmi2 = (c & (1u << 6)) != 0;
-  cpu.amx_int8 = cpu.avx512vnni && vbmi2 && (d & tiles) == tiles && (state & 0x60000u) == 0x60000u && request_tiles();
+  constexpr unsigned vbmi = (1u << 1) | (1u << 6);     // VBMI, VBMI2
+  cpu.amx_int8 =
+      cpu.avx512vnni && (c & vbmi) == vbmi && (d & tiles) == tiles && (state & 0x60000u) == 0x60000u && request_tiles();
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
 #elif DMLREF_ARCH_ARM64
   cpu.neon = true;

@@ -29,8 +29,13 @@ class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::
 
   /// Whether the layouts are as said, and the filter is no deeper than 65536.
   bool usable() const noexcept { return plan_.usable; }
-  /// Filters that are bound at execute are packed faster for the other way.
-  bool worthwhile() const noexcept { return usable() && plan_.filter_owned; }
+  /// Tiles of 16 pixels are for 8 at least, unless packing takes most of the time and is faster here: of filters that
+  /// are bound at execute, and whose input channels do not lie side by side.
+  bool worthwhile() const noexcept {
+    const qlc::Geometry& g = plan_.g;
+    const bool rows = g.taps() == 1 && (g.filter.c == 1 || g.in_channels == 1);
+    return usable() && (g.out_height * g.out_width >= 8 || !(plan_.filter_owned || rows));
+  }
   void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::amx::pack_filter(plan_, filter, to); }
   /// What depends on data but not on pixels. Once per execute, before the units run.
   void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::amx::prepare(plan_, buffers, run); }

@@ -1,4 +1,4 @@
-// constants.hpp: the filter as AMX's tiles read it, and what depends on a convolution's data but not on its pixels.
+// constants.hpp: what depends on a convolution's data but not on its pixels.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,12 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
+
+#if DMLREF_ARCH_X86_64
 
 DMLREF_BEGIN
 namespace fast::qlc::amx {
@@ -25,37 +28,6 @@ struct Run : Folded {
   const std::int32_t* start = nullptr;  // what sums start from: 16 for each channel if planar, else 1
   Rounding rounding = Rounding::fixed_point;
 };
-
-/// Tile after tile, as signed bytes, each of 64 values of K of 16 channels: rows are channels where pixels are columns,
-/// else groups of four values. Then the channels' sums.
-inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to) noexcept {
-  const auto* from = reinterpret_cast<const std::uint8_t*>(filter);
-  auto* tile = reinterpret_cast<std::uint8_t*>(to);
-  const std::uint8_t flip = p.g.filter_signed ? 0 : 0x80;
-  const Index blocks = p.filter_blocks();
-  std::byte* const all_sums = to + p.filter_sums_at();
-  for (Index block = 0; block < p.g.groups * blocks; ++block) {
-    const Index first = block % blocks * tile_side;
-    std::int32_t sums[tile_side] = {};
-    for (Index chunk = 0; chunk < p.chunks(); ++chunk, tile += tile_bytes) {
-      const Index* elements = p.elements.data() + chunk * tile_depth;
-      for (Index c = 0; c < tile_side; ++c) {
-        const bool there = first + c < p.g.out_channels;
-        const std::uint8_t* channel =
-            from + (block / blocks * p.g.out_channels + (there ? first + c : 0)) * p.g.filter.n;
-        std::int32_t sum = 0;
-        for (Index i = 0; i < tile_depth; ++i) {
-          const bool filling = !there || elements[i] < 0;
-          const auto byte = static_cast<std::uint8_t>(filling ? 0 : channel[elements[i]] ^ flip);
-          sum += static_cast<std::int8_t>(byte);
-          tile[p.layout.planar() ? c * tile_depth + i : i / 4 * tile_depth + 4 * c + i % 4] = byte;
-        }
-        sums[c] += sum;
-      }
-    }
-    std::memcpy(all_sums + 4 * block * tile_side, sums, sizeof sums);
-  }
-}
 
 /// Once per execute, before the units run.
 inline void prepare(const Plan& p, const Buffers& b, Run& run) noexcept {
@@ -90,3 +62,4 @@ inline void prepare(const Plan& p, const Buffers& b, Run& run) noexcept {
 
 }  // namespace fast::qlc::amx
 DMLREF_END
+#endif

@@ -8,6 +8,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/gather.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/layout.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
@@ -80,7 +81,7 @@ struct Plan {
   BlockGrid grid;
   bool channels_outside = false;  // the loop over channels is outside the one over pixels
   std::vector<std::int32_t> offsets;
-  std::vector<Index> elements;  // of a channel's filter, for each byte of each chunk; -1: filling
+  Gather gather;
   FoldedPlaces folded_at;
   Index start_at = 0, slots_at = 0;
   Index slots = 1;  // of tasks
@@ -139,14 +140,8 @@ struct Plan {
       usable = false;
       return;
     }
-    for (const Chunk& chunk : layout.chunks) {
-      offsets.push_back(static_cast<std::int32_t>(chunk.offset));
-      for (Index byte = 0; byte < tile_depth; ++byte) {
-        Element at{};
-        const bool there = locate(g, layout, chunk, byte, at);
-        elements.push_back(there ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : Index{-1});
-      }
-    }
+    for (const Chunk& chunk : layout.chunks) offsets.push_back(static_cast<std::int32_t>(chunk.offset));
+    gather = Gather(g, layout);
     // What is used again and again had better stay in the L1 cache.
     channels_outside = 2 * block_bytes() <= Index{24} << 10;
     place_memory();

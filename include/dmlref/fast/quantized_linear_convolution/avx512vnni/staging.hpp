@@ -163,7 +163,38 @@ DMLREF_TARGET_AVX512VNNI inline void interleave(const std::uint8_t* const* rows,
   }
 }
 
-/// Transposes 16 x 16 groups at a time: four rounds of unpacks and shuffles, each of which doubles what lies together.
+/// Transposes 16 x 16 groups: four rounds of unpacks and shuffles, each of which doubles what lies together.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void transpose_groups(__m512i (&a)[16]) noexcept {
+  __m512i b[16];
+#pragma GCC unroll 8
+  for (int r = 0; r < 16; r += 2) {
+    b[r] = _mm512_unpacklo_epi32(a[r], a[r + 1]);
+    b[r + 1] = _mm512_unpackhi_epi32(a[r], a[r + 1]);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < 16; r += 4) {
+    a[r] = _mm512_unpacklo_epi64(b[r], b[r + 2]);
+    a[r + 1] = _mm512_unpackhi_epi64(b[r], b[r + 2]);
+    a[r + 2] = _mm512_unpacklo_epi64(b[r + 1], b[r + 3]);
+    a[r + 3] = _mm512_unpackhi_epi64(b[r + 1], b[r + 3]);
+  }
+  // a[4 * i + j]: rows 4 i to 4 i + 3 of groups j, j + 4, j + 8, j + 12, one group to 128 bits.
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512i low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x44);
+    const __m512i high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xEE);
+    const __m512i low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x44);
+    const __m512i high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xEE);
+    b[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
+    b[4 + j] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
+    b[8 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
+    b[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) a[r] = b[r];
+}
+
+/// 16 x 16 groups at a time.
 DMLREF_TARGET_AVX512VNNI inline void pack_rows(const RowsArgs& t) noexcept {
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
   const __m512i ones = _mm512_set1_epi8(1);
@@ -171,46 +202,22 @@ DMLREF_TARGET_AVX512VNNI inline void pack_rows(const RowsArgs& t) noexcept {
   for (std::ptrdiff_t at = 0; at < t.bytes; at += 64) {
     const std::ptrdiff_t left = t.bytes - at;
     const __mmask64 used = left >= 64 ? ~std::uint64_t{0} : ~std::uint64_t{0} >> (64 - left);
-    __m512i a[16];
-    __m512i b[16];
+    __m512i rows[16];
 #pragma GCC unroll 16
     for (int r = 0; r < 16; ++r) {
-      a[r] = _mm512_setzero_si512();
+      rows[r] = _mm512_setzero_si512();
       if (r < t.channels) {
         const __m512i row = _mm512_maskz_loadu_epi8(used, t.src + r * t.pitch + at);
-        a[r] = _mm512_xor_si512(row, _mm512_maskz_mov_epi8(used, flip));
+        rows[r] = _mm512_xor_si512(row, _mm512_maskz_mov_epi8(used, flip));
       }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < 16; r += 2) {
-      b[r] = _mm512_unpacklo_epi32(a[r], a[r + 1]);
-      b[r + 1] = _mm512_unpackhi_epi32(a[r], a[r + 1]);
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < 16; r += 4) {
-      a[r] = _mm512_unpacklo_epi64(b[r], b[r + 2]);
-      a[r + 1] = _mm512_unpackhi_epi64(b[r], b[r + 2]);
-      a[r + 2] = _mm512_unpacklo_epi64(b[r + 1], b[r + 3]);
-      a[r + 3] = _mm512_unpackhi_epi64(b[r + 1], b[r + 3]);
-    }
-    // a[4 * i + j]: rows 4 i to 4 i + 3 of groups j, j + 4, j + 8, j + 12, one group to 128 bits.
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      const __m512i low01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x44);
-      const __m512i high01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xEE);
-      const __m512i low23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x44);
-      const __m512i high23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xEE);
-      b[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
-      b[4 + j] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
-      b[8 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
-      b[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
-    }
+    transpose_groups(rows);
     std::uint8_t* const dst = t.dst + 16 * at;
 #pragma GCC unroll 16
     for (int k = 0; k < 16; ++k) {
       if (4 * k >= left) break;
-      sum = _mm512_dpbusd_epi32(sum, ones, b[k]);
-      _mm512_storeu_si512(dst + 64 * k, b[k]);
+      sum = _mm512_dpbusd_epi32(sum, ones, rows[k]);
+      _mm512_storeu_si512(dst + 64 * k, rows[k]);
     }
   }
   _mm512_storeu_si512(t.sums, sum);
