@@ -38,6 +38,7 @@ QlcShape shape_of(std::uint32_t in_channels, std::uint32_t out_channels, std::ui
 /// Whether there was a plan. Inputs and outputs end, or begin, at a page that must not be touched.
 bool expect_equal_to_reference(QlcCase test, Random& random, std::size_t threads, const std::string& what) {
   test.desc.filter.owned_by_dml = chance(random, 70);
+  if (test.desc.filter.owned_by_dml && chance(random, 50)) own_constants(test.desc);
   fast::AmxConvolution convolution(test.desc);
   if (!convolution.usable()) return false;
   const bool owned = test.desc.filter.owned_by_dml;

@@ -14,6 +14,7 @@
 
 #include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
 #include "dmlref/op/run.hpp"
+#include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"
 
@@ -138,8 +139,10 @@ Case make_case(std::mt19937& random, Data data, const Limits& limits) {
   if (pick(random, 0, 3) != 0) d.bias = TensorDesc(DataType::int32, per_channel);
   if (pick(random, 0, 2) != 0) d.output_zero_point = TensorDesc(out_type, one);
   d.filter.owned_by_dml = pick(random, 0, 1) != 0;
-  if (d.filter.owned_by_dml) c.text += " owned";
   if (d.bias && pick(random, 0, 1) != 0) d.bias->owned_by_dml = true;
+  const bool all_owned = d.filter.owned_by_dml && pick(random, 0, 1) != 0;
+  if (all_owned) test::own_constants(d);
+  if (d.filter.owned_by_dml) c.text += all_owned ? " constants owned" : " owned";
 
   const double depth = static_cast<double>(filter[1]) * filter[2] * filter[3];
   const auto fill = [&](const TensorDesc& tensor) {

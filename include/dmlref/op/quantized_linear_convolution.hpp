@@ -138,8 +138,7 @@ class BlockedConvolutionPlan final : public Plan {
     return index != static_cast<std::size_t>(QlcInput::filter);
   }
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept override {
-    if (convolution_.persistent_bytes() == 0) return;
-    convolution_.pack(owned.inputs[static_cast<std::size_t>(QlcInput::filter)], persistent);
+    convolution_.initialize(owned.inputs.data(), persistent);
   }
   void execute(const Bindings& bindings, Executor& executor) const noexcept override {
     const fast::qlc::Buffers buffers{bindings.inputs.data(), bindings.output, bindings.persistent, bindings.temporary};

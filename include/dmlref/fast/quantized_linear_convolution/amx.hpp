@@ -34,11 +34,8 @@ class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::
   bool worthwhile() const noexcept {
     const qlc::Geometry& g = plan_.g;
     const bool rows = g.taps() == 1 && (g.filter.c == 1 || g.in_channels == 1);
-    return usable() && (g.out_height * g.out_width >= 8 || !(plan_.filter_owned || rows));
+    return usable() && (g.out_height * g.out_width >= 8 || !(plan_.folded_at.kept_filter || rows));
   }
-  void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::amx::pack_filter(plan_, filter, to); }
-  /// What depends on data but not on pixels. Once per execute, before the units run.
-  void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::amx::prepare(plan_, buffers, run); }
 };
 
 }  // namespace fast

@@ -7,6 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
@@ -48,8 +49,9 @@ struct BlockGrid {
 };
 
 /// A convolution of blocks. Immutable once made. Its plan says which blocks there are for so many tasks (`grid_for`),
-/// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes; a
-/// Block is staged, and multiplied with ranges of strips.
+/// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes;
+/// pack_filter, fold_constants and bind_constants, beside it, what becomes of the constants; a Block is staged, and
+/// multiplied with ranges of strips.
 template <class Plan, class Block, class RunOfOne>
 class BlockedConvolution {
  public:
@@ -59,8 +61,23 @@ class BlockedConvolution {
   explicit BlockedConvolution(Plan plan) : plan_(std::move(plan)) {}
 
   std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
-  /// The packed filter where DML owns it, else nothing.
+  /// What is packed and folded of tensors that DML owns.
   std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
+
+  /// Packs and folds what DML owns; `inputs` as `Input` counts them, null where it does not.
+  void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
+    const FoldedPlaces& at = plan_.folded_at;
+    if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter);
+    if (at.kept_tables) fold_constants(plan_, inputs, persistent + at.filter, persistent);
+  }
+  /// What depends on data but not on pixels. Once per execute, before the units run.
+  void prepare(const Buffers& b, Run& run) const noexcept {
+    const FoldedPlaces& at = plan_.folded_at;
+    if (!at.kept_filter) pack_filter(plan_, b.inputs[filter_tensor], b.temporary + at.filter);
+    const std::byte* packed = (at.kept_filter ? b.persistent : b.temporary) + at.filter;
+    if (!at.kept_tables) fold_constants(plan_, b.inputs, packed, b.temporary);
+    bind_constants(plan_, b, packed, at.kept_tables ? b.persistent : b.temporary, run);
+  }
 
   /// How many tasks may run at once; each has memory of its own.
   Index tasks(std::size_t concurrency) const noexcept { return tasks_for(concurrency, plan_.slots); }

@@ -65,6 +65,14 @@ struct ChannelTensors {
         output_zero_point(desc.output_zero_point) {}
 };
 
+/// Whether DML owns all that is constant: whatever is there but the input.
+inline bool constants_owned(const QuantizedLinearConvolutionDesc& desc) noexcept {
+  const auto owned = [](const std::optional<TensorDesc>& tensor) { return !tensor || tensor->owned_by_dml; };
+  return desc.input_scale.owned_by_dml && owned(desc.input_zero_point) && desc.filter.owned_by_dml &&
+         desc.filter_scale.owned_by_dml && owned(desc.filter_zero_point) && owned(desc.bias) &&
+         desc.output_scale.owned_by_dml && owned(desc.output_zero_point);
+}
+
 template <class T>
 T load(const std::byte* data, Index index) noexcept {
   T value;
@@ -83,16 +91,17 @@ inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* 
                           : load<std::uint8_t>(data, index * tensor.step);
 }
 
-/// What stages 2 and 3 of a convolution need of its tensors. fold_channels (channels.hpp) adds the scales per packed
-/// channel, their number and bounds.
-inline Requantizer bind_requantizer(const Buffers& b, const Geometry& g, const ChannelTensors& tensors) noexcept {
+/// What stages 2 and 3 of a convolution need of its tensors; not the scales per packed channel, their number and bounds
+/// (channels.hpp).
+inline Requantizer bind_requantizer(const std::byte* const* inputs, const Geometry& g,
+                                    const ChannelTensors& tensors) noexcept {
   Requantizer to;
-  to.input_scale = load<float>(b.inputs[input_scale_tensor], 0);
-  to.output_scale = load<float>(b.inputs[output_scale_tensor], 0);
-  to.filter_scale = b.inputs[filter_scale_tensor];
+  to.input_scale = load<float>(inputs[input_scale_tensor], 0);
+  to.output_scale = load<float>(inputs[output_scale_tensor], 0);
+  to.filter_scale = inputs[filter_scale_tensor];
   to.filter_scale_step = tensors.filter_scale.step * 4;
   to.output_signed = g.output_signed;
-  to.zero_point = zero_point_of(tensors.output_zero_point, b.inputs[output_zero_point_tensor], 0);
+  to.zero_point = zero_point_of(tensors.output_zero_point, inputs[output_zero_point_tensor], 0);
   to.out_channels = g.out_channels;
   return to;
 }

@@ -19,6 +19,7 @@ struct ChannelBounds {
   std::int32_t first_zero = 0;  ///< the first channel's, as fold_channels writes it
   bool uniform = true;          ///< … and every other channel's
   bool wide = false;            ///< sums may exceed 32 bits, or some scale is not finite
+  bool bounded = false;         ///< as Requantizer's
 
   /// Whether some filter zero point, shifted, is not 0.
   bool pixel_terms() const noexcept { return !uniform || first_zero != 0; }
@@ -35,20 +36,19 @@ void each_channel(const ChannelTensor& tensor, const std::byte* data, Index firs
   }
 }
 
-/// Writes scales, zero points (minus those of the filter as signed bytes) and biases: `packed` of each group, then 64;
-/// 0 for the channels that are filling. Completes `to`, as bind_requantizer made it, but for its fixed scale.
-inline ChannelBounds fold_channels(const Buffers& b, const Geometry& g, const ChannelTensors& tensors, Index packed,
-                                   Requantizer& to, float* scale, std::int32_t* zero, std::int32_t* bias) noexcept {
-  const std::byte* zeros = b.inputs[filter_zero_point_tensor];
-  const double ratio = static_cast<double>(to.input_scale) / static_cast<double>(to.output_scale);
+/// Writes scales (Requantizer's), zero points (minus those of the filter as signed bytes) and biases: `packed` of each
+/// group, then 64; 0 for the channels that are filling.
+inline ChannelBounds fold_channels(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
+                                   Index packed, float* scale, std::int32_t* zero, std::int32_t* bias) noexcept {
+  const std::byte* zeros = inputs[filter_zero_point_tensor];
+  const double ratio = static_cast<double>(load<float>(inputs[input_scale_tensor], 0)) /
+                       static_cast<double>(load<float>(inputs[output_scale_tensor], 0));
   const std::uint8_t flip = g.filter_signed ? 0x80 : 0;  // flipped, a signed byte is its value plus 128
   const std::int32_t absent = g.filter_signed ? 0 : 128;
   const std::int32_t first_zero = absent - zero_point_of(tensors.filter_zero_point, zeros, 0);
   std::uint32_t largest_scale_bits = 0;  // of the magnitude: floats order as their bits do
   std::uint32_t largest_bias = 0;
   std::int32_t lowest_zero = first_zero, highest_zero = first_zero;
-  to.scale = scale;
-  to.packed_channels = packed;
 
   const auto fill = [&](Index first, Index last) {
     for (Index c = first; c < last; ++c) scale[c] = 0;
@@ -56,11 +56,12 @@ inline ChannelBounds fold_channels(const Buffers& b, const Geometry& g, const Ch
   };
   for (Index group = 0; group < g.groups; ++group) {
     const Index channel = group * g.out_channels;
-    each_channel<float>(tensors.filter_scale, to.filter_scale, channel, g.out_channels, [&](Index c, float value) {
-      scale[c] = static_cast<float>(ratio * static_cast<double>(value));
-      const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale[c]) & 0x7FFFFFFFu;
-      largest_scale_bits = bits > largest_scale_bits ? bits : largest_scale_bits;
-    });
+    each_channel<float>(tensors.filter_scale, inputs[filter_scale_tensor], channel, g.out_channels,
+                        [&](Index c, float value) {
+                          scale[c] = static_cast<float>(ratio * static_cast<double>(value));
+                          const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale[c]) & 0x7FFFFFFFu;
+                          largest_scale_bits = bits > largest_scale_bits ? bits : largest_scale_bits;
+                        });
     if (tensors.filter_zero_point.step == 0) {
       for (Index c = 0; c < g.out_channels; ++c) zero[c] = first_zero;
     } else {
@@ -72,7 +73,7 @@ inline ChannelBounds fold_channels(const Buffers& b, const Geometry& g, const Ch
                                  });
     }
     if (tensors.bias.present) {
-      each_channel<std::int32_t>(tensors.bias, b.inputs[bias_tensor], channel, g.out_channels,
+      each_channel<std::int32_t>(tensors.bias, inputs[bias_tensor], channel, g.out_channels,
                                  [&](Index c, std::int32_t value) {
                                    bias[c] = value;
                                    const auto bits = static_cast<std::uint32_t>(value);
@@ -92,17 +93,17 @@ inline ChannelBounds fold_channels(const Buffers& b, const Geometry& g, const Ch
   };
   const std::int32_t lowest_input = g.input_signed ? -128 : 0;
   const std::int32_t input_reach =
-      reach(zero_point_of(tensors.input_zero_point, b.inputs[input_zero_point_tensor], 0) - lowest_input);
+      reach(zero_point_of(tensors.input_zero_point, inputs[input_zero_point_tensor], 0) - lowest_input);
   const std::int32_t low_reach = reach(128 - lowest_zero), high_reach = reach(128 - highest_zero);
   const std::int32_t filter_reach = low_reach > high_reach ? low_reach : high_reach;
   const double largest_sum =
       static_cast<double>(g.depth()) * (input_reach * filter_reach) + static_cast<double>(largest_bias);
   const double largest_scale = static_cast<double>(std::bit_cast<float>(largest_scale_bits));
-  to.bounded = largest_sum * largest_scale < 32000.0;
 
   ChannelBounds bounds;
   bounds.first_zero = first_zero;
   bounds.uniform = lowest_zero == highest_zero;
+  bounds.bounded = largest_sum * largest_scale < 32000.0;
   bounds.wide = largest_sum >= 0x1p31 || largest_scale_bits >= 0x7F800000u;
   return bounds;
 }

@@ -1,8 +1,13 @@
-// folded.hpp: what an execute makes of its tensors before it sees a pixel.
+// folded.hpp: what becomes of a convolution's constants before it sees a pixel: the packed filter, and tables per
+// channel of scales, zero points and offsets.
+//
+// Where DML owns all the constants this is done once, at initialize, and kept in the persistent memory; else at each
+// execute, in the temporary one. A filter that DML owns is packed at initialize in either case.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
@@ -14,19 +19,28 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
-/// Where it is in the temporary memory; the filter only if it is bound at execute.
+/// Where it is in the persistent memory, if kept, or in the temporary one.
 struct FoldedPlaces {
-  Index filter = 0, scale = 0, fixed_scale = 0, offset = 0, zero = 0, wide_offset = 0;
+  bool kept_filter = false, kept_tables = false;
+  Index filter = 0;
+  Index bounds = 0, scale = 0, fixed_scale = 0, offset = 0, zero = 0, wide_offset = 0;
 
   FoldedPlaces() = default;
-  /// For so many channels; `offsets` of each.
-  FoldedPlaces(Pieces& memory, Index filter_bytes, Index channels, Index offsets) noexcept
-      : filter(memory.take(filter_bytes)),
-        scale(memory.take(4 * channels)),
-        fixed_scale(memory.take(4 * channels)),
-        offset(memory.take(4 * channels * offsets)),
-        zero(memory.take(4 * channels)),
-        wide_offset(memory.take(8 * channels)) {}
+  explicit FoldedPlaces(const QuantizedLinearConvolutionDesc& desc)
+      : kept_filter(desc.filter.owned_by_dml), kept_tables(constants_owned(desc)) {}
+
+  /// For so many channels, `offsets` of each. Returns the memory that the tables are in.
+  Pieces& place(Pieces& persistent, Pieces& temporary, Index filter_bytes, Index channels, Index offsets) noexcept {
+    filter = (kept_filter ? persistent : temporary).take(filter_bytes);
+    Pieces& tables = kept_tables ? persistent : temporary;
+    bounds = tables.take(sizeof(ChannelBounds));
+    scale = tables.take(4 * channels);
+    fixed_scale = tables.take(4 * channels);
+    offset = tables.take(4 * channels * offsets);
+    zero = tables.take(4 * channels);
+    wide_offset = tables.take(8 * channels);
+    return tables;
+  }
 };
 
 /// Where the data is and what was computed from zero points, scales and bias.
@@ -46,25 +60,44 @@ struct Folded {
   bool wide = false;  // sums may exceed 32 bits
 };
 
-/// All of it but the values of the wide offsets. Kernels read unsigned or signed activations: flipping the top bit
-/// shifts by 128. The offsets' first ones hold the bias.
-inline void fold(const Buffers& b, const Geometry& g, const ChannelTensors& tensors, const FoldedPlaces& at,
-                 const std::byte* packed_filter, Index packed_channels, bool signed_activations, Folded& to) noexcept {
-  auto* scale = reinterpret_cast<float*>(b.temporary + at.scale);
-  auto* fixed_scale = reinterpret_cast<float*>(b.temporary + at.fixed_scale);
-  auto* bias = reinterpret_cast<std::int32_t*>(b.temporary + at.offset);
-  auto* zero = reinterpret_cast<std::int32_t*>(b.temporary + at.zero);
+/// Kernels read unsigned or signed activations: whether the input has to be flipped (its top bits), and what becomes of
+/// its zero point.
+constexpr bool flips_input(const Geometry& g, bool signed_activations) noexcept {
+  return g.input_signed != signed_activations;
+}
+inline std::int32_t shifted_zero_point(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
+                                       bool signed_activations) noexcept {
+  const std::int32_t shift = !flips_input(g, signed_activations) ? 0 : signed_activations ? -128 : 128;
+  return zero_point_of(tensors.input_zero_point, inputs[input_zero_point_tensor], 0) + shift;
+}
 
-  const std::int32_t zero_point = zero_point_of(tensors.input_zero_point, b.inputs[input_zero_point_tensor], 0);
-  const std::int32_t shift = g.input_signed == signed_activations ? 0 : signed_activations ? -128 : 128;
-  to.input_zero_point = static_cast<std::uint8_t>(zero_point);
-  to.input_flip = shift == 0 ? 0 : 0x80;
-  to.shifted_zero_point = zero_point + shift;
-
-  to.requantizer = bind_requantizer(b, g, tensors);
-  const ChannelBounds bounds = fold_channels(b, g, tensors, packed_channels, to.requantizer, scale, zero, bias);
+/// All tables but the values of the offsets, the first of which hold the bias.
+inline ChannelBounds fold_tables(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
+                                 const FoldedPlaces& at, Index packed_channels, std::byte* memory) noexcept {
+  auto* scale = reinterpret_cast<float*>(memory + at.scale);
+  auto* fixed_scale = reinterpret_cast<float*>(memory + at.fixed_scale);
+  auto* bias = reinterpret_cast<std::int32_t*>(memory + at.offset);
+  auto* zero = reinterpret_cast<std::int32_t*>(memory + at.zero);
+  const ChannelBounds bounds = fold_channels(inputs, g, tensors, packed_channels, scale, zero, bias);
   for (Index c = 0; c < g.groups * packed_channels + 64; ++c) fixed_scale[c] = 65536.0f * scale[c];
-  to.requantizer.fixed_scale = fixed_scale;
+  std::memcpy(memory + at.bounds, &bounds, sizeof bounds);
+  return bounds;
+}
+
+/// What an execute knows of tables that are folded.
+inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensors& tensors, const FoldedPlaces& at,
+                        const std::byte* packed_filter, const std::byte* memory, Index packed_channels,
+                        bool signed_activations, Folded& to) noexcept {
+  const auto bounds = load<ChannelBounds>(memory + at.bounds, 0);
+  to.input_flip = flips_input(g, signed_activations) ? 0x80 : 0;
+  to.shifted_zero_point = shifted_zero_point(b.inputs, g, tensors, signed_activations);
+  to.input_zero_point = static_cast<std::uint8_t>(to.shifted_zero_point ^ to.input_flip);
+
+  to.requantizer = bind_requantizer(b.inputs, g, tensors);
+  to.requantizer.scale = reinterpret_cast<const float*>(memory + at.scale);
+  to.requantizer.fixed_scale = reinterpret_cast<const float*>(memory + at.fixed_scale);
+  to.requantizer.packed_channels = packed_channels;
+  to.requantizer.bounded = bounds.bounded;
   to.uniform_zero_point = bounds.first_zero;
   to.uniform = bounds.uniform;
   to.pixel_terms = bounds.pixel_terms();
@@ -73,8 +106,8 @@ inline void fold(const Buffers& b, const Geometry& g, const ChannelTensors& tens
   to.input = reinterpret_cast<const std::uint8_t*>(b.inputs[input_tensor]);
   to.output = reinterpret_cast<std::uint8_t*>(b.output);
   to.filter = reinterpret_cast<const std::uint8_t*>(packed_filter);
-  to.minus_filter_zero_point = zero;
-  to.wide_offset = reinterpret_cast<const std::int64_t*>(b.temporary + at.wide_offset);
+  to.minus_filter_zero_point = reinterpret_cast<const std::int32_t*>(memory + at.zero);
+  to.wide_offset = reinterpret_cast<const std::int64_t*>(memory + at.wide_offset);
 }
 
 }  // namespace fast::qlc

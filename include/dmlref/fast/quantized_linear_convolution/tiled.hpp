@@ -34,9 +34,6 @@ class TiledConvolution : public qlc::BlockedConvolution<qlc::tiled::Plan, qlc::t
 
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return plan_.usable(); }
-  void pack(const std::byte* filter, std::byte* to) const noexcept { qlc::tiled::pack(plan_, filter, to); }
-  /// What depends on data but not on pixels. Once per execute, before the units run.
-  void prepare(const qlc::Buffers& buffers, Run& run) const noexcept { qlc::tiled::prepare(plan_, buffers, run); }
 };
 
 }  // namespace fast

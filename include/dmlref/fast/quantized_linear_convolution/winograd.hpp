@@ -81,9 +81,10 @@ class WinogradConvolution {
   std::uint64_t persistent_bytes() const noexcept {
     return static_cast<std::uint64_t>(qlc::round_up(2 * tiling_.filter_elements(), 256));
   }
-  void pack(const std::byte* filter, std::byte* to) const noexcept {
-    qlc::winograd::pack_filter(g_, tiling_, reinterpret_cast<const std::uint8_t*>(filter),
-                               reinterpret_cast<std::int16_t*>(to));
+  /// As BlockedConvolution::initialize.
+  void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
+    qlc::winograd::pack_filter(g_, tiling_, reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]),
+                               reinterpret_cast<std::int16_t*>(persistent));
   }
 
   /// What depends on data but not on pixels. Once per execute, before the units run.
@@ -97,9 +98,11 @@ class WinogradConvolution {
     run.flip = g_.input_signed ? 0x80 : 0;
     run.input_zero = zx + (g_.input_signed ? 128 : 0);
 
-    run.requantizer = qlc::bind_requantizer(b, g_, tensors_);
-    const qlc::ChannelBounds bounds =
-        qlc::fold_channels(b, g_, tensors_, packed_channels(), run.requantizer, scale, zero, bias);
+    run.requantizer = qlc::bind_requantizer(b.inputs, g_, tensors_);
+    const qlc::ChannelBounds bounds = qlc::fold_channels(b.inputs, g_, tensors_, packed_channels(), scale, zero, bias);
+    run.requantizer.scale = scale;
+    run.requantizer.packed_channels = packed_channels();
+    run.requantizer.bounded = bounds.bounded;
     std::memset(none, 0, static_cast<std::size_t>(4 * (packed_channels() + 64)));
     run.pixel_terms = bounds.pixel_terms();
     run.wide = bounds.wide;

@@ -35,15 +35,13 @@ struct PixelTile {
 /// Immutable once made.
 struct Plan {
   explicit Plan(const QuantizedLinearConvolutionDesc& desc)
-      : g(flatten(geometry_of(desc))), tensors(desc), filter_owned(desc.filter.owned_by_dml) {
+      : g(flatten(geometry_of(desc))), tensors(desc), folded_at(desc) {
     usable = suits();
     if (usable) choose();
   }
 
   std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
-  std::uint64_t persistent_bytes() const noexcept {
-    return filter_owned ? static_cast<std::uint64_t>(round_up(filter_bytes(), 256)) : 0;
-  }
+  std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
 
   Index chunks() const noexcept { return static_cast<Index>(layout.chunks.size()); }
   /// Of 16 output channels, of one group.
@@ -75,7 +73,6 @@ struct Plan {
 
   Geometry g;
   ChannelTensors tensors;
-  bool filter_owned;
   bool usable = false;
   Layout layout;
   BlockGrid grid;
@@ -83,7 +80,7 @@ struct Plan {
   std::vector<std::int32_t> offsets;
   Gather gather;
   FoldedPlaces folded_at;
-  Index start_at = 0, slots_at = 0;
+  Index start_at = 0, persistent_size = 0, slots_at = 0;
   Index slots = 1;  // of tasks
   Slot slot;
 
@@ -168,10 +165,11 @@ struct Plan {
   }
 
   void place_memory() {
-    Pieces shared;
+    Pieces persistent, shared;
     const Index channels = g.groups * packed_channels() + 64;
-    folded_at = FoldedPlaces(shared, filter_owned ? 0 : filter_bytes(), channels, 1);
-    start_at = shared.take(layout.planar() ? 64 * channels : 0);
+    Pieces& tables = folded_at.place(persistent, shared, filter_bytes(), channels, 1);
+    start_at = tables.take(layout.planar() ? 64 * channels : 0);
+    persistent_size = persistent.size();
     slots_at = shared.size();
 
     Pieces task;

@@ -67,11 +67,7 @@ T read(const std::byte* from) noexcept {
 /// A convolution as this path sees it, immutable once made.
 struct Plan {
   Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& kernels_to_use)
-      : g(qlc::geometry_of(desc)), kernels(kernels_to_use), tensors(desc) {
-    const auto owned = [](const std::optional<TensorDesc>& tensor) { return !tensor || tensor->owned_by_dml; };
-    constants_owned = desc.input_scale.owned_by_dml && owned(desc.input_zero_point) && desc.filter.owned_by_dml &&
-                      desc.filter_scale.owned_by_dml && owned(desc.filter_zero_point) && owned(desc.bias) &&
-                      desc.output_scale.owned_by_dml && owned(desc.output_zero_point);
+      : g(qlc::geometry_of(desc)), kernels(kernels_to_use), tensors(desc), constants_owned(qlc::constants_owned(desc)) {
     usable = suits() && choose();
   }
 
@@ -90,7 +86,8 @@ struct Plan {
   qlc::Geometry g;
   const Kernels& kernels;
   qlc::ChannelTensors tensors;
-  bool constants_owned = false, usable = false;
+  bool constants_owned = false;
+  bool usable = false;
   bool by_channels = false;  // lanes hold channels
   bool by_quads = false;     // channels in lanes, four at a time
   bool by_rows = false;      // a row kernel makes its quads itself

@@ -21,9 +21,9 @@ struct Run : Folded {
 };
 
 /// The filter as the tiles read it.
-inline void pack(const Plan& p, const std::byte* filter, std::byte* to) noexcept {
-  pack_filter(p.g, p.block.order, p.kernels, p.filter, p.elements.data(), reinterpret_cast<const std::uint8_t*>(filter),
-              reinterpret_cast<std::uint8_t*>(to));
+inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to) noexcept {
+  qlc::pack_filter(p.g, p.block.order, p.kernels, p.filter, p.elements.data(),
+                   reinterpret_cast<const std::uint8_t*>(filter), reinterpret_cast<std::uint8_t*>(to));
 }
 
 /// What padding would add is the same on every side: a kernel row that lies in it is left out of the sums and of the
@@ -44,21 +44,17 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
   }
 }
 
-/// Once per execute, before the units run.
-inline void prepare(const Plan& p, const Buffers& b, Run& run) noexcept {
-  std::byte* memory = b.temporary;
-  if (!p.filter_owned) pack(p, b.inputs[filter_tensor], memory + p.folded_at.filter);
-  const std::byte* packed = p.filter_owned ? b.persistent : memory + p.folded_at.filter;
-  fold(b, p.g, p.tensors, p.folded_at, packed, p.filter.channels(), p.kernels.signed_activations, run);
-  run.paired = p.pairs && run.requantizer.bounded && !run.wide;
-
+/// The tables in `memory`, of constants and the packed filter.
+inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                           std::byte* memory) noexcept {
+  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
   auto* bias = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // which the offsets start from
   auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
-  const std::int32_t* zero = run.minus_filter_zero_point;
-  const std::int64_t minus_input_zero_point = -run.shifted_zero_point;
+  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
+  const std::int64_t minus_input_zero_point = -shifted_zero_point(inputs, p.g, p.tensors, p.kernels.signed_activations);
   const std::int64_t depth = p.g.depth();
   const Index channels = p.g.groups * p.filter.channels();
-  for (Index at = 0; run.wide && at < channels; ++at) {
+  for (Index at = 0; bounds.wide && at < channels; ++at) {
     std::int64_t weights = depth * zero[at];
     for (Index ky = 0; ky < p.g.kernel_h; ++ky) {
       weights += load<std::int32_t>(packed + p.filter.sums_at() + ky * p.filter.row_sums_bytes(), at);
@@ -68,7 +64,14 @@ inline void prepare(const Plan& p, const Buffers& b, Run& run) noexcept {
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
-  run.channel_offset = bias;
+}
+
+/// What an execute knows of them.
+inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
+                           Run& run) noexcept {
+  bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.filter.channels(), p.kernels.signed_activations, run);
+  run.paired = p.pairs && run.requantizer.bounded && !run.wide;
+  run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
 }
 
 }  // namespace fast::qlc::tiled

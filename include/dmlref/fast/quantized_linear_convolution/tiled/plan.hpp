@@ -36,7 +36,7 @@ struct Slot {
 /// What a tiled convolution decides at compile. Immutable once made.
 struct Plan {
   Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& set)
-      : g(flatten(geometry_of(desc))), kernels(set), tensors(desc), filter_owned(desc.filter.owned_by_dml) {
+      : g(flatten(geometry_of(desc))), kernels(set), tensors(desc), folded_at(desc) {
     choose();
   }
 
@@ -44,10 +44,7 @@ struct Plan {
   bool usable() const noexcept { return block.order.steps() <= Index{1} << 22 && block.bytes < Index{1} << 31; }
 
   std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
-  /// The packed filter where DML owns it, else nothing.
-  std::uint64_t persistent_bytes() const noexcept {
-    return filter_owned ? static_cast<std::uint64_t>(round_up(filter.bytes(), 256)) : 0;
-  }
+  std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
 
   static constexpr Index least_strips = 2;
   Index strips() const noexcept { return filter.blocks; }  // of output channels
@@ -58,7 +55,6 @@ struct Plan {
   Geometry g;
   const Kernels& kernels;
   ChannelTensors tensors;
-  bool filter_owned;
   bool pixels_in_lanes = false;
   bool pairs = false;
   StagedBlock block;
@@ -72,6 +68,7 @@ struct Plan {
   Index row_steps = 0;
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
+  Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
   Slot slot;
@@ -191,9 +188,9 @@ struct Plan {
   void place_memory() {
     const Index lanes = kernels.lanes;
     const Index channels = filter.groups * filter.channels() + 64;
-    Pieces shared;
-    folded_at =
-        FoldedPlaces(shared, filter_owned ? 0 : filter.bytes(), channels, static_cast<Index>(row_ranges.size()));
+    Pieces persistent, shared;
+    folded_at.place(persistent, shared, filter.bytes(), channels, static_cast<Index>(row_ranges.size()));
+    persistent_size = persistent.size();
     slots_at = shared.size();
 
     Pieces task;
