@@ -232,6 +232,18 @@ TEST_F(AmxConvolution, GathersFromFarApart) {
   }
 }
 
+// What keeps pixels apart is filling, and not multiplied where it has chunks of its own.
+TEST_F(AmxConvolution, NoChunkOfFilling) {
+  Random random(dmlref_test::test_seed());
+  for (const std::uint32_t channels : {512u, 1024u}) {
+    const QlcCase test = make_qlc_case(random, shape_of(channels, 20, 5, 3), QlcData::random, QlcLayout::channels_last);
+    const Plan plan(test.desc);
+    EXPECT_EQ(plan.chunks(), Index{channels} * 9 / 64);
+    for (const fast::qlc::amx::GatheredRow& row : plan.gather.rows) EXPECT_LT(row.first, row.last);
+    expect_equal_to_reference(test, random, 1, std::to_string(channels) + " channels");
+  }
+}
+
 TEST_F(AmxConvolution, TakesFiltersOfAnyStrides) {
   Random random(dmlref_test::test_seed());
   for (int i = 0; i < dmlref_test::rounds(100) && !HasFailure(); ++i) {

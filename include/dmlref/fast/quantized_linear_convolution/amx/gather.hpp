@@ -64,7 +64,7 @@ struct Gather {
     GatheredRow row;
     row.chunk = static_cast<Index>(rows.size());
     row.at = least;
-    row.there = reach == 0 ? 0 : ~std::uint64_t{0} >> (64 - reach);
+    row.there = ~std::uint64_t{0} >> (64 - reach);
     std::vector<Window> pattern;
     while (left != 0) {
       pattern.push_back(window(places, left, least, end - reach));

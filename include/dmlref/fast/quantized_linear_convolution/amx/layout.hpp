@@ -29,7 +29,7 @@ inline constexpr Index tile_side = 16;   // rows of a tile, and 32-bit columns
 inline constexpr Index tile_depth = 64;  // values of K in a tile
 inline constexpr Index tile_bytes = 1024;
 
-/// 64 values of K at the same distance from each pixel.
+/// 64 values of K at the same distance from each pixel, not all of them filling.
 struct Chunk {
   Index offset;  // bytes from the pixel's first value
   Index ky, kx;  // where its segment begins in the kernel
@@ -129,6 +129,14 @@ inline void add_all_chunks(const Geometry& g, Layout& l) {
       }
     }
   }
+  // Where pixels are kept apart, what lies between two need not be multiplied.
+  std::erase_if(l.chunks, [&](const Chunk& chunk) {
+    Element e{};
+    for (Index byte = 0; byte < tile_depth; ++byte) {
+      if (locate(g, l, chunk, byte, e)) return false;
+    }
+    return true;
+  });
 }
 
 // Lines an odd number of cache lines apart meet in no set of the cache.
