@@ -201,7 +201,9 @@ TEST_F(AmxConvolution, PacksFiltersOfAnyStrides) {
     const GuardedBuffer filter(bytes, chance(random, 50) ? GuardedBuffer::Side::end : GuardedBuffer::Side::begin);
     for (std::byte& byte : filter.span()) byte = static_cast<std::byte>(random());
     std::vector<std::byte> packed(static_cast<std::size_t>(plan.filter_bytes()), std::byte{0xA5});
-    pack_filter(plan, filter.data(), packed.data());
+    const Index blocks = plan.g.groups * plan.filter_blocks(), middle = pick(random, 0, 2) * blocks / 2;
+    pack_filter(plan, filter.data(), packed.data(), middle, blocks);
+    pack_filter(plan, filter.data(), packed.data(), 0, middle);
     expect_packed(plan, filter.data(), packed, what);
   }
 }

@@ -142,9 +142,11 @@ class BlockedConvolutionPlan final : public Plan {
   }
   void execute(const Bindings& bindings, Executor& executor) const noexcept override {
     const fast::qlc::Buffers buffers{bindings.inputs.data(), bindings.output, bindings.persistent, bindings.temporary};
+    const Index tasks = convolution_.tasks(executor.concurrency());
+    // Winograd's transforms take filters that DML owns, hence packed at initialize.
+    if constexpr (requires { &Convolution::pack_part; }) pack(buffers, executor, convolution_.packing_parts(tasks));
     typename Convolution::Run run;
     convolution_.prepare(buffers, run);
-    const Index tasks = convolution_.tasks(executor.concurrency());
     const Index units = convolution_.units(tasks);
     struct alignas(64) Counter {
       std::atomic<Index> next{0};
@@ -166,6 +168,14 @@ class BlockedConvolutionPlan final : public Plan {
   }
 
  private:
+  void pack(const fast::qlc::Buffers& buffers, Executor& executor, Index parts) const noexcept {
+    if (parts == 1) return convolution_.pack_part(buffers, 0, 1);
+    if (parts > 1) {
+      parallel_for(executor, static_cast<std::size_t>(parts),
+                   [&](std::size_t part) { convolution_.pack_part(buffers, static_cast<Index>(part), parts); });
+    }
+  }
+
   Convolution convolution_;
 };
 using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;

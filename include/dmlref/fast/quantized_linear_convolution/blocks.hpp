@@ -50,8 +50,8 @@ struct BlockGrid {
 
 /// A convolution of blocks. Immutable once made. Its plan says which blocks there are for so many tasks (`grid_for`),
 /// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes;
-/// pack_filter, fold_constants and bind_constants, beside it, what becomes of the constants; a Block is staged, and
-/// multiplied with ranges of strips.
+/// pack_filter (of blocks of output channels), fold_constants and bind_constants, beside it, what becomes of the
+/// constants; a Block is staged, and multiplied with ranges of strips.
 template <class Plan, class Block, class RunOfOne>
 class BlockedConvolution {
  public:
@@ -67,13 +67,22 @@ class BlockedConvolution {
   /// Packs and folds what DML owns; `inputs` as `Input` counts them, null where it does not.
   void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
     const FoldedPlaces& at = plan_.folded_at;
-    if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter);
+    if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter, 0, filter_blocks());
     if (at.kept_tables) fold_constants(plan_, inputs, persistent + at.filter, persistent);
   }
-  /// What depends on data but not on pixels. Once per execute, before the units run.
+  /// In how many parts, each on any thread, an execute by so many tasks packs the filter; 0: DML owns it.
+  Index packing_parts(Index tasks) const noexcept {
+    constexpr Index least = Index{64} << 10;  // bytes, which take about as long as waking a thread
+    if (plan_.folded_at.kept_filter) return 0;
+    return smaller(smaller(tasks, filter_blocks()), ceil_div(plan_.filter_bytes(), least));
+  }
+  void pack_part(const Buffers& b, Index part, Index parts) const noexcept {
+    pack_filter(plan_, b.inputs[filter_tensor], b.temporary + plan_.folded_at.filter, filter_blocks() * part / parts,
+                filter_blocks() * (part + 1) / parts);
+  }
+  /// What depends on data but not on pixels. Once per execute, after packing and before the units run.
   void prepare(const Buffers& b, Run& run) const noexcept {
     const FoldedPlaces& at = plan_.folded_at;
-    if (!at.kept_filter) pack_filter(plan_, b.inputs[filter_tensor], b.temporary + at.filter);
     const std::byte* packed = (at.kept_filter ? b.persistent : b.temporary) + at.filter;
     if (!at.kept_tables) fold_constants(plan_, b.inputs, packed, b.temporary);
     bind_constants(plan_, b, packed, at.kept_tables ? b.persistent : b.temporary, run);
@@ -104,6 +113,8 @@ class BlockedConvolution {
   Plan plan_;
 
  private:
+  Index filter_blocks() const noexcept { return plan_.g.groups * plan_.filter_blocks(); }
+
   // Of strips, at the price of staging a block several times.
   Index ranges(const BlockGrid& grid, Index tasks) const noexcept {
     const Index blocks = grid.blocks(plan_.g);

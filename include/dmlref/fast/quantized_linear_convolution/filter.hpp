@@ -130,16 +130,20 @@ inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels
   }
 }
 
-/// Unsigned filters are shifted by -128, and so are their zero points. `offsets` are those of element_offsets.
+/// Blocks [first, last) of all groups'. Unsigned filters are shifted by -128, and so are their zero points. `offsets`
+/// are those of element_offsets.
 inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernels& kernels, const PackedFilter& packed,
-                        const Index* offsets, const std::uint8_t* filter, std::uint8_t* to) noexcept {
+                        const Index* offsets, const std::uint8_t* filter, std::uint8_t* to, Index first,
+                        Index last) noexcept {
   const Index group_size = order.group;
   const bool by_rows = packs_rows(g, order, kernels);
   const auto pack = group_size == 4 ? (g.filter_signed ? &pack_channel<4, true> : &pack_channel<4, false>)
                                     : (g.filter_signed ? &pack_channel<2, true> : &pack_channel<2, false>);
   const Index weight_step = 4 * packed.lanes;
   constexpr Index chunk = 64;  // steps: the lines that a block's channels share stay in the L1 cache
-  for (Index block = 0; block < packed.groups * packed.blocks; ++block, to += packed.block_bytes()) {
+  std::uint8_t* const ones = to + packed.ones_at();
+  to += first * packed.block_bytes();
+  for (Index block = first; block < last; ++block, to += packed.block_bytes()) {
     const Index first_channel = block % packed.blocks * packed.lanes;
     const Index channels =
         g.out_channels - first_channel < packed.lanes ? g.out_channels - first_channel : packed.lanes;
@@ -153,27 +157,27 @@ inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernel
       continue;
     }
     if (channels < packed.lanes) std::memset(to, 0, static_cast<std::size_t>(packed.block_bytes()));
-    for (Index step = 0, last = 0; step < packed.steps; step = last) {
+    for (Index step = 0, end = 0; step < packed.steps; step = end) {
       const Index ky = step / order.row_steps();
       const Index row_end = (ky + 1) * order.row_steps();
-      last = row_end - step < chunk ? row_end : step + chunk;
+      end = row_end - step < chunk ? row_end : step + chunk;
       std::uint8_t* row_sums = sums + ky * packed.row_sums_bytes();
       for (Index l = 0; l < channels; ++l) {
         const std::uint8_t* channel = from + l * g.filter.n;
         std::int32_t sum;
         std::memcpy(&sum, row_sums + 4 * l, sizeof sum);
-        sum += pack(channel, offsets, g.filter.c, step, last, weight_step, to + 4 * l);
+        sum += pack(channel, offsets, g.filter.c, step, end, weight_step, to + 4 * l);
         std::memcpy(row_sums + 4 * l, &sum, sizeof sum);
       }
     }
   }
-  to += packed.ones_at() - packed.sums_at();
+  if (first > 0) return;  // the rest belongs to no block
   for (Index i = 0; i < packed.steps * group_size; ++i) {
     const auto one = static_cast<std::uint16_t>(offsets[i] < 0 ? 0 : 1);
     if (group_size == 4) {
-      to[i] = static_cast<std::uint8_t>(one);
+      ones[i] = static_cast<std::uint8_t>(one);
     } else {
-      std::memcpy(to + 2 * i, &one, sizeof one);
+      std::memcpy(ones + 2 * i, &one, sizeof one);
     }
   }
 }

@@ -113,12 +113,12 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 inline void pack_rows_of_groups(const Gat
   _mm512_storeu_si512(block.sums, sums);
 }
 
-/// Unsigned filters are shifted by -128, and so are their zero points.
-inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to) noexcept {
+/// Blocks [first, last) of all groups'. Unsigned filters are shifted by -128, and so are their zero points.
+inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, Index first, Index last) noexcept {
   const auto* from = reinterpret_cast<const std::uint8_t*>(filter);
   auto* const sums = reinterpret_cast<std::int32_t*>(to + p.filter_sums_at());
   const Index blocks = p.filter_blocks();
-  for (Index block = 0; block < p.g.groups * blocks; ++block) {
+  for (Index block = first; block < last; ++block) {
     const Index channel = block % blocks * tile_side;
     const FilterBlock here{from + (block / blocks * p.g.out_channels + channel) * p.g.filter.n,
                            p.g.filter.n,

@@ -20,10 +20,10 @@ struct Run : Folded {
   bool paired = false;  // blocks of 64 pixels are staged in the order of Kernels::interleave_pairs
 };
 
-/// The filter as the tiles read it.
-inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to) noexcept {
+/// Blocks [first, last) of the filter, of all groups', as the tiles read it.
+inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, Index first, Index last) noexcept {
   qlc::pack_filter(p.g, p.block.order, p.kernels, p.filter, p.elements.data(),
-                   reinterpret_cast<const std::uint8_t*>(filter), reinterpret_cast<std::uint8_t*>(to));
+                   reinterpret_cast<const std::uint8_t*>(filter), reinterpret_cast<std::uint8_t*>(to), first, last);
 }
 
 /// What padding would add is the same on every side: a kernel row that lies in it is left out of the sums and of the

@@ -46,8 +46,12 @@ struct Plan {
   std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
   std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
 
+  /// Of one group's output channels.
+  Index filter_blocks() const noexcept { return filter.blocks; }
+  Index filter_bytes() const noexcept { return filter.bytes(); }
+
   static constexpr Index least_strips = 2;
-  Index strips() const noexcept { return filter.blocks; }  // of output channels
+  Index strips() const noexcept { return filter_blocks(); }
   const BlockGrid& grid_for(Index) const noexcept { return grid; }
 
   Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
@@ -189,7 +193,7 @@ struct Plan {
     const Index lanes = kernels.lanes;
     const Index channels = filter.groups * filter.channels() + 64;
     Pieces persistent, shared;
-    folded_at.place(persistent, shared, filter.bytes(), channels, static_cast<Index>(row_ranges.size()));
+    folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
     persistent_size = persistent.size();
     slots_at = shared.size();
 
