@@ -1,6 +1,8 @@
 // The direct convolution (depthwise, small groups) of the instruction set in use against the reference, byte by byte.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -128,6 +130,38 @@ TEST(DirectConvolution, LanesOfAvxVnni) {
 #else
   GTEST_SKIP() << "not an x86";
 #endif
+}
+
+// Sums that are floats as they stand: times the units, plus the shift, what they would be without.
+TEST(DirectConvolution, FloatSums) {
+  Random random(dmlref_test::test_seed());
+  const int rounds = dmlref_test::rounds(20000);
+  int found = 0;
+  for (int i = 0; i < rounds && !HasFailure(); ++i) {
+    const auto bound = static_cast<std::int32_t>(pick(random, 1, 1u << pick(random, 1, 22)));
+    const double largest = 32000.0 * 65536 / bound;
+    const auto part = static_cast<double>(pick(random, 1, 1u << 24)) * 0x1p-24;
+    const int fewer_bits = chance(random, 20) ? static_cast<int>(pick(random, 1, 24)) : 0;
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(static_cast<float>(
+        std::fmin(largest, 4096) * std::ldexp(part, -static_cast<int>(pick(random, 0, chance(random, 10) ? 36 : 8)))));
+    const float size = std::bit_cast<float>(bits >> fewer_bits << fewer_bits);
+    const float units = chance(random, 1) ? 0.0f : chance(random, 50) ? -size : size;
+    const std::int32_t shift = 65536 * (static_cast<std::int32_t>(pick(random, 0, 255)) - 128) + 32770;
+    const auto signed_up_to = [&](std::int32_t most) {
+      return static_cast<std::int32_t>(pick(random, 0, 2 * static_cast<std::uint32_t>(most))) - most;
+    };
+    const std::int32_t begin = signed_up_to(bound);
+    const fast::qlc::direct::FloatSums floats = fast::qlc::direct::float_sums(units, shift, begin, bound);
+    if (floats.sum == 0) continue;
+    ++found;
+    for (const std::int32_t sum : {-bound, bound, 0, signed_up_to(bound)}) {
+      const auto value = static_cast<double>(std::bit_cast<float>(floats.sum + (sum - begin)));
+      const double product = value * static_cast<double>(units) + static_cast<double>(floats.shift);
+      EXPECT_NEAR(product, static_cast<double>(sum) * static_cast<double>(units) + shift, 0.126)
+          << "units " << units << ", shift " << shift << ", bound " << bound << ", sum " << sum;
+    }
+  }
+  EXPECT_GT(found, rounds / 2);
 }
 
 // Scales that leave float32's range, negative ones, and those that DirectML leaves undefined.

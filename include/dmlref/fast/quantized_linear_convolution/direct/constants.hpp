@@ -17,6 +17,7 @@ struct FoldedChannel {
   double factor;
   float scale, band;
   std::int32_t sum, shift;
+  double bound;        // of any sum
   std::uint32_t wide;  // 0: no shift, and no weight has two parts; else the units where one has, as LaneArgs::wide
 };
 inline constexpr Index most_slots = 1040;
@@ -95,6 +96,7 @@ inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, 
   const double scale_error = ratio != 0 ? (static_cast<double>(f.scale) - ratio) / ratio : 0.0;
   const double error =
       512 * ((scale_error < 0 ? -scale_error : scale_error) + (bound < 0x1p24 ? 0.0 : 0x1p-24) + 0x1p-50) + 0x1p-23;
+  f.bound = bound;
   f.band = bound * size < 32000.0 ? static_cast<float>(0.5 - error) : -1.0f;
   if (bound >= 0x1p31) h.fits = false;
   return f;
@@ -133,6 +135,10 @@ inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index
   data.sum = f.sum;
   data.shift = f.shift;
   data.wide = f.wide;
+  // Worth the time where it is not part of each call.
+  if (plan.constants_owned && plan.in_place && plan.by_rows && f.band > 0) {
+    data.floats = float_sums(0x1p16f * f.scale, 65536 * h.zero_point + 32768 + fixed_error, f.sum, f.bound);
+  }
   std::memcpy(at, &data, sizeof data);
   const Index slots = plan.units * plan.group();
   store_weights(plan, at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
@@ -150,7 +156,7 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   const Index block_bytes = part * plan.kernels.weight_bytes() * plan.weight_parts();
   const Index lanes = chunk.period * block;
   for (Index c = 0; c < chunk.pitch; ++c) {
-    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0};
+    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0};
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
     if (c < chunk.count) {
       f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);

@@ -11,16 +11,22 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
+/// What rounding in fixed point adds, in units of 2^-16, so that no error makes a value less than it is.
+inline constexpr std::int32_t fixed_error = 2;
+
 /// One output channel of the pixel kernels; its weights follow.
 struct ChannelData {
   double factor = 0;
-  float scale = 0, band = 0;
+  float band = 0;
   std::int32_t sum = 0;
+  float scale = 0;
+  FloatSums floats;  ///< for scale * 2^16; the shift is the zero point, one half and fixed_error in units of 2^-16
   std::int32_t shift = 0;
   std::uint32_t wide = 0;  ///< as in LaneArgs
 };

@@ -81,7 +81,7 @@ struct Rounding {
 /// again where a sum may have more than 24 bits, and by 3/4 for the arithmetic (requantize.hpp).
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Rounding make_rounding(__m512 band,
                                                                               std::int32_t zero_point) noexcept {
-  constexpr int error = 2, larger_error = 3;
+  constexpr int error = fixed_error, larger_error = fixed_error + 1;
   const float middle = 65536.0f * (static_cast<float>(zero_point) + 0.5f);
   const auto shift = [&](int e) DMLREF_TARGET_AVX512VNNI { return _mm512_set1_ps(middle + static_cast<float>(e)); };
   const auto limit = [&](int v) DMLREF_TARGET_AVX512VNNI { return _mm512_set1_epi32(v); };
@@ -91,6 +91,9 @@ struct Rounding {
   return {_mm512_mask_mov_ps(shift(larger_error), small, shift(error)),
           _mm512_mask_mov_epi32(doubtful, hopeless, limit(0xFFFF))};
 }
+
+/// The integer sums of a kernel, or the same as floats (float_sums.hpp).
+enum class SumsAre { integers, floats };
 
 struct Epilogue {
   __m512 scale[4];  // times 2^16
@@ -112,14 +115,15 @@ DMLREF_TARGET_AVX512VNNI inline Epilogue make_epilogue(const LaneArgs& t) noexce
 
 /// Fixed point with 16 bits behind the point: the high halves are the results, unless a low half is so small that it
 /// may have passed a tie.
-template <Factors F>
+template <Factors F, SumsAre S>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void round_at_once(const __m512i (&sums)[4], const Epilogue& e,
                                                                           __m512i (&fixed)[4],
                                                                           bool& in_doubt) noexcept {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     const __m512 scale = e.scale[F == Factors::each ? v : 0];
-    fixed[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[v]), scale, e.rounding.shift));
+    const __m512 sum = S == SumsAre::floats ? _mm512_castsi512_ps(sums[v]) : _mm512_cvtepi32_ps(sums[v]);
+    fixed[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(sum, scale, e.rounding.shift));
   }
   const __m512i least = _mm512_min_epu16(_mm512_min_epu16(fixed[0], fixed[1]), _mm512_min_epu16(fixed[2], fixed[3]));
   constexpr std::uint32_t low_halves = 0x55555555;
@@ -137,12 +141,12 @@ template <Factors F>
 }
 
 /// 64 sums to 64 bytes, in `pack`'s order; where some are in doubt, `quantize` must look at them again.
-template <Factors F>
+template <Factors F, SumsAre S = SumsAre::integers>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_at_once(const __m512i (&sums)[4],
                                                                                 const Epilogue& e,
                                                                                 bool& in_doubt) noexcept {
   __m512i fixed[4];
-  round_at_once<F>(sums, e, fixed, in_doubt);
+  round_at_once<F, S>(sums, e, fixed, in_doubt);
   return pack(fixed, e);
 }
 
@@ -153,7 +157,7 @@ template <Factors F>
                                                                         const double* factor) noexcept {
   __m512i fixed[4];
   bool in_doubt = false;
-  round_at_once<F>(sums, e, fixed, in_doubt);
+  round_at_once<F, SumsAre::integers>(sums, e, fixed, in_doubt);
   if (__builtin_expect(in_doubt, 0)) {
     alignas(64) std::int32_t lanes[64], results[64];
 #pragma GCC unroll 4

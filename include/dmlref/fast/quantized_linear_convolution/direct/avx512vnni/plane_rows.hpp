@@ -23,7 +23,7 @@ struct Strip {
   std::ptrdiff_t reach = 0;        // bytes from there that the loads read
   std::ptrdiff_t whole_rows = 0;   // output rows from the first one behind which more of this call's rows are written
   __mmask64 there[2];              // the columns of a load that the row has
-  bool masked = false;             // whether there are columns beyond the row, or signed ones
+  int masks = 0;                   // a bit for each load in which there are columns beyond the row, or signed ones
   __m512i inside[2], outside[2];   // (pixels & inside) ^ outside is what counts
   __m512i fills;
   __m512i patterns[4];
@@ -55,7 +55,7 @@ DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const LaneArgs& t, const PlaneA
     const std::ptrdiff_t end = within(p.width - first);
     const std::uint64_t there = first_bits(end) & ~first_bits(within(-first));
     const std::uint64_t wanted = first_bits(within(needed - load * apart));
-    if (p.flip != 0 || (wanted & ~there) != 0) s.masked = true;
+    if (p.flip != 0 || (wanted & ~there) != 0) s.masks |= 1 << load;
     std::uint64_t bits = there;
     for (int copies = 1; copies < Planes; copies *= 2) bits |= bits << bytes * copies;
     const auto mask = static_cast<__mmask64>(bits);
@@ -154,11 +154,9 @@ struct PlaneConstants {
 template <int Planes>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_constants(const LaneArgs& t, const PlaneGroup& group,
                                                                            PlaneConstants& c) noexcept {
-  constexpr std::size_t scale = offsetof(ChannelData, scale), quads = sizeof(ChannelData);
-  static_assert(offsetof(ChannelData, band) == scale + 4 && offsetof(ChannelData, sum) == scale + 8);
+  constexpr std::size_t quads = sizeof(ChannelData);
   const auto parts = [&](std::size_t at)
                          DMLREF_TARGET_AVX512VNNI { return in_parts<Planes>(group.channel, t.weight_step, at); };
-  const __m512i numbers = parts(scale);
   const __m512i first = parts(quads), second = parts(quads + 8);
   c.weights[0] = _mm512_shuffle_epi32(first, _MM_PERM_AAAA);
   c.weights[1] = _mm512_shuffle_epi32(first, _MM_PERM_BBBB);
@@ -169,25 +167,54 @@ template <int Planes>
   // A kernel row has bits 1, 5, 9 and 13, and so on.
   const unsigned quads_there = _mm512_test_epi32_mask(second, second);
   c.wide = (quads_there | quads_there >> 4 | quads_there >> 8 | quads_there >> 12) >> 1 & 7;
-  c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_CCCC);
-  c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)));
-  c.epilogue.rounding = make_rounding(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB)), t.zero_point);
   c.epilogue.flip = _mm512_set1_epi8(static_cast<char>(t.flip));
 }
 
-/// `count` bytes, at most 64, with vectors that overlap rather than masks, which are slow to store on Zen 4.
-inline void store_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t count) noexcept {
-  const auto ends = [&](auto size) {
-    std::uint8_t* const last_to = to + count - size.value;
-    const std::uint8_t* const last_from = from + count - size.value;
-    std::memcpy(to, from, size.value);
-    std::memcpy(last_to, last_from, size.value);
-  };
-  if (count >= 32) return ends(std::integral_constant<std::ptrdiff_t, 32>());
-  if (count >= 16) return ends(std::integral_constant<std::ptrdiff_t, 16>());
-  if (count >= 8) return ends(std::integral_constant<std::ptrdiff_t, 8>());
-  if (count >= 4) return ends(std::integral_constant<std::ptrdiff_t, 4>());
-  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
+/// What integer sums begin with, and what they are rounded with.
+template <int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void use_integers(const LaneArgs& t, const PlaneGroup& group,
+                                                                         PlaneConstants& c) noexcept {
+  constexpr std::size_t band = offsetof(ChannelData, band);
+  static_assert(offsetof(ChannelData, sum) == band + 4 && offsetof(ChannelData, scale) == band + 8);
+  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, band);
+  c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_BBBB);
+  c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC)));
+  c.epilogue.rounding = make_rounding(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)), t.zero_point);
+}
+
+/// The same for sums that are floats, if there are such for all planes.
+template <int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline bool use_floats(const LaneArgs& t, const PlaneGroup& group,
+                                                                       PlaneConstants& c) noexcept {
+  constexpr std::size_t scale = offsetof(ChannelData, scale), floats = offsetof(ChannelData, floats);
+  static_assert(floats == scale + 4 && offsetof(FloatSums, sum) == 0 && offsetof(FloatSums, shift) == 4);
+  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, scale);
+  c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_BBBB);
+  c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)));
+  c.epilogue.rounding = {_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC)),
+                         _mm512_set1_epi32(2 * fixed_error - 1)};
+  return _mm512_test_epi32_mask(c.start, c.start) == 0xFFFF;
+}
+
+/// The first `count` bytes of 8, as two halves that overlap where there are four.
+[[gnu::always_inline]] inline void store_some(std::uint8_t* to, std::uint64_t bytes, std::ptrdiff_t count) noexcept {
+  if (count < 4) {
+    for (std::ptrdiff_t i = 0; i < count; ++i, bytes >>= 8) to[i] = static_cast<std::uint8_t>(bytes);
+    return;
+  }
+  std::memcpy(to, &bytes, 4);
+  bytes >>= 8 * (count - 4);
+  std::memcpy(to + count - 4, &bytes, 4);
+}
+
+/// The first `count` bytes of 16: halves that overlap, rather than masks, which are slow to store on Zen 4.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_some(std::uint8_t* to, __m128i bytes,
+                                                                       std::ptrdiff_t count) noexcept {
+  if (count < 8) return store_some(to, static_cast<std::uint64_t>(_mm_cvtsi128_si64(bytes)), count);
+  const __m128i last = _mm_add_epi8(_mm_setr_epi8(-8, -7, -6, -5, -4, -3, -2, -1, 0, 0, 0, 0, 0, 0, 0, 0),
+                                    _mm_set1_epi8(static_cast<char>(count)));
+  _mm_storel_epi64(reinterpret_cast<__m128i_u*>(to), bytes);
+  _mm_storel_epi64(reinterpret_cast<__m128i_u*>(to + count - 8), _mm_shuffle_epi8(bytes, last));
 }
 
 /// Stores part `Part` of a vector, of 16 or 32 bytes: in one instruction, where g++ takes a second one on the port that
@@ -211,6 +238,40 @@ template <int Part>
   }
 }
 
+/// The first `used` bytes of each plane's row in 128-bit parts from `Part` on, where `Left` parts are left of a row.
+template <int Part, int Left>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_parts(std::uint8_t* to, std::ptrdiff_t used,
+                                                                        __m512i bytes) noexcept {
+  if (Left == 1 || used < 16) return store_some(to, _mm512_extracti32x4_epi32(bytes, Part), used);
+  store_16<Part>(to, bytes);
+  if constexpr (Left > 1) {
+    if (used > 16) store_parts<Part + 1, Left - 1>(to + 16, used - 16, bytes);
+  }
+}
+
+/// store_row, without a byte more than there are.
+template <int Rows, int Row, int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_row_exactly(std::uint8_t* dst,
+                                                                              std::ptrdiff_t plane_step,
+                                                                              std::ptrdiff_t used,
+                                                                              __m512i bytes) noexcept {
+  constexpr int parts = 4 / Rows / Planes, first = 4 / Rows * Row;
+  if constexpr (parts > 0) {
+    store_parts<first, parts>(dst, used, bytes);
+    if constexpr (Planes > 1) store_parts<first + parts, parts>(dst + plane_step, used, bytes);
+    if constexpr (Planes > 2) {
+      store_parts<first + 2 * parts, parts>(dst + 2 * plane_step, used, bytes);
+      store_parts<first + 3 * parts, parts>(dst + 3 * plane_step, used, bytes);
+    }
+  } else {
+    const __m128i low = _mm512_extracti32x4_epi32(bytes, first), high = _mm512_extracti32x4_epi32(bytes, first + 1);
+    store_some(dst, static_cast<std::uint64_t>(_mm_cvtsi128_si64(low)), used);
+    store_some(dst + plane_step, static_cast<std::uint64_t>(_mm_extract_epi64(low, 1)), used);
+    store_some(dst + 2 * plane_step, static_cast<std::uint64_t>(_mm_cvtsi128_si64(high)), used);
+    store_some(dst + 3 * plane_step, static_cast<std::uint64_t>(_mm_extract_epi64(high, 1)), used);
+  }
+}
+
 /// An output row of each plane, the first one to `dst`: row `Row` of the `Rows` in a vector. `whole`: what lies behind
 /// it is not yet final.
 template <int Rows, int Row, int Planes>
@@ -218,13 +279,7 @@ template <int Rows, int Row, int Planes>
                                                                       bool whole, std::ptrdiff_t used,
                                                                       __m512i bytes) noexcept {
   constexpr int each = 64 / Rows / Planes;
-  if (__builtin_expect(!whole, 0)) {
-    alignas(64) std::uint8_t lines[64];
-    _mm512_store_si512(lines, bytes);
-    const std::uint8_t* const row = lines + 64 / Rows * Row;
-    for (int l = 0; l < Planes; ++l, dst += plane_step) store_some(dst, row + each * l, used);
-    return;
-  }
+  if (__builtin_expect(!whole, 0)) return store_row_exactly<Rows, Row, Planes>(dst, plane_step, used, bytes);
   if constexpr (each == 64) {
     _mm512_storeu_si512(dst, bytes);
   } else if constexpr (each == 32) {

@@ -41,8 +41,9 @@ struct Quads {
 /// nothing.
 enum class Rows { inner, any };
 
-/// The quads of input row `y`, which is at `row`: with a stride of 2 only `a` and `b`.
-template <Strips Kind, int Planes, bool Masked, Rows Which>
+/// The quads of input row `y`, which is at `row`: with a stride of 2 only `a` and `b`. `Masks`: the loads in which
+/// there are columns beyond the row, or signed ones (Strip::masks), or more.
+template <Strips Kind, int Planes, int Masks, Rows Which>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Quads row_quads(const PlaneArgs& p, const Strip& strip,
                                                                        std::ptrdiff_t y,
                                                                        const std::uint8_t* row) noexcept {
@@ -52,10 +53,10 @@ template <Strips Kind, int Planes, bool Masked, Rows Which>
     const std::ptrdiff_t at = row - p.tensor;
     safe = at >= 0 && at + (Planes - 1) * p.plane_step + strip.reach <= p.tensor_bytes;
   }
-  const __m512i low = row_pixels<0, Planes, Masked>(strip, safe, row, p.plane_step);
+  const __m512i low = row_pixels<0, Planes, (Masks & 1) != 0>(strip, safe, row, p.plane_step);
   __m512i high = low;
   if constexpr (Kind != Strips::narrow) {
-    high = row_pixels<1, Planes, Masked>(strip, safe, row + loads_apart<Kind>, p.plane_step);
+    high = row_pixels<1, Planes, (Masks & 2) != 0>(strip, safe, row + loads_apart<Kind>, p.plane_step);
   }
   if constexpr (Kind == Strips::stride2) {
     return {_mm512_shuffle_epi8(low, strip.patterns[0]), _mm512_shuffle_epi8(high, strip.patterns[0]), low, high};
@@ -104,6 +105,16 @@ template <bool Wide>
   multiply<Wide>(bottom, c, 2, sums);
 }
 
+/// Two output rows, of which each has 8 bytes of every 16, one behind the other.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i rows_apart(__m512i bytes) noexcept {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
+}
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void copy(const __m512i (&from)[4], __m512i (&to)[4]) noexcept {
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) to[v] = from[v];
+}
+
 /// Writes output row `y`, or that and the next.
 template <Strips Kind, int Planes>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_rows(const StripArgs& a, std::ptrdiff_t y,
@@ -114,7 +125,7 @@ template <Strips Kind, int Planes>
   if constexpr (Kind != Strips::stride2) {
     store_row<1, 0, Planes>(dst, step, y < whole_rows, used, bytes);
   } else {
-    bytes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
+    bytes = rows_apart(bytes);
     store_row<2, 0, Planes>(dst, step, y < whole_rows, used, bytes);
     if (y + 1 >= a.p.out_rows) return;
     store_row<2, 1, Planes>(dst + a.p.dst_row_step, step, y + 1 < whole_rows, used, bytes);
@@ -126,24 +137,96 @@ template <Strips Kind, int Planes>
 [[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void decide_rows(const StripArgs& a, std::ptrdiff_t y) noexcept {
   const auto row = [&](std::ptrdiff_t r) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
     const std::ptrdiff_t in = y * (Kind == Strips::stride2 ? 2 : 1) + r - a.p.pad_y;
-    return row_quads<Kind, Planes, true, Rows::any>(a.p, a.strip, in, a.group.src + in * a.p.row_step + a.strip.column);
+    return row_quads<Kind, Planes, 3, Rows::any>(a.p, a.strip, in, a.group.src + in * a.p.row_step + a.strip.column);
   };
+  PlaneConstants c = a.c;
+  use_integers<Planes>(a.t, a.group, c);
   __m512i sums[4];
   if constexpr (Kind == Strips::stride2) {
     const Quads shared = row(2);
-    multiply<true>(both(row(0), shared), both(row(1), row(3)), both(shared, row(4)), a.c, sums);
+    multiply<true>(both(row(0), shared), both(row(1), row(3)), both(shared, row(4)), c, sums);
   } else {
-    multiply<true>(row(0), row(1), row(2), a.c, sums);
+    multiply<true>(row(0), row(1), row(2), c, sums);
   }
   double factor[4];
   for (int part = 0; part < 4; ++part) {
     std::memcpy(&factor[part], a.group.channel + part * Planes / 4 * a.t.weight_step + offsetof(ChannelData, factor),
                 sizeof(double));
   }
-  store_rows<Kind, Planes>(a, y, 0, quantize<Factors::parts>(sums, a.c.epilogue, a.t, factor));
+  store_rows<Kind, Planes>(a, y, 0, quantize<Factors::parts>(sums, c.epilogue, a.t, factor));
 }
 
-template <Strips Kind, int Planes, bool Wide, bool Masked>
+/// Where the next inner rows are read and written, and which of the rows written are in doubt.
+struct Cursor {
+  const std::uint8_t* in;
+  std::uint8_t* out;
+  std::uint64_t doubts = 0, bit = 1;
+};
+
+/// Rounds and writes an output row, or two, behind which more rows are written.
+template <Strips Kind, int Planes, SumsAre Are>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void write_inner(const StripArgs& a, const __m512i (&sums)[4],
+                                                                        Cursor& at) noexcept {
+  bool in_doubt = false;
+  const __m512i bytes = quantize_at_once<Factors::parts, Are>(sums, a.c.epilogue, in_doubt);
+  const std::ptrdiff_t row = a.p.dst_row_step;
+  if constexpr (Kind != Strips::stride2) {
+    store_row<1, 0, Planes>(at.out, a.p.dst_plane_step, true, 0, bytes);
+    at.out += row;
+  } else {
+    const __m512i rows = rows_apart(bytes);
+    store_row<2, 0, Planes>(at.out, a.p.dst_plane_step, true, 0, rows);
+    store_row<2, 1, Planes>(at.out + row, a.p.dst_plane_step, true, 0, rows);
+    at.out += 2 * row;
+  }
+  at.doubts |= in_doubt ? at.bit : 0;
+  at.bit <<= 1;
+}
+
+/// Writes the rows of `sums` and those that follow, three times `count`, and leaves the sums of the row behind them.
+/// Quads change their roles instead of their registers.
+template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void inner_rows(const StripArgs& a, std::ptrdiff_t count,
+                                                                       Quads& first, Quads& second, __m512i (&sums)[4],
+                                                                       Cursor& at) noexcept {
+  const auto row = [&](const Quads& upper, const Quads& middle, Quads& last, const __m512i(&now)[4], __m512i(&then)[4])
+      __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    last = row_quads<Kind, Planes, Masks, Rows::inner>(a.p, a.strip, 0, at.in);
+    at.in += a.p.row_step;
+    multiply<Wide>(upper, middle, last, a.c, then);
+    write_inner<Kind, Planes, Are>(a, now, at);
+  };
+  for (; count > 0; --count) {
+    Quads third;
+    __m512i others[4];
+    row(first, second, third, sums, others);
+    row(second, third, first, others, sums);
+    row(third, first, second, sums, others);
+    copy(others, sums);
+  }
+}
+
+/// The same with a stride of 2: two rows at once, and `first` is all that the next ones need.
+template <int Planes, SumsAre Are, bool Wide, int Masks>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void inner_pairs(const StripArgs& a, std::ptrdiff_t count,
+                                                                        Quads& first, __m512i (&sums)[4],
+                                                                        Cursor& at) noexcept {
+  for (; count > 0; --count) {
+    const auto row = [&]() __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+      const Quads quads = row_quads<Strips::stride2, Planes, Masks, Rows::inner>(a.p, a.strip, 0, at.in);
+      at.in += a.p.row_step;
+      return quads;
+    };
+    const Quads second = row(), shared = row(), fourth = row(), last = row();
+    __m512i others[4];
+    multiply<Wide>(both(first, shared), both(second, fourth), both(shared, last), a.c, others);
+    first = last;
+    write_inner<Strips::stride2, Planes, Are>(a, sums, at);
+    copy(others, sums);
+  }
+}
+
+template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void plane_strip(const StripArgs& a) noexcept {
   const PlaneArgs& p = a.p;
   const PlaneGroup& group = a.group;
@@ -151,10 +234,10 @@ template <Strips Kind, int Planes, bool Wide, bool Masked>
   constexpr bool two_rows = Kind == Strips::stride2;
   const std::uint8_t* const top = group.src + a.strip.column - p.pad_y * p.row_step;  // of the padded plane
   const auto row = [&](std::ptrdiff_t y) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return row_quads<Kind, Planes, Masked, Rows::any>(p, a.strip, y - p.pad_y, top + y * p.row_step);
+    return row_quads<Kind, Planes, Masks, Rows::any>(p, a.strip, y - p.pad_y, top + y * p.row_step);
   };
   const auto inner_row = [&](const std::uint8_t* at) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return row_quads<Kind, Planes, Masked, Rows::inner>(p, a.strip, 0, at);
+    return row_quads<Kind, Planes, Masks, Rows::inner>(p, a.strip, 0, at);
   };
   // The padded rows that are inner rows.
   const std::ptrdiff_t inner_begin = group.safe ? p.pad_y : p.pad_y + 1;
@@ -193,18 +276,30 @@ template <Strips Kind, int Planes, bool Wide, bool Masked>
   __m512i sums[4], following[4];
   if constexpr (ahead) sum_at(0, sums);
   for (std::ptrdiff_t first = 0; first < p.out_rows;) {
-    std::uint64_t doubts = 0, bit = 1;
     std::ptrdiff_t y = first;
+    const std::ptrdiff_t unread = two_rows ? 2 * y + 5 : y + 3;
+    Cursor at{top + unread * p.row_step, group.dst + y * p.dst_row_step + a.strip.x};
+    if constexpr (ahead) {
+      // Up to here rows are written whole while inner rows are summed: 60 at most, a bit for each.
+      const std::ptrdiff_t summed = smaller(two_rows ? (inner_end - 5) / 2 : inner_end - 3, p.out_rows - 1);
+      const std::ptrdiff_t end = smaller(smaller(summed, whole_rows), y + 60);
+      constexpr std::ptrdiff_t at_once = two_rows ? 2 : 3;
+      const std::ptrdiff_t count = unread >= inner_begin ? (end - y) / at_once : 0;
+      if constexpr (two_rows) {
+        inner_pairs<Planes, Are, Wide, Masks>(a, count, next, sums, at);
+      } else {
+        inner_rows<Kind, Planes, Are, Wide, Masks>(a, count, next, after, sums, at);
+      }
+      if (count > 0) y += count * at_once;
+    }
+    std::uint64_t doubts = at.doubts, bit = at.bit;
     for (; y < p.out_rows && bit != 0; y += step, bit <<= 1) {
       if constexpr (!ahead) sum_at(y, sums);
       if (ahead && y + step < p.out_rows) sum_at(y + step, following);
       bool in_doubt = false;
-      store_rows<Kind, Planes>(a, y, whole_rows, quantize_at_once<Factors::parts>(sums, a.c.epilogue, in_doubt));
+      store_rows<Kind, Planes>(a, y, whole_rows, quantize_at_once<Factors::parts, Are>(sums, a.c.epilogue, in_doubt));
       doubts |= in_doubt ? bit : 0;
-      if constexpr (ahead) {
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) sums[v] = following[v];
-      }
+      if constexpr (ahead) copy(following, sums);
     }
     for (; doubts != 0; doubts &= doubts - 1) decide_rows<Kind, Planes>(a, first + step * std::countr_zero(doubts));
     first = y;
@@ -224,13 +319,21 @@ DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const Plane
       const PlaneGroup group = make_group<Planes>(t, p, strip, first);
       PlaneConstants c;
       make_constants<Planes>(t, group, c);
+      const bool floats = use_floats<Planes>(t, group, c);
+      if (!floats) use_integers<Planes>(t, group, c);
       const StripArgs args{t, p, group, strip, c};
-      if (c.wide != 0) {
-        plane_strip<Kind, Planes, true, true>(args);
-      } else if (Kind == Strips::narrow || strip.masked) {
-        plane_strip<Kind, Planes, false, true>(args);
+      if (!floats) {
+        plane_strip<Kind, Planes, SumsAre::integers, true, 3>(args);
+      } else if (c.wide != 0) {
+        plane_strip<Kind, Planes, SumsAre::floats, true, 3>(args);
+      } else if (Kind == Strips::narrow || (strip.masks & 2) != 0) {
+        plane_strip<Kind, Planes, SumsAre::floats, false, 3>(args);
       } else if constexpr (Kind != Strips::narrow) {
-        plane_strip<Kind, Planes, false, false>(args);
+        if (strip.masks != 0) {
+          plane_strip<Kind, Planes, SumsAre::floats, false, Kind == Strips::stride2 ? 1 : 3>(args);
+        } else {
+          plane_strip<Kind, Planes, SumsAre::floats, false, 0>(args);
+        }
       }
     }
   }
@@ -275,6 +378,7 @@ DMLREF_TARGET_AVX512VNNI inline void one_output_of_each(const LaneArgs& t, const
 }
 
 DMLREF_TARGET_AVX512VNNI inline void pixel_planes(const LaneArgs& lanes, const PlaneArgs& planes) noexcept {
+  if (planes.outputs == 1) return one_output_of_each(lanes, planes);
   LaneArgs t = lanes;
   PlaneArgs p = planes;
   p.planes /= p.outputs;
