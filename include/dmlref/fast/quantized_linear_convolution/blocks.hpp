@@ -119,7 +119,9 @@ class BlockedConvolution {
   Index ranges(const BlockGrid& grid, Index tasks) const noexcept {
     const Index blocks = grid.blocks(plan_.g);
     Index count = 1;
-    while (tasks > 1 && blocks * count < 4 * tasks && plan_.strips() / (2 * count) >= Plan::least_strips) count *= 2;
+    while (tasks > 1 && blocks * count < Plan::units_per_task * tasks &&
+           plan_.strips() / (2 * count) >= Plan::least_strips)
+      count *= 2;
     return count;
   }
 };

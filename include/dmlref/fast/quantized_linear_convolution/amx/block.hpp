@@ -192,17 +192,12 @@ class Block {
     Index due_ = 0;
   };
 
-  // Calls body(strip, tile) in the order that leaves what is used again in the L1 cache.
+  // Calls body(strip, tile). A strip's filter stays in the L1 cache, or L2, for all tiles: the other way round a large
+  // filter would come from beyond the caches for each of them.
   template <class Body>
   void each(Index first, Index last, Index step, const Body& body) const noexcept {
-    if (p_.channels_outside) {
-      for (Index strip = first; strip < last; ++strip) {
-        for (Index tile = 0; tile < tiles_; tile += step) body(strip, tile);
-      }
-    } else {
-      for (Index tile = 0; tile < tiles_; tile += step) {
-        for (Index strip = first; strip < last; ++strip) body(strip, tile);
-      }
+    for (Index strip = first; strip < last; ++strip) {
+      for (Index tile = 0; tile < tiles_; tile += step) body(strip, tile);
     }
   }
 
@@ -211,7 +206,7 @@ class Block {
   DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
     const auto* tiles = at<PixelTile>(p_.slot.tiles);
     PlanarFinish finish(run_);
-    const Index ahead = p_.channels_outside && p_.chunks() <= 3 ? 64 : 0;
+    const Index ahead = p_.chunks() <= 3 ? 64 : 0;
     std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
     // Of few tiles the last four lack some. What stands for their sums must not be large: near ties take long.

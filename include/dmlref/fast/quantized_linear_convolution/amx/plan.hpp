@@ -53,13 +53,13 @@ struct Plan {
 
   /// Channels of a superblock: what a block of sums holds.
   Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
-  static constexpr Index least_strips = 1;
+  static constexpr Index least_strips = 1, units_per_task = 2;
   Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
   /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
   BlockGrid grid_for(Index tasks) const noexcept {
     constexpr Index least = 256;  // pixels, so that staging their edges and starting is a small part
     BlockGrid smaller = grid;
-    while (tasks > 1 && smaller.blocks(g) < 4 * tasks && smaller.rows * smaller.columns >= 2 * least) {
+    while (tasks > 1 && smaller.blocks(g) < units_per_task * tasks && smaller.rows * smaller.columns >= 2 * least) {
       if (smaller.rows > 1) {
         smaller = BlockGrid(g, ceil_div(smaller.rows, 2), smaller.columns);
       } else if (!layout.linear || !layout.planar()) {
@@ -76,7 +76,6 @@ struct Plan {
   bool usable = false;
   Layout layout;
   BlockGrid grid;
-  bool channels_outside = false;  // the loop over channels is outside the one over pixels
   std::vector<std::int32_t> offsets;
   Gather gather;
   FoldedPlaces folded_at;
@@ -139,8 +138,6 @@ struct Plan {
     }
     for (const Chunk& chunk : layout.chunks) offsets.push_back(static_cast<std::int32_t>(chunk.offset));
     gather = Gather(g, layout);
-    // What is used again and again had better stay in the L1 cache.
-    channels_outside = 2 * block_bytes() <= Index{24} << 10;
     place_memory();
   }
 

@@ -50,7 +50,7 @@ struct Plan {
   Index filter_blocks() const noexcept { return filter.blocks; }
   Index filter_bytes() const noexcept { return filter.bytes(); }
 
-  static constexpr Index least_strips = 2;
+  static constexpr Index least_strips = 2, units_per_task = 4;
   Index strips() const noexcept { return filter_blocks(); }
   const BlockGrid& grid_for(Index) const noexcept { return grid; }
 
