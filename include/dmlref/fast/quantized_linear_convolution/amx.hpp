@@ -33,8 +33,7 @@ class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::
   /// are bound at execute, and whose input channels do not lie side by side.
   bool worthwhile() const noexcept {
     const qlc::Geometry& g = plan_.g;
-    const bool rows = g.taps() == 1 && (g.filter.c == 1 || g.in_channels == 1);
-    return usable() && (g.out_height * g.out_width >= 8 || !(plan_.folded_at.kept_filter || rows));
+    return usable() && (g.out_height * g.out_width >= 8 || !(plan_.folded_at.kept_filter || g.filter_of_rows()));
   }
 };
 

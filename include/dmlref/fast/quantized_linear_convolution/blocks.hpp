@@ -120,8 +120,9 @@ class BlockedConvolution {
     const Index blocks = grid.blocks(plan_.g);
     Index count = 1;
     while (tasks > 1 && blocks * count < Plan::units_per_task * tasks &&
-           plan_.strips() / (2 * count) >= Plan::least_strips)
+           plan_.strips() / (2 * count) >= Plan::least_strips) {
       count *= 2;
+    }
     return count;
   }
 };

@@ -34,6 +34,8 @@ struct Geometry {
     return taps() == 1 && stride_y == 1 && stride_x == 1 && pad_y == 0 && pad_x == 0 && out_height == height &&
            out_width == width;
   }
+  /// The filter's channels are rows of neighbouring bytes: no taps between them.
+  bool filter_of_rows() const noexcept { return taps() == 1 && (filter.c == 1 || in_channels == 1); }
   Index all_out_channels() const noexcept { return groups * out_channels; }
 };
 
