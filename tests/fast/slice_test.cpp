@@ -54,6 +54,7 @@ class FastSlice : public testing::Test {
     fast::SliceTuning tuning(isa_under_test());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
+    if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, tuning);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
@@ -192,7 +193,8 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
 
 // Copies of rows out of wider ones, at any place and line by line.
 TEST_F(FastSlice, RowsCutOut) {
-  std::vector<std::uint32_t> lengths{1023, 1024, 1024, 1025, 2048, 2048, 3072, 3072, 4096, 4096, 5120};
+  std::vector<std::uint32_t> lengths{1023, 1024, 1024, 1025, 2048, 2048, 3072,
+                                     3072, 4096, 4096, 5120, 8191, 8192, 8200};
   for (std::uint32_t length = 1; length <= 400; length += number(1, 3)) lengths.push_back(length);
   for (const std::uint32_t length : lengths) {
     for (const std::uint32_t unit : {1u, 64u}) {

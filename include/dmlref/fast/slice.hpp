@@ -20,10 +20,13 @@ namespace fast {
 struct SliceTuning {
   std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
   std::uint64_t task_bytes = 128 * 1024;  // of the larger of in and output: less is not worth a task
-  Index out_ahead;  // bytes of output by which a copy through the caches asks ahead; 0: it does not
+  std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
+                         // every line; 0: copies ask for beginnings of rows, others less far ahead
+  Index out_ahead;       // bytes of output by which a copy through the caches asks ahead; 0: it does not
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
+        in_ahead(slice_kernels(isa).in_ahead),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0) {}
 };
 
@@ -200,6 +203,11 @@ class Slice {
     job.stream = may_stream && (long_rows || one_stream) && 2 * larger_bytes() >= tuning_.stream_bytes;
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;
+    if (tuning_.in_ahead != 0 && job.out_bytes > 128) {  // shorter ones lie close together and need less than that
+      const std::size_t read = job.count * static_cast<std::size_t>(magnitude(job.tile.in_advance));
+      const std::size_t row = read > job.out_bytes ? read : job.out_bytes;
+      job.lines_ahead = row < tuning_.in_ahead ? (tuning_.in_ahead + row / 2) / row : 1;
+    }
     if (job.stream && long_rows && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
       const bool backwards = job.kind == RowKind::shuffle && job.tile.in_advance < 0;

@@ -115,7 +115,27 @@ inline const CpuFeatures& cpu_features() noexcept {
   return features;
 }
 
+inline unsigned detect_amd_family() noexcept {
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool amd =
+      __get_cpuid(0, &a, &b, &c, &d) != 0 && b == 0x68747541u && d == 0x69746E65u && c == 0x444D4163u;  // AuthenticAMD
+  if (!amd || __get_cpuid(1, &a, &b, &c, &d) == 0) return 0;
+  const unsigned family = (a >> 8) & 0xFu;
+  return family == 0xFu ? family + ((a >> 20) & 0xFFu) : family;
+#else
+  return 0;
+#endif
+}
+
 }  // namespace detail
+
+/// The family of an AMD CPU, 0 where it is none: 25 is Zen 3 and Zen 4, 26 Zen 5. For choices that were measured on one
+/// and would be a guess on another; what a kernel may use is Isa's to say.
+inline unsigned amd_family() noexcept {
+  static const unsigned family = detail::detect_amd_family();
+  return family;
+}
 
 /// Whether this CPU, system and build run `isa`.
 inline bool supported(Isa isa) noexcept {

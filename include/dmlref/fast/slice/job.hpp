@@ -33,12 +33,13 @@ struct RowJob {
   std::size_t count = 0;  // tiles for `shuffle`, else units
   Index in_step = 0;
   Index out_step = 0;
-  std::size_t out_bytes = 0;   // from the row's first byte to the end of its last
-  bool stream = false;         // write around the caches
-  bool joined = false;         // every row starts where the one before it ends
-  std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
-  Index out_ahead = 0;         // bytes of output by which rows through the caches ask ahead; 0: they do not
-  Tile tile{};                 // for `shuffle`
+  std::size_t out_bytes = 0;    // from the row's first byte to the end of its last
+  bool stream = false;          // write around the caches
+  bool joined = false;          // every row starts where the one before it ends
+  std::size_t rows_ahead = 1;   // how far ahead the input is prefetched
+  std::size_t lines_ahead = 0;  // rows by which those through the caches ask for every line of input; 0: rows_ahead
+  Index out_ahead = 0;          // bytes of output by which rows through the caches ask ahead; 0: they do not
+  Tile tile{};                  // for `shuffle`
   ShuffleProgram program{};
   Index program_ahead = 0;   // bytes of input by which a streamed program's steps ask ahead; 0: they do not
   bool tiles_alone = false;  // one tile after another by `tile_alone`
@@ -65,6 +66,7 @@ struct SliceKernels {
   RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
   std::size_t joined_from;       // bytes of a row from which it can
   std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
+  std::size_t in_ahead;          // SliceTuning::in_ahead
   Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
   RowKernel fill;
   RowKernel shuffle;    // null: `steps` does it

@@ -14,6 +14,7 @@
 #include "dmlref/fast/slice/avx512/streams.hpp"
 #include "dmlref/fast/slice/avx512/vectors.hpp"
 #include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/scalar.hpp"
 
 #include "dmlref/isa/avx512_begin.hpp"
 
@@ -40,6 +41,30 @@ DMLREF_TARGET_AVX512VNNI inline void copy_run(const std::byte* in, std::byte* ou
   }
   if (out < end) store64(out, load64(in));
   store64(end, last);
+}
+
+/// Rows of more than 256 bytes through the caches, every line in two halves; the line of `lines_ahead` rows further is
+/// asked for beside it.
+DMLREF_TARGET_AVX512VNNI inline void copy_rows_by_halves(const RowJob& job, const std::byte* in, std::byte* out,
+                                                         const RowPlace* rows, std::size_t count) noexcept {
+  const std::size_t bytes = job.out_bytes, rows_ahead = job.lines_ahead;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* from = in + rows[r].in;
+    std::byte* to = out + rows[r].out;
+    std::byte* const end = to + bytes;
+    const Index ahead = r + rows_ahead < count ? rows[r + rows_ahead].in - rows[r].in : 0;
+    const __m256i last_a = avx2::load32(from + bytes - 64), last_b = avx2::load32(from + bytes - 32);
+    for (; to + 64 <= end; from += 64, to += 64) {
+      avx2::prefetch(from + ahead);
+      const __m256i a = avx2::load32(from), b = avx2::load32(from + 32);
+      avx2::store32(to, a);
+      avx2::store32(to + 32, b);
+    }
+    if (to == end) continue;
+    avx2::prefetch(from + ahead);
+    avx2::store32(end - 64, last_a);
+    avx2::store32(end - 32, last_b);
+  }
 }
 
 template <bool OutAsked>
@@ -82,6 +107,9 @@ DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byt
     if (bytes > 64) return copy_short_rows<3, false>(job, in, out, rows, count);
     if (bytes > 32) return copy_short_rows<2, false>(job, in, out, rows, count);
     if (bytes > 16 && room.read && room.write) return copy_short_rows<1, true>(job, in, out, rows, count);
+  } else if (job.lines_ahead != 0) {
+    if (bytes >= 8 * 1024) return scalar::copy_rows(job, in, out, rows, count, room);
+    if (bytes > avx2::asked_row_bytes) return copy_rows_by_halves(job, in, out, rows, count);
   } else if (bytes > 128) {
     return copy_long_rows<false>(job, in, out, rows, count);
   }

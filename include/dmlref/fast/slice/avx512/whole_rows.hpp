@@ -31,7 +31,7 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows_cached(const RowJob& job, const s
     std::byte* to = out + rows[r].out;
     std::byte* const last = to + job.out_bytes - 64;
     const std::byte* const last_from = from + static_cast<Index>(job.count - 64 / Unit) * Step * unit;
-    const Index ahead = avx2::next_row(job, rows, r, count);
+    const Index ahead = row_ahead(job, rows, r, count);
     for (; to < last; to += 64, from += 64 * Step) {
       if constexpr (OutAsked) avx2::prefetch(to + job.out_ahead);
       avx2::prefetch(from + ahead);
