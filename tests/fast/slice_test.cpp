@@ -53,6 +53,7 @@ class FastSlice : public testing::Test {
   void check(const SliceCase& it) {
     fast::SliceTuning tuning(isa_under_test());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
+    if (number(0, 2) != 0) tuning.shared_bytes = 0;
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
@@ -245,6 +246,19 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   EXPECT_FALSE(streamed(cropped, 2 * 2 * 8192 + 1));
 }
 
+// What several tasks keep in the caches is in and output together.
+TEST_F(FastSlice, SeveralTasksStreamLess) {
+  const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
+  fast::SliceTuning tuning(isa_under_test());
+  tuning.stream_bytes = 0;
+  for (const bool stays : {true, false}) {
+    tuning.shared_bytes = 3 * 8192 + 3 * 4096 - (stays ? 0 : 1);
+    const fast::Slice slice = prepare(it, tuning);
+    EXPECT_TRUE(slice.walks(1)[0].job.stream);
+    EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);
+  }
+}
+
 // Pixels: the innermost dimension is short; mirrored, thinned out, its order reversed.
 TEST_F(FastSlice, EveryShortInnerDimension) {
   for (const DataType type : types) {
@@ -355,6 +369,7 @@ TEST_F(FastSlice, OneLongRowIsShared) {
     const SliceCase it = slice1_case(random, DataType::float16, {1500001}, {stride});
     fast::SliceTuning tuning(isa_under_test());
     tuning.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
+    tuning.shared_bytes = 0;
     const fast::Slice slice = prepare(it, tuning);
     for (const std::size_t tasks : {1u, 2u, 5u}) {
       std::vector<std::byte> output = it.before;

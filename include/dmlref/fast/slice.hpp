@@ -19,6 +19,7 @@ namespace fast {
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
   std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
+  std::uint64_t shared_bytes;             // of in and output, that several tasks keep in the caches all the same
   std::uint64_t task_bytes = 128 * 1024;  // of the larger of in and output: less is not worth a task
   std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
                          // every line; 0: copies ask for beginnings of rows, others less far ahead
@@ -26,6 +27,7 @@ struct SliceTuning {
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
+        shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() : 0),
         in_ahead(slice_kernels(isa).in_ahead),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0) {}
 };
@@ -41,6 +43,9 @@ class Slice {
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);
     plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
+    if (in_lines_ + out_bytes_ > tuning.shared_bytes || !streams()) return;
+    shared_walks_ = walks_;
+    for (RowWalk& walk : shared_walks_) walk.job.stream = false;
   }
 
   Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa)
@@ -55,7 +60,7 @@ class Slice {
 
   /// Task `task` of `tasks`: a part of the output's rows, disjoint from those of the other tasks.
   void run(const std::byte* in, std::byte* out, std::size_t task = 0, std::size_t tasks = 1) const noexcept {
-    for (const RowWalk& walk : walks_) {
+    for (const RowWalk& walk : walks(tasks)) {
       const std::size_t begin = walk.rows() * task / tasks;
       const std::size_t end = walk.rows() * (task + 1) / tasks;
       walk.run(kernel(walk.job), in, out, in_bytes_, begin, end);
@@ -63,10 +68,19 @@ class Slice {
     }
   }
 
-  /// The form of the rows, for tests and drawings.
-  const std::vector<RowWalk>& walks() const noexcept { return walks_; }
+  /// The form of the rows that so many tasks share, for tests and drawings, too.
+  const std::vector<RowWalk>& walks(std::size_t tasks = 1) const noexcept {
+    return tasks > 1 && !shared_walks_.empty() ? shared_walks_ : walks_;
+  }
 
  private:
+  bool streams() const noexcept {
+    for (const RowWalk& walk : walks_) {
+      if (walk.job.stream) return true;
+    }
+    return false;
+  }
+
   RowKernel kernel(const RowJob& job) const noexcept {
     switch (job.kind) {
       case RowKind::copy:
@@ -370,6 +384,7 @@ class Slice {
   std::uint64_t out_bytes_ = 0;
   std::uint64_t in_lines_ = 0;
   std::vector<RowWalk> walks_;
+  std::vector<RowWalk> shared_walks_;  // for several tasks, where these do not stream what one does; else empty
 };
 
 }  // namespace fast

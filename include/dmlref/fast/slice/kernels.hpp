@@ -23,6 +23,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           &avx512::stream_joined_rows,
           64,
           5,
+          amd_family() >= 26,
           amd_family() >= 26 ? std::size_t{4096} : 0,
           256,
           &scalar::fill_rows,
@@ -43,6 +44,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &avx2::stream_joined_rows,
               128,
               3,
+              false,
               0,
               0,
               &scalar::fill_rows,
@@ -61,15 +63,32 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
 #if DMLREF_ARCH_ARM64
     case Isa::neon_dotprod:
     case Isa::neon:
-      return {
-          &neon::copy_rows,   nullptr,           0, 5,  0,  0,  &scalar::fill_rows, &neon::shuffle_rows, 0, nullptr, 0,
-          &scalar::step_rows, &neon::strip_rows, 0, {}, {}, {}, &scalar::fence};
+      return {&neon::copy_rows,
+              nullptr,
+              0,
+              5,
+              false,
+              0,
+              0,
+              &scalar::fill_rows,
+              &neon::shuffle_rows,
+              0,
+              nullptr,
+              0,
+              &scalar::step_rows,
+              &neon::strip_rows,
+              0,
+              {},
+              {},
+              {},
+              &scalar::fence};
 #endif
     default:
       return {&scalar::copy_rows,
               nullptr,
               0,
               5,
+              false,
               0,
               0,
               &scalar::fill_rows,
