@@ -182,9 +182,9 @@ template <int Planes>
   c.epilogue.rounding = make_rounding(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)), t.zero_point);
 }
 
-/// The same for sums that are floats, if there are such for all planes.
+/// The same for sums that are floats.
 template <int Planes>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline bool use_floats(const LaneArgs& t, const PlaneGroup& group,
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void use_floats(const LaneArgs& t, const PlaneGroup& group,
                                                                        PlaneConstants& c) noexcept {
   constexpr std::size_t scale = offsetof(ChannelData, scale), floats = offsetof(ChannelData, floats);
   static_assert(floats == scale + 4 && offsetof(FloatSums, sum) == 0 && offsetof(FloatSums, shift) == 4);
@@ -193,7 +193,6 @@ template <int Planes>
   c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)));
   c.epilogue.rounding = {_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC)),
                          _mm512_set1_epi32(2 * fixed_error - 1)};
-  return _mm512_test_epi32_mask(c.start, c.start) == 0xFFFF;
 }
 
 /// The first `count` bytes of 8, as two halves that overlap where there are four.

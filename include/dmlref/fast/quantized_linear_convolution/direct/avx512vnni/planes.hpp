@@ -59,7 +59,7 @@ template <Strips Kind, int Planes, int Masks, Rows Which>
     high = row_pixels<1, Planes, (Masks & 2) != 0>(strip, safe, row + loads_apart<Kind>, p.plane_step);
   }
   if constexpr (Kind == Strips::stride2) {
-    return {_mm512_shuffle_epi8(low, strip.patterns[0]), _mm512_shuffle_epi8(high, strip.patterns[0]), low, high};
+    return {low, high, low, high};
   }
   constexpr int other = Kind == Strips::narrow ? 2 : 0;
   return {_mm512_shuffle_epi8(low, strip.patterns[0]), _mm512_shuffle_epi8(low, strip.patterns[1]),
@@ -77,21 +77,23 @@ struct StripArgs {
   const PlaneArgs& p;
   const PlaneGroup& group;
   const Strip& strip;
-  const PlaneConstants& c;
 };
 
+/// What a kernel row adds to `from`.
 template <bool Wide>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void multiply(const Quads& quads, const PlaneConstants& c,
-                                                                     int kernel_row, __m512i (&sums)[4]) noexcept {
-  const auto add = [&](__m512i weights) DMLREF_TARGET_AVX512VNNI {
-    sums[0] = _mm512_dpbusd_epi32(sums[0], quads.a, weights);
-    sums[1] = _mm512_dpbusd_epi32(sums[1], quads.b, weights);
-    sums[2] = _mm512_dpbusd_epi32(sums[2], quads.c, weights);
-    sums[3] = _mm512_dpbusd_epi32(sums[3], quads.d, weights);
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add(const __m512i (&from)[4], const Quads& quads,
+                                                                const PlaneConstants& c, int kernel_row,
+                                                                __m512i (&to)[4]) noexcept {
+  const auto add_products = [&](const __m512i(&sums)[4], __m512i weights) __attribute__((always_inline))
+  DMLREF_TARGET_AVX512VNNI {
+    to[0] = _mm512_dpbusd_epi32(sums[0], quads.a, weights);
+    to[1] = _mm512_dpbusd_epi32(sums[1], quads.b, weights);
+    to[2] = _mm512_dpbusd_epi32(sums[2], quads.c, weights);
+    to[3] = _mm512_dpbusd_epi32(sums[3], quads.d, weights);
   };
-  add(c.weights[kernel_row]);
+  add_products(from, c.weights[kernel_row]);
   if constexpr (Wide) {
-    if ((c.wide >> kernel_row & 1) != 0) add(c.second[kernel_row]);
+    if ((c.wide >> kernel_row & 1) != 0) add_products(to, c.second[kernel_row]);
   }
 }
 
@@ -100,19 +102,19 @@ template <bool Wide>
                                                                      const Quads& bottom, const PlaneConstants& c,
                                                                      __m512i (&sums)[4]) noexcept {
   sums[0] = sums[1] = sums[2] = sums[3] = c.start;
-  multiply<Wide>(top, c, 0, sums);
-  multiply<Wide>(middle, c, 1, sums);
-  multiply<Wide>(bottom, c, 2, sums);
-}
-
-/// Two output rows, of which each has 8 bytes of every 16, one behind the other.
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i rows_apart(__m512i bytes) noexcept {
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
+  add<Wide>(sums, top, c, 0, sums);
+  add<Wide>(sums, middle, c, 1, sums);
+  add<Wide>(sums, bottom, c, 2, sums);
 }
 
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void copy(const __m512i (&from)[4], __m512i (&to)[4]) noexcept {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) to[v] = from[v];
+}
+
+/// Two output rows, of which each has 8 bytes of every 16, one behind the other.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i rows_apart(__m512i bytes) noexcept {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
 }
 
 /// Writes output row `y`, or that and the next.
@@ -139,7 +141,8 @@ template <Strips Kind, int Planes>
     const std::ptrdiff_t in = y * (Kind == Strips::stride2 ? 2 : 1) + r - a.p.pad_y;
     return row_quads<Kind, Planes, 3, Rows::any>(a.p, a.strip, in, a.group.src + in * a.p.row_step + a.strip.column);
   };
-  PlaneConstants c = a.c;
+  PlaneConstants c;
+  make_constants<Planes>(a.t, a.group, c);
   use_integers<Planes>(a.t, a.group, c);
   __m512i sums[4];
   if constexpr (Kind == Strips::stride2) {
@@ -156,154 +159,143 @@ template <Strips Kind, int Planes>
   store_rows<Kind, Planes>(a, y, 0, quantize<Factors::parts>(sums, c.epilogue, a.t, factor));
 }
 
-/// Where the next inner rows are read and written, and which of the rows written are in doubt.
-struct Cursor {
-  const std::uint8_t* in;
-  std::uint8_t* out;
-  std::uint64_t doubts = 0, bit = 1;
+/// Goes down a strip. Sums take what an input row adds to them when that row is made into quads: with a stride of 1,
+/// the rows of three output rows at once.
+template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void plane_strip(const StripArgs& args,
+                                                                        const PlaneConstants& c) noexcept {
+  constexpr bool two_rows = Kind == Strips::stride2;
+  // What `args` refers to might change with each byte that is stored, and would be read again.
+  const PlaneArgs p = args.p;
+  const PlaneGroup group = args.group;
+  const Strip strip = args.strip;
+  const StripArgs a{args.t, p, group, strip};
+  // The rows of the padded plane that are inner rows.
+  const std::ptrdiff_t inner_begin = group.safe ? p.pad_y : p.pad_y + 1;
+  const std::ptrdiff_t inner_end = p.pad_y + (group.safe ? p.rows : group.safe_rows);
+  std::ptrdiff_t next = 0;  // row of the padded plane, at `from`
+  const std::uint8_t* from = group.src + strip.column - p.pad_y * p.row_step;
+  const auto inner_row = [&]() __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    const Quads quads = row_quads<Kind, Planes, Masks, Rows::inner>(p, strip, 0, from);
+    from += p.row_step;
+    return quads;
+  };
+  const auto any_row = [&]() __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    const bool is_inner = next >= inner_begin && next < inner_end;
+    const Quads quads = is_inner ? row_quads<Kind, Planes, Masks, Rows::inner>(p, strip, 0, from)
+                                 : row_quads<Kind, Planes, Masks, Rows::any>(p, strip, next - p.pad_y, from);
+    ++next;
+    from += p.row_step;
+    return quads;
+  };
+  // Of the output rows that follow, without the input rows that are not yet read.
+  __m512i second[4], third[4];
+  const __m512i none[4] = {c.start, c.start, c.start, c.start};
+  Quads last;  // with a stride of 2, of the row that two output rows share with the next ones
+  const auto sum_next = [&](auto row, __m512i(&sums)[4]) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    if constexpr (two_rows) {
+      const Quads odd = row(), shared = row(), fourth = row(), fifth = row();
+      multiply<Wide>(both(last, shared), both(odd, fourth), both(shared, fifth), c, sums);
+      last = fifth;
+    } else {
+      const Quads quads = row();
+      add<Wide>(second, quads, c, 2, sums);
+      add<Wide>(third, quads, c, 1, second);
+      add<Wide>(none, quads, c, 0, third);
+    }
+  };
+  if constexpr (two_rows) {
+    last = any_row();
+  } else {
+    add<Wide>(none, any_row(), c, 0, second);
+    const Quads quads = any_row();
+    add<Wide>(second, quads, c, 1, second);
+    add<Wide>(none, quads, c, 0, third);
+  }
+  constexpr std::ptrdiff_t step = two_rows ? 2 : 1, rows_in = two_rows ? 4 : 1;  // of a turn
+  __m512i sums[4], following[4];
+  sum_next(any_row, sums);
+  std::uint8_t* to = group.dst + strip.x;
+  for (std::ptrdiff_t first = 0, y = 0; y < p.out_rows; first = y) {
+    std::uint64_t doubts = 0, bit = 1;  // a bit for each turn
+    // Where inner rows are read and rows are written whole. These are rounded while the next ones are summed: so fewer
+    // instructions wait for others.
+    const std::ptrdiff_t writable = smaller(strip.whole_rows, p.out_rows - 1) - y;
+    std::ptrdiff_t turns = smaller(smaller(writable / step, (inner_end - next) / rows_in), 50);
+    if (next < inner_begin || turns < 0) turns = 0;
+    y += turns * step;
+    next += turns * rows_in;
+    for (; turns > 0; --turns, bit <<= 1) {
+      sum_next(inner_row, following);
+      bool in_doubt = false;
+      const __m512i bytes = quantize_at_once<Factors::parts, Are>(sums, c.epilogue, in_doubt);
+      if constexpr (two_rows) {
+        const __m512i rows = rows_apart(bytes);
+        store_row<2, 0, Planes>(to, p.dst_plane_step, true, 0, rows);
+        to += p.dst_row_step;
+        store_row<2, 1, Planes>(to, p.dst_plane_step, true, 0, rows);
+      } else {
+        store_row<1, 0, Planes>(to, p.dst_plane_step, true, 0, bytes);
+      }
+      to += p.dst_row_step;
+      if (__builtin_expect(in_doubt, 0)) doubts |= bit;
+      copy(following, sums);
+    }
+    // The others, until there are such rows again, or some at least.
+    const std::ptrdiff_t until = next < inner_begin ? y + (inner_begin - next) * step : y + 10 * step;
+    const std::ptrdiff_t end = smaller(smaller(until, p.out_rows), y + 10 * step);
+    for (; y < end; y += step, bit <<= 1) {
+      bool in_doubt = false;
+      const __m512i bytes = quantize_at_once<Factors::parts, Are>(sums, c.epilogue, in_doubt);
+      store_rows<Kind, Planes>(a, y, strip.whole_rows, bytes);
+      to += step * p.dst_row_step;
+      if (__builtin_expect(in_doubt, 0)) doubts |= bit;
+      if (y + step < p.out_rows) sum_next(any_row, sums);
+    }
+    for (; doubts != 0; doubts &= doubts - 1) decide_rows<Kind, Planes>(args, first + step * std::countr_zero(doubts));
+  }
+}
+
+/// What sums of a group are, and whether any weight has two parts.
+struct GroupKind {
+  bool floats = true, wide = false;
 };
 
-/// Rounds and writes an output row, or two, behind which more rows are written.
-template <Strips Kind, int Planes, SumsAre Are>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void write_inner(const StripArgs& a, const __m512i (&sums)[4],
-                                                                        Cursor& at) noexcept {
-  bool in_doubt = false;
-  const __m512i bytes = quantize_at_once<Factors::parts, Are>(sums, a.c.epilogue, in_doubt);
-  const std::ptrdiff_t row = a.p.dst_row_step;
-  if constexpr (Kind != Strips::stride2) {
-    store_row<1, 0, Planes>(at.out, a.p.dst_plane_step, true, 0, bytes);
-    at.out += row;
-  } else {
-    const __m512i rows = rows_apart(bytes);
-    store_row<2, 0, Planes>(at.out, a.p.dst_plane_step, true, 0, rows);
-    store_row<2, 1, Planes>(at.out + row, a.p.dst_plane_step, true, 0, rows);
-    at.out += 2 * row;
+template <int Planes>
+[[gnu::always_inline]] inline GroupKind kind_of(const LaneArgs& t, const std::byte* channel) noexcept {
+  GroupKind kind;
+#pragma GCC unroll 4
+  for (int l = 0; l < Planes; ++l, channel += t.weight_step) {
+    std::int32_t sum;
+    std::uint32_t wide;
+    std::memcpy(&sum, channel + offsetof(ChannelData, floats) + offsetof(FloatSums, sum), sizeof sum);
+    std::memcpy(&wide, channel + offsetof(ChannelData, wide), sizeof wide);
+    kind.floats = kind.floats && sum != 0;
+    kind.wide = kind.wide || wide != 0;
   }
-  at.doubts |= in_doubt ? at.bit : 0;
-  at.bit <<= 1;
+  return kind;
 }
 
-/// Writes the rows of `sums` and those that follow, three times `count`, and leaves the sums of the row behind them.
-/// Quads change their roles instead of their registers.
+/// Makes the strip of the groups from plane `first` on that are of this kind, and says where the next ones begin.
 template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void inner_rows(const StripArgs& a, std::ptrdiff_t count,
-                                                                       Quads& first, Quads& second, __m512i (&sums)[4],
-                                                                       Cursor& at) noexcept {
-  const auto row = [&](const Quads& upper, const Quads& middle, Quads& last, const __m512i(&now)[4], __m512i(&then)[4])
-      __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    last = row_quads<Kind, Planes, Masks, Rows::inner>(a.p, a.strip, 0, at.in);
-    at.in += a.p.row_step;
-    multiply<Wide>(upper, middle, last, a.c, then);
-    write_inner<Kind, Planes, Are>(a, now, at);
-  };
-  for (; count > 0; --count) {
-    Quads third;
-    __m512i others[4];
-    row(first, second, third, sums, others);
-    row(second, third, first, others, sums);
-    row(third, first, second, sums, others);
-    copy(others, sums);
-  }
-}
-
-/// The same with a stride of 2: two rows at once, and `first` is all that the next ones need.
-template <int Planes, SumsAre Are, bool Wide, int Masks>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void inner_pairs(const StripArgs& a, std::ptrdiff_t count,
-                                                                        Quads& first, __m512i (&sums)[4],
-                                                                        Cursor& at) noexcept {
-  for (; count > 0; --count) {
-    const auto row = [&]() __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-      const Quads quads = row_quads<Strips::stride2, Planes, Masks, Rows::inner>(a.p, a.strip, 0, at.in);
-      at.in += a.p.row_step;
-      return quads;
-    };
-    const Quads second = row(), shared = row(), fourth = row(), last = row();
-    __m512i others[4];
-    multiply<Wide>(both(first, shared), both(second, fourth), both(shared, last), a.c, others);
-    first = last;
-    write_inner<Strips::stride2, Planes, Are>(a, sums, at);
-    copy(others, sums);
-  }
-}
-
-template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void plane_strip(const StripArgs& a) noexcept {
-  const PlaneArgs& p = a.p;
-  const PlaneGroup& group = a.group;
-  const std::ptrdiff_t whole_rows = a.strip.whole_rows;
-  constexpr bool two_rows = Kind == Strips::stride2;
-  const std::uint8_t* const top = group.src + a.strip.column - p.pad_y * p.row_step;  // of the padded plane
-  const auto row = [&](std::ptrdiff_t y) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return row_quads<Kind, Planes, Masks, Rows::any>(p, a.strip, y - p.pad_y, top + y * p.row_step);
-  };
-  const auto inner_row = [&](const std::uint8_t* at) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return row_quads<Kind, Planes, Masks, Rows::inner>(p, a.strip, 0, at);
-  };
-  // The padded rows that are inner rows.
-  const std::ptrdiff_t inner_begin = group.safe ? p.pad_y : p.pad_y + 1;
-  const std::ptrdiff_t inner_end = group.safe ? p.pad_y + p.rows : p.pad_y + group.safe_rows;
-  Quads next = row(0), after = next;  // what the next output row begins with
-  if constexpr (!two_rows) after = row(1);
-  const auto sum_at = [&](std::ptrdiff_t y, __m512i(&sums)[4]) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    if constexpr (two_rows) {
-      Quads second, shared, fourth, last;
-      if (2 * y + 1 >= inner_begin && 2 * y + 4 < inner_end) {
-        const std::uint8_t* const at = top + (2 * y + 1) * p.row_step;
-        second = inner_row(at);
-        shared = inner_row(at + p.row_step);
-        fourth = inner_row(at + 2 * p.row_step);
-        last = inner_row(at + 3 * p.row_step);
-      } else {
-        second = row(2 * y + 1);
-        shared = row(2 * y + 2);
-        fourth = row(2 * y + 3);
-        last = row(2 * y + 4);
-      }
-      multiply<Wide>(both(next, shared), both(second, fourth), both(shared, last), a.c, sums);
-      next = last;
+[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline std::ptrdiff_t make_groups(const LaneArgs& t, const PlaneArgs& p,
+                                                                             const Strip& strip,
+                                                                             std::ptrdiff_t first) noexcept {
+  for (; first < p.planes; first += Planes) {
+    // The last ones may be made twice.
+    const PlaneGroup group = make_group<Planes>(t, p, strip, smaller(first, p.planes - Planes));
+    const GroupKind kind = kind_of<Planes>(t, group.channel);
+    if (kind.floats != (Are == SumsAre::floats) || (kind.floats && kind.wide != Wide)) break;
+    PlaneConstants c;
+    make_constants<Planes>(t, group, c);
+    if constexpr (Are == SumsAre::floats) {
+      use_floats<Planes>(t, group, c);
     } else {
-      const bool inner = y + 2 >= inner_begin && y + 2 < inner_end;
-      const Quads last = inner ? inner_row(top + (y + 2) * p.row_step) : row(y + 2);
-      multiply<Wide>(next, after, last, a.c, sums);
-      next = after;
-      after = last;
+      use_integers<Planes>(t, group, c);
     }
-  };
-  // Rows are rounded while the next ones are multiplied: so fewer instructions wait for others. Not the few rows of
-  // four planes with a stride of 2.
-  constexpr bool ahead = !two_rows || Planes < 4;
-  constexpr std::ptrdiff_t step = two_rows ? 2 : 1;
-  __m512i sums[4], following[4];
-  if constexpr (ahead) sum_at(0, sums);
-  for (std::ptrdiff_t first = 0; first < p.out_rows;) {
-    std::ptrdiff_t y = first;
-    const std::ptrdiff_t unread = two_rows ? 2 * y + 5 : y + 3;
-    Cursor at{top + unread * p.row_step, group.dst + y * p.dst_row_step + a.strip.x};
-    if constexpr (ahead) {
-      // Up to here rows are written whole while inner rows are summed: 60 at most, a bit for each.
-      const std::ptrdiff_t summed = smaller(two_rows ? (inner_end - 5) / 2 : inner_end - 3, p.out_rows - 1);
-      const std::ptrdiff_t end = smaller(smaller(summed, whole_rows), y + 60);
-      constexpr std::ptrdiff_t at_once = two_rows ? 2 : 3;
-      const std::ptrdiff_t count = unread >= inner_begin ? (end - y) / at_once : 0;
-      if constexpr (two_rows) {
-        inner_pairs<Planes, Are, Wide, Masks>(a, count, next, sums, at);
-      } else {
-        inner_rows<Kind, Planes, Are, Wide, Masks>(a, count, next, after, sums, at);
-      }
-      if (count > 0) y += count * at_once;
-    }
-    std::uint64_t doubts = at.doubts, bit = at.bit;
-    for (; y < p.out_rows && bit != 0; y += step, bit <<= 1) {
-      if constexpr (!ahead) sum_at(y, sums);
-      if (ahead && y + step < p.out_rows) sum_at(y + step, following);
-      bool in_doubt = false;
-      store_rows<Kind, Planes>(a, y, whole_rows, quantize_at_once<Factors::parts, Are>(sums, a.c.epilogue, in_doubt));
-      doubts |= in_doubt ? bit : 0;
-      if constexpr (ahead) copy(following, sums);
-    }
-    for (; doubts != 0; doubts &= doubts - 1) decide_rows<Kind, Planes>(a, first + step * std::countr_zero(doubts));
-    first = y;
+    plane_strip<Kind, Planes, Are, Wide, Masks>({t, p, group, strip}, c);
   }
+  return first;
 }
 
 template <Strips Kind, int Planes>
@@ -313,26 +305,19 @@ DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const Plane
   // From the right to the left: what a strip writes beyond its rows is overwritten.
   for (std::ptrdiff_t x = (p.out_width - 1) / columns * columns; x >= 0; x -= columns) {
     const Strip strip = make_strip<Planes>(t, p, x, stride, loads_apart<Kind>);
-    for (std::ptrdiff_t i = 0; i < p.planes; i += Planes) {
-      // The last ones may be made twice.
-      const std::ptrdiff_t first = i + Planes <= p.planes ? i : p.planes - Planes;
-      const PlaneGroup group = make_group<Planes>(t, p, strip, first);
-      PlaneConstants c;
-      make_constants<Planes>(t, group, c);
-      const bool floats = use_floats<Planes>(t, group, c);
-      if (!floats) use_integers<Planes>(t, group, c);
-      const StripArgs args{t, p, group, strip, c};
-      if (!floats) {
-        plane_strip<Kind, Planes, SumsAre::integers, true, 3>(args);
-      } else if (c.wide != 0) {
-        plane_strip<Kind, Planes, SumsAre::floats, true, 3>(args);
+    for (std::ptrdiff_t i = 0; i < p.planes;) {
+      const GroupKind kind = kind_of<Planes>(t, t.weights + smaller(i, p.planes - Planes) * t.weight_step);
+      if (!kind.floats) {
+        i = make_groups<Kind, Planes, SumsAre::integers, true, 3>(t, p, strip, i);
+      } else if (kind.wide) {
+        i = make_groups<Kind, Planes, SumsAre::floats, true, 3>(t, p, strip, i);
       } else if (Kind == Strips::narrow || (strip.masks & 2) != 0) {
-        plane_strip<Kind, Planes, SumsAre::floats, false, 3>(args);
+        i = make_groups<Kind, Planes, SumsAre::floats, false, 3>(t, p, strip, i);
       } else if constexpr (Kind != Strips::narrow) {
         if (strip.masks != 0) {
-          plane_strip<Kind, Planes, SumsAre::floats, false, Kind == Strips::stride2 ? 1 : 3>(args);
+          i = make_groups < Kind, Planes, SumsAre::floats, false, Kind == Strips::stride2 ? 1 : 3 > (t, p, strip, i);
         } else {
-          plane_strip<Kind, Planes, SumsAre::floats, false, 0>(args);
+          i = make_groups<Kind, Planes, SumsAre::floats, false, 0>(t, p, strip, i);
         }
       }
     }
