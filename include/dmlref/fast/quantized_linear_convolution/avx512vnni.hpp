@@ -14,17 +14,18 @@ DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
 template <int V, std::size_t... R>
-constexpr void set_channel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[V - 1][R] = &channel_tile<V, static_cast<int>(R) + 1>), ...);
+constexpr void set_channel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(V, &channel_tile<V, static_cast<int>(R) + 1>...);
 }
 template <int V, std::size_t... R>
-constexpr void set_pixel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[V - 1][R] = &pixel_tile<V, static_cast<int>(R) + 1>), ...);
+constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(V, &pixel_strip<V, static_cast<int>(R) + 1>...);
 }
 
 constexpr Kernels make_kernels() noexcept {
   Kernels k{16,       4,        false,     true,       {},        {},         &interleave,          &deal,
             &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose, &interleave_pairs_of, &pack_rows};
+  k.pixel_strips = true;
   set_channel_tiles<1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<6>());

@@ -81,10 +81,31 @@ using Tile = void (*)(const TileArgs&) noexcept;
 inline constexpr std::size_t max_tile_rows = 14;
 inline constexpr std::size_t max_tile_vectors = 4;
 
-/// Everything an instruction set brings. `tiles[v - 1][r - 1]` has v vectors and r rows; null where there is none.
-struct Kernels {
-  using Tiles = std::array<std::array<Tile, max_tile_rows>, max_tile_vectors>;
+/// The tiles of one orientation, by vectors and rows.
+class Tiles {
+ public:
+  /// As many tiles as there are arguments: of 1, 2, … rows.
+  template <class... Rows>
+  constexpr void set(std::ptrdiff_t vectors, Rows... tiles) noexcept {
+    const auto v = static_cast<std::size_t>(vectors - 1);
+    table_[v] = {tiles...};
+    rows_[v] = sizeof...(tiles);
+  }
+  /// 0: no tile has so many vectors.
+  constexpr std::ptrdiff_t max_rows(std::ptrdiff_t vectors) const noexcept {
+    return rows_[static_cast<std::size_t>(vectors - 1)];
+  }
+  constexpr Tile of(std::ptrdiff_t vectors, std::ptrdiff_t rows) const noexcept {
+    return table_[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
+  }
 
+ private:
+  std::array<std::array<Tile, max_tile_rows>, max_tile_vectors> table_{};
+  std::array<std::ptrdiff_t, max_tile_vectors> rows_{};
+};
+
+/// Everything an instruction set brings.
+struct Kernels {
   std::ptrdiff_t lanes;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
   std::ptrdiff_t group;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
   bool signed_activations;
@@ -125,17 +146,7 @@ struct Kernels {
   /// (side by side), 16 or more. Null where the set stages planes as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
-
-  constexpr std::ptrdiff_t max_rows(const Tiles& tiles, std::ptrdiff_t vectors) const noexcept {
-    std::ptrdiff_t rows = 0;
-    for (const Tile tile : tiles[static_cast<std::size_t>(vectors - 1)]) rows += tile != nullptr ? 1 : 0;
-    return rows;
-  }
 };
-
-constexpr Tile tile_of(const Kernels::Tiles& tiles, std::ptrdiff_t vectors, std::ptrdiff_t rows) noexcept {
-  return tiles[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
-}
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a
 /// register of its own, of which there are too few.

@@ -142,8 +142,8 @@ inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requ
 }
 
 template <bool PixelsInLanes, int V, std::size_t... R>
-constexpr void set_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[V - 1][R] = &tile<PixelsInLanes, V, static_cast<int>(R) + 1>), ...);
+constexpr void set_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(V, &tile<PixelsInLanes, V, static_cast<int>(R) + 1>...);
 }
 
 /// All but the tiles.
@@ -210,8 +210,8 @@ DMLREF_TARGET_NEON_DOTPROD inline void tile(const TileArgs& t) noexcept {
 }
 
 template <bool PixelsInLanes, int V, std::size_t... R>
-constexpr void set_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[V - 1][R] = &tile<PixelsInLanes, V, static_cast<int>(R) + 1>), ...);
+constexpr void set_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(V, &tile<PixelsInLanes, V, static_cast<int>(R) + 1>...);
 }
 
 constexpr Kernels make_kernels() noexcept {

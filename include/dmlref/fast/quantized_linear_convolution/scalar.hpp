@@ -48,8 +48,8 @@ void tile(const TileArgs& t) noexcept {
 }
 
 template <bool PixelsInLanes, std::size_t... R>
-constexpr void set_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[0][R] = &tile<PixelsInLanes, static_cast<int>(R) + 1>), ...);
+constexpr void set_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(1, &tile<PixelsInLanes, static_cast<int>(R) + 1>...);
 }
 
 constexpr Kernels make_kernels() noexcept {

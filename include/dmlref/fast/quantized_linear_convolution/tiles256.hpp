@@ -355,12 +355,12 @@ DMLREF_QLC_TARGET inline void pixel_tile(const TileArgs& args) noexcept {
 }
 
 template <int V, std::size_t... R>
-constexpr void set_channel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[V - 1][R] = &channel_tile<V, static_cast<int>(R) + 1>), ...);
+constexpr void set_channel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(V, &channel_tile<V, static_cast<int>(R) + 1>...);
 }
 template <int V, std::size_t... R>
-constexpr void set_pixel_tiles(Kernels::Tiles& tiles, std::index_sequence<R...>) noexcept {
-  ((tiles[V - 1][R] = &pixel_tile<V, static_cast<int>(R) + 1>), ...);
+constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(V, &pixel_tile<V, static_cast<int>(R) + 1>...);
 }
 
 constexpr void set_tiles(Kernels& k) noexcept {

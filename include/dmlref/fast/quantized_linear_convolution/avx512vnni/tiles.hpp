@@ -16,6 +16,25 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
+/// Where a tile of a strip begins. Beside TileArgs: a copy of all that, right after it was written piece by piece,
+/// waits for the pieces.
+struct TilePlace {
+  const std::uint8_t* activations;
+  const std::int32_t* pixel_offset;
+  const std::int32_t* pixel_sums;
+  std::uint8_t* out;
+
+  explicit TilePlace(const TileArgs& t) noexcept
+      : activations(t.activations), pixel_offset(t.pixel_offset), pixel_sums(t.pixel_sums), out(t.out) {}
+  DMLREF_ALWAYS_INLINE void advance(std::ptrdiff_t pixels, std::ptrdiff_t pixel_step,
+                                    std::ptrdiff_t out_pitch) noexcept {
+    activations += pixels * pixel_step;
+    if (pixel_offset != nullptr) pixel_offset += pixels;
+    pixel_sums += pixels;
+    out += pixels * out_pitch;
+  }
+};
+
 /// Channels in lanes. Per step V vectors of weights meet R broadcast pixels; with four vectors the pixels are broadcast
 /// twice, which costs loads (there is room for them) and saves registers.
 template <int V, int R>
@@ -27,7 +46,8 @@ struct ChannelTile {
   static constexpr std::ptrdiff_t kept_pitch = 16 * V;
   using Registers = __m512i[rows][vectors];
 
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void start(const TileArgs& t, Registers& acc) noexcept {
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void start(const TileArgs& t, const TilePlace& at,
+                                                                  Registers& acc) noexcept {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
@@ -39,14 +59,14 @@ struct ChannelTile {
         const __m512i factor = _mm512_loadu_si512(t.channel_factor + 16 * v);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-          const __m512i sum = _mm512_set1_epi32(t.pixel_sums[r]);
+          const __m512i sum = _mm512_set1_epi32(at.pixel_sums[r]);
           acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
         }
       }
-    } else if (t.pixel_offset != nullptr) {
+    } else if (at.pixel_offset != nullptr) {
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const __m512i offset = _mm512_set1_epi32(t.pixel_offset[r]);
+        const __m512i offset = _mm512_set1_epi32(at.pixel_offset[r]);
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
       }
@@ -90,25 +110,30 @@ struct ChannelTile {
                                                                   const std::int32_t* sums, std::size_t unit,
                                                                   std::uint8_t* out) noexcept {
     const auto [bytes, near_tie] = epilogue.of_pixels<V>(sums, t.first_channel);
-    const std::ptrdiff_t first = pixels * static_cast<std::ptrdiff_t>(unit);
-    const std::ptrdiff_t pitch = t.out_pitch;
+    write_bytes(bytes, pixels * static_cast<std::ptrdiff_t>(unit), out, t.out_pitch);
+    return near_tie;
+  }
+
+  /// A unit's 64 bytes, whose first pixel is `first`.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void write_bytes(__m512i bytes, std::ptrdiff_t first,
+                                                                        std::uint8_t* out,
+                                                                        std::ptrdiff_t pitch) noexcept {
     out += first * pitch;
     if constexpr (V == 4) {
       _mm512_storeu_si512(out, bytes);
     } else if constexpr (V == 2) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(bytes));
-      if (R % 2 == 1 && R - first < 2) return near_tie;
+      if (R % 2 == 1 && R - first < 2) return;
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + pitch), _mm512_extracti64x4_epi64(bytes, 1));
     } else {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(bytes));
-      if (R % 4 == 1 && R - first < 2) return near_tie;
+      if (R % 4 == 1 && R - first < 2) return;
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out + pitch), _mm512_extracti32x4_epi32(bytes, 1));
-      if (R % 4 == 2 && R - first < 3) return near_tie;
+      if (R % 4 == 2 && R - first < 3) return;
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * pitch), _mm512_extracti32x4_epi32(bytes, 2));
-      if (R % 4 == 3 && R - first < 4) return near_tie;
+      if (R % 4 == 3 && R - first < 4) return;
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * pitch), _mm512_extracti32x4_epi32(bytes, 3));
     }
-    return near_tie;
   }
 
   static void settle(const TileArgs& t, const Epilogue& epilogue, const std::int32_t* kept, std::size_t unit,
@@ -119,11 +144,8 @@ struct ChannelTile {
     }
   }
 
-  DMLREF_ALWAYS_INLINE static void advance(TileArgs& t) noexcept {
-    t.activations += R * t.pixel_step;
-    if (t.pixel_offset != nullptr) t.pixel_offset += R;
-    t.pixel_sums += R;
-    t.out += R * t.out_pitch;
+  DMLREF_ALWAYS_INLINE static void advance(const TileArgs& t, TilePlace& at) noexcept {
+    at.advance(R, t.pixel_step, t.out_pitch);
   }
 };
 
@@ -131,15 +153,15 @@ struct ChannelTile {
 /// of the next tile: the dot products leave half of the execution units idle, and more than the few instructions that
 /// the processor looks ahead. Nothing is called while sums are in registers: near ties wait until they have been kept.
 template <int V, int R>
-DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& args) noexcept {
+DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
   using Shape = ChannelTile<V, R>;
-  TileArgs t = args;
+  TilePlace at(t);
   typename Shape::Registers acc;
   const std::uint8_t* w = t.weights;
   if (t.requantizer == nullptr) {
-    Shape::start(t, acc);
+    Shape::start(t, at, acc);
     for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-      Shape::step(t, acc, t.activations + t.offsets[k], w);
+      Shape::step(t, acc, at.activations + t.offsets[k], w);
     }
     Shape::keep(acc, t.sums, t.sums_pitch);
     return;
@@ -154,19 +176,19 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& args) noexcept
   std::int32_t* kept = buffers[0];  // the tile that is being requantized
   std::int32_t* spare = buffers[1];
   const Epilogue epilogue(*t.requantizer);
-  std::uint8_t* out = t.out;
+  std::uint8_t* out = at.out;
   std::uint32_t suspects = 0;  // units with near ties, the latest one in bit 0
   std::size_t unit = units;    // the next one to requantize
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
-    Shape::start(t, acc);
+    Shape::start(t, at, acc);
     const std::int32_t* offset = t.offsets;
     const std::int32_t* const end = offset + t.steps;
     w = t.weights;
     for (; unit < units && offset < end; ++offset, w += t.weight_step, ++unit) {
-      Shape::step(t, acc, t.activations + *offset, w);
+      Shape::step(t, acc, at.activations + *offset, w);
       suspects = 2 * suspects + Shape::write(t, epilogue, kept + 64 * unit, unit, out);
     }
-    for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, t.activations + *offset, w);
+    for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, at.activations + *offset, w);
     for (; unit < units; ++unit) suspects = 2 * suspects + Shape::write(t, epilogue, kept + 64 * unit, unit, out);
     Shape::keep(acc, spare, Shape::kept_pitch);
     for (; suspects != 0; suspects &= suspects - 1) {
@@ -176,8 +198,8 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& args) noexcept
     kept = spare;
     spare = finished;
     unit = 0;
-    out = t.out;
-    Shape::advance(t);
+    out = at.out;
+    Shape::advance(t, at);
   }
   for (; unit < units; ++unit) {
     if (Shape::write(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
@@ -187,11 +209,11 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& args) noexcept
 /// The end of a pixel tile: R rows of 16 * V bytes.
 template <bool Paired, int V, int R>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
-    const TileArgs& t, const __m512i (&acc)[static_cast<std::size_t>(R)][static_cast<std::size_t>(V)]) noexcept {
+    const TileArgs& t, std::uint8_t* out,
+    const __m512i (&acc)[static_cast<std::size_t>(R)][static_cast<std::size_t>(V)]) noexcept {
   const Epilogue epilogue(*t.requantizer);
   const __mmask64 written = ~std::uint64_t{0} >> (64 - t.out_lanes);
   const std::ptrdiff_t first = t.first_channel, pitch = t.out_pitch;
-  std::uint8_t* out = t.out;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r, out += pitch) {
     const __m512i bytes = epilogue.of_channel<Paired>(acc[r][0], acc[r][V > 1 ? 1 : 0], acc[r][V > 2 ? 2 : 0],
@@ -207,7 +229,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
 /// Pixels in lanes: V vectors of 16 pixels meet R broadcast channels. Requantized out of the registers: keeping them as
 /// channel_tile does costs what it saves, as stores take read ports from the dot products.
 template <int V, int R>
-DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void pixel_tile(const TileArgs& t, std::ptrdiff_t first) noexcept {
   constexpr std::size_t rows = R, vectors = V;
   __m512i acc[rows][vectors];
 #pragma GCC unroll 16
@@ -218,7 +240,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
   if (t.channel_factor != nullptr) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      const __m512i sum = _mm512_loadu_si512(t.pixel_sums + 16 * v);
+      const __m512i sum = _mm512_loadu_si512(t.pixel_sums + first + 16 * v);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
         const __m512i factor = _mm512_set1_epi32(t.channel_factor[r]);
@@ -228,14 +250,15 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
   } else if (t.pixel_offset != nullptr) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      const __m512i offset = _mm512_loadu_si512(t.pixel_offset + 16 * v);
+      const __m512i offset = _mm512_loadu_si512(t.pixel_offset + first + 16 * v);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
     }
   }
+  const std::uint8_t* const activations = t.activations + 4 * first;
   const std::uint8_t* w = t.weights;
   for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-    const std::uint8_t* a = t.activations + t.offsets[k];
+    const std::uint8_t* a = activations + t.offsets[k];
     __m512i pixels[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) pixels[v] = _mm512_loadu_si512(a + 64 * v);
@@ -250,14 +273,20 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_tile(const TileArgs& t) noexcept {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + r * t.sums_pitch + 16 * v, acc[r][v]);
+      for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + first + r * t.sums_pitch + 16 * v, acc[r][v]);
     }
     return;
   }
   if constexpr (V == 4) {
-    if (t.paired) return write_rows<true, V, R>(t, acc);
+    if (t.paired) return write_rows<true, V, R>(t, t.out + first, acc);
   }
-  write_rows<false, V, R>(t, acc);
+  write_rows<false, V, R>(t, t.out + first, acc);
+}
+
+/// A strip of `count` such tiles side by side.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void pixel_strip(const TileArgs& t) noexcept {
+  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) pixel_tile<V, R>(t, 16 * V * tile);
 }
 
 }  // namespace fast::qlc::avx512vnni

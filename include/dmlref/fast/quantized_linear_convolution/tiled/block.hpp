@@ -126,7 +126,7 @@ class Block {
       if (p_.kernels.pixel_strips && count - x >= width) t.count = (count - x) / width;
       t.activations = activations + 4 * x;
       t.sums = sums + x;
-      tile_of(p_.kernels.pixel_tiles, vectors, 1)(t);
+      p_.kernels.pixel_tiles.of(vectors, 1)(t);
       x += t.count * width;
       t.count = 1;
     }
@@ -138,8 +138,7 @@ class Block {
   // The most vectors that a tile has, or as many as are left.
   Index pixel_vectors(Index pixels) const noexcept {
     Index vectors = 1;
-    while (vectors < 4 && vectors * p_.kernels.lanes < pixels &&
-           p_.kernels.max_rows(p_.kernels.pixel_tiles, vectors + 1) > 0) {
+    while (vectors < 4 && vectors * p_.kernels.lanes < pixels && p_.kernels.pixel_tiles.max_rows(vectors + 1) > 0) {
       ++vectors;
     }
     return vectors;
@@ -254,9 +253,9 @@ class Block {
   // one alone, nor do they divide the sums that are requantized at a time where the tiles do not do it (`fused`).
   Index channel_vectors(Index blocks, Index columns, bool fused) const noexcept {
     Index best = 1;
-    Index best_tiles = ceil_div(columns, p_.kernels.max_rows(p_.kernels.channel_tiles, 1));
+    Index best_tiles = ceil_div(columns, p_.kernels.channel_tiles.max_rows(1));
     for (const Index vectors : {Index{2}, Index{3}, Index{4}}) {
-      const Index rows = p_.kernels.max_rows(p_.kernels.channel_tiles, vectors);
+      const Index rows = p_.kernels.channel_tiles.max_rows(vectors);
       if (vectors > blocks || rows == 0 || (vectors == 3 && (blocks == 4 || !fused))) continue;
       const Index tiles = ceil_div(columns, rows);
       if (vectors * best_tiles > best * tiles) {
@@ -273,7 +272,7 @@ class Block {
     for (Index block = first_block; block < last_block;) {
       const Index vectors = channel_vectors(last_block - block, place_.columns, shared.requantizer != nullptr);
       const Index width = vectors * lanes;
-      const Index most = p_.kernels.max_rows(p_.kernels.channel_tiles, vectors);
+      const Index most = p_.kernels.channel_tiles.max_rows(vectors);
       const Index tiles = ceil_div(place_.columns, most);
       TileArgs t = tile_args(shared, block, 0);
       const Index first = t.first_channel;
@@ -297,7 +296,7 @@ class Block {
           if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
           t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;
           t.out = straight ? output_at(block * lanes, y) + x * p_.g.out.x : bytes;
-          tile_of(p_.kernels.channel_tiles, vectors, rows)(t);
+          p_.kernels.channel_tiles.of(vectors, rows)(t);
           if (t.requantizer == nullptr) {
             if (run_.pixel_terms && !run_.uniform && !p_.kernels.fuses) {
               p_.kernels.add_outer(sums_, width, rows, width, t.pixel_sums, run_.minus_filter_zero_point + first);
@@ -316,7 +315,7 @@ class Block {
     const Index lanes = p_.kernels.lanes;
     const Index most_vectors = pixel_vectors(4 * lanes);
     const Index most = most_vectors * lanes;
-    const Index most_rows = p_.kernels.max_rows(p_.kernels.pixel_tiles, most_vectors);
+    const Index most_rows = p_.kernels.pixel_tiles.max_rows(most_vectors);
     const TileArgs shared = tile_args();
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = p_.g.out_channels - block * lanes < lanes ? p_.g.out_channels - block * lanes : lanes;
@@ -350,7 +349,7 @@ class Block {
               t.count = left / most;
               t.out_lanes = most;
             }
-            tile_of(p_.kernels.pixel_tiles, vectors, rows)(t);
+            p_.kernels.pixel_tiles.of(vectors, rows)(t);
             x += t.count * vectors * lanes;
             t.count = 1;
           }
@@ -446,7 +445,7 @@ class Block {
             t.steps = p_.filter.steps - step < piece ? p_.filter.steps - step : piece;
             t.offsets = p_.offsets.data() + step;
             t.weights = weights + step * t.weight_step;
-            tile_of(p_.kernels.channel_tiles, 1, 1)(t);
+            p_.kernels.channel_tiles.of(1, 1)(t);
             for (Index l = 0; l < lanes; ++l) wide[l] += sums_[l];
           }
           for (Index l = 0; l < count; ++l) {
