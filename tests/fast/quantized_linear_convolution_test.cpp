@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
@@ -325,6 +326,22 @@ TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
 }
 
 #if DMLREF_ARCH_X86_64
+// A tiled convolution with these kernels, whichever the instruction set is that chooses them.
+void expect_equal_with(const fast::qlc::Kernels& kernels, const std::vector<Data>& kinds, const Limits& limits = {}) {
+  const std::uint64_t seed = dmlref_test::test_seed(12);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < dmlref_test::rounds(200); ++i) {
+    const Case c = make_case(random, kinds[static_cast<std::size_t>(i) % kinds.size()], limits);
+    detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
+    detail::PlannedOperator reference = fast;
+    reference.plan = detail::reference_qlc_plan(c.desc);
+    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, kernels));
+    const Bytes expected = run(c, std::move(reference), sequential());
+    ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, std::move(fast), sequential()))) << "case " << i;
+  }
+}
+
 // AVX-VNNI with the tiles that `set_tiles` puts in place of its own.
 template <class SetTiles>
 void expect_tiles_of_avx_vnni(SetTiles set_tiles) {
@@ -333,18 +350,7 @@ void expect_tiles_of_avx_vnni(SetTiles set_tiles) {
     set_tiles(k);
     return k;
   }();
-  const std::uint64_t seed = dmlref_test::test_seed(12);
-  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  for (int i = 0; i < dmlref_test::rounds(200); ++i) {
-    const Case c = make_case(random, i % 2 == 0 ? Data::random : Data::extremes, {});
-    detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
-    detail::PlannedOperator reference = fast;
-    reference.plan = detail::reference_qlc_plan(c.desc);
-    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, kernels));
-    const Bytes expected = run(c, std::move(reference), sequential());
-    ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, std::move(fast), sequential()))) << "case " << i;
-  }
+  expect_equal_with(kernels, {Data::random, Data::extremes});
 }
 
 TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
@@ -355,6 +361,17 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvxVnni) {
 TEST(FastQuantizedLinearConvolution, TilesOfAvxVnniByInstructionsOfAvx2) {
   if (!supported(Isa::avx2)) GTEST_SKIP() << "this CPU has no AVX2";
   expect_tiles_of_avx_vnni([](fast::qlc::Kernels& k) { vnni256_of_avx2::set_tiles(k); });
+}
+
+// Of which a CPU is given one.
+TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatKeepSums) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  expect_equal_with(fast::qlc::avx512vnni::kernels, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
+}
+
+TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAhead) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  expect_equal_with(fast::qlc::avx512vnni::kernels_ahead, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
 }
 #endif
 

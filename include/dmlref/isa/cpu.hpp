@@ -137,6 +137,19 @@ inline unsigned amd_family() noexcept {
   return family;
 }
 
+/// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes: Zen 5, but not the
+/// models (0x20 and 0x60 on) whose pipes are half as wide.
+inline bool full_width_512() noexcept {
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (amd_family() != 26 || __get_cpuid(1, &a, &b, &c, &d) == 0) return false;
+  const unsigned model_high = (a >> 16) & 0xFu;
+  return model_high != 2 && model_high != 6;
+#else
+  return false;
+#endif
+}
+
 /// Whether this CPU, system and build run `isa`.
 inline bool supported(Isa isa) noexcept {
   const detail::CpuFeatures& cpu = detail::cpu_features();

@@ -34,7 +34,7 @@ DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni: return avx512vnni::kernels;
+    case Isa::avx512vnni: return full_width_512() ? avx512vnni::kernels_ahead : avx512vnni::kernels;
     case Isa::avxvnni: return avxvnni::kernels;
     case Isa::avx2: return avx2::kernels;
 #elif DMLREF_ARCH_ARM64

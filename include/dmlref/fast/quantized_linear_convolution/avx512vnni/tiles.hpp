@@ -73,6 +73,13 @@ struct ChannelTile {
     }
   }
 
+  /// _mm512_dpbusd_epi32 in place. Of that, g++ 12 makes two variables where much follows the loop over the steps, and
+  /// stores one of them in each step.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void multiply_add(__m512i& sum, __m512i group,
+                                                                         __m512i weights) noexcept {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(group), "v"(weights));
+  }
+
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void step(const TileArgs& t, Registers& acc,
                                                                  const std::uint8_t* a,
                                                                  const std::uint8_t* w) noexcept {
@@ -92,7 +99,7 @@ struct ChannelTile {
         const std::uint8_t* pixel = quad + (r % 4 == 3 ? step3 : (r % 4) * step);
         const __m512i group = broadcast(pixel);
 #pragma GCC unroll 2
-        for (int v = 0; v < held; ++v) acc[r][h + v] = _mm512_dpbusd_epi32(acc[r][h + v], group, weights[v]);
+        for (int v = 0; v < held; ++v) multiply_add(acc[r][h + v], group, weights[v]);
       }
     }
   }
@@ -134,6 +141,31 @@ struct ChannelTile {
       if (R % 4 == 3 && R - first < 4) return;
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * pitch), _mm512_extracti32x4_epi32(bytes, 3));
     }
+  }
+
+  /// Unit U out of the registers.
+  template <std::size_t U>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write_unit(const TileArgs& t, const Epilogue& epilogue,
+                                                                       const Registers& acc,
+                                                                       std::uint8_t* out) noexcept {
+    const auto [bytes, near_tie] = epilogue.of_vectors<V>(
+        sum_of<4 * U>(acc), sum_of<4 * U + 1>(acc), sum_of<4 * U + 2>(acc), sum_of<4 * U + 3>(acc), t.first_channel);
+    write_bytes(bytes, static_cast<std::ptrdiff_t>(U) * pixels, out, t.out_pitch);
+    return near_tie;
+  }
+  /// Vector I of the tile; beyond the last pixel, its own once more.
+  template <std::size_t I>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i sum_of(const Registers& acc) noexcept {
+    return acc[I / V < rows ? I / V : rows - 1][I % V];
+  }
+  /// All units; which of them have near ties, unit 0 in bit 0.
+  template <std::size_t... U>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static std::uint32_t write_units(const TileArgs& t,
+                                                                                 const Epilogue& epilogue,
+                                                                                 const Registers& acc,
+                                                                                 std::uint8_t* out,
+                                                                                 std::index_sequence<U...>) noexcept {
+    return (... | (std::uint32_t{write_unit<U>(t, epilogue, acc, out)} << U));
   }
 
   static void settle(const TileArgs& t, const Epilogue& epilogue, const std::int32_t* kept, std::size_t unit,
@@ -203,6 +235,59 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
   }
   for (; unit < units; ++unit) {
     if (Shape::write(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
+  }
+}
+
+/// The units in `suspects`, whose sums are gone: computed once more.
+template <int V, int R>
+DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void settle_anew(const TileArgs& t, const TilePlace& at,
+                                                                 std::uint32_t suspects) noexcept {
+  using Shape = ChannelTile<V, R>;
+  constexpr int rest = R % Shape::pixels == 0 ? Shape::pixels : R % Shape::pixels;  // of the last unit
+  alignas(64) std::int32_t sums[64];
+  const Epilogue epilogue(*t.requantizer);
+  for (; suspects != 0; suspects &= suspects - 1) {
+    const auto unit = static_cast<std::size_t>(std::countr_zero(suspects));
+    const std::ptrdiff_t first = Shape::pixels * static_cast<std::ptrdiff_t>(unit);
+    TilePlace place = at;
+    place.advance(first, t.pixel_step, t.out_pitch);
+    TileArgs again = t;
+    again.requantizer = nullptr;
+    again.activations = place.activations;
+    again.pixel_offset = place.pixel_offset;
+    again.pixel_sums = place.pixel_sums;
+    again.sums = sums;
+    again.sums_pitch = Shape::kept_pitch;
+    unit + 1 == Shape::units ? channel_tile<V, rest>(again) : channel_tile<V, Shape::pixels>(again);
+    for (std::ptrdiff_t r = 0; r < Shape::pixels && first + r < R; ++r) {
+      epilogue.settle(sums + 16 * V * r, 16 * V, t.first_channel, place.out + r * t.out_pitch);
+    }
+  }
+}
+
+/// The same strip, requantized out of the registers: for processors that see the next tile's products behind that
+/// (docs/decisions/0121). Nothing is kept of a tile: sums near a tie are computed again.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexcept {
+  using Shape = ChannelTile<V, R>;
+  if (t.requantizer == nullptr || t.steps == 0) return channel_tile<V, R>(t);
+  TilePlace at(t);
+  const Epilogue constants(*t.requantizer);
+  const Epilogue* epilogue = &constants;
+  __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: there is no register to spare
+  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
+    typename Shape::Registers acc;
+    Shape::start(t, at, acc);
+    const std::uint8_t* w = t.weights;
+    std::ptrdiff_t k = 0;
+    do {
+      Shape::step(t, acc, at.activations + t.offsets[k], w);
+      w += t.weight_step;
+    } while (++k < t.steps);
+    const std::uint32_t suspects =
+        Shape::write_units(t, *epilogue, acc, at.out, std::make_index_sequence<Shape::units>());
+    if (__builtin_expect(suspects != 0, 0)) settle_anew<V, R>(t, at, suspects);
+    Shape::advance(t, at);
   }
 }
 
