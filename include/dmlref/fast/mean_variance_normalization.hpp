@@ -69,7 +69,7 @@ class Normalization {
       runs_ = is_half && kernels_->runs && pieces_ && bytes > second_cache_bytes && extent <= 512 &&
               neighbour.input == extent && neighbour.output == extent;
     }
-    streams_ = bytes > own_cache_bytes();
+    streams_ = bytes > own_cache_bytes() / (kernels_->sums_ahead ? 2 : 1);
     // (With an activation of its own a row has doubles already.)
     fits_doubles_ = kernels_->each_from_doubles && finish_ != Finish::values && first_cache_bytes() >= 48 * 1024;
   }
@@ -97,7 +97,7 @@ class Normalization {
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
     alignas(64) float row[normalization_chunk];
-    alignas(64) double wide[normalization_chunk];
+    alignas(64) double wide[2][normalization_chunk];
     alignas(64) Real values[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
     alignas(64) Real scale[normalization_chunk];
@@ -111,8 +111,9 @@ class Normalization {
   /// A contiguous row in memory or in the workspace.
   struct Row {
     const std::byte* floats = nullptr;
-    const double* wide = nullptr;
+    double* wide = nullptr;
     const std::byte* next = nullptr;  // the row that is read after it
+    RowAhead ahead{};
   };
 
   /// One execute.
@@ -291,12 +292,17 @@ class Normalization {
         }
         doubts.all = c.doubt != c.doubt;
       } else {
-        const float least =
-            plan.each
-                ? k.each_row32[finish](
-                      {row.floats, row.wide, stored, size, &group, work.scale, work.bias, alpha, row.next})
-                : k.row32[finish](
-                      {row.floats, row.wide, stored, size, {c.shift, c.slope, c.offset}, alpha, op.streams_, row.next});
+        const float least = plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale,
+                                                              work.bias, alpha, op.streams_, row.next, row.ahead})
+                                      : k.row32[finish]({row.floats,
+                                                         row.wide,
+                                                         stored,
+                                                         size,
+                                                         {c.shift, c.slope, c.offset},
+                                                         alpha,
+                                                         op.streams_,
+                                                         row.next,
+                                                         row.ahead});
         doubts.all = is_low(least, c.doubt);
       }
       if (has_values) {
@@ -363,7 +369,7 @@ class Normalization {
       const double inverse = 1.0 / count;
       const bool stored_past = op.streams_ && !op.geometry_.varying && op.finish_ != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
-      double* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide;
+      double* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
@@ -387,6 +393,70 @@ class Normalization {
           correct(base, 0, size, doubts, group, found, work);
         }
       }
+    }
+
+    /// The same with kernels that form the sums of the row after the next one together with a row's results: what lies
+    /// between sums and results then overlaps the row between. The doubles of two rows stay in the first cache.
+    void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
+      Workspace work;
+      const std::size_t size = chunk_size(0);
+      const auto count = static_cast<double>(size);
+      const double inverse = 1.0 / count;
+      constexpr std::size_t ahead = 2;
+      const bool asks = op.near_ != 0 && op.finish_ == Finish::values;
+      Place base[ahead];
+      GroupCoefficients groups[ahead];
+      Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
+      const auto coefficients = [&](const Row& row, SumAndSquare sums) {
+        const reference_chunk chunk = reference::chunk_from(size, [&](double pivot) {
+          return pivot == 0.0 ? sums : op.kernels_->shifted_sums(row.floats, size, pivot);
+        });
+        return coefficients_of_chunk(chunk, count, inverse, op.parameters_);
+      };
+      const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
+      for (std::uint64_t g = 0; g < first; ++g) {
+        base[g] = walk.place();
+        walk.advance(1);
+        const Row row = read(base[g], 0, work.row);
+        groups[g] = coefficients(row, op.kernels_->sums(row.floats, size, work.wide[g], nullptr));
+      }
+      for (std::uint64_t g = begin; g < end; ++g) {
+        const std::size_t turn = (g - begin) % ahead;
+        Row row{nullptr, work.wide[turn]};
+        Row following;
+        Place following_base;
+        SumAndSquare sums;
+        const bool more = g + ahead < end;
+        if (more) {
+          following_base = walk.place();
+          walk.advance(1);
+          following = read(following_base, 0, work.row);
+          row.ahead = {following.floats, &sums, following.floats, following.floats};
+          if (asks) {
+            const bool in_place = following.floats != reinterpret_cast<const std::byte*>(work.row);
+            const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
+            const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
+            if (in_place) row.ahead.next += step.input * static_cast<Index>(sizeof(T));
+            if (place) row.ahead.output = buffers.output + place->output * static_cast<Index>(sizeof(T));
+          }
+        }
+        const Doubts doubts = normalize(base[turn], 0, row, groups[turn], work);
+        if (doubts.all || doubts.listed > 0) {
+          std::optional<reference::ExactStatistics> found;
+          correct(base[turn], 0, size, doubts, groups[turn], found, work);
+        }
+        if (!more) continue;
+        groups[turn] = coefficients(following, sums);
+        base[turn] = following_base;
+      }
+    }
+
+    void rows(std::uint64_t begin, std::uint64_t end) const noexcept {
+      // (Scale, bias, values and the doubles of two rows leave no room for lines that come from beyond the second
+      // cache.)
+      const bool crowded = op.geometry_.varying && op.finish_ == Finish::values && op.near_ != 0;
+      const bool overlaps = !is_half && op.kernels_->sums_ahead && !crowded;
+      overlaps ? overlapping_groups(begin, end) : small_groups(begin, end);
     }
 
     static constexpr std::uint64_t groups_of_run = 4;
@@ -566,8 +636,7 @@ class Normalization {
         parallel(tasks, [&](std::size_t t) {
           const std::uint64_t begin = op.groups_ * t / tasks;
           const std::uint64_t end = op.groups_ * (t + 1) / tasks;
-          run_task(op.has_fma_, op.streams_,
-                   [&] { op.chunks_ == 1 ? small_groups(begin, end) : large_groups(begin, end); });
+          run_task(op.has_fma_, op.streams_, [&] { op.chunks_ > 1 ? large_groups(begin, end) : rows(begin, end); });
         });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);

@@ -128,6 +128,18 @@ inline unsigned detect_amd_family() noexcept {
 #endif
 }
 
+// On models 0x20 and 0x60 on of Zen 5 the pipes are half as wide.
+inline bool detect_full_width_512() noexcept {
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (detect_amd_family() != 26 || __get_cpuid(1, &a, &b, &c, &d) == 0) return false;
+  const unsigned models = (a >> 16) & 0xFu;  // sixteen of them
+  return models != 2 && models != 6;
+#else
+  return false;
+#endif
+}
+
 }  // namespace detail
 
 /// The family of an AMD CPU, 0 where it is none: 25 is Zen 3 and Zen 4, 26 Zen 5. For choices that were measured on one
@@ -137,17 +149,10 @@ inline unsigned amd_family() noexcept {
   return family;
 }
 
-/// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes: Zen 5, but not the
-/// models (0x20 and 0x60 on) whose pipes are half as wide.
+/// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes.
 inline bool full_width_512() noexcept {
-#if DMLREF_ARCH_X86_64
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (amd_family() != 26 || __get_cpuid(1, &a, &b, &c, &d) == 0) return false;
-  const unsigned model_high = (a >> 16) & 0xFu;
-  return model_high != 2 && model_high != 6;
-#else
-  return false;
-#endif
+  static const bool known = detail::detect_full_width_512();
+  return known;
 }
 
 /// Whether this CPU, system and build run `isa`.

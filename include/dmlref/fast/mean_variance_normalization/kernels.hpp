@@ -46,17 +46,28 @@ struct Line16 {
   float doubt;
 };
 
+/// Another row of as many floats, whose sums are formed on the way and whose doubles take the place of those that are
+/// normalized; null: none. Where an activation of its own follows, `next` and `output` are asked for: as many floats
+/// that are read after it, and those that the activation writes.
+struct RowAhead {
+  const std::byte* floats = nullptr;
+  SumAndSquare* sums = nullptr;
+  const std::byte* next = nullptr;
+  const std::byte* output = nullptr;
+};
+
 /// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already. `to` takes floats,
 /// or doubles for Finish::values.
 struct Row32 {
   const std::byte* from;
-  const double* wide;
+  double* wide;
   std::byte* to;
   std::size_t count;
   Line32 line;
   double alpha;                     // of LEAKY_RELU
   bool stream;                      // past the caches, where the address allows it
   const std::byte* next = nullptr;  // as many elements that are read after these, to be asked for; null: none
+  RowAhead ahead{};                 // if the kernels say so (Kernels::sums_ahead)
 };
 
 /// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has.
@@ -81,17 +92,20 @@ struct Pieces32 {
   std::int64_t near = 0;
 };
 
-/// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide`.
+/// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide` and
+/// `stream`.
 struct EachRow32 {
   const std::byte* from;
-  const double* wide;
+  double* wide;
   std::byte* to;
   std::size_t count;
   const GroupCoefficients* group;
   const double* scale;
   const double* bias;
   double alpha;
+  bool stream;
   const std::byte* next = nullptr;
+  RowAhead ahead{};  // if the kernels say so (Kernels::sums_ahead)
 };
 
 /// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
@@ -157,6 +171,9 @@ struct Kernels {
   bool each_from_doubles = false;
   /// Whether short pieces of float16 groups are best asked for some groups at once.
   bool runs = false;
+  /// Whether rows of doubles form the sums of another row on the way. Nothing is asked for then but for activations,
+  /// and outputs go past the caches from half of the last one on.
+  bool sums_ahead = false;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written.

@@ -4,6 +4,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512/full_width.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/neon.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
@@ -15,8 +16,8 @@ namespace fast::normalization {
 inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
-    case Isa::amx_int8:
-    case Isa::avx512vnni: return avx512::kernels();
+    case Isa::amx_int8: return avx512::kernels();
+    case Isa::avx512vnni: return full_width_512() ? avx512::full_width::kernels() : avx512::kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();
 #endif

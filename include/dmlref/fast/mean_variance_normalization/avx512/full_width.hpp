@@ -1,0 +1,364 @@
+// full_width.hpp: kernels for CPUs whose pipes take 512 bits at once: conversions of eight, and a row's results
+// together with the sums of another.
+#pragma once
+
+#include "dmlref/config.hpp"
+
+#if DMLREF_ARCH_X86_64
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "dmlref/fast/mean_variance_normalization/avx2.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+
+#include "dmlref/isa/avx512_begin.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization::avx512::full_width {
+
+// ---- Sums ----------------------------------------------------------------------------------------------------------
+
+/// The lanes in registers: 0-7 and 8-15.
+struct Lanes {
+  __m512d sum[2];
+  __m512d square[2];
+};
+DMLREF_TARGET_AVX512VNNI inline void clear(Lanes& lanes) noexcept {
+  lanes.sum[0] = lanes.sum[1] = lanes.square[0] = lanes.square[1] = _mm512_setzero_pd();
+}
+DMLREF_TARGET_AVX512VNNI inline void add8(Lanes& lanes, std::size_t v, __m512d x) noexcept {
+  lanes.sum[v] = _mm512_add_pd(lanes.sum[v], x);
+  lanes.square[v] = _mm512_fmadd_pd(x, x, lanes.square[v]);
+}
+/// Adds sixteen elements; `wide` takes them as doubles.
+template <bool keep>
+DMLREF_TARGET_AVX512VNNI inline void add16(Lanes& lanes, const std::byte* floats, double* wide) noexcept {
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < 2; ++v) {
+    const __m512d x = _mm512_cvtps_pd(_mm256_loadu_ps(avx2::floats_at(floats, 8 * v)));
+    if constexpr (keep) _mm512_storeu_pd(wide + 8 * v, x);
+    add8(lanes, v, x);
+  }
+  static_cast<void>(wide);
+}
+constexpr __mmask16 first_of_16(std::size_t count) noexcept { return static_cast<__mmask16>((1u << count) - 1); }
+/// Adds the last `count` < 16 elements; what is left of them is taken as zeros, which change no sum.
+template <bool keep>
+DMLREF_TARGET_AVX512VNNI inline void add_last(Lanes& lanes, const std::byte* floats, std::size_t count,
+                                              double* wide) noexcept {
+  const __m512 x = _mm512_maskz_loadu_ps(first_of_16(count), floats);
+  const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(x));
+  const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
+  if constexpr (keep) {
+    _mm512_storeu_pd(wide, low);
+    _mm512_storeu_pd(wide + 8, high);
+  }
+  add8(lanes, 0, low);
+  add8(lanes, 1, high);
+  static_cast<void>(wide);
+}
+
+/// Lanes in the order of reference::sum_lanes; those of the squares in the upper half.
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare total(const Lanes& lanes) noexcept {
+  const __m512d sum = _mm512_add_pd(lanes.sum[0], lanes.sum[1]);
+  const __m512d square = _mm512_add_pd(lanes.square[0], lanes.square[1]);
+  const __m512d fours =
+      _mm512_add_pd(_mm512_shuffle_f64x2(sum, square, 0b01'00'01'00), _mm512_shuffle_f64x2(sum, square, 0b11'10'11'10));
+  const __m512d twos = _mm512_add_pd(fours, _mm512_permutex_pd(fours, 0b11'10'11'10));
+  const __m512d ones = _mm512_add_pd(twos, _mm512_permute_pd(twos, 0xFF));
+  return {_mm512_cvtsd_f64(ones), _mm256_cvtsd_f64(_mm512_extractf64x4_pd(ones, 1))};
+}
+
+template <bool keep>
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare sums_of(const std::byte* floats, std::size_t count,
+                                                     double* wide) noexcept {
+  Lanes lanes;
+  clear(lanes);
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) add16<keep>(lanes, floats + i * sizeof(float), wide + (keep ? i : 0));
+  if (i < count) add_last<keep>(lanes, floats + i * sizeof(float), count - i, wide + (keep ? i : 0));
+  return total(lanes);
+}
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide,
+                                                  const std::byte* output) noexcept {
+  if (output != nullptr) return avx2::sums(floats, count, wide, output);  // (it asks for these lines)
+  return wide != nullptr ? sums_of<true>(floats, count, wide) : sums_of<false>(floats, count, nullptr);
+}
+
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
+                                                        std::int64_t ahead) noexcept {
+  Lanes lanes;
+  clear(lanes);
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::byte* const start = from + pieces[p].from;
+    const std::size_t bytes = pieces[p].count * sizeof(float);
+    for (std::size_t at = 0; at < bytes; at += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(start + at) + ahead, _MM_HINT_T1);
+      add16<false>(lanes, start + at, nullptr);
+    }
+  }
+  return total(lanes);
+}
+
+// ---- Results -------------------------------------------------------------------------------------------------------
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float least_of(Low<finish> (&low)[2]) noexcept {
+  collect(low[0], low[1].v);
+  return avx2::least_of(magnitudes(low[0]));
+}
+
+/// A Line32 in registers.
+struct LineVectors {
+  __m512d shift, slope, offset, alpha;
+};
+DMLREF_TARGET_AVX512VNNI inline LineVectors vectors_of(const Line32& line, double alpha) noexcept {
+  return {_mm512_set1_pd(line.shift), _mm512_set1_pd(line.slope), _mm512_set1_pd(line.offset), _mm512_set1_pd(alpha)};
+}
+template <bool shifted>
+DMLREF_TARGET_AVX512VNNI inline __m512d value8(__m512d x, const LineVectors& line) noexcept {
+  if constexpr (shifted) x = _mm512_sub_pd(x, line.shift);
+  return _mm512_fmadd_pd(x, line.slope, line.offset);
+}
+
+/// Where the elements of a row come from; the last also forms the sums of another row.
+enum class Source { floats, doubles, doubles_and_sums };
+template <Source source>
+DMLREF_TARGET_AVX512VNNI inline __m512d load8(const std::byte* floats, const double* wide, std::size_t at) noexcept {
+  if constexpr (source == Source::floats) return _mm512_cvtps_pd(_mm256_loadu_ps(avx2::floats_at(floats, at)));
+  return _mm512_loadu_pd(wide + at);
+}
+
+/// The last `count` < 16 values of a row, by way of memory.
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline void store_last(std::byte* to, std::size_t count, const __m512d (&value)[2],
+                                                __m512d alpha, Low<finish> (&low)[2]) noexcept {
+  // (What is left of them becomes infinite: it is nobody's least magnitude.)
+  alignas(64) std::byte last[16 * sizeof(double)];
+  const __mmask16 mask = first_of_16(count);
+  const __m512d infinite = _mm512_set1_pd(std::numeric_limits<double>::infinity());
+  store8<finish>(last, 0, _mm512_mask_mov_pd(infinite, static_cast<__mmask8>(mask), value[0]), alpha, low[0], false);
+  store8<finish>(last, 8, _mm512_mask_mov_pd(infinite, static_cast<__mmask8>(mask >> 8), value[1]), alpha, low[1],
+                 false);
+  std::memcpy(to, last, count * avx2::stored_bytes32<finish>);
+}
+
+template <Finish finish, bool shifted, Source source>
+DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
+  const LineVectors line = vectors_of(row.line, row.alpha);
+  const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
+  const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
+  double* const wide = row.wide;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
+  const std::byte* const summed = row.ahead.floats;
+  const std::byte* const next = row.ahead.next;
+  const std::byte* const output = row.ahead.output;
+  Low<finish> least[2];
+  clear(least[0]);
+  clear(least[1]);
+  Lanes lanes;
+  clear(lanes);
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    __m512d value[2];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) value[v] = value8<shifted>(load8<source>(from, wide, i + 8 * v), line);
+    if constexpr (source == Source::doubles_and_sums) {
+      if constexpr (finish == Finish::values) {
+        __builtin_prefetch(next + i * sizeof(float));
+        __builtin_prefetch(output + i * sizeof(float), 1);
+      }
+      add16<true>(lanes, summed + i * sizeof(float), wide + i);
+    }
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) store8<finish>(to, i + 8 * v, value[v], line.alpha, least[v], stream);
+  }
+  if (i < count) {
+    __m512d x[2];
+    if constexpr (source == Source::floats) {
+      const __m512 floats = _mm512_maskz_loadu_ps(first_of_16(count - i), avx2::floats_at(from, i));
+      x[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(floats));
+      x[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(floats, 1));
+    } else {
+      x[0] = _mm512_loadu_pd(wide + i);
+      x[1] = _mm512_loadu_pd(wide + i + 8);
+    }
+    if constexpr (source == Source::doubles_and_sums) {
+      add_last<true>(lanes, summed + i * sizeof(float), count - i, wide + i);
+    }
+    const __m512d value[2] = {value8<shifted>(x[0], line), value8<shifted>(x[1], line)};
+    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, line.alpha, least);
+  }
+  if constexpr (source == Source::doubles_and_sums) *row.ahead.sums = total(lanes);
+  return least_of<finish>(least);
+}
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline float row32_from(const Row32& row) noexcept {
+  if (row.wide == nullptr) return row32_of<finish, shifted, Source::floats>(row);
+  return row.ahead.floats != nullptr ? row32_of<finish, shifted, Source::doubles_and_sums>(row)
+                                     : row32_of<finish, shifted, Source::doubles>(row);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
+  if (row.next != nullptr) return avx512::row32<finish>(row);  // (it asks for these lines)
+  return row.line.shift == 0.0 ? row32_from<finish, false>(row) : row32_from<finish, true>(row);
+}
+
+/// `both`: asks for what is read and what is written `near` further on; else for one line that is wanted next.
+template <Finish finish, bool shifted, bool both>
+DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcept {
+  const LineVectors line = vectors_of(chunk.line, chunk.alpha);
+  const std::int64_t near = chunk.near;
+  Low<finish> least[2];
+  clear(least[0]);
+  clear(least[1]);
+  for (std::size_t p = 0; p < chunk.count; ++p) {
+    const Piece piece = chunk.pieces[p];
+    const std::byte* const from = chunk.from + piece.from;
+    std::byte* const to = chunk.to + piece.to;
+    const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    // (What is stored past the caches is not asked for.)
+    const std::byte* const next = near != 0 || chunk.stream ? from + near : to + chunk.ahead;
+    for (std::size_t i = 0; i < piece.count; i += 16) {
+      __builtin_prefetch(next + i * sizeof(float));
+      if constexpr (both) __builtin_prefetch(to + near + i * sizeof(float), 1);
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < 2; ++v) {
+        const __m512d x = load8<Source::floats>(from, nullptr, i + 8 * v);
+        store8<finish>(to, i + 8 * v, value8<shifted>(x, line), line.alpha, least[v], stream);
+      }
+    }
+  }
+  return least_of<finish>(least);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
+  const bool both = chunk.near != 0 && !chunk.stream;
+  if (chunk.line.shift == 0.0) {
+    return both ? pieces32_of<finish, false, true>(chunk) : pieces32_of<finish, false, false>(chunk);
+  }
+  return both ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
+}
+
+/// The group's part of a row with a scale and a bias for each element, in registers.
+struct GroupVectors {
+  __m512d shift, rate, rest, alpha;
+};
+template <bool shifted>
+DMLREF_TARGET_AVX512VNNI inline __m512d each_value8(__m512d x, __m512d scale, __m512d bias,
+                                                    const GroupVectors& group) noexcept {
+  const __m512d slope = _mm512_mul_pd(group.rate, scale);
+  const __m512d offset = _mm512_fnmadd_pd(group.rest, slope, bias);
+  if constexpr (shifted) x = _mm512_sub_pd(x, group.shift);
+  return _mm512_fmadd_pd(x, slope, offset);
+}
+template <Finish finish, bool shifted, Source source>
+DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
+  const GroupVectors group = {_mm512_set1_pd(row.group->shift), _mm512_set1_pd(row.group->rate),
+                              _mm512_set1_pd(row.group->rest), _mm512_set1_pd(row.alpha)};
+  const std::byte* const from = row.from;
+  const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
+  double* const wide = row.wide;
+  const double* const scale = row.scale;
+  const double* const bias = row.bias;
+  std::byte* const to = row.to;
+  const std::size_t count = row.count;
+  const std::byte* const summed = row.ahead.floats;
+  const std::byte* const next = row.ahead.next;
+  const std::byte* const output = row.ahead.output;
+  Low<finish> least[2];
+  clear(least[0]);
+  clear(least[1]);
+  Lanes lanes;
+  clear(lanes);
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    __m512d value[2];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) {
+      const std::size_t at = i + 8 * v;
+      value[v] = each_value8<shifted>(load8<source>(from, wide, at), _mm512_loadu_pd(scale + at),
+                                      _mm512_loadu_pd(bias + at), group);
+    }
+    if constexpr (source == Source::doubles_and_sums) {
+      if constexpr (finish == Finish::values) {
+        __builtin_prefetch(next + i * sizeof(float));
+        __builtin_prefetch(output + i * sizeof(float), 1);
+      }
+      add16<true>(lanes, summed + i * sizeof(float), wide + i);
+    }
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) store8<finish>(to, i + 8 * v, value[v], group.alpha, least[v], stream);
+  }
+  if (i < count) {
+    const __mmask16 mask = first_of_16(count - i);
+    __m512d x[2];
+    if constexpr (source == Source::floats) {
+      const __m512 floats = _mm512_maskz_loadu_ps(mask, avx2::floats_at(from, i));
+      x[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(floats));
+      x[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(floats, 1));
+    } else {
+      x[0] = _mm512_loadu_pd(wide + i);
+      x[1] = _mm512_loadu_pd(wide + i + 8);
+    }
+    if constexpr (source == Source::doubles_and_sums) {
+      add_last<true>(lanes, summed + i * sizeof(float), count - i, wide + i);
+    }
+    __m512d value[2];
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) {
+      const auto half_mask = static_cast<__mmask8>(mask >> (8 * v));
+      value[v] = each_value8<shifted>(x[v], _mm512_maskz_loadu_pd(half_mask, scale + i + 8 * v),
+                                      _mm512_maskz_loadu_pd(half_mask, bias + i + 8 * v), group);
+    }
+    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, group.alpha, least);
+  }
+  if constexpr (source == Source::doubles_and_sums) *row.ahead.sums = total(lanes);
+  return least_of<finish>(least);
+}
+template <Finish finish, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline float each_row32_from(const EachRow32& row) noexcept {
+  if (row.wide == nullptr) return each_row32_of<finish, shifted, Source::floats>(row);
+  return row.ahead.floats != nullptr ? each_row32_of<finish, shifted, Source::doubles_and_sums>(row)
+                                     : each_row32_of<finish, shifted, Source::doubles>(row);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
+  if (row.next != nullptr) return avx512::each_row32<finish>(row);  // (it asks for these lines)
+  return row.group->shift == 0.0 ? each_row32_from<finish, false>(row) : each_row32_from<finish, true>(row);
+}
+
+inline const Kernels& kernels() noexcept {
+  using enum Finish;
+  static constexpr Kernels table{
+      widen,
+      sums,
+      avx2::shifted_sums,
+      piece_sums,
+      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
+      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
+      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
+      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      4096,
+      true,
+      true,
+      true};
+  return table;
+}
+
+}  // namespace fast::normalization::avx512::full_width
+DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
+
+#endif  // DMLREF_ARCH_X86_64

@@ -1,0 +1,111 @@
+// The kernels for AVX-512, those that this CPU would not choose too, give the plain ones' bits.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "support/normalization_case.hpp"
+#include "support/seed.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::fast::normalization;
+
+#if DMLREF_ARCH_X86_64
+
+constexpr std::size_t finishes = 5;
+
+/// A row with its parameters, and what a kernel made of it.
+struct RowCase {
+  std::size_t count;
+  std::vector<float> floats, others;
+  std::vector<double> scale, bias;
+  GroupCoefficients group;
+
+  RowCase(std::size_t n, double shift, dmlref_test::Random& random)
+      : count(n), floats(n), others(n), scale(n), bias(n) {
+    const auto number = [&] { return std::uniform_real_distribution<float>(-4.0f, 4.0f)(random); };
+    for (std::size_t i = 0; i < n; ++i) {
+      floats[i] = number();
+      others[i] = number();
+      scale[i] = number();
+      bias[i] = number();
+    }
+    group.shift = shift;
+    group.rest = 0.1;
+    group.rate = 1.7;
+  }
+
+  struct Result {
+    std::vector<std::byte> stored;
+    std::vector<double> wide;
+    float least = 0;
+    SumAndSquare sums, sums_ahead;
+  };
+  const std::byte* bytes(const std::vector<float>& row) const { return reinterpret_cast<const std::byte*>(row.data()); }
+
+  enum class Source { floats, doubles, doubles_and_sums };
+  Result run(const Kernels& kernels, std::size_t finish, bool each, Source source) const {
+    Result r;
+    r.stored.resize(count * (finish == static_cast<std::size_t>(Finish::values) ? sizeof(double) : sizeof(float)));
+    r.wide.resize((count + 15) / 16 * 16);
+    r.sums = kernels.sums(bytes(floats), count, source == Source::floats ? nullptr : r.wide.data(), nullptr);
+    RowAhead ahead;
+    if (source == Source::doubles_and_sums && kernels.sums_ahead) {
+      ahead = {bytes(others), &r.sums_ahead, bytes(others), bytes(others)};
+    } else {
+      r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
+    }
+    double* const wide = source == Source::floats ? nullptr : r.wide.data();
+    std::byte* const to = r.stored.data();
+    const double alpha = 0.3f;
+    r.least = each ? kernels.each_row32[finish]({bytes(floats), wide, to, count, &group, scale.data(), bias.data(),
+                                                 alpha, false, nullptr, ahead})
+                   : kernels.row32[finish](
+                         {bytes(floats), wide, to, count, {group.shift, 1.25, -0.5}, alpha, false, nullptr, ahead});
+    return r;
+  }
+};
+
+void expect_same(const RowCase::Result& a, const RowCase::Result& b) {
+  EXPECT_EQ(std::memcmp(a.stored.data(), b.stored.data(), a.stored.size()), 0);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(a.least), std::bit_cast<std::uint32_t>(b.least));
+  EXPECT_EQ(a.sums.sum, b.sums.sum);
+  EXPECT_EQ(a.sums.square, b.sums.square);
+  EXPECT_EQ(a.sums_ahead.sum, b.sums_ahead.sum);
+  EXPECT_EQ(a.sums_ahead.square, b.sums_ahead.square);
+}
+
+TEST(NormalizationKernels, RowsOfEveryLengthAndSource) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
+  dmlref_test::Random random(dmlref_test::test_seed(5));
+  for (const std::size_t n : {1u, 7u, 8u, 15u, 16u, 17u, 31u, 32u, 47u, 100u, 768u, 1023u, 1024u}) {
+    for (const double shift : {0.0, 0.75}) {
+      const RowCase c(n, shift, random);
+      for (std::size_t finish = 0; finish < finishes; ++finish) {
+        for (const bool each : {false, true}) {
+          const auto expected = c.run(scalar::kernels(), finish, each, RowCase::Source::floats);
+          for (const auto source :
+               {RowCase::Source::floats, RowCase::Source::doubles, RowCase::Source::doubles_and_sums}) {
+            SCOPED_TRACE(testing::Message() << n << " elements, shift " << shift << ", finish " << finish << ", each "
+                                            << each << ", source " << static_cast<int>(source));
+            expect_same(c.run(avx512::kernels(), finish, each, source), expected);
+            const auto full = c.run(avx512::full_width::kernels(), finish, each, source);
+            expect_same(full, expected);
+            if (source == RowCase::Source::doubles_and_sums) {
+              for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(full.wide[i], c.others[i]) << i;
+            }
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+#endif  // DMLREF_ARCH_X86_64
+
+}  // namespace
