@@ -1,10 +1,14 @@
 // The fast normalization gives the reference's bits: on every instruction set, number of threads and layout.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <thread>
+#include <vector>
 
+#include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"
@@ -309,5 +313,57 @@ TEST(FastNormalizationOperators, Mvn0IsMvn1OverItsAxes) {
     EXPECT_EQ(bits_of(result), bits_of(c.reference_output()));
   }
 }
+
+#if DMLREF_ARCH_X86_64
+// A CPU runs one table of column kernels for AVX-512; the other one gives the same bits.
+TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
+  namespace n = dmlref::fast::normalization;
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP();
+  const n::ColumnKernels* const tables[] = {&n::avx512::column_kernels<false>(), &n::avx512::column_kernels<true>()};
+  std::mt19937_64 random(seed());
+  for (const std::size_t width : {4u, 16u, 21u, 32u, 48u, 63u, 64u}) {
+    for (const std::size_t rows : {1u, 2u, 3u, 15u, 16u, 18u, 31u, 50u, 63u, 64u}) {
+      std::vector<float> input(2 * rows * width);
+      std::vector<std::int64_t> offset(rows);
+      for (float& x : input) x = static_cast<float>(random() % 2000001) * 1e-3f - 1000.0f;
+      for (std::size_t i = 0; i < rows; ++i) offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
+      n::ColumnLines32 line{};
+      double pivot[n::column_width];
+      for (std::size_t c = 0; c < n::column_width; ++c) {
+        pivot[c] = static_cast<double>(c) * 0.7;
+        line.shift[c] = rows % 2 == 0 ? 0.0 : pivot[c];
+        line.slope[c] = 1.1;
+        line.offset[c] = -0.3;
+      }
+      const auto ahead = static_cast<std::int64_t>(rows * width * sizeof(float));
+      const n::Columns columns{reinterpret_cast<const std::byte*>(input.data()), offset.data(), rows, width, ahead};
+      std::vector<std::vector<std::uint64_t>> results;
+      for (const n::ColumnKernels* table : tables) {
+        std::vector<std::uint64_t> bits;
+        for (const double* shift : {static_cast<const double*>(nullptr), static_cast<const double*>(pivot)}) {
+          const auto lanes = std::make_unique<n::ColumnLanes>();
+          double sum[n::column_width], square[n::column_width];
+          table->add32(columns, shift, *lanes);
+          table->join(*lanes, width, sum, square);
+          for (std::size_t c = 0; c < width; ++c) {
+            bits.push_back(std::bit_cast<std::uint64_t>(sum[c]));
+            bits.push_back(std::bit_cast<std::uint64_t>(square[c]));
+          }
+        }
+        for (const auto finish : {n::Finish::identity, n::Finish::leaky_relu}) {
+          std::vector<float> output(rows * width);
+          float least[n::column_width];
+          table->columns32[static_cast<std::size_t>(finish)](columns, line, reinterpret_cast<std::byte*>(output.data()),
+                                                             offset.data(), 0.1, least);
+          for (const float x : output) bits.push_back(std::bit_cast<std::uint32_t>(x));
+          for (std::size_t c = 0; c < width; ++c) bits.push_back(std::bit_cast<std::uint32_t>(least[c]));
+        }
+        results.push_back(bits);
+      }
+      EXPECT_EQ(results[0], results[1]) << width << " columns, " << rows << " rows";
+    }
+  }
+}
+#endif
 
 }  // namespace

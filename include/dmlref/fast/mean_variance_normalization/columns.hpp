@@ -79,6 +79,7 @@ class ColumnNormalization {
  private:
   /// Elements of a block, in 16 rows or more: few enough that reading, writing and asking ahead share the first cache.
   static constexpr std::size_t block_elements = 1024;
+  static constexpr std::size_t large_block_elements = 4096;  // where nothing is kept in the workspace
 
   /// Memory of one task.
   struct Workspace {
@@ -251,10 +252,12 @@ class ColumnNormalization {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
       const std::size_t widest = std::min<std::size_t>(op.width_, column_width);
-      const std::size_t block = block_elements / ((widest + 15) / 16 * 16);
+      const bool large = !is_half && op.finish_ != Finish::values && op.column_kernels_->large_blocks;
+      const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
+      const std::size_t later = large ? block / 2 : block;
       for (std::size_t row = 0; row < size; row += block) {
         for (std::uint64_t s = 0; s < op.strips_; ++s) {
-          const std::int64_t ahead = row + block < size ? offsets.input[row + block] - offsets.input[row] : 0;
+          const std::int64_t ahead = row + later < size ? offsets.input[row + later] - offsets.input[row] : 0;
           normalize_block(outer, s, chunk * normalization_chunk, row, std::min(block, size - row), ahead, offsets,
                           work);
         }

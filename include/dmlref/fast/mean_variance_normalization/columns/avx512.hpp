@@ -49,13 +49,21 @@ struct Ahead {
     if (from == nullptr) return;
     for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0>(from + offset[next], bytes);
   }
+  /// The same, into the first cache.
+  void ask_near() noexcept {
+    if (from == nullptr) return;
+    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) {
+      const std::byte* const row = from + offset[next];
+      for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
+    }
+  }
 };
 
-/// Adds 16 columns, two lanes at a time: enough chains of additions to hide their latency.
-template <bool shifted>
+/// Adds 16 columns, two lanes or four at a time: enough chains of additions to hide their latency. With two, what is
+/// wanted next is asked for between them, with four in every step.
+template <bool shifted, std::size_t at_once>
 DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size_t column, const double* pivot,
                                                StripLanes& lanes, Ahead& ahead) noexcept {
-  constexpr std::size_t at_once = 2;
   __m512d p[2];
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 2; ++v) p[v] = shifted ? _mm512_loadu_pd(pivot + column + 8 * v) : _mm512_setzero_pd();
@@ -63,7 +71,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;
   for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
-    ahead.ask();
+    if constexpr (at_once == 2) ahead.ask();
     __m512d s[at_once][2];
     __m512d q[at_once][2];
     DMLREF_UNROLL
@@ -76,10 +84,14 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
     }
     std::size_t i = lane;
     for (; i + at_once <= rows; i += normalization_lanes) {
+      if constexpr (at_once == 4) ahead.ask_near();
       DMLREF_UNROLL
       for (std::size_t l = 0; l < at_once; ++l) add_row<shifted>(from + offset[i + l], p, s[l], q[l]);
     }
-    if (i < rows) add_row<shifted>(from + offset[i], p, s[0], q[0]);
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l + 1 < at_once; ++l) {
+      if (i + l < rows) add_row<shifted>(from + offset[i + l], p, s[l], q[l]);
+    }
     DMLREF_UNROLL
     for (std::size_t l = 0; l < at_once; ++l) {
       DMLREF_UNROLL
@@ -90,22 +102,27 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
     }
   }
 }
-template <bool shifted>
+template <bool shifted, std::size_t lanes_at_once>
 DMLREF_TARGET_AVX512VNNI inline void add_floats(const Columns& columns, const double* pivot,
                                                 ColumnLanes& lanes) noexcept {
-  const std::size_t steps = columns.width / strip_width * normalization_lanes / 2;
+  const std::size_t asks_per_lane = lanes_at_once == 4 ? columns.rows / normalization_lanes : 1;
+  const std::size_t steps = columns.width / strip_width * (normalization_lanes / lanes_at_once) * asks_per_lane;
   Ahead ahead{columns.prefetch != 0 ? columns.from + columns.prefetch : nullptr, columns.offset, columns.rows,
               columns.width * sizeof(float), steps > 0 ? (columns.rows + steps - 1) / steps : 0};
   std::size_t c = 0;
-  for (; c + 16 <= columns.width; c += 16) add_strip<shifted>(columns, c, pivot, lanes.strip[c / 16], ahead);
+  for (; c + 16 <= columns.width; c += 16)
+    add_strip<shifted, lanes_at_once>(columns, c, pivot, lanes.strip[c / 16], ahead);
   avx2::add_floats_from<shifted>(c, columns, pivot, lanes);
 }
+template <std::size_t lanes_at_once>
 inline void add_columns32(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  pivot != nullptr ? add_floats<true>(columns, pivot, lanes) : add_floats<false>(columns, nullptr, lanes);
+  pivot != nullptr ? add_floats<true, lanes_at_once>(columns, pivot, lanes)
+                   : add_floats<false, lanes_at_once>(columns, nullptr, lanes);
 }
 
-/// V * 8 columns row by row, their lines in registers: of 64 columns whole rows are read and written.
-template <Finish finish, std::size_t V, bool shifted>
+/// V * 8 columns row by row, their lines in registers: of 64 columns whole rows are read and written. whole: eight
+/// floats are converted at once.
+template <Finish finish, std::size_t V, bool shifted, bool whole>
 DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::size_t column, const ColumnLines32& line,
                                                 std::byte* to, const std::int64_t* to_offset, __m512d alpha,
                                                 float* least) noexcept {
@@ -131,7 +148,8 @@ DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::siz
     DMLREF_UNROLL
     for (std::size_t v = 0; v < V; ++v) {
       if (v % 2 == 0) _mm_prefetch(reinterpret_cast<const char*>(row + prefetch + 32 * v), _MM_HINT_T0);
-      __m512d x = load8<false>(avx2::floats_at(row, 8 * v), nullptr);
+      const float* const floats = avx2::floats_at(row, 8 * v);
+      __m512d x = whole ? _mm512_cvtps_pd(_mm256_loadu_ps(floats)) : load8<false>(floats, nullptr);
       if constexpr (shifted) x = _mm512_sub_pd(x, _mm512_loadu_pd(shift + 8 * v));
       store8<finish>(out, column + 8 * v, _mm512_fmadd_pd(x, slope[v], offset[v]), alpha, low[v], stream);
     }
@@ -139,7 +157,7 @@ DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::siz
   DMLREF_UNROLL
   for (std::size_t v = 0; v < V; ++v) _mm256_storeu_ps(least + column + 8 * v, magnitudes(low[v]));
 }
-template <Finish finish, std::size_t V>
+template <Finish finish, std::size_t V, bool whole>
 DMLREF_TARGET_AVX512VNNI inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
                                              std::byte* to, const std::int64_t* to_offset, __m512d alpha,
                                              float* least) noexcept {
@@ -149,17 +167,17 @@ DMLREF_TARGET_AVX512VNNI inline void strip32(const Columns& columns, std::size_t
     const __m512d shift = _mm512_loadu_pd(line.shift + column + 8 * v);
     shifted |= _mm512_cmp_pd_mask(shift, _mm512_setzero_pd(), _CMP_NEQ_UQ);
   }
-  shifted != 0 ? strip32_of<finish, V, true>(columns, column, line, to, to_offset, alpha, least)
-               : strip32_of<finish, V, false>(columns, column, line, to, to_offset, alpha, least);
+  shifted != 0 ? strip32_of<finish, V, true, whole>(columns, column, line, to, to_offset, alpha, least)
+               : strip32_of<finish, V, false, whole>(columns, column, line, to, to_offset, alpha, least);
 }
-template <Finish finish>
+template <Finish finish, bool whole>
 DMLREF_TARGET_AVX512VNNI inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
                                                const std::int64_t* to_offset, double alpha_value,
                                                float* least) noexcept {
   const __m512d alpha = _mm512_set1_pd(alpha_value);
   std::size_t c = 0;
-  for (; c + 64 <= columns.width; c += 64) strip32<finish, 8>(columns, c, line, to, to_offset, alpha, least);
-  for (; c + 16 <= columns.width; c += 16) strip32<finish, 2>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 64 <= columns.width; c += 64) strip32<finish, 8, whole>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 16 <= columns.width; c += 16) strip32<finish, 2, whole>(columns, c, line, to, to_offset, alpha, least);
   avx2::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value, least);
 }
 
@@ -209,14 +227,18 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t columns16(const Columns& columns, co
   return doubtful + avx2::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
 }
 
+/// `whole`: for CPUs that compute 512 bits at once.
+template <bool whole>
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
-      add_columns32,
+      add_columns32 < whole ? 4 : 2 >,
       avx2::add_columns<half>,
       avx2::join_columns,
-      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
+      {columns32<identity, whole>, columns32<relu, whole>, columns32<leaky_relu, whole>, columns32<unit, whole>,
+       columns32<values, whole>},
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      whole};
   return table;
 }
 

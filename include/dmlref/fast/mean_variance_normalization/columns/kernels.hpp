@@ -66,6 +66,8 @@ struct ColumnKernels {
                        float* least);
   std::size_t (*columns16[5])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
                               float alpha, std::uint16_t* doubtful);
+  /// float32: results are formed in blocks of 16 KiB instead of 4, whose lines are asked for half a block ahead.
+  bool large_blocks = false;
 };
 
 }  // namespace fast::normalization
