@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
@@ -101,6 +102,48 @@ TEST(NormalizationKernels, RowsOfEveryLengthAndSource) {
             if (HasFailure()) return;
           }
         }
+      }
+    }
+  }
+}
+
+TEST(NormalizationKernels, RowsOfHalvesWithSumsOfOthers) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
+  const Kernels& kernels = avx512::full_width::kernels();
+  dmlref_test::Random random(dmlref_test::test_seed(6));
+  for (const std::size_t n : {1u, 15u, 16u, 17u, 31u, 100u, 768u, 1023u, 1024u}) {
+    std::vector<half> row(n), other(n);
+    std::vector<float> floats(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      row[i] = static_cast<half>(std::uniform_real_distribution<float>(-4.0f, 4.0f)(random));
+      other[i] = static_cast<half>(std::uniform_real_distribution<float>(-4.0f, 4.0f)(random));
+      floats[i] = static_cast<float>(other[i]);
+    }
+    const auto* const from = reinterpret_cast<const std::byte*>(row.data());
+    const auto* const halves = reinterpret_cast<const std::byte*>(other.data());
+    const auto expected_sums =
+        scalar::kernels().sums(reinterpret_cast<const std::byte*>(floats.data()), n, nullptr, nullptr);
+    const std::size_t first = n / 32 * 16;
+    const Piece two[2] = {{0, 0, first}, {static_cast<std::int64_t>(2 * first), 0, n - first}};
+    const SumAndSquare in_pieces = kernels.half_sums(halves, two, 2, 0);
+    EXPECT_EQ(in_pieces.sum, expected_sums.sum) << n;
+    EXPECT_EQ(in_pieces.square, expected_sums.square) << n;
+    const Piece piece{0, 0, n};
+    for (const float shift : {0.0f, 0.75f}) {
+      for (const float doubt : {0x1p-20f, 0x1p-17f, 0.01f}) {  // seldom, now and then, often
+        // (The first element's value is 0, which is always in doubt.)
+        const Line16 line{shift, 1.25f, -1.25f * (static_cast<float>(row[0]) - shift), doubt};
+        const auto run = [&](bool ahead, SumAndSquare& sums) {
+          std::vector<std::byte> to(2 * n);
+          std::vector<std::uint16_t> list(n);
+          const Pieces16 task{from, to.data(), &piece, 1, 0, line, 0.0f, list.data()};
+          list.resize(ahead ? kernels.row16_and_sums(task, halves, sums) : scalar::kernels().pieces16[0](task));
+          return std::pair(to, list);
+        };
+        SumAndSquare sums;
+        EXPECT_EQ(run(true, sums), run(false, sums)) << n << " shift " << shift << " doubt " << doubt;
+        EXPECT_EQ(sums.sum, expected_sums.sum);
+        EXPECT_EQ(sums.square, expected_sums.square);
       }
     }
   }

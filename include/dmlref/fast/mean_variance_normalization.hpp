@@ -54,13 +54,22 @@ class Normalization {
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
         chunks_(chunk_count(count_)) {
     const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
+    streams_ = bytes > own_cache_bytes() / (kernels_->sums_ahead ? 2 : 1);
     if (geometry_.reduced.rank > 0) {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
       stretches_ = chunks_ > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
-      summed_pieces_ = !is_half && stretches_ && inner.extent % 16 == 0;
+      const bool from_lane_0 = stretches_ && inner.extent % 16 == 0;
+      summed_pieces_ = (!is_half || kernels_->half_sums != nullptr) && from_lane_0;
       pieces_ = (is_half ? stretches_ : summed_pieces_) && !geometry_.varying && finish_ != Finish::values;
-      const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk);
+      const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk) &&
+                           (!kernels_->sums_ahead || (streams_ && !is_half));
+      asks_ = !kernels_->sums_ahead || inner.extent <= 512;
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
+    }
+    if (is_half && chunks_ == 1 && geometry_.reduced.rank == 1) {
+      const Place& step = geometry_.reduced.at[0].step;
+      halves_overlap_ = kernels_->half_sums != nullptr && step.input == 1 && step.output == 1 && !geometry_.varying &&
+                        finish_ != Finish::values;
     }
     if (geometry_.kept.rank > 0) {
       // (Not float32: its lines are twice as many and get in the way of those that are wanted now.)
@@ -69,7 +78,6 @@ class Normalization {
       runs_ = is_half && kernels_->runs && pieces_ && bytes > second_cache_bytes && extent <= 512 &&
               neighbour.input == extent && neighbour.output == extent;
     }
-    streams_ = bytes > own_cache_bytes() / (kernels_->sums_ahead ? 2 : 1);
     // (With an activation of its own a row has doubles already.)
     fits_doubles_ = kernels_->each_from_doubles && finish_ != Finish::values && first_cache_bytes() >= 48 * 1024;
   }
@@ -451,11 +459,69 @@ class Normalization {
       }
     }
 
+    /// The same for float16 whose rows have one line each and lie in one piece in both tensors: nothing is widened.
+    void overlapping_halves(std::uint64_t begin, std::uint64_t end) const noexcept {
+      Workspace work;
+      const Kernels& k = *op.kernels_;
+      const std::size_t size = chunk_size(0);
+      const auto count = static_cast<double>(size);
+      const double inverse = 1.0 / count;
+      const Piece piece{0, 0, size};
+      constexpr std::size_t ahead = 2;
+      Place base[ahead];
+      GroupCoefficients groups[ahead];
+      Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
+      const auto input = [&](const Place& place) {
+        return buffers.input + place.input * static_cast<Index>(sizeof(T));
+      };
+      const auto coefficients = [&](const Place& place, SumAndSquare sums) {
+        const reference_chunk chunk = reference::chunk_from(size, [&](double pivot) {
+          return pivot == 0.0 ? sums : k.shifted_sums(read(place, 0, work.row).floats, size, pivot);
+        });
+        return coefficients_of_chunk(chunk, count, inverse, op.parameters_);
+      };
+      const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
+      for (std::uint64_t g = 0; g < first; ++g) {
+        base[g] = walk.place();
+        walk.advance(1);
+        groups[g] = coefficients(base[g], k.half_sums(input(base[g]), &piece, 1, 0));
+      }
+      const auto finish = static_cast<std::size_t>(op.finish_);
+      const Real alpha = op.parameters_.activation.parameters[0];
+      for (std::uint64_t g = begin; g < end; ++g) {
+        const std::size_t turn = (g - begin) % ahead;
+        const Place& at = base[turn];
+        const auto sb = folded(elements.scale_at(at.scale), elements.bias_at(at.bias));
+        const auto c = reference::ElementCoefficients<Real>::of(groups[turn], sb.scale, sb.bias);
+        std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
+        const Pieces16 row{input(at), to, &piece, 1, 0, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful};
+        const bool more = g + ahead < end;
+        const Place following = more ? walk.place() : Place{};
+        SumAndSquare sums;
+        Doubts doubts{c.doubt != c.doubt, 0};
+        if (more && op.finish_ == Finish::identity) {
+          doubts.listed = k.row16_and_sums(row, input(following), sums);
+        } else {
+          if (more) sums = k.half_sums(input(following), &piece, 1, 0);
+          doubts.listed = k.pieces16[finish](row);
+        }
+        if (doubts.all || doubts.listed > 0) {
+          std::optional<reference::ExactStatistics> found;
+          correct(at, 0, size, doubts, groups[turn], found, work);
+        }
+        if (!more) continue;
+        walk.advance(1);
+        groups[turn] = coefficients(following, sums);
+        base[turn] = following;
+      }
+    }
+
     void rows(std::uint64_t begin, std::uint64_t end) const noexcept {
+      if constexpr (is_half) return op.halves_overlap_ ? overlapping_halves(begin, end) : small_groups(begin, end);
       // (Scale, bias, values and the doubles of two rows leave no room for lines that come from beyond the second
       // cache.)
       const bool crowded = op.geometry_.varying && op.finish_ == Finish::values && op.near_ != 0;
-      const bool overlaps = !is_half && op.kernels_->sums_ahead && !crowded;
+      const bool overlaps = op.kernels_->sums_ahead && !crowded;
       overlaps ? overlapping_groups(begin, end) : small_groups(begin, end);
     }
 
@@ -463,7 +529,7 @@ class Normalization {
 
     /// From the group at `base` to the next one; nothing after the last.
     Place to_next(std::uint64_t group, const Place& base) const noexcept {
-      if (group + 1 >= op.groups_) return {};
+      if (group + 1 >= op.groups_ || !op.asks_) return {};
       return op.geometry_.kept.place(static_cast<Index>(group + 1)).add(base, -1);
     }
 
@@ -523,7 +589,9 @@ class Normalization {
       const std::size_t size = chunk_size(chunk);
       return reference::chunk_from(size, [&](double pivot) {
         const std::int64_t far = ahead * static_cast<Index>(sizeof(T));
-        if (pivot == 0.0) return k.piece_sums(from, list.pieces, list.count, op.near_ != 0 ? op.near_ : far);
+        if (pivot == 0.0) {
+          return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count, op.near_ != 0 ? op.near_ : far);
+        }
         return k.shifted_sums(read(base, chunk, work.row).floats, size, pivot);
       });
     }
@@ -687,13 +755,15 @@ class Normalization {
   std::uint64_t count_;
   std::uint64_t groups_;
   std::uint64_t chunks_;
-  bool stretches_ = false;      // chunks are made of contiguous stretches in both tensors
-  bool summed_pieces_ = false;  // which begin with lane 0: they are summed where they lie,
-  bool pieces_ = false;         // and share one line: nothing need be gathered
-  std::int64_t near_ = 0;       // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
-  bool runs_ = false;           // short pieces of neighbouring groups lie side by side, worth asking for together
-  bool fits_doubles_ = false;   // the first cache holds a row's doubles beside scale and bias
-  bool streams_ = false;        // the output is not worth a place in the caches
+  bool stretches_ = false;       // chunks are made of contiguous stretches in both tensors
+  bool summed_pieces_ = false;   // which begin with lane 0: they are summed where they lie,
+  bool pieces_ = false;          // and share one line: nothing need be gathered
+  bool halves_overlap_ = false;  // rows of float16 go without a row of floats
+  bool asks_ = true;             // lines of the next group are asked for
+  std::int64_t near_ = 0;        // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
+  bool runs_ = false;            // short pieces of neighbouring groups lie side by side, worth asking for together
+  bool fits_doubles_ = false;    // the first cache holds a row's doubles beside scale and bias
+  bool streams_ = false;         // the output is not worth a place in the caches
 };
 
 }  // namespace fast::normalization

@@ -174,6 +174,12 @@ struct Kernels {
   /// Whether rows of doubles form the sums of another row on the way. Nothing is asked for then but for activations,
   /// and outputs go past the caches from half of the last one on.
   bool sums_ahead = false;
+  /// Sums of a chunk of float16 in pieces, of which only the last may have another length than a multiple of 16; null:
+  /// they are widened first. `ahead` as in piece_sums, 0: nothing is asked for.
+  SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count,
+                            std::int64_t ahead) = nullptr;
+  /// Finish::identity of a row of float16 in one piece, as pieces16, and the sums of as many `halves`.
+  std::size_t (*row16_and_sums)(const Pieces16&, const std::byte* halves, SumAndSquare& sums) = nullptr;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written.

@@ -50,19 +50,15 @@ DMLREF_TARGET_AVX512VNNI inline void add16(Lanes& lanes, const std::byte* floats
 }
 constexpr __mmask16 first_of_16(std::size_t count) noexcept { return static_cast<__mmask16>((1u << count) - 1); }
 /// Adds the last `count` < 16 elements; what is left of them is taken as zeros, which change no sum.
-template <bool keep>
 DMLREF_TARGET_AVX512VNNI inline void add_last(Lanes& lanes, const std::byte* floats, std::size_t count,
                                               double* wide) noexcept {
   const __m512 x = _mm512_maskz_loadu_ps(first_of_16(count), floats);
   const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(x));
   const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
-  if constexpr (keep) {
-    _mm512_storeu_pd(wide, low);
-    _mm512_storeu_pd(wide + 8, high);
-  }
+  _mm512_storeu_pd(wide, low);
+  _mm512_storeu_pd(wide + 8, high);
   add8(lanes, 0, low);
   add8(lanes, 1, high);
-  static_cast<void>(wide);
 }
 
 /// Lanes in the order of reference::sum_lanes; those of the squares in the upper half.
@@ -76,33 +72,61 @@ DMLREF_TARGET_AVX512VNNI inline SumAndSquare total(const Lanes& lanes) noexcept 
   return {_mm512_cvtsd_f64(ones), _mm256_cvtsd_f64(_mm512_extractf64x4_pd(ones, 1))};
 }
 
-template <bool keep>
-DMLREF_TARGET_AVX512VNNI inline SumAndSquare sums_of(const std::byte* floats, std::size_t count,
-                                                     double* wide) noexcept {
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide,
+                                                  const std::byte* output) noexcept {
+  // (One chunk that nobody overlaps is as fast in fours.)
+  if (wide == nullptr || output != nullptr) return avx2::sums(floats, count, wide, output);
   Lanes lanes;
   clear(lanes);
   std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) add16<keep>(lanes, floats + i * sizeof(float), wide + (keep ? i : 0));
-  if (i < count) add_last<keep>(lanes, floats + i * sizeof(float), count - i, wide + (keep ? i : 0));
+  for (; i + 16 <= count; i += 16) add16<true>(lanes, floats + i * sizeof(float), wide + i);
+  if (i < count) add_last(lanes, floats + i * sizeof(float), count - i, wide + i);
   return total(lanes);
 }
-DMLREF_TARGET_AVX512VNNI inline SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide,
-                                                  const std::byte* output) noexcept {
-  if (output != nullptr) return avx2::sums(floats, count, wide, output);  // (it asks for these lines)
-  return wide != nullptr ? sums_of<true>(floats, count, wide) : sums_of<false>(floats, count, nullptr);
-}
 
-DMLREF_TARGET_AVX512VNNI inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
-                                                        std::int64_t ahead) noexcept {
+template <bool ask>
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare piece_sums_of(const std::byte* from, const Piece* pieces,
+                                                           std::size_t count, std::int64_t ahead) noexcept {
   Lanes lanes;
   clear(lanes);
   for (std::size_t p = 0; p < count; ++p) {
     const std::byte* const start = from + pieces[p].from;
     const std::size_t bytes = pieces[p].count * sizeof(float);
     for (std::size_t at = 0; at < bytes; at += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(start + at) + ahead, _MM_HINT_T1);
+      if constexpr (ask) _mm_prefetch(reinterpret_cast<const char*>(start + at) + ahead, _MM_HINT_T1);
       add16<false>(lanes, start + at, nullptr);
     }
+  }
+  return total(lanes);
+}
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
+                                                        std::int64_t ahead) noexcept {
+  return ahead != 0 ? piece_sums_of<true>(from, pieces, count, ahead) : piece_sums_of<false>(from, pieces, count, 0);
+}
+
+/// Sixteen halves, widened twice.
+DMLREF_TARGET_AVX512VNNI inline void add16(Lanes& lanes, __m256i halves) noexcept {
+  const __m512 x = _mm512_cvtph_ps(halves);
+  add8(lanes, 0, _mm512_cvtps_pd(_mm512_castps512_ps256(x)));
+  add8(lanes, 1, _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
+}
+DMLREF_TARGET_AVX512VNNI inline __m256i load16(const std::byte* halves) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves));
+}
+DMLREF_TARGET_AVX512VNNI inline __m256i load_last(const std::byte* halves, std::size_t count) noexcept {
+  return _mm256_maskz_loadu_epi16(first_of_16(count), halves);
+}
+DMLREF_TARGET_AVX512VNNI inline SumAndSquare half_sums(const std::byte* from, const Piece* pieces, std::size_t count,
+                                                       std::int64_t ahead) noexcept {
+  Lanes lanes;
+  clear(lanes);
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::byte* const start = from + pieces[p].from;
+    const std::size_t size = pieces[p].count;
+    if (ahead != 0) prefetch<0>(start + ahead, size * sizeof(half));
+    std::size_t i = 0;
+    for (; i + 16 <= size; i += 16) add16(lanes, load16(start + i * sizeof(half)));
+    if (i < size) add16(lanes, load_last(start + i * sizeof(half), size - i));
   }
   return total(lanes);
 }
@@ -192,7 +216,7 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
       x[1] = _mm512_loadu_pd(wide + i + 8);
     }
     if constexpr (source == Source::doubles_and_sums) {
-      add_last<true>(lanes, summed + i * sizeof(float), count - i, wide + i);
+      add_last(lanes, summed + i * sizeof(float), count - i, wide + i);
     }
     const __m512d value[2] = {value8<shifted>(x[0], line), value8<shifted>(x[1], line)};
     store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, line.alpha, least);
@@ -212,8 +236,8 @@ DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
   return row.line.shift == 0.0 ? row32_from<finish, false>(row) : row32_from<finish, true>(row);
 }
 
-/// `both`: asks for what is read and what is written `near` further on; else for one line that is wanted next.
-template <Finish finish, bool shifted, bool both>
+/// `ask`: for lines of the input `near` further on, else for those of the output that are wanted next.
+template <Finish finish, bool shifted, bool ask>
 DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcept {
   const LineVectors line = vectors_of(chunk.line, chunk.alpha);
   const std::int64_t near = chunk.near;
@@ -225,11 +249,9 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
     const std::byte* const from = chunk.from + piece.from;
     std::byte* const to = chunk.to + piece.to;
     const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
-    // (What is stored past the caches is not asked for.)
-    const std::byte* const next = near != 0 || chunk.stream ? from + near : to + chunk.ahead;
+    const std::byte* const next = near != 0 ? from + near : to + chunk.ahead;
     for (std::size_t i = 0; i < piece.count; i += 16) {
-      __builtin_prefetch(next + i * sizeof(float));
-      if constexpr (both) __builtin_prefetch(to + near + i * sizeof(float), 1);
+      if constexpr (ask) __builtin_prefetch(next + i * sizeof(float));
       DMLREF_UNROLL
       for (std::size_t v = 0; v < 2; ++v) {
         const __m512d x = load8<Source::floats>(from, nullptr, i + 8 * v);
@@ -241,11 +263,11 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
-  const bool both = chunk.near != 0 && !chunk.stream;
+  const bool ask = chunk.near != 0 || (chunk.ahead != 0 && !chunk.stream);
   if (chunk.line.shift == 0.0) {
-    return both ? pieces32_of<finish, false, true>(chunk) : pieces32_of<finish, false, false>(chunk);
+    return ask ? pieces32_of<finish, false, true>(chunk) : pieces32_of<finish, false, false>(chunk);
   }
-  return both ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
+  return ask ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
 /// The group's part of a row with a scale and a bias for each element, in registers.
@@ -310,7 +332,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
       x[1] = _mm512_loadu_pd(wide + i + 8);
     }
     if constexpr (source == Source::doubles_and_sums) {
-      add_last<true>(lanes, summed + i * sizeof(float), count - i, wide + i);
+      add_last(lanes, summed + i * sizeof(float), count - i, wide + i);
     }
     __m512d value[2];
     DMLREF_UNROLL
@@ -336,6 +358,48 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept 
   return row.group->shift == 0.0 ? each_row32_from<finish, false>(row) : each_row32_from<finish, true>(row);
 }
 
+// ---- float16 -------------------------------------------------------------------------------------------------------
+
+/// As quick16, with the sums of `halves`.
+template <bool shifted>
+DMLREF_TARGET_AVX512VNNI inline __m256i quick16_and_sums(const std::byte* from, std::byte* to, std::size_t count,
+                                                         const Line16& line, const std::byte* halves,
+                                                         SumAndSquare& sums) noexcept {
+  const avx512::LineVectors v = avx512::vectors_of(line, 0);
+  Lanes lanes;
+  clear(lanes);
+  __m256i least = no_magnitudes();
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const std::size_t at = i * sizeof(half);
+    const __m256i result = to_halves(value16<FromHalves, shifted>(from + at, v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at), result);
+    least = _mm256_min_epu16(least, avx2::magnitude16(result));
+    add16(lanes, load16(halves + at));
+  }
+  if (i < count) {
+    const std::size_t at = i * sizeof(half);
+    quick16<FromHalves, shifted>(from + at, to + at, count - i, line, least);
+    add16(lanes, load_last(halves + at, count - i));
+  }
+  sums = total(lanes);
+  return least;
+}
+DMLREF_TARGET_AVX512VNNI inline std::size_t row16_and_sums(const Pieces16& row, const std::byte* halves,
+                                                           SumAndSquare& sums) noexcept {
+  const Piece& piece = row.pieces[0];
+  if (!seldom_doubtful(row.line)) {
+    const Piece same{0, 0, piece.count};
+    sums = half_sums(halves, &same, 1, 0);
+    return pieces16<Finish::identity>(row);
+  }
+  const std::byte* const from = row.from + piece.from;
+  std::byte* const to = row.to + piece.to;
+  const __m256i least = row.line.shift == 0.0f ? quick16_and_sums<false>(from, to, piece.count, row.line, halves, sums)
+                                               : quick16_and_sums<true>(from, to, piece.count, row.line, halves, sums);
+  return any_low16(least, row.line) ? pieces16<Finish::identity>(row) : 0;
+}
+
 inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
@@ -352,7 +416,9 @@ inline const Kernels& kernels() noexcept {
       4096,
       true,
       true,
-      true};
+      true,
+      half_sums,
+      row16_and_sums};
   return table;
 }
 
