@@ -32,6 +32,7 @@ constexpr Kernels make_kernels() noexcept {
   Kernels k{16,       4,        false,     true,       {},        {},         &interleave,          &deal,
             &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose, &interleave_pairs_of, &pack_rows};
   k.pixel_strips = true;
+  k.interleave_dealt = &interleave_dealt;
   set_channel_tiles<Ahead, 1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<Ahead, 2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<Ahead, 4>(k.channel_tiles, std::make_index_sequence<6>());

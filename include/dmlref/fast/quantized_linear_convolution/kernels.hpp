@@ -145,6 +145,10 @@ struct Kernels {
   /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 1, 2, 3 channels
   /// (side by side), 16 or more. Null where the set stages planes as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
+  /// interleave, then deal with a step of 2: groups 0, 2, … to `even`, 1, 3, … to `odd`. Null where the set has nothing
+  /// better than these.
+  void (*interleave_dealt)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* even,
+                           std::uint8_t* odd) noexcept = nullptr;
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
 };
 

@@ -197,17 +197,24 @@ inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels&
     const Index end = width == 0 ? columns : clamped(width - first_column);
     const std::uint32_t shifted = static_cast<std::uint8_t>(zero_point ^ flip);
     const std::uint32_t filling = shifted * (group == 4 ? 0x01010101u : 0x00010001u);
+    const bool in_one_go = g.stride_x == 2 && b.phases == 2 && kernels.interleave_dealt != nullptr;
     for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
       std::uint8_t* groups = g.stride_x == 1 ? to : scratch;
-      for (Index i = 0; i < begin; ++i) std::memcpy(groups + 4 * i, &filling, 4);
+      const auto at = [&](Index i) { return in_one_go ? to + 4 * (i % 2 * b.phase_columns + i / 2) : groups + 4 * i; };
+      for (Index i = 0; i < begin; ++i) std::memcpy(at(i), &filling, 4);
       if (begin < end) {
         const std::uint8_t* rows[4];
         for (Index e = 0; e < 4; ++e) {
           rows[e] = row + (c + e < g.in_channels ? c + e : c) * g.in.c + (first_column + begin);
         }
-        kernels.interleave(rows, end - begin, flip, groups + 4 * begin);
+        if (in_one_go) {
+          kernels.interleave_dealt(rows, end - begin, flip, at(begin), at(begin + 1));
+        } else {
+          kernels.interleave(rows, end - begin, flip, at(begin));
+        }
       }
-      for (Index i = begin < end ? end : begin; i < columns; ++i) std::memcpy(groups + 4 * i, &filling, 4);
+      for (Index i = begin < end ? end : begin; i < columns; ++i) std::memcpy(at(i), &filling, 4);
+      if (in_one_go) continue;
       if (g.stride_x == 1) continue;
       for (Index phase = 0; phase < b.phases; ++phase) {
         kernels.deal(scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);

@@ -18,21 +18,42 @@ namespace fast::qlc::avx512vnni {
 
 /// 64 pixels of four channels to 64 groups. The dwords of each row are put in transposed order first, so that the
 /// unpacks, which stay within 128 bits, leave neighbours side by side.
-DMLREF_TARGET_AVX512VNNI inline void interleave64(const std::uint8_t* const* rows, std::ptrdiff_t at, __m512i flip,
-                                                  std::uint8_t* dst) noexcept {
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void interleave64(__m512i c0, __m512i c1, __m512i c2, __m512i c3,
+                                                                __m512i flip, __m512i (&groups)[4]) noexcept {
   const __m512i order = transposed_order();
-  const __m512i c0 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[0] + at)));
-  const __m512i c1 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[1] + at)));
-  const __m512i c2 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[2] + at)));
-  const __m512i c3 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, _mm512_loadu_si512(rows[3] + at)));
+  c0 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c0));
+  c1 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c1));
+  c2 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c2));
+  c3 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c3));
   const __m512i low01 = _mm512_unpacklo_epi8(c0, c1);
   const __m512i high01 = _mm512_unpackhi_epi8(c0, c1);
   const __m512i low23 = _mm512_unpacklo_epi8(c2, c3);
   const __m512i high23 = _mm512_unpackhi_epi8(c2, c3);
-  _mm512_storeu_si512(dst, _mm512_unpacklo_epi16(low01, low23));
-  _mm512_storeu_si512(dst + 64, _mm512_unpackhi_epi16(low01, low23));
-  _mm512_storeu_si512(dst + 128, _mm512_unpacklo_epi16(high01, high23));
-  _mm512_storeu_si512(dst + 192, _mm512_unpackhi_epi16(high01, high23));
+  groups[0] = _mm512_unpacklo_epi16(low01, low23);
+  groups[1] = _mm512_unpackhi_epi16(low01, low23);
+  groups[2] = _mm512_unpacklo_epi16(high01, high23);
+  groups[3] = _mm512_unpackhi_epi16(high01, high23);
+}
+DMLREF_TARGET_AVX512VNNI inline void interleave64(const std::uint8_t* const* rows, std::ptrdiff_t at, __m512i flip,
+                                                  std::uint8_t* dst) noexcept {
+  __m512i groups[4];
+  interleave64(_mm512_loadu_si512(rows[0] + at), _mm512_loadu_si512(rows[1] + at), _mm512_loadu_si512(rows[2] + at),
+               _mm512_loadu_si512(rows[3] + at), flip, groups);
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) _mm512_storeu_si512(dst + 64 * v, groups[v]);
+}
+/// The first `count` of 64 pixels, at least 17.
+DMLREF_TARGET_AVX512VNNI inline void interleave_part(const std::uint8_t* const* rows, std::ptrdiff_t at,
+                                                     std::ptrdiff_t count, __m512i flip, std::uint8_t* dst) noexcept {
+  const __mmask64 used = ~std::uint64_t{0} >> (64 - count);
+  __m512i groups[4];
+  interleave64(_mm512_maskz_loadu_epi8(used, rows[0] + at), _mm512_maskz_loadu_epi8(used, rows[1] + at),
+               _mm512_maskz_loadu_epi8(used, rows[2] + at), _mm512_maskz_loadu_epi8(used, rows[3] + at), flip, groups);
+  _mm512_storeu_si512(dst, groups[0]);
+#pragma GCC unroll 3
+  for (int v = 1; v < 4; ++v) {
+    _mm512_mask_storeu_epi32(dst + 64 * v, static_cast<__mmask16>(used >> (16 * v)), groups[v]);
+  }
 }
 
 /// Blocks of 64 pixels of all channels to groups, in the order that saves permutations here and where bytes are packed
@@ -147,6 +168,7 @@ DMLREF_TARGET_AVX512VNNI inline void interleave(const std::uint8_t* const* rows,
   std::ptrdiff_t i = 0;
   for (; i + 64 <= count; i += 64) interleave64(rows, i, flips, dst + 4 * i);
   if (i == count) return;
+  if (count - i > 16) return interleave_part(rows, i, count - i, flips, dst + 4 * i);
   if (count >= 16) {
     for (; i + 16 <= count; i += 16) interleave16(rows, i, flips16, dst);
     if (i < count) interleave16(rows, count - 16, flips16, dst);
@@ -236,6 +258,39 @@ DMLREF_TARGET_AVX512VNNI inline void deal(const std::uint8_t* src, std::ptrdiff_
     const std::ptrdiff_t rest = count - i;
     const auto mask = static_cast<__mmask16>(rest >= 16 ? 0xFFFFu : (1u << rest) - 1u);
     _mm512_mask_storeu_epi32(dst + 4 * i, mask, _mm512_permutex2var_epi32(low, even, high));
+  }
+}
+
+/// Groups of even columns and of odd ones: shifts and blends make pairs of two channels, of which unpacks make groups.
+DMLREF_TARGET_AVX512VNNI inline void interleave_dealt(const std::uint8_t* const* rows, std::ptrdiff_t count,
+                                                      std::uint8_t flip, std::uint8_t* even,
+                                                      std::uint8_t* odd) noexcept {
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  const __mmask64 odd_bytes = 0xAAAAAAAAAAAAAAAA;
+  const __m512i first_half = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i second_half = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  for (std::ptrdiff_t at = 0; at < count; at += 64, even += 128, odd += 128) {
+    const std::ptrdiff_t left = count - at < 64 ? count - at : 64;
+    const __mmask64 used = ~std::uint64_t{0} >> (64 - left);
+    __m512i c[4];
+#pragma GCC unroll 4
+    for (int e = 0; e < 4; ++e) c[e] = _mm512_xor_si512(flips, _mm512_maskz_loadu_epi8(used, rows[e] + at));
+    const __m512i even01 = _mm512_mask_blend_epi8(odd_bytes, c[0], _mm512_slli_epi16(c[1], 8));
+    const __m512i even23 = _mm512_mask_blend_epi8(odd_bytes, c[2], _mm512_slli_epi16(c[3], 8));
+    const __m512i odd01 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c[0], 8), c[1]);
+    const __m512i odd23 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c[2], 8), c[3]);
+    const __m512i even_low = _mm512_unpacklo_epi16(even01, even23), even_high = _mm512_unpackhi_epi16(even01, even23);
+    const __m512i odd_low = _mm512_unpacklo_epi16(odd01, odd23), odd_high = _mm512_unpackhi_epi16(odd01, odd23);
+    const std::uint64_t evens = ~std::uint64_t{0} >> (64 - (left + 1) / 2);
+    const std::uint64_t odds = (std::uint64_t{1} << (left / 2)) - 1;
+    _mm512_mask_storeu_epi32(even, static_cast<__mmask16>(evens),
+                             _mm512_permutex2var_epi64(even_low, first_half, even_high));
+    _mm512_mask_storeu_epi32(even + 64, static_cast<__mmask16>(evens >> 16),
+                             _mm512_permutex2var_epi64(even_low, second_half, even_high));
+    _mm512_mask_storeu_epi32(odd, static_cast<__mmask16>(odds),
+                             _mm512_permutex2var_epi64(odd_low, first_half, odd_high));
+    _mm512_mask_storeu_epi32(odd + 64, static_cast<__mmask16>(odds >> 16),
+                             _mm512_permutex2var_epi64(odd_low, second_half, odd_high));
   }
 }
 
