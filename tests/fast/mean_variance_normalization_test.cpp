@@ -324,9 +324,14 @@ TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
   for (const std::size_t width : {4u, 16u, 21u, 32u, 48u, 63u, 64u}) {
     for (const std::size_t rows : {1u, 2u, 3u, 15u, 16u, 18u, 31u, 50u, 63u, 64u}) {
       std::vector<float> input(2 * rows * width);
-      std::vector<std::int64_t> offset(rows);
+      std::vector<half> halves(input.size());
+      std::vector<std::int64_t> offset(rows), half_offset(rows);
+      for (half& x : halves) x = static_cast<half>(static_cast<float>(random() % 4001) * 0.25f - 500.0f);
       for (float& x : input) x = static_cast<float>(random() % 2000001) * 1e-3f - 1000.0f;
-      for (std::size_t i = 0; i < rows; ++i) offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
+      for (std::size_t i = 0; i < rows; ++i) {
+        offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
+        half_offset[i] = offset[i] / 2;
+      }
       n::ColumnLines32 line{};
       double pivot[n::column_width];
       for (std::size_t c = 0; c < n::column_width; ++c) {
@@ -337,6 +342,8 @@ TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
       }
       const auto ahead = static_cast<std::int64_t>(rows * width * sizeof(float));
       const n::Columns columns{reinterpret_cast<const std::byte*>(input.data()), offset.data(), rows, width, ahead};
+      const n::Columns half_columns{reinterpret_cast<const std::byte*>(halves.data()), half_offset.data(), rows, width,
+                                    ahead / 2};
       std::vector<std::vector<std::uint64_t>> results;
       for (const n::ColumnKernels* table : tables) {
         std::vector<std::uint64_t> bits;
@@ -344,6 +351,7 @@ TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
           const auto lanes = std::make_unique<n::ColumnLanes>();
           double sum[n::column_width], square[n::column_width];
           table->add32(columns, shift, *lanes);
+          table->add16(half_columns, shift, *lanes);
           table->join(*lanes, width, sum, square);
           for (std::size_t c = 0; c < width; ++c) {
             bits.push_back(std::bit_cast<std::uint64_t>(sum[c]));

@@ -106,23 +106,31 @@ DMLREF_TARGET_AVX2 inline void add_floats(const Columns& columns, const double* 
   add_floats_from<shifted>(0, columns, pivot, lanes);
 }
 
+/// Rows of float16 as float32.
+struct WidenedRows {
+  alignas(64) float rows[most_summed_elements];
+  std::int64_t offset[most_summed_rows];
+};
+DMLREF_TARGET_AVX2 inline Columns widened(const Columns& columns, WidenedRows& to) noexcept {
+  const std::size_t width = (columns.width + 7) / 8 * 8;
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i];
+    if (columns.prefetch != 0) {
+      _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
+      if (width > 32) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch + 64), _MM_HINT_T1);
+    }
+    widen(row, to.rows + i * width, columns.width);
+    to.offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
+  }
+  return {reinterpret_cast<const std::byte*>(to.rows), to.offset, columns.rows, columns.width, 0};
+}
+
 /// float16 is widened first: conversions from memory are cheaper than from registers.
 template <class T>
 DMLREF_TARGET_AVX2 inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   if constexpr (std::is_same_v<T, half>) {
-    alignas(32) float rows[most_summed_elements];
-    std::int64_t offset[most_summed_rows];
-    const std::size_t width = (columns.width + 7) / 8 * 8;
-    for (std::size_t i = 0; i < columns.rows; ++i) {
-      const std::byte* const row = columns.from + columns.offset[i];
-      if (columns.prefetch != 0) {
-        _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch), _MM_HINT_T1);
-        if (width > 32) _mm_prefetch(reinterpret_cast<const char*>(row + columns.prefetch + 64), _MM_HINT_T1);
-      }
-      widen(row, rows + i * width, columns.width);
-      offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
-    }
-    const Columns floats{reinterpret_cast<const std::byte*>(rows), offset, columns.rows, columns.width, 0};
+    WidenedRows rows;
+    const Columns floats = widened(columns, rows);
     pivot != nullptr ? add_floats<true>(floats, pivot, lanes) : add_floats<false>(floats, nullptr, lanes);
   } else {
     pivot != nullptr ? add_floats<true>(columns, pivot, lanes) : add_floats<false>(columns, nullptr, lanes);

@@ -120,6 +120,11 @@ inline void add_columns32(const Columns& columns, const double* pivot, ColumnLan
                    : add_floats<false, lanes_at_once>(columns, nullptr, lanes);
 }
 
+inline void add_columns16(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  avx2::WidenedRows rows;
+  add_columns32<4>(avx2::widened(columns, rows), pivot, lanes);
+}
+
 /// V * 8 columns row by row, their lines in registers: of 64 columns whole rows are read and written. whole: eight
 /// floats are converted at once.
 template <Finish finish, std::size_t V, bool shifted, bool whole>
@@ -233,7 +238,7 @@ inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
       add_columns32 < whole ? 4 : 2 >,
-      avx2::add_columns<half>,
+      whole ? add_columns16 : avx2::add_columns<half>,
       avx2::join_columns,
       {columns32<identity, whole>, columns32<relu, whole>, columns32<leaky_relu, whole>, columns32<unit, whole>,
        columns32<values, whole>},
