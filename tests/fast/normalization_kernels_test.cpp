@@ -128,6 +128,19 @@ TEST(NormalizationKernels, RowsOfHalvesWithSumsOfOthers) {
     const SumAndSquare in_pieces = kernels.half_sums(halves, two, 2, 0);
     EXPECT_EQ(in_pieces.sum, expected_sums.sum) << n;
     EXPECT_EQ(in_pieces.square, expected_sums.square) << n;
+    if (n % 16 == 0) {
+      std::vector<half> both(other);
+      both.insert(both.end(), row.begin(), row.end());
+      const Piece pieces[2] = {{0, 0, first}, {static_cast<std::int64_t>(2 * first), 0, n - first}};
+      SumAndSquare sums[2];
+      kernels.two_sums[1](reinterpret_cast<const std::byte*>(both.data()), static_cast<std::int64_t>(2 * n), pieces, 2,
+                          0, sums);
+      const SumAndSquare second = kernels.half_sums(from, pieces, 2, 0);
+      EXPECT_EQ(sums[0].sum, expected_sums.sum) << n;
+      EXPECT_EQ(sums[0].square, expected_sums.square) << n;
+      EXPECT_EQ(sums[1].sum, second.sum) << n;
+      EXPECT_EQ(sums[1].square, second.square) << n;
+    }
     const Piece piece{0, 0, n};
     for (const float shift : {0.0f, 0.75f}) {
       for (const float doubt : {0x1p-20f, 0x1p-17f, 0.01f}) {  // seldom, now and then, often

@@ -71,6 +71,8 @@ class Normalization {
       halves_overlap_ = kernels_->half_sums != nullptr && step.input == 1 && step.output == 1 && !geometry_.varying &&
                         finish_ != Finish::values;
     }
+    // (Groups that are read again from further away are better read at once.)
+    pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
     if (geometry_.kept.rank > 0) {
       // (Not float32: its lines are twice as many and get in the way of those that are wanted now.)
       const Index extent = stretches_ ? geometry_.reduced.at[geometry_.reduced.rank - 1].extent : 0;
@@ -647,6 +649,27 @@ class Normalization {
       }
     }
 
+    /// All chunks of this group and the next one.
+    void sum_two_groups(std::uint64_t group, const Place& base, PieceTable& pieces, Workspace& work) const noexcept {
+      const Place next = op.geometry_.kept.place(static_cast<Index>(group + 1));
+      const auto bytes = static_cast<Index>(sizeof(T));
+      const std::int64_t beside = (next.input - base.input) * bytes;
+      const std::int64_t ahead = op.runs_ ? 0 : 2 * to_next(group + 1, next).input * bytes;
+      for (std::uint64_t c = 0; c < op.chunks_; ++c) {
+        const PieceTable::List list = pieces.of(c);
+        const std::size_t size = chunk_size(c);
+        SumAndSquare sums[2];
+        op.kernels_->two_sums[is_half](buffers.input + base.input * bytes, beside, list.pieces, list.count, ahead,
+                                       sums);
+        for (std::size_t i = 0; i < 2; ++i) {
+          statistics()[(group + i) * op.chunks_ + c] = reference::chunk_from(size, [&](double pivot) {
+            if (pivot == 0.0) return sums[i];
+            return op.kernels_->shifted_sums(read(i == 0 ? base : next, c, work.row).floats, size, pivot);
+          });
+        }
+      }
+    }
+
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                           PieceTable& pieces, Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
@@ -691,7 +714,12 @@ class Normalization {
       for (std::uint64_t g = begin; g < end; ++g) {
         if (op.runs_) ask_for_run(g, (g - begin) % groups_of_run, pieces);
         const Place base = op.geometry_.kept.place(static_cast<Index>(g));
-        sum_chunks(g, base, 0, op.chunks_, pieces, work);
+        const bool second = op.pairs_ && (g - begin) % 2 == 1;
+        if (op.pairs_ && !second && g + 1 < end) {
+          sum_two_groups(g, base, pieces, work);
+        } else if (!second) {
+          sum_chunks(g, base, 0, op.chunks_, pieces, work);
+        }
         coefficients()[g] = merge(statistics() + g * op.chunks_);
         normalize_chunks(g, base, 0, op.chunks_, pieces, work);
       }
@@ -758,6 +786,7 @@ class Normalization {
   bool stretches_ = false;       // chunks are made of contiguous stretches in both tensors
   bool summed_pieces_ = false;   // which begin with lane 0: they are summed where they lie,
   bool pieces_ = false;          // and share one line: nothing need be gathered
+  bool pairs_ = false;           // two groups are summed side by side; the second cache holds both
   bool halves_overlap_ = false;  // rows of float16 go without a row of floats
   bool asks_ = true;             // lines of the next group are asked for
   std::int64_t near_ = 0;        // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0

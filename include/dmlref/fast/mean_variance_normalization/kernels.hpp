@@ -180,6 +180,10 @@ struct Kernels {
                             std::int64_t ahead) = nullptr;
   /// Finish::identity of a row of float16 in one piece, as pieces16, and the sums of as many `halves`.
   std::size_t (*row16_and_sums)(const Pieces16&, const std::byte* halves, SumAndSquare& sums) = nullptr;
+  /// Sums of two chunks of the same pieces of multiples of 16, float32 and float16; the second chunk lies `beside`
+  /// bytes further on. Null: one after the other.
+  void (*two_sums[2])(const std::byte* from, std::int64_t beside, const Piece* pieces, std::size_t count,
+                      std::int64_t ahead, SumAndSquare* sums) = {};
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written.

@@ -131,6 +131,37 @@ DMLREF_TARGET_AVX512VNNI inline SumAndSquare half_sums(const std::byte* from, co
   return total(lanes);
 }
 
+DMLREF_TARGET_AVX512VNNI inline void add16_of(Lanes& lanes, const std::byte* from, const float*) noexcept {
+  add16<false>(lanes, from, nullptr);
+}
+DMLREF_TARGET_AVX512VNNI inline void add16_of(Lanes& lanes, const std::byte* from, const half*) noexcept {
+  add16(lanes, load16(from));
+}
+/// Two chunks of the same pieces, the second `beside` bytes further on: one waits while the other adds.
+template <class T>
+DMLREF_TARGET_AVX512VNNI inline void two_sums(const std::byte* from, std::int64_t beside, const Piece* pieces,
+                                              std::size_t count, std::int64_t ahead, SumAndSquare* sums) noexcept {
+  constexpr T* type = nullptr;
+  Lanes first;
+  Lanes second;
+  clear(first);
+  clear(second);
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::byte* const start = from + pieces[p].from;
+    const std::size_t bytes = pieces[p].count * sizeof(T);
+    if (ahead != 0) {
+      prefetch<0>(start + ahead, bytes);
+      prefetch<0>(start + beside + ahead, bytes);
+    }
+    for (std::size_t at = 0; at < bytes; at += 16 * sizeof(T)) {
+      add16_of(first, start + at, type);
+      add16_of(second, start + beside + at, type);
+    }
+  }
+  sums[0] = total(first);
+  sums[1] = total(second);
+}
+
 // ---- Results -------------------------------------------------------------------------------------------------------
 
 template <Finish finish>
@@ -418,7 +449,8 @@ inline const Kernels& kernels() noexcept {
       true,
       true,
       half_sums,
-      row16_and_sums};
+      row16_and_sums,
+      {two_sums<float>, two_sums<half>}};
   return table;
 }
 
