@@ -246,13 +246,13 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   EXPECT_FALSE(streamed(cropped, 2 * 2 * 8192 + 1));
 }
 
-// What several tasks keep in the caches is in and output together.
+// What several tasks keep in the caches is the input and three times the output.
 TEST_F(FastSlice, SeveralTasksStreamLess) {
   const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   fast::SliceTuning tuning(isa_under_test());
   tuning.stream_bytes = 0;
   for (const bool stays : {true, false}) {
-    tuning.shared_bytes = 3 * 8192 + 3 * 4096 - (stays ? 0 : 1);
+    tuning.shared_bytes = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
     const fast::Slice slice = prepare(it, tuning);
     EXPECT_TRUE(slice.walks(1)[0].job.stream);
     EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);

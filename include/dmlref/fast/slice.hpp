@@ -18,8 +18,8 @@ namespace fast {
 
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
-  std::uint64_t stream_bytes;             // twice the larger of in and output: from here on around the caches
-  std::uint64_t shared_bytes;             // of in and output, that several tasks keep in the caches all the same
+  std::uint64_t stream_bytes;  // twice the larger of in and output: from here on around the caches
+  std::uint64_t shared_bytes;  // of in and three times out, that several tasks keep in the caches all the same
   std::uint64_t task_bytes = 128 * 1024;  // of the larger of in and output: less is not worth a task
   std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
                          // every line; 0: copies ask for beginnings of rows, others less far ahead
@@ -27,7 +27,7 @@ struct SliceTuning {
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
-        shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() : 0),
+        shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() / 3 * 4 : 0),
         in_ahead(slice_kernels(isa).in_ahead),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0) {}
 };
@@ -43,7 +43,8 @@ class Slice {
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);
     plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
-    if (in_lines_ + out_bytes_ > tuning.shared_bytes || !streams()) return;
+    // (A line of output that has left the cache is fetched, and put back again.)
+    if (in_lines_ + 3 * out_bytes_ > tuning.shared_bytes || !streams()) return;
     shared_walks_ = walks_;
     for (RowWalk& walk : shared_walks_) walk.job.stream = false;
   }

@@ -66,7 +66,7 @@ struct SliceKernels {
   RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
   std::size_t joined_from;       // bytes of a row from which it can
   std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
-  bool shared_stay;              // several tasks stream only what the last-level cache does not hold
+  bool shared_stay;              // several tasks stream less than one: SliceTuning::shared_bytes
   std::size_t in_ahead;          // SliceTuning::in_ahead
   Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
   RowKernel fill;
