@@ -237,7 +237,7 @@ template <bool whole>
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{
-      add_columns32 < whole ? 4 : 2 >,
+      add_columns32<(whole ? 4 : 2)>,
       whole ? add_columns16 : avx2::add_columns<half>,
       avx2::join_columns,
       {columns32<identity, whole>, columns32<relu, whole>, columns32<leaky_relu, whole>, columns32<unit, whole>,

@@ -54,7 +54,7 @@ DMLREF_TARGET_AVX512VNNI inline void copy_rows_by_halves(const RowJob& job, cons
     std::byte* const end = to + bytes;
     const Index ahead = r + rows_ahead < count ? rows[r + rows_ahead].in - rows[r].in : 0;
     const __m256i last_a = avx2::load32(from + bytes - 64), last_b = avx2::load32(from + bytes - 32);
-    for (; to + 64 <= end; from += 64, to += 64) {
+    for (; end - to >= 64; from += 64, to += 64) {
       avx2::prefetch(from + ahead);
       const __m256i a = avx2::load32(from), b = avx2::load32(from + 32);
       avx2::store32(to, a);

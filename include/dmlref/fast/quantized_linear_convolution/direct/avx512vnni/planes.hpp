@@ -314,8 +314,9 @@ DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const Plane
       } else if (Kind == Strips::narrow || (strip.masks & 2) != 0) {
         i = make_groups<Kind, Planes, SumsAre::floats, false, 3>(t, p, strip, i);
       } else if constexpr (Kind != Strips::narrow) {
+        constexpr int masks = Kind == Strips::stride2 ? 1 : 3;
         if (strip.masks != 0) {
-          i = make_groups < Kind, Planes, SumsAre::floats, false, Kind == Strips::stride2 ? 1 : 3 > (t, p, strip, i);
+          i = make_groups<Kind, Planes, SumsAre::floats, false, masks>(t, p, strip, i);
         } else {
           i = make_groups<Kind, Planes, SumsAre::floats, false, 0>(t, p, strip, i);
         }
