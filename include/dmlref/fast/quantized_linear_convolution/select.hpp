@@ -9,6 +9,7 @@
 //   neon_dotprod   4     s8 x 4  sdot                 12x2 12x1 6x4                      4x4
 //   neon           4     s8 x 4  smull, sadalp        6x2 8x1                            4x2
 //   scalar         8     u8 x 4  plain C++            4x1                                4x1
+//   avx512vnni on CPUs of full_width_512(): channel tiles are requantized out of the registers (docs/decisions/0121)
 // clang-format on
 #pragma once
 
