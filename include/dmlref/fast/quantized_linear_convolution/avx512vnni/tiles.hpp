@@ -77,7 +77,7 @@ struct ChannelTile {
   /// stores one of them in each step.
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void multiply_add(__m512i& sum, __m512i group,
                                                                          __m512i weights) noexcept {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(group), "v"(weights));
+    __asm__("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(group), "v"(weights));
   }
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void step(const TileArgs& t, Registers& acc,

@@ -224,7 +224,7 @@ template <int Part>
   if constexpr (Part == 0) {
     _mm_storeu_si128(part, _mm512_castsi512_si128(bytes));
   } else {
-    __asm__("vextracti32x4 %2, %1, %0" : "=m"(*part) : "v"(bytes), "i"(Part));
+    __asm__("vextracti32x4 {%2, %1, %0|%0, %1, %2}" : "=m"(*part) : "v"(bytes), "i"(Part));
   }
 }
 template <int Part>
@@ -233,7 +233,7 @@ template <int Part>
   if constexpr (Part == 0) {
     _mm256_storeu_si256(part, _mm512_castsi512_si256(bytes));
   } else {
-    __asm__("vextracti64x4 %2, %1, %0" : "=m"(*part) : "v"(bytes), "i"(Part));
+    __asm__("vextracti64x4 {%2, %1, %0|%0, %1, %2}" : "=m"(*part) : "v"(bytes), "i"(Part));
   }
 }
 
