@@ -214,8 +214,7 @@ inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels&
         }
       }
       for (Index i = begin < end ? end : begin; i < columns; ++i) std::memcpy(at(i), &filling, 4);
-      if (in_one_go) continue;
-      if (g.stride_x == 1) continue;
+      if (in_one_go || g.stride_x == 1) continue;
       for (Index phase = 0; phase < b.phases; ++phase) {
         kernels.deal(scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);
       }

@@ -56,13 +56,27 @@ DMLREF_TARGET_AVX512VNNI inline void interleave_part(const std::uint8_t* const* 
   }
 }
 
-/// Blocks of 64 pixels of all channels to groups, in the order that saves permutations here and where bytes are packed
-/// again: in each 16 pixels 0 2 4 6 | 1 3 5 7 | 8 10 12 14 | 9 11 13 15. On the way the dot-product units, idle here,
-/// sum the channels: sums[i] = factor * the sum of position i.
+/// Groups of 64 pixels of four channels, in an order that saves permutations: shifts and blends make pairs of two
+/// channels, of which unpacks make groups. In each 16 pixels 0 2 4 6 | 1 3 5 7 | 8 10 12 14 | 9 11 13 15, one vector
+/// for each of the four.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void interleave_by_parity(__m512i c0, __m512i c1, __m512i c2, __m512i c3,
+                                                                        __m512i (&groups)[4]) noexcept {
+  const __mmask64 odd_bytes = 0xAAAAAAAAAAAAAAAA;
+  const __m512i even01 = _mm512_mask_blend_epi8(odd_bytes, c0, _mm512_slli_epi16(c1, 8));
+  const __m512i even23 = _mm512_mask_blend_epi8(odd_bytes, c2, _mm512_slli_epi16(c3, 8));
+  const __m512i odd01 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c0, 8), c1);
+  const __m512i odd23 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c2, 8), c3);
+  groups[0] = _mm512_unpacklo_epi16(even01, even23);
+  groups[1] = _mm512_unpacklo_epi16(odd01, odd23);
+  groups[2] = _mm512_unpackhi_epi16(even01, even23);
+  groups[3] = _mm512_unpackhi_epi16(odd01, odd23);
+}
+
+/// Blocks of 64 pixels of all channels to groups, by parity, which saves permutations where bytes are packed again,
+/// too. On the way the dot-product units, idle here, sum the channels: sums[i] = factor * the sum of position i.
 template <bool Sums>
 DMLREF_TARGET_AVX512VNNI inline void interleave_pairs(const PairsArgs& t) noexcept {
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
-  const __mmask64 odd_bytes = 0xAAAAAAAAAAAAAAAA;
   for (std::ptrdiff_t at = 0; at < t.pixels; at += 64) {
     __m512i sum0 = _mm512_setzero_si512(), sum1 = sum0, sum2 = sum0, sum3 = sum0;
     __m512i ones = _mm512_set1_epi8(1);
@@ -78,23 +92,15 @@ DMLREF_TARGET_AVX512VNNI inline void interleave_pairs(const PairsArgs& t) noexce
       const __m512i c1 = _mm512_xor_si512(flip, _mm512_loadu_si512(src1));
       const __m512i c2 = _mm512_xor_si512(flip, _mm512_loadu_si512(src2));
       const __m512i c3 = _mm512_xor_si512(flip, _mm512_loadu_si512(src3));
-      const __m512i even01 = _mm512_mask_blend_epi8(odd_bytes, c0, _mm512_slli_epi16(c1, 8));
-      const __m512i even23 = _mm512_mask_blend_epi8(odd_bytes, c2, _mm512_slli_epi16(c3, 8));
-      const __m512i odd01 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c0, 8), c1);
-      const __m512i odd23 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c2, 8), c3);
-      const __m512i v0 = _mm512_unpacklo_epi16(even01, even23);
-      const __m512i v1 = _mm512_unpacklo_epi16(odd01, odd23);
-      const __m512i v2 = _mm512_unpackhi_epi16(even01, even23);
-      const __m512i v3 = _mm512_unpackhi_epi16(odd01, odd23);
-      _mm512_storeu_si512(dst, v0);
-      _mm512_storeu_si512(dst + 64, v1);
-      _mm512_storeu_si512(dst + 128, v2);
-      _mm512_storeu_si512(dst + 192, v3);
+      __m512i v[4];
+      interleave_by_parity(c0, c1, c2, c3, v);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) _mm512_storeu_si512(dst + 64 * i, v[i]);
       if constexpr (Sums) {
-        sum0 = _mm512_dpbusd_epi32(sum0, v0, ones);
-        sum1 = _mm512_dpbusd_epi32(sum1, v1, ones);
-        sum2 = _mm512_dpbusd_epi32(sum2, v2, ones);
-        sum3 = _mm512_dpbusd_epi32(sum3, v3, ones);
+        sum0 = _mm512_dpbusd_epi32(sum0, v[0], ones);
+        sum1 = _mm512_dpbusd_epi32(sum1, v[1], ones);
+        sum2 = _mm512_dpbusd_epi32(sum2, v[2], ones);
+        sum3 = _mm512_dpbusd_epi32(sum3, v[3], ones);
       }
     }
     if constexpr (Sums) {
@@ -261,12 +267,11 @@ DMLREF_TARGET_AVX512VNNI inline void deal(const std::uint8_t* src, std::ptrdiff_
   }
 }
 
-/// Groups of even columns and of odd ones: shifts and blends make pairs of two channels, of which unpacks make groups.
+/// Groups of even columns and of odd ones.
 DMLREF_TARGET_AVX512VNNI inline void interleave_dealt(const std::uint8_t* const* rows, std::ptrdiff_t count,
                                                       std::uint8_t flip, std::uint8_t* even,
                                                       std::uint8_t* odd) noexcept {
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
-  const __mmask64 odd_bytes = 0xAAAAAAAAAAAAAAAA;
   const __m512i first_half = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
   const __m512i second_half = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   for (std::ptrdiff_t at = 0; at < count; at += 64, even += 128, odd += 128) {
@@ -275,22 +280,16 @@ DMLREF_TARGET_AVX512VNNI inline void interleave_dealt(const std::uint8_t* const*
     __m512i c[4];
 #pragma GCC unroll 4
     for (int e = 0; e < 4; ++e) c[e] = _mm512_xor_si512(flips, _mm512_maskz_loadu_epi8(used, rows[e] + at));
-    const __m512i even01 = _mm512_mask_blend_epi8(odd_bytes, c[0], _mm512_slli_epi16(c[1], 8));
-    const __m512i even23 = _mm512_mask_blend_epi8(odd_bytes, c[2], _mm512_slli_epi16(c[3], 8));
-    const __m512i odd01 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c[0], 8), c[1]);
-    const __m512i odd23 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c[2], 8), c[3]);
-    const __m512i even_low = _mm512_unpacklo_epi16(even01, even23), even_high = _mm512_unpackhi_epi16(even01, even23);
-    const __m512i odd_low = _mm512_unpacklo_epi16(odd01, odd23), odd_high = _mm512_unpackhi_epi16(odd01, odd23);
+    __m512i v[4];
+    interleave_by_parity(c[0], c[1], c[2], c[3], v);
     const std::uint64_t evens = ~std::uint64_t{0} >> (64 - (left + 1) / 2);
     const std::uint64_t odds = (std::uint64_t{1} << (left / 2)) - 1;
-    _mm512_mask_storeu_epi32(even, static_cast<__mmask16>(evens),
-                             _mm512_permutex2var_epi64(even_low, first_half, even_high));
+    _mm512_mask_storeu_epi32(even, static_cast<__mmask16>(evens), _mm512_permutex2var_epi64(v[0], first_half, v[2]));
     _mm512_mask_storeu_epi32(even + 64, static_cast<__mmask16>(evens >> 16),
-                             _mm512_permutex2var_epi64(even_low, second_half, even_high));
-    _mm512_mask_storeu_epi32(odd, static_cast<__mmask16>(odds),
-                             _mm512_permutex2var_epi64(odd_low, first_half, odd_high));
+                             _mm512_permutex2var_epi64(v[0], second_half, v[2]));
+    _mm512_mask_storeu_epi32(odd, static_cast<__mmask16>(odds), _mm512_permutex2var_epi64(v[1], first_half, v[3]));
     _mm512_mask_storeu_epi32(odd + 64, static_cast<__mmask16>(odds >> 16),
-                             _mm512_permutex2var_epi64(odd_low, second_half, odd_high));
+                             _mm512_permutex2var_epi64(v[1], second_half, v[3]));
   }
 }
 

@@ -175,10 +175,6 @@ struct ChannelTile {
       epilogue.settle(kept + 16 * V * r, 16 * V, t.first_channel, out + r * t.out_pitch);
     }
   }
-
-  DMLREF_ALWAYS_INLINE static void advance(const TileArgs& t, TilePlace& at) noexcept {
-    at.advance(R, t.pixel_step, t.out_pitch);
-  }
 };
 
 /// A strip of `args.count` tiles side by side. A tile's sums are kept in memory and requantized between the first steps
@@ -231,7 +227,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
     spare = finished;
     unit = 0;
     out = at.out;
-    Shape::advance(t, at);
+    at.advance(R, t.pixel_step, t.out_pitch);
   }
   for (; unit < units; ++unit) {
     if (Shape::write(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
@@ -244,24 +240,21 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void settle_anew(const TileArgs&
                                                                  std::uint32_t suspects) noexcept {
   using Shape = ChannelTile<V, R>;
   constexpr int rest = R % Shape::pixels == 0 ? Shape::pixels : R % Shape::pixels;  // of the last unit
-  alignas(64) std::int32_t sums[64];
+  alignas(64) std::int32_t sums[64 * Shape::units];
   const Epilogue epilogue(*t.requantizer);
   for (; suspects != 0; suspects &= suspects - 1) {
     const auto unit = static_cast<std::size_t>(std::countr_zero(suspects));
-    const std::ptrdiff_t first = Shape::pixels * static_cast<std::ptrdiff_t>(unit);
     TilePlace place = at;
-    place.advance(first, t.pixel_step, t.out_pitch);
+    place.advance(Shape::pixels * static_cast<std::ptrdiff_t>(unit), t.pixel_step, t.out_pitch);
     TileArgs again = t;
     again.requantizer = nullptr;
     again.activations = place.activations;
     again.pixel_offset = place.pixel_offset;
     again.pixel_sums = place.pixel_sums;
-    again.sums = sums;
+    again.sums = sums + 64 * unit;
     again.sums_pitch = Shape::kept_pitch;
     unit + 1 == Shape::units ? channel_tile<V, rest>(again) : channel_tile<V, Shape::pixels>(again);
-    for (std::ptrdiff_t r = 0; r < Shape::pixels && first + r < R; ++r) {
-      epilogue.settle(sums + 16 * V * r, 16 * V, t.first_channel, place.out + r * t.out_pitch);
-    }
+    Shape::settle(t, epilogue, sums, unit, at.out);
   }
 }
 
@@ -287,7 +280,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
     const std::uint32_t suspects =
         Shape::write_units(t, *epilogue, acc, at.out, std::make_index_sequence<Shape::units>());
     if (__builtin_expect(suspects != 0, 0)) settle_anew<V, R>(t, at, suspects);
-    Shape::advance(t, at);
+    at.advance(R, t.pixel_step, t.out_pitch);
   }
 }
 
