@@ -318,7 +318,7 @@ TEST(FastNormalizationOperators, Mvn0IsMvn1OverItsAxes) {
 // A CPU runs one table of column kernels for AVX-512; the other one gives the same bits.
 TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
   namespace n = dmlref::fast::normalization;
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP();
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU has no AVX-512";
   const n::ColumnKernels* const tables[] = {&n::avx512::column_kernels<false>(), &n::avx512::column_kernels<true>()};
   std::mt19937_64 random(seed());
   for (const std::size_t width : {4u, 16u, 21u, 32u, 48u, 63u, 64u}) {

@@ -186,11 +186,11 @@ struct Kernels {
                       std::int64_t ahead, SumAndSquare* sums) = {};
 };
 
-/// Asks for `bytes` at `from`: to be read, or to be written.
-template <int written>
+/// Asks for `bytes` at `from`: to be read, or to be written; `locality` 3: into the first cache.
+template <int written, int locality = 2>
 inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
-  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, 2);
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, locality);
 #endif
 }
 

@@ -170,18 +170,52 @@ DMLREF_TARGET_AVX512VNNI inline float least_of(Low<finish> (&low)[2]) noexcept {
   return avx2::least_of(magnitudes(low[0]));
 }
 
-/// A Line32 in registers.
-struct LineVectors {
-  __m512d shift, slope, offset, alpha;
-};
-DMLREF_TARGET_AVX512VNNI inline LineVectors vectors_of(const Line32& line, double alpha) noexcept {
-  return {_mm512_set1_pd(line.shift), _mm512_set1_pd(line.slope), _mm512_set1_pd(line.offset), _mm512_set1_pd(alpha)};
-}
+/// A Line32 in registers: the same for all elements of a row.
 template <bool shifted>
-DMLREF_TARGET_AVX512VNNI inline __m512d value8(__m512d x, const LineVectors& line) noexcept {
-  if constexpr (shifted) x = _mm512_sub_pd(x, line.shift);
-  return _mm512_fmadd_pd(x, line.slope, line.offset);
-}
+struct OneLine {
+  __m512d shift, slope, offset;
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit OneLine(const Line32& line) noexcept
+      : shift(_mm512_set1_pd(line.shift)), slope(_mm512_set1_pd(line.slope)), offset(_mm512_set1_pd(line.offset)) {}
+  /// The values of elements `i` to i + 7.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512d value8(__m512d x, std::size_t) const noexcept {
+    if constexpr (shifted) x = _mm512_sub_pd(x, shift);
+    return _mm512_fmadd_pd(x, slope, offset);
+  }
+  /// Those of them that the row has.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512d last8(__m512d x, std::size_t i, __mmask8) const noexcept {
+    return value8(x, i);
+  }
+};
+
+/// A scale and a bias for each element, and the group's part in registers.
+template <bool shifted>
+struct LinePerElement {
+  __m512d shift, rate, rest;
+  const double* scale;
+  const double* bias;
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit LinePerElement(const EachRow32& row) noexcept
+      : shift(_mm512_set1_pd(row.group->shift)),
+        rate(_mm512_set1_pd(row.group->rate)),
+        rest(_mm512_set1_pd(row.group->rest)),
+        scale(row.scale),
+        bias(row.bias) {}
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512d value8(__m512d x, std::size_t i) const noexcept {
+    return value8_of(x, _mm512_loadu_pd(scale + i), _mm512_loadu_pd(bias + i));
+  }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512d last8(__m512d x, std::size_t i, __mmask8 mask) const noexcept {
+    return value8_of(x, _mm512_maskz_loadu_pd(mask, scale + i), _mm512_maskz_loadu_pd(mask, bias + i));
+  }
+
+ private:
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512d value8_of(__m512d x, __m512d s, __m512d b) const noexcept {
+    const __m512d slope = _mm512_mul_pd(rate, s);
+    const __m512d offset = _mm512_fnmadd_pd(rest, slope, b);
+    if constexpr (shifted) x = _mm512_sub_pd(x, shift);
+    return _mm512_fmadd_pd(x, slope, offset);
+  }
+};
 
 /// Where the elements of a row come from; the last also forms the sums of another row.
 enum class Source { floats, doubles, doubles_and_sums };
@@ -205,9 +239,10 @@ DMLREF_TARGET_AVX512VNNI inline void store_last(std::byte* to, std::size_t count
   std::memcpy(to, last, count * avx2::stored_bytes32<finish>);
 }
 
-template <Finish finish, bool shifted, Source source>
-DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
-  const LineVectors line = vectors_of(row.line, row.alpha);
+/// A Row32 with OneLine or an EachRow32 with LinePerElement.
+template <Finish finish, Source source, class Row, class Line>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const Line line) noexcept {
+  const __m512d alpha = _mm512_set1_pd(row.alpha);
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
   const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
   double* const wide = row.wide;
@@ -225,7 +260,9 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
   for (; i + 16 <= count; i += 16) {
     __m512d value[2];
     DMLREF_UNROLL
-    for (std::size_t v = 0; v < 2; ++v) value[v] = value8<shifted>(load8<source>(from, wide, i + 8 * v), line);
+    for (std::size_t v = 0; v < 2; ++v) {
+      value[v] = line.value8(load8<source>(from, wide, i + 8 * v), i + 8 * v);
+    }
     if constexpr (source == Source::doubles_and_sums) {
       if constexpr (finish == Finish::values) {
         __builtin_prefetch(next + i * sizeof(float));
@@ -234,12 +271,13 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
       add16<true>(lanes, summed + i * sizeof(float), wide + i);
     }
     DMLREF_UNROLL
-    for (std::size_t v = 0; v < 2; ++v) store8<finish>(to, i + 8 * v, value[v], line.alpha, least[v], stream);
+    for (std::size_t v = 0; v < 2; ++v) store8<finish>(to, i + 8 * v, value[v], alpha, least[v], stream);
   }
   if (i < count) {
+    const __mmask16 mask = first_of_16(count - i);
     __m512d x[2];
     if constexpr (source == Source::floats) {
-      const __m512 floats = _mm512_maskz_loadu_ps(first_of_16(count - i), avx2::floats_at(from, i));
+      const __m512 floats = _mm512_maskz_loadu_ps(mask, avx2::floats_at(from, i));
       x[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(floats));
       x[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(floats, 1));
     } else {
@@ -249,11 +287,16 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
     if constexpr (source == Source::doubles_and_sums) {
       add_last(lanes, summed + i * sizeof(float), count - i, wide + i);
     }
-    const __m512d value[2] = {value8<shifted>(x[0], line), value8<shifted>(x[1], line)};
-    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, line.alpha, least);
+    const __m512d value[2] = {line.last8(x[0], i, static_cast<__mmask8>(mask)),
+                              line.last8(x[1], i + 8, static_cast<__mmask8>(mask >> 8))};
+    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, alpha, least);
   }
   if constexpr (source == Source::doubles_and_sums) *row.ahead.sums = total(lanes);
   return least_of<finish>(least);
+}
+template <Finish finish, bool shifted, Source source>
+DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
+  return row_of<finish, source>(row, OneLine<shifted>(row.line));
 }
 template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float row32_from(const Row32& row) noexcept {
@@ -270,7 +313,8 @@ DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
 /// `ask`: for lines of the input `near` further on, else for those of the output that are wanted next.
 template <Finish finish, bool shifted, bool ask>
 DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcept {
-  const LineVectors line = vectors_of(chunk.line, chunk.alpha);
+  const OneLine<shifted> line(chunk.line);
+  const __m512d alpha = _mm512_set1_pd(chunk.alpha);
   const std::int64_t near = chunk.near;
   Low<finish> least[2];
   clear(least[0]);
@@ -286,7 +330,7 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_of(const Pieces32& chunk) noexcep
       DMLREF_UNROLL
       for (std::size_t v = 0; v < 2; ++v) {
         const __m512d x = load8<Source::floats>(from, nullptr, i + 8 * v);
-        store8<finish>(to, i + 8 * v, value8<shifted>(x, line), line.alpha, least[v], stream);
+        store8<finish>(to, i + 8 * v, line.value8(x, i + 8 * v), alpha, least[v], stream);
       }
     }
   }
@@ -301,81 +345,9 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
   return ask ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
-/// The group's part of a row with a scale and a bias for each element, in registers.
-struct GroupVectors {
-  __m512d shift, rate, rest, alpha;
-};
-template <bool shifted>
-DMLREF_TARGET_AVX512VNNI inline __m512d each_value8(__m512d x, __m512d scale, __m512d bias,
-                                                    const GroupVectors& group) noexcept {
-  const __m512d slope = _mm512_mul_pd(group.rate, scale);
-  const __m512d offset = _mm512_fnmadd_pd(group.rest, slope, bias);
-  if constexpr (shifted) x = _mm512_sub_pd(x, group.shift);
-  return _mm512_fmadd_pd(x, slope, offset);
-}
 template <Finish finish, bool shifted, Source source>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
-  const GroupVectors group = {_mm512_set1_pd(row.group->shift), _mm512_set1_pd(row.group->rate),
-                              _mm512_set1_pd(row.group->rest), _mm512_set1_pd(row.alpha)};
-  const std::byte* const from = row.from;
-  const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
-  double* const wide = row.wide;
-  const double* const scale = row.scale;
-  const double* const bias = row.bias;
-  std::byte* const to = row.to;
-  const std::size_t count = row.count;
-  const std::byte* const summed = row.ahead.floats;
-  const std::byte* const next = row.ahead.next;
-  const std::byte* const output = row.ahead.output;
-  Low<finish> least[2];
-  clear(least[0]);
-  clear(least[1]);
-  Lanes lanes;
-  clear(lanes);
-  std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    __m512d value[2];
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < 2; ++v) {
-      const std::size_t at = i + 8 * v;
-      value[v] = each_value8<shifted>(load8<source>(from, wide, at), _mm512_loadu_pd(scale + at),
-                                      _mm512_loadu_pd(bias + at), group);
-    }
-    if constexpr (source == Source::doubles_and_sums) {
-      if constexpr (finish == Finish::values) {
-        __builtin_prefetch(next + i * sizeof(float));
-        __builtin_prefetch(output + i * sizeof(float), 1);
-      }
-      add16<true>(lanes, summed + i * sizeof(float), wide + i);
-    }
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < 2; ++v) store8<finish>(to, i + 8 * v, value[v], group.alpha, least[v], stream);
-  }
-  if (i < count) {
-    const __mmask16 mask = first_of_16(count - i);
-    __m512d x[2];
-    if constexpr (source == Source::floats) {
-      const __m512 floats = _mm512_maskz_loadu_ps(mask, avx2::floats_at(from, i));
-      x[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(floats));
-      x[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(floats, 1));
-    } else {
-      x[0] = _mm512_loadu_pd(wide + i);
-      x[1] = _mm512_loadu_pd(wide + i + 8);
-    }
-    if constexpr (source == Source::doubles_and_sums) {
-      add_last(lanes, summed + i * sizeof(float), count - i, wide + i);
-    }
-    __m512d value[2];
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < 2; ++v) {
-      const auto half_mask = static_cast<__mmask8>(mask >> (8 * v));
-      value[v] = each_value8<shifted>(x[v], _mm512_maskz_loadu_pd(half_mask, scale + i + 8 * v),
-                                      _mm512_maskz_loadu_pd(half_mask, bias + i + 8 * v), group);
-    }
-    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, group.alpha, least);
-  }
-  if constexpr (source == Source::doubles_and_sums) *row.ahead.sums = total(lanes);
-  return least_of<finish>(least);
+  return row_of<finish, source>(row, LinePerElement<shifted>(row));
 }
 template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_from(const EachRow32& row) noexcept {

@@ -45,17 +45,10 @@ struct Ahead {
   std::size_t at_once;   // rows
   std::size_t next = 0;  // row
 
+  template <int locality>
   void ask() noexcept {
     if (from == nullptr) return;
-    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0>(from + offset[next], bytes);
-  }
-  /// The same, into the first cache.
-  void ask_near() noexcept {
-    if (from == nullptr) return;
-    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) {
-      const std::byte* const row = from + offset[next];
-      for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
-    }
+    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0, locality>(from + offset[next], bytes);
   }
 };
 
@@ -71,7 +64,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;
   for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
-    if constexpr (at_once == 2) ahead.ask();
+    if constexpr (at_once == 2) ahead.ask<2>();
     __m512d s[at_once][2];
     __m512d q[at_once][2];
     DMLREF_UNROLL
@@ -84,7 +77,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
     }
     std::size_t i = lane;
     for (; i + at_once <= rows; i += normalization_lanes) {
-      if constexpr (at_once == 4) ahead.ask_near();
+      if constexpr (at_once == 4) ahead.ask<3>();
       DMLREF_UNROLL
       for (std::size_t l = 0; l < at_once; ++l) add_row<shifted>(from + offset[i + l], p, s[l], q[l]);
     }
