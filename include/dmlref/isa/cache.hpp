@@ -36,7 +36,8 @@ inline Caches detect_caches() noexcept {
       if (type == 2) continue;  // instructions alone
       const unsigned level = (a >> 5) & 7u;
       const std::uint64_t ways = (b >> 22) + 1, partitions = ((b >> 12) & 0x3FFu) + 1, line = (b & 0xFFFu) + 1;
-      const Cache cache{ways * partitions * line * (std::uint64_t{c} + 1), leaf == 4u && (d & 4u) != 0};
+      // Every third-level cache of Intel's is hashed; the bit for it (edx, 2) is missing in some virtual machines.
+      const Cache cache{ways * partitions * line * (std::uint64_t{c} + 1), leaf == 4u && level == 3};
       if (level == 1 && caches.first_bytes == 0) caches.first_bytes = cache.bytes;
       if (cache.bytes > caches.largest.bytes) caches.largest = cache;
     }
