@@ -41,7 +41,7 @@ struct RowJob {
   Index out_ahead = 0;          // bytes of output by which rows through the caches ask ahead; 0: they do not
   Tile tile{};                  // for `shuffle`
   ShuffleProgram program{};
-  Index program_ahead = 0;   // bytes of input by which a streamed program's steps ask ahead; 0: they do not
+  Index program_ahead = 0;   // bytes of input, in its direction, by which a streamed program asks ahead; 0: it does not
   bool tiles_alone = false;  // one tile after another by `tile_alone`
   ShuffleTerm tile_alone{};
   std::size_t width = 1;  // for `strip`: rows in it, and the steps between them
