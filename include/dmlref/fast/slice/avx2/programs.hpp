@@ -119,13 +119,10 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
   const Index in_advance = program.in_advance;
   const Index tile_in = job.tile.in_advance, ahead = job.program_ahead;
   const std::size_t tile_out = job.tile.bytes();
-  const std::size_t tiles_ahead = tile_in == 0 ? 0 : static_cast<std::size_t>(ahead / tile_in);
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* from = in + rows[r].in;
     std::byte* to = out + rows[r].out;
     std::size_t left = job.count;
-    // From this row's end to where the next one begins.
-    const Index jump = r + 1 < count ? rows[r + 1].in - rows[r].in - static_cast<Index>(job.count) * tile_in : 0;
     if (job.stream && last_bytes == 16) {
       const std::size_t head = tiles_to_line(to, tile_out);
       if (head < left && left - head > tiles + spill) {
@@ -133,6 +130,9 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
         from += static_cast<Index>(head) * tile_in;
         to += head * tile_out;
         left -= head;
+        // From this row's end to where the next one begins.
+        const Index jump = r + 1 < count ? rows[r + 1].in - rows[r].in - static_cast<Index>(job.count) * tile_in : 0;
+        const std::size_t tiles_ahead = tile_in == 0 ? 0 : static_cast<std::size_t>(ahead / tile_in);
         // Whole lines, in four steps: one that is written half around and half through the caches costs as much as
         // many.
         for (; left > 4 * tiles && left - 4 * tiles >= spill; left -= 4 * tiles) {
