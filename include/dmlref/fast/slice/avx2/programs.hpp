@@ -110,9 +110,15 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
   const bool may_write = room.write || program.last_bytes == 16;
   const std::size_t spill = may_read && may_write ? 0 : program.spill;
   if (job.count == program.tiles && spill == 0) {
-    for (std::size_t r = 0; r < count; ++r) {
-      program_step<false>(held, in + rows[r].in, out + rows[r].out);
+    if (const Index out_ahead = job.out_ahead; out_ahead != 0) {
+      for (std::size_t r = 0; r < count; ++r) {
+        std::byte* const to = out + rows[r].out;
+        prefetch(to + out_ahead);
+        program_step<false>(held, in + rows[r].in, to);
+      }
+      return;
     }
+    for (std::size_t r = 0; r < count; ++r) program_step<false>(held, in + rows[r].in, out + rows[r].out);
     return;
   }
   const std::size_t tiles = program.tiles, out_advance = program.out_advance, last_bytes = program.last_bytes;

@@ -102,11 +102,19 @@ DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byt
   const std::size_t bytes = job.out_bytes;
   if (job.stream && bytes >= 256) return stream_rows<1, 1>(job, in, out, rows, count);
   if (job.out_ahead != 0) {
-    if (bytes > 128) return copy_long_rows<true>(job, in, out, rows, count);
-    if (bytes > 96) return copy_short_rows<4, false>(job, in, out, rows, count);
-    if (bytes > 64) return copy_short_rows<3, false>(job, in, out, rows, count);
-    if (bytes > 32) return copy_short_rows<2, false>(job, in, out, rows, count);
-    if (bytes > 16 && room.read && room.write) return copy_short_rows<1, true>(job, in, out, rows, count);
+    switch ((bytes + 31) / 32) {
+      case 1:
+        if (bytes > 16 && room.read && room.write) return copy_short_rows<1, true>(job, in, out, rows, count);
+        break;
+      case 2: return copy_short_rows<2, false>(job, in, out, rows, count);
+      case 3: return copy_short_rows<3, false>(job, in, out, rows, count);
+      case 4: return copy_short_rows<4, false>(job, in, out, rows, count);
+      case 5: return copy_short_rows<5, false>(job, in, out, rows, count);
+      case 6: return copy_short_rows<6, false>(job, in, out, rows, count);
+      case 7: return copy_short_rows<7, false>(job, in, out, rows, count);
+      case 8: return copy_short_rows<8, false>(job, in, out, rows, count);
+      default: return copy_long_rows<true>(job, in, out, rows, count);
+    }
   } else if (job.lines_ahead != 0) {
     if (bytes >= 8 * 1024) return scalar::copy_rows(job, in, out, rows, count, room);
     if (bytes > avx2::asked_row_bytes) return copy_rows_by_halves(job, in, out, rows, count);
