@@ -56,6 +56,7 @@ class FastSlice : public testing::Test {
     if (number(0, 2) != 0) tuning.shared_bytes = 0;
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
+    if (number(0, 1) == 0) tuning.stages = !tuning.stages;
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, tuning);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
@@ -189,6 +190,31 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
     }
     check(it);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Short rows that are collected and then streamed: mirrored, thinned out, and copies of less than a line.
+TEST_F(FastSlice, ShortRowsAreCollected) {
+  if (fast::slice_kernels(isa_under_test()).staged == nullptr) GTEST_SKIP() << "no kernel that collects rows";
+  for (const DataType type : types) {
+    for (const std::int32_t step : {1, -1, 2, -2, 3}) {
+      const auto size = static_cast<std::uint32_t>(size_of(type));
+      for (std::uint32_t bytes = size; bytes < 1100; bytes += size * number(1, bytes < 100 ? 3 : 60)) {
+        const auto length = bytes / size * static_cast<std::uint32_t>(std::abs(step));
+        const SliceCase it = slice1_case(random, type, {2 * number(1, 300), length}, {2, step});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        fast::SliceTuning tuning(isa_under_test());
+        tuning.stream_bytes = 0;
+        tuning.stages = true;
+        const fast::Slice slice = prepare(it, tuning);
+        const fast::RowJob& job = slice.walks()[0].job;
+        if (job.joined && (job.kind == fast::RowKind::copy || job.kind == fast::RowKind::shuffle)) {
+          EXPECT_NE(job.staged != nullptr, job.stream);
+        }
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
   }
 }
 

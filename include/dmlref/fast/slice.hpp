@@ -20,6 +20,7 @@ namespace fast {
 struct SliceTuning {
   std::uint64_t stream_bytes;  // twice the larger of in and output: from here on around the caches
   std::uint64_t shared_bytes;  // of in and three times out, that several tasks keep in the caches all the same
+  bool stages;                 // rows that no kernel streams are collected, if they are short, and then streamed
   std::uint64_t task_bytes = 128 * 1024;  // of the larger of in and output: less is not worth a task
   std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
                          // every line; 0: copies ask for beginnings of rows, others less far ahead
@@ -28,6 +29,7 @@ struct SliceTuning {
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
         shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() / 3 * 4 : 0),
+        stages(last_level_cache_is_hashed()),
         in_ahead(slice_kernels(isa).in_ahead),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0) {}
 };
@@ -46,7 +48,10 @@ class Slice {
     // (A line of output that has left the cache is fetched, and put back again.)
     if (in_lines_ + 3 * out_bytes_ > tuning.shared_bytes || !streams()) return;
     shared_walks_ = walks_;
-    for (RowWalk& walk : shared_walks_) walk.job.stream = false;
+    for (RowWalk& walk : shared_walks_) {
+      walk.job.stream = false;
+      walk.job.staged = nullptr;
+    }
   }
 
   Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa)
@@ -64,8 +69,8 @@ class Slice {
     for (const RowWalk& walk : walks(tasks)) {
       const std::size_t begin = walk.rows() * task / tasks;
       const std::size_t end = walk.rows() * (task + 1) / tasks;
-      walk.run(kernel(walk.job), in, out, in_bytes_, begin, end);
-      if (walk.job.stream) kernels_.fence();
+      walk.run(walk.job.staged != nullptr ? kernels_.staged : kernel(walk.job), in, out, in_bytes_, begin, end);
+      if (around_caches(walk.job)) kernels_.fence();
     }
   }
 
@@ -75,9 +80,11 @@ class Slice {
   }
 
  private:
+  static bool around_caches(const RowJob& job) noexcept { return job.stream || job.staged != nullptr; }
+
   bool streams() const noexcept {
     for (const RowWalk& walk : walks_) {
-      if (walk.job.stream) return true;
+      if (around_caches(walk.job)) return true;
     }
     return false;
   }
@@ -215,7 +222,8 @@ class Slice {
     const bool long_rows = job.out_bytes >= 1024;
     const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr &&
                             job.out_bytes >= kernels_.joined_from && rows_joined(job.out_bytes, dims);
-    job.stream = may_stream && (long_rows || one_stream) && 2 * larger_bytes() >= tuning_.stream_bytes;
+    const bool large = 2 * larger_bytes() >= tuning_.stream_bytes;
+    job.stream = may_stream && large && (long_rows || one_stream);
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;
     if (tuning_.in_ahead != 0 && job.out_bytes > 128) {  // shorter ones lie close together and need less than that
@@ -236,6 +244,11 @@ class Slice {
       }
     }
     job.joined = rows_joined(job.out_bytes, dims);
+    const bool short_rows = job.joined && (job.kind == RowKind::copy || job.kind == RowKind::shuffle);
+    if (may_stream && !job.stream && short_rows && large && tuning_.stages && kernels_.staged != nullptr) {
+      job.out_ahead = 0;
+      job.staged = kernel(job);
+    }
     walks_.emplace_back(job, dims, first);
   }
 

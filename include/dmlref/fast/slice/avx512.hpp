@@ -2,5 +2,6 @@
 #pragma once
 
 #include "dmlref/fast/slice/avx512/copies.hpp"
+#include "dmlref/fast/slice/avx512/staged_rows.hpp"
 #include "dmlref/fast/slice/avx512/transposition.hpp"
 #include "dmlref/fast/slice/avx512/whole_rows.hpp"

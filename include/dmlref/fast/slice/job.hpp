@@ -26,6 +26,19 @@ struct RowPlace {
   Index out = 0;
 };
 
+struct RowJob;
+
+/// What a kernel may do beyond its rows.
+struct Room {
+  bool read = false;   // `room_bytes` bytes before and after every row may be read
+  bool write = false;  // `room_bytes` bytes after every row may be written: a later row writes them again
+};
+inline constexpr std::size_t room_bytes = 16;
+
+/// Copies rows[0] … rows[count - 1].
+using RowKernel = void (*)(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
+                           std::size_t count, Room room) noexcept;
+
 /// The form of one row. Steps in bytes.
 struct RowJob {
   RowKind kind = RowKind::steps;
@@ -36,6 +49,7 @@ struct RowJob {
   std::size_t out_bytes = 0;    // from the row's first byte to the end of its last
   bool stream = false;          // write around the caches
   bool joined = false;          // every row starts where the one before it ends
+  RowKernel staged = nullptr;   // collects rows that are then streamed; null: they are not collected
   std::size_t rows_ahead = 1;   // how far ahead the input is prefetched
   std::size_t lines_ahead = 0;  // rows by which those through the caches ask for every line of input; 0: rows_ahead
   Index out_ahead = 0;          // bytes of output by which rows through the caches ask ahead; 0: they do not
@@ -49,17 +63,6 @@ struct RowJob {
   Index out_cross = 0;
 };
 
-/// What a kernel may do beyond its rows.
-struct Room {
-  bool read = false;   // `room_bytes` bytes before and after every row may be read
-  bool write = false;  // `room_bytes` bytes after every row may be written: a later row writes them again
-};
-inline constexpr std::size_t room_bytes = 16;
-
-/// Copies rows[0] … rows[count - 1].
-using RowKernel = void (*)(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
-                           std::size_t count, Room room) noexcept;
-
 /// The kernels of one instruction set; wide rows are indexed by log2 of the unit size.
 struct SliceKernels {
   RowKernel copy;
@@ -69,6 +72,7 @@ struct SliceKernels {
   bool shared_stay;              // several tasks stream less than one: SliceTuning::shared_bytes
   std::size_t in_ahead;          // SliceTuning::in_ahead
   Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
+  RowKernel staged;  // streams `joined` rows of less than 1 KiB that RowJob::staged collects; null: none does
   RowKernel fill;
   RowKernel shuffle;    // null: `steps` does it
   Index program_ahead;  // RowJob::program_ahead
