@@ -97,7 +97,8 @@ class Slice {
       case RowKind::shuffle: {
         if (job.tiles_alone && !job.stream) return kernels_.tiles;
         const RowKernel wide = wide_kernel(job.tile, job.out_bytes);
-        return wide != nullptr ? wide : kernels_.shuffle;
+        if (wide != nullptr) return wide;
+        return job.stream && kernels_.stream_shuffle != nullptr ? kernels_.stream_shuffle : kernels_.shuffle;
       }
       case RowKind::strip: return kernels_.strip;
       case RowKind::steps: break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dmlref/fast/slice/avx512/copies.hpp"
+#include "dmlref/fast/slice/avx512/programs.hpp"
 #include "dmlref/fast/slice/avx512/staged_rows.hpp"
 #include "dmlref/fast/slice/avx512/transposition.hpp"
 #include "dmlref/fast/slice/avx512/whole_rows.hpp"

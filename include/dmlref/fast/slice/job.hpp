@@ -74,10 +74,11 @@ struct SliceKernels {
   Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
   RowKernel staged;  // streams `joined` rows of less than 1 KiB that RowJob::staged collects; null: none does
   RowKernel fill;
-  RowKernel shuffle;    // null: `steps` does it
-  Index program_ahead;  // RowJob::program_ahead
-  RowKernel tiles;      // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
-  double tile_cycles;   // of one such tile, a load and a store
+  RowKernel shuffle;         // null: `steps` does it
+  RowKernel stream_shuffle;  // `shuffle` of `stream` rows; null: `shuffle` does it
+  Index program_ahead;       // RowJob::program_ahead
+  RowKernel tiles;     // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
+  double tile_cycles;  // of one such tile, a load and a store
   RowKernel steps;
   RowKernel strip;
   std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least

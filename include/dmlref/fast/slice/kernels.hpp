@@ -7,6 +7,7 @@
 #include "dmlref/fast/slice/job.hpp"
 #include "dmlref/fast/slice/neon.hpp"
 #include "dmlref/fast/slice/scalar.hpp"
+#include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 
 DMLREF_BEGIN
@@ -29,6 +30,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           &avx512::staged_rows,
           &scalar::fill_rows,
           &avx2::shuffle_rows,
+          last_level_cache_is_hashed() ? &avx512::stream_shuffle_rows : nullptr,
           2048,
           &avx2::tile_rows,
           1.5,
@@ -51,6 +53,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               nullptr,
               &scalar::fill_rows,
               &avx2::shuffle_rows,
+              nullptr,
               0,
               &avx2::tile_rows,
               1.2,
@@ -75,6 +78,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               nullptr,
               &scalar::fill_rows,
               &neon::shuffle_rows,
+              nullptr,
               0,
               nullptr,
               0,
@@ -97,6 +101,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               nullptr,
               &scalar::fill_rows,
               &scalar::shuffle_rows,
+              nullptr,
               0,
               nullptr,
               0,

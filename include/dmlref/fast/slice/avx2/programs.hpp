@@ -100,16 +100,91 @@ DMLREF_TARGET_AVX2 inline void program_step_exactly(const Program<Vectors, Terms
   store_part(out + 16 * (Vectors - 1), program_vector(program, Vectors - 1, in), last_bytes);
 }
 
+/// The rest of what a job says about steps, and what they may do in the rows of a call; in registers, too.
+struct Steps {
+  std::size_t tiles, last_bytes, out_advance, tile_out;
+  Index in_advance, tile_in;
+  bool may_read, may_write;
+  std::size_t spill;  // tiles that must follow a step
+};
+
+inline Steps steps_of(const RowJob& job, Room room) noexcept {
+  const ShuffleProgram& program = job.program;
+  const bool may_read = room.read || program.over_read == 0, may_write = room.write || program.last_bytes == 16;
+  return {program.tiles,    program.last_bytes, program.out_advance,
+          job.tile.bytes(), program.in_advance, job.tile.in_advance,
+          may_read,         may_write,          may_read && may_write ? 0 : program.spill};
+}
+
+/// What is left of a row.
+struct ProgramRow {
+  const std::byte* from;
+  std::byte* to;
+  std::size_t left;  // tiles
+};
+
+/// Up to the first line of a row from which on it can be streamed; false where it cannot.
+inline bool begin_stream(const RowJob& job, const Steps& steps, ProgramRow& row) noexcept {
+  if (steps.last_bytes != 16) return false;
+  const std::size_t head = tiles_to_line(row.to, steps.tile_out);
+  if (head >= row.left || row.left - head <= steps.tiles + steps.spill) return false;
+  scalar::step_tiles(job.tile, row.from, row.to, head);
+  row.from += static_cast<Index>(head) * steps.tile_in;
+  row.to += head * steps.tile_out;
+  row.left -= head;
+  return true;
+}
+
+/// How far ahead of a streamed row its input is asked for: at the row's end, where the next one begins.
+struct StreamAhead {
+  Index bytes, bytes_at_end;
+  std::size_t end;  // tiles
+
+  Index operator()(std::size_t left) const noexcept { return left > end ? bytes : bytes_at_end; }
+};
+
+inline StreamAhead stream_ahead(const RowJob& job, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
+  const Index step = job.tile.in_advance, ahead = job.program_ahead;
+  const Index jump = r + 1 < count ? rows[r + 1].in - rows[r].in - static_cast<Index>(job.count) * step : 0;
+  return {ahead, ahead + jump, step == 0 ? 0 : static_cast<std::size_t>(ahead / step)};
+}
+
+/// The rest of a row, through the caches.
+template <std::size_t Vectors, std::size_t Terms>
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void end_row(const RowJob& job, const Program<Vectors, Terms>& held,
+                                                     const Steps& steps, ProgramRow row) noexcept {
+  auto [from, to, left] = row;
+  for (; left > steps.tiles && left - steps.tiles >= steps.spill; left -= steps.tiles) {
+    program_step<false>(held, from, to);
+    from += steps.in_advance;
+    to += steps.out_advance;
+  }
+  if (!steps.may_read) return scalar::step_tiles(job.tile, from, to, left);
+  while (left > 0) {
+    if (left < steps.tiles) {  // the row's last step does again some tiles that are done
+      const std::size_t back = steps.tiles - left;
+      from -= static_cast<Index>(back) * steps.tile_in;
+      to -= back * steps.tile_out;
+      left = steps.tiles;
+    }
+    if (steps.may_write) {
+      program_step<false>(held, from, to);
+    } else {
+      program_step_exactly(held, from, to, steps.last_bytes);
+    }
+    from += steps.in_advance;
+    to += steps.out_advance;
+    left -= steps.tiles;
+  }
+}
+
 template <std::size_t Vectors, std::size_t Terms>
 DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
-  const ShuffleProgram& program = job.program;
   Program<Vectors, Terms> held;
-  load_program(held, program);
-  const bool may_read = room.read || program.over_read == 0;
-  const bool may_write = room.write || program.last_bytes == 16;
-  const std::size_t spill = may_read && may_write ? 0 : program.spill;
-  if (job.count == program.tiles && spill == 0) {
+  load_program(held, job.program);
+  const Steps steps = steps_of(job, room);
+  if (job.count == steps.tiles && steps.spill == 0) {
     if (const Index out_ahead = job.out_ahead; out_ahead != 0) {
       for (std::size_t r = 0; r < count; ++r) {
         std::byte* const to = out + rows[r].out;
@@ -121,63 +196,24 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
     for (std::size_t r = 0; r < count; ++r) program_step<false>(held, in + rows[r].in, out + rows[r].out);
     return;
   }
-  const std::size_t tiles = program.tiles, out_advance = program.out_advance, last_bytes = program.last_bytes;
-  const Index in_advance = program.in_advance;
-  const Index tile_in = job.tile.in_advance, ahead = job.program_ahead;
-  const std::size_t tile_out = job.tile.bytes();
+  const std::size_t four = 4 * steps.tiles;
   for (std::size_t r = 0; r < count; ++r) {
-    const std::byte* from = in + rows[r].in;
-    std::byte* to = out + rows[r].out;
-    std::size_t left = job.count;
-    if (job.stream && last_bytes == 16) {
-      const std::size_t head = tiles_to_line(to, tile_out);
-      if (head < left && left - head > tiles + spill) {
-        scalar::step_tiles(job.tile, from, to, head);
-        from += static_cast<Index>(head) * tile_in;
-        to += head * tile_out;
-        left -= head;
-        // From this row's end to where the next one begins.
-        const Index jump = r + 1 < count ? rows[r + 1].in - rows[r].in - static_cast<Index>(job.count) * tile_in : 0;
-        const std::size_t tiles_ahead = tile_in == 0 ? 0 : static_cast<std::size_t>(ahead / tile_in);
-        // Whole lines, in four steps: one that is written half around and half through the caches costs as much as
-        // many.
-        for (; left > 4 * tiles && left - 4 * tiles >= spill; left -= 4 * tiles) {
-          const Index soon = left > tiles_ahead ? ahead : ahead + jump;
-          DMLREF_UNROLL
-          for (int step = 0; step < 4; ++step) {
-            if (ahead != 0) prefetch(from + soon);
-            program_step<true>(held, from, to);
-            from += in_advance;
-            to += out_advance;
-          }
+    ProgramRow row{in + rows[r].in, out + rows[r].out, job.count};
+    if (job.stream && begin_stream(job, steps, row)) {
+      const StreamAhead ahead = stream_ahead(job, rows, r, count);
+      // Whole lines, in four steps: one that is written half around and half through the caches costs as much as many.
+      for (; row.left > four && row.left - four >= steps.spill; row.left -= four) {
+        const Index soon = ahead(row.left);
+        DMLREF_UNROLL
+        for (int step = 0; step < 4; ++step) {
+          if (ahead.bytes != 0) prefetch(row.from + soon);
+          program_step<true>(held, row.from, row.to);
+          row.from += steps.in_advance;
+          row.to += steps.out_advance;
         }
       }
     }
-    for (; left > tiles && left - tiles >= spill; left -= tiles) {
-      program_step<false>(held, from, to);
-      from += in_advance;
-      to += out_advance;
-    }
-    if (!may_read) {
-      scalar::step_tiles(job.tile, from, to, left);
-      continue;
-    }
-    while (left > 0) {
-      if (left < tiles) {  // the row's last step does again some tiles that are done
-        const std::size_t back = tiles - left;
-        from -= static_cast<Index>(back) * tile_in;
-        to -= back * tile_out;
-        left = tiles;
-      }
-      if (may_write) {
-        program_step<false>(held, from, to);
-      } else {
-        program_step_exactly(held, from, to, last_bytes);
-      }
-      from += in_advance;
-      to += out_advance;
-      left -= tiles;
-    }
+    end_row(job, held, steps, row);
   }
 }
 
