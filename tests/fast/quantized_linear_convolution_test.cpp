@@ -14,6 +14,7 @@
 
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
@@ -375,6 +376,31 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAhead) {
 }
 #endif
 
+/// A row of `width` pixels, so many channels deep. Extremes: all bytes at the end of their range that is farthest from
+/// 0.
+Case make_deep_case(std::mt19937& random, Data data, std::uint32_t depth, std::uint32_t width, DataType in_type,
+                    DataType filter_type) {
+  Case c = make_case(random, data, {4, 20, 2, 1, 1});
+  const std::uint32_t out_channels = c.desc.filter.sizes[0];
+  c.desc.group_count = 1;
+  c.desc.input = TensorDesc(in_type, {1, depth, 1, width});
+  c.desc.filter = TensorDesc(filter_type, {out_channels, depth, 1, 1});
+  c.desc.output = TensorDesc(c.desc.output.data_type, {1, out_channels, 1, width});
+  c.desc.strides = c.desc.dilations = {1, 1};
+  c.desc.start_padding = c.desc.end_padding = {0, 0};
+  if (c.desc.input_zero_point) c.desc.input_zero_point->data_type = in_type;
+  if (c.desc.filter_zero_point) c.desc.filter_zero_point->data_type = filter_type;
+  for (const std::size_t i : {0u, 3u}) {
+    c.inputs[i].resize((i == 0 ? c.desc.input : c.desc.filter).total_size_in_bytes);
+    const auto all = static_cast<std::byte>((i == 0 ? in_type : filter_type) == DataType::uint8 ? 255 : 128);
+    for (std::byte& byte : c.inputs[i]) {
+      byte = data == Data::extremes ? all : static_cast<std::byte>(pick(random, 0, 255));
+    }
+  }
+  c.text = std::to_string(depth) + " deep " + c.text;
+  return c;
+}
+
 // 67000 products of 255 * 255 exceed 32 bits: K is cut into pieces.
 TEST(FastQuantizedLinearConvolution, DepthBeyondThirtyTwoBits) {
   const std::uint64_t seed = dmlref_test::test_seed(11);
@@ -382,27 +408,62 @@ TEST(FastQuantizedLinearConvolution, DepthBeyondThirtyTwoBits) {
   for (const Data data : {Data::random, Data::extremes}) {
     for (const DataType in_type : {DataType::uint8, DataType::int8}) {
       for (const DataType filter_type : {DataType::uint8, DataType::int8}) {
-        Case c = make_case(random, data, {4, 20, 2, 1, 1});
-        const std::uint32_t out_channels = c.desc.filter.sizes[0];
-        c.desc.group_count = 1;
-        c.desc.input = TensorDesc(in_type, {1, 67001, 1, 3});
-        c.desc.filter = TensorDesc(filter_type, {out_channels, 67001, 1, 1});
-        c.desc.output = TensorDesc(c.desc.output.data_type, {1, out_channels, 1, 3});
-        c.desc.strides = c.desc.dilations = {1, 1};
-        c.desc.start_padding = c.desc.end_padding = {0, 0};
-        if (c.desc.input_zero_point) c.desc.input_zero_point->data_type = in_type;
-        if (c.desc.filter_zero_point) c.desc.filter_zero_point->data_type = filter_type;
-        for (const std::size_t i : {0u, 3u}) {
-          c.inputs[i].resize((i == 0 ? c.desc.input : c.desc.filter).total_size_in_bytes);
-          const auto all = static_cast<std::byte>((i == 0 ? in_type : filter_type) == DataType::uint8 ? 255 : 128);
-          for (std::byte& byte : c.inputs[i]) {
-            byte = data == Data::extremes ? all : static_cast<std::byte>(pick(random, 0, 255));
-          }
-        }
-        c.text = "deep " + c.text;
-        ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+        ASSERT_NO_FATAL_FAILURE(expect_equal(make_deep_case(random, data, 67001, 3, in_type, filter_type)));
       }
     }
+  }
+}
+
+// Where sums over a pixel's channels outgrow 15 bits, and where they outgrow what two halves hold.
+TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
+  using fast::qlc::deepest_halved_sum, fast::qlc::deepest_short_sum;
+  const std::uint64_t seed = dmlref_test::test_seed(12);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  const auto expect_equal_at = [&](std::uint32_t depth, std::uint32_t width, bool nhwc, DataType filter_type,
+                                   Data data) {
+    Case c = make_deep_case(random, data, depth, width, DataType::uint8, filter_type);
+    const std::uint32_t channels = c.desc.filter.sizes[0];
+    if (nhwc) c.desc.input.strides = Dimensions{depth * width, 1, depth * width, depth};
+    c.desc.filter_zero_point = TensorDesc(filter_type, {1, channels, 1, 1});
+    c.inputs[5].assign(c.desc.filter_zero_point->total_size_in_bytes, std::byte{0});
+    for (std::uint32_t i = 0; i < channels; ++i) {  // the ends of the range, and what lies between
+      const std::uint32_t zero_point = i % 3 == 2 ? pick(random, 0, 255) : i % 3 * 255;
+      c.inputs[5][i] = static_cast<std::byte>(zero_point ^ (filter_type == DataType::int8 ? 128u : 0u));
+    }
+    c.desc.bias.reset();  // 32 bits are enough
+    c.inputs[6].clear();
+    const float output_scale = 0.0002f * 65025.0f / 200.0f * static_cast<float>(depth);
+    std::memcpy(c.inputs[7].data(), &output_scale, sizeof output_scale);
+    c.text += nhwc ? " pixels" : " planes";
+    expect_equal(c);
+  };
+  for (const std::int32_t depth : {deepest_short_sum - 1, deepest_short_sum, deepest_short_sum + 1, 1000,
+                                   deepest_halved_sum, deepest_halved_sum + 1}) {
+    for (const std::uint32_t width : {3u, 70u}) {
+      if (width > 3 && depth > 1000) continue;  // minutes in the reference
+      for (const bool nhwc : {false, true}) {
+        for (const DataType filter_type : {DataType::uint8, DataType::int8}) {
+          for (const Data data : {Data::random, Data::extremes}) {
+            ASSERT_NO_FATAL_FAILURE(expect_equal_at(static_cast<std::uint32_t>(depth), width, nhwc, filter_type, data));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
+  const auto half = [](std::int32_t halves, int upper) {
+    return std::int32_t{static_cast<std::int16_t>(halves >> 16 * upper)};
+  };
+  for (std::int32_t factor = -128; factor <= 128; ++factor) {
+    const std::int32_t f = fast::qlc::halves_of_factor(factor);
+    for (std::int32_t sum = 0; sum <= 255 * fast::qlc::deepest_halved_sum; sum += sum < 70000 ? 1 : 997) {
+      const std::int32_t s = sum <= 32767 && sum % 2 != 0 ? sum : fast::qlc::halves_of_sum(sum);
+      ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), sum * factor) << sum << " times " << factor;
+    }
+    const std::int32_t s = fast::qlc::halves_of_sum(255 * fast::qlc::deepest_halved_sum);
+    ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), 255 * fast::qlc::deepest_halved_sum * factor);
   }
 }
 

@@ -15,6 +15,23 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
+// The term sum * factor of one per pixel and one per channel, as two products of sixteen bits, which are one operation
+// where a product of 32 bits and an addition are two or three:
+//   sum = low + 255 * high,   sum * factor = low * factor + high * (255 * factor)
+// Not 256, so that 255 * factor fits for a factor of 128.
+constexpr std::int32_t deepest_halved_sum = 32512 * 256 / 255;  ///< in activations of up to 255: low below 2^15
+constexpr std::int32_t deepest_short_sum = 32767 / 255;         ///< whose sum is its own lower half
+
+constexpr std::int32_t halves_of_sum(std::int32_t sum) noexcept {
+  const std::int32_t high = sum >> 8;
+  return (sum & 255) + high + high * 65536;
+}
+/// Of a factor from -128 to 128.
+constexpr std::int32_t halves_of_factor(std::int32_t factor) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(255 * factor) << 16 |
+                                   (static_cast<std::uint32_t>(factor) & 0xFFFFu));
+}
+
 /// A tile, or `count` tiles side by side: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of
 /// activation * weight, modulo 2^32.
 struct TileArgs {
@@ -29,8 +46,8 @@ struct TileArgs {
   std::ptrdiff_t weight_block;         ///< channels in lanes: bytes from one vector's weights to the next one's
   const std::int32_t* channel_offset;  ///< one per channel of the tile
   const std::int32_t* pixel_offset;    ///< one per pixel of the tile
-  const std::int32_t* channel_factor;  ///< one per channel, or null: no such term
-  const std::int32_t* pixel_sums;      ///< one per pixel
+  const std::int32_t* channel_factor;  ///< one per channel, of halves_of_factor, or null: no such term
+  const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
   bool paired;                         ///< pixels in lanes: in the order of interleave_pairs
   std::int32_t* sums;                  ///< rows x (vectors * lanes)
   std::ptrdiff_t sums_pitch;           ///< elements from row to row

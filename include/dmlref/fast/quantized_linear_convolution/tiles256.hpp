@@ -110,7 +110,7 @@ struct ChannelTile {
         const __m256i factor = load(t.channel_factor + 8 * v);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_mullo_epi32(_mm256_set1_epi32(t.pixel_sums[r]), factor));
+          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(_mm256_set1_epi32(t.pixel_sums[r]), factor));
         }
       }
     } else if (t.pixel_offset != nullptr) {
@@ -248,7 +248,7 @@ struct PixelTile {
         const __m256i sum = load(t.pixel_sums + 8 * v);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_mullo_epi32(sum, _mm256_set1_epi32(t.channel_factor[r])));
+          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(sum, _mm256_set1_epi32(t.channel_factor[r])));
         }
       }
     } else if (t.pixel_offset != nullptr) {

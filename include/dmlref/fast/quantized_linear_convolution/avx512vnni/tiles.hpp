@@ -59,8 +59,7 @@ struct ChannelTile {
         const __m512i factor = _mm512_loadu_si512(t.channel_factor + 16 * v);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-          const __m512i sum = _mm512_set1_epi32(at.pixel_sums[r]);
-          acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
+          acc[r][v] = _mm512_dpwssd_epi32(acc[r][v], _mm512_set1_epi32(at.pixel_sums[r]), factor);
         }
       }
     } else if (at.pixel_offset != nullptr) {
@@ -321,8 +320,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void pixel_tile(const TileArgs& t,
       const __m512i sum = _mm512_loadu_si512(t.pixel_sums + first + 16 * v);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const __m512i factor = _mm512_set1_epi32(t.channel_factor[r]);
-        acc[r][v] = _mm512_add_epi32(acc[r][v], _mm512_mullo_epi32(sum, factor));
+        acc[r][v] = _mm512_dpwssd_epi32(acc[r][v], sum, _mm512_set1_epi32(t.channel_factor[r]));
       }
     }
   } else if (t.pixel_offset != nullptr) {

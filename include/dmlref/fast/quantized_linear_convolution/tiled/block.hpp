@@ -49,6 +49,7 @@ class Block {
                  slot_ + p_.slot.scratch, slot_ + p_.slot.staged);
     }
     sum_pixels();
+    if (run_.channel_factor != nullptr && !run_.wide && p_.g.depth() > deepest_short_sum) halve_sums();
   }
 
   /// Blocks [first, last) of output channels.
@@ -74,7 +75,8 @@ class Block {
     t.plane_step = p_.g.taps() == 1 ? p_.block.plane_step : 0;
     t.weight_step = 4 * p_.filter.lanes;
     t.weight_block = p_.filter.block_bytes();
-    if (p_.kernels.fuses && run_.requantizer.bounded && !run_.wide) t.requantizer = &run_.requantizer;
+    const bool complete = !run_.wide && !terms_follow();  // when a tile ends
+    if (p_.kernels.fuses && run_.requantizer.bounded && complete) t.requantizer = &run_.requantizer;
     return t;
   }
 
@@ -84,9 +86,7 @@ class Block {
     t.weights = run_.filter + (group_ * p_.filter.blocks + block) * p_.filter.block_bytes() + 4 * c;
     t.first_channel = (group_ * p_.filter.blocks + block) * p_.filter.lanes + c;
     t.channel_offset = run_.channel_offset + t.first_channel;
-    if (p_.kernels.fuses && run_.pixel_terms && !run_.uniform) {
-      t.channel_factor = run_.minus_filter_zero_point + t.first_channel;
-    }
+    if (run_.channel_factor != nullptr) t.channel_factor = run_.channel_factor + t.first_channel;
     return t;
   }
 
@@ -101,6 +101,9 @@ class Block {
     t.weights = weights + first * t.weight_step;
     t.channel_offset = channel_offset + static_cast<Index>(range) * p_.offset_pitch();
   }
+
+  // Whether filter zero points that differ by channel are left to add_outer.
+  bool terms_follow() const noexcept { return run_.pixel_terms && !run_.uniform && run_.channel_factor == nullptr; }
 
   // Tiles that do not fuse want an offset per pixel even where all are 0.
   bool needs_offset(const TileArgs& t) const noexcept {
@@ -212,6 +215,14 @@ class Block {
     }
   }
 
+  // As the tiles read them.
+  void halve_sums() const noexcept {
+    for (Index y = 0; y < place_.rows; ++y) {
+      std::int32_t* sums = pixel_sums_ + y * p_.pixel_pitch;
+      for (Index x = 0; x < place_.columns; ++x) sums[x] = halves_of_sum(sums[x]);
+    }
+  }
+
   // Sum of a' over the kernel's window for each pixel, where a filter zero point wants it.
   void sum_pixels() const noexcept {
     if (run_.paired) return sum_paired();
@@ -298,7 +309,7 @@ class Block {
           t.out = straight ? output_at(block * lanes, y) + x * p_.g.out.x : bytes;
           p_.kernels.channel_tiles.of(vectors, rows)(t);
           if (t.requantizer == nullptr) {
-            if (run_.pixel_terms && !run_.uniform && !p_.kernels.fuses) {
+            if (terms_follow()) {
               p_.kernels.add_outer(sums_, width, rows, width, t.pixel_sums, run_.minus_filter_zero_point + first);
             }
             p_.kernels.quantize(sums_, ceil_div(rows * width, 64), run_.requantizer, first, width, bytes);
@@ -354,7 +365,7 @@ class Block {
             t.count = 1;
           }
           if (!fused) {
-            if (run_.pixel_terms && !run_.uniform && !p_.kernels.fuses) {
+            if (terms_follow()) {
               p_.kernels.add_outer(sums_, p_.pixel_pitch, rows, round_up(place_.columns, lanes),
                                    run_.minus_filter_zero_point + first, pixel_sums_ + y * p_.pixel_pitch);
             }

@@ -17,6 +17,7 @@ namespace fast::qlc::tiled {
 /// What one execute knows.
 struct Run : Folded {
   const std::int32_t* channel_offset = nullptr;
+  const std::int32_t* channel_factor = nullptr;  // of halves; unset where the plan does not halve terms
   bool paired = false;  // blocks of 64 pixels are staged in the order of Kernels::interleave_pairs
 };
 
@@ -64,6 +65,9 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
+  if (!p.halved_terms() || bounds.uniform) return;
+  auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
+  for (Index at = 0; at < channels + 64; ++at) factor[at] = halves_of_factor(zero[at]);
 }
 
 /// What an execute knows of them.
@@ -72,6 +76,9 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.filter.channels(), p.kernels.signed_activations, run);
   run.paired = p.pairs && run.requantizer.bounded && !run.wide;
   run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
+  if (p.halved_terms() && !run.uniform) {
+    run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
+  }
 }
 
 }  // namespace fast::qlc::tiled

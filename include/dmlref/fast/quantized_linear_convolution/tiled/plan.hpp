@@ -54,6 +54,9 @@ struct Plan {
   Index strips() const noexcept { return filter_blocks(); }
   const BlockGrid& grid_for(Index) const noexcept { return grid; }
 
+  /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
+  bool halved_terms() const noexcept { return kernels.fuses && g.depth() <= deepest_halved_sum; }
+
   Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
 
   Geometry g;
@@ -72,6 +75,7 @@ struct Plan {
   Index row_steps = 0;
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
+  Index factor_at = 0;  // of the channels, beside those tables, where terms are halved
   Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
@@ -198,7 +202,9 @@ struct Plan {
     const Index lanes = kernels.lanes;
     const Index channels = filter.groups * filter.channels() + 64;
     Pieces persistent, shared;
-    folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
+    Pieces& tables =
+        folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
+    if (halved_terms()) factor_at = tables.take(4 * channels);
     persistent_size = persistent.size();
     slots_at = shared.size();
 
