@@ -166,7 +166,11 @@ struct Plan {
     }
     if (columns > g.out_width) columns = g.out_width;
     Index rows = 1;
-    while (rows < g.out_height && (rows + 1) * columns <= most_pixels &&
+    // Blocks below each other share input rows, which both stage: more rows where these are many.
+    constexpr Index most_sharing = 896;
+    const Index shared = (g.kernel_h - 1) * g.dilation_y + 1 - g.stride_y;
+    while (rows < g.out_height &&
+           (rows + 1) * columns <= (4 * shared > rows * g.stride_y ? most_sharing : most_pixels) &&
            make_staged_block(g, order, rows + 1, columns, direct).bytes <= staged_target) {
       ++rows;
     }
