@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
@@ -68,6 +69,25 @@ bool any_doubtful(const ActivationKernels& k, const Activation& activation, cons
   return k.any_doubtful16(activation, values, count, doubt);
 }
 
+/// The kernels of all sets that this CPU runs, those that it would not choose too.
+struct NamedKernels {
+  std::string_view name;
+  const ActivationKernels& kernels;
+};
+std::vector<NamedKernels> all_kernels() {
+  std::vector<NamedKernels> all;
+  for (const IsaName& row : isa_table) {
+    if (supported(row.isa)) all.push_back({row.name, activation_kernels_of(row.isa)});
+  }
+#if DMLREF_ARCH_X86_64
+  if (supported(Isa::avx512vnni)) {
+    all.push_back({"AVX-512", avx512::activation_kernels()});
+    all.push_back({"AVX-512, two pipes", avx512::two_pipe_activation_kernels()});
+  }
+#endif
+  return all;
+}
+
 template <class Real>
 class ActivationKernelsOf : public testing::Test {};
 using Reals = testing::Types<double, float>;
@@ -77,14 +97,13 @@ TYPED_TEST(ActivationKernelsOf, GiveThePlainKernelsBits) {
   using T = std::conditional_t<std::is_same_v<TypeParam, float>, half, float>;
   const std::vector<TypeParam> values = values_of_every_size<TypeParam>();
   const auto is_nan = [](T x) { return static_cast<float>(x) != static_cast<float>(x); };
-  for (const IsaName& row : isa_table) {
-    if (!supported(row.isa)) continue;
+  for (const NamedKernels& row : all_kernels()) {
     for (const Activation& activation : activations_of_their_own()) {
       for (const std::size_t count : {values.size(), std::size_t{1}, std::size_t{7}, std::size_t{29}}) {
         std::vector<T> expected(count + 1, T(42.0f));
         std::vector<T> result = expected;
         apply(scalar::activation_kernels(), activation, values, reinterpret_cast<std::byte*>(expected.data()), count);
-        apply(activation_kernels_of(row.isa), activation, values, reinterpret_cast<std::byte*>(result.data()), count);
+        apply(row.kernels, activation, values, reinterpret_cast<std::byte*>(result.data()), count);
         for (std::size_t i = 0; i <= count; ++i) {
           if (is_nan(expected[i]) && is_nan(result[i])) continue;  // made the same by whoever corrects
           ASSERT_EQ(std::memcmp(&expected[i], &result[i], sizeof(T)), 0)
@@ -101,9 +120,8 @@ TYPED_TEST(ActivationKernelsOf, GiveThePlainKernelsBits) {
 TYPED_TEST(ActivationKernelsOf, FindDoubtfulValues) {
   using enum ActivationType;
   const TypeParam above = std::nextafter(TypeParam{0.75f}, TypeParam{1});
-  for (const IsaName& row : isa_table) {
-    if (!supported(row.isa)) continue;
-    const ActivationKernels& kernels = activation_kernels_of(row.isa);
+  for (const NamedKernels& row : all_kernels()) {
+    const ActivationKernels& kernels = row.kernels;
     for (const Activation& activation : {Activation{thresholded_relu, {0.75f}}, Activation{thresholded_relu, {-0.75f}},
                                          Activation{shrink, {0.25f, 0.75f}}, Activation{shrink, {0.75f, 0.5f}}}) {
       for (const TypeParam value : {TypeParam{0.75f}, TypeParam{-0.75f}, above, TypeParam{0}, TypeParam{5},

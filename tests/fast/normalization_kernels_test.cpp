@@ -162,6 +162,116 @@ TEST(NormalizationKernels, RowsOfHalvesWithSumsOfOthers) {
   }
 }
 
+/// Rows, or pieces, of halves with everything a kernel wants.
+struct HalvesCase {
+  std::vector<half> row, other;
+  std::vector<float> scale, bias;
+
+  HalvesCase(std::size_t n, dmlref_test::Random& random) : row(n), other(n), scale(n), bias(n) {
+    const auto number = [&] { return std::uniform_real_distribution<float>(-4.0f, 4.0f)(random); };
+    for (std::size_t i = 0; i < n; ++i) {
+      row[i] = static_cast<half>(number());
+      other[i] = static_cast<half>(i % 7 == 0 ? 60000.0f : number());
+      scale[i] = number();
+      bias[i] = number() * 0x1p-6f;
+    }
+  }
+  static const std::byte* bytes(const std::vector<half>& halves) {
+    return reinterpret_cast<const std::byte*>(halves.data());
+  }
+  static std::vector<float> widened(const std::vector<half>& halves) {
+    return std::vector<float>(halves.begin(), halves.end());
+  }
+  static SumAndSquare sums_of(const std::vector<half>& halves) {
+    const std::vector<float> floats = widened(halves);
+    return scalar::kernels().sums(reinterpret_cast<const std::byte*>(floats.data()), floats.size(), nullptr, nullptr);
+  }
+
+  struct Result {
+    std::vector<std::byte> stored;
+    std::vector<std::uint16_t> list;
+    bool operator==(const Result&) const = default;
+  };
+  /// Two lines that give the first element the value 0; the second one's doubt is often met.
+  Line16 line(bool often, float shift) const {
+    return {shift, 1.25f, -1.25f * (static_cast<float>(row[0]) - shift), often ? 0.01f : 0x1p-17f};
+  }
+  std::size_t stored_bytes(std::size_t finish) const {
+    return row.size() * (finish == static_cast<std::size_t>(Finish::values) ? sizeof(float) : sizeof(half));
+  }
+  Result rows(const Kernels& kernels, std::size_t finish, bool each, const Line16& line, float* floats,
+              const RowAhead& ahead) const {
+    Result r{std::vector<std::byte>(stored_bytes(finish)), std::vector<std::uint16_t>(row.size())};
+    std::byte* const to = r.stored.data();
+    r.list.resize(each ? kernels.each_row16[finish]({floats, to, row.size(), line.shift, 0x1p-14f, 1.5f, 0x1p-15f,
+                                                     0x1p-10f, scale.data(), bias.data(), 0.3f, r.list.data(), ahead})
+                       : kernels.row16[finish]({floats, to, row.size(), line, 0.3f, r.list.data(), ahead}));
+    return r;
+  }
+  Result in_pieces(const Kernels& kernels, std::size_t finish, const Line16& line, bool stream) const {
+    const std::size_t first = row.size() / 3;
+    const auto at = static_cast<std::int64_t>(first * sizeof(half));
+    const Piece two[2] = {{0, 0, first}, {at, at, row.size() - first}};
+    Result r{std::vector<std::byte>(stored_bytes(finish)), std::vector<std::uint16_t>(row.size())};
+    r.list.resize(
+        kernels.pieces16[finish]({bytes(row), r.stored.data(), two, 2, 0, line, 0.3f, r.list.data(), 0, stream}));
+    return r;
+  }
+};
+
+TEST(NormalizationKernels, HalvesOnTwoPipes) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
+  const Kernels& kernels = avx512::two_pipes::kernels();
+  dmlref_test::Random random(dmlref_test::test_seed(7));
+  for (const std::size_t n : {1u, 15u, 16u, 17u, 31u, 32u, 47u, 100u, 768u, 1023u, 1024u}) {
+    const HalvesCase c(n, random);
+    const SumAndSquare expected_sums = HalvesCase::sums_of(c.other);
+    const std::size_t first = n / 32 * 16;
+    const Piece two[2] = {{0, 0, first}, {static_cast<std::int64_t>(2 * first), 0, n - first}};
+    const SumAndSquare in_pieces = kernels.half_sums(HalvesCase::bytes(c.other), two, 2, 0);
+    EXPECT_EQ(in_pieces.sum, expected_sums.sum) << n;
+    EXPECT_EQ(in_pieces.square, expected_sums.square) << n;
+    if (n % 16 == 0) {
+      std::vector<half> both(c.other);
+      both.insert(both.end(), c.row.begin(), c.row.end());
+      SumAndSquare sums[2];
+      kernels.two_sums[1](HalvesCase::bytes(both), static_cast<std::int64_t>(2 * n), two, 2, 0, sums);
+      const SumAndSquare second = HalvesCase::sums_of(c.row);
+      EXPECT_EQ(sums[0].square, expected_sums.square) << n;
+      EXPECT_EQ(sums[1].sum, second.sum) << n;
+      EXPECT_EQ(sums[1].square, second.square) << n;
+    }
+    for (const float shift : {0.0f, 0.75f}) {
+      for (const bool often : {false, true}) {
+        const Line16 line = c.line(often, shift);
+        for (std::size_t finish = 0; finish < finishes; ++finish) {
+          SCOPED_TRACE(testing::Message()
+                       << n << " elements, shift " << shift << ", finish " << finish << ", often " << often);
+          for (const bool each : {false, true}) {
+            std::vector<float> floats = HalvesCase::widened(c.row);
+            const auto expected = c.rows(scalar::kernels(), finish, each, line, floats.data(), {});
+            EXPECT_EQ(c.rows(kernels, finish, each, line, floats.data(), {}), expected) << each;
+            SumAndSquare sums;
+            floats.resize((n + 15) / 16 * 16);
+            const RowAhead ahead{HalvesCase::bytes(c.other), &sums, nullptr, nullptr};
+            EXPECT_EQ(c.rows(kernels, finish, each, line, floats.data(), ahead), expected) << each;
+            floats.resize(n);
+            EXPECT_EQ(floats, HalvesCase::widened(c.other)) << each;
+            EXPECT_EQ(sums.sum, expected_sums.sum) << each;
+            EXPECT_EQ(sums.square, expected_sums.square) << each;
+          }
+          if (finish == static_cast<std::size_t>(Finish::values)) continue;
+          const auto expected = c.in_pieces(scalar::kernels(), finish, line, false);
+          for (const bool stream : {false, true}) {
+            EXPECT_EQ(c.in_pieces(kernels, finish, line, stream), expected) << stream;
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 #endif  // DMLREF_ARCH_X86_64
 
 }  // namespace

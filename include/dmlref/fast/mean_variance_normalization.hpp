@@ -62,14 +62,21 @@ class Normalization {
       summed_pieces_ = (!is_half || kernels_->half_sums != nullptr) && from_lane_0;
       pieces_ = (is_half ? stretches_ : summed_pieces_) && !geometry_.varying && finish_ != Finish::values;
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk) &&
-                           (!kernels_->sums_ahead || (streams_ && !is_half));
-      asks_ = !kernels_->sums_ahead || inner.extent <= 512;
+                           (is_half ? kernels_->asks_for_halves : !kernels_->sums_ahead || streams_);
+      asks_ = (is_half ? kernels_->asks_for_halves : !kernels_->sums_ahead) || inner.extent <= 512;
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
     if (is_half && chunks_ == 1 && geometry_.reduced.rank == 1) {
       const Place& step = geometry_.reduced.at[0].step;
-      halves_overlap_ = kernels_->half_sums != nullptr && step.input == 1 && step.output == 1 && !geometry_.varying &&
-                        finish_ != Finish::values;
+      halves_overlap_ = kernels_->row16_and_sums != nullptr && step.input == 1 && step.output == 1 &&
+                        !geometry_.varying && finish_ != Finish::values;
+      overlaps_ = kernels_->half_sums_ahead && step.input == 1;
+    }
+    if (!is_half) {
+      // (Scale, bias, values and the doubles of two rows leave no room for lines that come from beyond the second
+      // cache.)
+      const bool crowded = geometry_.varying && finish_ == Finish::values && near_ != 0;
+      overlaps_ = kernels_->sums_ahead && !crowded;
     }
     // (Groups that are read again from further away are better read at once.)
     pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
@@ -107,7 +114,7 @@ class Normalization {
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
     alignas(64) float row[normalization_chunk];
-    alignas(64) double wide[2][normalization_chunk];
+    alignas(64) Real wide[2][normalization_chunk];
     alignas(64) Real values[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
     alignas(64) Real scale[normalization_chunk];
@@ -121,7 +128,7 @@ class Normalization {
   /// A contiguous row in memory or in the workspace.
   struct Row {
     const std::byte* floats = nullptr;
-    double* wide = nullptr;
+    Real* wide = nullptr;
     const std::byte* next = nullptr;  // the row that is read after it
     RowAhead ahead{};
   };
@@ -205,9 +212,10 @@ class Normalization {
     // ---- Statistics ----------------------------------------------------------------------------------------------
 
     /// `output`: where the row's results will go, if in one piece.
-    reference_chunk row_statistics(const Row& row, std::size_t size, double* wide,
-                                   const std::byte* output = nullptr) const noexcept {
+    reference_chunk row_statistics(const Row& row, std::size_t size, const std::byte* output = nullptr) const noexcept {
       const Kernels& k = *op.kernels_;
+      double* wide = nullptr;
+      if constexpr (!is_half) wide = row.wide;
       return reference::chunk_from(size, [&](double pivot) {
         return pivot == 0.0 ? k.sums(row.floats, size, wide, output) : k.shifted_sums(row.floats, size, pivot);
       });
@@ -290,15 +298,16 @@ class Normalization {
       Doubts doubts;
       const auto& c = plan.line;
       if constexpr (is_half) {
-        const auto* const floats = reinterpret_cast<const float*>(row.floats);
+        // (In the workspace: no kernel writes to the input.)
+        auto* const floats = const_cast<float*>(reinterpret_cast<const float*>(row.floats));
         if (plan.each) {
           const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
           doubts.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
                                                 static_cast<float>(group.slope_doubt * 0x1p-13), c.doubt, work.scale,
-                                                work.bias, alpha, work.doubtful});
+                                                work.bias, alpha, work.doubtful, row.ahead});
         } else {
-          doubts.listed =
-              k.row16[finish]({floats, stored, size, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful});
+          doubts.listed = k.row16[finish](
+              {floats, stored, size, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful, row.ahead});
         }
         doubts.all = c.doubt != c.doubt;
       } else {
@@ -379,7 +388,7 @@ class Normalization {
       const double inverse = 1.0 / count;
       const bool stored_past = op.streams_ && !op.geometry_.varying && op.finish_ != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
-      double* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
+      Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
@@ -395,7 +404,7 @@ class Normalization {
           const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
           if (place && !stored_past) output = buffers.output + place->output * static_cast<Index>(sizeof(T));
         }
-        const reference_chunk chunk = row_statistics(row, size, wide, output);
+        const reference_chunk chunk = row_statistics(row, size, output);
         const GroupCoefficients group = coefficients_of_chunk(chunk, count, inverse, op.parameters_);
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) {
@@ -406,44 +415,51 @@ class Normalization {
     }
 
     /// The same with kernels that form the sums of the row after the next one together with a row's results: what lies
-    /// between sums and results then overlaps the row between. The doubles of two rows stay in the first cache.
+    /// between sums and results then overlaps the row between. The doubles (of float16 the floats) of two rows stay in
+    /// the first cache.
     void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
       const std::size_t size = chunk_size(0);
       const auto count = static_cast<double>(size);
       const double inverse = 1.0 / count;
       constexpr std::size_t ahead = 2;
-      const bool asks = op.near_ != 0 && op.finish_ == Finish::values;
+      const bool asks = !is_half && op.near_ != 0 && op.finish_ == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
-      const auto coefficients = [&](const Row& row, SumAndSquare sums) {
-        const reference_chunk chunk = reference::chunk_from(size, [&](double pivot) {
-          return pivot == 0.0 ? sums : op.kernels_->shifted_sums(row.floats, size, pivot);
-        });
+      const auto coefficients = [&](const std::byte* floats, SumAndSquare sums) {
+        const reference_chunk chunk = reference::chunk_from(
+            size, [&](double pivot) { return pivot == 0.0 ? sums : op.kernels_->shifted_sums(floats, size, pivot); });
         return coefficients_of_chunk(chunk, count, inverse, op.parameters_);
       };
       const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
       for (std::uint64_t g = 0; g < first; ++g) {
         base[g] = walk.place();
         walk.advance(1);
-        const Row row = read(base[g], 0, work.row);
-        groups[g] = coefficients(row, op.kernels_->sums(row.floats, size, work.wide[g], nullptr));
+        if constexpr (is_half) {
+          const Row row = read(base[g], 0, work.wide[g]);
+          groups[g] = coefficients(row.floats, op.kernels_->sums(row.floats, size, nullptr, nullptr));
+        } else {
+          const Row row = read(base[g], 0, work.row);
+          groups[g] = coefficients(row.floats, op.kernels_->sums(row.floats, size, work.wide[g], nullptr));
+        }
       }
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
-        Row row{nullptr, work.wide[turn]};
-        Row following;
+        Row row{is_half ? reinterpret_cast<const std::byte*>(work.wide[turn]) : nullptr, work.wide[turn]};
+        const std::byte* following = nullptr;
         Place following_base;
         SumAndSquare sums;
         const bool more = g + ahead < end;
         if (more) {
           following_base = walk.place();
           walk.advance(1);
-          following = read(following_base, 0, work.row);
-          row.ahead = {following.floats, &sums, following.floats, following.floats};
+          // (float16 that overlaps is contiguous.)
+          following = is_half ? buffers.input + following_base.input * static_cast<Index>(sizeof(T))
+                              : read(following_base, 0, work.row).floats;
+          row.ahead = {following, &sums, following, following};
           if (asks) {
-            const bool in_place = following.floats != reinterpret_cast<const std::byte*>(work.row);
+            const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
             const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
             const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
             if (in_place) row.ahead.next += step.input * static_cast<Index>(sizeof(T));
@@ -456,7 +472,7 @@ class Normalization {
           correct(base[turn], 0, size, doubts, groups[turn], found, work);
         }
         if (!more) continue;
-        groups[turn] = coefficients(following, sums);
+        groups[turn] = coefficients(is_half ? row.floats : following, sums);
         base[turn] = following_base;
       }
     }
@@ -519,12 +535,10 @@ class Normalization {
     }
 
     void rows(std::uint64_t begin, std::uint64_t end) const noexcept {
-      if constexpr (is_half) return op.halves_overlap_ ? overlapping_halves(begin, end) : small_groups(begin, end);
-      // (Scale, bias, values and the doubles of two rows leave no room for lines that come from beyond the second
-      // cache.)
-      const bool crowded = op.geometry_.varying && op.finish_ == Finish::values && op.near_ != 0;
-      const bool overlaps = op.kernels_->sums_ahead && !crowded;
-      overlaps ? overlapping_groups(begin, end) : small_groups(begin, end);
+      if constexpr (is_half) {
+        if (op.halves_overlap_) return overlapping_halves(begin, end);
+      }
+      op.overlaps_ ? overlapping_groups(begin, end) : small_groups(begin, end);
     }
 
     static constexpr std::uint64_t groups_of_run = 4;
@@ -618,7 +632,8 @@ class Normalization {
                                                        {c.shift, c.slope, c.offset, c.doubt},
                                                        alpha,
                                                        work.doubtful,
-                                                       op.near_});
+                                                       op.near_,
+                                                       op.streams_});
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least = op.kernels_->pieces32[finish]({from,
@@ -644,7 +659,7 @@ class Normalization {
           chunk = sum_pieces(base, c, pieces.of(c), ahead, work);
         } else {
           const Row row = op.stretches_ ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
-          chunk = row_statistics(row, chunk_size(c), nullptr);
+          chunk = row_statistics(row, chunk_size(c));
         }
       }
     }
@@ -787,7 +802,8 @@ class Normalization {
   bool summed_pieces_ = false;   // which begin with lane 0: they are summed where they lie,
   bool pieces_ = false;          // and share one line: nothing need be gathered
   bool pairs_ = false;           // two groups are summed side by side; the second cache holds both
-  bool halves_overlap_ = false;  // rows of float16 go without a row of floats
+  bool overlaps_ = false;        // a row's results are formed together with the sums of another row
+  bool halves_overlap_ = false;  // rows of float16 do so without a row of floats
   bool asks_ = true;             // lines of the next group are asked for
   std::int64_t near_ = 0;        // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
   bool runs_ = false;            // short pieces of neighbouring groups lie side by side, worth asking for together

@@ -140,6 +140,20 @@ inline bool detect_full_width_512() noexcept {
 #endif
 }
 
+// Ice Lake, Sapphire Rapids, Emerald Rapids and Granite Rapids as Xeons.
+inline bool detect_two_pipes_of_512() noexcept {
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool intel =
+      __get_cpuid(0, &a, &b, &c, &d) != 0 && b == 0x756E6547u && d == 0x49656E69u && c == 0x6C65746Eu;  // GenuineIntel
+  if (!intel || __get_cpuid(1, &a, &b, &c, &d) == 0 || ((a >> 8) & 0xFu) != 6) return false;
+  const unsigned model = ((a >> 12) & 0xF0u) | ((a >> 4) & 0xFu);
+  return model == 106 || model == 108 || model == 143 || model == 173 || model == 174 || model == 207;
+#else
+  return false;
+#endif
+}
+
 }  // namespace detail
 
 /// The family of an AMD CPU, 0 where it is none: 25 is Zen 3 and Zen 4, 26 Zen 5. For choices that were measured on one
@@ -152,6 +166,13 @@ inline unsigned amd_family() noexcept {
 /// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes.
 inline bool full_width_512() noexcept {
   static const bool known = detail::detect_full_width_512();
+  return known;
+}
+
+/// Whether this CPU is known as one of Intel's that have two pipes of 512 bits, beside which its third one of 256
+/// rests.
+inline bool two_pipes_of_512() noexcept {
+  static const bool known = detail::detect_two_pipes_of_512();
   return known;
 }
 

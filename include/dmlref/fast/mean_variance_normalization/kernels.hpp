@@ -46,11 +46,11 @@ struct Line16 {
   float doubt;
 };
 
-/// Another row of as many floats, whose sums are formed on the way and whose doubles take the place of those that are
-/// normalized; null: none. Where an activation of its own follows, `next` and `output` are asked for: as many floats
-/// that are read after it, and those that the activation writes.
+/// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles (floats) take the
+/// place of those that are normalized; null: none. Where an activation of its own follows floats, `next` and `output`
+/// are asked for: as many floats that are read after it, and those that the activation writes.
 struct RowAhead {
-  const std::byte* floats = nullptr;
+  const std::byte* elements = nullptr;
   SumAndSquare* sums = nullptr;
   const std::byte* next = nullptr;
   const std::byte* output = nullptr;
@@ -111,15 +111,16 @@ struct EachRow32 {
 /// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
 /// Doubtful elements are listed in `doubtful`, which holds `count` entries.
 struct Row16 {
-  const float* from;
+  float* from;  // (written only where there is a row ahead)
   std::byte* to;
   std::size_t count;
   Line16 line;
   float alpha;
   std::uint16_t* doubtful;
+  RowAhead ahead{};  // if the kernels say so (Kernels::half_sums_ahead)
 };
 /// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` and
-/// `near` as in Pieces32.
+/// `near` as in Pieces32. Not all kernels look at `stream`.
 struct Pieces16 {
   const std::byte* from;
   std::byte* to;
@@ -130,10 +131,11 @@ struct Pieces16 {
   float alpha;
   std::uint16_t* doubtful;
   std::int64_t near = 0;
+  bool stream = false;
 };
 /// A row with a scale and a bias for each element.
 struct EachRow16 {
-  const float* from;
+  float* from;
   std::byte* to;
   std::size_t count;
   float shift;
@@ -145,6 +147,7 @@ struct EachRow16 {
   const float* bias;
   float alpha;
   std::uint16_t* doubtful;
+  RowAhead ahead{};
 };
 
 /// All kernels of one instruction set. Results are the same bits in each.
@@ -174,6 +177,10 @@ struct Kernels {
   /// Whether rows of doubles form the sums of another row on the way. Nothing is asked for then but for activations,
   /// and outputs go past the caches from half of the last one on.
   bool sums_ahead = false;
+  /// Whether rows of float16 do so as floats.
+  bool half_sums_ahead = false;
+  /// Whether lines of long groups of float16 are best asked for ahead.
+  bool asks_for_halves = true;
   /// Sums of a chunk of float16 in pieces, of which only the last may have another length than a multiple of 16; null:
   /// they are widened first. `ahead` as in piece_sums, 0: nothing is asked for.
   SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count,

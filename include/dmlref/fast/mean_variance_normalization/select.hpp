@@ -5,6 +5,7 @@
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512/full_width.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512/two_pipes.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/neon.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
@@ -16,8 +17,10 @@ namespace fast::normalization {
 inline const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
-    case Isa::amx_int8: return avx512::kernels();
-    case Isa::avx512vnni: return full_width_512() ? avx512::full_width::kernels() : avx512::kernels();
+    case Isa::amx_int8:
+    case Isa::avx512vnni:
+      if (two_pipes_of_512()) return avx512::two_pipes::kernels();
+      return full_width_512() ? avx512::full_width::kernels() : avx512::kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();
 #endif

@@ -248,7 +248,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
   double* const wide = row.wide;
   std::byte* const to = row.to;
   const std::size_t count = row.count;
-  const std::byte* const summed = row.ahead.floats;
+  const std::byte* const summed = row.ahead.elements;
   const std::byte* const next = row.ahead.next;
   const std::byte* const output = row.ahead.output;
   Low<finish> least[2];
@@ -301,8 +301,8 @@ DMLREF_TARGET_AVX512VNNI inline float row32_of(const Row32& row) noexcept {
 template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float row32_from(const Row32& row) noexcept {
   if (row.wide == nullptr) return row32_of<finish, shifted, Source::floats>(row);
-  return row.ahead.floats != nullptr ? row32_of<finish, shifted, Source::doubles_and_sums>(row)
-                                     : row32_of<finish, shifted, Source::doubles>(row);
+  return row.ahead.elements != nullptr ? row32_of<finish, shifted, Source::doubles_and_sums>(row)
+                                       : row32_of<finish, shifted, Source::doubles>(row);
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
@@ -352,8 +352,8 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
 template <Finish finish, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_from(const EachRow32& row) noexcept {
   if (row.wide == nullptr) return each_row32_of<finish, shifted, Source::floats>(row);
-  return row.ahead.floats != nullptr ? each_row32_of<finish, shifted, Source::doubles_and_sums>(row)
-                                     : each_row32_of<finish, shifted, Source::doubles>(row);
+  return row.ahead.elements != nullptr ? each_row32_of<finish, shifted, Source::doubles_and_sums>(row)
+                                       : each_row32_of<finish, shifted, Source::doubles>(row);
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
@@ -420,6 +420,8 @@ inline const Kernels& kernels() noexcept {
       true,
       true,
       true,
+      false,
+      false,
       half_sums,
       row16_and_sums,
       {two_sums<float>, two_sums<half>}};

@@ -16,7 +16,8 @@ inline const ColumnKernels& column_kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni: return full_width_512() ? avx512::column_kernels<true>() : avx512::column_kernels<false>();
+    case Isa::avx512vnni:
+      return full_width_512() || two_pipes_of_512() ? avx512::column_kernels<true>() : avx512::column_kernels<false>();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::column_kernels();
 #endif
