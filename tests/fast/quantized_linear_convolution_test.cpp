@@ -374,6 +374,11 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAhead) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
   expect_equal_with(fast::qlc::avx512vnni::kernels_ahead, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
 }
+
+TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAheadWhereKIsSmall) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  expect_equal_with(fast::qlc::avx512vnni::kernels_ahead_if_shallow, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
+}
 #endif
 
 /// A row of `width` pixels, so many channels deep. Extremes: all bytes at the end of their range that is farthest from

@@ -13,10 +13,15 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-template <bool Ahead, int V, std::size_t... R>
+/// Whether tiles of channels are requantized out of the registers: docs/decisions/0121.
+enum class Ahead { no, if_shallow, yes };
+
+template <Ahead A, int V, std::size_t... R>
 constexpr void set_channel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  if constexpr (Ahead) {
+  if constexpr (A == Ahead::yes) {
     tiles.set(V, &channel_tile_ahead<V, static_cast<int>(R) + 1>...);
+  } else if constexpr (A == Ahead::if_shallow) {
+    tiles.set(V, &channel_tile_ahead_if_shallow<V, static_cast<int>(R) + 1>...);
   } else {
     tiles.set(V, &channel_tile<V, static_cast<int>(R) + 1>...);
   }
@@ -26,24 +31,24 @@ constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept
   tiles.set(V, &pixel_strip<V, static_cast<int>(R) + 1>...);
 }
 
-/// Ahead: for CPUs of full_width_512().
-template <bool Ahead>
+template <Ahead A>
 constexpr Kernels make_kernels() noexcept {
   Kernels k{16,       4,        false,     true,       {},        {},         &interleave,          &deal,
             &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose, &interleave_pairs_of, &pack_rows};
   k.pixel_strips = true;
   k.interleave_dealt = &interleave_dealt;
-  set_channel_tiles<Ahead, 1>(k.channel_tiles, std::make_index_sequence<14>());
-  set_channel_tiles<Ahead, 2>(k.channel_tiles, std::make_index_sequence<14>());
-  set_channel_tiles<Ahead, 4>(k.channel_tiles, std::make_index_sequence<6>());
+  set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
+  set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());
+  set_channel_tiles<A, 4>(k.channel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<4>(k.pixel_tiles, std::make_index_sequence<6>());
   return k;
 }
-inline constexpr Kernels kernels = make_kernels<false>();
-inline constexpr Kernels kernels_ahead = make_kernels<true>();
+inline constexpr Kernels kernels = make_kernels<Ahead::no>();
+inline constexpr Kernels kernels_ahead = make_kernels<Ahead::yes>();
+inline constexpr Kernels kernels_ahead_if_shallow = make_kernels<Ahead::if_shallow>();
 
 }  // namespace fast::qlc::avx512vnni
 DMLREF_END

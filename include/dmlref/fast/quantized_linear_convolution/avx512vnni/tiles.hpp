@@ -283,6 +283,13 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
   }
 }
 
+/// Either, by depth.
+template <int V, int R>
+inline void channel_tile_ahead_if_shallow(const TileArgs& t) noexcept {
+  constexpr std::ptrdiff_t most_steps = 64;
+  t.steps <= most_steps ? channel_tile_ahead<V, R>(t) : channel_tile<V, R>(t);
+}
+
 /// The end of a pixel tile: R rows of 16 * V bytes.
 template <bool Paired, int V, int R>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
