@@ -55,7 +55,7 @@ struct RowCase {
     r.wide.resize((count + 15) / 16 * 16);
     r.sums = kernels.sums(bytes(floats), count, source == Source::floats ? nullptr : r.wide.data(), nullptr);
     RowAhead ahead;
-    if (source == Source::doubles_and_sums && kernels.sums_ahead) {
+    if (source == Source::doubles_and_sums && kernels.streamed_sums_ahead) {
       ahead = {bytes(others), &r.sums_ahead, bytes(others), bytes(others)};
     } else {
       r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
@@ -94,6 +94,7 @@ TEST(NormalizationKernels, RowsOfEveryLengthAndSource) {
             SCOPED_TRACE(testing::Message() << n << " elements, shift " << shift << ", finish " << finish << ", each "
                                             << each << ", source " << static_cast<int>(source));
             expect_same(c.run(avx512::kernels(), finish, each, source), expected);
+            expect_same(c.run(avx512::two_pipes::kernels(), finish, each, source), expected);
             const auto full = c.run(avx512::full_width::kernels(), finish, each, source);
             expect_same(full, expected);
             if (source == RowCase::Source::doubles_and_sums) {

@@ -76,7 +76,8 @@ class Normalization {
       // (Scale, bias, values and the doubles of two rows leave no room for lines that come from beyond the second
       // cache.)
       const bool crowded = geometry_.varying && finish_ == Finish::values && near_ != 0;
-      overlaps_ = kernels_->sums_ahead && !crowded;
+      const bool streamed = kernels_->streamed_sums_ahead && streams_ && finish_ != Finish::values;
+      overlaps_ = (kernels_->sums_ahead && !crowded) || streamed;
     }
     // (Groups that are read again from further away are better read at once.)
     pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
@@ -458,8 +459,9 @@ class Normalization {
           following = is_half ? buffers.input + following_base.input * static_cast<Index>(sizeof(T))
                               : read(following_base, 0, work.row).floats;
           row.ahead = {following, &sums, following, following};
+          const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
+          if (!is_half && in_place && op.finish_ != Finish::values) row.ahead.next += op.near_;
           if (asks) {
-            const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
             const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
             const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
             if (in_place) row.ahead.next += step.input * static_cast<Index>(sizeof(T));

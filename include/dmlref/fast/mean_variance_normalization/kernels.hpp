@@ -47,8 +47,9 @@ struct Line16 {
 };
 
 /// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles (floats) take the
-/// place of those that are normalized; null: none. Where an activation of its own follows floats, `next` and `output`
-/// are asked for: as many floats that are read after it, and those that the activation writes.
+/// place of those that are normalized; null: none. `next` are as many floats that some kernels ask for meanwhile. Where
+/// an activation of its own follows, that is the row after it, and `output` is asked for too, which the activation
+/// writes.
 struct RowAhead {
   const std::byte* elements = nullptr;
   SumAndSquare* sums = nullptr;
@@ -177,6 +178,8 @@ struct Kernels {
   /// Whether rows of doubles form the sums of another row on the way. Nothing is asked for then but for activations,
   /// and outputs go past the caches from half of the last one on.
   bool sums_ahead = false;
+  /// Whether they do so at least where results go past the caches.
+  bool streamed_sums_ahead = false;
   /// Whether rows of float16 do so as floats.
   bool half_sums_ahead = false;
   /// Whether lines of long groups of float16 are best asked for ahead.

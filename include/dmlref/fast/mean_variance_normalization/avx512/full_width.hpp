@@ -217,8 +217,9 @@ struct LinePerElement {
   }
 };
 
-/// Where the elements of a row come from; the last also forms the sums of another row.
-enum class Source { floats, doubles, doubles_and_sums };
+/// Where the elements of a row come from; the last two also form the sums of another row, whose lines may be far away:
+/// then those that are wanted next are asked for.
+enum class Source { floats, doubles, doubles_and_sums, doubles_and_far_sums };
 template <Source source>
 DMLREF_TARGET_AVX512VNNI inline __m512d load8(const std::byte* floats, const double* wide, std::size_t at) noexcept {
   if constexpr (source == Source::floats) return _mm512_cvtps_pd(_mm256_loadu_ps(avx2::floats_at(floats, at)));
@@ -251,6 +252,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
   const std::byte* const summed = row.ahead.elements;
   const std::byte* const next = row.ahead.next;
   const std::byte* const output = row.ahead.output;
+  constexpr bool has_sums = source == Source::doubles_and_sums || source == Source::doubles_and_far_sums;
   Low<finish> least[2];
   clear(least[0]);
   clear(least[1]);
@@ -263,8 +265,10 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
     for (std::size_t v = 0; v < 2; ++v) {
       value[v] = line.value8(load8<source>(from, wide, i + 8 * v), i + 8 * v);
     }
-    if constexpr (source == Source::doubles_and_sums) {
-      if constexpr (finish == Finish::values) {
+    if constexpr (has_sums) {
+      if constexpr (source == Source::doubles_and_far_sums) {
+        __builtin_prefetch(next + i * sizeof(float));
+      } else if constexpr (finish == Finish::values) {
         __builtin_prefetch(next + i * sizeof(float));
         __builtin_prefetch(output + i * sizeof(float), 1);
       }
@@ -284,14 +288,14 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
       x[0] = _mm512_loadu_pd(wide + i);
       x[1] = _mm512_loadu_pd(wide + i + 8);
     }
-    if constexpr (source == Source::doubles_and_sums) {
+    if constexpr (has_sums) {
       add_last(lanes, summed + i * sizeof(float), count - i, wide + i);
     }
     const __m512d value[2] = {line.last8(x[0], i, static_cast<__mmask8>(mask)),
                               line.last8(x[1], i + 8, static_cast<__mmask8>(mask >> 8))};
     store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, alpha, least);
   }
-  if constexpr (source == Source::doubles_and_sums) *row.ahead.sums = total(lanes);
+  if constexpr (has_sums) *row.ahead.sums = total(lanes);
   return least_of<finish>(least);
 }
 template <Finish finish, bool shifted, Source source>
@@ -417,6 +421,7 @@ inline const Kernels& kernels() noexcept {
       {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
       4096,
+      true,
       true,
       true,
       true,

@@ -300,6 +300,23 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noe
   return row_with<finish>(row, LinePerElement(row));
 }
 
+// ---- float32 -------------------------------------------------------------------------------------------------------
+
+using full_width::Source;
+
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
+  if (row.ahead.elements == nullptr) return avx512::row32<finish>(row);
+  return row.line.shift == 0.0 ? full_width::row32_of<finish, false, Source::doubles_and_far_sums>(row)
+                               : full_width::row32_of<finish, true, Source::doubles_and_far_sums>(row);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
+  if (row.ahead.elements == nullptr) return avx512::each_row32<finish>(row);
+  return row.group->shift == 0.0 ? full_width::each_row32_of<finish, false, Source::doubles_and_far_sums>(row)
+                                 : full_width::each_row32_of<finish, true, Source::doubles_and_far_sums>(row);
+}
+
 inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
@@ -317,6 +334,7 @@ inline const Kernels& kernels() noexcept {
       true,
       true,
       false,
+      true,
       true,
       false,
       half_sums,
