@@ -11,15 +11,17 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// A polynomial's coefficients for -x: odd ones with the other sign.
+/// A polynomial's coefficients.
 template <class Real, std::size_t N>
 struct Coefficients {
   Real at[N];
 };
+/// The coefficients in y of twice the polynomial in x = -2 y.
 template <class Real, std::size_t N>
-constexpr Coefficients<Real, N> with_odd_negated(const Real (&c)[N]) noexcept {
+constexpr Coefficients<Real, N> for_half_negated(const Real (&c)[N]) noexcept {
   Coefficients<Real, N> result{};
-  for (std::size_t i = 0; i < N; ++i) result.at[i] = i % 2 == 1 ? -c[i] : c[i];
+  Real factor = 2;
+  for (std::size_t i = 0; i < N; ++i, factor *= -2) result.at[i] = factor * c[i];
   return result;
 }
 

@@ -164,29 +164,29 @@ DMLREF_VECTOR_TARGET V exponential_minus_1_of(State<V> e) noexcept {
   return fused(e.b, rest_of(e.a), difference(e.b, V::of(1)));
 }
 
-/// tanh(x) in three steps. 1 - e^(-2|x|) is the reference's e^(-2|x|) - 1 with all signs changed: no step multiplies by
-/// -2, and what is divided is positive.
+/// tanh(x) in three steps. (1 - e^(-2|x|)) / 2 is the reference's e^(-2|x|) - 1 with all signs changed, and all its
+/// terms halved, which is exact: no step doubles |x|, and what is divided is positive.
 template <class V>
 DMLREF_VECTOR_TARGET State<V> reduce_tanh_of(V x) noexcept {
   using E = reference::Elementary<typename V::Real>;
   const V size = not_above(magnitude(x), V::of(E::limit / 2));
   const V shifted = fused(size, V::of(-2 * E::log2_e), V::of(E::shifter));
   const V k = difference(shifted, V::of(E::shifter));
-  V minus_r = fused(k, V::of(E::ln_2), sum(size, size));
-  if constexpr (E::ln_2_rest != 0) minus_r = fused(k, V::of(E::ln_2_rest), minus_r);
-  return {minus_r, power_of_2(shifted)};
+  V half = fused(k, V::of(E::ln_2 / 2), size);
+  if constexpr (E::ln_2_rest != 0) half = fused(k, V::of(E::ln_2_rest / 2), half);
+  return {half, power_of_2(shifted)};
 }
 template <class V>
 DMLREF_VECTOR_TARGET V decrease_of(State<V> e) noexcept {
   using Real = typename V::Real;
-  static constexpr auto of_minus_r = with_odd_negated(reference::Elementary<Real>::exponential);
+  static constexpr auto of_half = for_half_negated(reference::Elementary<Real>::exponential);
   const V square = product(e.a, e.a);
-  const V minus_rest = less_product(e.a, square, polynomial_of(e.a, square, of_minus_r.at));
-  return fused(e.b, minus_rest, difference(V::of(1), e.b));
+  const V half_rest = less_product(e.a, square, polynomial_of(e.a, square, of_half.at));
+  return fused(e.b, half_rest, fused(e.b, V::of(Real{-0.5}), V::of(Real{0.5})));
 }
 template <bool mixed, class V>
 DMLREF_VECTOR_TARGET V hyperbolic_tangent_of(V decrease, V x) noexcept {
-  return with_sign(quotient_of<mixed>(decrease, difference(V::of(2), decrease)), x);
+  return with_sign(quotient_of<mixed>(decrease, difference(V::of(1), decrease)), x);
 }
 
 /// ln(1 + u) in two steps.
