@@ -319,27 +319,26 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept 
 
 inline const Kernels& kernels() noexcept {
   using enum Finish;
-  static constexpr Kernels table{
-      widen,
-      avx2::sums,
-      avx2::shifted_sums,
-      full_width::piece_sums,
-      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
-      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
-      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      4096,
-      true,
-      true,
-      false,
-      true,
-      true,
-      false,
-      half_sums,
-      nullptr,
-      {nullptr, two_half_sums}};
+  static constexpr Kernels table{.widen = widen,
+                                 .sums = avx2::sums,
+                                 .shifted_sums = avx2::shifted_sums,
+                                 .piece_sums = full_width::piece_sums,
+                                 .row32 = {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+                                 .each_row32 = {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>,
+                                                each_row32<unit>, each_row32<values>},
+                                 .pieces32 = {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
+                                 .row16 = {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+                                 .pieces16 = {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
+                                 .each_row16 = {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>,
+                                                each_row16<unit>, each_row16<values>},
+                                 .near = 4096,
+                                 .each_from_doubles = true,
+                                 .runs = true,
+                                 .streamed_sums_ahead = true,
+                                 .half_sums_ahead = true,
+                                 .asks_for_halves = false,
+                                 .half_sums = half_sums,
+                                 .two_sums = {nullptr, two_half_sums}};
   return table;
 }
 
