@@ -103,7 +103,7 @@ class Block {
   }
 
   // Whether filter zero points that differ by channel are left to add_outer.
-  bool terms_follow() const noexcept { return run_.pixel_terms && !run_.uniform && run_.channel_factor == nullptr; }
+  bool terms_follow() const noexcept { return !run_.uniform && run_.channel_factor == nullptr; }
 
   // Tiles that do not fuse want an offset per pixel even where all are 0.
   bool needs_offset(const TileArgs& t) const noexcept {
