@@ -151,7 +151,7 @@ TEST(DirectConvolution, FloatSums) {
       return static_cast<std::int32_t>(pick(random, 0, 2 * static_cast<std::uint32_t>(most))) - most;
     };
     const std::int32_t begin = signed_up_to(bound);
-    const fast::qlc::direct::FloatSums floats = fast::qlc::direct::float_sums(units, shift, begin, bound);
+    const fast::qlc::FloatSums floats = fast::qlc::float_sums(units, shift, begin, bound);
     if (floats.sum == 0) continue;
     ++found;
     for (const std::int32_t sum : {-bound, bound, 0, signed_up_to(bound)}) {

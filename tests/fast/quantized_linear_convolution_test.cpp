@@ -327,19 +327,24 @@ TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
 }
 
 #if DMLREF_ARCH_X86_64
-// A tiled convolution with these kernels, whichever the instruction set is that chooses them.
+// A tiled convolution with each of these kernels, whichever the instruction set is that chooses them.
+void expect_equal_with(const std::vector<const fast::qlc::Kernels*>& kernels, const Case& c) {
+  detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
+  detail::PlannedOperator reference = fast;
+  reference.plan = detail::reference_qlc_plan(c.desc);
+  const Bytes expected = run(c, std::move(reference), sequential());
+  for (const fast::qlc::Kernels* const set : kernels) {
+    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, *set));
+    ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, fast, sequential())));
+  }
+}
 void expect_equal_with(const fast::qlc::Kernels& kernels, const std::vector<Data>& kinds, const Limits& limits = {}) {
   const std::uint64_t seed = dmlref_test::test_seed(12);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (int i = 0; i < dmlref_test::rounds(200); ++i) {
     const Case c = make_case(random, kinds[static_cast<std::size_t>(i) % kinds.size()], limits);
-    detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
-    detail::PlannedOperator reference = fast;
-    reference.plan = detail::reference_qlc_plan(c.desc);
-    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, kernels));
-    const Bytes expected = run(c, std::move(reference), sequential());
-    ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, std::move(fast), sequential()))) << "case " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels}, c)) << "case " << i;
   }
 }
 
@@ -456,6 +461,61 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
     }
   }
 }
+
+#if DMLREF_ARCH_X86_64
+/// Whether the tiles of AVX-512 would have sums of `c` that are floats as they stand.
+bool sums_are_floats(const Case& c) {
+  const dmlref::fast::TiledConvolution convolution(c.desc, fast::qlc::avx512vnni::kernels);
+  const detail::AlignedMemory persistent(convolution.persistent_bytes());
+  const detail::AlignedMemory temporary(convolution.temporary_bytes());
+  const std::byte* inputs[9];
+  for (std::size_t i = 0; i < 9; ++i) inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
+  convolution.initialize(inputs, persistent.span().data());
+  dmlref::fast::TiledConvolution::Run run;
+  convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+  return run.float_offset != nullptr;
+}
+
+// 1x1 layers of few channels whose constants DML owns, up to the depth at which sums leave 22 bits.
+TEST(FastQuantizedLinearConvolution, SumsThatAreFloats) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  const std::uint64_t seed = dmlref_test::test_seed(13);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  int floats = 0;
+  const int rounds = dmlref_test::rounds(240);
+  for (int i = 0; i < rounds; ++i) {
+    const Data data = i % 4 == 3 ? Data::extremes : Data::random;
+    const std::uint32_t depth = i % 4 == 3 ? pick(random, 62, 130) : pick(random, 1, 130);
+    const std::uint32_t width = pick(random, 1, 400);
+    Case c = make_deep_case(random, data, depth, width, byte_type(random), byte_type(random));
+    test::own_constants(c.desc);
+    c.desc.filter.owned_by_dml = true;
+    if (i % 2 == 0) {
+      c.desc.input.strides = Dimensions{depth * width, 1, depth * width, depth};
+      const std::uint32_t channels = c.desc.filter.sizes[0];
+      c.desc.output = TensorDesc(c.desc.output.data_type, c.desc.output.sizes,
+                                 Dimensions{channels * width, 1, channels * width, channels});
+    }
+    for (std::size_t at = 0; at < c.inputs[6].size(); at += 4) {  // the bias, which else may need more bits
+      const std::int32_t bias = static_cast<std::int32_t>(pick(random, 0, 2000)) - 1000;
+      std::memcpy(c.inputs[6].data() + at, &bias, sizeof bias);
+    }
+    if (i % 8 == 0) {  // a channel of which nothing comes
+      const float none = 0;
+      std::memcpy(c.inputs[4].data(), &none, sizeof none);
+    }
+    const bool are = sums_are_floats(c);
+    floats += are ? 1 : 0;
+    c.text += are ? " floats" : " integers";
+    ASSERT_NO_FATAL_FAILURE(
+        expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c))
+        << "case " << i;
+  }
+  EXPECT_GT(floats, rounds / 4);
+  EXPECT_LT(floats, rounds);
+}
+#endif
 
 TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
   const auto half = [](std::int32_t halves, int upper) {

@@ -37,6 +37,7 @@ constexpr Kernels make_kernels() noexcept {
             &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose, &interleave_pairs_of, &pack_rows};
   k.pixel_strips = true;
   k.interleave_dealt = &interleave_dealt;
+  k.float_sums = true;
   set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 4>(k.channel_tiles, std::make_index_sequence<6>());

@@ -20,6 +20,7 @@ struct ChannelBounds {
   bool uniform = true;          ///< … and every other channel's
   bool wide = false;            ///< sums may exceed 32 bits, or some scale is not finite
   bool bounded = false;         ///< as Requantizer's
+  double largest_sum = 0;       ///< no magnitude exceeds it
 
   /// Whether some filter zero point, shifted, is not 0.
   bool pixel_terms() const noexcept { return !uniform || first_zero != 0; }
@@ -101,6 +102,7 @@ inline ChannelBounds fold_channels(const std::byte* const* inputs, const Geometr
   const double largest_scale = static_cast<double>(std::bit_cast<float>(largest_scale_bits));
 
   ChannelBounds bounds;
+  bounds.largest_sum = largest_sum;
   bounds.first_zero = first_zero;
   bounds.uniform = lowest_zero == highest_zero;
   bounds.bounded = largest_sum * largest_scale < 32000.0;

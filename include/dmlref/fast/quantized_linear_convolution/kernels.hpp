@@ -167,6 +167,7 @@ struct Kernels {
   void (*interleave_dealt)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* even,
                            std::uint8_t* odd) noexcept = nullptr;
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
+  bool float_sums = false;    ///< whether tiles of channels and paired ones of pixels requantize sums that are floats
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 
@@ -74,15 +75,16 @@ class Epilogue {
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
   /// that interleave_pairs took their pixels from. Near ties are settled.
-  template <bool Paired>
+  template <bool Paired, SumsAre S = SumsAre::integers>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_channel(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
     const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel]);
-    const __m512i v0 = fixed(sum0, scale);
-    const __m512i v1 = fixed(sum1, scale);
-    const __m512i v2 = fixed(sum2, scale);
-    const __m512i v3 = fixed(sum3, scale);
+    const __m512 shift = S == SumsAre::floats ? _mm512_set1_ps(to_.float_shift[channel]) : shift_;
+    const __m512i v0 = fixed<S>(sum0, scale, shift);
+    const __m512i v1 = fixed<S>(sum1, scale, shift);
+    const __m512i v2 = fixed<S>(sum2, scale, shift);
+    const __m512i v3 = fixed<S>(sum3, scale, shift);
     const auto [bytes, near_tie] = finish<Paired>(v0, v1, v2, v3);
     if (__builtin_expect(!near_tie, 1)) return bytes;
     return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
@@ -93,33 +95,35 @@ class Epilogue {
   /// Four vectors of sums of a channel with that scale; near ties are not settled.
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_scale(__m512i sum0, __m512i sum1, __m512i sum2, __m512i sum3,
                                                                 __m512 scale) const noexcept {
-    return finish<false>(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
+    constexpr SumsAre S = SumsAre::integers;
+    return finish<false>(fixed<S>(sum0, scale, shift_), fixed<S>(sum1, scale, shift_), fixed<S>(sum2, scale, shift_),
+                         fixed<S>(sum3, scale, shift_));
   }
 
   /// Sums of 16 * V channels, of 4 / V pixels one after the other.
-  template <int V>
+  template <int V, SumsAre S = SumsAre::integers>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const std::int32_t* sums,
                                                                  std::ptrdiff_t first) const noexcept {
-    return of_vectors<V>(_mm512_loadu_si512(sums), _mm512_loadu_si512(sums + 16), _mm512_loadu_si512(sums + 32),
-                         _mm512_loadu_si512(sums + 48), first);
+    return of_vectors<V, S>(_mm512_loadu_si512(sums), _mm512_loadu_si512(sums + 16), _mm512_loadu_si512(sums + 32),
+                            _mm512_loadu_si512(sums + 48), first);
   }
 
   /// The same from registers.
-  template <int V>
+  template <int V, SumsAre S = SumsAre::integers>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_vectors(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                   __m512i sum3, std::ptrdiff_t first) const noexcept {
-    const float* scale = to_.fixed_scale + first;
-    return finish<false>(fixed(sum0, _mm512_loadu_ps(scale)), fixed(sum1, _mm512_loadu_ps(scale + 1 % V * 16)),
-                         fixed(sum2, _mm512_loadu_ps(scale + 2 % V * 16)),
-                         fixed(sum3, _mm512_loadu_ps(scale + 3 % V * 16)));
+    return finish<false>(fixed_at<S>(sum0, first), fixed_at<S>(sum1, first + 1 % V * 16),
+                         fixed_at<S>(sum2, first + 2 % V * 16), fixed_at<S>(sum3, first + 3 % V * 16));
   }
 
   /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.
   DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI void settle(const std::int32_t* sums, std::ptrdiff_t count,
                                                        std::ptrdiff_t first, std::uint8_t* out) const noexcept {
     for (std::ptrdiff_t i = 0; i < count; i += 16) {
-      const __m512 scale = _mm512_loadu_ps(to_.fixed_scale + first + i);
-      const __m512i fraction = _mm512_and_si512(fixed(_mm512_loadu_si512(sums + i), scale), _mm512_set1_epi32(0xFFFF));
+      const __m512i sum = _mm512_loadu_si512(sums + i);
+      const __m512i value = to_.float_shift != nullptr ? fixed_at<SumsAre::floats>(sum, first + i)
+                                                       : fixed_at<SumsAre::integers>(sum, first + i);
+      const __m512i fraction = _mm512_and_si512(value, _mm512_set1_epi32(0xFFFF));
       unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
       for (; near != 0; near &= near - 1) {
         const std::ptrdiff_t at = i + std::countr_zero(near);
@@ -129,8 +133,17 @@ class Epilogue {
   }
 
  private:
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed(__m512i sums, __m512 scale) const noexcept {
-    return _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, shift_));
+  template <SumsAre S>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i fixed(__m512i sums, __m512 scale,
+                                                                     __m512 shift) noexcept {
+    const __m512 sum = S == SumsAre::floats ? _mm512_castsi512_ps(sums) : _mm512_cvtepi32_ps(sums);
+    return _mm512_cvtps_epi32(_mm512_fmadd_ps(sum, scale, shift));
+  }
+  /// Sums of 16 channels.
+  template <SumsAre S>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed_at(__m512i sums, std::ptrdiff_t first) const noexcept {
+    const __m512 scale = _mm512_loadu_ps(to_.fixed_scale + first);
+    return fixed<S>(sums, scale, S == SumsAre::floats ? _mm512_loadu_ps(to_.float_shift + first) : shift_);
   }
 
   template <bool Paired>

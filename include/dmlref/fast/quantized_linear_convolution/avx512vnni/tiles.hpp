@@ -115,7 +115,9 @@ struct ChannelTile {
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write(const TileArgs& t, const Epilogue& epilogue,
                                                                   const std::int32_t* sums, std::size_t unit,
                                                                   std::uint8_t* out) noexcept {
-    const auto [bytes, near_tie] = epilogue.of_pixels<V>(sums, t.first_channel);
+    const auto [bytes, near_tie] = t.requantizer->float_shift != nullptr
+                                       ? epilogue.of_pixels<V, SumsAre::floats>(sums, t.first_channel)
+                                       : epilogue.of_pixels<V, SumsAre::integers>(sums, t.first_channel);
     write_bytes(bytes, pixels * static_cast<std::ptrdiff_t>(unit), out, t.out_pitch);
     return near_tie;
   }
@@ -143,11 +145,11 @@ struct ChannelTile {
   }
 
   /// Unit U out of the registers.
-  template <std::size_t U>
+  template <SumsAre S, std::size_t U>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write_unit(const TileArgs& t, const Epilogue& epilogue,
                                                                        const Registers& acc,
                                                                        std::uint8_t* out) noexcept {
-    const auto [bytes, near_tie] = epilogue.of_vectors<V>(
+    const auto [bytes, near_tie] = epilogue.of_vectors<V, S>(
         sum_of<4 * U>(acc), sum_of<4 * U + 1>(acc), sum_of<4 * U + 2>(acc), sum_of<4 * U + 3>(acc), t.first_channel);
     write_bytes(bytes, static_cast<std::ptrdiff_t>(U) * pixels, out, t.out_pitch);
     return near_tie;
@@ -158,13 +160,13 @@ struct ChannelTile {
     return acc[I / V < rows ? I / V : rows - 1][I % V];
   }
   /// All units; which of them have near ties, unit 0 in bit 0.
-  template <std::size_t... U>
+  template <SumsAre S, std::size_t... U>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static std::uint32_t write_units(const TileArgs& t,
                                                                                  const Epilogue& epilogue,
                                                                                  const Registers& acc,
                                                                                  std::uint8_t* out,
                                                                                  std::index_sequence<U...>) noexcept {
-    return (... | (std::uint32_t{write_unit<U>(t, epilogue, acc, out)} << U));
+    return (... | (std::uint32_t{write_unit<S, U>(t, epilogue, acc, out)} << U));
   }
 
   static void settle(const TileArgs& t, const Epilogue& epilogue, const std::int32_t* kept, std::size_t unit,
@@ -196,8 +198,10 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
   constexpr std::size_t units = Shape::units;
   alignas(64) std::int32_t buffers[2][64 * units];
   for (auto& buffer : buffers) {
-    for (std::size_t v = Shape::kept_vectors; v < 4 * units; ++v) {
-      _mm512_store_si512(buffer + 16 * v, _mm512_setzero_si512());
+    for (std::size_t v = Shape::kept_vectors; v < 4 * units; ++v) {  // no pixel's: sums of 0
+      const std::int32_t* const zero = t.requantizer->float_base;
+      _mm512_store_si512(buffer + 16 * v, zero == nullptr ? _mm512_setzero_si512()
+                                                          : _mm512_loadu_si512(zero + t.first_channel + 16 * (v % V)));
     }
   }
   std::int32_t* kept = buffers[0];  // the tile that is being requantized
@@ -276,8 +280,11 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
       Shape::step(t, acc, at.activations + t.offsets[k], w);
       w += t.weight_step;
     } while (++k < t.steps);
+    constexpr auto units = std::make_index_sequence<Shape::units>();
     const std::uint32_t suspects =
-        Shape::write_units(t, *epilogue, acc, at.out, std::make_index_sequence<Shape::units>());
+        t.requantizer->float_shift != nullptr
+            ? Shape::template write_units<SumsAre::floats>(t, *epilogue, acc, at.out, units)
+            : Shape::template write_units<SumsAre::integers>(t, *epilogue, acc, at.out, units);
     if (__builtin_expect(suspects != 0, 0)) settle_anew<V, R>(t, at, suspects);
     at.advance(R, t.pixel_step, t.out_pitch);
   }
@@ -291,7 +298,7 @@ inline void channel_tile_ahead_if_shallow(const TileArgs& t) noexcept {
 }
 
 /// The end of a pixel tile: R rows of 16 * V bytes.
-template <bool Paired, int V, int R>
+template <bool Paired, SumsAre S, int V, int R>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
     const TileArgs& t, std::uint8_t* out,
     const __m512i (&acc)[static_cast<std::size_t>(R)][static_cast<std::size_t>(V)]) noexcept {
@@ -300,8 +307,8 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
   const std::ptrdiff_t first = t.first_channel, pitch = t.out_pitch;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r, out += pitch) {
-    const __m512i bytes = epilogue.of_channel<Paired>(acc[r][0], acc[r][V > 1 ? 1 : 0], acc[r][V > 2 ? 2 : 0],
-                                                      acc[r][V > 3 ? 3 : 0], first + r);
+    const __m512i bytes = epilogue.of_channel<Paired, S>(acc[r][0], acc[r][V > 1 ? 1 : 0], acc[r][V > 2 ? 2 : 0],
+                                                         acc[r][V > 3 ? 3 : 0], first + r);
     if constexpr (Paired) {
       _mm512_storeu_si512(out, bytes);
     } else {
@@ -361,9 +368,12 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void pixel_tile(const TileArgs& t,
     return;
   }
   if constexpr (V == 4) {
-    if (t.paired) return write_rows<true, V, R>(t, t.out + first, acc);
+    if (t.paired) {
+      return t.requantizer->float_shift != nullptr ? write_rows<true, SumsAre::floats, V, R>(t, t.out + first, acc)
+                                                   : write_rows<true, SumsAre::integers, V, R>(t, t.out + first, acc);
+    }
   }
-  write_rows<false, V, R>(t, t.out + first, acc);
+  write_rows<false, SumsAre::integers, V, R>(t, t.out + first, acc);
 }
 
 /// A strip of `count` such tiles side by side.

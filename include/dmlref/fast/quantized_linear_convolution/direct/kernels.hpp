@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/float_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 
 DMLREF_BEGIN

@@ -7,6 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
+#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
@@ -88,6 +89,14 @@ class Block {
     t.channel_offset = run_.channel_offset + t.first_channel;
     if (run_.channel_factor != nullptr) t.channel_factor = run_.channel_factor + t.first_channel;
     return t;
+  }
+
+  // Integers again, or floats where the data allow it.
+  void choose_sums(SumsAre sums, TileArgs& t) const noexcept {
+    if (run_.float_offset == nullptr || t.requantizer == nullptr) return;
+    const bool floats = sums == SumsAre::floats;
+    t.requantizer = floats ? &run_.float_requantizer : &run_.requantizer;
+    t.channel_offset = (floats ? run_.float_offset : run_.channel_offset) + t.first_channel;
   }
 
   // The steps that output row `y` of the block needs. `weights` and `channel_offset` are those of all steps.
@@ -287,6 +296,7 @@ class Block {
       const Index tiles = ceil_div(place_.columns, most);
       TileArgs t = tile_args(shared, block, 0);
       const Index first = t.first_channel;
+      choose_sums(SumsAre::floats, t);
       t.sums = sums_;
       t.sums_pitch = width;
       const bool offset_used = needs_offset(t);
@@ -350,6 +360,7 @@ class Block {
             const Index left = place_.columns - x;
             const Index vectors = left >= most ? most_vectors : ceil_div(left, lanes);
             t.paired = run_.paired && left >= 64;
+            choose_sums(t.paired ? SumsAre::floats : SumsAre::integers, t);
             t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
             if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
             t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;

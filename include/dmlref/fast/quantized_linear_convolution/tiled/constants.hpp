@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 
@@ -18,6 +20,8 @@ namespace fast::qlc::tiled {
 struct Run : Folded {
   const std::int32_t* channel_offset = nullptr;
   const std::int32_t* channel_factor = nullptr;  // of halves; unset where the plan does not halve terms
+  Requantizer float_requantizer;                 // for sums that are floats; unbound where they are not
+  const std::int32_t* float_offset = nullptr;    // of these
   bool paired = false;  // blocks of 64 pixels are staged in the order of Kernels::interleave_pairs
 };
 
@@ -45,6 +49,33 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
   }
 }
 
+/// Whether all sums can be floats; if so, their tables. A base of 0 in the first says that they cannot.
+inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
+                            std::byte* memory) noexcept {
+  const auto* scale = reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale);
+  const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
+  auto* shift = reinterpret_cast<float*>(memory + p.float_shift_at);
+  auto* base = reinterpret_cast<std::int32_t*>(memory + p.float_base_at);
+  auto* float_offset = reinterpret_cast<std::int32_t*>(memory + p.float_offset_at);
+  base[0] = 0;
+  if (!bounds.bounded || bounds.wide) return;
+  const auto fixed_shift = static_cast<std::int32_t>(bind_requantizer(inputs, p.g, p.tensors).fixed_shift());
+  for (Index at = 0; at < p.offset_pitch(); ++at) {
+    const float size = scale[at] < 0 ? -scale[at] : scale[at];
+    FloatSums floats;
+    if (size == 0 || (size >= (std::numeric_limits<float>::min)() && size < 0x1p16f)) {
+      floats = float_sums(scale[at], fixed_shift, 0, bounds.largest_sum);
+    }
+    if (floats.sum == 0) {
+      base[0] = 0;
+      return;
+    }
+    shift[at] = floats.shift;
+    base[at] = floats.sum;
+    float_offset[at] = static_cast<std::int32_t>(wrap(floats.sum) + wrap(offset[at]));
+  }
+}
+
 /// The tables in `memory`, of constants and the packed filter.
 inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
                            std::byte* memory) noexcept {
@@ -65,6 +96,7 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
+  if (p.float_sums()) fold_float_sums(p, bounds, inputs, memory);
   if (!p.halved_terms() || bounds.uniform) return;
   auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
   for (Index at = 0; at < channels + 64; ++at) factor[at] = halves_of_factor(zero[at]);
@@ -79,6 +111,11 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   if (p.halved_terms() && !run.uniform) {
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
+  if (!p.float_sums() || load<std::int32_t>(memory + p.float_base_at, 0) == 0) return;
+  run.float_requantizer = run.requantizer;
+  run.float_requantizer.float_shift = reinterpret_cast<const float*>(memory + p.float_shift_at);
+  run.float_requantizer.float_base = reinterpret_cast<const std::int32_t*>(memory + p.float_base_at);
+  run.float_offset = reinterpret_cast<const std::int32_t*>(memory + p.float_offset_at);
 }
 
 }  // namespace fast::qlc::tiled

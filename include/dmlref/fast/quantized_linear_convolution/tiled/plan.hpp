@@ -57,6 +57,13 @@ struct Plan {
   /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
   bool halved_terms() const noexcept { return kernels.fuses && g.depth() <= deepest_halved_sum; }
 
+  /// Whether sums may be floats as they stand, where the data allow it. A conversion less is worth finding them only
+  /// where a sum is of few products, and not for each execute.
+  bool float_sums() const noexcept {
+    constexpr Index deepest = 256;
+    return kernels.float_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
+  }
+
   Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
 
   Geometry g;
@@ -75,7 +82,9 @@ struct Plan {
   Index row_steps = 0;
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
-  Index factor_at = 0;  // of the channels, beside those tables, where terms are halved
+  // Of the channels, beside those tables: where terms are halved, and where sums may be floats.
+  Index factor_at = 0;
+  Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0;
   Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
@@ -209,6 +218,11 @@ struct Plan {
     Pieces& tables =
         folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
     if (halved_terms()) factor_at = tables.take(4 * channels);
+    if (float_sums()) {
+      float_shift_at = tables.take(4 * channels);
+      float_base_at = tables.take(4 * channels);
+      float_offset_at = tables.take(4 * channels);
+    }
     persistent_size = persistent.size();
     slots_at = shared.size();
 

@@ -92,9 +92,6 @@ struct Rounding {
           _mm512_mask_mov_epi32(doubtful, hopeless, limit(0xFFFF))};
 }
 
-/// The integer sums of a kernel, or the same as floats (float_sums.hpp).
-enum class SumsAre { integers, floats };
-
 struct Epilogue {
   __m512 scale[4];  // times 2^16
   Rounding rounding;

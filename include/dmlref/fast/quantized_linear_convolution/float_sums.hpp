@@ -12,7 +12,10 @@
 #include "dmlref/config.hpp"
 
 DMLREF_BEGIN
-namespace fast::qlc::direct {
+namespace fast::qlc {
+
+/// What a kernel's sums are in the end.
+enum class SumsAre { integers, floats };
 
 struct FloatSums {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats
@@ -33,7 +36,7 @@ constexpr FloatSums float_sums(float units, std::int32_t shift, std::int32_t sum
   if (!(bound < 0x1p22)) return {};
   const auto most = static_cast<std::uint32_t>(bound) + 1;
   const auto bits = std::bit_cast<std::uint32_t>(units);
-  const auto significand = units == 0 ? 1 : (bits & 0x7FFFFF) | lowest;
+  const auto significand = units == 0 ? lowest : (bits & 0x7FFFFF) | lowest;
   const int unit = units == 0 ? 24 : 150 - static_cast<int>(bits >> 23 & 0xFF);  // of the significand: 2^-unit
   const int even = std::countr_zero(significand);
   // k * significand is to be shift in those units, modulo 2^24: then 24 bits hold the difference.
@@ -59,5 +62,5 @@ constexpr FloatSums float_sums(float units, std::int32_t shift, std::int32_t sum
   return {};
 }
 
-}  // namespace fast::qlc::direct
+}  // namespace fast::qlc
 DMLREF_END
