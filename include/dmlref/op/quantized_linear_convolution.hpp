@@ -148,6 +148,16 @@ class BlockedConvolutionPlan final : public Plan {
     typename Convolution::Run run;
     convolution_.prepare(buffers, run);
     const Index units = convolution_.units(tasks);
+    if (tasks > 1) return share_out(run, buffers, tasks, units, executor);
+    parallel_for(executor, 1, [&](std::size_t) {
+      Index staged = -1;
+      for (Index unit = 0; unit < units; ++unit) convolution_.run(run, buffers, 1, 0, unit, staged);
+    });
+  }
+
+ private:
+  void share_out(const typename Convolution::Run& run, const fast::qlc::Buffers& buffers, Index tasks, Index units,
+                 Executor& executor) const noexcept {
     struct alignas(64) Counter {
       std::atomic<Index> next{0};
     };
@@ -167,7 +177,6 @@ class BlockedConvolutionPlan final : public Plan {
     });
   }
 
- private:
   void pack(const fast::qlc::Buffers& buffers, Executor& executor, Index parts) const noexcept {
     if (parts == 1) return convolution_.pack_part(buffers, 0, 1);
     if (parts > 1) {

@@ -81,14 +81,12 @@ class Block {
     return t;
   }
 
-  // The same at channel `c` of a block.
-  TileArgs tile_args(const TileArgs& shared, Index block, Index c) const noexcept {
-    TileArgs t = shared;
+  // To channel `c` of a block. In place: a copy right after it was written piece by piece waits for the pieces.
+  void move_to(Index block, Index c, TileArgs& t) const noexcept {
     t.weights = run_.filter + (group_ * p_.filter.blocks + block) * p_.filter.block_bytes() + 4 * c;
     t.first_channel = (group_ * p_.filter.blocks + block) * p_.filter.lanes + c;
     t.channel_offset = run_.channel_offset + t.first_channel;
     if (run_.channel_factor != nullptr) t.channel_factor = run_.channel_factor + t.first_channel;
-    return t;
   }
 
   // Integers again, or floats where the data allow it.
@@ -288,19 +286,20 @@ class Block {
 
   void run_channel_tiles(Index first_block, Index last_block) const noexcept {
     const Index lanes = p_.kernels.lanes;
-    const TileArgs shared = tile_args();
+    TileArgs t = tile_args();
+    const bool fused = t.requantizer != nullptr;
     for (Index block = first_block; block < last_block;) {
-      const Index vectors = channel_vectors(last_block - block, place_.columns, shared.requantizer != nullptr);
+      const Index vectors = channel_vectors(last_block - block, place_.columns, fused);
       const Index width = vectors * lanes;
       const Index most = p_.kernels.channel_tiles.max_rows(vectors);
       const Index tiles = ceil_div(place_.columns, most);
-      TileArgs t = tile_args(shared, block, 0);
+      move_to(block, 0, t);
       const Index first = t.first_channel;
       choose_sums(SumsAre::floats, t);
       t.sums = sums_;
       t.sums_pitch = width;
       const bool offset_used = needs_offset(t);
-      const bool straight = t.requantizer != nullptr && p_.g.out.c == 1 && block * lanes + width <= p_.g.out_channels;
+      const bool straight = fused && p_.g.out.c == 1 && block * lanes + width <= p_.g.out_channels;
       t.out_pitch = straight ? p_.g.out.x : width;
       std::uint8_t* bytes = bytes_;
       const std::uint8_t* const weights = t.weights;
@@ -312,13 +311,13 @@ class Block {
         for (Index tile = 0; tile < tiles; tile += t.count) {
           const Index rows = place_.columns / tiles + (tile < wider ? 1 : 0);
           const Index x = tile * (place_.columns / tiles) + (tile < wider ? tile : wider);
-          t.count = t.requantizer == nullptr ? 1 : tile < wider ? wider - tile : tiles - tile;
+          t.count = !fused ? 1 : tile < wider ? wider - tile : tiles - tile;
           t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
           if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
           t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;
           t.out = straight ? output_at(block * lanes, y) + x * p_.g.out.x : bytes;
           p_.kernels.channel_tiles.of(vectors, rows)(t);
-          if (t.requantizer == nullptr) {
+          if (!fused) {
             if (terms_follow()) {
               p_.kernels.add_outer(sums_, width, rows, width, t.pixel_sums, run_.minus_filter_zero_point + first);
             }
@@ -337,20 +336,20 @@ class Block {
     const Index most_vectors = pixel_vectors(4 * lanes);
     const Index most = most_vectors * lanes;
     const Index most_rows = p_.kernels.pixel_tiles.max_rows(most_vectors);
-    const TileArgs shared = tile_args();
+    TileArgs t = tile_args();
+    const bool fused = t.requantizer != nullptr;
+    const bool offset_used = needs_offset(t);
+    const bool straight = fused && p_.g.out.x == 1;
+    t.sums_pitch = p_.pixel_pitch;
+    t.out_pitch = straight ? p_.g.out.c : p_.pixel_pitch;
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = p_.g.out_channels - block * lanes < lanes ? p_.g.out_channels - block * lanes : lanes;
       const Index parts = ceil_div(here, most_rows);
       for (Index part = 0; part < parts; ++part) {
         const Index c = here * part / parts;
         const Index rows = here * (part + 1) / parts - c;
-        TileArgs t = tile_args(shared, block, c);
+        move_to(block, c, t);
         const Index first = t.first_channel;
-        t.sums_pitch = p_.pixel_pitch;
-        const bool fused = t.requantizer != nullptr;
-        const bool offset_used = needs_offset(t);
-        const bool straight = fused && p_.g.out.x == 1;
-        t.out_pitch = straight ? p_.g.out.c : p_.pixel_pitch;
         const std::uint8_t* const weights = t.weights;
         const std::int32_t* const channel_offset = t.channel_offset;
         for (Index y = 0; y < place_.rows; ++y) {
@@ -446,19 +445,19 @@ class Block {
     const Index lanes = p_.kernels.lanes;
     const Index piece = 65536 / p_.kernels.group;
     auto* wide = reinterpret_cast<std::int64_t*>(slot_ + p_.slot.wide);
-    const TileArgs shared = tile_args();
+    TileArgs t = tile_args();
+    t.run = 0;  // pieces end anywhere
+    t.sums = sums_;
+    t.sums_pitch = lanes;
     for (Index block = first_block; block < last_block; ++block) {
       const Index count = p_.g.out_channels - block * lanes < lanes ? p_.g.out_channels - block * lanes : lanes;
-      TileArgs t = tile_args(shared, block, 0);
+      move_to(block, 0, t);
       const Index first = t.first_channel;
       const std::uint8_t* weights = t.weights;
       const std::int32_t zero[64] = {};
-      t.run = 0;  // pieces end anywhere
       t.channel_factor = nullptr;
       t.channel_offset = zero;
       t.pixel_offset = zero;
-      t.sums = sums_;
-      t.sums_pitch = lanes;
       for (Index y = 0; y < place_.rows; ++y) {
         for (Index x = 0; x < place_.columns; ++x) {
           t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
