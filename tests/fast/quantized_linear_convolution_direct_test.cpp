@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/rounded_sums.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
@@ -162,6 +163,49 @@ TEST(DirectConvolution, FloatSums) {
     }
   }
   EXPECT_GT(found, rounds / 2);
+}
+
+// Sums that a multiply-add rounds: the result is the low half, for sums next to each tie and for any others.
+TEST(DirectConvolution, RoundedSums) {
+  using namespace fast::qlc::direct;
+  Random random(dmlref_test::test_seed());
+  const int rounds = dmlref_test::rounds(5000);
+  int found = 0;
+  for (int i = 0; i < rounds && !HasFailure(); ++i) {
+    const auto bound = static_cast<std::int32_t>(pick(random, 1, 1u << pick(random, 1, 22)));
+    const auto part = [&] {  // of few bits at times, so that sums lie on ties
+      const std::uint32_t bits = pick(random, 1u << 23, (1u << 24) - 1);
+      const std::uint32_t fewer = chance(random, 20) ? pick(random, 1, 23) : 0;
+      return static_cast<double>(bits >> fewer << fewer) * 0x1p-24;
+    };
+    const double size = part() * part() * std::ldexp(1.0, -static_cast<int>(pick(random, 0, 12)));
+    const double factor = chance(random, 50) ? -size : size;
+    const double output_scale = part();
+    const std::int32_t zero_point = static_cast<std::int32_t>(pick(random, 0, 255)) - 128;
+    const auto signed_up_to = [&](std::int32_t most) {
+      return static_cast<std::int32_t>(pick(random, 0, 2 * static_cast<std::uint32_t>(most))) - most;
+    };
+    const std::int32_t begin = signed_up_to(bound);
+    const RoundedSums rounded = rounded_sums(factor, output_scale, zero_point, begin, bound);
+    if (rounded.sum == 0) continue;
+    ++found;
+    const auto clamp = [](std::int32_t v) { return v < -128 ? -128 : v > 127 ? 127 : v; };
+    const auto check = [&](std::int32_t sum) {
+      if (sum < -bound || sum > bound) return;
+      const auto value = std::bit_cast<float>(rounded.sum + (sum - begin));
+      const auto result = std::bit_cast<std::uint32_t>(std::fma(value, rounded.scale, rounded.shift));
+      EXPECT_EQ(clamp(static_cast<std::int16_t>(result & 0xFFFF)),
+                clamp(round_exactly(sum, factor, output_scale) + zero_point))
+          << "factor " << factor << ", output scale " << output_scale << ", zero point " << zero_point << ", bound "
+          << bound << ", sum " << sum;
+    };
+    for (const std::int32_t sum : {-bound, bound, 0, signed_up_to(bound), signed_up_to(bound)}) check(sum);
+    for (std::int32_t tie = -128; tie < 127; ++tie) {
+      const auto sum = static_cast<std::int32_t>((tie + 0.5 - zero_point) * output_scale / factor);
+      for (std::int32_t near = -2; near <= 2; ++near) check(sum + near);
+    }
+  }
+  EXPECT_GT(found, rounds / 4);
 }
 
 // Scales that leave float32's range, negative ones, and those that DirectML leaves undefined.

@@ -173,9 +173,9 @@ class DirectConvolution {
   /// One to four output channels, whose constants begin at `data`, of one group's staged input.
   void run_pixels(qlc::direct::LaneArgs& t, const std::byte* data, Index outputs) const noexcept {
     std::int32_t sum[4], shift[4];
-    float scale[4];
+    float scale[4], float_shift[4];
     double factor[4];
-    t.wide = 0;
+    t.wide = t.floats = 0;
     t.band = 0.5f;
     for (Index m = 0; m < outputs; ++m) {
       const qlc::direct::ChannelData channel =
@@ -185,11 +185,18 @@ class DirectConvolution {
       scale[m] = channel.scale;
       factor[m] = channel.factor;
       t.wide |= channel.wide;
+      if (channel.rounded.sum != 0) {
+        sum[m] = channel.rounded.sum;
+        scale[m] = channel.rounded.scale;
+        float_shift[m] = channel.rounded.shift;
+        t.floats |= 1u << m;
+      }
       if (channel.band < t.band) t.band = channel.band;
     }
     t.shift = plan_.shifts && t.wide != 0 ? shift : nullptr;
     t.sum = sum;
     t.scale = scale;
+    t.float_shift = float_shift;
     t.factor = factor;
     t.weights = data + sizeof(qlc::direct::ChannelData);
     t.weight_step = plan_.channel_bytes;

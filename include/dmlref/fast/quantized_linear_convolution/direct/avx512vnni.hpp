@@ -12,9 +12,22 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
-inline constexpr Kernels kernels{64,     4,           &pixel_rows,   &pixel_rows_stride2, &pixel_planes, &planes_suit,
-                                 3,      &pixel_taps, &pixel_taps_2, &pixel_taps_4,       &channel_taps, &channel_quads,
-                                 &stage, &stage_even, &unstage};
+inline constexpr Kernels kernels{64,
+                                 4,
+                                 &pixel_rows,
+                                 &pixel_rows_stride2,
+                                 &pixel_planes,
+                                 &planes_suit,
+                                 3,
+                                 &pixel_taps,
+                                 &pixel_taps_2,
+                                 &pixel_taps_4,
+                                 &channel_taps,
+                                 &channel_quads,
+                                 &stage,
+                                 &stage_even,
+                                 &unstage,
+                                 true};
 
 }  // namespace fast::qlc::direct::avx512vnni
 DMLREF_END

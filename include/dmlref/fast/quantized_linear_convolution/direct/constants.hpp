@@ -136,8 +136,8 @@ inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index
   data.shift = f.shift;
   data.wide = f.wide;
   // Worth the time where it is not part of each call.
-  if (plan.constants_owned && plan.in_place && plan.by_rows && f.band > 0) {
-    data.floats = float_sums(0x1p16f * f.scale, 65536 * h.zero_point + 32768 + fixed_error, f.sum, f.bound);
+  if (plan.constants_owned && plan.kernels.rounded_sums) {
+    data.rounded = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
   }
   std::memcpy(at, &data, sizeof data);
   const Index slots = plan.units * plan.group();

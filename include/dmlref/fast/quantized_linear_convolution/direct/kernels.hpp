@@ -6,19 +6,16 @@
 // element j of 128-bit part l of accumulator g, which is where byte shuffles and packs within 128 bits want it.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/round_exactly.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/rounded_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
-
-/// What rounding in fixed point adds, in units of 2^-16, so that no error makes a value less than it is.
-inline constexpr std::int32_t fixed_error = 2;
 
 /// One output channel of the pixel kernels; its weights follow.
 struct ChannelData {
@@ -26,7 +23,7 @@ struct ChannelData {
   float band = 0;
   std::int32_t sum = 0;
   float scale = 0;
-  FloatSums floats;  ///< for scale * 2^16; the shift is the zero point, one half and fixed_error in units of 2^-16
+  RoundedSums rounded;
   std::int32_t shift = 0;
   std::uint32_t wide = 0;  ///< as in LaneArgs
 };
@@ -65,10 +62,13 @@ struct LaneArgs {
   const std::uint8_t* pattern = nullptr;  ///< row kernels: 16 bytes, 4 j + k is 2 j * stride + k * dilation
   const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
   const float* scale = nullptr;           ///< inputScale * filterScale / outputScale, as `sum`
-  const double* factor = nullptr;         ///< inputScale * filterScale with outputScale's sign, as `sum`
-  double output_scale = 1;                ///< positive
-  float band = -1;                        ///< a float residual up to this decides; below 0: none does
-  std::int32_t zero_point = 0;            ///< less 128 for UINT8: kernels saturate to INT8, then xor `flip`
+  /// Pixel kernels: a bit for each output whose sums are floats. Sum, scale and this shift are RoundedSums' then.
+  std::uint32_t floats = 0;
+  const float* float_shift = nullptr;
+  const double* factor = nullptr;  ///< inputScale * filterScale with outputScale's sign, as `sum`
+  double output_scale = 1;         ///< positive
+  float band = -1;                 ///< a float residual up to this decides; below 0: none does
+  std::int32_t zero_point = 0;     ///< less 128 for UINT8: kernels saturate to INT8, then xor `flip`
   std::uint8_t flip = 0;
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels: blocks after which weights, sums and scales repeat
@@ -135,6 +135,7 @@ struct Kernels {
   /// The same of every second byte of a row of src, starting with its first.
   void (*stage_even)(const StageArgs&) noexcept;
   void (*unstage)(const UnstageArgs&) noexcept;
+  bool rounded_sums = false;  ///< whether pixel kernels take sums as in rounded_sums.hpp
 
   constexpr std::ptrdiff_t weight_bytes() const noexcept { return group == 4 ? 1 : 2; }
 };
@@ -142,25 +143,6 @@ struct Kernels {
 /// Where lane `lane` of a block lies in the order of the accumulators.
 constexpr std::ptrdiff_t place_of_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {
   return (lane % 16 / 4 * (block / 16) + lane / 16) * 4 + lane % 4;
-}
-
-/// The exact rounding in floating point: sum * factor / output_scale, half to even, for |sum| < 2^31 and factors that
-/// are products of two floats. The double product finds the nearest tie h; whether the value lies below it, on it or
-/// above is the sign of sum * factor - h * output_scale. h * output_scale is exact, and so is a fused multiply-add's
-/// sign.
-inline std::int32_t round_exactly(std::int32_t sum, double factor, double output_scale) noexcept {
-  const auto s = static_cast<double>(sum);
-  double p = s * (factor / output_scale);
-  p = p < -5000.0 ? -5000.0 : p > 5000.0 ? 5000.0 : p;
-  const auto truncated = static_cast<std::int32_t>(p);
-  const double tie = truncated + (p < 0 ? -0.5 : 0.5);
-  const double distance = p - tie;
-  if (distance > 0x1p-38 || distance < -0x1p-38) {
-    return distance < 0 ? static_cast<std::int32_t>(tie - 0.5) : static_cast<std::int32_t>(tie + 0.5);
-  }
-  const double side = std::fma(s, factor, -(tie * output_scale));
-  const auto lower = static_cast<std::int32_t>(tie - 0.5);
-  return side < 0 ? lower : side > 0 ? lower + 1 : lower + (lower & 1);
 }
 
 }  // namespace fast::qlc::direct

@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -77,6 +78,9 @@ struct Rounding {
   __m512i doubtful;  // low halves up to this
 };
 
+/// What rounding in fixed point adds, so that no error makes a value less than it is.
+inline constexpr std::int32_t fixed_error = 2;
+
 /// In those units a value that does not saturate, up to 2^24 of them, is off by one for the scale's 24 bits, by as much
 /// again where a sum may have more than 24 bits, and by 3/4 for the arithmetic (requantize.hpp).
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Rounding make_rounding(__m512 band,
@@ -93,7 +97,7 @@ struct Rounding {
 }
 
 struct Epilogue {
-  __m512 scale[4];  // times 2^16
+  __m512 scale[4];  // times 2^16, but for floats
   Rounding rounding;
   __m512i flip;
 };
@@ -112,15 +116,14 @@ DMLREF_TARGET_AVX512VNNI inline Epilogue make_epilogue(const LaneArgs& t) noexce
 
 /// Fixed point with 16 bits behind the point: the high halves are the results, unless a low half is so small that it
 /// may have passed a tie.
-template <Factors F, SumsAre S>
+template <Factors F>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void round_at_once(const __m512i (&sums)[4], const Epilogue& e,
                                                                           __m512i (&fixed)[4],
                                                                           bool& in_doubt) noexcept {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     const __m512 scale = e.scale[F == Factors::each ? v : 0];
-    const __m512 sum = S == SumsAre::floats ? _mm512_castsi512_ps(sums[v]) : _mm512_cvtepi32_ps(sums[v]);
-    fixed[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(sum, scale, e.rounding.shift));
+    fixed[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[v]), scale, e.rounding.shift));
   }
   const __m512i least = _mm512_min_epu16(_mm512_min_epu16(fixed[0], fixed[1]), _mm512_min_epu16(fixed[2], fixed[3]));
   constexpr std::uint32_t low_halves = 0x55555555;
@@ -137,13 +140,36 @@ template <Factors F, SumsAre S>
   return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
 }
 
+/// The same of results in low halves.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack_low(const __m512i (&results)[4],
+                                                                        const Epilogue& e) noexcept {
+  constexpr __mmask32 odd = 0xAAAAAAAA;
+  const __m512i first = _mm512_mask_mov_epi16(results[0], odd, _mm512_slli_epi32(results[1], 16));
+  const __m512i second = _mm512_mask_mov_epi16(results[2], odd, _mm512_slli_epi32(results[3], 16));
+  return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
+}
+
+/// 64 sums that are floats (rounded_sums.hpp) to 64 bytes, in `pack`'s order.
+template <Factors F>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_floats(const __m512i (&sums)[4],
+                                                                               const Epilogue& e) noexcept {
+  __m512i results[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512 scale = e.scale[F == Factors::each ? v : 0];
+    results[v] = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_castsi512_ps(sums[v]), scale, e.rounding.shift));
+  }
+  return pack_low(results, e);
+}
+
 /// 64 sums to 64 bytes, in `pack`'s order; where some are in doubt, `quantize` must look at them again.
 template <Factors F, SumsAre S = SumsAre::integers>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_at_once(const __m512i (&sums)[4],
                                                                                 const Epilogue& e,
                                                                                 bool& in_doubt) noexcept {
+  if constexpr (S == SumsAre::floats) return quantize_floats<F>(sums, e);
   __m512i fixed[4];
-  round_at_once<F, S>(sums, e, fixed, in_doubt);
+  round_at_once<F>(sums, e, fixed, in_doubt);
   return pack(fixed, e);
 }
 
@@ -154,7 +180,7 @@ template <Factors F>
                                                                         const double* factor) noexcept {
   __m512i fixed[4];
   bool in_doubt = false;
-  round_at_once<F, SumsAre::integers>(sums, e, fixed, in_doubt);
+  round_at_once<F>(sums, e, fixed, in_doubt);
   if (__builtin_expect(in_doubt, 0)) {
     alignas(64) std::int32_t lanes[64], results[64];
 #pragma GCC unroll 4
@@ -167,6 +193,26 @@ template <Factors F>
     for (int v = 0; v < 4; ++v) fixed[v] = _mm512_load_si512(results + 16 * v);
   }
   return pack(fixed, e);
+}
+
+/// The epilogue of output `m` of pixel kernels.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Epilogue make_epilogue_of_output(const LaneArgs& t,
+                                                                                        std::ptrdiff_t m) noexcept {
+  Epilogue e = make_epilogue(t);
+  e.scale[0] = _mm512_set1_ps(t.scale[m]);
+  if ((t.floats >> m & 1) != 0) {
+    e.rounding.shift = _mm512_set1_ps(t.float_shift[m]);
+  } else {
+    e.scale[0] = fixed_scale(e.scale[0]);
+  }
+  return e;
+}
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_output(const __m512i (&sums)[4],
+                                                                               const Epilogue& e, const LaneArgs& t,
+                                                                               std::ptrdiff_t m) noexcept {
+  if ((t.floats >> m & 1) != 0) return quantize_floats<Factors::one>(sums, e);
+  return quantize<Factors::one>(sums, e, t, t.factor + m);
 }
 
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::byte* group) noexcept {

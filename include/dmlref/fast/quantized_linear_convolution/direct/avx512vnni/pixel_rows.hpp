@@ -26,7 +26,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
   const __m512i even = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(t.pattern)));
   const __m512i odd = _mm512_add_epi8(even, _mm512_set1_epi8(1));
   const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-  const Epilogue e = make_epilogue(t);
+  const Epilogue e = make_epilogue_of_output(t, 0);
   const __m512i start = _mm512_set1_epi32(*t.sum);
   const std::ptrdiff_t units = Quads > 0 ? Quads : t.units;
   const std::byte* second = t.weights + 4 * units;
@@ -59,7 +59,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows_of(const LaneArgs& t) noexcept {
         for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], more);
       }
     }
-    __m512i bytes = quantize<Factors::one>(sums, e, t, t.factor);
+    __m512i bytes = quantize_output(sums, e, t, 0);
     if constexpr (R == Reach::stride2) bytes = _mm512_permutexvar_epi64(order, bytes);
     _mm512_storeu_si512(t.out + 64 * b, bytes);
   }

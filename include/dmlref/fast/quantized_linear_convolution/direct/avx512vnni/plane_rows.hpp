@@ -186,13 +186,12 @@ template <int Planes>
 template <int Planes>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void use_floats(const LaneArgs& t, const PlaneGroup& group,
                                                                        PlaneConstants& c) noexcept {
-  constexpr std::size_t scale = offsetof(ChannelData, scale), floats = offsetof(ChannelData, floats);
-  static_assert(floats == scale + 4 && offsetof(FloatSums, sum) == 0 && offsetof(FloatSums, shift) == 4);
-  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, scale);
-  c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_BBBB);
-  c.epilogue.scale[0] = fixed_scale(_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA)));
-  c.epilogue.rounding = {_mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC)),
-                         _mm512_set1_epi32(2 * fixed_error - 1)};
+  static_assert(offsetof(RoundedSums, sum) == 0 && offsetof(RoundedSums, scale) == 4 &&
+                offsetof(RoundedSums, shift) == 8);
+  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, offsetof(ChannelData, rounded));
+  c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_AAAA);
+  c.epilogue.scale[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB));
+  c.epilogue.rounding.shift = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC));
 }
 
 /// The first `count` bytes of 8, as two halves that overlap where there are four.

@@ -268,7 +268,7 @@ template <int Planes>
   for (int l = 0; l < Planes; ++l, channel += t.weight_step) {
     std::int32_t sum;
     std::uint32_t wide;
-    std::memcpy(&sum, channel + offsetof(ChannelData, floats) + offsetof(FloatSums, sum), sizeof sum);
+    std::memcpy(&sum, channel + offsetof(ChannelData, rounded) + offsetof(RoundedSums, sum), sizeof sum);
     std::memcpy(&wide, channel + offsetof(ChannelData, wide), sizeof wide);
     kind.floats = kind.floats && sum != 0;
     kind.wide = kind.wide || wide != 0;

@@ -173,7 +173,6 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
 template <int Outputs, bool Shifted>
 DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexcept {
   constexpr std::size_t outputs = Outputs;
-  Epilogue e = make_epilogue(t);
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
     __m512i sums[outputs][4];
     __m512i windows[4];
@@ -213,8 +212,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpwssd_epi32(sums[m][v], windows[v], shift);
       }
-      e.scale[0] = fixed_scale(_mm512_set1_ps(t.scale[m]));
-      const __m512i bytes = quantize<Factors::one>(sums[m], e, t, t.factor + m);
+      const __m512i bytes = quantize_output(sums[m], make_epilogue_of_output(t, m), t, m);
       _mm512_storeu_si512(t.out + m * t.out_step + 64 * b, in_order(bytes));
     }
   }

@@ -1,0 +1,105 @@
+// rounded_sums.hpp: integer sums that are floats as they stand, and whose result is one multiply-add.
+//
+// Added to the bits of a float in [2^23, 2^24), an integer is added to its value. So where sums begin with the bits of
+// k, they end as the float k + sum. Times the scale, plus a shift that takes off what k contributes and adds 1.5 * 2^23
+// and the zero point, it becomes a float whose low half is the result: a multiply-add rounds once, and half to even.
+//
+// The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
+// each: which shifts take all of them to their sides is found out when constants are folded, and a k whose shift is one
+// of them.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/round_exactly.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::direct {
+
+struct RoundedSums {
+  std::int32_t sum = 0;  // what sums begin with; 0: they are no floats
+  float scale = 0, shift = 0;
+};
+
+/// The sums next to ties, and on which side of them they lie.
+struct SumsNextToTies {
+  struct One {
+    double sum, tie;
+    bool above;
+  } at[256];
+  std::ptrdiff_t count = 0;
+};
+
+/// Whether rounded_sums looks at a channel at all: then a sum that is not the nearest one to a tie is far from it.
+constexpr bool rounding_suits(double size, double bound) noexcept {
+  return size > 0x1p-11 && size < 0.2 && bound < 0x1p22 && bound * size < 32000;
+}
+
+inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std::int32_t zero_point,
+                                        double bound) noexcept {
+  SumsNextToTies next;
+  const double ratio = factor / output_scale;
+  const double inverse = 1 / ratio;
+  const auto most = static_cast<std::int32_t>(bound);
+  for (std::int32_t lower = -128; lower < 127; ++lower) {
+    const double tie = lower - zero_point + 0.5;
+    const double place = tie * inverse;
+    const auto sum = static_cast<std::int32_t>(place < 0 ? place - 0.5 : place + 0.5);
+    const double distance = sum * ratio - tie;
+    const double size = distance < 0 ? -distance : distance;
+    bool above = distance > 0;
+    if (size < 0x1p-38) above = round_exactly(sum, factor, output_scale) > lower - zero_point;
+    next.at[next.count] = {static_cast<double>(sum), tie, above};
+    next.count += size <= 0x1p-12 && sum <= most && sum >= -most;  // scale and shift are off by less
+  }
+  return next;
+}
+
+/// The result of sums that begin with `sum` and are at most `bound` in the end, whatever the pixels, is round_exactly's
+/// plus the zero point, in [-128, 127] or beyond the same end of it.
+inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
+                                double bound) noexcept {
+  const double ratio = factor / output_scale;
+  if (!rounding_suits(ratio < 0 ? -ratio : ratio, bound)) return {};
+  const SumsNextToTies next = sums_next_to_ties(factor, output_scale, zero_point, bound);
+  const auto nearest = std::bit_cast<std::uint32_t>(static_cast<float>(ratio));
+  constexpr std::uint32_t neighbors[] = {0, 1, ~0u, 2, ~1u};
+  for (const std::uint32_t neighbor : neighbors) {
+    const auto scale = std::bit_cast<float>(nearest + neighbor);
+    const auto s = static_cast<double>(scale);
+    // What of the shift is no integer has to lie between these. All that follows is exact.
+    double low = -0x1p-14, high = 0x1p-14;
+    for (std::ptrdiff_t i = 0; i < next.count; ++i) {
+      const double needed = next.at[i].tie - next.at[i].sum * s;
+      if (next.at[i].above) {
+        low = needed > low ? needed : low;
+      } else {
+        high = needed < high ? needed : high;
+      }
+    }
+    if (low >= high) continue;
+    // k times the scale, an integer and as much as that.
+    const double size = s < 0 ? -s : s, inverse = 1 / size;
+    const auto smallest = static_cast<std::int32_t>(bound) + 0x800001;
+    const auto largest = 0xFFFFFF - static_cast<std::int32_t>(bound);
+    const auto first = static_cast<std::int32_t>(smallest * size) + 1;
+    auto last = static_cast<std::int32_t>(largest * size);
+    last = last < first + 4096 ? last : first + 4096;
+    for (std::int32_t integer = first; integer < last; ++integer) {
+      const auto k = static_cast<std::int32_t>(integer * inverse + 0.5);
+      const double rest = s < 0 ? integer - k * size : k * size - integer;
+      if (rest <= low || rest >= high) continue;
+      const std::int32_t shift = 0xC00000 + zero_point + (s < 0 ? integer : -integer);
+      const std::uint32_t begin = std::bit_cast<std::uint32_t>(0x1p23f) + static_cast<std::uint32_t>(k - 0x800000) +
+                                  static_cast<std::uint32_t>(sum);
+      return {static_cast<std::int32_t>(begin), scale, static_cast<float>(shift)};
+    }
+  }
+  return {};
+}
+
+}  // namespace fast::qlc::direct
+DMLREF_END
