@@ -161,12 +161,16 @@ struct Plan {
   void choose_block(const DepthOrder& order, bool direct) {
     constexpr Index staged_target = 192 * 1024;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
-    // leave room in the first cache.
-    constexpr Index pointwise_target = 24 * 1024;
-    Index times = 1;
-    while (g.taps() == 1 && times < 4 && 4 * order.steps() * 224 * (times + 1) <= pointwise_target) ++times;
-    const Index most_pixels = 256 * times;
-    const Index wide_row = (pixels_in_lanes ? 192 : 224) * times;
+    // leave room in the first cache; more of it where few output channels read them, as the input passes through, too.
+    const Index narrow_row = pixels_in_lanes ? 192 : 224;
+    Index wide_row = narrow_row;
+    if (g.taps() == 1) {
+      const Index target = (g.out_channels < g.in_channels ? 12 : 20) * 1024;
+      const Index grain = pixels_in_lanes ? 64 : 14;
+      wide_row = target / (4 * order.steps()) / grain * grain;
+      wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
+    }
+    const Index most_pixels = wide_row * 8 / 7;
     Index columns = g.out_width <= most_pixels ? g.out_width : wide_row;
     while (columns > 16 && make_staged_block(g, order, 1, columns, direct).bytes > staged_target) {
       const Index half = round_up((columns + 1) / 2, pixels_in_lanes ? 64 : 14);
