@@ -16,6 +16,7 @@
 #include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/op/run.hpp"
+#include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"
@@ -529,6 +530,66 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
     }
     const std::int32_t s = fast::qlc::halves_of_sum(255 * fast::qlc::deepest_halved_sum);
     ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), 255 * fast::qlc::deepest_halved_sum * factor);
+  }
+}
+
+// Bytes are summed in place, too, up to where memory ends.
+TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
+  Report chosen;
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
+  ASSERT_TRUE(chosen.ok());
+  if (kernels.signed_activations) GTEST_SKIP() << "sums of signed bytes";
+  const std::size_t element = 4 / static_cast<std::size_t>(kernels.group), slack = element == 1 ? 0 : 64;
+  std::mt19937 random(23);
+  std::vector<std::size_t> counts{95, 96, 97, 127, 128, 129, 144, 320, 1023, 1024, 1025, 2100};
+  for (std::size_t count = 1; count <= 66; ++count) counts.push_back(count);
+  for (const std::size_t count : counts) {
+    for (const std::size_t gap : {0u, 1u, 29u, 64u}) {
+      for (const std::size_t runs : {1u, 15u, 16u, 17u, 31u, 33u, 64u, 70u}) {
+        for (const bool full : {false, true}) {
+          const std::size_t step = count + gap;
+          const std::size_t size = (runs - 1) * step + count;
+          dmlref_test::GuardedBuffer memory(size * element + slack, dmlref_test::GuardedBuffer::Side::end);
+          auto* const values = reinterpret_cast<std::uint8_t*>(memory.data());
+          std::vector<std::int32_t> expected(runs, 0), sums(runs + 1, -1);
+          for (std::size_t i = 0; i < size; ++i) {
+            const auto value = static_cast<std::uint8_t>(full ? 255 : pick(random, 0, 255));
+            values[i * element] = value;
+            if (element == 2) values[2 * i + 1] = 0;
+            if (i % step < count) expected[i / step] += value;
+          }
+          expected.push_back(-1);
+          kernels.sum_runs(values, static_cast<std::ptrdiff_t>(count), static_cast<std::ptrdiff_t>(step * element),
+                           static_cast<std::ptrdiff_t>(runs), sums.data());
+          ASSERT_EQ(sums, expected) << runs << " runs of " << count << ", " << gap << " apart";
+        }
+      }
+    }
+  }
+}
+
+TEST(FastQuantizedLinearConvolution, SumsOfWindows) {
+  Report chosen;
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
+  ASSERT_TRUE(chosen.ok());
+  std::mt19937 random(24);
+  for (const std::size_t stride : {1u, 2u, 3u}) {
+    for (const std::size_t taps : {1u, 2u, 3u, 7u}) {
+      for (const std::size_t tap_step : {1u, 2u, 48u}) {
+        for (std::size_t count = 1; count <= 130; count += count < 70 ? 1 : 15) {
+          std::vector<std::int32_t> from((count - 1) * stride + (taps - 1) * tap_step + 1 + 32);
+          for (std::int32_t& value : from) value = static_cast<std::int32_t>(pick(random, 0, 1u << 24));
+          std::vector<std::int32_t> expected(count, 0), sums((count + 15) / 16 * 16);
+          for (std::size_t i = 0; i < count * taps; ++i) {
+            expected[i / taps] += from[i / taps * stride + i % taps * tap_step];
+          }
+          kernels.sum_windows(from.data(), static_cast<std::ptrdiff_t>(taps), static_cast<std::ptrdiff_t>(tap_step),
+                              static_cast<std::ptrdiff_t>(stride), static_cast<std::ptrdiff_t>(count), sums.data());
+          sums.resize(count);
+          ASSERT_EQ(sums, expected) << count << " windows of " << taps << ", " << tap_step << " and " << stride;
+        }
+      }
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 DMLREF_BEGIN
@@ -200,6 +201,8 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i sum_vectors(const std::uint8_t* 
 template <int Group>
 DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
                                         std::ptrdiff_t pixels, std::int32_t* sums) noexcept {
+  using Value = std::conditional_t<Group == 4, std::uint8_t, std::uint16_t>;
+  if (count < 4) return portable::sum_runs<Value>(src, count, pixel_step, pixels, sums);
   const std::ptrdiff_t rest = Group == 4 ? count % 32 : 0;
   const std::ptrdiff_t whole = count - rest;
   std::ptrdiff_t p = 0;
@@ -217,13 +220,13 @@ DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t 
       }
       const __m256i eight = _mm256_add_epi32(_mm256_permute2x128_si256(four[0], four[1], 0x20),
                                              _mm256_permute2x128_si256(four[0], four[1], 0x31));
-      store32(reinterpret_cast<std::uint8_t*>(sums + p), _mm256_add_epi32(load(sums + p), eight));
+      store32(reinterpret_cast<std::uint8_t*>(sums + p), eight);
     }
   }
   for (; p < pixels; ++p, src += pixel_step) {
     std::int32_t sum = sum_lanes(sum_vectors<Group>(src, whole));
     for (std::ptrdiff_t i = whole; i < count; ++i) sum += src[i];
-    sums[p] += sum;
+    sums[p] = sum;
   }
 }
 
@@ -455,8 +458,22 @@ DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t
 }
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{8,     2,         false,       true,         {},         {},        &interleave<2>,
-            &deal, &windows2, &convert<2>, &sum_runs<2>, &add_outer, &quantize, &transpose};
+  Kernels k{8,
+            2,
+            false,
+            true,
+            {},
+            {},
+            &interleave<2>,
+            &deal,
+            &windows2,
+            &convert<2>,
+            &sum_runs<2>,
+            &portable::sum_windows,
+            &portable::halve_sums,
+            &add_outer,
+            &quantize,
+            &transpose};
   k.gather_pixels = &gather_pixels<2>;
   k.pixel_strips = true;
   set_tiles(k);

@@ -4,6 +4,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/output.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/tiles.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 
@@ -33,8 +34,24 @@ constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept
 
 template <Ahead A>
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{16,       4,        false,     true,       {},        {},         &interleave,          &deal,
-            &windows, &convert, &sum_runs, &add_outer, &quantize, &transpose, &interleave_pairs_of, &pack_rows};
+  Kernels k{16,
+            4,
+            false,
+            true,
+            {},
+            {},
+            &interleave,
+            &deal,
+            &windows,
+            &convert,
+            &sum_runs,
+            &sum_windows,
+            &halve_sums,
+            &add_outer,
+            &quantize,
+            &transpose,
+            &interleave_pairs_of,
+            &pack_rows};
   k.pixel_strips = true;
   k.interleave_dealt = &interleave_dealt;
   k.float_sums = true;

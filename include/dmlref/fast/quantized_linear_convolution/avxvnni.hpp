@@ -30,6 +30,8 @@ constexpr Kernels make_helpers() noexcept {
             &avx2::windows4,
             &avx2::convert<4>,
             &avx2::sum_runs<4>,
+            &portable::sum_windows,
+            &portable::halve_sums,
             &avx2::add_outer,
             &avx2::quantize,
             &avx2::transpose};

@@ -141,9 +141,15 @@ struct Kernels {
                   std::uint8_t* dst) noexcept;
   /// dst[i] = src[i] xor flip, as bytes or widened.
   void (*convert)(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* dst) noexcept;
-  /// sums[p] += the sum of the `count` staged values at src + p * pixel_step.
+  /// sums[p] = the sum of the `count` staged values at src + p * pixel_step.
   void (*sum_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
                    std::int32_t* sums) noexcept;
+  /// sums[i] = the sum of from[i * stride + t * tap_step] over t < taps. May read 128 bytes past the last one, and
+  /// write up to a multiple of 16 sums.
+  void (*sum_windows)(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
+                      std::ptrdiff_t count, std::int32_t* sums) noexcept;
+  /// sums[i] = halves_of_sum(sums[i]). May write up to a multiple of 16 sums.
+  void (*halve_sums)(std::int32_t* sums, std::ptrdiff_t count) noexcept;
   /// sums[r][l] += per_row[r] * per_lane[l], modulo 2^32.
   void (*add_outer)(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
                     const std::int32_t* per_row, const std::int32_t* per_lane) noexcept;

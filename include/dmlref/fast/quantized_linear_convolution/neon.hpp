@@ -94,7 +94,7 @@ inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff
     for (; i + 16 <= count; i += 16) total = vpadalq_s16(total, vpaddlq_s8(load(src + i)));
     std::int32_t sum = vaddvq_s32(total);
     for (; i < count; ++i) sum += static_cast<std::int8_t>(src[i]);
-    sums[p] += sum;
+    sums[p] = sum;
   }
 }
 
@@ -159,6 +159,8 @@ constexpr Kernels make_helpers() noexcept {
           &portable::windows<4>,
           &convert,
           &sum_runs,
+          &portable::sum_windows,
+          &portable::halve_sums,
           &add_outer,
           &quantize,
           &portable::transpose};

@@ -57,7 +57,7 @@ template <class Value>
 void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
               std::int32_t* sums) noexcept {
   for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
-    std::int32_t sum = sums[p];
+    std::int32_t sum = 0;
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       Value value;
       std::memcpy(&value, src + i * static_cast<std::ptrdiff_t>(sizeof value), sizeof value);
@@ -65,6 +65,21 @@ void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixe
     }
     sums[p] = sum;
   }
+}
+
+inline void sum_windows(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
+                        std::ptrdiff_t count, std::int32_t* sums) noexcept {
+  for (std::ptrdiff_t t = 0; t < taps; ++t, from += tap_step) {
+    if (stride == 1) {  // a loop of its own, for vectors
+      for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = t == 0 ? from[i] : sums[i] + from[i];
+    } else {
+      for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = t == 0 ? from[i * stride] : sums[i] + from[i * stride];
+    }
+  }
+}
+
+inline void halve_sums(std::int32_t* sums, std::ptrdiff_t count) noexcept {
+  for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = halves_of_sum(sums[i]);
 }
 
 inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,

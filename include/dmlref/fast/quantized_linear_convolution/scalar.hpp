@@ -64,6 +64,8 @@ constexpr Kernels make_kernels() noexcept {
             &portable::windows<4>,
             &portable::convert<4>,
             &portable::sum_runs<std::uint8_t>,
+            &portable::sum_windows,
+            &portable::halve_sums,
             &portable::add_outer,
             &portable::quantize,
             &portable::transpose};

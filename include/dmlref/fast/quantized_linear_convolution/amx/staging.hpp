@@ -9,6 +9,7 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -298,7 +299,6 @@ inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_
   const auto at = [&](Index r) { return (r % l.phases * l.phase_rows + r / l.phases) * width; };
   for (Index r = 0; r < rows; ++r) {
     if (l.row_skip == 1 && !row_is_read(g, r)) continue;
-    std::memset(positions + at(r), 0, static_cast<std::size_t>(4 * need));
     avx512vnni::sum_runs(staged + l.row_at(r), g.in_channels, l.column_step, need, positions + at(r));
   }
   for (Index y = 0; y < place.rows; ++y) {

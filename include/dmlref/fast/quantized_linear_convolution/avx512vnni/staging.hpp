@@ -1,4 +1,4 @@
-// staging.hpp: the input and the filter as the tiles read them, and sums over the input.
+// staging.hpp: the input and the filter as the tiles read them.
 #pragma once
 
 #include "dmlref/config.hpp"
@@ -322,81 +322,6 @@ DMLREF_TARGET_AVX512VNNI inline void convert(const std::uint8_t* src, std::ptrdi
   std::ptrdiff_t i = 0;
   for (; i + 64 <= count; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_loadu_si512(src + i), flips));
   for (; i < count; ++i) dst[i] = static_cast<std::uint8_t>(src[i] ^ flip);
-}
-
-/// Adds neighbours of a and of b and puts the sums side by side, lane by lane; four such rounds sum 16 vectors.
-DMLREF_TARGET_AVX512VNNI inline __m512i add_pairs(__m512i a, __m512i b) noexcept {
-  const __m512 x = _mm512_castsi512_ps(a);
-  const __m512 y = _mm512_castsi512_ps(b);
-  return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88)),
-                          _mm512_castps_si512(_mm512_shuffle_ps(x, y, 0xDD)));
-}
-
-DMLREF_TARGET_AVX512VNNI inline __m512i sum_run(const std::uint8_t* src, std::ptrdiff_t count) noexcept {
-  const __m512i ones = _mm512_set1_epi8(1);
-  __m512i total = _mm512_setzero_si512();
-  for (; count >= 64; count -= 64, src += 64) total = _mm512_dpbusd_epi32(total, _mm512_loadu_si512(src), ones);
-  if (count == 0) return total;
-  return _mm512_dpbusd_epi32(total, _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - count), src), ones);
-}
-
-/// 16 pixels of at most 32 bytes: two to a vector; `Touching`: all 32, one pixel after the other.
-template <bool Touching>
-DMLREF_TARGET_AVX512VNNI inline __m512i sum_short_runs(const std::uint8_t* src, std::ptrdiff_t count,
-                                                       std::ptrdiff_t pixel_step) noexcept {
-  const __m512i ones = _mm512_set1_epi8(1);
-  const auto used = static_cast<__mmask32>(0xFFFFFFFFu >> (32 - count));
-  __m512i half[2];
-#pragma GCC unroll 2
-  for (int h = 0; h < 2; ++h) {
-    __m512i pair[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i, src += 2 * pixel_step) {
-      __m512i two;
-      if constexpr (Touching) {
-        two = _mm512_loadu_si512(src);
-      } else {
-        two = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi8(used, src)),
-                                 _mm256_maskz_loadu_epi8(used, src + pixel_step), 1);
-      }
-      pair[i] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), two, ones);
-    }
-    half[h] = add_pairs(add_pairs(pair[0], pair[1]), add_pairs(pair[2], pair[3]));
-  }
-  const __m512i total =
-      _mm512_add_epi32(_mm512_shuffle_i32x4(half[0], half[1], 0x88), _mm512_shuffle_i32x4(half[0], half[1], 0xDD));
-  const __m512i order = _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-  return _mm512_permutexvar_epi32(order, total);
-}
-
-DMLREF_TARGET_AVX512VNNI inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
-                                              std::ptrdiff_t pixels, std::int32_t* sums) noexcept {
-  std::ptrdiff_t p = 0;
-  if (count <= 32) {
-    for (; p + 16 <= pixels; p += 16, src += 16 * pixel_step) {
-      const __m512i total = count == 32 && pixel_step == 32 ? sum_short_runs<true>(src, count, pixel_step)
-                                                            : sum_short_runs<false>(src, count, pixel_step);
-      _mm512_storeu_si512(sums + p, _mm512_add_epi32(_mm512_loadu_si512(sums + p), total));
-    }
-  }
-  for (; p + 16 <= pixels; p += 16) {
-    __m512i quarter[4];  // four pixels each: lane g holds partial sums of pixels 0 to 3
-    for (int q = 0; q < 4; ++q, src += 4 * pixel_step) {
-      quarter[q] = add_pairs(add_pairs(sum_run(src, count), sum_run(src + pixel_step, count)),
-                             add_pairs(sum_run(src + 2 * pixel_step, count), sum_run(src + 3 * pixel_step, count)));
-    }
-    // Add the four 128-bit lanes of each: a 4 x 4 transposition of lanes.
-    const __m512i low01 = _mm512_shuffle_i32x4(quarter[0], quarter[1], 0x44);
-    const __m512i high01 = _mm512_shuffle_i32x4(quarter[0], quarter[1], 0xEE);
-    const __m512i low23 = _mm512_shuffle_i32x4(quarter[2], quarter[3], 0x44);
-    const __m512i high23 = _mm512_shuffle_i32x4(quarter[2], quarter[3], 0xEE);
-    const __m512i sum01 = _mm512_add_epi32(low01, high01);
-    const __m512i sum23 = _mm512_add_epi32(low23, high23);
-    const __m512i total =
-        _mm512_add_epi32(_mm512_shuffle_i32x4(sum01, sum23, 0x88), _mm512_shuffle_i32x4(sum01, sum23, 0xDD));
-    _mm512_storeu_si512(sums + p, _mm512_add_epi32(_mm512_loadu_si512(sums + p), total));
-  }
-  for (; p < pixels; ++p, src += pixel_step) sums[p] += _mm512_reduce_add_epi32(sum_run(src, count));
 }
 
 }  // namespace fast::qlc::avx512vnni

@@ -154,34 +154,36 @@ class Block {
     return vectors;
   }
 
-  // Channels side by side. A kernel row's sums serve every output row that reads the input row: each is computed once.
+  // Channels side by side: each input pixel's sum is computed once for all windows that it lies in.
   void sum_pixel_runs() const noexcept {
+    const Index channels = p_.g.in_channels;
     const Index columns = place_.columns;
-    const Index run = p_.block.order.joined ? p_.g.kernel_w * p_.g.in_channels : p_.g.in_channels;
-    const Index runs = p_.block.order.joined ? 1 : p_.g.kernel_w;  // in a kernel row
-    const auto sum_row = [&](Index in_row, std::int32_t* sums) {
-      std::memset(sums, 0, static_cast<std::size_t>(4 * columns));
-      for (Index x = 0; x < runs; ++x) {
-        p_.kernels.sum_runs(
-            activations_ + in_row * p_.block.row_step + p_.offsets[static_cast<std::size_t>(x * p_.block.order.run())],
-            run, p_.block.pixel_step, columns, sums);
+    if (p_.g.taps() == 1) {
+      for (Index y = 0; y < place_.rows; ++y) {
+        p_.kernels.sum_runs(activations_ + y * p_.block.out_row_step, channels, p_.block.pixel_step, columns,
+                            pixel_sums_ + y * p_.pixel_pitch);
       }
-    };
-    if (p_.g.kernel_h == 1) {
-      for (Index y = 0; y < place_.rows; ++y) sum_row(y * p_.g.stride_y, pixel_sums_ + y * p_.pixel_pitch);
       return;
     }
-    auto* row_sums = reinterpret_cast<std::int32_t*>(slot_ + p_.slot.positions);
     const Index in_rows = (place_.rows - 1) * p_.g.stride_y + (p_.g.kernel_h - 1) * p_.g.dilation_y + 1;
+    const Index in_columns = (columns - 1) * p_.g.stride_x + (p_.g.kernel_w - 1) * p_.g.dilation_x + 1;
+    const Index pitch = p_.position_pitch();
+    auto* positions = reinterpret_cast<std::int32_t*>(slot_ + p_.slot.positions);
     for (Index r = 0; r < in_rows; ++r) {
-      if (row_is_read(p_.g, r)) sum_row(r, row_sums + r * p_.pixel_pitch);
+      if (!row_is_read(p_.g, r)) continue;
+      p_.kernels.sum_runs(activations_ + r * p_.block.row_step, channels, p_.block.column_step, in_columns,
+                          positions + r * pitch);
+    }
+    // Down the columns in place: row y * stride_y is the first one that row y of the output reads, and none after it
+    // do.
+    std::int32_t* const columns_sums = positions;
+    for (Index y = 0; y < place_.rows && p_.g.kernel_h > 1; ++y) {
+      std::int32_t* const row = columns_sums + y * p_.g.stride_y * pitch;
+      p_.kernels.sum_windows(row, p_.g.kernel_h, p_.g.dilation_y * pitch, 1, in_columns, row);
     }
     for (Index y = 0; y < place_.rows; ++y) {
-      std::int32_t* sums = pixel_sums_ + y * p_.pixel_pitch;
-      for (Index ky = 0; ky < p_.g.kernel_h; ++ky) {
-        const std::int32_t* from = row_sums + (y * p_.g.stride_y + ky * p_.g.dilation_y) * p_.pixel_pitch;
-        for (Index x = 0; x < columns; ++x) sums[x] = ky == 0 ? from[x] : sums[x] + from[x];
-      }
+      p_.kernels.sum_windows(columns_sums + y * p_.g.stride_y * pitch, p_.g.kernel_w, p_.g.dilation_x, p_.g.stride_x,
+                             columns, pixel_sums_ + y * p_.pixel_pitch);
     }
   }
 
@@ -225,8 +227,7 @@ class Block {
   // As the tiles read them.
   void halve_sums() const noexcept {
     for (Index y = 0; y < place_.rows; ++y) {
-      std::int32_t* sums = pixel_sums_ + y * p_.pixel_pitch;
-      for (Index x = 0; x < place_.columns; ++x) sums[x] = halves_of_sum(sums[x]);
+      p_.kernels.halve_sums(pixel_sums_ + y * p_.pixel_pitch, place_.columns);
     }
   }
 

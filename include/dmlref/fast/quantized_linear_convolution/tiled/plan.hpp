@@ -64,6 +64,9 @@ struct Plan {
     return kernels.float_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
   }
 
+  /// From one input row's sums of pixels to the next one's.
+  Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
+
   Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
 
   Geometry g;
@@ -240,7 +243,7 @@ struct Plan {
     slot.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
     slot.pixel_offset = task.take(4 * block.rows * pixel_pitch + 256);
     slot.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
-                               : g.kernel_h > 1                       ? 4 * block.in_rows * pixel_pitch + 256
+                               : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                       : 0);
     slot.wide = task.take(8 * 16 * lanes);
     slot.size = task.size();
