@@ -89,6 +89,23 @@ QlcShape random_planes(Random& random) {
   return s;
 }
 
+/// Depthwise 3x3 kernels of 32 channels, and of about where vectors of 64 end.
+QlcShape random_columns(Random& random) {
+  QlcShape s;
+  do {
+    s.batch = pick(random, 1, 2);
+    s.groups = chance(random, 30) ? 32 : chance(random, 30) ? 64 * pick(random, 1, 3) : pick(random, 60, 210);
+    for (std::size_t d = 0; d < 2; ++d) {
+      s.in[d] = pick(random, 1, chance(random, 10) ? 40 : 9);
+      s.kernel[d] = 3;
+      s.stride[d] = pick(random, 1, 2);
+      s.start[d] = pick(random, 0, chance(random, 10) ? 20 : 3);
+      s.end[d] = pick(random, 0, chance(random, 10) ? 20 : 3);
+    }
+  } while (!s.fits());
+  return s;
+}
+
 void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases,
                                QlcShape (*make_shape)(Random&) = random_shape) {
   Random random(dmlref_test::test_seed());
@@ -120,6 +137,10 @@ TEST(DirectConvolution, EqualsTheReference) {
 
 TEST(DirectConvolution, Planes) {
   expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500), random_planes);
+}
+
+TEST(DirectConvolution, Columns) {
+  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500), random_columns);
 }
 
 // The text of the AVX-VNNI kernels with the EVEX encoding of the same instruction, for CPUs that have only that.

@@ -86,6 +86,10 @@ class DirectConvolution {
     t.output_scale = h.output_scale;
     t.zero_point = h.zero_point;
     t.flip = h.output_flip;
+    if (plan_.by_columns) {
+      return run_columns(t, band, part, folded, h, reinterpret_cast<const std::uint8_t*>(input) + image * plan_.g.in.n,
+                         reinterpret_cast<std::uint8_t*>(output) + image * plan_.g.out.n);
+    }
     const Index lanes = ((band.rows - 1) * plan_.lane_pitch + band.columns) * chunk.pitch;
     t.blocks = (lanes + plan_.kernels.block - 1) / plan_.kernels.block;
     if (plan_.by_channels) {
@@ -95,15 +99,7 @@ class DirectConvolution {
       const Index line_bytes = t.blocks * plan_.kernels.block;
       for (Index m = 0; m < plan_.lane_outputs; ++m) {
         const std::byte* data = folded + chunk.data_at + m * chunk.data_bytes;
-        const qlc::direct::FoldedChunk head = qlc::direct::read<qlc::direct::FoldedChunk>(data);
-        t.period = chunk.period;
-        t.wide = head.wide;
-        if (plan_.shifts && t.wide != 0) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
-        t.band = head.band;
-        t.sum = reinterpret_cast<const std::int32_t*>(data + chunk.sum_at);
-        t.scale = reinterpret_cast<const float*>(data + chunk.scale_at);
-        t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
-        t.weights = data + chunk.weights_at;
+        take_constants(t, chunk, data);
         plan_.kernel(t);
         if (interleaves) {
           t.out += line_bytes;
@@ -134,6 +130,20 @@ class DirectConvolution {
   }
 
  private:
+  void take_constants(qlc::direct::LaneArgs& t, const qlc::direct::Chunk& chunk, const std::byte* data) const noexcept {
+    const qlc::direct::FoldedChunk head = qlc::direct::read<qlc::direct::FoldedChunk>(data);
+    t.period = chunk.period;
+    t.wide = head.wide;
+    t.floats = head.floats;
+    if (plan_.shifts && t.wide != 0) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
+    t.band = head.band;
+    t.sum = reinterpret_cast<const std::int32_t*>(data + chunk.sum_at);
+    t.scale = reinterpret_cast<const float*>(data + chunk.scale_at);
+    t.float_shift = reinterpret_cast<const float*>(data + chunk.float_shift_at);
+    t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
+    t.weights = data + chunk.weights_at;
+  }
+
   Index outputs_at_once(Index left) const noexcept {
     if (plan_.by_rows || left < 2 || plan_.kernels.pixel_taps_2 == nullptr) return 1;
     return left < 4 ? 2 : 4;
@@ -168,6 +178,36 @@ class DirectConvolution {
     t.weights = data;
     t.weight_step = plan_.channel_bytes;
     plan_.kernels.pixel_planes(t, plane);
+  }
+
+  /// A band of rows of some channels, which are neighbours in memory. Channels that two chunks have are of one task.
+  void run_columns(qlc::direct::LaneArgs& t, const qlc::direct::Band& band, Index part, const std::byte* folded,
+                   const qlc::direct::FoldedHeader& h, const std::uint8_t* in, std::uint8_t* out) const noexcept {
+    qlc::direct::ColumnArgs column;
+    column.row_step = plan_.g.in.y;
+    column.column_step = plan_.g.in.x;
+    column.rows = plan_.g.height;
+    column.width = plan_.g.width;
+    column.pad_y = plan_.g.pad_y - band.y * plan_.g.stride_y;
+    column.pad_x = plan_.g.pad_x;
+    column.fill = h.fill;
+    column.flip = h.input_flip;
+    column.dst_row_step = plan_.g.out.y;
+    column.dst_column_step = plan_.g.out.x;
+    column.out_rows = band.rows;
+    column.out_width = plan_.g.out_width;
+    column.stride_y = plan_.g.stride_y;
+    column.stride_x = plan_.g.stride_x;
+    column.pixels = plan_.kernels.block / plan_.chunks.front().count;
+    const auto chunks = static_cast<Index>(plan_.chunks.size());
+    const Index end = part + 1 == plan_.parts() ? chunks : (part + 1) * plan_.chunks_at_a_time;
+    for (Index i = part * plan_.chunks_at_a_time; i < end; ++i) {
+      const qlc::direct::Chunk& chunk = plan_.chunks[static_cast<std::size_t>(i)];
+      take_constants(t, chunk, folded + chunk.data_at);
+      column.src = in + chunk.first;
+      column.dst = out + band.y * plan_.g.out.y + chunk.first;
+      plan_.kernels.channel_columns(t, column);
+    }
   }
 
   /// One to four output channels, whose constants begin at `data`, of one group's staged input.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/channel_columns.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/pixel_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/planes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/staging.hpp"
@@ -27,7 +28,9 @@ inline constexpr Kernels kernels{64,
                                  &stage,
                                  &stage_even,
                                  &unstage,
-                                 true};
+                                 true,
+                                 &channel_columns,
+                                 &columns_suit};
 
 }  // namespace fast::qlc::direct::avx512vnni
 DMLREF_END

@@ -155,6 +155,8 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   const Index part = slots * block;  // elements of a block's weights, one part
   const Index block_bytes = part * plan.kernels.weight_bytes() * plan.weight_parts();
   const Index lanes = chunk.period * block;
+  RoundedSums rounded[64];
+  head.floats = plan.by_columns && plan.constants_owned && plan.kernels.rounded_sums;
   for (Index c = 0; c < chunk.pitch; ++c) {
     FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0};
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
@@ -162,6 +164,10 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
       f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);
       head.wide |= f.wide;
       if (f.band < head.band) head.band = f.band;
+    }
+    if (head.floats != 0) {
+      rounded[c] = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
+      head.floats = rounded[c].sum != 0;
     }
     // Where in its quad of channels the group of output channel c begins.
     const Index shift = plan.by_quads ? (chunk.first + c) / plan.lane_channels * plan.lane_channels % 4 : 0;
@@ -186,6 +192,13 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
         });
       }
     }
+  }
+  for (Index lane = 0; lane < block && head.floats != 0; ++lane) {
+    const RoundedSums& r = rounded[lane % chunk.pitch];
+    const Index at = 4 * place_of_lane(lane, block);
+    std::memcpy(data + chunk.sum_at + at, &r.sum, 4);
+    std::memcpy(data + chunk.scale_at + at, &r.scale, 4);
+    std::memcpy(data + chunk.float_shift_at + at, &r.shift, 4);
   }
   std::memcpy(data, &head, sizeof head);
 }

@@ -45,6 +45,20 @@ struct PlaneArgs {
   std::ptrdiff_t tensor_bytes = 0;
 };
 
+/// Pixels of 64 channels, or pairs of 32, that are read where they are, and the output's.
+struct ColumnArgs {
+  const std::uint8_t* src = nullptr;
+  std::ptrdiff_t row_step = 0, column_step = 0;  ///< of src
+  std::ptrdiff_t rows = 0, width = 0;            ///< of the input
+  std::ptrdiff_t pad_y = 0, pad_x = 0;           ///< as in PlaneArgs
+  std::uint8_t fill = 0, flip = 0;               ///< as in StageArgs
+  std::uint8_t* dst = nullptr;
+  std::ptrdiff_t dst_row_step = 0, dst_column_step = 0;
+  std::ptrdiff_t out_rows = 0, out_width = 0;
+  std::ptrdiff_t stride_y = 1, stride_x = 1;
+  std::ptrdiff_t pixels = 1;  ///< of a vector
+};
+
 /// One run of lanes.
 struct LaneArgs {
   const std::uint8_t* staged = nullptr;
@@ -62,7 +76,8 @@ struct LaneArgs {
   const std::uint8_t* pattern = nullptr;  ///< row kernels: 16 bytes, 4 j + k is 2 j * stride + k * dilation
   const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
   const float* scale = nullptr;           ///< inputScale * filterScale / outputScale, as `sum`
-  /// Pixel kernels: a bit for each output whose sums are floats. Sum, scale and this shift are RoundedSums' then.
+  /// A bit for each output (pixel kernels) whose sums are floats, or one for all (channel_columns). Sum, scale and this
+  /// shift are RoundedSums' then.
   std::uint32_t floats = 0;
   const float* float_shift = nullptr;
   const double* factor = nullptr;  ///< inputScale * filterScale with outputScale's sign, as `sum`
@@ -135,7 +150,12 @@ struct Kernels {
   /// The same of every second byte of a row of src, starting with its first.
   void (*stage_even)(const StageArgs&) noexcept;
   void (*unstage)(const UnstageArgs&) noexcept;
-  bool rounded_sums = false;  ///< whether pixel kernels take sums as in rounded_sums.hpp
+  bool rounded_sums = false;  ///< whether pixel kernels and channel_columns take sums as in rounded_sums.hpp
+  /// Depthwise kernels of three rows and columns, channels in lanes: a unit is a kernel column. What it takes of
+  /// LaneArgs: what is the same for all channels, and the constants of a block. `columns_suit`: whether it is for this
+  /// convolution. Null where there is none.
+  void (*channel_columns)(const LaneArgs&, const ColumnArgs&) noexcept = nullptr;
+  bool (*columns_suit)(const Geometry&) noexcept = nullptr;
 
   constexpr std::ptrdiff_t weight_bytes() const noexcept { return group == 4 ? 1 : 2; }
 };

@@ -32,6 +32,7 @@ struct FoldedHeader {
 struct FoldedChunk {
   float band = 0;
   std::uint32_t wide = 0;
+  std::uint32_t floats = 0;  // as LaneArgs::floats
 };
 /// The channels that a task's lanes hold; one, of any group, for the pixel kernels.
 struct Chunk {
@@ -39,7 +40,8 @@ struct Chunk {
   Index period = 1;
   Index plane_bytes = 0;              // one phase of the staged rows
   std::vector<std::int32_t> offsets;  // of the kernels' taps
-  Index data_at = 0, data_bytes = 0, sum_at = 0, shift_at = 0, scale_at = 0, factor_at = 0, weights_at = 0;
+  Index data_at = 0, data_bytes = 0, sum_at = 0, shift_at = 0, scale_at = 0, float_shift_at = 0, factor_at = 0,
+        weights_at = 0;
 };
 /// A rectangle of output pixels, and what of the input each phase stages for it.
 struct BandPhase {
@@ -72,6 +74,7 @@ struct Plan {
   }
 
   Index parts() const noexcept {
+    if (by_columns) return qlc::ceil_div(larger(1, g.groups / kernels.block), chunks_at_a_time);
     return by_channels ? static_cast<Index>(chunks.size()) : qlc::ceil_div(g.groups, groups_at_a_time);
   }
   /// Slots of a unit.
@@ -90,6 +93,7 @@ struct Plan {
   bool usable = false;
   bool by_channels = false;  // lanes hold channels
   bool by_quads = false;     // channels in lanes, four at a time
+  bool by_columns = false;   // channels in lanes, kernel columns read where they are
   bool by_rows = false;      // a row kernel makes its quads itself
   bool shifts = false;       // weights that do not fit are shifted, not cut in two
   bool in_place = false;     // short rows of whole planes, read where they are
@@ -107,6 +111,7 @@ struct Plan {
   Index band_rows = 1, band_columns = 1;  // of a band, at most
   Index staged_columns = 1;
   Index groups_at_a_time = 1, line_bytes = 0;
+  Index chunks_at_a_time = 1;  // by_columns
   std::uint8_t pattern[16]{};
   Index lane_pitch = 1;  // lanes (of one channel) from output row to output row
   Index channels_at = 0, channel_bytes = 0, folded_bytes = 0;
@@ -137,7 +142,8 @@ struct Plan {
       kernel = kernels.pixel_rows_stride2;
       by_rows = true;
     }
-    in_place = kernels.planes_suit != nullptr && kernels.planes_suit(g);
+    by_columns = by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
+    in_place = by_columns || (kernels.planes_suit != nullptr && kernels.planes_suit(g));
     for (Index i = 0; i < 16 && by_rows; ++i) {
       pattern[i] = static_cast<std::uint8_t>(i / 4 * 2 * g.stride_x + i % 4 * g.dilation_x);
     }
@@ -145,14 +151,19 @@ struct Plan {
     row_quads = qlc::ceil_div(g.kernel_w, 4);
     if (kernels.group == 4) {
       shifts = by_quads || (!by_channels && !by_rows);
-      lone = by_channels && !by_quads && g.depth() % 4 == 1;
+      lone = by_channels && !by_quads && !by_columns && g.depth() % 4 == 1;
     }
-    units = by_rows ? g.kernel_h * row_quads : by_quads ? g.taps() : qlc::ceil_div(g.depth(), kernels.group);
+    units = by_rows      ? g.kernel_h * row_quads
+            : by_columns ? g.kernel_w
+            : by_quads   ? g.taps()
+                         : qlc::ceil_div(g.depth(), kernels.group);
     for (Index phase = 0; phase < g.stride_y; ++phase) {
       if (reads_row_phase(phase)) row_phases.push_back(phase);
     }
     make_chunks();
-    if (in_place) {
+    if (by_columns) {
+      choose_columns();
+    } else if (in_place) {
       band_rows = g.out_height;
       band_columns = g.out_width;
       // A few large planes: sixteen tasks or more.
@@ -197,6 +208,15 @@ struct Plan {
       return;
     }
     const Index channels = g.groups * lane_channels;
+    if (by_columns) {  // of a block, the last ones with channels of those before
+      for (Index first = 0; first < channels; first += kernels.block) {
+        Chunk chunk;
+        chunk.first = larger(0, smaller(first, channels - kernels.block));
+        chunk.count = chunk.pitch = smaller(channels, kernels.block);
+        chunks.push_back(chunk);
+      }
+      return;
+    }
     // Whole pixels are staged as one run of bytes; parts of pixels leave room for more rows, which strides need.
     const bool strided = g.stride_x > 1 || g.stride_y > 1;
     const Index at_a_time = strided ? smaller(channels, 64) : channels <= 192 ? channels : 128;
@@ -302,6 +322,19 @@ struct Plan {
     return phase;
   }
 
+  // Sixteen tasks or more, but none of less than a microsecond, nor so large that some wait for the last.
+  void choose_columns() {
+    const auto vectors = static_cast<Index>(chunks.size());
+    const Index blocks = g.batch * g.out_height * g.out_width * vectors;
+    const Index tasks = larger(larger(1, smaller(16, blocks / 128)), blocks / 2048);
+    const Index bands_wanted = smaller(g.out_height, qlc::ceil_div(tasks, g.batch));
+    band_rows = qlc::ceil_div(g.out_height, bands_wanted);
+    band_columns = g.out_width;
+    const Index cut = g.batch * qlc::ceil_div(g.out_height, band_rows);
+    chunks_at_a_time = qlc::ceil_div(vectors, larger(1, tasks / cut));
+    staged_columns = lane_pitch = g.out_width;
+  }
+
   // Several groups per task: the cost of a task is shared, and a channel's bytes are staged long before they are read.
   // Sixteen tasks or more, but none of less than a microsecond.
   void choose_batch() {
@@ -325,6 +358,7 @@ struct Plan {
       const Index x = slot / 4 % row_quads * 4 + slot % 4;
       return {0, slot / 4 / row_quads, x, x < g.kernel_w};
     }
+    if (by_columns) return {0, slot % 4, slot / 4, slot % 4 < g.kernel_h};
     if (by_quads) {
       return {slot % 4, slot / 4 / g.kernel_w, slot / 4 % g.kernel_w, slot % 4 < g.in_channels};
     }
@@ -365,7 +399,8 @@ struct Plan {
       chunk.sum_at = 64;
       chunk.shift_at = chunk.sum_at + 4 * lanes;
       chunk.scale_at = chunk.shift_at + (shifts ? 4 * lanes : 0);
-      chunk.factor_at = chunk.scale_at + 4 * lanes;
+      chunk.float_shift_at = chunk.scale_at + 4 * lanes;
+      chunk.factor_at = chunk.float_shift_at + (by_columns ? 4 * lanes : 0);
       chunk.weights_at = chunk.factor_at + 8 * lanes;
       chunk.data_bytes = qlc::round_up(chunk.weights_at + slots * lanes, 64);
       at += chunk.data_bytes * lane_outputs;

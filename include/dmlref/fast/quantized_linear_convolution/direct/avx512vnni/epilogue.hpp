@@ -99,6 +99,7 @@ inline constexpr std::int32_t fixed_error = 2;
 struct Epilogue {
   __m512 scale[4];  // times 2^16, but for floats
   Rounding rounding;
+  __m512 float_shift[4];
   __m512i flip;
 };
 
@@ -156,8 +157,9 @@ template <Factors F>
   __m512i results[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    const __m512 scale = e.scale[F == Factors::each ? v : 0];
-    results[v] = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_castsi512_ps(sums[v]), scale, e.rounding.shift));
+    constexpr bool each = F == Factors::each;
+    const __m512 sum = _mm512_castsi512_ps(sums[v]);
+    results[v] = _mm512_castps_si512(_mm512_fmadd_ps(sum, e.scale[each ? v : 0], e.float_shift[each ? v : 0]));
   }
   return pack_low(results, e);
 }
@@ -201,7 +203,7 @@ template <Factors F>
   Epilogue e = make_epilogue(t);
   e.scale[0] = _mm512_set1_ps(t.scale[m]);
   if ((t.floats >> m & 1) != 0) {
-    e.rounding.shift = _mm512_set1_ps(t.float_shift[m]);
+    e.float_shift[0] = _mm512_set1_ps(t.float_shift[m]);
   } else {
     e.scale[0] = fixed_scale(e.scale[0]);
   }

@@ -191,7 +191,7 @@ template <int Planes>
   const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, offsetof(ChannelData, rounded));
   c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_AAAA);
   c.epilogue.scale[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB));
-  c.epilogue.rounding.shift = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC));
+  c.epilogue.float_shift[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC));
 }
 
 /// The first `count` bytes of 8, as two halves that overlap where there are four.
