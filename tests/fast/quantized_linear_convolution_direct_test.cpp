@@ -89,15 +89,16 @@ QlcShape random_planes(Random& random) {
   return s;
 }
 
-/// Depthwise 3x3 kernels of 32 channels, and of about where vectors of 64 end.
+/// Depthwise 3x3 and 5x5 kernels of 32 channels, and of about where vectors of 64 end.
 QlcShape random_columns(Random& random) {
   QlcShape s;
   do {
     s.batch = pick(random, 1, 2);
     s.groups = chance(random, 30) ? 32 : chance(random, 30) ? 64 * pick(random, 1, 3) : pick(random, 60, 210);
+    const std::uint32_t kernel = chance(random, 60) ? 3 : 5;
     for (std::size_t d = 0; d < 2; ++d) {
       s.in[d] = pick(random, 1, chance(random, 10) ? 40 : 9);
-      s.kernel[d] = 3;
+      s.kernel[d] = kernel;
       s.stride[d] = pick(random, 1, 2);
       s.start[d] = pick(random, 0, chance(random, 10) ? 20 : 3);
       s.end[d] = pick(random, 0, chance(random, 10) ? 20 : 3);

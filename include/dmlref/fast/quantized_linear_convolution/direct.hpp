@@ -135,6 +135,8 @@ class DirectConvolution {
     t.period = chunk.period;
     t.wide = head.wide;
     t.floats = head.floats;
+    t.spare[0] = head.spare[0];
+    t.spare[1] = head.spare[1];
     if (plan_.shifts && t.wide != 0) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
     t.band = head.band;
     t.sum = reinterpret_cast<const std::int32_t*>(data + chunk.sum_at);
@@ -196,6 +198,7 @@ class DirectConvolution {
     column.dst_column_step = plan_.g.out.x;
     column.out_rows = band.rows;
     column.out_width = plan_.g.out_width;
+    column.kernel = plan_.g.kernel_h;
     column.stride_y = plan_.g.stride_y;
     column.stride_x = plan_.g.stride_x;
     column.pixels = plan_.kernels.block / plan_.chunks.front().count;

@@ -19,6 +19,7 @@ struct FoldedChannel {
   std::int32_t sum, shift;
   double bound;        // of any sum
   std::uint32_t wide;  // 0: no shift, and no weight has two parts; else the units where one has, as LaneArgs::wide
+  int spare = 2;       // the tap of units of three that their spare slot repeats
 };
 inline constexpr Index most_slots = 1040;
 
@@ -26,6 +27,31 @@ inline constexpr Index most_slots = 1040;
 constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
 
 constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
+
+/// Second parts of weights to spare slots, as far as these go: of the units of three those of one place, which has
+/// most.
+inline int use_spare_slots(const Plan& plan, std::int32_t* d) noexcept {
+  const auto move = [&](std::int32_t& from, std::int32_t& to) {
+    to = from - first_part(from);
+    from -= to;
+  };
+  Index counts[3]{};
+  for (Index unit = 0; unit < plan.units; ++unit) {
+    for (Index tap = 0; tap < plan.taps_of_unit(unit); ++tap) {
+      std::int32_t* const at = d + 4 * unit + tap;
+      if (plan.taps_of_unit(unit) == 2) {
+        move(at[0], at[2]);
+      } else if (*at != first_part(*at)) {
+        ++counts[tap];
+      }
+    }
+  }
+  const int spare = counts[0] > counts[1] ? (counts[0] > counts[2] ? 0 : 2) : (counts[1] > counts[2] ? 1 : 2);
+  for (Index unit = 0; unit < plan.units; ++unit) {
+    if (plan.taps_of_unit(unit) == 3) move(d[4 * unit + spare], d[4 * unit + 3]);
+  }
+  return spare;
+}
 
 inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, Index channel, FoldedHeader& h,
                               std::int32_t* d) noexcept {
@@ -76,6 +102,7 @@ inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, 
       last[1] = *last - first_part(*last);
       *last -= last[1];
     }
+    if (f.wide != 0 && plan.by_columns) f.spare = use_spare_slots(plan, d);
     if (f.wide != 0 && !plan.lone) {
       f.wide = 0;
       for (Index unit = 0; unit < plan.units; ++unit) {
@@ -156,9 +183,10 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   const Index block_bytes = part * plan.kernels.weight_bytes() * plan.weight_parts();
   const Index lanes = chunk.period * block;
   RoundedSums rounded[64];
+  int spare[64];
   head.floats = plan.by_columns && plan.constants_owned && plan.kernels.rounded_sums;
   for (Index c = 0; c < chunk.pitch; ++c) {
-    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0};
+    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0, 2};
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
     if (c < chunk.count) {
       f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);
@@ -169,6 +197,7 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
       rounded[c] = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
       head.floats = rounded[c].sum != 0;
     }
+    if (plan.by_columns) spare[c] = f.spare;
     // Where in its quad of channels the group of output channel c begins.
     const Index shift = plan.by_quads ? (chunk.first + c) / plan.lane_channels * plan.lane_channels % 4 : 0;
     for (Index lane = c; lane < lanes; lane += chunk.pitch) {
@@ -192,6 +221,10 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
         });
       }
     }
+  }
+  for (Index lane = 0; lane < block && plan.by_columns; ++lane) {
+    const int tap = spare[lane % chunk.pitch];
+    if (tap < 2) head.spare[tap] |= std::uint64_t{1} << lane;
   }
   for (Index lane = 0; lane < block && head.floats != 0; ++lane) {
     const RoundedSums& r = rounded[lane % chunk.pitch];

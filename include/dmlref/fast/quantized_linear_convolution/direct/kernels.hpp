@@ -55,6 +55,7 @@ struct ColumnArgs {
   std::uint8_t* dst = nullptr;
   std::ptrdiff_t dst_row_step = 0, dst_column_step = 0;
   std::ptrdiff_t out_rows = 0, out_width = 0;
+  std::ptrdiff_t kernel = 3;  ///< in both directions
   std::ptrdiff_t stride_y = 1, stride_x = 1;
   std::ptrdiff_t pixels = 1;  ///< of a vector
 };
@@ -68,6 +69,8 @@ struct LaneArgs {
   /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps): where bit u % 32 is set, unit u has a second part
   /// to be added; where not, that part is 0.
   std::uint32_t wide = 0;
+  /// channel_columns: bytes whose spare slot repeats the first row, the second; the others' repeats the third.
+  std::uint64_t spare[2]{};
   bool lone = false;  ///< channel_taps: the last unit is one tap, repeated; it has no second part
   /// Byte weights of 9 bits, less a shift (pixel_taps, channel_quads; null: none): what is to be added, for each sum,
   /// is the shift times the sum of the window's bytes less `window_middle`. One, or one per lane, as `sum`; 16 bits.
@@ -151,9 +154,10 @@ struct Kernels {
   void (*stage_even)(const StageArgs&) noexcept;
   void (*unstage)(const UnstageArgs&) noexcept;
   bool rounded_sums = false;  ///< whether pixel kernels and channel_columns take sums as in rounded_sums.hpp
-  /// Depthwise kernels of three rows and columns, channels in lanes: a unit is a kernel column. What it takes of
-  /// LaneArgs: what is the same for all channels, and the constants of a block. `columns_suit`: whether it is for this
-  /// convolution. Null where there is none.
+  /// Depthwise kernels of three rows and columns, or five, channels in lanes. A unit is three taps of a kernel column
+  /// and a spare slot; with five rows another one has the other two, twice. What it takes of LaneArgs: what is the same
+  /// for all channels, and the constants of a block. `columns_suit`: whether it is for this convolution. Null where
+  /// there is none.
   void (*channel_columns)(const LaneArgs&, const ColumnArgs&) noexcept = nullptr;
   bool (*columns_suit)(const Geometry&) noexcept = nullptr;
 

@@ -33,6 +33,7 @@ struct FoldedChunk {
   float band = 0;
   std::uint32_t wide = 0;
   std::uint32_t floats = 0;  // as LaneArgs::floats
+  std::uint64_t spare[2]{};  // as LaneArgs::spare
 };
 /// The channels that a task's lanes hold; one, of any group, for the pixel kernels.
 struct Chunk {
@@ -84,6 +85,8 @@ struct Plan {
     return (g.batch - 1) * g.in.n + (g.groups * g.in_channels - 1) * g.in.c + (g.height - 1) * g.in.y +
            (g.width - 1) * g.in.x + 1;
   }
+  /// by_columns: three, with a spare slot behind them, or two, each of which has one.
+  Index taps_of_unit(Index unit) const noexcept { return g.kernel_h == 5 && unit % 2 == 1 ? 2 : 3; }
   Index phases() const noexcept { return static_cast<Index>(row_phases.size()) * deal; }
 
   qlc::Geometry g;
@@ -154,7 +157,7 @@ struct Plan {
       lone = by_channels && !by_quads && !by_columns && g.depth() % 4 == 1;
     }
     units = by_rows      ? g.kernel_h * row_quads
-            : by_columns ? g.kernel_w
+            : by_columns ? g.kernel_w * qlc::ceil_div(g.kernel_h, 3)
             : by_quads   ? g.taps()
                          : qlc::ceil_div(g.depth(), kernels.group);
     for (Index phase = 0; phase < g.stride_y; ++phase) {
@@ -358,7 +361,10 @@ struct Plan {
       const Index x = slot / 4 % row_quads * 4 + slot % 4;
       return {0, slot / 4 / row_quads, x, x < g.kernel_w};
     }
-    if (by_columns) return {0, slot % 4, slot / 4, slot % 4 < g.kernel_h};
+    if (by_columns) {
+      const Index column_units = qlc::ceil_div(g.kernel_h, 3), unit = slot / 4;
+      return {0, unit % column_units * 3 + slot % 4, unit / column_units, slot % 4 < taps_of_unit(unit)};
+    }
     if (by_quads) {
       return {slot % 4, slot / 4 / g.kernel_w, slot / 4 % g.kernel_w, slot % 4 < g.in_channels};
     }

@@ -1,9 +1,10 @@
-// channel_columns.hpp: depthwise kernels of three rows and columns over pixels whose channels lie in lanes, read where
-// they are.
+// channel_columns.hpp: depthwise kernels of three rows and columns, or five, over pixels whose channels lie in lanes,
+// read where they are.
 //
-// A column is the three pixels that a kernel column sees, as quads of four vectors. An output row is made from its left
-// to its right, so a column becomes quads once, for all the outputs that it is part of: with a stride of 1 three, with
-// a stride of 2 every second column is part of two. What lies outside are columns or rows of filling.
+// A column is the pixels that a kernel column sees, as quads of four vectors. An output row is made from its left to
+// its right, so a column becomes quads once, for all the outputs that it is part of. What lies outside are columns or
+// rows of filling. Quads have three pixels and a spare slot, which repeats one of them for the second parts of weights
+// that do not fit eight bits.
 //
 // Pixels of 32 channels are taken in pairs, and then neighbouring columns begin at neighbouring pixels: the next pair
 // of outputs is two columns on, as with a stride of 2.
@@ -24,64 +25,94 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
+/// Where second parts of weights are: nowhere, or in the spare slots of the first row's products, or in products of
+/// their own besides.
+enum class Seconds { none, spare, own };
+
+/// A kernel column's taps are in threes, and a spare slot, or in pairs, and second parts of the same.
+template <int Kernel>
+inline constexpr int column_units = Kernel == 5 ? 2 : 1;
+
 /// What is the same for all columns of an output row.
 struct ColumnRows {
-  const std::uint8_t* row[3];  // pixel 0 of each kernel row, or filling
-  std::ptrdiff_t step[3];      // from pixel to pixel
+  const std::uint8_t* row[5];  // pixel 0 of each kernel row, or filling
+  std::ptrdiff_t step[5];      // from pixel to pixel
   std::ptrdiff_t width;        // in pixels
   __m512i flips, fills;        // fills: flipped, as they are multiplied
+  __mmask64 spare[2];          // channels whose spare slot has the first row, the second; others have the third
 };
 
 struct ColumnQuads {
-  __m512i v[4];
+  __m512i v[2][4];
 };
 
+/// Quads of two pairs of rows.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_quads_of(__m512i a, __m512i b, __m512i c, __m512i d,
+                                                                          __m512i (&quads)[4]) noexcept {
+  const __m512i low01 = _mm512_unpacklo_epi8(a, b), high01 = _mm512_unpackhi_epi8(a, b);
+  const __m512i low23 = _mm512_unpacklo_epi8(c, d), high23 = _mm512_unpackhi_epi8(c, d);
+  quads[0] = _mm512_unpacklo_epi16(low01, low23);
+  quads[1] = _mm512_unpackhi_epi16(low01, low23);
+  quads[2] = _mm512_unpacklo_epi16(high01, high23);
+  quads[3] = _mm512_unpackhi_epi16(high01, high23);
+}
+
 /// The column of pixels `x`, or of pixels x and x + 1. `Inner`: they exist.
-template <int Pixels, bool Inner>
+template <int Kernel, int Pixels, Seconds Second, bool Inner>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline ColumnQuads column_quads(const ColumnRows& rows,
                                                                                 std::ptrdiff_t x) noexcept {
-  __mmask64 there = ~std::uint64_t{0};
-  if constexpr (!Inner) {
-    const bool first = x >= 0 && x<rows.width, last = x + Pixels> 0 && x + Pixels <= rows.width;
-    if (!first && !last) return {{rows.fills, rows.fills, rows.fills, rows.fills}};
-    there = (first ? 0xFFFFFFFF : 0) | (last ? 0xFFFFFFFF00000000 : 0);
-  }
-  __m512i pixels[3];
-#pragma GCC unroll 3
-  for (int y = 0; y < 3; ++y) {
-    const std::uint8_t* const at = rows.row[y] + x * rows.step[y];
-    if constexpr (Inner) {
-      pixels[y] = _mm512_xor_si512(_mm512_loadu_si512(at), rows.flips);
-    } else {
-      const __m512i loaded = _mm512_xor_si512(_mm512_maskz_loadu_epi8(there, at), rows.flips);
-      pixels[y] = _mm512_mask_mov_epi8(rows.fills, there, loaded);
+  constexpr std::size_t count = Kernel;
+  __m512i pixels[count];
+  if constexpr (Inner) {
+#pragma GCC unroll 5
+    for (int y = 0; y < Kernel; ++y) {
+      pixels[y] = _mm512_xor_si512(_mm512_loadu_si512(rows.row[y] + x * rows.step[y]), rows.flips);
+    }
+  } else {
+    const std::ptrdiff_t last = x + Pixels - 1;
+    const bool first_there = x >= 0 && rows.width > x;
+    const bool last_there = last >= 0 && rows.width > last;
+    const __m512i f = rows.fills;
+    if (!first_there && !last_there) return {{{f, f, f, f}, {f, f, f, f}}};
+    const __mmask64 there = (first_there ? 0xFFFFFFFF : 0) | (last_there ? 0xFFFFFFFF00000000 : 0);
+#pragma GCC unroll 5
+    for (int y = 0; y < Kernel; ++y) {
+      const __m512i loaded = _mm512_maskz_loadu_epi8(there, rows.row[y] + x * rows.step[y]);
+      pixels[y] = _mm512_mask_mov_epi8(rows.fills, there, _mm512_xor_si512(loaded, rows.flips));
     }
   }
-  const __m512i low01 = _mm512_unpacklo_epi8(pixels[0], pixels[1]);
-  const __m512i high01 = _mm512_unpackhi_epi8(pixels[0], pixels[1]);
-  const __m512i low2 = _mm512_unpacklo_epi8(pixels[2], pixels[2]);
-  const __m512i high2 = _mm512_unpackhi_epi8(pixels[2], pixels[2]);
-  return {{_mm512_unpacklo_epi16(low01, low2), _mm512_unpackhi_epi16(low01, low2), _mm512_unpacklo_epi16(high01, high2),
-           _mm512_unpackhi_epi16(high01, high2)}};
+  __m512i spare = pixels[2];
+  if constexpr (Second != Seconds::none) {
+    spare = _mm512_mask_mov_epi8(spare, rows.spare[0], pixels[0]);
+    spare = _mm512_mask_mov_epi8(spare, rows.spare[1], pixels[1]);
+  }
+  ColumnQuads quads;
+  make_quads_of(pixels[0], pixels[1], pixels[2], spare, quads.v[0]);
+  if constexpr (Kernel == 5) make_quads_of(pixels[3], pixels[4], pixels[3], pixels[4], quads.v[1]);
+  return quads;
 }
 
 /// What the channels of a vector need.
+template <int Kernel>
 struct ColumnConstants {
-  __m512i weights[3][4], second[3][4], start[4];
+  __m512i weights[Kernel][column_units<Kernel>][4], second[Kernel][4], start[4];
   Epilogue epilogue;
+  std::uint32_t wide;  // as LaneArgs::wide
 };
 
-template <bool Wide, SumsAre S>
+template <int Kernel, Seconds Second, SumsAre S>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_constants(const LaneArgs& t,
-                                                                           ColumnConstants& c) noexcept {
+                                                                           ColumnConstants<Kernel>& c) noexcept {
+  constexpr std::ptrdiff_t column_bytes = 256 * column_units<Kernel>;
   c.epilogue = make_epilogue(t);
-#pragma GCC unroll 4
+  c.wide = t.wide;
   for (int v = 0; v < 4; ++v) {
-#pragma GCC unroll 3
-    for (int column = 0; column < 3; ++column) {
-      const std::byte* const weights = t.weights + 256 * column + 64 * v;
-      c.weights[column][v] = _mm512_loadu_si512(weights);
-      if constexpr (Wide) c.second[column][v] = _mm512_loadu_si512(weights + 768);
+    for (int column = 0; column < Kernel; ++column) {
+      const std::byte* const weights = t.weights + column_bytes * column + 64 * v;
+      for (int u = 0; u < column_units<Kernel>; ++u) {
+        c.weights[column][u][v] = _mm512_loadu_si512(weights + 256 * u);
+      }
+      if constexpr (Second == Seconds::own) c.second[column][v] = _mm512_loadu_si512(weights + column_bytes * Kernel);
     }
     c.start[v] = _mm512_loadu_si512(t.sum + 16 * v);
     const __m512 scale = _mm512_loadu_ps(t.scale + 16 * v);
@@ -90,64 +121,71 @@ template <bool Wide, SumsAre S>
   }
 }
 
-template <bool Wide>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_column(const __m512i (&from)[4],
+/// Adds column `at` of what output i sees to the sums of outputs i, i + 1, ….
+template <int Kernel, int Step, Seconds Second, int Outputs>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_column(__m512i (&sums)[Outputs][4],
                                                                        const ColumnQuads& quads,
-                                                                       const ColumnConstants& c, int column,
-                                                                       __m512i (&to)[4]) noexcept {
+                                                                       const ColumnConstants<Kernel>& c,
+                                                                       int at) noexcept {
+#pragma GCC unroll 5
+  for (int i = 0; i < Outputs; ++i) {
+    const int column = at - Step * i;
+    if (column < 0) break;
 #pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    to[v] = _mm512_dpbusd_epi32(from[v], quads.v[v], c.weights[column][v]);
-    if constexpr (Wide) to[v] = _mm512_dpbusd_epi32(to[v], quads.v[v], c.second[column][v]);
+    for (int v = 0; v < 4; ++v) {
+      __m512i sum = column == 0 ? c.start[v] : sums[i][v];
+#pragma GCC unroll 2
+      for (int u = 0; u < column_units<Kernel>; ++u) {
+        sum = _mm512_dpbusd_epi32(sum, quads.v[u][v], c.weights[column][u][v]);
+      }
+      sums[i][v] = sum;
+    }
+    if (Second != Seconds::own || (c.wide >> column_units<Kernel> * column & 1) == 0) continue;
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[i][v] = _mm512_dpbusd_epi32(sums[i][v], quads.v[0][v], c.second[column][v]);
   }
 }
 
 /// Outputs of one row. `Step`: columns from one output, or pair of them, to the next.
-template <int Step, int Pixels, bool Wide, SumsAre S>
+template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void column_row(const LaneArgs& t, const ColumnArgs& p,
-                                                                       const ColumnRows& rows, const ColumnConstants& c,
+                                                                       const ColumnRows& rows,
+                                                                       const ColumnConstants<Kernel>& c,
                                                                        std::uint8_t* to) noexcept {
+  constexpr int in_work = (Kernel + Step - 1) / Step;
   const auto any = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return column_quads<Pixels, false>(rows, column - p.pad_x);
+    return column_quads<Kernel, Pixels, Second, false>(rows, column - p.pad_x);
   };
   const auto inner = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return column_quads<Pixels, true>(rows, column - p.pad_x);
+    return column_quads<Kernel, Pixels, Second, true>(rows, column - p.pad_x);
   };
-  // Of outputs i and i + 1, without the columns that are not yet read.
-  __m512i sums[4], next[4];
+  __m512i sums[in_work][4];  // of output i and those behind it, without the columns that are not yet read
   const auto make_output = [&](auto column, std::ptrdiff_t i) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    __m512i done[4];
-    if constexpr (Step == 1) {
-      const ColumnQuads quads = column(i + 2);
-      add_column<Wide>(sums, quads, c, 2, done);
-      add_column<Wide>(next, quads, c, 1, sums);
-      add_column<Wide>(c.start, quads, c, 0, next);
-    } else {
-      add_column<Wide>(sums, column(2 * i + 1), c, 1, done);
-      const ColumnQuads quads = column(2 * i + 2);
-      add_column<Wide>(done, quads, c, 2, done);
-      add_column<Wide>(c.start, quads, c, 0, sums);
+#pragma GCC unroll 2
+    for (int at = Kernel - Step; at < Kernel; ++at) {
+      add_column<Kernel, Step, Second>(sums, column(Step * i + at), c, at);
     }
-    const __m512i bytes = in_order(S == SumsAre::floats ? quantize_floats<Factors::each>(done, c.epilogue)
-                                                        : quantize<Factors::each>(done, c.epilogue, t, t.factor));
+    const __m512i bytes = in_order(S == SumsAre::floats ? quantize_floats<Factors::each>(sums[0], c.epilogue)
+                                                        : quantize<Factors::each>(sums[0], c.epilogue, t, t.factor));
     if (Pixels == 2 && __builtin_expect(2 * i + 1 == p.out_width, 0)) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
     } else {
       _mm512_storeu_si512(to, bytes);
     }
     to += Pixels * p.dst_column_step;
+#pragma GCC unroll 4
+    for (int n = 0; n + 1 < in_work; ++n) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) sums[n][v] = sums[n + 1][v];
+    }
   };
-  add_column<Wide>(c.start, any(0), c, 0, sums);
-  if constexpr (Step == 1) {
-    const ColumnQuads quads = any(1);
-    add_column<Wide>(sums, quads, c, 1, sums);
-    add_column<Wide>(c.start, quads, c, 0, next);
-  }
+#pragma GCC unroll 4
+  for (int at = 0; at < Kernel - Step; ++at) add_column<Kernel, Step, Second>(sums, any(at), c, at);
   const std::ptrdiff_t outputs = (p.out_width + Pixels - 1) / Pixels;
   // Outputs whose columns, those that no earlier one reads, lie within the row.
-  constexpr std::ptrdiff_t first_new = Step == 1 ? 2 : 1;
-  const std::ptrdiff_t begin = p.pad_x <= first_new ? 0 : (p.pad_x - first_new + Step - 1) / Step;
-  std::ptrdiff_t end = (p.pad_x + p.width - (Pixels - 1) - 2 + Step - 1) / Step;
+  const std::ptrdiff_t before = p.pad_x - (Kernel - Step);
+  const std::ptrdiff_t begin = before <= 0 ? 0 : (before + Step - 1) / Step;
+  std::ptrdiff_t end = (p.pad_x + p.width - (Pixels - 1) - (Kernel - 1) + Step - 1) / Step;
   if (end > outputs) end = outputs;
   for (std::ptrdiff_t i = 0; i < outputs; ++i) {
     if (i == begin && i < end) {
@@ -158,51 +196,61 @@ template <int Step, int Pixels, bool Wide, SumsAre S>
   }
 }
 
-template <int Step, int Pixels, bool Wide, SumsAre S>
+template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
 [[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void column_rows(const LaneArgs& lanes,
                                                                    const ColumnArgs& columns) noexcept {
   const LaneArgs t = lanes;  // stores to bytes might change what they refer to
   const ColumnArgs p = columns;
-  ColumnConstants c;
-  make_constants<Wide, S>(t, c);
+  ColumnConstants<Kernel> c;
+  make_constants<Kernel, Second, S>(t, c);
   alignas(64) std::uint8_t filling[64];
   ColumnRows rows;
   rows.width = p.width;
   rows.flips = _mm512_set1_epi8(static_cast<char>(p.flip));
   rows.fills = _mm512_set1_epi8(static_cast<char>(p.fill));
+  rows.spare[0] = t.spare[0];
+  rows.spare[1] = t.spare[1];
   _mm512_store_si512(filling, _mm512_xor_si512(rows.fills, rows.flips));
   std::uint8_t* to = p.dst;
   for (std::ptrdiff_t y = 0; y < p.out_rows; ++y, to += p.dst_row_step) {
-    for (std::ptrdiff_t ky = 0; ky < 3; ++ky) {
+    for (std::ptrdiff_t ky = 0; ky < Kernel; ++ky) {
       const std::ptrdiff_t in = y * p.stride_y + ky - p.pad_y;
       const bool there = in >= 0 && in < p.rows;
       rows.row[ky] = there ? p.src + in * p.row_step : filling;
       rows.step[ky] = there ? p.column_step : 0;
     }
-    column_row<Step, Pixels, Wide, S>(t, p, rows, c, to);
+    column_row<Kernel, Step, Pixels, Second, S>(t, p, rows, c, to);
   }
 }
 
-template <int Step, int Pixels>
+template <int Kernel, int Step, int Pixels>
 DMLREF_TARGET_AVX512VNNI inline void column_rows(const LaneArgs& t, const ColumnArgs& p) noexcept {
-  if (t.floats != 0) {
-    t.wide != 0 ? column_rows<Step, Pixels, true, SumsAre::floats>(t, p)
-                : column_rows<Step, Pixels, false, SumsAre::floats>(t, p);
+  const bool spare = (t.spare[0] | t.spare[1]) != 0;
+  if (t.floats == 0) {
+    t.wide != 0 || spare ? column_rows<Kernel, Step, Pixels, Seconds::own, SumsAre::integers>(t, p)
+                         : column_rows<Kernel, Step, Pixels, Seconds::none, SumsAre::integers>(t, p);
+  } else if (t.wide != 0) {
+    column_rows<Kernel, Step, Pixels, Seconds::own, SumsAre::floats>(t, p);
   } else {
-    t.wide != 0 ? column_rows<Step, Pixels, true, SumsAre::integers>(t, p)
-                : column_rows<Step, Pixels, false, SumsAre::integers>(t, p);
+    spare ? column_rows<Kernel, Step, Pixels, Seconds::spare, SumsAre::floats>(t, p)
+          : column_rows<Kernel, Step, Pixels, Seconds::none, SumsAre::floats>(t, p);
   }
 }
+template <int Kernel>
+DMLREF_TARGET_AVX512VNNI inline void column_rows(const LaneArgs& t, const ColumnArgs& p) noexcept {
+  if (p.pixels == 2) return column_rows<Kernel, 2, 2>(t, p);
+  p.stride_x == 2 ? column_rows<Kernel, 2, 1>(t, p) : column_rows<Kernel, 1, 1>(t, p);
+}
 DMLREF_TARGET_AVX512VNNI inline void channel_columns(const LaneArgs& t, const ColumnArgs& p) noexcept {
-  if (p.pixels == 2) return column_rows<2, 2>(t, p);
-  p.stride_x == 2 ? column_rows<2, 1>(t, p) : column_rows<1, 1>(t, p);
+  p.kernel == 5 ? column_rows<5>(t, p) : column_rows<3>(t, p);
 }
 
 /// Vectors of 64 channels, or two pixels of 32.
 inline bool columns_suit(const Geometry& g) noexcept {
   const bool pairs = g.groups == 32 && g.stride_x == 1 && g.in.x == 32 && g.out.x == 32;
-  return g.in_channels == 1 && g.out_channels == 1 && g.kernel_h == 3 && g.kernel_w == 3 && g.dilation_y == 1 &&
-         g.dilation_x == 1 && g.stride_x <= 2 && g.in.c == 1 && g.out.c == 1 && (pairs || g.groups >= 64);
+  return g.in_channels == 1 && g.out_channels == 1 && (g.kernel_h == 3 || g.kernel_h == 5) &&
+         g.kernel_w == g.kernel_h && g.dilation_y == 1 && g.dilation_x == 1 && g.stride_x <= 2 && g.in.c == 1 &&
+         g.out.c == 1 && (pairs || g.groups >= 64);
 }
 
 }  // namespace fast::qlc::direct::avx512vnni
