@@ -425,6 +425,34 @@ TEST(FastQuantizedLinearConvolution, DepthBeyondThirtyTwoBits) {
   }
 }
 
+// Channels side by side that are all that staging changes: by flipping them, or not at all.
+TEST(FastQuantizedLinearConvolution, PixelsThatAreCopied) {
+  const std::uint64_t seed = dmlref_test::test_seed(25);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < dmlref_test::rounds(160); ++i) {
+    const std::uint32_t channels = i % 10 == 0 ? pick(random, 257, 400) : pick(random, 2, 70);
+    const Data data = i % 3 == 0 ? Data::ties : i % 3 == 1 ? Data::random : Data::extremes;
+    Case c = make_case(random, data, {channels, 100, 24, 1, 1, channels});
+    if (i % 2 == 0) c.desc.filter_zero_point.reset(), c.inputs[5].clear();
+    const Dimensions in = c.desc.input.sizes;
+    const std::uint32_t out_channels = c.desc.output.sizes[1];
+    const auto side_by_side = [&](DataType type, std::uint32_t count) {
+      return TensorDesc(type, {in[0], count, in[2], in[3]}, Dimensions{count * in[2] * in[3], 1, in[3] * count, count});
+    };
+    c.desc.input = side_by_side(c.desc.input.data_type, channels);
+    if (i % 4 != 0) c.desc.output = side_by_side(c.desc.output.data_type, out_channels);
+    if (i % 4 == 0) c.desc.output = TensorDesc(c.desc.output.data_type, {in[0], out_channels, in[2], in[3]});
+    c.desc.strides = c.desc.dilations = {1, 1};
+    c.desc.start_padding = c.desc.end_padding = {0, 0};
+    c.inputs[0].resize(c.desc.input.total_size_in_bytes);
+    for (std::byte& byte : c.inputs[0]) {
+      byte = static_cast<std::byte>(data == Data::extremes ? pick(random, 0, 1) * 0xFF ^ 0x80 : pick(random, 0, 255));
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_equal(c, pick(random, 1, 3))) << "case " << i;
+  }
+}
+
 // Where sums over a pixel's channels outgrow 15 bits, and where they outgrow what two halves hold.
 TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
   using fast::qlc::deepest_halved_sum, fast::qlc::deepest_short_sum;
@@ -562,6 +590,12 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
           kernels.sum_runs(values, static_cast<std::ptrdiff_t>(count), static_cast<std::ptrdiff_t>(step * element),
                            static_cast<std::ptrdiff_t>(runs), sums.data());
           ASSERT_EQ(sums, expected) << runs << " runs of " << count << ", " << gap << " apart";
+          if (kernels.sum_flipped_runs == nullptr) continue;
+          for (std::size_t i = 0; i < size; ++i) values[i] ^= 0x80;
+          sums.assign(runs + 1, -1);
+          kernels.sum_flipped_runs(values, static_cast<std::ptrdiff_t>(count), static_cast<std::ptrdiff_t>(step),
+                                   static_cast<std::ptrdiff_t>(runs), sums.data());
+          ASSERT_EQ(sums, expected) << "flipped, " << runs << " runs of " << count << ", " << gap << " apart";
         }
       }
     }

@@ -103,7 +103,7 @@ class BlockedConvolution {
     const Index count = ranges(grid, tasks);
     const Index range = unit % count;
     std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
-    const Block block(plan_, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / count);
+    Block block(plan_, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / count);
     if (staged != unit / count) block.stage();
     block.run(plan_.strips() * range / count, plan_.strips() * (range + 1) / count);
     staged = unit / count;

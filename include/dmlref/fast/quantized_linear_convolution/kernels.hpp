@@ -36,6 +36,9 @@ constexpr std::int32_t halves_of_factor(std::int32_t factor) noexcept {
 /// activation * weight, modulo 2^32.
 struct TileArgs {
   const std::uint8_t* activations;     ///< group of pixel p at step k: activations + offsets[k] + p * pixel_step
+  const std::uint8_t* unstaged;        ///< null, or the pixels, side by side, that a set that `copies_ahead` is to copy
+  std::uint8_t* staged;                ///< to here, where `activations` are
+  std::uint8_t flip;                   ///< each byte xor this
   const std::int32_t* offsets;         ///< bytes
   std::ptrdiff_t steps;                ///< number of groups along K
   std::ptrdiff_t run;                  ///< how many steps' groups lie side by side, a divisor of steps; 0: not known
@@ -172,6 +175,11 @@ struct Kernels {
   /// better than these.
   void (*interleave_dealt)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* even,
                            std::uint8_t* odd) noexcept = nullptr;
+  /// Whether tiles with channels in lanes heed TileArgs::unstaged: pixels are copied a tile before they are multiplied.
+  bool copies_ahead = false;
+  /// Where they are: sum_runs of bytes whose top bits are yet to be flipped.
+  void (*sum_flipped_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
+                           std::ptrdiff_t pixels, std::int32_t* sums) noexcept = nullptr;
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
   bool float_sums = false;    ///< whether tiles of channels and paired ones of pixels requantize sums that are floats
 };

@@ -324,6 +324,24 @@ DMLREF_TARGET_AVX512VNNI inline void convert(const std::uint8_t* src, std::ptrdi
   for (; i < count; ++i) dst[i] = static_cast<std::uint8_t>(src[i] ^ flip);
 }
 
+/// TileArgs::unstaged: what is not copied yet of the strip's first `wanted` pixels, of `all`, and perhaps some more.
+/// Counts bytes, none of which are copied before `first`; returns how far it got.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::ptrdiff_t copy_pixels(const TileArgs& t, std::ptrdiff_t first,
+                                                                         std::ptrdiff_t wanted,
+                                                                         std::ptrdiff_t all) noexcept {
+  const std::ptrdiff_t end = wanted * t.pixel_step, bytes = all * t.pixel_step;
+  const std::uint8_t* const from = t.unstaged;  // not read anew after each store
+  std::uint8_t* const to = t.staged;
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
+  for (; first < end && first + 64 <= bytes; first += 64) {
+    _mm512_storeu_si512(to + first, _mm512_xor_si512(_mm512_loadu_si512(from + first), flip));
+  }
+  if (first >= end || first >= bytes) return first;
+  const __mmask64 rest = ~std::uint64_t{0} >> (64 - (bytes - first));
+  _mm512_mask_storeu_epi8(to + first, rest, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, from + first), flip));
+  return bytes;
+}
+
 }  // namespace fast::qlc::avx512vnni
 DMLREF_END
 

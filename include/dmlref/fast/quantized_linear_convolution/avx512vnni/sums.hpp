@@ -18,9 +18,9 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-/// Adds neighbours of a and of b, none above 32767, and puts the sums side by side, in each 128 bits.
+/// Adds neighbours of a and of b, all of 16 bits, and puts the sums side by side, in each 128 bits.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold(__m512i a, __m512i b) noexcept {
-  return _mm512_madd_epi16(_mm512_packus_epi32(a, b), _mm512_set1_epi16(1));
+  return _mm512_madd_epi16(_mm512_packs_epi32(a, b), _mm512_set1_epi16(1));
 }
 /// The same for any sums.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold_wide(__m512i a, __m512i b) noexcept {
@@ -40,13 +40,20 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold_four(const __m512i (&
   }
 }
 
+/// Added to `sums`: four bytes to each, or Flipped, as signed ones, which are 128 less.
+template <bool Flipped>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i add_bytes(__m512i sums, __m512i bytes, __m512i ones) noexcept {
+  return Flipped ? _mm512_dpbusd_epi32(sums, ones, bytes) : _mm512_dpbusd_epi32(sums, bytes, ones);
+}
+template <bool Flipped>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_bytes(__m512i bytes, __m512i ones) noexcept {
-  return _mm512_dpbusd_epi32(_mm512_setzero_si512(), bytes, ones);
+  return add_bytes<Flipped>(_mm512_setzero_si512(), bytes, ones);
 }
 
 // How sixteen runs are summed, by their length. `beyond`: how far behind a run its loads reach, unless they are Masked.
 
 /// At most four bytes, side by side: spread to dwords.
+template <bool Flipped>
 struct FewBytes {
   std::ptrdiff_t beyond;
   __mmask64 used;
@@ -69,18 +76,19 @@ struct FewBytes {
   template <bool Masked>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of(const std::uint8_t* src, std::ptrdiff_t) const noexcept {
     const __m512i bytes = Masked ? _mm512_maskz_loadu_epi8(used, src) : _mm512_loadu_si512(src);
-    return sum_bytes(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(parts, bytes), spread), _mm512_set1_epi8(1));
+    return sum_bytes<Flipped>(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(parts, bytes), spread), _mm512_set1_epi8(1));
   }
 };
 
 /// 16 bytes, side by side.
+template <bool Flipped>
 struct Quarters {
   static constexpr std::ptrdiff_t beyond = 0;
   template <bool Masked>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of(const std::uint8_t* src, std::ptrdiff_t) const noexcept {
     __m512i vectors[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) vectors[i] = sum_bytes(_mm512_loadu_si512(src + 64 * i), _mm512_set1_epi8(1));
+    for (int i = 0; i < 4; ++i) vectors[i] = sum_bytes<Flipped>(_mm512_loadu_si512(src + 64 * i), _mm512_set1_epi8(1));
     return _mm512_permutexvar_epi32(transposed_order(), fold_four(vectors));
   }
 };
@@ -91,6 +99,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i add_halves(__m512i a, __m5
 }
 
 /// 32 bytes, side by side.
+template <bool Flipped>
 struct Halves {
   static constexpr std::ptrdiff_t beyond = 0;
   template <bool Masked>
@@ -101,7 +110,7 @@ struct Halves {
       __m512i vectors[4];
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
-        vectors[i] = sum_bytes(_mm512_loadu_si512(src + 256 * h + 64 * i), _mm512_set1_epi8(1));
+        vectors[i] = sum_bytes<Flipped>(_mm512_loadu_si512(src + 256 * h + 64 * i), _mm512_set1_epi8(1));
       }
       eight[h] = fold_four(vectors);  // runs 0 2 4 6, then 1 3 5 7
     }
@@ -111,6 +120,7 @@ struct Halves {
 };
 
 /// At most 32 bytes: two runs to a vector.
+template <bool Flipped>
 struct Pairs {
   std::ptrdiff_t beyond;
   __mmask32 used;
@@ -135,7 +145,7 @@ struct Pairs {
       for (int i = 0; i < 4; ++i, src += step) {
         const __m512i two =
             _mm512_inserti64x4(_mm512_castsi256_si512(load<Masked>(src)), load<Masked>(src + 4 * step), 1);
-        vectors[i] = sum_bytes(two, ones);
+        vectors[i] = sum_bytes<Flipped>(two, ones);
       }
       eight[h] = fold_four(vectors);
     }
@@ -145,7 +155,7 @@ struct Pairs {
 
 /// One run to a vector, or to several: the last one ends with the run. Wide: more than 1024 bytes, of which `fold` may
 /// not add the sums.
-template <bool Wide>
+template <bool Flipped, bool Wide>
 struct Vectors {
   std::ptrdiff_t beyond, whole, last;
   __mmask64 used;
@@ -166,11 +176,11 @@ struct Vectors {
     for (int q = 0; q < 4; ++q, src += 4 * step) {
       __m512i run[4];
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) run[i] = sum_bytes(load<Masked>(src + last + i * step), ones);
+      for (int i = 0; i < 4; ++i) run[i] = sum_bytes<Flipped>(load<Masked>(src + last + i * step), ones);
       for (std::ptrdiff_t at = 0; at < whole; at += 64) {
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
-          run[i] = _mm512_dpbusd_epi32(run[i], _mm512_loadu_si512(src + at + i * step), _mm512_set1_epi8(1));
+          run[i] = add_bytes<Flipped>(run[i], _mm512_loadu_si512(src + at + i * step), _mm512_set1_epi8(1));
         }
       }
       quarter[q] = fold_four<Wide>(run);
@@ -188,47 +198,63 @@ struct Vectors {
   }
 };
 
-/// At least 16 runs; the last 16 may overlap those before.
+/// At least 16 runs; the last 16 may overlap those before. `more` is added to each sum.
 template <class Sixteen>
 DMLREF_TARGET_AVX512VNNI inline void sum_sixteens(const Sixteen& sixteen, const std::uint8_t* src, std::ptrdiff_t step,
-                                                  std::ptrdiff_t runs, std::int32_t* sums) noexcept {
+                                                  std::ptrdiff_t runs, std::int32_t more, std::int32_t* sums) noexcept {
+  const __m512i added = _mm512_set1_epi32(more);
   const std::ptrdiff_t last = runs - 16;
   std::ptrdiff_t r = 0;
   for (; r < last && (last - r) * step >= sixteen.beyond; r += 16) {
-    _mm512_storeu_si512(sums + r, sixteen.template of<false>(src + r * step, step));
+    const __m512i sum = sixteen.template of<false>(src + r * step, step);
+    _mm512_storeu_si512(sums + r, _mm512_add_epi32(sum, added));
   }
   for (; r < runs; r += 16) {
     if (r > last) r = last;
-    _mm512_storeu_si512(sums + r, sixteen.template of<true>(src + r * step, step));
+    const __m512i sum = sixteen.template of<true>(src + r * step, step);
+    _mm512_storeu_si512(sums + r, _mm512_add_epi32(sum, added));
   }
 }
 
+template <bool Flipped>
 DMLREF_TARGET_AVX512VNNI inline std::int32_t sum_run(const std::uint8_t* src, std::ptrdiff_t count) noexcept {
   const __m512i ones = _mm512_set1_epi8(1);
   __m512i total = _mm512_setzero_si512();
-  for (; count > 64; count -= 64, src += 64) total = _mm512_dpbusd_epi32(total, _mm512_loadu_si512(src), ones);
+  for (; count > 64; count -= 64, src += 64) total = add_bytes<Flipped>(total, _mm512_loadu_si512(src), ones);
   const __m512i rest = _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (64 - count), src);
-  return _mm512_reduce_add_epi32(_mm512_dpbusd_epi32(total, rest, ones));
+  return _mm512_reduce_add_epi32(add_bytes<Flipped>(total, rest, ones));
 }
 
-DMLREF_TARGET_AVX512VNNI inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
-                                              std::ptrdiff_t runs, std::int32_t* sums) noexcept {
+template <bool Flipped>
+DMLREF_TARGET_AVX512VNNI inline void sum_runs_of(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
+                                                 std::ptrdiff_t runs, std::int32_t* sums) noexcept {
   const bool touching = step == count;
+  const auto more = Flipped ? static_cast<std::int32_t>(128 * count) : 0;
   if (runs < 16) {
-    for (std::ptrdiff_t r = 0; r < runs; ++r) sums[r] = sum_run(src + r * step, count);
+    for (std::ptrdiff_t r = 0; r < runs; ++r) sums[r] = sum_run<Flipped>(src + r * step, count) + more;
   } else if (touching && count <= 4) {
-    sum_sixteens(FewBytes(count), src, step, runs, sums);
+    sum_sixteens(FewBytes<Flipped>(count), src, step, runs, more, sums);
   } else if (touching && count == 16) {
-    sum_sixteens(Quarters{}, src, step, runs, sums);
+    sum_sixteens(Quarters<Flipped>{}, src, step, runs, more, sums);
   } else if (touching && count == 32) {
-    sum_sixteens(Halves{}, src, step, runs, sums);
+    sum_sixteens(Halves<Flipped>{}, src, step, runs, more, sums);
   } else if (count <= 32) {
-    sum_sixteens(Pairs(count), src, step, runs, sums);
+    sum_sixteens(Pairs<Flipped>(count), src, step, runs, more, sums);
   } else if (count <= 1024) {
-    sum_sixteens(Vectors<false>(count), src, step, runs, sums);
+    sum_sixteens(Vectors<Flipped, false>(count), src, step, runs, more, sums);
   } else {
-    sum_sixteens(Vectors<true>(count), src, step, runs, sums);
+    sum_sixteens(Vectors<Flipped, true>(count), src, step, runs, more, sums);
   }
+}
+
+inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::ptrdiff_t runs,
+                     std::int32_t* sums) noexcept {
+  sum_runs_of<false>(src, count, step, runs, sums);
+}
+/// Of bytes whose top bits are to be flipped.
+inline void sum_flipped_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::ptrdiff_t runs,
+                             std::int32_t* sums) noexcept {
+  sum_runs_of<true>(src, count, step, runs, sums);
 }
 
 /// N vectors of windows, `stride` apart: 1 or, Dealt, 2.

@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -210,6 +211,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
   std::uint8_t* out = at.out;
   std::uint32_t suspects = 0;  // units with near ties, the latest one in bit 0
   std::size_t unit = units;    // the next one to requantize
+  std::ptrdiff_t copied = t.unstaged == nullptr ? 0 : copy_pixels(t, 0, 2 * R, t.count * R);
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
     Shape::start(t, at, acc);
     const std::int32_t* offset = t.offsets;
@@ -231,6 +233,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
     unit = 0;
     out = at.out;
     at.advance(R, t.pixel_step, t.out_pitch);
+    if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);
   }
   for (; unit < units; ++unit) {
     if (Shape::write(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
@@ -271,6 +274,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
   const Epilogue constants(*t.requantizer);
   const Epilogue* epilogue = &constants;
   __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: there is no register to spare
+  std::ptrdiff_t copied = t.unstaged == nullptr ? 0 : copy_pixels(t, 0, 2 * R, t.count * R);
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
     typename Shape::Registers acc;
     Shape::start(t, at, acc);
@@ -287,6 +291,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
             : Shape::template write_units<SumsAre::integers>(t, *epilogue, acc, at.out, units);
     if (__builtin_expect(suspects != 0, 0)) settle_anew<V, R>(t, at, suspects);
     at.advance(R, t.pixel_step, t.out_pitch);
+    if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);
   }
 }
 

@@ -42,10 +42,11 @@ class Block {
   }
 
   /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.
-  void stage() const noexcept {
+  void stage() noexcept {
+    unstaged_ = copies_ahead();
     if (run_.paired) {
       stage_paired();
-    } else if (!p_.block.direct) {
+    } else if (!unstaged_ && !p_.block.direct) {
       qlc::stage(p_.g, p_.block, p_.kernels, input_, place_, run_.input_zero_point, run_.input_flip,
                  slot_ + p_.slot.scratch, slot_ + p_.slot.staged);
     }
@@ -54,7 +55,7 @@ class Block {
   }
 
   /// Blocks [first, last) of output channels.
-  void run(Index first, Index last) const noexcept {
+  void run(Index first, Index last) noexcept {
     if (run_.wide) {
       run_wide(first, last);
     } else if (p_.pixels_in_lanes) {
@@ -65,6 +66,15 @@ class Block {
   }
 
  private:
+  // Whether the first tiles of channels that read the pixels copy them.
+  bool copies_ahead() const noexcept {
+    return p_.copies_ahead && run_.requantizer.bounded && !run_.wide && !terms_follow();
+  }
+  // Pixel x of row y in the input, of 1x1 layers.
+  const std::uint8_t* unstaged(Index y, Index x) const noexcept {
+    return input_ + (place_.y + y) * p_.g.in.y + (place_.x + x) * p_.g.in.x;
+  }
+
   // What all blocks of channels share.
   TileArgs tile_args() const noexcept {
     TileArgs t{};
@@ -74,6 +84,7 @@ class Block {
     t.run = p_.block.order.run_of_steps(p_.g.stride_x);
     t.pixel_step = p_.block.pixel_step;
     t.plane_step = p_.g.taps() == 1 ? p_.block.plane_step : 0;
+    t.flip = run_.input_flip;
     t.weight_step = 4 * p_.filter.lanes;
     t.weight_block = p_.filter.block_bytes();
     const bool complete = !run_.wide && !terms_follow();  // when a tile ends
@@ -159,9 +170,10 @@ class Block {
     const Index channels = p_.g.in_channels;
     const Index columns = place_.columns;
     if (p_.g.taps() == 1) {
+      const auto sum = unstaged_ && run_.input_flip != 0 ? p_.kernels.sum_flipped_runs : p_.kernels.sum_runs;
       for (Index y = 0; y < place_.rows; ++y) {
-        p_.kernels.sum_runs(activations_ + y * p_.block.out_row_step, channels, p_.block.pixel_step, columns,
-                            pixel_sums_ + y * p_.pixel_pitch);
+        const std::uint8_t* from = unstaged_ ? unstaged(y, 0) : activations_ + y * p_.block.out_row_step;
+        sum(from, channels, p_.block.pixel_step, columns, pixel_sums_ + y * p_.pixel_pitch);
       }
       return;
     }
@@ -285,7 +297,7 @@ class Block {
     return best;
   }
 
-  void run_channel_tiles(Index first_block, Index last_block) const noexcept {
+  void run_channel_tiles(Index first_block, Index last_block) noexcept {
     const Index lanes = p_.kernels.lanes;
     TileArgs t = tile_args();
     const bool fused = t.requantizer != nullptr;
@@ -314,6 +326,10 @@ class Block {
           const Index x = tile * (place_.columns / tiles) + (tile < wider ? tile : wider);
           t.count = !fused ? 1 : tile < wider ? wider - tile : tiles - tile;
           t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
+          if (unstaged_) {
+            t.unstaged = unstaged(y, x);
+            t.staged = slot_ + p_.slot.staged + (t.activations - activations_);
+          }
           if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
           t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;
           t.out = straight ? output_at(block * lanes, y) + x * p_.g.out.x : bytes;
@@ -329,6 +345,8 @@ class Block {
       }
       if (!straight) write(bytes_, width, block * lanes, width);
       block += vectors;
+      unstaged_ = false;
+      t.unstaged = nullptr;
     }
   }
 
@@ -486,6 +504,7 @@ class Block {
   std::uint8_t* slot_;
   BlockPlace place_{};
   Index image_ = 0, group_ = 0;
+  bool unstaged_ = false;                      // left to the tiles, which copy a tile ahead
   const std::uint8_t* input_ = nullptr;        // of the image's group
   const std::uint8_t* activations_ = nullptr;  // the block's first pixel
   std::int32_t* sums_;

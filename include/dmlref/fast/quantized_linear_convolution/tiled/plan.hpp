@@ -74,6 +74,7 @@ struct Plan {
   ChannelTensors tensors;
   bool pixels_in_lanes = false;
   bool pairs = false;
+  bool copies_ahead = false;  // staged pixels are the input's, one after the other, and tiles may copy them
   StagedBlock block;
   BlockGrid grid;
   std::vector<std::int32_t> offsets;
@@ -121,6 +122,8 @@ struct Plan {
     }
     pairs = kernels.interleave_pairs != nullptr && pixels_in_lanes && order.staging == Staging::planes &&
             g.pointwise() && g.in.x == 1;
+    copies_ahead = kernels.copies_ahead && order.staging == Staging::pixels && !direct && g.pointwise() &&
+                   g.in.c == 1 && g.in.x == g.in_channels;
     choose_block(order, direct);
     if (!usable()) return;
     offsets = step_offsets(g, block);
