@@ -19,7 +19,7 @@ struct FoldedChannel {
   std::int32_t sum, shift;
   double bound;        // of any sum
   std::uint32_t wide;  // 0: no shift, and no weight has two parts; else the units where one has, as LaneArgs::wide
-  int spare = 2;       // the tap of units of three that their spare slot repeats
+  int spare = 3;       // the tap of units of three that their spare slot repeats
 };
 inline constexpr Index most_slots = 1040;
 
@@ -102,7 +102,7 @@ inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, 
       last[1] = *last - first_part(*last);
       *last -= last[1];
     }
-    if (f.wide != 0 && plan.by_columns) f.spare = use_spare_slots(plan, d);
+    if (f.wide != 0 && plan.in_threes) f.spare = use_spare_slots(plan, d);
     if (f.wide != 0 && !plan.lone) {
       f.wide = 0;
       for (Index unit = 0; unit < plan.units; ++unit) {
@@ -162,6 +162,7 @@ inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index
   data.sum = f.sum;
   data.shift = f.shift;
   data.wide = f.wide;
+  data.spare = static_cast<std::uint32_t>((3 - f.spare) * plan.g.dilation_x);
   // Worth the time where it is not part of each call.
   if (plan.constants_owned && plan.kernels.rounded_sums) {
     data.rounded = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
@@ -186,7 +187,7 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   int spare[64];
   head.floats = plan.by_columns && plan.constants_owned && plan.kernels.rounded_sums;
   for (Index c = 0; c < chunk.pitch; ++c) {
-    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0, 2};
+    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0, 3};
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
     if (c < chunk.count) {
       f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);

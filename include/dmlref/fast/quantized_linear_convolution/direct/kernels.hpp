@@ -25,7 +25,8 @@ struct ChannelData {
   float scale = 0;
   RoundedSums rounded;
   std::int32_t shift = 0;
-  std::uint32_t wide = 0;  ///< as in LaneArgs
+  std::uint32_t wide = 0;   ///< as in LaneArgs
+  std::uint32_t spare = 0;  ///< pixel_planes: what is taken off the last places of the pattern's quads
 };
 
 /// Planes that are read where they are, and the output planes, `outputs` for each.

@@ -85,7 +85,7 @@ struct Plan {
     return (g.batch - 1) * g.in.n + (g.groups * g.in_channels - 1) * g.in.c + (g.height - 1) * g.in.y +
            (g.width - 1) * g.in.x + 1;
   }
-  /// by_columns: three, with a spare slot behind them, or two, each of which has one.
+  /// in_threes: three, with a spare slot behind them, or two, each of which has one.
   Index taps_of_unit(Index unit) const noexcept { return g.kernel_h == 5 && unit % 2 == 1 ? 2 : 3; }
   Index phases() const noexcept { return static_cast<Index>(row_phases.size()) * deal; }
 
@@ -100,6 +100,7 @@ struct Plan {
   bool by_rows = false;      // a row kernel makes its quads itself
   bool shifts = false;       // weights that do not fit are shifted, not cut in two
   bool in_place = false;     // short rows of whole planes, read where they are
+  bool in_threes = false;    // quads of three taps, and a spare slot
   bool lone = false;         // the last quad repeats one tap
   void (*kernel)(const LaneArgs&) noexcept = nullptr;
   Index lane_channels = 1;  // input channels of a group that lie in lanes
@@ -147,6 +148,8 @@ struct Plan {
     }
     by_columns = by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
     in_place = by_columns || (kernels.planes_suit != nullptr && kernels.planes_suit(g));
+    const bool planes_in_threes = in_place && by_rows && g.kernel_w == 3 && g.stride_x == 1;
+    in_threes = kernels.group == 4 && (by_columns || planes_in_threes);
     for (Index i = 0; i < 16 && by_rows; ++i) {
       pattern[i] = static_cast<std::uint8_t>(i / 4 * 2 * g.stride_x + i % 4 * g.dilation_x);
     }

@@ -114,6 +114,17 @@ template <int Planes>
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
+/// A strip whose spare slots repeat the taps that the group's channels choose.
+template <int Planes>
+DMLREF_TARGET_AVX512VNNI inline Strip with_spare_slots(const LaneArgs& t, const PlaneGroup& group,
+                                                       const Strip& strip) noexcept {
+  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, offsetof(ChannelData, spare));
+  const __m512i less = _mm512_slli_epi32(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA), 24);
+  Strip s = strip;
+  for (__m512i& pattern : s.patterns) pattern = _mm512_sub_epi8(pattern, less);
+  return s;
+}
+
 /// What load `Load` finds at `row` in the first plane, and at the same place in those that follow.
 template <int Load, int Planes, bool Masked>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i row_pixels(const Strip& strip, bool safe,

@@ -256,9 +256,9 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
   }
 }
 
-/// What sums of a group are, and whether any weight has two parts.
+/// What sums of a group are, whether any quad has second parts of weights, and any spare slot one.
 struct GroupKind {
-  bool floats = true, wide = false;
+  bool floats = true, wide = false, spare = false;
 };
 
 template <int Planes>
@@ -267,11 +267,13 @@ template <int Planes>
 #pragma GCC unroll 4
   for (int l = 0; l < Planes; ++l, channel += t.weight_step) {
     std::int32_t sum;
-    std::uint32_t wide;
+    std::uint32_t wide, spare;
     std::memcpy(&sum, channel + offsetof(ChannelData, rounded) + offsetof(RoundedSums, sum), sizeof sum);
     std::memcpy(&wide, channel + offsetof(ChannelData, wide), sizeof wide);
     kind.floats = kind.floats && sum != 0;
+    std::memcpy(&spare, channel + offsetof(ChannelData, spare), sizeof spare);
     kind.wide = kind.wide || wide != 0;
+    kind.spare = kind.spare || spare != 0;
   }
   return kind;
 }
@@ -281,6 +283,7 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
 [[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline std::ptrdiff_t make_groups(const LaneArgs& t, const PlaneArgs& p,
                                                                              const Strip& strip,
                                                                              std::ptrdiff_t first) noexcept {
+  Strip repeating;  // with a group's own patterns
   for (; first < p.planes; first += Planes) {
     // The last ones may be made twice.
     const PlaneGroup group = make_group<Planes>(t, p, strip, smaller(first, p.planes - Planes));
@@ -293,7 +296,9 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
     } else {
       use_integers<Planes>(t, group, c);
     }
-    plane_strip<Kind, Planes, Are, Wide, Masks>({t, p, group, strip}, c);
+    const bool spare = Kind != Strips::stride2 && kind.spare;
+    if (spare) repeating = with_spare_slots<Planes>(t, group, strip);
+    plane_strip<Kind, Planes, Are, Wide, Masks>({t, p, group, spare ? repeating : strip}, c);
   }
   return first;
 }

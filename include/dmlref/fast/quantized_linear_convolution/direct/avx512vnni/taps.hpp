@@ -207,7 +207,7 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
     }
 #pragma GCC unroll 4
     for (int m = 0; m < Outputs; ++m) {
-      if constexpr (Shifted) {
+      if (Shifted && t.shift[m] != 0) {
         const __m512i shift = _mm512_set1_epi32(t.shift[m]);
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpwssd_epi32(sums[m][v], windows[v], shift);
