@@ -53,9 +53,9 @@ constexpr Kernels make_kernels() noexcept {
             &interleave_pairs_of,
             &pack_rows};
   k.pixel_strips = true;
-  k.interleave_dealt = &interleave_dealt;
   k.copies_ahead = A == Ahead::if_shallow;
   k.sum_flipped_runs = &sum_flipped_runs;
+  k.interleave_planes = &interleave_planes;
   k.float_sums = true;
   set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());

@@ -75,6 +75,17 @@ struct PairsArgs {
   std::int32_t factor;
 };
 
+/// What interleave_planes reads and writes.
+struct PlanesArgs {
+  const std::uint8_t* src;
+  std::ptrdiff_t channel_step, channels;
+  std::ptrdiff_t columns;
+  std::uint8_t flip;
+  std::uint8_t* dst;
+  std::uint8_t* odd;          ///< null, or where the groups of odd columns go: dst gets the even ones
+  std::ptrdiff_t plane_step;  ///< bytes from four channels' groups to the next four's
+};
+
 /// What gather_pixels reads and writes.
 struct PixelsArgs {
   const std::uint8_t* src;
@@ -171,10 +182,8 @@ struct Kernels {
   /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 1, 2, 3 channels
   /// (side by side), 16 or more. Null where the set stages planes as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
-  /// interleave, then deal with a step of 2: groups 0, 2, … to `even`, 1, 3, … to `odd`. Null where the set has nothing
-  /// better than these.
-  void (*interleave_dealt)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* even,
-                           std::uint8_t* odd) noexcept = nullptr;
+  /// interleave for a row of all channels, and deal with a step of 2. Null where the set has nothing better than these.
+  void (*interleave_planes)(const PlanesArgs&) noexcept = nullptr;
   /// Whether tiles with channels in lanes heed TileArgs::unstaged: pixels are copied a tile before they are multiplied.
   bool copies_ahead = false;
   /// Where they are: sum_runs of bytes whose top bits are yet to be flipped.

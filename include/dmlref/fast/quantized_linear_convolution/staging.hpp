@@ -197,24 +197,31 @@ inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels&
     const Index end = width == 0 ? columns : clamped(width - first_column);
     const std::uint32_t shifted = static_cast<std::uint8_t>(zero_point ^ flip);
     const std::uint32_t filling = shifted * (group == 4 ? 0x01010101u : 0x00010001u);
-    const bool in_one_go = g.stride_x == 2 && b.phases == 2 && kernels.interleave_dealt != nullptr;
+    const auto fill = [&](std::uint8_t* at) { std::memcpy(at, &filling, 4); };
+    const bool dealt = g.stride_x == 2 && b.phases == 2;
+    const Index least = dealt ? 1 : 17;  // columns for interleave_planes; interleave takes shorter vectors
+    if (kernels.interleave_planes != nullptr && (g.stride_x == 1 || dealt) && end - begin >= least) {
+      const auto at = [&](Index i) { return to + 4 * (dealt ? i % 2 * b.phase_columns + i / 2 : i); };
+      kernels.interleave_planes({row + (first_column + begin), g.in.c, g.in_channels, end - begin, flip, at(begin),
+                                 dealt ? at(begin + 1) : nullptr, b.plane_step});
+      for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
+        for (Index i = 0; i < begin; ++i) fill(at(i));
+        for (Index i = end; i < columns; ++i) fill(at(i));
+      }
+      return;
+    }
     for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
       std::uint8_t* groups = g.stride_x == 1 ? to : scratch;
-      const auto at = [&](Index i) { return in_one_go ? to + 4 * (i % 2 * b.phase_columns + i / 2) : groups + 4 * i; };
-      for (Index i = 0; i < begin; ++i) std::memcpy(at(i), &filling, 4);
+      for (Index i = 0; i < begin; ++i) fill(groups + 4 * i);
       if (begin < end) {
         const std::uint8_t* rows[4];
         for (Index e = 0; e < 4; ++e) {
           rows[e] = row + (c + e < g.in_channels ? c + e : c) * g.in.c + (first_column + begin);
         }
-        if (in_one_go) {
-          kernels.interleave_dealt(rows, end - begin, flip, at(begin), at(begin + 1));
-        } else {
-          kernels.interleave(rows, end - begin, flip, at(begin));
-        }
+        kernels.interleave(rows, end - begin, flip, groups + 4 * begin);
       }
-      for (Index i = begin < end ? end : begin; i < columns; ++i) std::memcpy(at(i), &filling, 4);
-      if (in_one_go || g.stride_x == 1) continue;
+      for (Index i = begin < end ? end : begin; i < columns; ++i) fill(groups + 4 * i);
+      if (g.stride_x == 1) continue;
       for (Index phase = 0; phase < b.phases; ++phase) {
         kernels.deal(scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);
       }

@@ -267,29 +267,58 @@ DMLREF_TARGET_AVX512VNNI inline void deal(const std::uint8_t* src, std::ptrdiff_
   }
 }
 
-/// Groups of even columns and of odd ones.
-DMLREF_TARGET_AVX512VNNI inline void interleave_dealt(const std::uint8_t* const* rows, std::ptrdiff_t count,
-                                                      std::uint8_t flip, std::uint8_t* even,
-                                                      std::uint8_t* odd) noexcept {
-  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+/// The first `columns` of 64, of four channels, in one of two orders: all columns, or even ones and odd ones.
+template <bool Dealt>
+DMLREF_TARGET_AVX512VNNI inline void interleave_columns(const PlanesArgs& t, std::ptrdiff_t at,
+                                                        std::ptrdiff_t columns) noexcept {
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
   const __m512i first_half = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
   const __m512i second_half = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  for (std::ptrdiff_t at = 0; at < count; at += 64, even += 128, odd += 128) {
-    const std::ptrdiff_t left = count - at < 64 ? count - at : 64;
-    const __mmask64 used = ~std::uint64_t{0} >> (64 - left);
-    __m512i c[4];
+  const auto lowest = [](std::ptrdiff_t count) { return ~std::uint64_t{0} >> (64 - count); };
+  const __mmask64 used = lowest(columns);
+  const std::uint64_t even = Dealt ? lowest((columns + 1) / 2) : 0;
+  const std::uint64_t odd = Dealt && columns > 1 ? lowest(columns / 2) : 0;
+  const std::uint8_t* src = t.src + at;
+  std::uint8_t* dst = t.dst + (Dealt ? 2 : 4) * at;
+  std::uint8_t* to_odd = t.odd + (Dealt ? 2 * at : 0);
+  // What is staged exceeds the first cache: the lines of the group after the next one are asked for.
+  const auto ask = [&t](const std::uint8_t* lines) {
+    for (std::ptrdiff_t i = 0; i < (Dealt ? 128 : 256); i += 64) __builtin_prefetch(lines + 2 * t.plane_step + i, 1);
+  };
+  for (std::ptrdiff_t c = 0; c < t.channels; c += 4, src += 4 * t.channel_step, dst += t.plane_step) {
+    const std::ptrdiff_t left = t.channels - c;  // what fills an incomplete group meets weights of 0
+    const std::ptrdiff_t steps[] = {0, left > 1 ? t.channel_step : 0, left > 2 ? 2 * t.channel_step : 0,
+                                    left > 3 ? 3 * t.channel_step : 0};
+    __m512i rows[4];
 #pragma GCC unroll 4
-    for (int e = 0; e < 4; ++e) c[e] = _mm512_xor_si512(flips, _mm512_maskz_loadu_epi8(used, rows[e] + at));
+    for (int e = 0; e < 4; ++e) rows[e] = _mm512_maskz_loadu_epi8(used, src + steps[e]);
     __m512i v[4];
-    interleave_by_parity(c[0], c[1], c[2], c[3], v);
-    const std::uint64_t evens = ~std::uint64_t{0} >> (64 - (left + 1) / 2);
-    const std::uint64_t odds = (std::uint64_t{1} << (left / 2)) - 1;
-    _mm512_mask_storeu_epi32(even, static_cast<__mmask16>(evens), _mm512_permutex2var_epi64(v[0], first_half, v[2]));
-    _mm512_mask_storeu_epi32(even + 64, static_cast<__mmask16>(evens >> 16),
-                             _mm512_permutex2var_epi64(v[0], second_half, v[2]));
-    _mm512_mask_storeu_epi32(odd, static_cast<__mmask16>(odds), _mm512_permutex2var_epi64(v[1], first_half, v[3]));
-    _mm512_mask_storeu_epi32(odd + 64, static_cast<__mmask16>(odds >> 16),
-                             _mm512_permutex2var_epi64(v[1], second_half, v[3]));
+    ask(dst);
+    if constexpr (Dealt) {
+      ask(to_odd);
+#pragma GCC unroll 4
+      for (int e = 0; e < 4; ++e) rows[e] = _mm512_xor_si512(flip, rows[e]);
+      interleave_by_parity(rows[0], rows[1], rows[2], rows[3], v);
+      _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(even), _mm512_permutex2var_epi64(v[0], first_half, v[2]));
+      _mm512_mask_storeu_epi32(dst + 64, static_cast<__mmask16>(even >> 16),
+                               _mm512_permutex2var_epi64(v[0], second_half, v[2]));
+      _mm512_mask_storeu_epi32(to_odd, static_cast<__mmask16>(odd), _mm512_permutex2var_epi64(v[1], first_half, v[3]));
+      _mm512_mask_storeu_epi32(to_odd + 64, static_cast<__mmask16>(odd >> 16),
+                               _mm512_permutex2var_epi64(v[1], second_half, v[3]));
+      to_odd += t.plane_step;
+    } else {
+      interleave64(rows[0], rows[1], rows[2], rows[3], flip, v);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        _mm512_mask_storeu_epi32(dst + 64 * i, static_cast<__mmask16>(used >> (16 * i)), v[i]);
+      }
+    }
+  }
+}
+DMLREF_TARGET_AVX512VNNI inline void interleave_planes(const PlanesArgs& t) noexcept {
+  for (std::ptrdiff_t at = 0; at < t.columns; at += 64) {
+    const std::ptrdiff_t columns = t.columns - at < 64 ? t.columns - at : 64;
+    t.odd != nullptr ? interleave_columns<true>(t, at, columns) : interleave_columns<false>(t, at, columns);
   }
 }
 
