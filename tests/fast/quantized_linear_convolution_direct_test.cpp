@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
@@ -189,7 +189,7 @@ TEST(DirectConvolution, FloatSums) {
 
 // Sums that a multiply-add rounds: the result is the low half, for sums next to each tie and for any others.
 TEST(DirectConvolution, RoundedSums) {
-  using namespace fast::qlc::direct;
+  using namespace fast::qlc;
   Random random(dmlref_test::test_seed());
   const int rounds = dmlref_test::rounds(5000);
   int found = 0;

@@ -492,8 +492,12 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
 }
 
 #if DMLREF_ARCH_X86_64
-/// Whether the tiles of AVX-512 would have sums of `c` that are floats as they stand.
-bool sums_are_floats(const Case& c) {
+/// Of how many channels of `c` the tiles of AVX-512 have sums that are floats as they stand, and of how many one
+/// multiply-add rounds them.
+struct FloatChannels {
+  std::size_t all = 0, rounded = 0;
+};
+FloatChannels float_channels(const Case& c) {
   const dmlref::fast::TiledConvolution convolution(c.desc, fast::qlc::avx512vnni::kernels);
   const detail::AlignedMemory persistent(convolution.persistent_bytes());
   const detail::AlignedMemory temporary(convolution.temporary_bytes());
@@ -502,7 +506,12 @@ bool sums_are_floats(const Case& c) {
   convolution.initialize(inputs, persistent.span().data());
   dmlref::fast::TiledConvolution::Run run;
   convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
-  return run.float_offset != nullptr;
+  FloatChannels channels;
+  if (run.float_offset == nullptr) return channels;
+  channels.all = c.desc.filter.sizes[0];
+  const float* const rounded = run.float_requantizer.rounded_scale;
+  for (std::size_t i = 0; rounded != nullptr && i < channels.all; ++i) channels.rounded += rounded[i] != 0 ? 1 : 0;
+  return channels;
 }
 
 // 1x1 layers of few channels whose constants DML owns, up to the depth at which sums leave 22 bits.
@@ -512,19 +521,20 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreFloats) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   int floats = 0;
-  const int rounds = dmlref_test::rounds(240);
+  FloatChannels channels;
+  const int rounds = dmlref_test::rounds(400);
   for (int i = 0; i < rounds; ++i) {
-    const Data data = i % 4 == 3 ? Data::extremes : Data::random;
+    const Data data = i % 4 == 3 ? Data::extremes : i % 4 == 2 ? Data::ties : Data::random;
     const std::uint32_t depth = i % 4 == 3 ? pick(random, 62, 130) : pick(random, 1, 130);
     const std::uint32_t width = pick(random, 1, 400);
     Case c = make_deep_case(random, data, depth, width, byte_type(random), byte_type(random));
     test::own_constants(c.desc);
     c.desc.filter.owned_by_dml = true;
-    if (i % 2 == 0) {
+    if (i % 3 == 0) {
       c.desc.input.strides = Dimensions{depth * width, 1, depth * width, depth};
-      const std::uint32_t channels = c.desc.filter.sizes[0];
+      const std::uint32_t outputs = c.desc.filter.sizes[0];
       c.desc.output = TensorDesc(c.desc.output.data_type, c.desc.output.sizes,
-                                 Dimensions{channels * width, 1, channels * width, channels});
+                                 Dimensions{outputs * width, 1, outputs * width, outputs});
     }
     for (std::size_t at = 0; at < c.inputs[6].size(); at += 4) {  // the bias, which else may need more bits
       const std::int32_t bias = static_cast<std::int32_t>(pick(random, 0, 2000)) - 1000;
@@ -534,15 +544,19 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreFloats) {
       const float none = 0;
       std::memcpy(c.inputs[4].data(), &none, sizeof none);
     }
-    const bool are = sums_are_floats(c);
-    floats += are ? 1 : 0;
-    c.text += are ? " floats" : " integers";
+    const FloatChannels here = float_channels(c);
+    floats += here.all > 0 ? 1 : 0;
+    channels.all += here.all;
+    channels.rounded += here.rounded;
+    c.text += " floats: " + std::to_string(here.all) + ", rounded at once: " + std::to_string(here.rounded);
     ASSERT_NO_FATAL_FAILURE(
         expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c))
         << "case " << i;
   }
   EXPECT_GT(floats, rounds / 4);
   EXPECT_LT(floats, rounds);
+  EXPECT_GT(channels.rounded, channels.all / 10);
+  EXPECT_LT(channels.rounded, channels.all);
 }
 #endif
 

@@ -56,6 +56,9 @@ struct Requantizer {
   /// and what an integer is more than the sum; else null.
   const float* float_shift = nullptr;
   const std::int32_t* float_base = nullptr;
+  /// … and, where it is not 0, the scale of a channel whose results one multiply-add leaves in the low halves
+  /// (rounded_sums.hpp); null where no channel has one.
+  const float* rounded_scale = nullptr;
 
   float filter_scale_of(std::ptrdiff_t channel) const noexcept;
   /// The operator's channel that lies at `packed`; filling counts as the last one.

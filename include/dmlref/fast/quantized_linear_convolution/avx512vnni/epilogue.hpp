@@ -68,9 +68,10 @@ class Epilogue {
         quads_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15))),
         order_(transposed_order()),
         halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15))),
+        low_halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13))),
         to_(to) {
     __asm__("" : "+v"(band_), "+v"(flip_), "+Yk"(low_bytes_), "+Yk"(even_words_));
-    __asm__("" : "+v"(quads_), "+v"(order_), "+v"(halves_));
+    __asm__("" : "+v"(quads_), "+v"(order_), "+v"(halves_), "+v"(low_halves_), "+Yk"(high_bytes_));
   }
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
@@ -88,6 +89,20 @@ class Epilogue {
     const auto [bytes, near_tie] = finish<Paired>(v0, v1, v2, v3);
     if (__builtin_expect(!near_tie, 1)) return bytes;
     return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
+  }
+
+  /// The same of a channel that has a rounded_scale; no tie is near.
+  template <bool Paired>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
+                                                                   __m512i sum3,
+                                                                   std::ptrdiff_t channel) const noexcept {
+    const __m512 scale = _mm512_set1_ps(to_.rounded_scale[channel]);
+    const __m512 shift = _mm512_set1_ps(to_.float_shift[channel]);
+    const __m512i v0 = rounded(sum0, scale, shift);
+    const __m512i v2 = rounded(sum2, scale, shift);
+    const __m512i q01 = _mm512_mask_shuffle_epi8(v0, high_bytes_, rounded(sum1, scale, shift), low_halves_);
+    const __m512i q23 = _mm512_mask_shuffle_epi8(v2, high_bytes_, rounded(sum3, scale, shift), low_halves_);
+    return in_order<Paired>(_mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_));
   }
 
   const float* scales() const noexcept { return to_.fixed_scale; }
@@ -154,11 +169,19 @@ class Epilogue {
     const __m512i q01 = _mm512_mask_shuffle_epi8(v1, low_bytes_, v0, halves_);
     const __m512i q23 = _mm512_mask_shuffle_epi8(v3, low_bytes_, v2, halves_);
     const __m512i nearest = _mm512_min_epu16(_mm512_min_epu16(v0, v1), _mm512_min_epu16(v2, v3));
-    __m512i bytes = _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
-    if constexpr (!Paired) {
-      bytes = _mm512_permutexvar_epi32(order_, _mm512_shuffle_epi8(bytes, quads_));
-    }
-    return {bytes, _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
+    const __m512i bytes = _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
+    return {in_order<Paired>(bytes), _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
+  }
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i rounded(__m512i sums, __m512 scale,
+                                                                       __m512 shift) noexcept {
+    return _mm512_castps_si512(_mm512_fmadd_ps(_mm512_castsi512_ps(sums), scale, shift));
+  }
+
+  template <bool Paired>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i in_order(__m512i bytes) const noexcept {
+    if constexpr (Paired) return bytes;
+    return _mm512_permutexvar_epi32(order_, _mm512_shuffle_epi8(bytes, quads_));
   }
 
   __m512 shift_;
@@ -166,8 +189,10 @@ class Epilogue {
   __m512i band_;
   __m512i quads_;  // from alternating bytes to four of each vector
   __m512i order_;
-  __m512i halves_;                            // the upper half of a dword in both
-  __mmask64 low_bytes_ = 0x3333333333333333;  // of the lower half
+  __m512i halves_;                             // the upper half of a dword in both
+  __m512i low_halves_;                         // the lower half in both
+  __mmask64 low_bytes_ = 0x3333333333333333;   // of the lower half
+  __mmask64 high_bytes_ = 0xCCCCCCCCCCCCCCCC;  // of the upper half
   __mmask32 even_words_ = 0x55555555;
   const Requantizer& to_;
 };

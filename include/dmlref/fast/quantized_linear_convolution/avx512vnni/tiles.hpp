@@ -312,6 +312,13 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
   const std::ptrdiff_t first = t.first_channel, pitch = t.out_pitch;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r, out += pitch) {
+    if constexpr (S == SumsAre::floats) {
+      const float* const rounded = t.requantizer->rounded_scale;
+      if (rounded != nullptr && rounded[first + r] != 0) {
+        _mm512_storeu_si512(out, epilogue.of_rounded<Paired>(acc[r][0], acc[r][1], acc[r][2], acc[r][3], first + r));
+        continue;
+      }
+    }
     const __m512i bytes = epilogue.of_channel<Paired, S>(acc[r][0], acc[r][V > 1 ? 1 : 0], acc[r][V > 2 ? 2 : 0],
                                                          acc[r][V > 3 ? 3 : 0], first + r);
     if constexpr (Paired) {

@@ -26,8 +26,6 @@ inline constexpr Index most_slots = 1040;
 /// What of a weight fits eight bits.
 constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
 
-constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
-
 /// Second parts of weights to spare slots, as far as these go: of the units of three those of one place, which has
 /// most.
 inline int use_spare_slots(const Plan& plan, std::int32_t* d) noexcept {

@@ -10,9 +10,9 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/round_exactly.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/rounded_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/round_exactly.hpp"
+#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {

@@ -11,6 +11,7 @@
 #include "dmlref/fast/quantized_linear_convolution/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
+#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 
 DMLREF_BEGIN
@@ -49,6 +50,16 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
   }
 }
 
+/// Of a packed channel whose sums are at most `bound`.
+inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound) noexcept {
+  const float filter_scale = to.filter_scale_of(to.channel_of(channel));
+  if (!is_usual(to.input_scale) || !is_usual(filter_scale) || !is_usual(to.output_scale)) return {};
+  const double factor = static_cast<double>(to.input_scale) * static_cast<double>(filter_scale);
+  const auto output_scale = static_cast<double>(to.output_scale);
+  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound)
+                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound);
+}
+
 /// Whether all sums can be floats; if so, their tables. A base of 0 in the first says that they cannot.
 inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                             std::byte* memory) noexcept {
@@ -57,13 +68,22 @@ inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const st
   auto* shift = reinterpret_cast<float*>(memory + p.float_shift_at);
   auto* base = reinterpret_cast<std::int32_t*>(memory + p.float_base_at);
   auto* float_offset = reinterpret_cast<std::int32_t*>(memory + p.float_offset_at);
+  auto* rounded_scale = p.pairs ? reinterpret_cast<float*>(memory + p.rounded_scale_at) : nullptr;
   base[0] = 0;
   if (!bounds.bounded || bounds.wide) return;
-  const auto fixed_shift = static_cast<std::int32_t>(bind_requantizer(inputs, p.g, p.tensors).fixed_shift());
+  Requantizer requantizer = bind_requantizer(inputs, p.g, p.tensors);
+  requantizer.packed_channels = p.filter.channels();
+  const auto fixed_shift = static_cast<std::int32_t>(requantizer.fixed_shift());
   for (Index at = 0; at < p.offset_pitch(); ++at) {
     const float size = scale[at] < 0 ? -scale[at] : scale[at];
     FloatSums floats;
-    if (size == 0 || (size >= (std::numeric_limits<float>::min)() && size < 0x1p16f)) {
+    if (rounded_scale != nullptr) {
+      const RoundedSums rounded = size == 0 ? RoundedSums{} : rounded_sums_of(requantizer, at, bounds.largest_sum);
+      rounded_scale[at] = rounded.scale;
+      floats = {rounded.sum, rounded.shift};
+    }
+    const bool suits = size == 0 || (size >= (std::numeric_limits<float>::min)() && size < 0x1p16f);
+    if (floats.sum == 0 && suits) {
       floats = float_sums(scale[at], fixed_shift, 0, bounds.largest_sum);
     }
     if (floats.sum == 0) {
@@ -115,6 +135,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   run.float_requantizer = run.requantizer;
   run.float_requantizer.float_shift = reinterpret_cast<const float*>(memory + p.float_shift_at);
   run.float_requantizer.float_base = reinterpret_cast<const std::int32_t*>(memory + p.float_base_at);
+  if (p.pairs) run.float_requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
   run.float_offset = reinterpret_cast<const std::int32_t*>(memory + p.float_offset_at);
 }
 

@@ -88,7 +88,7 @@ struct Plan {
   FoldedPlaces folded_at;
   // Of the channels, beside those tables: where terms are halved, and where sums may be floats.
   Index factor_at = 0;
-  Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0;
+  Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0, rounded_scale_at = 0;
   Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
@@ -232,6 +232,7 @@ struct Plan {
       float_shift_at = tables.take(4 * channels);
       float_base_at = tables.take(4 * channels);
       float_offset_at = tables.take(4 * channels);
+      if (pairs) rounded_scale_at = tables.take(4 * channels);
     }
     persistent_size = persistent.size();
     slots_at = shared.size();

@@ -14,10 +14,10 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/round_exactly.hpp"
+#include "dmlref/fast/quantized_linear_convolution/round_exactly.hpp"
 
 DMLREF_BEGIN
-namespace fast::qlc::direct {
+namespace fast::qlc {
 
 struct RoundedSums {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats
@@ -101,5 +101,5 @@ inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t
   return {};
 }
 
-}  // namespace fast::qlc::direct
+}  // namespace fast::qlc
 DMLREF_END

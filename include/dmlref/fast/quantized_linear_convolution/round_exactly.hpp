@@ -7,7 +7,10 @@
 #include "dmlref/config.hpp"
 
 DMLREF_BEGIN
-namespace fast::qlc::direct {
+namespace fast::qlc {
+
+/// Neither 0, infinite nor no number: what round_exactly takes.
+constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
 
 /// The exact rounding in floating point: sum * factor / output_scale, half to even, for |sum| < 2^31 and factors that
 /// are products of two floats. The double product finds the nearest tie h; whether the value lies below it, on it or
@@ -28,5 +31,5 @@ inline std::int32_t round_exactly(std::int32_t sum, double factor, double output
   return side < 0 ? lower : side > 0 ? lower + 1 : lower + (lower & 1);
 }
 
-}  // namespace fast::qlc::direct
+}  // namespace fast::qlc
 DMLREF_END
