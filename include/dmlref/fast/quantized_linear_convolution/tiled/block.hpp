@@ -186,15 +186,14 @@ class Block {
       p_.kernels.sum_runs(activations_ + r * p_.block.row_step, channels, p_.block.column_step, in_columns,
                           positions + r * pitch);
     }
-    // Down the columns in place: row y * stride_y is the first one that row y of the output reads, and none after it
-    // do.
-    std::int32_t* const columns_sums = positions;
+    // Down the columns in place: row y * stride_y is the first one that row y of the output reads, and later ones do
+    // not read it.
     for (Index y = 0; y < place_.rows && p_.g.kernel_h > 1; ++y) {
-      std::int32_t* const row = columns_sums + y * p_.g.stride_y * pitch;
+      std::int32_t* const row = positions + y * p_.g.stride_y * pitch;
       p_.kernels.sum_windows(row, p_.g.kernel_h, p_.g.dilation_y * pitch, 1, in_columns, row);
     }
     for (Index y = 0; y < place_.rows; ++y) {
-      p_.kernels.sum_windows(columns_sums + y * p_.g.stride_y * pitch, p_.g.kernel_w, p_.g.dilation_x, p_.g.stride_x,
+      p_.kernels.sum_windows(positions + y * p_.g.stride_y * pitch, p_.g.kernel_w, p_.g.dilation_x, p_.g.stride_x,
                              columns, pixel_sums_ + y * p_.pixel_pitch);
     }
   }
