@@ -492,13 +492,13 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
 }
 
 #if DMLREF_ARCH_X86_64
-/// Of how many channels of `c` the tiles of AVX-512 have sums that are floats as they stand, and of how many one
-/// multiply-add rounds them.
+/// Of how many channels of `c` tiles have sums that are floats as they stand, and of how many one multiply-add rounds
+/// them.
 struct FloatChannels {
   std::size_t all = 0, rounded = 0;
 };
-FloatChannels float_channels(const Case& c) {
-  const dmlref::fast::TiledConvolution convolution(c.desc, fast::qlc::avx512vnni::kernels);
+FloatChannels float_channels(const Case& c, const fast::qlc::Kernels& kernels) {
+  const dmlref::fast::TiledConvolution convolution(c.desc, kernels);
   const detail::AlignedMemory persistent(convolution.persistent_bytes());
   const detail::AlignedMemory temporary(convolution.temporary_bytes());
   const std::byte* inputs[9];
@@ -515,8 +515,7 @@ FloatChannels float_channels(const Case& c) {
 }
 
 // 1x1 layers of few channels whose constants DML owns, up to the depth at which sums leave 22 bits.
-TEST(FastQuantizedLinearConvolution, SumsThatAreFloats) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+void expect_sums_that_are_floats(const std::vector<const fast::qlc::Kernels*>& kernels) {
   const std::uint64_t seed = dmlref_test::test_seed(13);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -544,19 +543,27 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreFloats) {
       const float none = 0;
       std::memcpy(c.inputs[4].data(), &none, sizeof none);
     }
-    const FloatChannels here = float_channels(c);
+    const FloatChannels here = float_channels(c, *kernels.front());
     floats += here.all > 0 ? 1 : 0;
     channels.all += here.all;
     channels.rounded += here.rounded;
     c.text += " floats: " + std::to_string(here.all) + ", rounded at once: " + std::to_string(here.rounded);
-    ASSERT_NO_FATAL_FAILURE(
-        expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c))
-        << "case " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_equal_with(kernels, c)) << "case " << i;
   }
   EXPECT_GT(floats, rounds / 4);
   EXPECT_LT(floats, rounds);
   EXPECT_GT(channels.rounded, channels.all / 10);
   EXPECT_LT(channels.rounded, channels.all);
+}
+
+TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx512) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead});
+}
+
+TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx2) {
+  if (!supported(Isa::avx2)) GTEST_SKIP() << "this CPU has no AVX2";
+  expect_sums_that_are_floats({&fast::qlc::avx2::kernels});
 }
 #endif
 

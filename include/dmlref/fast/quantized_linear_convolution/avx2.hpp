@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 
 #if DMLREF_ARCH_X86_64

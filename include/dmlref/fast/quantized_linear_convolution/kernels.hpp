@@ -190,7 +190,8 @@ struct Kernels {
   void (*sum_flipped_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
                            std::ptrdiff_t pixels, std::int32_t* sums) noexcept = nullptr;
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
-  bool float_sums = false;    ///< whether tiles of channels and paired ones of pixels requantize sums that are floats
+  /// Whether tiles requantize sums that are floats; of a set that has interleave_pairs, of pixels only paired ones.
+  bool float_sums = false;
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a

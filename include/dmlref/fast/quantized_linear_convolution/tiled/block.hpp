@@ -360,6 +360,7 @@ class Block {
     const bool straight = fused && p_.g.out.x == 1;
     t.sums_pitch = p_.pixel_pitch;
     t.out_pitch = straight ? p_.g.out.c : p_.pixel_pitch;
+    const bool all_floats = p_.kernels.interleave_pairs == nullptr;
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = p_.g.out_channels - block * lanes < lanes ? p_.g.out_channels - block * lanes : lanes;
       const Index parts = ceil_div(here, most_rows);
@@ -377,7 +378,7 @@ class Block {
             const Index left = place_.columns - x;
             const Index vectors = left >= most ? most_vectors : ceil_div(left, lanes);
             t.paired = run_.paired && left >= 64;
-            choose_sums(t.paired ? SumsAre::floats : SumsAre::integers, t);
+            choose_sums(t.paired || all_floats ? SumsAre::floats : SumsAre::integers, t);
             t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
             if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
             t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;

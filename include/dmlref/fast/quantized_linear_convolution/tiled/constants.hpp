@@ -68,7 +68,7 @@ inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const st
   auto* shift = reinterpret_cast<float*>(memory + p.float_shift_at);
   auto* base = reinterpret_cast<std::int32_t*>(memory + p.float_base_at);
   auto* float_offset = reinterpret_cast<std::int32_t*>(memory + p.float_offset_at);
-  auto* rounded_scale = p.pairs ? reinterpret_cast<float*>(memory + p.rounded_scale_at) : nullptr;
+  auto* rounded_scale = p.rounds_channels() ? reinterpret_cast<float*>(memory + p.rounded_scale_at) : nullptr;
   base[0] = 0;
   if (!bounds.bounded || bounds.wide) return;
   Requantizer requantizer = bind_requantizer(inputs, p.g, p.tensors);
@@ -135,7 +135,9 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   run.float_requantizer = run.requantizer;
   run.float_requantizer.float_shift = reinterpret_cast<const float*>(memory + p.float_shift_at);
   run.float_requantizer.float_base = reinterpret_cast<const std::int32_t*>(memory + p.float_base_at);
-  if (p.pairs) run.float_requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
+  if (p.rounds_channels()) {
+    run.float_requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
+  }
   run.float_offset = reinterpret_cast<const std::int32_t*>(memory + p.float_offset_at);
 }
 

@@ -64,6 +64,11 @@ struct Plan {
     return kernels.float_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
   }
 
+  /// Whether each channel with a rounded_scale is rounded by itself.
+  bool rounds_channels() const noexcept {
+    return float_sums() && pixels_in_lanes && pairs == (kernels.interleave_pairs != nullptr);
+  }
+
   /// From one input row's sums of pixels to the next one's.
   Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
 
@@ -232,7 +237,7 @@ struct Plan {
       float_shift_at = tables.take(4 * channels);
       float_base_at = tables.take(4 * channels);
       float_offset_at = tables.take(4 * channels);
-      if (pairs) rounded_scale_at = tables.take(4 * channels);
+      if (rounds_channels()) rounded_scale_at = tables.take(4 * channels);
     }
     persistent_size = persistent.size();
     slots_at = shared.size();
