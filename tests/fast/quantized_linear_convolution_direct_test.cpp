@@ -192,15 +192,16 @@ TEST(DirectConvolution, RoundedSums) {
   using namespace fast::qlc;
   Random random(dmlref_test::test_seed());
   const int rounds = dmlref_test::rounds(5000);
-  int found = 0;
+  int found = 0, exceptions = 0;
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
-    const auto bound = static_cast<std::int32_t>(pick(random, 1, 1u << pick(random, 1, 22)));
+    const bool deep = i % 4 == 1;  // few shifts do
+    const auto bound = static_cast<std::int32_t>(deep ? 2000000 : pick(random, 1, 1u << pick(random, 1, 22)));
     const auto part = [&] {  // of few bits at times, so that sums lie on ties
       const std::uint32_t bits = pick(random, 1u << 23, (1u << 24) - 1);
       const std::uint32_t fewer = chance(random, 20) ? pick(random, 1, 23) : 0;
       return static_cast<double>(bits >> fewer << fewer) * 0x1p-24;
     };
-    const double size = part() * part() * std::ldexp(1.0, -static_cast<int>(pick(random, 0, 12)));
+    const double size = part() * part() * std::ldexp(1.0, -static_cast<int>(deep ? 10 : pick(random, 0, 12)));
     const double factor = chance(random, 50) ? -size : size;
     const double output_scale = part();
     const std::int32_t zero_point = static_cast<std::int32_t>(pick(random, 0, 255)) - 128;
@@ -208,12 +209,19 @@ TEST(DirectConvolution, RoundedSums) {
       return static_cast<std::int32_t>(pick(random, 0, 2 * static_cast<std::uint32_t>(most))) - most;
     };
     const std::int32_t begin = signed_up_to(bound);
-    const RoundedSums rounded = rounded_sums(factor, output_scale, zero_point, begin, bound);
+    const Exceptions allowed = i % 2 == 0 ? Exceptions::none : Exceptions::one;
+    const RoundedSums rounded = rounded_sums(factor, output_scale, zero_point, begin, bound, allowed);
     if (rounded.sum == 0) continue;
     ++found;
+    if (rounded.exception != 0) {
+      EXPECT_EQ(allowed, Exceptions::one);
+      const RoundedSums without = rounded_sums(factor, output_scale, zero_point, begin, bound);
+      EXPECT_EQ(without.sum, 0) << "an exception that need not be";
+      ++exceptions;
+    }
     const auto clamp = [](std::int32_t v) { return v < -128 ? -128 : v > 127 ? 127 : v; };
     const auto check = [&](std::int32_t sum) {
-      if (sum < -bound || sum > bound) return;
+      if (sum < -bound || sum > bound || rounded.sum + (sum - begin) == rounded.exception) return;
       const auto value = std::bit_cast<float>(rounded.sum + (sum - begin));
       const auto result = std::bit_cast<std::uint32_t>(std::fma(value, rounded.scale, rounded.shift));
       EXPECT_EQ(clamp(static_cast<std::int16_t>(result & 0xFFFF)),
@@ -228,6 +236,7 @@ TEST(DirectConvolution, RoundedSums) {
     }
   }
   EXPECT_GT(found, rounds / 4);
+  EXPECT_GT(exceptions, rounds / 500);
 }
 
 // Scales that leave float32's range, negative ones, and those that DirectML leaves undefined.

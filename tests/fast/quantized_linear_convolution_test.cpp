@@ -492,20 +492,30 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
 }
 
 #if DMLREF_ARCH_X86_64
+/// What tiles know of a case's constants, and where they know it from.
+struct Prepared {
+  Prepared(const Case& c, const fast::qlc::Kernels& kernels)
+      : convolution(c.desc, kernels),
+        persistent(convolution.persistent_bytes()),
+        temporary(convolution.temporary_bytes()) {
+    const std::byte* inputs[9];
+    for (std::size_t i = 0; i < 9; ++i) inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
+    convolution.initialize(inputs, persistent.span().data());
+    convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+  }
+  dmlref::fast::TiledConvolution convolution;
+  detail::AlignedMemory persistent, temporary;
+  dmlref::fast::TiledConvolution::Run run;
+};
+
 /// Of how many channels of `c` tiles have sums that are floats as they stand, and of how many one multiply-add rounds
 /// them.
 struct FloatChannels {
   std::size_t all = 0, rounded = 0;
 };
 FloatChannels float_channels(const Case& c, const fast::qlc::Kernels& kernels) {
-  const dmlref::fast::TiledConvolution convolution(c.desc, kernels);
-  const detail::AlignedMemory persistent(convolution.persistent_bytes());
-  const detail::AlignedMemory temporary(convolution.temporary_bytes());
-  const std::byte* inputs[9];
-  for (std::size_t i = 0; i < 9; ++i) inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
-  convolution.initialize(inputs, persistent.span().data());
-  dmlref::fast::TiledConvolution::Run run;
-  convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+  const Prepared prepared(c, kernels);
+  const dmlref::fast::TiledConvolution::Run& run = prepared.run;
   FloatChannels channels;
   if (run.float_offset == nullptr) return channels;
   channels.all = c.desc.filter.sizes[0];
@@ -559,6 +569,62 @@ void expect_sums_that_are_floats(const std::vector<const fast::qlc::Kernels*>& k
 TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx512) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
   expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead});
+}
+
+// Pixels whose sums are those that a channel's multiply-add rounds to the wrong side, where tiles of channels know
+// that.
+TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  constexpr std::uint32_t depth = 16, channels = 192, most = 126 * 255;
+  const std::uint64_t seed = dmlref_test::test_seed(14);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  int met = 0;
+  for (int i = 0; i < 4; ++i) {
+    Case c = make_deep_case(random, Data::random, depth, channels, DataType::uint8, DataType::int8);
+    c.desc.input.strides = Dimensions{depth * channels, 1, depth * channels, depth};
+    c.desc.filter = TensorDesc(DataType::int8, {channels, depth, 1, 1});
+    c.desc.output = TensorDesc(DataType::uint8, {1, channels, 1, channels},
+                               Dimensions{channels * channels, 1, channels * channels, channels});
+    c.desc.filter_scale = TensorDesc(DataType::float32, {1, channels, 1, 1});
+    c.desc.input_zero_point.reset();
+    c.desc.filter_zero_point.reset();
+    c.desc.bias.reset();
+    c.desc.output_zero_point.reset();
+    for (const std::size_t absent : {2u, 5u, 6u, 8u}) c.inputs[absent].clear();
+    test::own_constants(c.desc);
+    c.desc.filter.owned_by_dml = true;
+    // All channels: one weight of 1, and of 126 the others, so that pixels can have any sum.
+    c.inputs[3].assign(c.desc.filter.total_size_in_bytes, std::byte{126});
+    for (std::size_t at = 0; at < c.inputs[3].size(); at += depth) c.inputs[3][at] = std::byte{1};
+    c.inputs[4].resize(c.desc.filter_scale.total_size_in_bytes);
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+      const float scale = 1.0f / static_cast<float>(pick(random, 1200, 1900)) + 1e-9f * static_cast<float>(channel);
+      std::memcpy(c.inputs[4].data() + 4 * channel, &scale, sizeof scale);
+    }
+    const float input_scale = 0.7f, output_scale = 0.71f;
+    std::memcpy(c.inputs[1].data(), &input_scale, sizeof input_scale);
+    std::memcpy(c.inputs[7].data(), &output_scale, sizeof output_scale);
+    const Prepared prepared(c, fast::qlc::avx512vnni::kernels);
+    ASSERT_NE(prepared.run.float_offset, nullptr);
+    const fast::qlc::Requantizer& to = prepared.run.float_requantizer;
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+      const std::int32_t wanted = to.exception[channel] == 0 ? -1 : to.exception[channel] - to.float_base[channel];
+      if (wanted < 0 || static_cast<std::uint32_t>(wanted) > (depth - 1) * most) continue;
+      std::byte* const pixel = c.inputs[0].data() + channel * depth;
+      std::uint32_t large = static_cast<std::uint32_t>(wanted) / 126;
+      pixel[0] = static_cast<std::byte>(wanted % 126);
+      for (std::uint32_t k = 1; k < depth; ++k) {
+        const std::uint32_t value = std::min(large, 255u);
+        pixel[k] = static_cast<std::byte>(value);
+        large -= value;
+      }
+      ++met;
+    }
+    ASSERT_NO_FATAL_FAILURE(
+        expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c));
+  }
+  EXPECT_GT(met, 10);
 }
 
 TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx2) {

@@ -57,6 +57,7 @@ constexpr Kernels make_kernels() noexcept {
   k.sum_flipped_runs = &sum_flipped_runs;
   k.interleave_planes = &interleave_planes;
   k.float_sums = true;
+  k.rounds_tiles = true;
   set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 4>(k.channel_tiles, std::make_index_sequence<6>());

@@ -14,8 +14,9 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
-/// What a kernel's sums are in the end.
-enum class SumsAre { integers, floats };
+/// What a kernel's sums are in the end. Rounded ones are floats whose results one multiply-add leaves in the low halves
+/// (rounded_sums.hpp), of all but the exceptions or of all.
+enum class SumsAre { integers, floats, mostly_rounded, rounded };
 
 struct FloatSums {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats

@@ -192,6 +192,8 @@ struct Kernels {
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
   /// Whether tiles requantize sums that are floats; of a set that has interleave_pairs, of pixels only paired ones.
   bool float_sums = false;
+  /// Whether they do so of channels in lanes only where the sums of all of a tile's channels are rounded or mostly so.
+  bool rounds_tiles = false;
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a

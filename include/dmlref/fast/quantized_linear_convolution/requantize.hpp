@@ -52,13 +52,15 @@ struct Requantizer {
   std::ptrdiff_t filter_scale_step = 0;     ///< bytes from channel to channel
   std::ptrdiff_t packed_channels = 1;       ///< of one group, filling included
   std::ptrdiff_t out_channels = 1;          ///< of one group
-  /// Where sums are floats as they stand (float_sums.hpp), per packed channel what is added to float times fixed_scale,
+  /// Where sums are floats as they stand (float_sums.hpp), per packed channel what is added to float times the scale,
   /// and what an integer is more than the sum; else null.
   const float* float_shift = nullptr;
   const std::int32_t* float_base = nullptr;
   /// … and, where it is not 0, the scale of a channel whose results one multiply-add leaves in the low halves
   /// (rounded_sums.hpp); null where no channel has one.
   const float* rounded_scale = nullptr;
+  /// … and the one float, as bits, whose result is another, or 0; null where none is excepted.
+  const std::int32_t* exception = nullptr;
 
   float filter_scale_of(std::ptrdiff_t channel) const noexcept;
   /// The operator's channel that lies at `packed`; filling counts as the last one.

@@ -6,7 +6,7 @@
 //
 // The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
 // each: which shifts take all of them to their sides is found out when constants are folded, and a k whose shift is one
-// of them.
+// of them. Who can compare sums with an exception has a shift nearly always.
 #pragma once
 
 #include <bit>
@@ -22,6 +22,7 @@ namespace fast::qlc {
 struct RoundedSums {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats
   float scale = 0, shift = 0;
+  std::int32_t exception = 0;  // what the one sum is in the end whose result is another, as bits; 0: there is none
 };
 
 /// The sums next to ties, and on which side of them they lie.
@@ -58,10 +59,65 @@ inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std:
   return next;
 }
 
+/// Between which numbers what of the shift is no integer has to lie.
+struct RoundingRest {
+  double low = -0x1p-14, high = 0x1p-14;
+  double low_sum = 0, high_sum = 0;                     // the sums next to ties that want it so
+  double second_low = -0x1p-14, second_high = 0x1p-14;  // all but these want
+};
+
+/// All is exact.
+inline RoundingRest rest_of(const SumsNextToTies& next, double scale) noexcept {
+  RoundingRest rest;
+  for (std::ptrdiff_t i = 0; i < next.count; ++i) {
+    const double needed = next.at[i].tie - next.at[i].sum * scale;
+    if (next.at[i].above && needed > rest.low) {
+      rest.second_low = rest.low;
+      rest.low = needed;
+      rest.low_sum = next.at[i].sum;
+    } else if (next.at[i].above) {
+      rest.second_low = needed > rest.second_low ? needed : rest.second_low;
+    } else if (needed < rest.high) {
+      rest.second_high = rest.high;
+      rest.high = needed;
+      rest.high_sum = next.at[i].sum;
+    } else {
+      rest.second_high = needed < rest.second_high ? needed : rest.second_high;
+    }
+  }
+  return rest;
+}
+
+/// A k whose product with the scale is an integer and a rest between `low` and `high`.
+inline RoundedSums sums_with_rest(float scale, double low, double high, std::int32_t zero_point, std::int32_t sum,
+                                  double bound) noexcept {
+  if (low >= high) return {};
+  const auto s = static_cast<double>(scale);
+  const double size = s < 0 ? -s : s, inverse = 1 / size;
+  const auto smallest = static_cast<std::int32_t>(bound) + 0x800001;
+  const auto largest = 0xFFFFFF - static_cast<std::int32_t>(bound);
+  const auto first = static_cast<std::int32_t>(smallest * size) + 1;
+  auto last = static_cast<std::int32_t>(largest * size);
+  last = last < first + 4096 ? last : first + 4096;
+  for (std::int32_t integer = first; integer < last; ++integer) {
+    const auto k = static_cast<std::int32_t>(integer * inverse + 0.5);
+    const double rest = s < 0 ? integer - k * size : k * size - integer;
+    if (rest <= low || rest >= high) continue;
+    const std::int32_t shift = 0xC00000 + zero_point + (s < 0 ? integer : -integer);
+    const std::uint32_t begin = std::bit_cast<std::uint32_t>(0x1p23f) + static_cast<std::uint32_t>(k - 0x800000) +
+                                static_cast<std::uint32_t>(sum);
+    return {static_cast<std::int32_t>(begin), scale, static_cast<float>(shift)};
+  }
+  return {};
+}
+
+/// Whether one sum may be an exception.
+enum class Exceptions { none, one };
+
 /// The result of sums that begin with `sum` and are at most `bound` in the end, whatever the pixels, is round_exactly's
-/// plus the zero point, in [-128, 127] or beyond the same end of it.
+/// plus the zero point, in [-128, 127] or beyond the same end of it; but for the exception.
 inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
-                                double bound) noexcept {
+                                double bound, Exceptions exceptions = Exceptions::none) noexcept {
   const double ratio = factor / output_scale;
   if (!rounding_suits(ratio < 0 ? -ratio : ratio, bound)) return {};
   const SumsNextToTies next = sums_next_to_ties(factor, output_scale, zero_point, bound);
@@ -69,34 +125,23 @@ inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t
   constexpr std::uint32_t neighbors[] = {0, 1, ~0u, 2, ~1u};
   for (const std::uint32_t neighbor : neighbors) {
     const auto scale = std::bit_cast<float>(nearest + neighbor);
-    const auto s = static_cast<double>(scale);
-    // What of the shift is no integer has to lie between these. All that follows is exact.
-    double low = -0x1p-14, high = 0x1p-14;
-    for (std::ptrdiff_t i = 0; i < next.count; ++i) {
-      const double needed = next.at[i].tie - next.at[i].sum * s;
-      if (next.at[i].above) {
-        low = needed > low ? needed : low;
-      } else {
-        high = needed < high ? needed : high;
-      }
+    const RoundingRest rest = rest_of(next, static_cast<double>(scale));
+    const RoundedSums found = sums_with_rest(scale, rest.low, rest.high, zero_point, sum, bound);
+    if (found.sum != 0) return found;
+  }
+  if (exceptions == Exceptions::none) return {};
+  for (const std::uint32_t neighbor : neighbors) {
+    const auto scale = std::bit_cast<float>(nearest + neighbor);
+    const RoundingRest rest = rest_of(next, static_cast<double>(scale));
+    double exception = rest.low_sum;
+    RoundedSums found = sums_with_rest(scale, rest.second_low, rest.high, zero_point, sum, bound);
+    if (found.sum == 0) {
+      exception = rest.high_sum;
+      found = sums_with_rest(scale, rest.low, rest.second_high, zero_point, sum, bound);
     }
-    if (low >= high) continue;
-    // k times the scale, an integer and as much as that.
-    const double size = s < 0 ? -s : s, inverse = 1 / size;
-    const auto smallest = static_cast<std::int32_t>(bound) + 0x800001;
-    const auto largest = 0xFFFFFF - static_cast<std::int32_t>(bound);
-    const auto first = static_cast<std::int32_t>(smallest * size) + 1;
-    auto last = static_cast<std::int32_t>(largest * size);
-    last = last < first + 4096 ? last : first + 4096;
-    for (std::int32_t integer = first; integer < last; ++integer) {
-      const auto k = static_cast<std::int32_t>(integer * inverse + 0.5);
-      const double rest = s < 0 ? integer - k * size : k * size - integer;
-      if (rest <= low || rest >= high) continue;
-      const std::int32_t shift = 0xC00000 + zero_point + (s < 0 ? integer : -integer);
-      const std::uint32_t begin = std::bit_cast<std::uint32_t>(0x1p23f) + static_cast<std::uint32_t>(k - 0x800000) +
-                                  static_cast<std::uint32_t>(sum);
-      return {static_cast<std::int32_t>(begin), scale, static_cast<float>(shift)};
-    }
+    if (found.sum == 0) continue;
+    found.exception = found.sum - sum + static_cast<std::int32_t>(exception);
+    return found;
   }
   return {};
 }

@@ -98,11 +98,8 @@ class Epilogue {
                                                                    std::ptrdiff_t channel) const noexcept {
     const __m512 scale = _mm512_set1_ps(to_.rounded_scale[channel]);
     const __m512 shift = _mm512_set1_ps(to_.float_shift[channel]);
-    const __m512i v0 = rounded(sum0, scale, shift);
-    const __m512i v2 = rounded(sum2, scale, shift);
-    const __m512i q01 = _mm512_mask_shuffle_epi8(v0, high_bytes_, rounded(sum1, scale, shift), low_halves_);
-    const __m512i q23 = _mm512_mask_shuffle_epi8(v2, high_bytes_, rounded(sum3, scale, shift), low_halves_);
-    return in_order<Paired>(_mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_));
+    return in_order<Paired>(pack_rounded(rounded(sum0, scale, shift), rounded(sum1, scale, shift),
+                                         rounded(sum2, scale, shift), rounded(sum3, scale, shift)));
   }
 
   const float* scales() const noexcept { return to_.fixed_scale; }
@@ -115,20 +112,51 @@ class Epilogue {
                          fixed<S>(sum3, scale, shift_));
   }
 
-  /// Sums of 16 * V channels, of 4 / V pixels one after the other.
-  template <int V, SumsAre S = SumsAre::integers>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const std::int32_t* sums,
-                                                                 std::ptrdiff_t first) const noexcept {
-    return of_vectors<V, S>(_mm512_loadu_si512(sums), _mm512_loadu_si512(sums + 16), _mm512_loadu_si512(sums + 32),
-                            _mm512_loadu_si512(sums + 48), first);
+  /// What turns the sums of 16 * V channels into results.
+  template <int V>
+  struct Channels {
+    __m512 scale[static_cast<std::size_t>(V)], shift[static_cast<std::size_t>(V)];
+    __m512i exception[static_cast<std::size_t>(V)];
+  };
+  template <int V, SumsAre S>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Channels<V> channels(std::ptrdiff_t first) const noexcept {
+    Channels<V> c;
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      c.scale[v] = _mm512_loadu_ps((S == SumsAre::integers ? to_.fixed_scale : to_.rounded_scale) + first + 16 * v);
+      c.shift[v] = S == SumsAre::integers ? shift_ : _mm512_loadu_ps(to_.float_shift + first + 16 * v);
+      if constexpr (S == SumsAre::mostly_rounded) c.exception[v] = _mm512_loadu_si512(to_.exception + first + 16 * v);
+    }
+    return c;
   }
 
-  /// The same from registers.
-  template <int V, SumsAre S = SumsAre::integers>
+  /// Sums of these channels, of 4 / V pixels one after the other.
+  template <int V, SumsAre S>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const __m512i (&sums)[4],
+                                                                 const Channels<V>& c) const noexcept {
+    __m512i q[4];
+    __mmask16 usual = 0xFFFF;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < 4; ++i) {
+      if constexpr (S == SumsAre::integers) {
+        q[i] = fixed<S>(sums[i], c.scale[i % V], c.shift[i % V]);
+      } else {
+        q[i] = rounded(sums[i], c.scale[i % V], c.shift[i % V]);
+        if constexpr (S == SumsAre::mostly_rounded) {
+          usual = _mm512_mask_cmpneq_epi32_mask(usual, sums[i], c.exception[i % V]);
+        }
+      }
+    }
+    if constexpr (S == SumsAre::integers) return finish<false>(q[0], q[1], q[2], q[3]);
+    return {in_order<false>(pack_rounded(q[0], q[1], q[2], q[3])), usual != 0xFFFF};
+  }
+
+  /// The same of integers, of which the first one's channel is `first`.
+  template <int V>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_vectors(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                   __m512i sum3, std::ptrdiff_t first) const noexcept {
-    return finish<false>(fixed_at<S>(sum0, first), fixed_at<S>(sum1, first + 1 % V * 16),
-                         fixed_at<S>(sum2, first + 2 % V * 16), fixed_at<S>(sum3, first + 3 % V * 16));
+    const __m512i sums[4] = {sum0, sum1, sum2, sum3};
+    return of_pixels<V, SumsAre::integers>(sums, channels<V, SumsAre::integers>(first));
   }
 
   /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.
@@ -136,10 +164,14 @@ class Epilogue {
                                                        std::ptrdiff_t first, std::uint8_t* out) const noexcept {
     for (std::ptrdiff_t i = 0; i < count; i += 16) {
       const __m512i sum = _mm512_loadu_si512(sums + i);
-      const __m512i value = to_.float_shift != nullptr ? fixed_at<SumsAre::floats>(sum, first + i)
-                                                       : fixed_at<SumsAre::integers>(sum, first + i);
-      const __m512i fraction = _mm512_and_si512(value, _mm512_set1_epi32(0xFFFF));
-      unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+      unsigned near;
+      if (to_.exception != nullptr) {
+        near = _mm512_cmpeq_epi32_mask(sum, _mm512_loadu_si512(to_.exception + first + i));
+      } else {
+        const __m512i value = fixed<SumsAre::integers>(sum, _mm512_loadu_ps(to_.fixed_scale + first + i), shift_);
+        const __m512i fraction = _mm512_and_si512(value, _mm512_set1_epi32(0xFFFF));
+        near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+      }
       for (; near != 0; near &= near - 1) {
         const std::ptrdiff_t at = i + std::countr_zero(near);
         out[at] = to_.exact(sums[at], first + at);
@@ -154,13 +186,6 @@ class Epilogue {
     const __m512 sum = S == SumsAre::floats ? _mm512_castsi512_ps(sums) : _mm512_cvtepi32_ps(sums);
     return _mm512_cvtps_epi32(_mm512_fmadd_ps(sum, scale, shift));
   }
-  /// Sums of 16 channels.
-  template <SumsAre S>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed_at(__m512i sums, std::ptrdiff_t first) const noexcept {
-    const __m512 scale = _mm512_loadu_ps(to_.fixed_scale + first);
-    return fixed<S>(sums, scale, S == SumsAre::floats ? _mm512_loadu_ps(to_.float_shift + first) : shift_);
-  }
-
   template <bool Paired>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result finish(__m512i v0, __m512i v1, __m512i v2,
                                                               __m512i v3) const noexcept {
@@ -176,6 +201,14 @@ class Epilogue {
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i rounded(__m512i sums, __m512 scale,
                                                                        __m512 shift) noexcept {
     return _mm512_castps_si512(_mm512_fmadd_ps(_mm512_castsi512_ps(sums), scale, shift));
+  }
+
+  /// As finish does with the upper halves, with the lower ones.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_rounded(__m512i v0, __m512i v1, __m512i v2,
+                                                                     __m512i v3) const noexcept {
+    const __m512i q01 = _mm512_mask_shuffle_epi8(v0, high_bytes_, v1, low_halves_);
+    const __m512i q23 = _mm512_mask_shuffle_epi8(v2, high_bytes_, v3, low_halves_);
+    return _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
   }
 
   template <bool Paired>

@@ -10,7 +10,6 @@
 #include <immintrin.h>
 
 #include <cstring>
-#include <utility>
 
 #include "dmlref/isa/avx512_begin.hpp"
 
@@ -104,6 +103,16 @@ struct ChannelTile {
     }
   }
 
+  /// Of tiles of these channels.
+  DMLREF_TARGET_AVX512VNNI static SumsAre sums_are(const TileArgs& t) noexcept {
+    if (t.requantizer->float_shift == nullptr) return SumsAre::integers;
+    __m512i exceptions = _mm512_setzero_si512();
+    for (int v = 0; v < V; ++v) {
+      exceptions = _mm512_or_si512(exceptions, _mm512_loadu_si512(t.requantizer->exception + t.first_channel + 16 * v));
+    }
+    return _mm512_test_epi32_mask(exceptions, exceptions) != 0 ? SumsAre::mostly_rounded : SumsAre::rounded;
+  }
+
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void keep(const Registers& acc, std::int32_t* to,
                                                                  std::ptrdiff_t pitch) noexcept {
 #pragma GCC unroll 16
@@ -114,13 +123,21 @@ struct ChannelTile {
   }
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write(const TileArgs& t, const Epilogue& epilogue,
-                                                                  const std::int32_t* sums, std::size_t unit,
-                                                                  std::uint8_t* out) noexcept {
-    const auto [bytes, near_tie] = t.requantizer->float_shift != nullptr
-                                       ? epilogue.of_pixels<V, SumsAre::floats>(sums, t.first_channel)
-                                       : epilogue.of_pixels<V, SumsAre::integers>(sums, t.first_channel);
+                                                                  SumsAre are, const std::int32_t* kept,
+                                                                  std::size_t unit, std::uint8_t* out) noexcept {
+    const auto [bytes, near_tie] = are == SumsAre::integers  ? of_kept<SumsAre::integers>(t, epilogue, kept)
+                                   : are == SumsAre::rounded ? of_kept<SumsAre::rounded>(t, epilogue, kept)
+                                                             : of_kept<SumsAre::mostly_rounded>(t, epilogue, kept);
     write_bytes(bytes, pixels * static_cast<std::ptrdiff_t>(unit), out, t.out_pitch);
     return near_tie;
+  }
+  template <SumsAre S>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static Epilogue::Result of_kept(const TileArgs& t,
+                                                                                const Epilogue& epilogue,
+                                                                                const std::int32_t* kept) noexcept {
+    const __m512i sums[4] = {_mm512_loadu_si512(kept), _mm512_loadu_si512(kept + 16), _mm512_loadu_si512(kept + 32),
+                             _mm512_loadu_si512(kept + 48)};
+    return epilogue.of_pixels<V, S>(sums, epilogue.channels<V, S>(t.first_channel));
   }
 
   /// A unit's 64 bytes, whose first pixel is `first`.
@@ -145,29 +162,34 @@ struct ChannelTile {
     }
   }
 
-  /// Unit U out of the registers.
-  template <SumsAre S, std::size_t U>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write_unit(const TileArgs& t, const Epilogue& epilogue,
-                                                                       const Registers& acc,
-                                                                       std::uint8_t* out) noexcept {
-    const auto [bytes, near_tie] = epilogue.of_vectors<V, S>(
-        sum_of<4 * U>(acc), sum_of<4 * U + 1>(acc), sum_of<4 * U + 2>(acc), sum_of<4 * U + 3>(acc), t.first_channel);
-    write_bytes(bytes, static_cast<std::ptrdiff_t>(U) * pixels, out, t.out_pitch);
-    return near_tie;
-  }
-  /// Vector I of the tile; beyond the last pixel, its own once more.
-  template <std::size_t I>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i sum_of(const Registers& acc) noexcept {
-    return acc[I / V < rows ? I / V : rows - 1][I % V];
-  }
-  /// All units; which of them have near ties, unit 0 in bit 0.
-  template <SumsAre S, std::size_t... U>
+  /// All units out of the registers; which of them have near ties, unit 0 in bit 0. All is read before the first byte
+  /// is written, which for all that compilers know may change anything.
+  template <SumsAre S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static std::uint32_t write_units(const TileArgs& t,
                                                                                  const Epilogue& epilogue,
                                                                                  const Registers& acc,
-                                                                                 std::uint8_t* out,
-                                                                                 std::index_sequence<U...>) noexcept {
-    return (... | (std::uint32_t{write_unit<S, U>(t, epilogue, acc, out)} << U));
+                                                                                 std::uint8_t* out) noexcept {
+    const Epilogue* own = &epilogue;  // of this kind of sums: nothing is to be kept for whichever kind follows
+    __asm__("" : "+r"(own));
+    const auto channels = own->channels<V, S>(t.first_channel);
+    const std::ptrdiff_t pitch = hidden(t.out_pitch);
+    __m512i bytes[units];
+    std::uint32_t suspects = 0;
+#pragma GCC unroll 16
+    for (std::size_t u = 0; u < units; ++u) {
+      __m512i sums[4];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < 4; ++i) {  // beyond the last pixel, its own once more
+        const std::size_t row = (4 * u + i) / vectors;
+        sums[i] = acc[row < rows ? row : rows - 1][i % vectors];
+      }
+      const auto result = own->of_pixels<V, S>(sums, channels);
+      bytes[u] = result.bytes;
+      suspects |= std::uint32_t{result.near_tie} << u;
+    }
+#pragma GCC unroll 16
+    for (std::size_t u = 0; u < units; ++u) write_bytes(bytes[u], pixels * static_cast<std::ptrdiff_t>(u), out, pitch);
+    return suspects;
   }
 
   static void settle(const TileArgs& t, const Epilogue& epilogue, const std::int32_t* kept, std::size_t unit,
@@ -208,6 +230,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
   std::int32_t* kept = buffers[0];  // the tile that is being requantized
   std::int32_t* spare = buffers[1];
   const Epilogue epilogue(*t.requantizer);
+  const SumsAre are = Shape::sums_are(t);
   std::uint8_t* out = at.out;
   std::uint32_t suspects = 0;  // units with near ties, the latest one in bit 0
   std::size_t unit = units;    // the next one to requantize
@@ -219,10 +242,10 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
     w = t.weights;
     for (; unit < units && offset < end; ++offset, w += t.weight_step, ++unit) {
       Shape::step(t, acc, at.activations + *offset, w);
-      suspects = 2 * suspects + Shape::write(t, epilogue, kept + 64 * unit, unit, out);
+      suspects = 2 * suspects + Shape::write(t, epilogue, are, kept + 64 * unit, unit, out);
     }
     for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, at.activations + *offset, w);
-    for (; unit < units; ++unit) suspects = 2 * suspects + Shape::write(t, epilogue, kept + 64 * unit, unit, out);
+    for (; unit < units; ++unit) suspects = 2 * suspects + Shape::write(t, epilogue, are, kept + 64 * unit, unit, out);
     Shape::keep(acc, spare, Shape::kept_pitch);
     for (; suspects != 0; suspects &= suspects - 1) {
       Shape::settle(t, epilogue, kept, units - 1 - static_cast<std::size_t>(std::countr_zero(suspects)), out);
@@ -236,7 +259,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
     if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);
   }
   for (; unit < units; ++unit) {
-    if (Shape::write(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
+    if (Shape::write(t, epilogue, are, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
   }
 }
 
@@ -274,6 +297,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
   const Epilogue constants(*t.requantizer);
   const Epilogue* epilogue = &constants;
   __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: there is no register to spare
+  const SumsAre are = Shape::sums_are(t);
   std::ptrdiff_t copied = t.unstaged == nullptr ? 0 : copy_pixels(t, 0, 2 * R, t.count * R);
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
     typename Shape::Registers acc;
@@ -284,11 +308,10 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
       Shape::step(t, acc, at.activations + t.offsets[k], w);
       w += t.weight_step;
     } while (++k < t.steps);
-    constexpr auto units = std::make_index_sequence<Shape::units>();
     const std::uint32_t suspects =
-        t.requantizer->float_shift != nullptr
-            ? Shape::template write_units<SumsAre::floats>(t, *epilogue, acc, at.out, units)
-            : Shape::template write_units<SumsAre::integers>(t, *epilogue, acc, at.out, units);
+        are == SumsAre::integers  ? Shape::template write_units<SumsAre::integers>(t, *epilogue, acc, at.out)
+        : are == SumsAre::rounded ? Shape::template write_units<SumsAre::rounded>(t, *epilogue, acc, at.out)
+                                  : Shape::template write_units<SumsAre::mostly_rounded>(t, *epilogue, acc, at.out);
     if (__builtin_expect(suspects != 0, 0)) settle_anew<V, R>(t, at, suspects);
     at.advance(R, t.pixel_step, t.out_pitch);
     if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);

@@ -108,6 +108,15 @@ class Block {
     t.channel_offset = (floats ? run_.float_offset : run_.channel_offset) + t.first_channel;
   }
 
+  // Whether that many blocks from packed channel `first` on do.
+  bool have_float_sums(Index first, Index blocks) const noexcept {
+    if (run_.float_offset == nullptr) return false;
+    for (Index block = 0; block < blocks; ++block) {
+      if (run_.float_requantizer.float_base[first + block * p_.kernels.lanes] == 0) return false;
+    }
+    return true;
+  }
+
   // The steps that output row `y` of the block needs. `weights` and `channel_offset` are those of all steps.
   void choose_rows(Index y, const std::uint8_t* weights, const std::int32_t* channel_offset,
                    TileArgs& t) const noexcept {
@@ -307,7 +316,7 @@ class Block {
       const Index tiles = ceil_div(place_.columns, most);
       move_to(block, 0, t);
       const Index first = t.first_channel;
-      choose_sums(SumsAre::floats, t);
+      choose_sums(have_float_sums(first, vectors) ? SumsAre::floats : SumsAre::integers, t);
       t.sums = sums_;
       t.sums_pitch = width;
       const bool offset_used = needs_offset(t);

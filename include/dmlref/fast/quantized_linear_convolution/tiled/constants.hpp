@@ -51,49 +51,92 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
 }
 
 /// Of a packed channel whose sums are at most `bound`.
-inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound) noexcept {
+inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, Exceptions exceptions) noexcept {
   const float filter_scale = to.filter_scale_of(to.channel_of(channel));
   if (!is_usual(to.input_scale) || !is_usual(filter_scale) || !is_usual(to.output_scale)) return {};
   const double factor = static_cast<double>(to.input_scale) * static_cast<double>(filter_scale);
   const auto output_scale = static_cast<double>(to.output_scale);
-  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound)
-                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound);
+  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound, exceptions)
+                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound, exceptions);
 }
 
-/// Whether all sums can be floats; if so, their tables. A base of 0 in the first says that they cannot.
+/// The tables of sums that are floats.
+struct FloatTables {
+  float* shift;
+  std::int32_t *base, *offset;
+  float* rounded_scale;     // null unless channels or blocks are rounded
+  std::int32_t* exception;  // null unless blocks are
+
+  FloatTables(const Plan& p, std::byte* memory) noexcept
+      : shift(reinterpret_cast<float*>(memory + p.float_shift_at)),
+        base(reinterpret_cast<std::int32_t*>(memory + p.float_base_at)),
+        offset(reinterpret_cast<std::int32_t*>(memory + p.float_offset_at)),
+        rounded_scale(p.rounds_channels() || p.rounds_blocks() ? reinterpret_cast<float*>(memory + p.rounded_scale_at)
+                                                               : nullptr),
+        exception(p.rounds_blocks() ? reinterpret_cast<std::int32_t*>(memory + p.exception_at) : nullptr) {}
+
+  void set(Index channel, const FloatSums& floats, std::int32_t integer_offset) const noexcept {
+    shift[channel] = floats.shift;
+    base[channel] = floats.sum;
+    offset[channel] = static_cast<std::int32_t>(wrap(floats.sum) + wrap(integer_offset));
+  }
+};
+
+/// Channel by channel; false where one has no such sum.
+inline bool fold_float_channels(const Plan& p, const Requantizer& to, double bound, const float* fixed_scale,
+                                const std::int32_t* offset, const FloatTables& tables) noexcept {
+  const auto fixed_shift = static_cast<std::int32_t>(to.fixed_shift());
+  for (Index at = 0; at < p.offset_pitch(); ++at) {
+    const float size = fixed_scale[at] < 0 ? -fixed_scale[at] : fixed_scale[at];
+    FloatSums floats;
+    if (tables.rounded_scale != nullptr) {
+      const RoundedSums rounded = size == 0 ? RoundedSums{} : rounded_sums_of(to, at, bound, Exceptions::none);
+      tables.rounded_scale[at] = rounded.scale;
+      floats = {rounded.sum, rounded.shift};
+    }
+    const bool suits = size == 0 || (size >= (std::numeric_limits<float>::min)() && size < 0x1p16f);
+    if (floats.sum == 0 && suits) floats = float_sums(fixed_scale[at], fixed_shift, 0, bound);
+    if (floats.sum == 0) return false;
+    tables.set(at, floats, offset[at]);
+  }
+  return true;
+}
+
+/// Blocks of channels, all of which are to be rounded: the base of the first one is 0 where some cannot.
+inline bool fold_rounded_blocks(const Plan& p, const Requantizer& to, double bound, const float* fixed_scale,
+                                const std::int32_t* offset, const FloatTables& tables) noexcept {
+  // Of a channel of which nothing comes.
+  const RoundedSums nothing{rounding_magic_bits, 0, rounding_magic + static_cast<float>(to.packed_zero_point())};
+  bool found = false;
+  for (Index block = 0; block < p.offset_pitch(); block += p.kernels.lanes) {
+    bool all = true;
+    for (Index at = block; at < block + p.kernels.lanes; ++at) {
+      const RoundedSums rounded = fixed_scale[at] == 0 ? nothing : rounded_sums_of(to, at, bound, Exceptions::one);
+      tables.rounded_scale[at] = rounded.scale;
+      tables.exception[at] = rounded.exception;
+      tables.set(at, {rounded.sum, rounded.shift}, offset[at]);
+      all = all && rounded.sum != 0;
+    }
+    if (!all) tables.base[block] = 0;
+    found = found || all;
+  }
+  return found;
+}
+
+/// Which sums can be floats, and their tables.
 inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                             std::byte* memory) noexcept {
   const auto* scale = reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale);
   const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
-  auto* shift = reinterpret_cast<float*>(memory + p.float_shift_at);
-  auto* base = reinterpret_cast<std::int32_t*>(memory + p.float_base_at);
-  auto* float_offset = reinterpret_cast<std::int32_t*>(memory + p.float_offset_at);
-  auto* rounded_scale = p.rounds_channels() ? reinterpret_cast<float*>(memory + p.rounded_scale_at) : nullptr;
-  base[0] = 0;
-  if (!bounds.bounded || bounds.wide) return;
-  Requantizer requantizer = bind_requantizer(inputs, p.g, p.tensors);
-  requantizer.packed_channels = p.filter.channels();
-  const auto fixed_shift = static_cast<std::int32_t>(requantizer.fixed_shift());
-  for (Index at = 0; at < p.offset_pitch(); ++at) {
-    const float size = scale[at] < 0 ? -scale[at] : scale[at];
-    FloatSums floats;
-    if (rounded_scale != nullptr) {
-      const RoundedSums rounded = size == 0 ? RoundedSums{} : rounded_sums_of(requantizer, at, bounds.largest_sum);
-      rounded_scale[at] = rounded.scale;
-      floats = {rounded.sum, rounded.shift};
-    }
-    const bool suits = size == 0 || (size >= (std::numeric_limits<float>::min)() && size < 0x1p16f);
-    if (floats.sum == 0 && suits) {
-      floats = float_sums(scale[at], fixed_shift, 0, bounds.largest_sum);
-    }
-    if (floats.sum == 0) {
-      base[0] = 0;
-      return;
-    }
-    shift[at] = floats.shift;
-    base[at] = floats.sum;
-    float_offset[at] = static_cast<std::int32_t>(wrap(floats.sum) + wrap(offset[at]));
+  const FloatTables tables(p, memory);
+  bool found = false;
+  if (bounds.bounded && !bounds.wide) {
+    Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
+    to.packed_channels = p.filter.channels();
+    const auto fold = p.rounds_blocks() ? fold_rounded_blocks : fold_float_channels;
+    found = fold(p, to, bounds.largest_sum, scale, offset, tables);
   }
+  *reinterpret_cast<std::int32_t*>(memory + p.floats_found_at) = found ? 1 : 0;
 }
 
 /// The tables in `memory`, of constants and the packed filter.
@@ -131,12 +174,15 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   if (p.halved_terms() && !run.uniform) {
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
-  if (!p.float_sums() || load<std::int32_t>(memory + p.float_base_at, 0) == 0) return;
+  if (!p.float_sums() || load<std::int32_t>(memory + p.floats_found_at, 0) == 0) return;
   run.float_requantizer = run.requantizer;
   run.float_requantizer.float_shift = reinterpret_cast<const float*>(memory + p.float_shift_at);
   run.float_requantizer.float_base = reinterpret_cast<const std::int32_t*>(memory + p.float_base_at);
-  if (p.rounds_channels()) {
+  if (p.rounds_channels() || p.rounds_blocks()) {
     run.float_requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
+  }
+  if (p.rounds_blocks()) {
+    run.float_requantizer.exception = reinterpret_cast<const std::int32_t*>(memory + p.exception_at);
   }
   run.float_offset = reinterpret_cast<const std::int32_t*>(memory + p.float_offset_at);
 }

@@ -68,6 +68,8 @@ struct Plan {
   bool rounds_channels() const noexcept {
     return float_sums() && pixels_in_lanes && pairs == (kernels.interleave_pairs != nullptr);
   }
+  /// Whether blocks of channels are, where each has one.
+  bool rounds_blocks() const noexcept { return float_sums() && !pixels_in_lanes && kernels.rounds_tiles; }
 
   /// From one input row's sums of pixels to the next one's.
   Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
@@ -93,7 +95,8 @@ struct Plan {
   FoldedPlaces folded_at;
   // Of the channels, beside those tables: where terms are halved, and where sums may be floats.
   Index factor_at = 0;
-  Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0, rounded_scale_at = 0;
+  Index floats_found_at = 0;  // an int32: whether there are any
+  Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0, rounded_scale_at = 0, exception_at = 0;
   Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
@@ -237,7 +240,9 @@ struct Plan {
       float_shift_at = tables.take(4 * channels);
       float_base_at = tables.take(4 * channels);
       float_offset_at = tables.take(4 * channels);
-      if (rounds_channels()) rounded_scale_at = tables.take(4 * channels);
+      if (rounds_channels() || rounds_blocks()) rounded_scale_at = tables.take(4 * channels);
+      if (rounds_blocks()) exception_at = tables.take(4 * channels);
+      floats_found_at = tables.take(4);
     }
     persistent_size = persistent.size();
     slots_at = shared.size();
