@@ -316,6 +316,17 @@ DMLREF_TARGET_AVX512VNNI inline void interleave_columns(const PlanesArgs& t, std
   }
 }
 DMLREF_TARGET_AVX512VNNI inline void interleave_planes(const PlanesArgs& t) noexcept {
+  if (t.odd == nullptr && t.columns > 64) {
+    // Group by group, as planes of a 1x1 layer follow each other in memory.
+    const std::uint8_t* src = t.src;
+    std::uint8_t* dst = t.dst;
+    for (std::ptrdiff_t c = 0; c < t.channels; c += 4, src += 4 * t.channel_step, dst += t.plane_step) {
+      const std::uint8_t* rows[4];
+      for (std::ptrdiff_t e = 0; e < 4; ++e) rows[e] = c + e < t.channels ? src + e * t.channel_step : src;
+      interleave(rows, t.columns, t.flip, dst);
+    }
+    return;
+  }
   for (std::ptrdiff_t at = 0; at < t.columns; at += 64) {
     const std::ptrdiff_t columns = t.columns - at < 64 ? t.columns - at : 64;
     t.odd != nullptr ? interleave_columns<true>(t, at, columns) : interleave_columns<false>(t, at, columns);
