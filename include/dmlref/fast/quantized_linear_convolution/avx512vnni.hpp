@@ -31,6 +31,10 @@ template <int V, std::size_t... R>
 constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
   tiles.set(V, &pixel_strip<V, static_cast<int>(R) + 1>...);
 }
+template <std::size_t... R>
+constexpr void set_paired_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
+  tiles.set(4, &paired_strip<static_cast<int>(R) + 1>...);
+}
 
 template <Ahead A>
 constexpr Kernels make_kernels() noexcept {
@@ -64,7 +68,12 @@ constexpr Kernels make_kernels() noexcept {
   set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<6>());
-  set_pixel_tiles<4>(k.pixel_tiles, std::make_index_sequence<6>());
+  if constexpr (A == Ahead::yes) {
+    k.interleaves = true;
+    set_paired_tiles(k.pixel_tiles, std::make_index_sequence<6>());
+  } else {
+    set_pixel_tiles<4>(k.pixel_tiles, std::make_index_sequence<6>());
+  }
   return k;
 }
 inline constexpr Kernels kernels = make_kernels<Ahead::no>();

@@ -52,11 +52,18 @@ struct TileArgs {
   const std::int32_t* channel_factor;  ///< one per channel, of halves_of_factor, or null: no such term
   const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
   bool paired;                         ///< pixels in lanes: in the order of interleave_pairs
-  std::int32_t* sums;                  ///< rows x (vectors * lanes)
-  std::ptrdiff_t sums_pitch;           ///< elements from row to row
-  const Requantizer* requantizer;      ///< `bounded`, or null
-  std::ptrdiff_t first_channel;        ///< packed index of the tile's first channel
-  std::uint8_t* out;                   ///< rows x (vectors * lanes) bytes
+  const std::uint8_t* planes;   ///< null, or instead of `activations` the pixels in the plane of channel 0, which
+                                ///< a set that `interleaves` brings into that order as it reads them, xor `flip`
+  std::ptrdiff_t channel_step;  ///< bytes to the next plane
+  std::ptrdiff_t channels;      ///< planes
+  std::int32_t* new_sums;       ///< null, or where such a tile writes what pixel_offset or pixel_sums point to:
+                                ///< per pixel the sum over its planes, times sum_factor
+  std::int32_t sum_factor;
+  std::int32_t* sums;              ///< rows x (vectors * lanes)
+  std::ptrdiff_t sums_pitch;       ///< elements from row to row
+  const Requantizer* requantizer;  ///< `bounded`, or null
+  std::ptrdiff_t first_channel;    ///< packed index of the tile's first channel
+  std::uint8_t* out;               ///< rows x (vectors * lanes) bytes
   std::ptrdiff_t out_pitch;
   std::ptrdiff_t out_lanes;  ///< pixels in lanes: how many of a row's bytes to write
   std::ptrdiff_t count;  ///< tiles along the line of pixels; only a set that `fuses` heeds it, with channels in lanes,
@@ -189,6 +196,7 @@ struct Kernels {
   /// Where they are: sum_runs of bytes whose top bits are yet to be flipped.
   void (*sum_flipped_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
                            std::ptrdiff_t pixels, std::int32_t* sums) noexcept = nullptr;
+  bool interleaves = false;   ///< whether paired tiles heed TileArgs::planes
   bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
   /// Whether tiles requantize sums that are floats; of a set that has interleave_pairs, of pixels only paired ones.
   bool float_sums = false;

@@ -35,6 +35,12 @@ struct TilePlace {
   }
 };
 
+/// _mm512_dpbusd_epi32 in place. Of that, g++ 12 makes two variables where much follows the loop over the steps, and
+/// stores one of them in each step.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void multiply_add(__m512i& sum, __m512i bytes, __m512i weights) noexcept {
+  __asm__("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(bytes), "v"(weights));
+}
+
 /// Channels in lanes. Per step V vectors of weights meet R broadcast pixels; with four vectors the pixels are broadcast
 /// twice, which costs loads (there is room for them) and saves registers.
 template <int V, int R>
@@ -70,13 +76,6 @@ struct ChannelTile {
         for (int v = 0; v < V; ++v) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
       }
     }
-  }
-
-  /// _mm512_dpbusd_epi32 in place. Of that, g++ 12 makes two variables where much follows the loop over the steps, and
-  /// stores one of them in each step.
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void multiply_add(__m512i& sum, __m512i group,
-                                                                         __m512i weights) noexcept {
-    __asm__("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(group), "v"(weights));
   }
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void step(const TileArgs& t, Registers& acc,
@@ -353,68 +352,150 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
 }
 
 /// Pixels in lanes: V vectors of 16 pixels meet R broadcast channels. Requantized out of the registers: keeping them as
-/// channel_tile does costs what it saves, as stores take read ports from the dot products.
+/// ChannelTile does costs what it saves, as stores take read ports from the dot products.
 template <int V, int R>
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void pixel_tile(const TileArgs& t, std::ptrdiff_t first) noexcept {
-  constexpr std::size_t rows = R, vectors = V;
-  __m512i acc[rows][vectors];
+struct PixelTile {
+  static constexpr std::size_t rows = R, vectors = V;
+  using Registers = __m512i[rows][vectors];
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void start(const TileArgs& t, Registers& acc) noexcept {
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[r][v] = _mm512_set1_epi32(t.channel_offset[r]);
+      for (int v = 0; v < V; ++v) acc[r][v] = _mm512_set1_epi32(t.channel_offset[r]);
+    }
   }
-  if (t.channel_factor != nullptr) {
+
+  /// A pixel's term, for 16 pixels.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void add_sums(const TileArgs& t, int v, __m512i sums,
+                                                                     Registers& acc) noexcept {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+      acc[r][v] = _mm512_dpwssd_epi32(acc[r][v], sums, _mm512_set1_epi32(t.channel_factor[r]));
+  }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void add_offset(int v, __m512i offset, Registers& acc) noexcept {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
+  }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void add_terms(const TileArgs& t, std::ptrdiff_t first,
+                                                                      Registers& acc) noexcept {
+    if (t.channel_factor != nullptr) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      const __m512i sum = _mm512_loadu_si512(t.pixel_sums + first + 16 * v);
+      for (int v = 0; v < V; ++v) add_sums(t, v, _mm512_loadu_si512(t.pixel_sums + first + 16 * v), acc);
+    } else if (t.pixel_offset != nullptr) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) add_offset(v, _mm512_loadu_si512(t.pixel_offset + first + 16 * v), acc);
+    }
+  }
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void run(const TileArgs& t, std::ptrdiff_t first) noexcept {
+    Registers acc;
+    start(t, acc);
+    add_terms(t, first, acc);
+    const std::uint8_t* const activations = t.activations + 4 * first;
+    const std::uint8_t* w = t.weights;
+    for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+      const std::uint8_t* a = activations + t.offsets[k];
+      __m512i pixels[vectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) pixels[v] = _mm512_loadu_si512(a + 64 * v);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        acc[r][v] = _mm512_dpwssd_epi32(acc[r][v], sum, _mm512_set1_epi32(t.channel_factor[r]));
+        const __m512i group = broadcast(w + 4 * r);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], pixels[v], group);
       }
     }
-  } else if (t.pixel_offset != nullptr) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      const __m512i offset = _mm512_loadu_si512(t.pixel_offset + first + 16 * v);
+    if (t.requantizer == nullptr) {
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) acc[r][v] = _mm512_add_epi32(acc[r][v], offset);
-    }
-  }
-  const std::uint8_t* const activations = t.activations + 4 * first;
-  const std::uint8_t* w = t.weights;
-  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-    const std::uint8_t* a = activations + t.offsets[k];
-    __m512i pixels[vectors];
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) pixels[v] = _mm512_loadu_si512(a + 64 * v);
+        for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + first + r * t.sums_pitch + 16 * v, acc[r][v]);
+      }
+      return;
+    }
+    if constexpr (V == 4) {
+      if (t.paired) return write_paired(t, first, acc);
+    }
+    write_rows<false, SumsAre::integers, V, R>(t, t.out + first, acc);
+  }
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void write_paired(const TileArgs& t, std::ptrdiff_t first,
+                                                                         const Registers& acc) noexcept {
+    t.requantizer->float_shift != nullptr ? write_rows<true, SumsAre::floats, V, R>(t, t.out + first, acc)
+                                          : write_rows<true, SumsAre::integers, V, R>(t, t.out + first, acc);
+  }
+
+  /// Out of planes, interleaved between the products, which leave half of the pipes to that.
+  template <bool NewSums>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void run_planes(const TileArgs& t,
+                                                                       std::ptrdiff_t first) noexcept {
+    static_assert(V == 4);
+    Registers acc;
+    start(t, acc);
+    if constexpr (!NewSums) add_terms(t, first, acc);
+    __m512i sums[vectors] = {};
+    const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
+    const std::uint8_t* plane = t.planes + first;
+    const std::uint8_t* w = t.weights;
+    // What fills an incomplete group meets weights of 0.
+    const std::ptrdiff_t four = 4 * t.channel_step, whole = t.channels / 4, left = t.channels % 4;
+    std::ptrdiff_t one = t.channel_step, two = 2 * one, three = 3 * one;
+    std::uint32_t ones = 0x01010101;
+    for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step, plane += four) {
+      if (__builtin_expect(k == whole, 0)) {
+        one = left > 1 ? one : 0;
+        two = left > 2 ? two : 0;
+        three = 0;
+        ones >>= 8 * (4 - left);
+      }
+      const __m512i c0 = _mm512_xor_si512(flip, _mm512_loadu_si512(plane));
+      const __m512i c1 = _mm512_xor_si512(flip, _mm512_loadu_si512(plane + one));
+      const __m512i c2 = _mm512_xor_si512(flip, _mm512_loadu_si512(plane + two));
+      const __m512i c3 = _mm512_xor_si512(flip, _mm512_loadu_si512(plane + three));
+      __m512i pixels[vectors];
+      interleave_by_parity(c0, c1, c2, c3, pixels);
+      if constexpr (NewSums) {
+        const __m512i group = _mm512_set1_epi32(static_cast<std::int32_t>(ones));
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) multiply_add(sums[v], pixels[v], group);
+      }
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const __m512i group = broadcast(w + 4 * r);
+      for (int r = 0; r < R; ++r) {
+        const __m512i group = broadcast(w + 4 * r);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], pixels[v], group);
+        for (int v = 0; v < V; ++v) multiply_add(acc[r][v], pixels[v], group);
+      }
     }
-  }
-  if (t.requantizer == nullptr) {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
+    if constexpr (NewSums) {
+      const __m512i factor = _mm512_set1_epi32(t.sum_factor);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) _mm512_storeu_si512(t.sums + first + r * t.sums_pitch + 16 * v, acc[r][v]);
+      for (int v = 0; v < V; ++v) {
+        const __m512i sum = _mm512_mullo_epi32(sums[v], factor);
+        _mm512_storeu_si512(t.new_sums + first + 16 * v, sum);
+        t.channel_factor != nullptr ? add_sums(t, v, sum, acc) : add_offset(v, sum, acc);
+      }
     }
-    return;
+    write_paired(t, first, acc);
   }
-  if constexpr (V == 4) {
-    if (t.paired) {
-      return t.requantizer->float_shift != nullptr ? write_rows<true, SumsAre::floats, V, R>(t, t.out + first, acc)
-                                                   : write_rows<true, SumsAre::integers, V, R>(t, t.out + first, acc);
-    }
-  }
-  write_rows<false, SumsAre::integers, V, R>(t, t.out + first, acc);
-}
+};
 
 /// A strip of `count` such tiles side by side.
 template <int V, int R>
 DMLREF_TARGET_AVX512VNNI inline void pixel_strip(const TileArgs& t) noexcept {
-  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) pixel_tile<V, R>(t, 16 * V * tile);
+  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) PixelTile<V, R>::run(t, 16 * V * tile);
+}
+
+/// Of planes, too, where there are any.
+template <int R>
+DMLREF_TARGET_AVX512VNNI inline void paired_strip(const TileArgs& t) noexcept {
+  if (t.planes == nullptr) return pixel_strip<4, R>(t);
+  const std::ptrdiff_t end = 64 * t.count;
+  if (t.new_sums != nullptr) {
+    for (std::ptrdiff_t at = 0; at < end; at += 64) PixelTile<4, R>::template run_planes<true>(t, at);
+  } else {
+    for (std::ptrdiff_t at = 0; at < end; at += 64) PixelTile<4, R>::template run_planes<false>(t, at);
+  }
 }
 
 }  // namespace fast::qlc::avx512vnni

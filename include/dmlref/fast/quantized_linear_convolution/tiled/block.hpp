@@ -44,6 +44,7 @@ class Block {
   /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.
   void stage() noexcept {
     unstaged_ = copies_ahead();
+    unsummed_ = run_.in_place && run_.pixel_terms;
     if (run_.paired) {
       stage_paired();
     } else if (!unstaged_ && !p_.block.direct) {
@@ -223,16 +224,21 @@ class Block {
     }
   }
 
-  // A block of a 1x1 convolution, and the sums over its channels.
+  // Of blocks of 64 pixels, and what they are multiplied with.
+  std::int32_t* paired_sums() const noexcept { return run_.uniform ? pixel_offset_ : pixel_sums_; }
+  std::int32_t sum_factor() const noexcept { return run_.uniform ? run_.uniform_zero_point : 1; }
+
+  // A block of a 1x1 convolution, and the sums over its channels, unless the tiles see to that.
   void stage_paired() const noexcept {
     const Index whole = place_.columns / 64 * 64;
-    std::int32_t* sums = run_.uniform ? pixel_offset_ : pixel_sums_;
+    std::int32_t* const sums = paired_sums();
     for (Index y = 0; y < place_.rows; ++y) {
       const std::uint8_t* from = input_ + (place_.y + y) * p_.g.in.y + place_.x;
       std::uint8_t* to = slot_ + p_.slot.staged + y * p_.block.row_step;
-      p_.kernels.interleave_pairs({from, p_.g.in.c, p_.g.in_channels, whole, run_.input_flip, to, p_.block.plane_step,
-                                   run_.pixel_terms ? sums + y * p_.pixel_pitch : nullptr,
-                                   run_.uniform ? run_.uniform_zero_point : 1});
+      if (!run_.in_place) {
+        p_.kernels.interleave_pairs({from, p_.g.in.c, p_.g.in_channels, whole, run_.input_flip, to, p_.block.plane_step,
+                                     run_.pixel_terms ? sums + y * p_.pixel_pitch : nullptr, sum_factor()});
+      }
       if (whole == place_.columns) continue;
       from += whole;
       to += 4 * whole;
@@ -358,7 +364,7 @@ class Block {
     }
   }
 
-  void run_pixel_tiles(Index first_block, Index last_block) const noexcept {
+  void run_pixel_tiles(Index first_block, Index last_block) noexcept {
     const Index lanes = p_.kernels.lanes;
     const Index most_vectors = pixel_vectors(4 * lanes);
     const Index most = most_vectors * lanes;
@@ -369,6 +375,9 @@ class Block {
     const bool straight = fused && p_.g.out.x == 1;
     t.sums_pitch = p_.pixel_pitch;
     t.out_pitch = straight ? p_.g.out.c : p_.pixel_pitch;
+    t.channel_step = p_.g.in.c;
+    t.channels = p_.g.in_channels;
+    t.sum_factor = sum_factor();
     const bool all_floats = p_.kernels.interleave_pairs == nullptr;
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = p_.g.out_channels - block * lanes < lanes ? p_.g.out_channels - block * lanes : lanes;
@@ -387,6 +396,9 @@ class Block {
             const Index left = place_.columns - x;
             const Index vectors = left >= most ? most_vectors : ceil_div(left, lanes);
             t.paired = run_.paired && left >= 64;
+            const bool in_place = run_.in_place && t.paired;
+            t.planes = in_place ? unstaged(y, x) : nullptr;
+            t.new_sums = in_place && unsummed_ ? paired_sums() + y * p_.pixel_pitch + x : nullptr;
             choose_sums(t.paired || all_floats ? SumsAre::floats : SumsAre::integers, t);
             t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
             if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
@@ -415,6 +427,7 @@ class Block {
             }
           }
         }
+        unsummed_ = false;
       }
     }
   }
@@ -514,6 +527,7 @@ class Block {
   BlockPlace place_{};
   Index image_ = 0, group_ = 0;
   bool unstaged_ = false;                      // left to the tiles, which copy a tile ahead
+  bool unsummed_ = false;                      // left to the first tiles of pixels in place
   const std::uint8_t* input_ = nullptr;        // of the image's group
   const std::uint8_t* activations_ = nullptr;  // the block's first pixel
   std::int32_t* sums_;

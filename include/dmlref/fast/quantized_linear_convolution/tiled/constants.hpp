@@ -23,7 +23,8 @@ struct Run : Folded {
   const std::int32_t* channel_factor = nullptr;  // of halves; unset where the plan does not halve terms
   Requantizer float_requantizer;                 // for sums that are floats; unbound where they are not
   const std::int32_t* float_offset = nullptr;    // of these
-  bool paired = false;  // blocks of 64 pixels are staged in the order of Kernels::interleave_pairs
+  bool paired = false;    // blocks of 64 pixels are read in the order of Kernels::interleave_pairs
+  bool in_place = false;  // by tiles, from where they are
 };
 
 /// Blocks [first, last) of the filter, of all groups', as the tiles read it.
@@ -174,6 +175,8 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   if (p.halved_terms() && !run.uniform) {
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
+  const bool halves = run.channel_factor != nullptr && p.g.depth() > deepest_short_sum;
+  run.in_place = run.paired && p.planes_in_place && !halves;
   if (!p.float_sums() || load<std::int32_t>(memory + p.floats_found_at, 0) == 0) return;
   run.float_requantizer = run.requantizer;
   run.float_requantizer.float_shift = reinterpret_cast<const float*>(memory + p.float_shift_at);

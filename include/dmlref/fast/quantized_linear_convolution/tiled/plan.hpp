@@ -81,7 +81,8 @@ struct Plan {
   ChannelTensors tensors;
   bool pixels_in_lanes = false;
   bool pairs = false;
-  bool copies_ahead = false;  // staged pixels are the input's, one after the other, and tiles may copy them
+  bool planes_in_place = false;  // pairs are made by the tiles, where the data allow it
+  bool copies_ahead = false;     // staged pixels are the input's, one after the other, and tiles may copy them
   StagedBlock block;
   BlockGrid grid;
   std::vector<std::int32_t> offsets;
@@ -130,6 +131,9 @@ struct Plan {
     }
     pairs = kernels.interleave_pairs != nullptr && pixels_in_lanes && order.staging == Staging::planes &&
             g.pointwise() && g.in.x == 1;
+    // Each tile of six channels or fewer does it once more: beyond that many it costs more than staging does.
+    const Index most_channels = g.in_channels < 96 ? 32 : 64;
+    planes_in_place = pairs && kernels.interleaves && halved_terms() && g.out_channels <= most_channels;
     copies_ahead = kernels.copies_ahead && order.staging == Staging::pixels && !direct && g.pointwise() &&
                    g.in.c == 1 && g.in.x == g.in_channels;
     choose_block(order, direct);
@@ -175,11 +179,12 @@ struct Plan {
   void choose_block(const DepthOrder& order, bool direct) {
     constexpr Index staged_target = 192 * 1024;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
-    // leave room in the first cache; more of it where few output channels read them, as the input passes through, too.
+    // leave room in the first cache; less of it where few output channels read them, as the input passes through, too,
+    // unless it is read in place.
     const Index narrow_row = pixels_in_lanes ? 192 : 224;
     Index wide_row = narrow_row;
     if (g.taps() == 1) {
-      const Index target = (g.out_channels < g.in_channels ? 12 : 20) * 1024;
+      const Index target = (planes_in_place ? 28 : g.out_channels < g.in_channels ? 12 : 20) * 1024;
       const Index grain = pixels_in_lanes ? 64 : 14;
       wide_row = target / (4 * order.steps()) / grain * grain;
       wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
