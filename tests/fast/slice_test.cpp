@@ -49,6 +49,11 @@ class FastSlice : public testing::Test {
     return fast::Slice(window, output, it.element_size, it.input.size(), isa_under_test(), tuning);
   }
 
+  static void scatter(fast::SliceTuning& tuning) {
+    tuning.scattered_copy_from = tuning.scattered_from = 0;
+    tuning.scattered_to = ~std::uint64_t{0};
+  }
+
   /// Every way to run the case must give the expected bytes and leave the rest alone.
   void check(const SliceCase& it) {
     fast::SliceTuning tuning(isa_under_test());
@@ -57,6 +62,7 @@ class FastSlice : public testing::Test {
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
     if (number(0, 1) == 0) tuning.stages = !tuning.stages;
+    if (number(0, 1) == 0) scatter(tuning);
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, tuning);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
@@ -237,6 +243,37 @@ TEST_F(FastSlice, RowsCutOut) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
       check(it);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Rows in an irregular order, cut into pieces or not, in more tables than one and in tasks that begin anywhere.
+TEST_F(FastSlice, ScatteredRows) {
+  for (const DataType type : types) {
+    const auto size = static_cast<std::uint32_t>(size_of(type));
+    for (const std::int32_t step : {1, -1, 2, -2}) {
+      for (const std::uint32_t bytes :
+           {32u, 40u, 48u, 56u, 64u, 72u, 128u, 248u, 256u, 320u, 512u, 568u, 1024u, 4096u}) {
+        const std::uint32_t rows = 1 + number(1, bytes < 300 ? 700 : 60);
+        const auto apart = static_cast<std::uint32_t>(std::abs(step));
+        const SliceCase it = slice1_case(random, type, {2 * rows, bytes / size * apart}, {2, step});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        fast::SliceTuning tuning(isa_under_test());
+        tuning.stream_bytes = ~std::uint64_t{0};
+        scatter(tuning);
+        const fast::Slice slice = prepare(it, tuning);
+        const bool wide = fast::slice_kernels(isa_under_test()).wide_from != 0 && bytes > 64 && bytes % 64 == 0;
+        if (step == 1 ? bytes != 320 : wide) {
+          EXPECT_TRUE(slice.walks()[0].job.scattered);
+        }
+        for (const std::size_t tasks : {1u, 3u}) {
+          std::vector<std::byte> output = it.before;
+          for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
+          ASSERT_EQ(dmlref_test::first_difference(output, it.expected), it.expected.size()) << tasks << " tasks";
+        }
+        check(it);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

@@ -25,13 +25,17 @@ struct SliceTuning {
   std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
                          // every line; 0: copies ask for beginnings of rows, others less far ahead
   Index out_ahead;       // bytes of output by which a copy through the caches asks ahead; 0: it does not
+  // Of in and output together, from and up to which rows are taken in an irregular order; others than copies lose by it
+  // where they are nearly in the first cache.
+  std::uint64_t scattered_copy_from = 96 * 1024, scattered_from = 192 * 1024, scattered_to;
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
         shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() / 3 * 4 : 0),
         stages(last_level_cache_is_hashed()),
         in_ahead(slice_kernels(isa).in_ahead),
-        out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0) {}
+        out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0),
+        scattered_to(slice_kernels(isa).scatters ? second_cache_bytes() / 2 * 3 : 0) {}
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
@@ -250,7 +254,28 @@ class Slice {
       job.out_ahead = 0;
       job.staged = kernel(job);
     }
+    job.scattered = !around_caches(job) && scatters(job.kind, job.tile, job.out_bytes);
     walks_.emplace_back(job, dims, first);
+  }
+
+  /// Bytes of the pieces that longer rows are cut into where they are taken in an irregular order.
+  static constexpr std::size_t piece_bytes(RowKind kind) noexcept { return kind == RowKind::copy ? 256 : 64; }
+
+  /// Whether rows are taken in an irregular order: those that lie in the second cache, and are written exactly.
+  bool scatters(RowKind kind, const Tile& tile, std::size_t out_bytes) const noexcept {
+    const bool copied = kind == RowKind::copy;
+    const std::uint64_t both = in_lines_ + out_bytes_;
+    if (both > tuning_.scattered_to || both < (copied ? tuning_.scattered_copy_from : tuning_.scattered_from))
+      return false;
+    if (copied) return out_bytes >= 32 && out_bytes <= piece_bytes(kind);
+    return kind == RowKind::shuffle && out_bytes == piece_bytes(kind) && wide_kernel(tile, out_bytes) != nullptr;
+  }
+
+  /// The bytes of such pieces, or 0 where rows are not cut: the longest do without, and a rest must be worth it.
+  std::size_t pieces_to_scatter(RowKind kind, const Tile& tile, std::size_t row_bytes) const noexcept {
+    const std::size_t piece = piece_bytes(kind), rest = row_bytes % piece;
+    if (row_bytes <= piece || row_bytes >= 8 * 1024 || !scatters(kind, tile, piece)) return 0;
+    return rest == 0 || (kind == RowKind::copy && rest >= 48 && row_bytes >= 512) ? piece : 0;
   }
 
   /// Rows that are neighbours in the output may share the input's cache lines (channels of one image): the dimension,
@@ -267,11 +292,12 @@ class Slice {
   /// make(dims, first, units) for the rows of `piece` units and for those of the rest.
   template <class Make>
   void pieces(const CopyDims& outer, RowPlace first, std::size_t count, std::size_t bytes_per_unit, Index in, Index out,
-              const Make& make) {
+              const Make& make, std::size_t scattered = 0) {
     const std::size_t shared = shared_lines(outer, in);
-    const std::size_t piece_bytes = shared < outer.rank ? 4 * 1024 : 64 * 1024;
-    if (count * bytes_per_unit <= 2 * piece_bytes) return make(outer, first, count);
-    std::size_t piece = piece_bytes / bytes_per_unit;
+    const bool scatter = scattered != 0 && shared == outer.rank;
+    const std::size_t bytes = scatter ? scattered : shared < outer.rank ? 4 * 1024 : 64 * 1024;
+    if (!scatter && count * bytes_per_unit <= 2 * bytes) return make(outer, first, count);
+    std::size_t piece = bytes / bytes_per_unit;
     piece -= piece > 64 ? piece % 64 : 0;
     CopyDims dims = outer;
     dims.push_back(
@@ -290,12 +316,15 @@ class Slice {
   }
 
   void plan_copy(const CopyDims& dims, RowPlace first) {
-    pieces(dims, first, dims.unit, 1, 1, 1, [&](const CopyDims& d, RowPlace at, std::size_t bytes) {
-      RowJob job = job_of(RowKind::copy, bytes);
-      job.unit_bytes = bytes;
-      job.count = 1;
-      add(job, d, at);
-    });
+    pieces(
+        dims, first, dims.unit, 1, 1, 1,
+        [&](const CopyDims& d, RowPlace at, std::size_t bytes) {
+          RowJob job = job_of(RowKind::copy, bytes);
+          job.unit_bytes = bytes;
+          job.count = 1;
+          add(job, d, at);
+        },
+        pieces_to_scatter(RowKind::copy, {}, dims.unit));
   }
 
   void plan_fill(CopyDims dims, RowPlace first) {
@@ -313,18 +342,20 @@ class Slice {
   void plan_shuffle(CopyDims dims, RowPlace first, const Form& form) {
     dims.rank -= form.dims;
     const auto tile_bytes = static_cast<Index>(form.tile.bytes());
-    pieces(dims, first, form.count, form.tile.bytes(), form.tile.in_advance, tile_bytes,
-           [&](const CopyDims& d, RowPlace at, std::size_t count) {
-             RowJob job = job_of(RowKind::shuffle, count * form.tile.bytes());
-             job.unit_bytes = form.tile.unit_bytes;
-             job.count = count;
-             job.tile = form.tile;
-             job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
-             job.program_ahead = form.tile.in_advance < 0 ? -kernels_.program_ahead : kernels_.program_ahead;
-             job.tiles_alone = form.tiles_alone;
-             job.tile_alone = form.tile_alone;
-             add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
-           });
+    pieces(
+        dims, first, form.count, form.tile.bytes(), form.tile.in_advance, tile_bytes,
+        [&](const CopyDims& d, RowPlace at, std::size_t count) {
+          RowJob job = job_of(RowKind::shuffle, count * form.tile.bytes());
+          job.unit_bytes = form.tile.unit_bytes;
+          job.count = count;
+          job.tile = form.tile;
+          job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
+          job.program_ahead = form.tile.in_advance < 0 ? -kernels_.program_ahead : kernels_.program_ahead;
+          job.tiles_alone = form.tiles_alone;
+          job.tile_alone = form.tile_alone;
+          add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
+        },
+        pieces_to_scatter(RowKind::shuffle, form.tile, form.count * form.tile.bytes()));
   }
 
   void plan_steps(CopyDims dims, RowPlace first) {

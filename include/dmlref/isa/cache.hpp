@@ -1,4 +1,4 @@
-// cache.hpp: how much the first and the last-level cache hold, and the latter for one program.
+// cache.hpp: how much the caches hold, and the latter for one program.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct Cache {
 
 struct Caches {
   std::uint64_t first_bytes = 0;
+  std::uint64_t second_bytes = 0;
   Cache largest;
 };
 
@@ -39,6 +40,7 @@ inline Caches detect_caches() noexcept {
       // Every third-level cache of Intel's is hashed; the bit for it (edx, 2) is missing in some virtual machines.
       const Cache cache{ways * partitions * line * (std::uint64_t{c} + 1), leaf == 4u && level == 3};
       if (level == 1 && caches.first_bytes == 0) caches.first_bytes = cache.bytes;
+      if (level == 2 && caches.second_bytes == 0) caches.second_bytes = cache.bytes;
       if (cache.bytes > caches.largest.bytes) caches.largest = cache;
     }
   }
@@ -56,6 +58,9 @@ inline const Caches& caches() noexcept {
 
 /// Bytes of the first cache of data; 0 where the CPU does not say.
 inline std::uint64_t first_cache_bytes() noexcept { return detail::caches().first_bytes; }
+
+/// Bytes of the second cache; 0 where the CPU does not say.
+inline std::uint64_t second_cache_bytes() noexcept { return detail::caches().second_bytes; }
 
 /// Bytes of the largest cache that one core can fill; 8 MiB where the CPU does not say.
 inline std::uint64_t last_level_cache_bytes() noexcept { return detail::caches().largest.bytes; }

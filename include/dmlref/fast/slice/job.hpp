@@ -49,6 +49,7 @@ struct RowJob {
   std::size_t out_bytes = 0;    // from the row's first byte to the end of its last
   bool stream = false;          // write around the caches
   bool joined = false;          // every row starts where the one before it ends
+  bool scattered = false;       // rows in an order that is none to the CPU's prefetchers, written exactly
   RowKernel staged = nullptr;   // collects rows that are then streamed; null: they are not collected
   std::size_t rows_ahead = 1;   // how far ahead the input is prefetched
   std::size_t lines_ahead = 0;  // rows by which those through the caches ask for every line of input; 0: rows_ahead
@@ -72,6 +73,7 @@ struct SliceKernels {
   bool shared_stay;              // several tasks stream less than one: SliceTuning::shared_bytes
   std::size_t in_ahead;          // SliceTuning::in_ahead
   Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
+  bool scatters;                 // SliceTuning::scattered_to
   RowKernel staged;  // streams `joined` rows of less than 1 KiB that RowJob::staged collects; null: none does
   RowKernel fill;
   RowKernel shuffle;         // null: `steps` does it

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -116,6 +117,11 @@ class RowWalk {
         place.out -= tabled.dim[d].out * tabled.dim[d].extent;
       }
     }
+    if (job.scattered) {
+      const std::size_t whole = last_rows_ > 0 ? last_rows_ : table_.size();  // the last table is the others' beginning
+      scatter(0, whole);
+      scatter(whole, table_.size());
+    }
     for (std::size_t d = 0; d < inner; ++d) outer_.push_back(dims.dim[d]);
     if (piece_ > 0) {
       const CopyDim& split = dims.dim[inner];
@@ -146,6 +152,18 @@ class RowWalk {
   }
 
  private:
+  /// Rows `begin` … `end` - 1 of the table in an irregular order; those that share lines stay near each other.
+  void scatter(std::size_t begin, std::size_t end) noexcept {
+    const std::size_t near = job.out_bytes < 64 ? 64 : table_.size();
+    std::uint32_t random = 1;
+    for (; begin < end; begin += near) {
+      for (std::size_t left = end - begin < near ? end - begin : near; left > 1; --left) {
+        random = random * 1664525u + 1013904223u;
+        std::swap(table_[begin + left - 1], table_[begin + (random >> 8) % left]);
+      }
+    }
+  }
+
   /// The lowest and one past the highest byte of a row, relative to its place.
   void set_reach() noexcept {
     const auto extend = [this](Index reach) { (reach < 0 ? job_lowest_ : job_highest_) += reach; };

@@ -23,6 +23,9 @@ DMLREF_TARGET_AVX512VNNI inline void stream64(std::byte* p, __m512i v) noexcept 
   _mm512_stream_si512(reinterpret_cast<__m512i*>(p), v);
 }
 
+/// For what is read once: it does not push the output out of the second cache.
+inline void prefetch_once(const std::byte* p) noexcept { __builtin_prefetch(p, 0, 0); }
+
 /// The bytes whose bits are set.
 DMLREF_TARGET_AVX512VNNI inline void store_part(std::byte* p, std::uint64_t bytes, __m512i v) noexcept {
   _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(bytes), v);

@@ -42,12 +42,31 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows_cached(const RowJob& job, const s
   }
 }
 
+/// Rows of 64 bytes in an irregular order: what is asked for ahead are later ones.
+template <std::size_t Unit, int Step, bool Exact>
+DMLREF_TARGET_AVX512VNNI inline void scattered_vectors(const std::byte* in, std::byte* out, const RowPlace* rows,
+                                                       std::size_t count) noexcept {
+  constexpr auto unit = static_cast<Index>(Unit);
+  constexpr std::size_t ahead = 16;
+  constexpr Index other = Step == -1 ? 0 : Step == 2 ? 128 - unit : unit - 128;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* const later = in + rows[r + ahead < count ? r + ahead : r].in;
+    avx2::prefetch(later);
+    if (other != 0) avx2::prefetch(later + other);
+    store64(out + rows[r].out, wide_vector<Unit, Step, Exact>(in + rows[r].in));
+  }
+}
+
 /// Rows of at least 32 bytes.
 template <std::size_t Unit, int Step>
 DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
   const std::size_t bytes = job.out_bytes;
   if (bytes < 64) return avx2::wide_rows<Unit, Step>(job, in, out, rows, count, room);
+  if (job.scattered) {
+    if (room.read) return scattered_vectors<Unit, Step, false>(in, out, rows, count);
+    return scattered_vectors<Unit, Step, true>(in, out, rows, count);
+  }
   if (job.stream && bytes >= 256 && units_aligned<Unit>(out, rows, count)) {
     return stream_rows<Unit, Step>(job, in, out, rows, count);
   }
