@@ -278,6 +278,21 @@ TEST_F(FastSlice, ScatteredRows) {
   }
 }
 
+// Short rows of every second element, at both ends of the input.
+TEST_F(FastSlice, NarrowRowsOfEverySecondElement) {
+  for (const DataType type : types) {
+    const auto size = static_cast<std::uint32_t>(size_of(type));
+    for (std::uint32_t bytes = 16; bytes < 80; bytes += size) {
+      for (const std::uint32_t rows : {1u, 2u, 30u}) {
+        const SliceCase it = slice1_case(random, type, {rows, bytes / size * 2 - number(0, 1)}, {-1, 2});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Streamed rows of a page and more take turns: numbers of rows and lengths that leave a rest.
 TEST_F(FastSlice, LongRowsTakeTurns) {
   for (const DataType type : types) {

@@ -117,7 +117,10 @@ class Slice {
     if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || out_bytes < kernels_.wide_from) return nullptr;
     const auto unit = static_cast<Index>(tile.unit_bytes);
     if (tile.in_advance == -unit) return kernels_.reverse[log];
-    if (tile.in_advance == 2 * unit) return kernels_.every_second[log];
+    if (tile.in_advance == 2 * unit) {
+      const RowKernel narrow = out_bytes < 64 ? kernels_.every_second_narrow[log] : nullptr;
+      return narrow != nullptr ? narrow : kernels_.every_second[log];
+    }
     if (tile.in_advance == -2 * unit) return kernels_.every_second_back[log];
     return nullptr;
   }

@@ -87,7 +87,8 @@ struct SliceKernels {
   RowKernel reverse[4];
   RowKernel every_second[4];
   RowKernel every_second_back[4];
-  void (*fence)() noexcept;  // after streamed rows
+  RowKernel every_second_narrow[4];  // every second unit, wide_from to 63 bytes of output; null: `every_second`
+  void (*fence)() noexcept;          // after streamed rows
 };
 
 }  // namespace fast

@@ -15,6 +15,9 @@ namespace fast {
 
 /// Wide rows stand for units of 1, 2, 4 and 8 bytes; null where the shuffle program alone is as good.
 inline SliceKernels slice_kernels(Isa isa) noexcept {
+#if DMLREF_ARCH_X86_64
+  const bool narrow = amd_family() >= 26;
+#endif
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
@@ -41,6 +44,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           {&avx512::wide_rows<1, -1>, &avx512::wide_rows<2, -1>, &avx512::wide_rows<4, -1>, &avx512::wide_rows<8, -1>},
           {&avx512::wide_rows<1, 2>, &avx512::wide_rows<2, 2>, &avx512::wide_rows<4, 2>, &avx512::wide_rows<8, 2>},
           {&avx512::wide_rows<1, -2>, &avx512::wide_rows<2, -2>, &avx512::wide_rows<4, -2>, &avx512::wide_rows<8, -2>},
+          {narrow ? &avx512::narrow_second_rows<1> : nullptr, narrow ? &avx512::narrow_second_rows<2> : nullptr,
+           narrow ? &avx512::narrow_second_rows<4> : nullptr, narrow ? &avx512::narrow_second_rows<8> : nullptr},
           &avx2::fence};
     case Isa::avxvnni:
     case Isa::avx2:
@@ -65,6 +70,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               {&avx2::wide_rows<1, -1>, &avx2::wide_rows<2, -1>, &avx2::wide_rows<4, -1>, &avx2::wide_rows<8, -1>},
               {&avx2::wide_rows<1, 2>, &avx2::wide_rows<2, 2>, &avx2::wide_rows<4, 2>, &avx2::wide_rows<8, 2>},
               {&avx2::wide_rows<1, -2>, &avx2::wide_rows<2, -2>, &avx2::wide_rows<4, -2>, &avx2::wide_rows<8, -2>},
+              {},
               &avx2::fence};
 #endif
 #if DMLREF_ARCH_ARM64
@@ -91,6 +97,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               {},
               {},
               {},
+              {},
               &scalar::fence};
 #endif
     default:
@@ -112,6 +119,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &scalar::step_rows,
               &scalar::strip_rows,
               0,
+              {},
               {},
               {},
               {},

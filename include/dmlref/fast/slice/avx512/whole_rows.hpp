@@ -75,6 +75,22 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byt
   wide_rows_cached<Unit, Step, false>(job, in, out, rows, count);
 }
 
+/// Rows of every second unit, 33 to 63 bytes, in two halves that overlap.
+template <std::size_t Unit>
+DMLREF_TARGET_AVX512VNNI inline void narrow_second_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                        const RowPlace* rows, std::size_t count, Room room) noexcept {
+  if (!room.read)
+    return avx2::wide_rows<Unit, 2>(job, in, out, rows, count, room);  // the last unit's neighbour is read
+  const std::size_t second = job.out_bytes - 32;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* const from = in + rows[r].in;
+    std::byte* const to = out + rows[r].out;
+    const __m512i a = load64(from), b = load64(from + 2 * second);
+    avx2::store32(to, evens<Unit>(a));
+    avx2::store32(to + second, evens<Unit>(b));
+  }
+}
+
 }  // namespace fast::avx512
 DMLREF_END
 
