@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/multiply_add.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 
@@ -34,12 +35,6 @@ struct TilePlace {
     out += pixels * out_pitch;
   }
 };
-
-/// _mm512_dpbusd_epi32 in place. Of that, g++ 12 makes two variables where much follows the loop over the steps, and
-/// stores one of them in each step.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void multiply_add(__m512i& sum, __m512i bytes, __m512i weights) noexcept {
-  __asm__("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(bytes), "v"(weights));
-}
 
 /// Channels in lanes. Per step V vectors of weights meet R broadcast pixels; with four vectors the pixels are broadcast
 /// twice, which costs loads (there is room for them) and saves registers.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/multiply_add.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
@@ -23,6 +24,8 @@
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
+
+using qlc::avx512vnni::multiply_add;
 
 /// What kind of strips.
 enum class Strips { wide, narrow, stride2 };
@@ -41,6 +44,31 @@ struct Quads {
 /// nothing.
 enum class Rows { inner, any };
 
+/// What two loads bring of an input row, or one.
+struct RowVectors {
+  __m512i low, high;
+};
+template <Strips Kind, int Planes, int Masks>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline RowVectors row_vectors(const PlaneArgs& p, const Strip& strip,
+                                                                              bool safe,
+                                                                              const std::uint8_t* row) noexcept {
+  RowVectors vectors;
+  vectors.low = row_pixels<0, Planes, (Masks & 1) != 0>(strip, safe, row, p.plane_step);
+  vectors.high = vectors.low;
+  if constexpr (Kind != Strips::narrow) {
+    vectors.high = row_pixels<1, Planes, (Masks & 2) != 0>(strip, safe, row + loads_apart<Kind>, p.plane_step);
+  }
+  return vectors;
+}
+
+/// The quads of sums `v`.
+template <Strips Kind>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quads_of(const RowVectors& row, const Strip& strip,
+                                                                        int v) noexcept {
+  if constexpr (Kind == Strips::stride2) return v % 2 == 0 ? row.low : row.high;
+  return _mm512_shuffle_epi8(v < 2 ? row.low : row.high, strip.patterns[Kind == Strips::narrow ? v : v % 2]);
+}
+
 /// The quads of input row `y`, which is at `row`: with a stride of 2 only `a` and `b`. `Masks`: the loads in which
 /// there are columns beyond the row, or signed ones (Strip::masks), or more.
 template <Strips Kind, int Planes, int Masks, Rows Which>
@@ -53,17 +81,9 @@ template <Strips Kind, int Planes, int Masks, Rows Which>
     const std::ptrdiff_t at = row - p.tensor;
     safe = at >= 0 && at + (Planes - 1) * p.plane_step + strip.reach <= p.tensor_bytes;
   }
-  const __m512i low = row_pixels<0, Planes, (Masks & 1) != 0>(strip, safe, row, p.plane_step);
-  __m512i high = low;
-  if constexpr (Kind != Strips::narrow) {
-    high = row_pixels<1, Planes, (Masks & 2) != 0>(strip, safe, row + loads_apart<Kind>, p.plane_step);
-  }
-  if constexpr (Kind == Strips::stride2) {
-    return {low, high, low, high};
-  }
-  constexpr int other = Kind == Strips::narrow ? 2 : 0;
-  return {_mm512_shuffle_epi8(low, strip.patterns[0]), _mm512_shuffle_epi8(low, strip.patterns[1]),
-          _mm512_shuffle_epi8(high, strip.patterns[other]), _mm512_shuffle_epi8(high, strip.patterns[other + 1])};
+  const RowVectors vectors = row_vectors<Kind, Planes, Masks>(p, strip, safe, row);
+  return {quads_of<Kind>(vectors, strip, 0), quads_of<Kind>(vectors, strip, 1), quads_of<Kind>(vectors, strip, 2),
+          quads_of<Kind>(vectors, strip, 3)};
 }
 
 /// Two output rows in one vector.
@@ -94,6 +114,15 @@ template <bool Wide>
   add_products(from, c.weights[kernel_row]);
   if constexpr (Wide) {
     if ((c.wide >> kernel_row & 1) != 0) add_products(to, c.second[kernel_row]);
+  }
+}
+/// The same to a quarter of the sums, in place.
+template <bool Wide>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_in_place(__m512i quads, const PlaneConstants& c,
+                                                                         int kernel_row, __m512i& sums) noexcept {
+  multiply_add(sums, quads, c.weights[kernel_row]);
+  if constexpr (Wide) {
+    if ((c.wide >> kernel_row & 1) != 0) multiply_add(sums, quads, c.second[kernel_row]);
   }
 }
 
@@ -132,6 +161,23 @@ template <Strips Kind, int Planes>
     if (y + 1 >= a.p.out_rows) return;
     store_row<2, 1, Planes>(dst + a.p.dst_row_step, step, y + 1 < whole_rows, used, bytes);
   }
+}
+
+/// The same of sums, where rows are written whole; says whether some are in doubt.
+template <Strips Kind, int Planes, SumsAre Are>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline bool write_rows(const __m512i (&sums)[4],
+                                                                       const PlaneConstants& c, const PlaneArgs& p,
+                                                                       std::uint8_t* to) noexcept {
+  bool in_doubt = false;
+  const __m512i bytes = quantize_at_once<Factors::parts, Are>(sums, c.epilogue, in_doubt);
+  if constexpr (Kind == Strips::stride2) {
+    const __m512i rows = rows_apart(bytes);
+    store_row<2, 0, Planes>(to, p.dst_plane_step, true, 0, rows);
+    store_row<2, 1, Planes>(to + p.dst_row_step, p.dst_plane_step, true, 0, rows);
+  } else {
+    store_row<1, 0, Planes>(to, p.dst_plane_step, true, 0, bytes);
+  }
+  return in_doubt;
 }
 
 /// Makes rows again that rounding has left in doubt.
@@ -213,7 +259,7 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
     add<Wide>(none, quads, c, 0, third);
   }
   constexpr std::ptrdiff_t step = two_rows ? 2 : 1, rows_in = two_rows ? 4 : 1;  // of a turn
-  __m512i sums[4], following[4];
+  __m512i sums[4];
   sum_next(any_row, sums);
   std::uint8_t* to = group.dst + strip.x;
   for (std::ptrdiff_t first = 0, y = 0; y < p.out_rows; first = y) {
@@ -225,21 +271,46 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
     if (next < inner_begin || turns < 0) turns = 0;
     y += turns * step;
     next += turns * rows_in;
-    for (; turns > 0; --turns, bit <<= 1) {
-      sum_next(inner_row, following);
-      bool in_doubt = false;
-      const __m512i bytes = quantize_at_once<Factors::parts, Are>(sums, c.epilogue, in_doubt);
-      if constexpr (two_rows) {
-        const __m512i rows = rows_apart(bytes);
-        store_row<2, 0, Planes>(to, p.dst_plane_step, true, 0, rows);
-        to += p.dst_row_step;
-        store_row<2, 1, Planes>(to, p.dst_plane_step, true, 0, rows);
-      } else {
-        store_row<1, 0, Planes>(to, p.dst_plane_step, true, 0, bytes);
+    if constexpr (two_rows || Planes == 4) {
+      __m512i following[4];
+      for (; turns > 0; --turns, bit <<= 1) {
+        sum_next(inner_row, following);
+        if (__builtin_expect((write_rows<Kind, Planes, Are>(sums, c, p, to)), 0)) doubts |= bit;
+        to += step * p.dst_row_step;
+        copy(following, sums);
       }
-      to += p.dst_row_step;
-      if (__builtin_expect(in_doubt, 0)) doubts |= bit;
-      copy(following, sums);
+    } else {
+      // Four sets of sums take turns: of the row that is written, of those that lack one input row and two, and of the
+      // one that begins with this row.
+      const auto turn = [&](__m512i(&complete)[4], __m512i(&lacks_one)[4], __m512i(&lacks_two)[4], __m512i(&begun)[4])
+          __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+        const RowVectors row = row_vectors<Kind, Planes, Masks>(p, strip, true, from);
+        from += p.row_step;
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) {
+          const __m512i quads = quads_of<Kind>(row, strip, v);
+          add_in_place<Wide>(quads, c, 2, lacks_one[v]);
+          add_in_place<Wide>(quads, c, 1, lacks_two[v]);
+          begun[v] = c.start;
+          add_in_place<Wide>(quads, c, 0, begun[v]);
+        }
+        if (__builtin_expect((write_rows<Kind, Planes, Are>(complete, c, p, to)), 0)) doubts |= bit;
+        to += step * p.dst_row_step;
+        bit <<= 1;
+      };
+      __m512i fourth[4];
+      for (; turns >= 4; turns -= 4) {
+        turn(sums, second, third, fourth);
+        turn(second, third, fourth, sums);
+        turn(third, fourth, sums, second);
+        turn(fourth, sums, second, third);
+      }
+      for (; turns > 0; --turns) {
+        turn(sums, second, third, fourth);
+        copy(second, sums);
+        copy(third, second);
+        copy(fourth, third);
+      }
     }
     // The others, until there are such rows again, or some at least.
     const std::ptrdiff_t until = next < inner_begin ? y + (inner_begin - next) * step : y + 10 * step;
