@@ -278,16 +278,19 @@ TEST_F(FastSlice, ScatteredRows) {
   }
 }
 
-// Short rows of every second element, at both ends of the input.
-TEST_F(FastSlice, NarrowRowsOfEverySecondElement) {
+// Short rows reversed and of every second element, at both ends of the input.
+TEST_F(FastSlice, NarrowRows) {
   for (const DataType type : types) {
     const auto size = static_cast<std::uint32_t>(size_of(type));
-    for (std::uint32_t bytes = 16; bytes < 80; bytes += size) {
-      for (const std::uint32_t rows : {1u, 2u, 30u}) {
-        const SliceCase it = slice1_case(random, type, {rows, bytes / size * 2 - number(0, 1)}, {-1, 2});
-        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        check(it);
-        if (HasFatalFailure()) return;
+    for (const std::int32_t step : {2, -1}) {
+      for (std::uint32_t bytes = 16; bytes < 136; bytes += size) {
+        for (const std::uint32_t rows : {1u, 2u, 30u}) {
+          const std::uint32_t length = step == 2 ? bytes / size * 2 - number(0, 1) : bytes / size;
+          const SliceCase it = slice1_case(random, type, {number(0, 1) == 0 ? rows : 2 * rows, length}, {-2, step});
+          SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+          check(it);
+          if (HasFatalFailure()) return;
+        }
       }
     }
   }

@@ -114,8 +114,13 @@ class Slice {
   RowKernel wide_kernel(const Tile& tile, std::size_t out_bytes) const noexcept {
     std::size_t log = 0;
     while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
-    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes || out_bytes < kernels_.wide_from) return nullptr;
+    if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes) return nullptr;
     const auto unit = static_cast<Index>(tile.unit_bytes);
+    if (tile.in_advance == -unit && out_bytes < 128 && out_bytes != 64 && kernels_.reverse_narrow[log] != nullptr) {
+      const bool pays = out_bytes >= kernels_.wide_from || (out_bytes > 32 && scattered(tuning_.scattered_from));
+      return pays ? kernels_.reverse_narrow[log] : nullptr;
+    }
+    if (out_bytes < kernels_.wide_from) return nullptr;
     if (tile.in_advance == -unit) return kernels_.reverse[log];
     if (tile.in_advance == 2 * unit) {
       const RowKernel narrow = out_bytes < 64 ? kernels_.every_second_narrow[log] : nullptr;
@@ -179,7 +184,7 @@ class Slice {
     const ShuffleProgram program = shuffle_program(tile, count);
     if (program.tiles == 0) return;
     const auto bytes = static_cast<double>(count * tile.bytes());
-    const bool wide = wide_kernel(tile, count * tile.bytes()) != nullptr;
+    const bool wide = count * tile.bytes() >= kernels_.wide_from && wide_kernel(tile, count * tile.bytes()) != nullptr;
     double cycles = wide ? bytes / 16.0 : program.cost(count);
     ShuffleProgram alone;
     if (kernels_.tiles != nullptr && tile.bytes() > 8 && tile.bytes() < 16 && bytes <= RowWalk::room_limit) {
@@ -257,28 +262,38 @@ class Slice {
       job.out_ahead = 0;
       job.staged = kernel(job);
     }
-    job.scattered = !around_caches(job) && scatters(job.kind, job.tile, job.out_bytes);
+    job.scattered = scatters(job);
     walks_.emplace_back(job, dims, first);
   }
 
   /// Bytes of the pieces that longer rows are cut into where they are taken in an irregular order.
   static constexpr std::size_t piece_bytes(RowKind kind) noexcept { return kind == RowKind::copy ? 256 : 64; }
 
-  /// Whether rows are taken in an irregular order: those that lie in the second cache, and are written exactly.
-  bool scatters(RowKind kind, const Tile& tile, std::size_t out_bytes) const noexcept {
-    const bool copied = kind == RowKind::copy;
+  /// Whether in- and output lie in the second cache, with `from` bytes or more.
+  bool scattered(std::uint64_t from) const noexcept {
     const std::uint64_t both = in_lines_ + out_bytes_;
-    if (both > tuning_.scattered_to || both < (copied ? tuning_.scattered_copy_from : tuning_.scattered_from))
-      return false;
-    if (copied) return out_bytes >= 32 && out_bytes <= piece_bytes(kind);
-    return kind == RowKind::shuffle && out_bytes == piece_bytes(kind) && wide_kernel(tile, out_bytes) != nullptr;
+    return both >= from && both <= tuning_.scattered_to;
+  }
+
+  /// Whether rows are taken in an irregular order: those that lie in the second cache, and are quickly written exactly.
+  bool scatters(const RowJob& job) const noexcept {
+    const bool copied = job.kind == RowKind::copy;
+    if (around_caches(job) || !scattered(copied ? tuning_.scattered_copy_from : tuning_.scattered_from)) return false;
+    if (copied) return job.out_bytes >= 32 && job.out_bytes <= piece_bytes(job.kind);
+    if (job.kind != RowKind::shuffle) return false;
+    if (job.tiles_alone) return job.count <= 8;
+    return job.out_bytes < 128 && wide_kernel(job.tile, job.out_bytes) != nullptr;
   }
 
   /// The bytes of such pieces, or 0 where rows are not cut: the longest do without, and a rest must be worth it.
   std::size_t pieces_to_scatter(RowKind kind, const Tile& tile, std::size_t row_bytes) const noexcept {
-    const std::size_t piece = piece_bytes(kind), rest = row_bytes % piece;
-    if (row_bytes <= piece || row_bytes >= 8 * 1024 || !scatters(kind, tile, piece)) return 0;
-    return rest == 0 || (kind == RowKind::copy && rest >= 48 && row_bytes >= 512) ? piece : 0;
+    RowJob job;
+    job.kind = kind;
+    job.tile = tile;
+    job.out_bytes = piece_bytes(kind);
+    const std::size_t rest = row_bytes % job.out_bytes;
+    if (row_bytes <= job.out_bytes || row_bytes >= 8 * 1024 || !scatters(job)) return 0;
+    return rest == 0 || (kind == RowKind::copy && rest >= 48 && row_bytes >= 512) ? job.out_bytes : 0;
   }
 
   /// Rows that are neighbours in the output may share the input's cache lines (channels of one image): the dimension,

@@ -36,7 +36,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           &avx2::shuffle_rows,
           last_level_cache_is_hashed() ? &avx512::stream_shuffle_rows : nullptr,
           2048,
-          &avx2::tile_rows,
+          &avx512::tile_rows,
           1.5,
           &scalar::step_rows,
           &avx512::strip_rows,
@@ -44,6 +44,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           {&avx512::wide_rows<1, -1>, &avx512::wide_rows<2, -1>, &avx512::wide_rows<4, -1>, &avx512::wide_rows<8, -1>},
           {&avx512::wide_rows<1, 2>, &avx512::wide_rows<2, 2>, &avx512::wide_rows<4, 2>, &avx512::wide_rows<8, 2>},
           {&avx512::wide_rows<1, -2>, &avx512::wide_rows<2, -2>, &avx512::wide_rows<4, -2>, &avx512::wide_rows<8, -2>},
+          {narrow ? &avx512::narrow_reversed_rows<1> : nullptr, narrow ? &avx512::narrow_reversed_rows<2> : nullptr,
+           narrow ? &avx512::narrow_reversed_rows<4> : nullptr, narrow ? &avx512::narrow_reversed_rows<8> : nullptr},
           {narrow ? &avx512::narrow_second_rows<1> : nullptr, narrow ? &avx512::narrow_second_rows<2> : nullptr,
            narrow ? &avx512::narrow_second_rows<4> : nullptr, narrow ? &avx512::narrow_second_rows<8> : nullptr},
           &avx2::fence};
@@ -70,6 +72,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               {&avx2::wide_rows<1, -1>, &avx2::wide_rows<2, -1>, &avx2::wide_rows<4, -1>, &avx2::wide_rows<8, -1>},
               {&avx2::wide_rows<1, 2>, &avx2::wide_rows<2, 2>, &avx2::wide_rows<4, 2>, &avx2::wide_rows<8, 2>},
               {&avx2::wide_rows<1, -2>, &avx2::wide_rows<2, -2>, &avx2::wide_rows<4, -2>, &avx2::wide_rows<8, -2>},
+              {},
               {},
               &avx2::fence};
 #endif
@@ -98,6 +101,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               {},
               {},
               {},
+              {},
               &scalar::fence};
 #endif
     default:
@@ -119,6 +123,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &scalar::step_rows,
               &scalar::strip_rows,
               0,
+              {},
               {},
               {},
               {},

@@ -217,7 +217,7 @@ class RowWalk {
     if (job.out_bytes > room_limit) return kernel(job, from, to, rows, count, {});
     // Writing past a row is good where the rows that follow in this call fill it again.
     const std::size_t keep = job.joined ? room_bytes / job.out_bytes + 1 : left;
-    const std::size_t loose = left <= keep ? 0 : left - keep < count ? left - keep : count;
+    const std::size_t loose = job.scattered || left <= keep ? 0 : left - keep < count ? left - keep : count;
     const Index reach = static_cast<Index>(room_bytes);
     const bool read = at.base.in + lowest_in_ + job_lowest_ >= reach &&
                       at.base.in + highest_in_ + job_highest_ + reach <= static_cast<Index>(in_bytes);

@@ -86,6 +86,46 @@ DMLREF_TARGET_AVX512VNNI inline void stream_shuffle_rows(const RowJob& job, cons
   }
 }
 
+/// As in avx2.hpp; the last of `Tiles` tiles is written exactly.
+template <std::size_t Tiles>
+DMLREF_TARGET_AVX512VNNI inline void scattered_tile_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
+                                                            const RowPlace* rows, std::size_t count) noexcept {
+  const __m128i control = _mm_load_si128(reinterpret_cast<const __m128i*>(job.tile_alone.control.data()));
+  const Index in_step = job.tile.in_advance;
+  const auto out_step = static_cast<Index>(job.tile.bytes());
+  const auto part = static_cast<__mmask16>(lowest(job.tile.bytes()));
+  in += job.tile_alone.load;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* const from = in + rows[r].in;
+    std::byte* const to = out + rows[r].out;
+    __m128i v[Tiles];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < Tiles; ++k) {
+      v[k] = _mm_shuffle_epi8(avx2::load16(from + static_cast<Index>(k) * in_step), control);
+    }
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k + 1 < Tiles; ++k) avx2::store16(to + static_cast<Index>(k) * out_step, v[k]);
+    _mm_mask_storeu_epi8(to + static_cast<Index>(Tiles - 1) * out_step, part, v[Tiles - 1]);
+  }
+}
+
+DMLREF_TARGET_AVX512VNNI inline void tile_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                               const RowPlace* rows, std::size_t count, Room room) noexcept {
+  if (job.scattered && room.read) {
+    switch (job.count) {
+      case 2: return scattered_tile_rows_of<2>(job, in, out, rows, count);
+      case 3: return scattered_tile_rows_of<3>(job, in, out, rows, count);
+      case 4: return scattered_tile_rows_of<4>(job, in, out, rows, count);
+      case 5: return scattered_tile_rows_of<5>(job, in, out, rows, count);
+      case 6: return scattered_tile_rows_of<6>(job, in, out, rows, count);
+      case 7: return scattered_tile_rows_of<7>(job, in, out, rows, count);
+      case 8: return scattered_tile_rows_of<8>(job, in, out, rows, count);
+      default: break;
+    }
+  }
+  avx2::tile_rows(job, in, out, rows, count, room);
+}
+
 }  // namespace fast::avx512
 DMLREF_END
 

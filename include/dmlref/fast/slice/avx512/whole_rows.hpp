@@ -63,7 +63,7 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byt
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
   const std::size_t bytes = job.out_bytes;
   if (bytes < 64) return avx2::wide_rows<Unit, Step>(job, in, out, rows, count, room);
-  if (job.scattered) {
+  if (job.scattered && bytes == 64) {
     if (room.read) return scattered_vectors<Unit, Step, false>(in, out, rows, count);
     return scattered_vectors<Unit, Step, true>(in, out, rows, count);
   }
@@ -73,6 +73,34 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byt
   // Of every second element twice as much is read as written: asking for the output would be in the way.
   if (Step == -1 && job.out_ahead != 0) return wide_rows_cached<Unit, Step, true>(job, in, out, rows, count);
   wide_rows_cached<Unit, Step, false>(job, in, out, rows, count);
+}
+
+/// Reversed rows of Vectors * 32 bytes or up to 31 fewer; the last vector overlaps the one before.
+template <std::size_t Unit, std::size_t Vectors>
+DMLREF_TARGET_AVX512VNNI inline void narrow_reversed_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
+                                                             const RowPlace* rows, std::size_t count) noexcept {
+  const std::size_t last = job.out_bytes - 32;
+  in += Unit;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::byte* const end = in + rows[r].in;
+    std::byte* const to = out + rows[r].out;
+    __m256i v[Vectors];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k + 1 < Vectors; ++k) v[k] = avx2::load32(end - 32 * (k + 1));
+    v[Vectors - 1] = avx2::load32(end - job.out_bytes);
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k + 1 < Vectors; ++k) avx2::store32(to + 32 * k, avx2::reversed<Unit>(v[k]));
+    avx2::store32(to + last, avx2::reversed<Unit>(v[Vectors - 1]));
+  }
+}
+
+/// Reversed rows of 33 to 127 bytes.
+template <std::size_t Unit>
+DMLREF_TARGET_AVX512VNNI inline void narrow_reversed_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                                          const RowPlace* rows, std::size_t count, Room) noexcept {
+  if (job.out_bytes <= 64) return narrow_reversed_rows_of<Unit, 2>(job, in, out, rows, count);
+  if (job.out_bytes <= 96) return narrow_reversed_rows_of<Unit, 3>(job, in, out, rows, count);
+  narrow_reversed_rows_of<Unit, 4>(job, in, out, rows, count);
 }
 
 /// Rows of every second unit, 33 to 63 bytes, in two halves that overlap.
