@@ -347,10 +347,11 @@ struct Plan {
     if (by_channels) return;
     const Index group_bytes = g.in_channels * phases() * chunks.front().plane_bytes;
     line_bytes = qlc::round_up((band_rows - 1) * lane_pitch + band_columns, kernels.block);
+    const Index microsecond = (in_place ? 48 : 16) * 1024;  // units of lines' bytes
     const auto fits = [&](Index groups) {
       return groups * group_bytes <= 20 * 1024 && groups * g.out_channels * line_bytes <= 16 * 1024 &&
              (16 * groups <= g.groups * g.batch * static_cast<Index>(bands.size()) ||
-              groups * g.out_channels * line_bytes * units <= 16 * 1024);
+              groups * g.out_channels * line_bytes * units <= microsecond);
     };
     while (groups_at_a_time < g.groups && fits(groups_at_a_time + 1)) ++groups_at_a_time;
     // Small planes: up to four share vectors.
