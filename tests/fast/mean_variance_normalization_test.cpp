@@ -127,6 +127,37 @@ TYPED_TEST(FastNormalization, RowsOfEveryLength) {
   }
 }
 
+// Rows of all kinds, one behind the other: some want their sums again while those of later rows are there already.
+TYPED_TEST(FastNormalization, RowsOfMixedKinds) {
+  Random random(seed());
+  for (const Index n : {20, 768, 775}) {
+    for (const Index step : {1, 2}) {
+      for (const bool scaled : {false, true}) {
+        constexpr Index rows = 23;
+        auto c = plain_case<TypeParam>({rows, n}, 0b10);
+        c.input = Layout({rows, n}, {n * step, step});
+        c.input_data.clear();
+        for (Index r = 0; r < rows; ++r) {
+          std::vector<TypeParam> row(static_cast<std::size_t>(n * step));
+          fill(row, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
+          c.input_data.insert(c.input_data.end(), row.begin(), row.end());
+        }
+        c.input_data.resize(elements_spanned(c.input));
+        if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
+        if (scaled) {
+          c.scale = c.bias = Layout({1, n});
+          c.scale_data.resize(static_cast<std::size_t>(n));
+          c.bias_data.resize(static_cast<std::size_t>(n));
+          fill(c.scale_data, Regime::mean_0, random);
+          fill(c.bias_data, Regime::mean_0, random);
+        }
+        expect_reference_bits(c, "mixed rows");
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Groups of many chunks made of stretches: that begin with lane 0 or do not, few and long, many and short.
 TYPED_TEST(FastNormalization, GroupsOfStretches) {
   Random random(seed());
@@ -146,6 +177,35 @@ TYPED_TEST(FastNormalization, GroupsOfStretches) {
         fill(c.bias_data, Regime::mean_0, random);
       }
       expect_reference_bits(c, "stretches");
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Groups of all kinds, one behind the other: the sums of one are formed beside the results of another.
+TYPED_TEST(FastNormalization, GroupsOfMixedKinds) {
+  Random random(seed());
+  for (const Index inner : {80, 96, 1040}) {
+    for (const bool scaled : {false, true}) {
+      constexpr Index outer = 21;
+      constexpr Index groups = 17;
+      auto c = plain_case<TypeParam>({outer, groups, inner}, 0b101);
+      for (Index g = 0; g < groups; ++g) {
+        std::vector<TypeParam> group(static_cast<std::size_t>(outer * inner));
+        fill(group, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
+        for (Index o = 0; o < outer; ++o) {
+          std::copy_n(group.begin() + o * inner, inner, c.input_data.begin() + (o * groups + g) * inner);
+        }
+      }
+      c.parameters.activation = random_activation(random);
+      if (scaled) {
+        c.scale = c.bias = Layout({1, groups, 1});
+        c.scale_data.resize(static_cast<std::size_t>(groups));
+        c.bias_data.resize(static_cast<std::size_t>(groups));
+        fill(c.scale_data, Regime::mean_0, random);
+        fill(c.bias_data, Regime::mean_0, random);
+      }
+      expect_reference_bits(c, "mixed groups");
       if (testing::Test::HasFatalFailure()) return;
     }
   }

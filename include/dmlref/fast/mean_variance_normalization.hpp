@@ -81,6 +81,8 @@ class Normalization {
     }
     // (Groups that are read again from further away are better read at once.)
     pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
+    far_ = bytes > second_cache_bytes;
+    pieces_overlap_ = !is_half && pieces_ && kernels_->pieces32_and_sums[0] != nullptr;
     if (geometry_.kept.rank > 0) {
       // (Not float32: its lines are twice as many and get in the way of those that are wanted now.)
       const Index extent = stretches_ ? geometry_.reduced.at[geometry_.reduced.rank - 1].extent : 0;
@@ -345,6 +347,14 @@ class Normalization {
       }
     }
 
+    /// Of a group of one chunk.
+    void correct_group(const Place& base, const Doubts& doubts, GroupCoefficients group,
+                       const Workspace& work) const noexcept {
+      std::optional<reference::ExactStatistics> found;
+      SmallGroup::complete(group, static_cast<double>(chunk_size(0)));
+      correct(base, 0, chunk_size(0), doubts, group, found, work);
+    }
+
     /// The results of one chunk, `row` holding its elements.
     Doubts normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
                      Workspace& work, Index ahead = 0) const noexcept {
@@ -385,8 +395,7 @@ class Normalization {
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
       const std::size_t size = chunk_size(0);
-      const auto count = static_cast<double>(size);
-      const double inverse = 1.0 / count;
+      const SmallGroup small(size, op.parameters_);
       const bool stored_past = op.streams_ && !op.geometry_.varying && op.finish_ != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
       Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
@@ -405,13 +414,13 @@ class Normalization {
           const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
           if (place && !stored_past) output = buffers.output + place->output * static_cast<Index>(sizeof(T));
         }
-        const reference_chunk chunk = row_statistics(row, size, output);
-        const GroupCoefficients group = coefficients_of_chunk(chunk, count, inverse, op.parameters_);
+        double* doubles = nullptr;
+        if constexpr (!is_half) doubles = wide;
+        const GroupCoefficients group =
+            small.coefficients(op.kernels_->sums(row.floats, size, doubles, output),
+                               [&](double pivot) { return op.kernels_->shifted_sums(row.floats, size, pivot); });
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
-        if (doubts.all || doubts.listed > 0) {
-          std::optional<reference::ExactStatistics> found;
-          correct(base, 0, size, doubts, group, found, work);
-        }
+        if (doubts.all || doubts.listed > 0) correct_group(base, doubts, group, work);
       }
     }
 
@@ -421,17 +430,23 @@ class Normalization {
     void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
       const std::size_t size = chunk_size(0);
-      const auto count = static_cast<double>(size);
-      const double inverse = 1.0 / count;
+      const SmallGroup small(size, op.parameters_);
       constexpr std::size_t ahead = 2;
+      // Whether a row's coefficients are formed just before they are wanted: its sums have been there for a while then,
+      // but for quotients and roots right behind the sums everything would wait that follows.
+      const bool late = op.kernels_->sums_ahead;
       const bool asks = !is_half && op.near_ != 0 && op.finish_ == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
-      const auto coefficients = [&](const std::byte* floats, SumAndSquare sums) {
-        const reference_chunk chunk = reference::chunk_from(
-            size, [&](double pivot) { return pivot == 0.0 ? sums : op.kernels_->shifted_sums(floats, size, pivot); });
-        return coefficients_of_chunk(chunk, count, inverse, op.parameters_);
+      SumAndSquare sums[ahead];
+      const auto settle = [&](std::size_t turn) {
+        groups[turn] = small.coefficients(sums[turn], [&](double pivot) {
+          // (Nobody else wants this part of the workspace between two rows.)
+          const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(work.wide[turn])
+                                                  : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;
+          return op.kernels_->shifted_sums(floats, size, pivot);
+        });
       };
       const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
       for (std::uint64_t g = 0; g < first; ++g) {
@@ -439,18 +454,18 @@ class Normalization {
         walk.advance(1);
         if constexpr (is_half) {
           const Row row = read(base[g], 0, work.wide[g]);
-          groups[g] = coefficients(row.floats, op.kernels_->sums(row.floats, size, nullptr, nullptr));
+          sums[g] = op.kernels_->sums(row.floats, size, nullptr, nullptr);
         } else {
           const Row row = read(base[g], 0, work.row);
-          groups[g] = coefficients(row.floats, op.kernels_->sums(row.floats, size, work.wide[g], nullptr));
+          sums[g] = op.kernels_->sums(row.floats, size, work.wide[g], nullptr);
         }
+        if (g == 0 || !late) settle(g);
       }
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
         Row row{is_half ? reinterpret_cast<const std::byte*>(work.wide[turn]) : nullptr, work.wide[turn]};
         const std::byte* following = nullptr;
         Place following_base;
-        SumAndSquare sums;
         const bool more = g + ahead < end;
         if (more) {
           following_base = walk.place();
@@ -458,7 +473,7 @@ class Normalization {
           // (float16 that overlaps is contiguous.)
           following = is_half ? buffers.input + following_base.input * static_cast<Index>(sizeof(T))
                               : read(following_base, 0, work.row).floats;
-          row.ahead = {following, &sums, following, following};
+          row.ahead = {following, &sums[turn], following, following};
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
           if (!is_half && in_place && op.finish_ != Finish::values) row.ahead.next += op.near_;
           if (asks) {
@@ -469,13 +484,11 @@ class Normalization {
           }
         }
         const Doubts doubts = normalize(base[turn], 0, row, groups[turn], work);
-        if (doubts.all || doubts.listed > 0) {
-          std::optional<reference::ExactStatistics> found;
-          correct(base[turn], 0, size, doubts, groups[turn], found, work);
-        }
+        if (doubts.all || doubts.listed > 0) correct_group(base[turn], doubts, groups[turn], work);
+        if (late && g + 1 < end) settle((turn + 1) % ahead);
         if (!more) continue;
-        groups[turn] = coefficients(is_half ? row.floats : following, sums);
         base[turn] = following_base;
+        if (!late) settle(turn);
       }
     }
 
@@ -484,8 +497,7 @@ class Normalization {
       Workspace work;
       const Kernels& k = *op.kernels_;
       const std::size_t size = chunk_size(0);
-      const auto count = static_cast<double>(size);
-      const double inverse = 1.0 / count;
+      const SmallGroup small(size, op.parameters_);
       const Piece piece{0, 0, size};
       constexpr std::size_t ahead = 2;
       Place base[ahead];
@@ -494,45 +506,42 @@ class Normalization {
       const auto input = [&](const Place& place) {
         return buffers.input + place.input * static_cast<Index>(sizeof(T));
       };
-      const auto coefficients = [&](const Place& place, SumAndSquare sums) {
-        const reference_chunk chunk = reference::chunk_from(size, [&](double pivot) {
-          return pivot == 0.0 ? sums : k.shifted_sums(read(place, 0, work.row).floats, size, pivot);
+      SumAndSquare sums[ahead];
+      const auto settle = [&](std::size_t turn) {
+        groups[turn] = small.coefficients(sums[turn], [&](double pivot) {
+          return k.shifted_sums(read(base[turn], 0, work.row).floats, size, pivot);
         });
-        return coefficients_of_chunk(chunk, count, inverse, op.parameters_);
       };
       const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
       for (std::uint64_t g = 0; g < first; ++g) {
         base[g] = walk.place();
         walk.advance(1);
-        groups[g] = coefficients(base[g], k.half_sums(input(base[g]), &piece, 1, 0));
+        sums[g] = k.half_sums(input(base[g]), &piece, 1, 0);
       }
+      settle(0);
       const auto finish = static_cast<std::size_t>(op.finish_);
       const Real alpha = op.parameters_.activation.parameters[0];
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
-        const Place& at = base[turn];
+        const Place at = base[turn];
         const auto sb = folded(elements.scale_at(at.scale), elements.bias_at(at.bias));
         const auto c = reference::ElementCoefficients<Real>::of(groups[turn], sb.scale, sb.bias);
         std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
         const Pieces16 row{input(at), to, &piece, 1, 0, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful};
         const bool more = g + ahead < end;
-        const Place following = more ? walk.place() : Place{};
-        SumAndSquare sums;
         Doubts doubts{c.doubt != c.doubt, 0};
+        if (more) {
+          base[turn] = walk.place();
+          walk.advance(1);
+        }
         if (more && op.finish_ == Finish::identity) {
-          doubts.listed = k.row16_and_sums(row, input(following), sums);
+          doubts.listed = k.row16_and_sums(row, input(base[turn]), sums[turn]);
         } else {
-          if (more) sums = k.half_sums(input(following), &piece, 1, 0);
+          if (more) sums[turn] = k.half_sums(input(base[turn]), &piece, 1, 0);
           doubts.listed = k.pieces16[finish](row);
         }
-        if (doubts.all || doubts.listed > 0) {
-          std::optional<reference::ExactStatistics> found;
-          correct(at, 0, size, doubts, groups[turn], found, work);
-        }
-        if (!more) continue;
-        walk.advance(1);
-        groups[turn] = coefficients(following, sums);
-        base[turn] = following;
+        if (doubts.all || doubts.listed > 0) correct_group(at, doubts, groups[turn], work);
+        if (g + 1 < end) settle(1 - turn);
       }
     }
 
@@ -614,9 +623,15 @@ class Normalization {
       });
     }
 
+    /// The same chunk of another group that is summed on the way.
+    struct Beside {
+      const std::byte* from = nullptr;
+      std::int64_t ahead = 0;
+      SumAndSquare sums{};
+    };
     void normalize_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
                           const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
-                          Workspace& work) const noexcept {
+                          Workspace& work, Beside* beside = nullptr) const noexcept {
       const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
       const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
       const auto bytes = static_cast<Index>(sizeof(T));
@@ -638,16 +653,15 @@ class Normalization {
                                                        op.streams_});
         doubts.all = c.doubt != c.doubt;
       } else {
-        const float least = op.kernels_->pieces32[finish]({from,
-                                                           to,
-                                                           list.pieces,
-                                                           list.count,
-                                                           ahead * bytes,
-                                                           {c.shift, c.slope, c.offset},
-                                                           alpha,
-                                                           op.streams_,
-                                                           op.near_});
-        doubts.all = is_low(least, c.doubt);
+        Pieces32 all{from,  to,          list.pieces, list.count, ahead * bytes, {c.shift, c.slope, c.offset},
+                     alpha, op.streams_, op.near_};
+        if (beside != nullptr) {
+          all.summed = beside->from;
+          all.sums = &beside->sums;
+          all.summed_ahead = beside->ahead;
+        }
+        const auto& kernels = beside != nullptr ? op.kernels_->pieces32_and_sums : op.kernels_->pieces32;
+        doubts.all = is_low(kernels[finish](all), c.doubt);
       }
       correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
     }
@@ -742,6 +756,34 @@ class Normalization {
       }
     }
 
+    /// The same with kernels that form the sums of the next group together with a group's results: one comes from far
+    /// away while the other is computed.
+    void overlapping_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
+      Workspace work;
+      PieceTable pieces = op.piece_table();
+      const auto bytes = static_cast<Index>(sizeof(T));
+      Place base = op.geometry_.kept.place(static_cast<Index>(begin));
+      sum_chunks(begin, base, 0, op.chunks_, pieces, work);
+      for (std::uint64_t g = begin; g < end; ++g) {
+        coefficients()[g] = merge(statistics() + g * op.chunks_);
+        if (g + 1 == end) {
+          normalize_chunks(g, base, 0, op.chunks_, pieces, work);
+          return;
+        }
+        const Place next = op.geometry_.kept.place(static_cast<Index>(g + 1));
+        Beside beside{buffers.input + next.input * bytes, op.far_ ? to_next(g + 1, next).input * bytes : 0};
+        std::optional<reference::ExactStatistics> found;
+        for (std::uint64_t c = 0; c < op.chunks_; ++c) {
+          normalize_pieces(base, c, pieces.of(c), 0, coefficients()[g], found, work, &beside);
+          statistics()[(g + 1) * op.chunks_ + c] = reference::chunk_from(chunk_size(c), [&](double pivot) {
+            return pivot == 0.0 ? beside.sums
+                                : op.kernels_->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
+          });
+        }
+        base = next;
+      }
+    }
+
     template <class Parallel>
     void all_rows(std::size_t concurrency, const Parallel& parallel) const noexcept {
       if (op.chunks_ == 1 || concurrency == 1 || op.groups_ >= concurrency * 4) {
@@ -749,7 +791,13 @@ class Normalization {
         parallel(tasks, [&](std::size_t t) {
           const std::uint64_t begin = op.groups_ * t / tasks;
           const std::uint64_t end = op.groups_ * (t + 1) / tasks;
-          run_task(op.has_fma_, op.streams_, [&] { op.chunks_ > 1 ? large_groups(begin, end) : rows(begin, end); });
+          run_task(op.has_fma_, op.streams_, [&] {
+            if (op.chunks_ == 1) {
+              rows(begin, end);
+            } else {
+              op.pieces_overlap_ ? overlapping_large_groups(begin, end) : large_groups(begin, end);
+            }
+          });
         });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
@@ -804,6 +852,8 @@ class Normalization {
   bool summed_pieces_ = false;   // which begin with lane 0: they are summed where they lie,
   bool pieces_ = false;          // and share one line: nothing need be gathered
   bool pairs_ = false;           // two groups are summed side by side; the second cache holds both
+  bool pieces_overlap_ = false;  // one group's results are formed together with the sums of the next
+  bool far_ = false;             // input and output do not fit the second cache
   bool overlaps_ = false;        // a row's results are formed together with the sums of another row
   bool halves_overlap_ = false;  // rows of float16 do so without a row of floats
   bool asks_ = true;             // lines of the next group are asked for

@@ -91,6 +91,11 @@ struct Pieces32 {
   double alpha;
   bool stream;
   std::int64_t near = 0;
+  /// For pieces32_and_sums: the same chunk of another group, whose sums are formed on the way, and how many bytes
+  /// further on lies what is summed after it (0: nothing is asked for).
+  const std::byte* summed = nullptr;
+  SumAndSquare* sums = nullptr;
+  std::int64_t summed_ahead = 0;
 };
 
 /// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide` and
@@ -190,6 +195,8 @@ struct Kernels {
                             std::int64_t ahead) = nullptr;
   /// Finish::identity of a row of float16 in one piece, as pieces16, and the sums of as many `halves`.
   std::size_t (*row16_and_sums)(const Pieces16&, const std::byte* halves, SumAndSquare& sums) = nullptr;
+  /// pieces32 with the sums of the same chunk of another group; null: one after the other.
+  float (*pieces32_and_sums[4])(const Pieces32&) = {};
   /// Sums of two chunks of the same pieces of multiples of 16, float32 and float16; the second chunk lies `beside`
   /// bytes further on. Null: one after the other.
   void (*two_sums[2])(const std::byte* from, std::int64_t beside, const Piece* pieces, std::size_t count,

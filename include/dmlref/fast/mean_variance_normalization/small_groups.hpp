@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "dmlref/config.hpp"
@@ -10,31 +11,62 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// What reference::merge_chunks and GroupCoefficients::of make of a single chunk of `count` elements. `inverse` is
-/// 1 / count.
-inline reference::GroupCoefficients coefficients_of_chunk(
-    const reference::ChunkStatistics& chunk, double count, double inverse,
-    const reference::NormalizationParameters& parameters) noexcept {
-  constexpr double most = (std::numeric_limits<double>::max)();
-  reference::GroupCoefficients c;
-  const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
-  c.mean = std::fabs(mean.high) <= most ? mean : reference::DoubleDouble{chunk.sum, 0};
-  const bool small = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
-  c.shift = small ? 0.0 : c.mean.high;
-  c.rest = small ? c.mean.high : c.mean.low;
-  const double square = chunk.magnitude * inverse;
-  double amplification = 0;
-  if (parameters.normalize_variance) {
-    c.rate = 1.0 / std::sqrt(std::fma(chunk.deviations, inverse, static_cast<double>(parameters.epsilon)));
-    amplification = square * c.rate * c.rate;
+/// What reference::merge_chunks and GroupCoefficients::of make of a single chunk. The variance, which hardly any group
+/// needs, waits for `complete`.
+struct SmallGroup {
+  std::size_t size;
+  double count;
+  double inverse;  // 1 / count
+  bool normalize_variance;
+  double epsilon;
+
+  SmallGroup(std::size_t elements, const reference::NormalizationParameters& parameters) noexcept
+      : size(elements),
+        count(static_cast<double>(elements)),
+        inverse(1.0 / count),
+        normalize_variance(parameters.normalize_variance),
+        epsilon(static_cast<double>(parameters.epsilon)) {}
+
+  /// From the sums of a chunk; `shifted_sums(pivot)` gives those of (x - pivot), where they are needed.
+  template <class ShiftedSums>
+  reference::GroupCoefficients coefficients(reference::SumAndSquare sums,
+                                            const ShiftedSums& shifted_sums) const noexcept {
+    constexpr double most = (std::numeric_limits<double>::max)();
+    // (As reference::needs_pivot and chunk_from_sums, whose quotient each chunk would wait for.)
+    const double deviations = std::fma(-sums.sum, sums.sum * inverse, sums.square);
+    if (sums.square <= most && !(deviations * 4096.0 >= sums.square)) {
+      return of(reference::chunk_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
+    }
+    return of({sums.sum, 0, deviations < 0.0 ? 0.0 : deviations, sums.square});
   }
-  c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
-  c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
-  c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
-  c.careful_offset_doubt = amplification * 0x1p-24;
-  c.variance = reference::divide(reference::DoubleDouble{chunk.deviations, 0}, count);
-  return c;
-}
+
+  static void complete(reference::GroupCoefficients& c, double count) noexcept {
+    c.variance = reference::divide(c.variance, count);
+  }
+
+ private:
+  reference::GroupCoefficients of(const reference::ChunkStatistics& chunk) const noexcept {
+    constexpr double most = (std::numeric_limits<double>::max)();
+    reference::GroupCoefficients c;
+    const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
+    c.mean = std::fabs(mean.high) <= most ? mean : reference::DoubleDouble{chunk.sum, 0};
+    const bool small = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
+    c.shift = small ? 0.0 : c.mean.high;
+    c.rest = small ? c.mean.high : c.mean.low;
+    const double square = chunk.magnitude * inverse;
+    double amplification = 0;
+    if (normalize_variance) {
+      c.rate = 1.0 / std::sqrt(std::fma(chunk.deviations, inverse, epsilon));
+      amplification = square * c.rate * c.rate;
+    }
+    c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
+    c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
+    c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
+    c.careful_offset_doubt = amplification * 0x1p-24;
+    c.variance = {chunk.deviations, 0};
+    return c;
+  }
+};
 
 }  // namespace fast::normalization
 DMLREF_END

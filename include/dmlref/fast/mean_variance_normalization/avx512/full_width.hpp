@@ -349,6 +349,49 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
   return ask ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
+/// `ask`: for what is summed next. (Not for the output: it is faster without.)
+template <Finish finish, bool shifted, bool ask>
+DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums_of(const Pieces32& chunk) noexcept {
+  const OneLine<shifted> line(chunk.line);
+  const __m512d alpha = _mm512_set1_pd(chunk.alpha);
+  const std::int64_t summed_ahead = chunk.summed_ahead;
+  Low<finish> least[2];
+  clear(least[0]);
+  clear(least[1]);
+  Lanes lanes;
+  clear(lanes);
+  for (std::size_t p = 0; p < chunk.count; ++p) {
+    const Piece piece = chunk.pieces[p];
+    const std::byte* const from = chunk.from + piece.from;
+    const std::byte* const summed = chunk.summed + piece.from;
+    std::byte* const to = chunk.to + piece.to;
+    const bool stream = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    for (std::size_t i = 0; i < piece.count; i += 16) {
+      if constexpr (ask) {
+        _mm_prefetch(reinterpret_cast<const char*>(summed + i * sizeof(float)) + summed_ahead, _MM_HINT_T1);
+      }
+      __m512d value[2];
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < 2; ++v) {
+        value[v] = line.value8(load8<Source::floats>(from, nullptr, i + 8 * v), i + 8 * v);
+      }
+      add16<false>(lanes, summed + i * sizeof(float), nullptr);
+      DMLREF_UNROLL
+      for (std::size_t v = 0; v < 2; ++v) store8<finish>(to, i + 8 * v, value[v], alpha, least[v], stream);
+    }
+  }
+  *chunk.sums = total(lanes);
+  return least_of<finish>(least);
+}
+template <Finish finish>
+DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums(const Pieces32& chunk) noexcept {
+  const bool ask = chunk.summed_ahead != 0;
+  if (chunk.line.shift == 0.0) {
+    return ask ? pieces32_and_sums_of<finish, false, true>(chunk) : pieces32_and_sums_of<finish, false, false>(chunk);
+  }
+  return ask ? pieces32_and_sums_of<finish, true, true>(chunk) : pieces32_and_sums_of<finish, true, false>(chunk);
+}
+
 template <Finish finish, bool shifted, Source source>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
   return row_of<finish, source>(row, LinePerElement<shifted>(row));
@@ -429,6 +472,8 @@ inline const Kernels& kernels() noexcept {
                                  .asks_for_halves = false,
                                  .half_sums = half_sums,
                                  .row16_and_sums = row16_and_sums,
+                                 .pieces32_and_sums = {pieces32_and_sums<identity>, pieces32_and_sums<relu>,
+                                                       pieces32_and_sums<leaky_relu>, pieces32_and_sums<unit>},
                                  .two_sums = {two_sums<float>, two_sums<half>}};
   return table;
 }
