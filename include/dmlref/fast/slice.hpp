@@ -21,7 +21,7 @@ struct SliceTuning {
   std::uint64_t stream_bytes;  // twice the larger of in and output: from here on around the caches
   std::uint64_t shared_bytes;  // of in and three times out, that several tasks keep in the caches all the same
   bool stages;                 // rows that no kernel streams are collected, if they are short, and then streamed
-  std::uint64_t task_bytes = 128 * 1024;  // of the larger of in and output: less is not worth a task
+  std::uint64_t task_bytes;    // of the larger of in and output: less is not worth a task
   std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
                          // every line; 0: copies ask for beginnings of rows, others less far ahead
   Index out_ahead;       // bytes of output by which a copy through the caches asks ahead; 0: it does not
@@ -33,6 +33,7 @@ struct SliceTuning {
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
         shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() / 3 * 4 : 0),
         stages(last_level_cache_is_hashed()),
+        task_bytes((amd_family() >= 26 ? 64 : 128) * 1024),
         in_ahead(slice_kernels(isa).in_ahead),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0),
         scattered_to(slice_kernels(isa).scatters ? second_cache_bytes() / 2 * 3 : 0) {}
