@@ -57,7 +57,7 @@ constexpr Kernels make_kernels() noexcept {
             &interleave_pairs_of,
             &pack_rows};
   k.pixel_strips = true;
-  k.copies_ahead = A == Ahead::if_shallow;
+  k.copies_ahead = A != Ahead::no;
   k.sum_flipped_runs = &sum_flipped_runs;
   k.interleave_planes = &interleave_planes;
   k.float_sums = true;
