@@ -450,34 +450,6 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t row16_and_sums(const Pieces16& row, 
   return any_low16(least, row.line) ? pieces16<Finish::identity>(row) : 0;
 }
 
-inline const Kernels& kernels() noexcept {
-  using enum Finish;
-  static constexpr Kernels table{.widen = widen,
-                                 .sums = sums,
-                                 .shifted_sums = avx2::shifted_sums,
-                                 .piece_sums = piece_sums,
-                                 .row32 = {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-                                 .each_row32 = {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>,
-                                                each_row32<unit>, each_row32<values>},
-                                 .pieces32 = {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
-                                 .row16 = {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-                                 .pieces16 = {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-                                 .each_row16 = {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>,
-                                                each_row16<unit>, each_row16<values>},
-                                 .near = 4096,
-                                 .each_from_doubles = true,
-                                 .runs = true,
-                                 .sums_ahead = true,
-                                 .streamed_sums_ahead = true,
-                                 .asks_for_halves = false,
-                                 .half_sums = half_sums,
-                                 .row16_and_sums = row16_and_sums,
-                                 .pieces32_and_sums = {pieces32_and_sums<identity>, pieces32_and_sums<relu>,
-                                                       pieces32_and_sums<leaky_relu>, pieces32_and_sums<unit>},
-                                 .two_sums = {two_sums<float>, two_sums<half>}};
-  return table;
-}
-
 }  // namespace fast::normalization::avx512::full_width
 DMLREF_END
 
