@@ -55,6 +55,9 @@ class Normalization {
         chunks_(chunk_count(count_)) {
     const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
     streams_ = bytes > own_cache_bytes() / (kernels_->sums_ahead ? 2 : 1);
+    // (Scale and bias share the first cache with what is on its way through it.)
+    const std::uint64_t shared = geometry_.varying ? own_cache_bytes() / 3 * 2 : own_cache_bytes() / 5 * 4;
+    several_stream_ = streams_ && (!kernels_->sums_ahead || chunks_ > 1 || bytes > shared);
     if (geometry_.reduced.rank > 0) {
       const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
       stretches_ = chunks_ > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
@@ -106,7 +109,8 @@ class Normalization {
   template <class Parallel>
   void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
     if (geometry_.columns) return columns().execute(buffers, concurrency, parallel);
-    Run{*this, buffers, {geometry_, parameters_, buffers}}.all_rows(concurrency, parallel);
+    const bool streams = concurrency > 1 ? several_stream_ : streams_;
+    Run{*this, buffers, {geometry_, parameters_, buffers}, streams}.all_rows(concurrency, parallel);
   }
 
  private:
@@ -141,6 +145,7 @@ class Normalization {
     const Normalization& op;
     const Buffers& buffers;
     Elements<T> elements;
+    bool streams;
 
     // ---- Places and elements -------------------------------------------------------------------------------------
 
@@ -315,14 +320,14 @@ class Normalization {
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least = plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale,
-                                                              work.bias, alpha, op.streams_, row.next, row.ahead})
+                                                              work.bias, alpha, streams, row.next, row.ahead})
                                       : k.row32[finish]({row.floats,
                                                          row.wide,
                                                          stored,
                                                          size,
                                                          {c.shift, c.slope, c.offset},
                                                          alpha,
-                                                         op.streams_,
+                                                         streams,
                                                          row.next,
                                                          row.ahead});
         doubts.all = is_low(least, c.doubt);
@@ -396,7 +401,7 @@ class Normalization {
       Workspace work;
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
-      const bool stored_past = op.streams_ && !op.geometry_.varying && op.finish_ != Finish::values;
+      const bool stored_past = streams && !op.geometry_.varying && op.finish_ != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
       Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
@@ -650,11 +655,11 @@ class Normalization {
                                                        alpha,
                                                        work.doubtful,
                                                        op.near_,
-                                                       op.streams_});
+                                                       streams});
         doubts.all = c.doubt != c.doubt;
       } else {
-        Pieces32 all{from,  to,          list.pieces, list.count, ahead * bytes, {c.shift, c.slope, c.offset},
-                     alpha, op.streams_, op.near_};
+        Pieces32 all{from,  to,      list.pieces, list.count, ahead * bytes, {c.shift, c.slope, c.offset},
+                     alpha, streams, op.near_};
         if (beside != nullptr) {
           all.summed = beside->from;
           all.sums = &beside->sums;
@@ -791,7 +796,7 @@ class Normalization {
         parallel(tasks, [&](std::size_t t) {
           const std::uint64_t begin = op.groups_ * t / tasks;
           const std::uint64_t end = op.groups_ * (t + 1) / tasks;
-          run_task(op.has_fma_, op.streams_, [&] {
+          run_task(op.has_fma_, streams, [&] {
             if (op.chunks_ == 1) {
               rows(begin, end);
             } else {
@@ -807,7 +812,7 @@ class Normalization {
             PieceTable pieces = op.piece_table();
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
-            run_task(op.has_fma_, op.streams_, [&] {
+            run_task(op.has_fma_, streams, [&] {
               body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
                    op.chunks_ * (part + 1) / parts, pieces, work);
             });
@@ -860,7 +865,8 @@ class Normalization {
   std::int64_t near_ = 0;        // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
   bool runs_ = false;            // short pieces of neighbouring groups lie side by side, worth asking for together
   bool fits_doubles_ = false;    // the first cache holds a row's doubles beside scale and bias
-  bool streams_ = false;         // the output is not worth a place in the caches
+  bool streams_ = false;         // the output is not worth a place in the caches,
+  bool several_stream_ = false;  // not even where several tasks fill it
 };
 
 }  // namespace fast::normalization
