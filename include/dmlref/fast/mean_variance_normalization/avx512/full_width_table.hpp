@@ -42,7 +42,7 @@ inline const Kernels& kernels() noexcept {
                                               two_pipes::pieces16<leaky_relu>, two_pipes::pieces16<unit>},
                                  .each_row16 = {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>,
                                                 each_row16<unit>, each_row16<values>},
-                                 .near = 4096,
+                                 .near = 16384,
                                  .each_from_doubles = true,
                                  .runs = true,
                                  .sums_ahead = true,
