@@ -776,7 +776,8 @@ class Normalization {
           return;
         }
         const Place next = op.geometry_.kept.place(static_cast<Index>(g + 1));
-        Beside beside{buffers.input + next.input * bytes, op.far_ ? to_next(g + 1, next).input * bytes : 0};
+        Beside beside{buffers.input + next.input * bytes, op.near_};
+        if (op.near_ == 0 && op.far_) beside.ahead = to_next(g + 1, next).input * bytes;
         std::optional<reference::ExactStatistics> found;
         for (std::uint64_t c = 0; c < op.chunks_; ++c) {
           normalize_pieces(base, c, pieces.of(c), 0, coefficients()[g], found, work, &beside);
