@@ -568,7 +568,8 @@ void expect_sums_that_are_floats(const std::vector<const fast::qlc::Kernels*>& k
 
 TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx512) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead});
+  expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead,
+                               &fast::qlc::avx512vnni::kernels_ahead_if_shallow});
 }
 
 // Pixels whose sums are those that a channel's multiply-add rounds to the wrong side, where tiles of channels know
@@ -605,7 +606,7 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
     const float input_scale = 0.7f, output_scale = 0.71f;
     std::memcpy(c.inputs[1].data(), &input_scale, sizeof input_scale);
     std::memcpy(c.inputs[7].data(), &output_scale, sizeof output_scale);
-    const Prepared prepared(c, fast::qlc::avx512vnni::kernels);
+    const Prepared prepared(c, fast::qlc::avx512vnni::kernels_ahead);
     ASSERT_NE(prepared.run.float_offset, nullptr);
     const fast::qlc::Requantizer& to = prepared.run.float_requantizer;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
@@ -621,8 +622,9 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
       }
       ++met;
     }
-    ASSERT_NO_FATAL_FAILURE(
-        expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c));
+    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead,
+                                               &fast::qlc::avx512vnni::kernels_ahead_if_shallow},
+                                              c));
   }
   EXPECT_GT(met, 10);
 }

@@ -202,6 +202,7 @@ struct Kernels {
   bool float_sums = false;
   /// Whether they do so of channels in lanes only where the sums of all of a tile's channels are rounded or mostly so.
   bool rounds_tiles = false;
+  bool compares_exceptions = false;  ///< where these are mostly so
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a

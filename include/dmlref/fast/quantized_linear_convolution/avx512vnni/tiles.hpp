@@ -116,22 +116,15 @@ struct ChannelTile {
     }
   }
 
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write(const TileArgs& t, const Epilogue& epilogue,
-                                                                  SumsAre are, const std::int32_t* kept,
-                                                                  std::size_t unit, std::uint8_t* out) noexcept {
-    const auto [bytes, near_tie] = are == SumsAre::integers  ? of_kept<SumsAre::integers>(t, epilogue, kept)
-                                   : are == SumsAre::rounded ? of_kept<SumsAre::rounded>(t, epilogue, kept)
-                                                             : of_kept<SumsAre::mostly_rounded>(t, epilogue, kept);
-    write_bytes(bytes, pixels * static_cast<std::ptrdiff_t>(unit), out, t.out_pitch);
-    return near_tie;
-  }
   template <SumsAre S>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static Epilogue::Result of_kept(const TileArgs& t,
-                                                                                const Epilogue& epilogue,
-                                                                                const std::int32_t* kept) noexcept {
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write(const TileArgs& t, const Epilogue& epilogue,
+                                                                  const std::int32_t* kept, std::size_t unit,
+                                                                  std::uint8_t* out) noexcept {
     const __m512i sums[4] = {_mm512_loadu_si512(kept), _mm512_loadu_si512(kept + 16), _mm512_loadu_si512(kept + 32),
                              _mm512_loadu_si512(kept + 48)};
-    return epilogue.of_pixels<V, S>(sums, epilogue.channels<V, S>(t.first_channel));
+    const auto [bytes, near_tie] = epilogue.of_pixels<V, S>(sums, epilogue.channels<V, S>(t.first_channel));
+    write_bytes(bytes, pixels * static_cast<std::ptrdiff_t>(unit), out, t.out_pitch);
+    return near_tie;
   }
 
   /// A unit's 64 bytes, whose first pixel is `first`.
@@ -198,20 +191,13 @@ struct ChannelTile {
 /// A strip of `args.count` tiles side by side. A tile's sums are kept in memory and requantized between the first steps
 /// of the next tile: the dot products leave half of the execution units idle, and more than the few instructions that
 /// the processor looks ahead. Nothing is called while sums are in registers: near ties wait until they have been kept.
-template <int V, int R>
-DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
+/// A function for each kind of sums: with two kinds in one, g++ keeps sums in memory in every step.
+template <int V, int R, SumsAre S>
+DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void kept_strip(const TileArgs& t) noexcept {
   using Shape = ChannelTile<V, R>;
   TilePlace at(t);
   typename Shape::Registers acc;
   const std::uint8_t* w = t.weights;
-  if (t.requantizer == nullptr) {
-    Shape::start(t, at, acc);
-    for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-      Shape::step(t, acc, at.activations + t.offsets[k], w);
-    }
-    Shape::keep(acc, t.sums, t.sums_pitch);
-    return;
-  }
   constexpr std::size_t units = Shape::units;
   alignas(64) std::int32_t buffers[2][64 * units];
   for (auto& buffer : buffers) {
@@ -224,7 +210,6 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
   std::int32_t* kept = buffers[0];  // the tile that is being requantized
   std::int32_t* spare = buffers[1];
   const Epilogue epilogue(*t.requantizer);
-  const SumsAre are = Shape::sums_are(t);
   std::uint8_t* out = at.out;
   std::uint32_t suspects = 0;  // units with near ties, the latest one in bit 0
   std::size_t unit = units;    // the next one to requantize
@@ -236,10 +221,11 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
     w = t.weights;
     for (; unit < units && offset < end; ++offset, w += t.weight_step, ++unit) {
       Shape::step(t, acc, at.activations + *offset, w);
-      suspects = 2 * suspects + Shape::write(t, epilogue, are, kept + 64 * unit, unit, out);
+      suspects = 2 * suspects + Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out);
     }
     for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, at.activations + *offset, w);
-    for (; unit < units; ++unit) suspects = 2 * suspects + Shape::write(t, epilogue, are, kept + 64 * unit, unit, out);
+    for (; unit < units; ++unit)
+      suspects = 2 * suspects + Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out);
     Shape::keep(acc, spare, Shape::kept_pitch);
     for (; suspects != 0; suspects &= suspects - 1) {
       Shape::settle(t, epilogue, kept, units - 1 - static_cast<std::size_t>(std::countr_zero(suspects)), out);
@@ -253,8 +239,26 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
     if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);
   }
   for (; unit < units; ++unit) {
-    if (Shape::write(t, epilogue, are, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
+    if (Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
   }
+}
+
+/// Such a strip, whose sums have no exceptions, or a tile that is not requantized.
+template <int V, int R>
+DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
+  using Shape = ChannelTile<V, R>;
+  if (t.requantizer != nullptr) {
+    return t.requantizer->float_shift == nullptr ? kept_strip<V, R, SumsAre::integers>(t)
+                                                 : kept_strip<V, R, SumsAre::rounded>(t);
+  }
+  const TilePlace at(t);
+  typename Shape::Registers acc;
+  Shape::start(t, at, acc);
+  const std::uint8_t* w = t.weights;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
+    Shape::step(t, acc, at.activations + t.offsets[k], w);
+  }
+  Shape::keep(acc, t.sums, t.sums_pitch);
 }
 
 /// The sums of a tile of few pixels: K in four parts side by side, as one alone waits for its products.
@@ -339,11 +343,12 @@ DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexc
   }
 }
 
-/// Either, by depth.
+/// Either, by depth; floats may have exceptions.
 template <int V, int R>
 inline void channel_tile_ahead_if_shallow(const TileArgs& t) noexcept {
   constexpr std::ptrdiff_t most_steps = 64;
-  t.steps <= most_steps ? channel_tile_ahead<V, R>(t) : channel_tile<V, R>(t);
+  const bool ahead = t.steps <= most_steps || (t.requantizer != nullptr && t.requantizer->float_shift != nullptr);
+  ahead ? channel_tile_ahead<V, R>(t) : channel_tile<V, R>(t);
 }
 
 /// The end of a pixel tile: R rows of 16 * V bytes.

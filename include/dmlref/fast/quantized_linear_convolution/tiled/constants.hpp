@@ -106,13 +106,14 @@ inline bool fold_float_channels(const Plan& p, const Requantizer& to, double bou
 /// Blocks of channels, all of which are to be rounded: the base of the first one is 0 where some cannot.
 inline bool fold_rounded_blocks(const Plan& p, const Requantizer& to, double bound, const float* fixed_scale,
                                 const std::int32_t* offset, const FloatTables& tables) noexcept {
+  const Exceptions exceptions = p.kernels.compares_exceptions ? Exceptions::one : Exceptions::none;
   // Of a channel of which nothing comes.
   const RoundedSums nothing{rounding_magic_bits, 0, rounding_magic + static_cast<float>(to.packed_zero_point())};
   bool found = false;
   for (Index block = 0; block < p.offset_pitch(); block += p.kernels.lanes) {
     bool all = true;
     for (Index at = block; at < block + p.kernels.lanes; ++at) {
-      const RoundedSums rounded = fixed_scale[at] == 0 ? nothing : rounded_sums_of(to, at, bound, Exceptions::one);
+      const RoundedSums rounded = fixed_scale[at] == 0 ? nothing : rounded_sums_of(to, at, bound, exceptions);
       tables.rounded_scale[at] = rounded.scale;
       tables.exception[at] = rounded.exception;
       tables.set(at, {rounded.sum, rounded.shift}, offset[at]);
