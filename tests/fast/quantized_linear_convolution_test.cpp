@@ -629,6 +629,28 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
   EXPECT_GT(met, 10);
 }
 
+// Sums that reach beyond what floats hold, of channels whose scale makes nothing of them.
+TEST(FastQuantizedLinearConvolution, LargeSumsOfWhichNothingComes) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  std::mt19937 random(15);
+  constexpr std::uint32_t depth = 16, width = 40;
+  Case c = make_deep_case(random, Data::random, depth, width, DataType::uint8, DataType::int8);
+  const std::uint32_t channels = c.desc.filter.sizes[0];
+  c.desc.input.strides = Dimensions{depth * width, 1, depth * width, depth};
+  c.desc.output = TensorDesc(c.desc.output.data_type, c.desc.output.sizes,
+                             Dimensions{channels * width, 1, channels * width, channels});
+  c.desc.bias = TensorDesc(DataType::int32, {1, channels, 1, 1});
+  test::own_constants(c.desc);
+  c.desc.filter.owned_by_dml = true;
+  std::fill(c.inputs[4].begin(), c.inputs[4].end(), std::byte{0});
+  c.inputs[6].resize(c.desc.bias->total_size_in_bytes);
+  for (std::uint32_t i = 0; i < channels; ++i) {
+    const std::int32_t bias = 0x34500000 + static_cast<std::int32_t>(i << 18);
+    std::memcpy(c.inputs[6].data() + std::size_t{4} * i, &bias, sizeof bias);
+  }
+  expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c);
+}
+
 TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx2) {
   if (!supported(Isa::avx2)) GTEST_SKIP() << "this CPU has no AVX2";
   expect_sums_that_are_floats({&fast::qlc::avx2::kernels});

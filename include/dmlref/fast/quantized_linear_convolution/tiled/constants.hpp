@@ -132,7 +132,7 @@ inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const st
   const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
   const FloatTables tables(p, memory);
   bool found = false;
-  if (bounds.bounded && !bounds.wide) {
+  if (bounds.bounded && bounds.largest_sum < 0x1p22) {
     Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
     to.packed_channels = p.filter.channels();
     const auto fold = p.rounds_blocks() ? fold_rounded_blocks : fold_float_channels;
