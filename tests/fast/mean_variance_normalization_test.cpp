@@ -105,6 +105,16 @@ TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
   std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
 }
 
+/// Both of that layout, and random.
+template <class T>
+void add_scale_and_bias(NormalizationCase<T>& c, const Layout& layout, Random& random) {
+  c.scale = c.bias = layout;
+  for (auto* const data : {&c.scale_data, &c.bias_data}) {
+    data->resize(elements_spanned(layout));
+    fill(*data, Regime::mean_0, random);
+  }
+}
+
 // Every length of a row around the vectors and the chunks, with and without scale and bias, every activation.
 TYPED_TEST(FastNormalization, RowsOfEveryLength) {
   Random random(seed());
@@ -115,11 +125,7 @@ TYPED_TEST(FastNormalization, RowsOfEveryLength) {
       fill(c.input_data, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
       c.parameters.activation = random_activation(random);
       if (scaled) {
-        c.scale = c.bias = Layout({1, n});
-        c.scale_data.resize(static_cast<std::size_t>(n));
-        c.bias_data.resize(static_cast<std::size_t>(n));
-        fill(c.scale_data, Regime::mean_0, random);
-        fill(c.bias_data, Regime::mean_0, random);
+        add_scale_and_bias(c, Layout({1, n}), random);
       }
       expect_reference_bits(c, "row");
       if (testing::Test::HasFatalFailure()) return;
@@ -145,11 +151,7 @@ TYPED_TEST(FastNormalization, RowsOfMixedKinds) {
         c.input_data.resize(elements_spanned(c.input));
         if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
         if (scaled) {
-          c.scale = c.bias = Layout({1, n});
-          c.scale_data.resize(static_cast<std::size_t>(n));
-          c.bias_data.resize(static_cast<std::size_t>(n));
-          fill(c.scale_data, Regime::mean_0, random);
-          fill(c.bias_data, Regime::mean_0, random);
+          add_scale_and_bias(c, Layout({1, n}), random);
         }
         expect_reference_bits(c, "mixed rows");
         if (testing::Test::HasFatalFailure()) return;
@@ -170,11 +172,7 @@ TYPED_TEST(FastNormalization, GroupsOfStretches) {
       fill(c.input_data, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
       if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
       if (scaled) {
-        c.scale = c.bias = Layout(pick(random, 0, 1) == 0 ? Shape{1, 3, 1} : Shape{1, 1, size.inner});
-        c.scale_data.resize(elements_spanned(*c.scale));
-        c.bias_data.resize(elements_spanned(*c.bias));
-        fill(c.scale_data, Regime::mean_0, random);
-        fill(c.bias_data, Regime::mean_0, random);
+        add_scale_and_bias(c, Layout(pick(random, 0, 1) == 0 ? Shape{1, 3, 1} : Shape{1, 1, size.inner}), random);
       }
       expect_reference_bits(c, "stretches");
       if (testing::Test::HasFatalFailure()) return;
@@ -199,11 +197,7 @@ TYPED_TEST(FastNormalization, GroupsOfMixedKinds) {
       }
       c.parameters.activation = random_activation(random);
       if (scaled) {
-        c.scale = c.bias = Layout({1, groups, 1});
-        c.scale_data.resize(static_cast<std::size_t>(groups));
-        c.bias_data.resize(static_cast<std::size_t>(groups));
-        fill(c.scale_data, Regime::mean_0, random);
-        fill(c.bias_data, Regime::mean_0, random);
+        add_scale_and_bias(c, Layout({1, groups, 1}), random);
       }
       expect_reference_bits(c, "mixed groups");
       if (testing::Test::HasFatalFailure()) return;
@@ -244,11 +238,7 @@ TYPED_TEST(FastNormalization, RowsBeyondTheSecondCache) {
       fill(c.input_data, regime, random);
       c.parameters.activation = random_activation(random);
       if (it.scale.size() > 0) {
-        c.scale = c.bias = Layout(it.scale);
-        c.scale_data.resize(elements_spanned(*c.scale));
-        c.bias_data.resize(elements_spanned(*c.bias));
-        fill(c.scale_data, Regime::mean_0, random);
-        fill(c.bias_data, Regime::mean_0, random);
+        add_scale_and_bias(c, Layout(it.scale), random);
       }
       expect_reference_bits(c, "rows beyond the second cache");
       if (testing::Test::HasFatalFailure()) return;
@@ -317,11 +307,8 @@ TYPED_TEST(FastNormalization, NothingBeyondTheBuffers) {
         fill(c.input_data, Regime::mean_100, random);
         c.parameters.activation = default_activation(type);
         if (scaled) {
-          c.scale = c.bias = Layout(pick(random, 0, 1) == 0 ? Shape{1, it.shape[1], 1} : Shape{1, 1, it.shape[2]});
-          c.scale_data.resize(elements_spanned(*c.scale));
-          c.bias_data.resize(elements_spanned(*c.bias));
-          fill(c.scale_data, Regime::mean_0, random);
-          fill(c.bias_data, Regime::mean_0, random);
+          add_scale_and_bias(c, Layout(pick(random, 0, 1) == 0 ? Shape{1, it.shape[1], 1} : Shape{1, 1, it.shape[2]}),
+                             random);
         }
         const auto expected = bits_of(c.reference_output());
         for (const auto side : {GuardedBuffer::Side::end, GuardedBuffer::Side::begin}) {
@@ -341,11 +328,7 @@ TYPED_TEST(FastNormalization, ColumnsOfEveryWidth) {
       fill(c.input_data, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
       c.parameters.activation = random_activation(random);
       if (pick(random, 0, 1) == 0) {
-        c.scale = c.bias = Layout({1, 1, 1, width});
-        c.scale_data.resize(static_cast<std::size_t>(width));
-        c.bias_data.resize(static_cast<std::size_t>(width));
-        fill(c.scale_data, Regime::mean_0, random);
-        fill(c.bias_data, Regime::mean_0, random);
+        add_scale_and_bias(c, Layout({1, 1, 1, width}), random);
       }
       expect_reference_bits(c, "columns");
       if (testing::Test::HasFatalFailure()) return;
