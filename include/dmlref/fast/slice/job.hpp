@@ -87,7 +87,7 @@ struct SliceKernels {
   RowKernel reverse[4];
   RowKernel every_second[4];
   RowKernel every_second_back[4];
-  RowKernel reverse_narrow[4];       // 33 to 63 bytes; null: `reverse` from wide_from on
+  RowKernel reverse_narrow[4];       // 33 to 127 bytes; null: `reverse` from wide_from on
   RowKernel every_second_narrow[4];  // every second unit, wide_from to 63 bytes of output; null: `every_second`
   void (*fence)() noexcept;          // after streamed rows
 };
