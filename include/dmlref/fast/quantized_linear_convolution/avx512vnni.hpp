@@ -2,10 +2,11 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/channel_tiles.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/output.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/pixel_tiles.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/tiles.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
