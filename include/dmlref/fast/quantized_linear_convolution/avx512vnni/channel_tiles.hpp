@@ -197,14 +197,11 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void kept_strip(const TileArgs& 
   using Shape = ChannelTile<V, R>;
   TilePlace at(t);
   typename Shape::Registers acc;
-  const std::uint8_t* w = t.weights;
   constexpr std::size_t units = Shape::units;
   alignas(64) std::int32_t buffers[2][64 * units];
   for (auto& buffer : buffers) {
     for (std::size_t v = Shape::kept_vectors; v < 4 * units; ++v) {  // no pixel's: sums of 0
-      const std::int32_t* const zero = t.requantizer->float_base;
-      _mm512_store_si512(buffer + 16 * v, zero == nullptr ? _mm512_setzero_si512()
-                                                          : _mm512_loadu_si512(zero + t.first_channel + 16 * (v % V)));
+      _mm512_store_si512(buffer + 16 * v, _mm512_setzero_si512());
     }
   }
   std::int32_t* kept = buffers[0];  // the tile that is being requantized
@@ -218,14 +215,15 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void kept_strip(const TileArgs& 
     Shape::start(t, at, acc);
     const std::int32_t* offset = t.offsets;
     const std::int32_t* const end = offset + t.steps;
-    w = t.weights;
+    const std::uint8_t* w = t.weights;
     for (; unit < units && offset < end; ++offset, w += t.weight_step, ++unit) {
       Shape::step(t, acc, at.activations + *offset, w);
       suspects = 2 * suspects + Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out);
     }
     for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, at.activations + *offset, w);
-    for (; unit < units; ++unit)
+    for (; unit < units; ++unit) {
       suspects = 2 * suspects + Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out);
+    }
     Shape::keep(acc, spare, Shape::kept_pitch);
     for (; suspects != 0; suspects &= suspects - 1) {
       Shape::settle(t, epilogue, kept, units - 1 - static_cast<std::size_t>(std::countr_zero(suspects)), out);
