@@ -61,6 +61,9 @@ class FastSlice : public testing::Test {
     if (number(0, 2) != 0) tuning.shared_bytes = 0;
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
+    if (number(0, 1) == 0) tuning.copies_ahead = 4096 - tuning.copies_ahead;
+    if (number(0, 1) == 0) tuning.copies_ahead_to = 1024;
+    if (number(0, 1) == 0) tuning.turns_from = number(0, 1) * 4096;
     if (number(0, 1) == 0) tuning.stages = !tuning.stages;
     if (number(0, 1) == 0) scatter(tuning);
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
@@ -310,6 +313,27 @@ TEST_F(FastSlice, LongRowsTakeTurns) {
       }
     }
   }
+}
+
+// Which streamed rows take turns, and how far ahead copies ask, depends on their length.
+TEST_F(FastSlice, LongRowsOfZen4) {
+  fast::SliceTuning tuning(isa_under_test());
+  tuning.turns_from = 4096;
+  tuning.copies_ahead = 4096;
+  tuning.copies_ahead_to = 2048;
+  const auto job = [&](std::uint32_t length, std::int32_t step) {
+    return prepare(slice1_case(random, DataType::uint8, {4, length}, {2, step}), tuning).walks()[0].job;
+  };
+  if (fast::slice_kernels(isa_under_test()).wide_from == 0) GTEST_SKIP() << "no wide rows";
+  EXPECT_FALSE(job(4095, 1).in_turns);
+  EXPECT_TRUE(job(4096, 1).in_turns);
+  EXPECT_FALSE(job(4095, -1).in_turns);
+  EXPECT_TRUE(job(4096, -1).in_turns);
+  EXPECT_TRUE(job(2 * 4095, 2).in_turns);
+  EXPECT_FALSE(job(2 * 4096, 2).in_turns);
+  EXPECT_EQ(job(1024, 1).lines_ahead, 4u);
+  EXPECT_EQ(job(2047, 1).lines_ahead, 2u);
+  EXPECT_EQ(job(2048, 1).lines_ahead, 0u);
 }
 
 // A copy that reads more than it writes fills the caches as well.

@@ -22,19 +22,25 @@ struct SliceTuning {
   std::uint64_t shared_bytes;  // of in and three times out, that several tasks keep in the caches all the same
   bool stages;                 // rows that no kernel streams are collected, if they are short, and then streamed
   std::uint64_t task_bytes;    // of the larger of in and output: less is not worth a task
-  std::size_t in_ahead;  // bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for
-                         // every line; 0: copies ask for beginnings of rows, others less far ahead
-  Index out_ahead;       // bytes of output by which a copy through the caches asks ahead; 0: it does not
+  std::size_t turns_from;  // bytes of streamed rows that take turns (of every second element: shorter ones); 0: all do
+  // Bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for every line, copies or
+  // others; 0: copies ask for beginnings of rows, others less far ahead.
+  std::size_t in_ahead, copies_ahead;
+  std::size_t copies_ahead_to;  // bytes of a copy from which on it asks for the beginning of the next all the same
+  Index out_ahead;              // bytes of output by which a copy through the caches asks ahead; 0: it does not
   // Of in and output together, from and up to which rows are taken in an irregular order; others than copies lose by it
   // where they are nearly in the first cache.
   std::uint64_t scattered_copy_from = 96 * 1024, scattered_from = 192 * 1024, scattered_to;
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
-        shared_bytes(slice_kernels(isa).shared_stay ? own_cache_bytes() / 3 * 4 : 0),
+        shared_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_sixths),
         stages(last_level_cache_is_hashed()),
-        task_bytes((amd_family() >= 26 ? 64 : 128) * 1024),
+        task_bytes(slice_kernels(isa).task_bytes),
+        turns_from(slice_kernels(isa).turns_from),
         in_ahead(slice_kernels(isa).in_ahead),
+        copies_ahead(slice_kernels(isa).copies_ahead),
+        copies_ahead_to(slice_kernels(isa).copies_ahead_to),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0),
         scattered_to(slice_kernels(isa).scatters ? second_cache_bytes() / 2 * 3 : 0) {}
 };
@@ -238,12 +244,18 @@ class Slice {
                             job.out_bytes >= kernels_.joined_from && rows_joined(job.out_bytes, dims);
     const bool large = 2 * larger_bytes() >= tuning_.stream_bytes;
     job.stream = may_stream && large && (long_rows || one_stream);
+    const bool thinned =
+        job.kind == RowKind::shuffle && magnitude(job.tile.in_advance) > static_cast<Index>(job.tile.bytes());
+    job.in_turns = tuning_.turns_from == 0 || (job.out_bytes >= tuning_.turns_from) != thinned;
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;
-    if (tuning_.in_ahead != 0 && job.out_bytes > 128) {  // shorter ones lie close together and need less than that
+    const bool copied = job.kind == RowKind::copy;
+    const std::size_t asked = copied ? tuning_.copies_ahead : tuning_.in_ahead;
+    const bool long_copy = copied && job.out_bytes >= tuning_.copies_ahead_to;
+    if (asked != 0 && job.out_bytes > 128 && !long_copy) {  // shorter ones lie close together and need less than that
       const std::size_t read = job.count * static_cast<std::size_t>(magnitude(job.tile.in_advance));
       const std::size_t row = read > job.out_bytes ? read : job.out_bytes;
-      job.lines_ahead = row < tuning_.in_ahead ? (tuning_.in_ahead + row / 2) / row : 1;
+      job.lines_ahead = row < asked ? (asked + row / 2) / row : 1;
     }
     if (job.stream && long_rows && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.

@@ -48,6 +48,7 @@ struct RowJob {
   Index out_step = 0;
   std::size_t out_bytes = 0;    // from the row's first byte to the end of its last
   bool stream = false;          // write around the caches
+  bool in_turns = true;         // streamed rows of a page and more: four at a time
   bool joined = false;          // every row starts where the one before it ends
   bool scattered = false;       // rows in an order that is none to the CPU's prefetchers, written exactly
   RowKernel staged = nullptr;   // collects rows that are then streamed; null: they are not collected
@@ -70,8 +71,12 @@ struct SliceKernels {
   RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
   std::size_t joined_from;       // bytes of a row from which it can
   std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
-  bool shared_stay;              // several tasks stream less than one: SliceTuning::shared_bytes
+  std::uint64_t shared_sixths;   // of that part: SliceTuning::shared_bytes
+  std::uint64_t task_bytes;      // SliceTuning::task_bytes
+  std::size_t turns_from;        // SliceTuning::turns_from
   std::size_t in_ahead;          // SliceTuning::in_ahead
+  std::size_t copies_ahead;      // SliceTuning::copies_ahead
+  std::size_t copies_ahead_to;   // SliceTuning::copies_ahead_to
   Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
   bool scatters;                 // SliceTuning::scattered_to
   RowKernel staged;  // streams `joined` rows of less than 1 KiB that RowJob::staged collects; null: none does

@@ -15,8 +15,13 @@ namespace fast {
 
 /// Wide rows stand for units of 1, 2, 4 and 8 bytes; null where the shuffle program alone is as good.
 inline SliceKernels slice_kernels(Isa isa) noexcept {
+  constexpr std::size_t kib = 1024;
+  const std::uint64_t task_bytes = (amd_family() >= 26 ? 64 : 128) * kib;
 #if DMLREF_ARCH_X86_64
-  const bool narrow = amd_family() >= 26;
+  const bool zen5 = amd_family() >= 26;
+  const bool zen4 = amd_family() == 25;  // with AVX-512, else Zen 3
+  const bool narrow = zen4 || zen5;
+  const std::uint64_t stream_eighths = zen4 ? 4 : 5, shared_sixths = zen4 ? 9 : zen5 ? 8 : 0;
 #endif
   switch (isa) {
 #if DMLREF_ARCH_X86_64
@@ -26,11 +31,15 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           &avx512::copy_rows,
           &avx512::stream_joined_rows,
           64,
-          5,
-          amd_family() >= 26,
-          amd_family() >= 26 ? std::size_t{4096} : 0,
+          stream_eighths,
+          shared_sixths,
+          zen4 ? 64 * kib : task_bytes,
+          zen4 ? 32 * kib : 0,
+          zen5 ? 4 * kib : 0,
+          zen4 || zen5 ? 4 * kib : 0,
+          zen4 ? 8 * kib : ~std::size_t{0},
           256,
-          amd_family() >= 26,
+          zen5,
           &avx512::staged_rows,
           &scalar::fill_rows,
           &avx2::shuffle_rows,
@@ -55,7 +64,11 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               &avx2::stream_joined_rows,
               128,
               3,
-              false,
+              0,
+              task_bytes,
+              0,
+              0,
+              0,
               0,
               0,
               false,
@@ -83,7 +96,11 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               nullptr,
               0,
               5,
-              false,
+              0,
+              task_bytes,
+              0,
+              0,
+              0,
               0,
               0,
               false,
@@ -109,7 +126,11 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
               nullptr,
               0,
               5,
-              false,
+              0,
+              task_bytes,
+              0,
+              0,
+              0,
               0,
               0,
               false,

@@ -66,17 +66,19 @@ DMLREF_TARGET_AVX512VNNI inline void end_row(StreamedRow row, std::byte* last, c
   }
 }
 
-/// Rows of at least 256 bytes that begin at a multiple of Unit. Rows of at least a page of input take turns, four at a
-/// time: the CPU's own prefetcher starts anew in every page, which so goes on beside three others.
+/// Rows of at least 256 bytes that begin at a multiple of Unit. Rows of at least a page of input take turns where the
+/// job says so, four at a time: the CPU's own prefetcher starts anew in every page, which so goes on beside three
+/// others.
 template <std::size_t Unit, int Step>
 DMLREF_TARGET_AVX512VNNI inline void stream_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                  const RowPlace* rows, std::size_t count) noexcept {
   constexpr std::size_t at_once = 4, turn = 256, in_per_out = Step == 2 || Step == -2 ? 2 : 1;
-  constexpr Index soon = 384 * Step;
+  constexpr bool thinned = Step == 2 || Step == -2;
+  constexpr Index soon = 384 * Step, soon_alone = 512 * Step;
   const std::size_t bytes = job.out_bytes;
   const Index last_in = static_cast<Index>(bytes - 64) * Step;
   std::size_t r = 0;
-  for (; bytes * in_per_out >= 4096 && r + at_once <= count; r += at_once) {
+  for (; job.in_turns && bytes * in_per_out >= 4096 && r + at_once <= count; r += at_once) {
     StreamedRow row[at_once];
     DMLREF_UNROLL
     for (std::size_t k = 0; k < at_once; ++k) {
@@ -98,7 +100,7 @@ DMLREF_TARGET_AVX512VNNI inline void stream_rows(const RowJob& job, const std::b
     const std::byte* const from = in + rows[r].in;
     std::byte* const to = out + rows[r].out;
     end_row<Unit, Step>(begin_row<Unit, Step>(from, to), to + bytes - 64, from + last_in,
-                        avx2::next_row(job, rows, r, count));
+                        job.in_turns || thinned ? avx2::next_row(job, rows, r, count) : soon_alone);
   }
 }
 
