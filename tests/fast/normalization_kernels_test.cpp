@@ -61,12 +61,13 @@ struct RowCase {
       r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
     }
     double* const wide = source == Source::floats ? nullptr : r.wide.data();
+    const std::byte* const from = wide != nullptr && kernels.streamed_sums_ahead ? nullptr : bytes(floats);
     std::byte* const to = r.stored.data();
     const double alpha = 0.3f;
-    r.least = each ? kernels.each_row32[finish]({bytes(floats), wide, to, count, &group, scale.data(), bias.data(),
-                                                 alpha, false, nullptr, ahead})
-                   : kernels.row32[finish](
-                         {bytes(floats), wide, to, count, {group.shift, 1.25, -0.5}, alpha, false, nullptr, ahead});
+    r.least =
+        each ? kernels.each_row32[finish](
+                   {from, wide, to, count, &group, scale.data(), bias.data(), alpha, false, nullptr, ahead})
+             : kernels.row32[finish]({from, wide, to, count, {group.shift, 1.25, -0.5}, alpha, false, nullptr, ahead});
     return r;
   }
 };

@@ -57,8 +57,8 @@ struct RowAhead {
   const std::byte* output = nullptr;
 };
 
-/// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already. `to` takes floats,
-/// or doubles for Finish::values.
+/// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already; kernels that form
+/// the sums of a row ahead then do without `from`. `to` takes floats, or doubles for Finish::values.
 struct Row32 {
   const std::byte* from;
   double* wide;

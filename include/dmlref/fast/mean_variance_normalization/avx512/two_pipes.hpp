@@ -304,14 +304,17 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noe
 
 using full_width::Source;
 
+// (The last two rows of a task have no row ahead, and come as doubles alone.)
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
+  if (row.from == nullptr && row.ahead.elements == nullptr) return full_width::row32<finish>(row);
   if (row.ahead.elements == nullptr) return avx512::row32<finish>(row);
   return row.line.shift == 0.0 ? full_width::row32_of<finish, false, Source::doubles_and_far_sums>(row)
                                : full_width::row32_of<finish, true, Source::doubles_and_far_sums>(row);
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
+  if (row.from == nullptr && row.ahead.elements == nullptr) return full_width::each_row32<finish>(row);
   if (row.ahead.elements == nullptr) return avx512::each_row32<finish>(row);
   return row.group->shift == 0.0 ? full_width::each_row32_of<finish, false, Source::doubles_and_far_sums>(row)
                                  : full_width::each_row32_of<finish, true, Source::doubles_and_far_sums>(row);
