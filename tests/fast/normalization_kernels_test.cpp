@@ -54,14 +54,15 @@ struct RowCase {
     r.stored.resize(count * (finish == static_cast<std::size_t>(Finish::values) ? sizeof(double) : sizeof(float)));
     r.wide.resize((count + 15) / 16 * 16);
     r.sums = kernels.sums(bytes(floats), count, source == Source::floats ? nullptr : r.wide.data(), nullptr);
+    const bool overlaps = kernels.sums_ahead || kernels.streamed_sums_ahead;
     RowAhead ahead;
-    if (source == Source::doubles_and_sums && kernels.streamed_sums_ahead) {
+    if (source == Source::doubles_and_sums && overlaps) {
       ahead = {bytes(others), &r.sums_ahead, bytes(others), bytes(others)};
     } else {
       r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
     }
     double* const wide = source == Source::floats ? nullptr : r.wide.data();
-    const std::byte* const from = wide != nullptr && kernels.streamed_sums_ahead ? nullptr : bytes(floats);
+    const std::byte* const from = wide != nullptr && overlaps ? nullptr : bytes(floats);
     std::byte* const to = r.stored.data();
     const double alpha = 0.3f;
     r.least =
@@ -96,12 +97,47 @@ TEST(NormalizationKernels, RowsOfEveryLengthAndSource) {
                                             << each << ", source " << static_cast<int>(source));
             expect_same(c.run(avx512::kernels(), finish, each, source), expected);
             expect_same(c.run(avx512::two_pipes::kernels(), finish, each, source), expected);
-            const auto full = c.run(avx512::full_width::kernels(), finish, each, source);
-            expect_same(full, expected);
-            if (source == RowCase::Source::doubles_and_sums) {
-              for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(full.wide[i], c.others[i]) << i;
+            for (const Kernels* kernels : {&avx512::full_width::kernels(), &avx512::half_width::kernels()}) {
+              const auto result = c.run(*kernels, finish, each, source);
+              expect_same(result, expected);
+              if (source != RowCase::Source::doubles_and_sums) continue;
+              for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result.wide[i], c.others[i]) << i;
             }
             if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(NormalizationKernels, PiecesWithSumsOfOthers) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
+  dmlref_test::Random random(dmlref_test::test_seed(8));
+  const RowCase c(1024, 0.0, random);
+  // (Another order in the output, and a gap between the second piece and the third.)
+  const Piece pieces[3] = {{0, 1280, 16}, {64, 0, 304}, {2048, 1344, 512}};
+  for (const Kernels* kernels : {&avx512::full_width::kernels(), &avx512::half_width::kernels()}) {
+    for (const double shift : {0.0, 0.75}) {
+      for (std::size_t finish = 0; finish < finishes - 1; ++finish) {
+        for (const bool stream : {false, true}) {
+          const auto run = [&](const Kernels& of, std::vector<std::byte>& to, SumAndSquare& sums, std::int64_t ahead) {
+            Pieces32 chunk{c.bytes(c.floats), to.data(), pieces, 3, 0, {shift, 1.25, -0.5}, 0.3f, stream};
+            chunk.summed = c.bytes(c.others);
+            chunk.sums = &sums;
+            chunk.summed_ahead = ahead;
+            if (of.pieces32_and_sums[finish] != nullptr) return of.pieces32_and_sums[finish](chunk);
+            sums = of.piece_sums(chunk.summed, pieces, 3, 0);
+            return of.pieces32[finish](chunk);
+          };
+          std::vector<std::byte> expected(1024 * sizeof(float)), result(expected.size());
+          SumAndSquare expected_sums, sums;
+          const float least = run(scalar::kernels(), expected, expected_sums, 0);
+          for (const std::int64_t ahead : {0, 64}) {
+            EXPECT_EQ(run(*kernels, result, sums, ahead), least);
+            EXPECT_EQ(result, expected);
+            EXPECT_EQ(sums.sum, expected_sums.sum);
+            EXPECT_EQ(sums.square, expected_sums.square);
           }
         }
       }

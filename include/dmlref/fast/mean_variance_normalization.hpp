@@ -76,11 +76,8 @@ class Normalization {
       overlaps_ = kernels_->half_sums_ahead && step.input == 1;
     }
     if (!is_half) {
-      // (Scale, bias, values and the doubles of two rows leave no room for lines that come from beyond the second
-      // cache.)
-      const bool crowded = geometry_.varying && finish_ == Finish::values && near_ != 0;
       const bool streamed = kernels_->streamed_sums_ahead && streams_ && finish_ != Finish::values;
-      overlaps_ = (kernels_->sums_ahead && !crowded) || streamed;
+      overlaps_ = (kernels_->sums_ahead && holds_two_rows()) || streamed;
     }
     // (Groups that are read again from further away are better read at once.)
     pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
@@ -401,7 +398,8 @@ class Normalization {
       Workspace work;
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
-      const bool stored_past = streams && !op.geometry_.varying && op.finish_ != Finish::values;
+      const bool each_past = op.kernels_->sums_ahead;
+      const bool stored_past = streams && (!op.geometry_.varying || each_past) && op.finish_ != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
       Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
@@ -834,6 +832,15 @@ class Normalization {
 
   PieceTable piece_table() const noexcept {
     return {geometry_.reduced, count_, static_cast<Index>(sizeof(T)), stretches_};
+  }
+
+  /// Whether the first cache holds the doubles of two rows of float32 beside all else that is on its way through it.
+  bool holds_two_rows() const noexcept {
+    const bool has_values = finish_ == Finish::values;
+    const bool far = near_ != 0;  // lines come from beyond the second cache
+    if (first_cache_bytes() >= 48 * 1024) return !(geometry_.varying && has_values && far);
+    // (32 KiB do not hold scale and bias as well as such lines. An activation gains where memory would be waited for.)
+    return has_values ? streams_ && !geometry_.varying : !(geometry_.varying && far);
   }
 
   bool shared_parameters() const noexcept {

@@ -186,7 +186,8 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
   return both ? pieces32_of<finish, true, true>(chunk) : pieces32_of<finish, true, false>(chunk);
 }
 
-template <Finish finish, bool wide, bool shifted>
+/// `streams`: where `row` asks for it.
+template <Finish finish, bool wide, bool shifted, bool streams>
 DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexcept {
   const __m512d shift = _mm512_set1_pd(row.group->shift);
   const __m512d rate = _mm512_set1_pd(row.group->rate);
@@ -202,6 +203,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
   std::byte* const to = row.to;
   const std::size_t count = row.count;
   const std::byte* const next = row.next != nullptr ? row.next : from;
+  const bool stream = streams && row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     __builtin_prefetch(next + i * sizeof(float));
@@ -212,7 +214,7 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
       const __m512d offset = _mm512_fnmadd_pd(mean_rest, slope, _mm512_loadu_pd(bias + at));
       __m512d x = load8<wide>(avx2::floats_at(from, at), wide ? doubles + at : nullptr);
       if constexpr (shifted) x = _mm512_sub_pd(x, shift);
-      store8<finish>(to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], false);
+      store8<finish>(to, at, _mm512_fmadd_pd(x, slope, offset), alpha, least[v], stream);
     }
   }
   collect(least[0], least[1].v);
@@ -228,12 +230,14 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32_of(const EachRow32& row) noexce
   const float last = avx2::each_row32<finish>(rest);
   return last < first ? last : first;
 }
-template <Finish finish>
+template <Finish finish, bool streams = false>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
   if (row.group->shift == 0.0) {
-    return row.wide != nullptr ? each_row32_of<finish, true, false>(row) : each_row32_of<finish, false, false>(row);
+    return row.wide != nullptr ? each_row32_of<finish, true, false, streams>(row)
+                               : each_row32_of<finish, false, false, streams>(row);
   }
-  return row.wide != nullptr ? each_row32_of<finish, true, true>(row) : each_row32_of<finish, false, true>(row);
+  return row.wide != nullptr ? each_row32_of<finish, true, true, streams>(row)
+                             : each_row32_of<finish, false, true, streams>(row);
 }
 
 DMLREF_TARGET_AVX512VNNI inline __m256i to_halves(__m512 floats) noexcept {

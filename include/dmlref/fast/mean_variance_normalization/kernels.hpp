@@ -99,7 +99,7 @@ struct Pieces32 {
 };
 
 /// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide` and
-/// `stream`.
+/// `stream`; those that form the sums of a row ahead (Kernels::sums_ahead) do.
 struct EachRow32 {
   const std::byte* from;
   double* wide;

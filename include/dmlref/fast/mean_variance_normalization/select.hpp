@@ -5,6 +5,7 @@
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512/full_width_table.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512/half_width.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512/two_pipes.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/neon.hpp"
@@ -20,7 +21,8 @@ inline const Kernels& kernels_of(Isa isa) noexcept {
     case Isa::amx_int8:
     case Isa::avx512vnni:
       if (two_pipes_of_512()) return avx512::two_pipes::kernels();
-      return full_width_512() ? avx512::full_width::kernels() : avx512::kernels();
+      if (full_width_512()) return avx512::full_width::kernels();
+      return amd_family() == 25 ? avx512::half_width::kernels() : avx512::kernels();  // Zen 4
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();
 #endif

@@ -29,6 +29,10 @@ namespace fast::normalization::avx512::full_width {
 struct Lanes {
   __m512d sum[2];
   __m512d square[2];
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512d widen8(const float* floats) noexcept {
+    return _mm512_cvtps_pd(_mm256_loadu_ps(floats));
+  }
 };
 DMLREF_TARGET_AVX512VNNI inline void clear(Lanes& lanes) noexcept {
   lanes.sum[0] = lanes.sum[1] = lanes.square[0] = lanes.square[1] = _mm512_setzero_pd();
@@ -240,8 +244,8 @@ DMLREF_TARGET_AVX512VNNI inline void store_last(std::byte* to, std::size_t count
   std::memcpy(to, last, count * avx2::stored_bytes32<finish>);
 }
 
-/// A Row32 with OneLine or an EachRow32 with LinePerElement.
-template <Finish finish, Source source, class Row, class Line>
+/// A Row32 with OneLine or an EachRow32 with LinePerElement. `Sums`: lanes that other CPUs add faster.
+template <Finish finish, Source source, class Sums = Lanes, class Row, class Line>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const Line line) noexcept {
   const __m512d alpha = _mm512_set1_pd(row.alpha);
   const bool stream = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
@@ -256,7 +260,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
   Low<finish> least[2];
   clear(least[0]);
   clear(least[1]);
-  Lanes lanes;
+  Sums lanes;
   clear(lanes);
   std::size_t i = 0;
   for (; i + 16 <= count; i += 16) {
@@ -293,7 +297,11 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
     }
     const __m512d value[2] = {line.last8(x[0], i, static_cast<__mmask8>(mask)),
                               line.last8(x[1], i + 8, static_cast<__mmask8>(mask >> 8))};
-    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, alpha, least);
+    // (Copies: what a call knows the address of would be stored in each turn of the loop.)
+    Low<finish> last[2] = {least[0], least[1]};
+    store_last<finish>(to + i * avx2::stored_bytes32<finish>, count - i, value, alpha, last);
+    least[0] = last[0];
+    least[1] = last[1];
   }
   if constexpr (has_sums) *row.ahead.sums = total(lanes);
   return least_of<finish>(least);
@@ -350,7 +358,7 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32(const Pieces32& chunk) noexcept {
 }
 
 /// `ask`: for what is summed next. (Not for the output: it is faster without.)
-template <Finish finish, bool shifted, bool ask>
+template <Finish finish, bool shifted, bool ask, class Sums = Lanes>
 DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums_of(const Pieces32& chunk) noexcept {
   const OneLine<shifted> line(chunk.line);
   const __m512d alpha = _mm512_set1_pd(chunk.alpha);
@@ -358,7 +366,7 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums_of(const Pieces32& chunk
   Low<finish> least[2];
   clear(least[0]);
   clear(least[1]);
-  Lanes lanes;
+  Sums lanes;
   clear(lanes);
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece piece = chunk.pieces[p];
@@ -373,7 +381,7 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums_of(const Pieces32& chunk
       __m512d value[2];
       DMLREF_UNROLL
       for (std::size_t v = 0; v < 2; ++v) {
-        value[v] = line.value8(load8<Source::floats>(from, nullptr, i + 8 * v), i + 8 * v);
+        value[v] = line.value8(Sums::widen8(avx2::floats_at(from, i + 8 * v)), i + 8 * v);
       }
       add16<false>(lanes, summed + i * sizeof(float), nullptr);
       DMLREF_UNROLL
@@ -383,13 +391,15 @@ DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums_of(const Pieces32& chunk
   *chunk.sums = total(lanes);
   return least_of<finish>(least);
 }
-template <Finish finish>
+template <Finish finish, class Sums = Lanes>
 DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums(const Pieces32& chunk) noexcept {
   const bool ask = chunk.summed_ahead != 0;
   if (chunk.line.shift == 0.0) {
-    return ask ? pieces32_and_sums_of<finish, false, true>(chunk) : pieces32_and_sums_of<finish, false, false>(chunk);
+    return ask ? pieces32_and_sums_of<finish, false, true, Sums>(chunk)
+               : pieces32_and_sums_of<finish, false, false, Sums>(chunk);
   }
-  return ask ? pieces32_and_sums_of<finish, true, true>(chunk) : pieces32_and_sums_of<finish, true, false>(chunk);
+  return ask ? pieces32_and_sums_of<finish, true, true, Sums>(chunk)
+             : pieces32_and_sums_of<finish, true, false, Sums>(chunk);
 }
 
 template <Finish finish, bool shifted, Source source>
