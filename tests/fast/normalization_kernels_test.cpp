@@ -257,9 +257,7 @@ struct HalvesCase {
   }
 };
 
-TEST(NormalizationKernels, HalvesOnTwoPipes) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
-  const Kernels& kernels = avx512::two_pipes::kernels();
+void expect_halves(const Kernels& kernels) {
   dmlref_test::Random random(dmlref_test::test_seed(7));
   for (const std::size_t n : {1u, 15u, 16u, 17u, 31u, 32u, 47u, 100u, 768u, 1023u, 1024u}) {
     const HalvesCase c(n, random);
@@ -290,11 +288,11 @@ TEST(NormalizationKernels, HalvesOnTwoPipes) {
             const auto expected = c.rows(scalar::kernels(), finish, each, line, floats.data(), {});
             EXPECT_EQ(c.rows(kernels, finish, each, line, floats.data(), {}), expected) << each;
             SumAndSquare sums;
-            floats.resize((n + 15) / 16 * 16);
-            const RowAhead ahead{HalvesCase::bytes(c.other), &sums, nullptr, nullptr};
+            std::vector<float> floats_ahead((n + 15) / 16 * 16);
+            const RowAhead ahead{HalvesCase::bytes(c.other), &sums, nullptr, nullptr, floats_ahead.data()};
             EXPECT_EQ(c.rows(kernels, finish, each, line, floats.data(), ahead), expected) << each;
-            floats.resize(n);
-            EXPECT_EQ(floats, HalvesCase::widened(c.other)) << each;
+            floats_ahead.resize(n);
+            EXPECT_EQ(floats_ahead, HalvesCase::widened(c.other)) << each;
             EXPECT_EQ(sums.sum, expected_sums.sum) << each;
             EXPECT_EQ(sums.square, expected_sums.square) << each;
           }
@@ -303,11 +301,20 @@ TEST(NormalizationKernels, HalvesOnTwoPipes) {
           for (const bool stream : {false, true}) {
             EXPECT_EQ(c.in_pieces(kernels, finish, line, stream), expected) << stream;
           }
-          if (HasFailure()) return;
+          if (testing::Test::HasFailure()) return;
         }
       }
     }
   }
+}
+
+TEST(NormalizationKernels, HalvesOnTwoPipes) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
+  expect_halves(avx512::two_pipes::kernels());
+}
+TEST(NormalizationKernels, HalvesOnHalfWidth) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
+  expect_halves(avx512::half_width::kernels());
 }
 
 #endif  // DMLREF_ARCH_X86_64

@@ -118,7 +118,7 @@ class Normalization {
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
     alignas(64) float row[normalization_chunk];
-    alignas(64) Real wide[2][normalization_chunk];
+    alignas(64) Real wide[is_half ? 3 : 2][normalization_chunk];
     alignas(64) Real values[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
     alignas(64) Real scale[normalization_chunk];
@@ -303,8 +303,7 @@ class Normalization {
       Doubts doubts;
       const auto& c = plan.line;
       if constexpr (is_half) {
-        // (In the workspace: no kernel writes to the input.)
-        auto* const floats = const_cast<float*>(reinterpret_cast<const float*>(row.floats));
+        const auto* const floats = reinterpret_cast<const float*>(row.floats);
         if (plan.each) {
           const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
           doubts.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
@@ -428,8 +427,8 @@ class Normalization {
     }
 
     /// The same with kernels that form the sums of the row after the next one together with a row's results: what lies
-    /// between sums and results then overlaps the row between. The doubles (of float16 the floats) of two rows stay in
-    /// the first cache.
+    /// between sums and results then overlaps the row between. The doubles of two rows stay in the first cache, of
+    /// float16 the floats of three.
     void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
       const std::size_t size = chunk_size(0);
@@ -437,16 +436,17 @@ class Normalization {
       constexpr std::size_t ahead = 2;
       // Whether a row's coefficients are formed just before they are wanted: its sums have been there for a while then,
       // but for quotients and roots right behind the sums everything would wait that follows.
-      const bool late = op.kernels_->sums_ahead;
+      const bool late = op.kernels_->settles_late;
       const bool asks = !is_half && op.near_ != 0 && op.finish_ == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
       SumAndSquare sums[ahead];
+      float* floats_of[ahead]{};  // of float16
       const auto settle = [&](std::size_t turn) {
         groups[turn] = small.coefficients(sums[turn], [&](double pivot) {
           // (Nobody else wants this part of the workspace between two rows.)
-          const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(work.wide[turn])
+          const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(floats_of[turn])
                                                   : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;
           return op.kernels_->shifted_sums(floats, size, pivot);
         });
@@ -456,6 +456,7 @@ class Normalization {
         base[g] = walk.place();
         walk.advance(1);
         if constexpr (is_half) {
+          floats_of[g] = work.wide[g];
           const Row row = read(base[g], 0, work.wide[g]);
           sums[g] = op.kernels_->sums(row.floats, size, nullptr, nullptr);
         } else {
@@ -466,7 +467,7 @@ class Normalization {
       }
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
-        Row row{is_half ? reinterpret_cast<const std::byte*>(work.wide[turn]) : nullptr, work.wide[turn]};
+        Row row{is_half ? reinterpret_cast<const std::byte*>(floats_of[turn]) : nullptr, work.wide[turn]};
         const std::byte* following = nullptr;
         Place following_base;
         const bool more = g + ahead < end;
@@ -477,6 +478,7 @@ class Normalization {
           following = is_half ? buffers.input + following_base.input * static_cast<Index>(sizeof(T))
                               : read(following_base, 0, work.row).floats;
           row.ahead = {following, &sums[turn], following, following};
+          if constexpr (is_half) row.ahead.floats = work.wide[(g - begin + ahead) % 3];
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
           if (!is_half && in_place && op.finish_ != Finish::values) row.ahead.next += op.near_;
           if (asks) {
@@ -491,6 +493,7 @@ class Normalization {
         if (late && g + 1 < end) settle((turn + 1) % ahead);
         if (!more) continue;
         base[turn] = following_base;
+        floats_of[turn] = row.ahead.floats;
         if (!late) settle(turn);
       }
     }

@@ -46,15 +46,16 @@ struct Line16 {
   float doubt;
 };
 
-/// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles (floats) take the
-/// place of those that are normalized; null: none. `next` are as many floats that some kernels ask for meanwhile. Where
-/// an activation of its own follows, that is the row after it, and `output` is asked for too, which the activation
-/// writes.
+/// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles take the place of
+/// those that are normalized; null: none. (Its floats go to `floats`, which has room for as many and is none of those.)
+/// `next` are as many floats that some kernels ask for meanwhile. Where an activation of its own follows, that is the
+/// row after it, and `output` is asked for too, which the activation writes.
 struct RowAhead {
   const std::byte* elements = nullptr;
   SumAndSquare* sums = nullptr;
   const std::byte* next = nullptr;
   const std::byte* output = nullptr;
+  float* floats = nullptr;
 };
 
 /// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already; kernels that form
@@ -117,7 +118,7 @@ struct EachRow32 {
 /// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
 /// Doubtful elements are listed in `doubtful`, which holds `count` entries.
 struct Row16 {
-  float* from;  // (written only where there is a row ahead)
+  const float* from;
   std::byte* to;
   std::size_t count;
   Line16 line;
@@ -141,7 +142,7 @@ struct Pieces16 {
 };
 /// A row with a scale and a bias for each element.
 struct EachRow16 {
-  float* from;
+  const float* from;
   std::byte* to;
   std::size_t count;
   float shift;
@@ -187,6 +188,8 @@ struct Kernels {
   bool streamed_sums_ahead = false;
   /// Whether rows of float16 do so as floats.
   bool half_sums_ahead = false;
+  /// Whether the coefficients of a row whose sums were formed ahead are best formed just before they are wanted.
+  bool settles_late = false;
   /// Whether lines of long groups of float16 are best asked for ahead.
   bool asks_for_halves = true;
   /// Sums of a chunk of float16 in pieces, of which only the last may have another length than a multiple of 16; null:

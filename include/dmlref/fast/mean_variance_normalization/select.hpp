@@ -5,7 +5,7 @@
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512/full_width_table.hpp"
-#include "dmlref/fast/mean_variance_normalization/avx512/half_width.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512/half_width_table.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512/two_pipes.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/neon.hpp"

@@ -48,6 +48,7 @@ inline const Kernels& kernels() noexcept {
                                  .sums_ahead = true,
                                  .streamed_sums_ahead = true,
                                  .half_sums_ahead = true,
+                                 .settles_late = true,
                                  .asks_for_halves = false,
                                  .half_sums = half_sums,
                                  .row16_and_sums = row16_and_sums,

@@ -1,4 +1,4 @@
-// half_width.hpp: kernels for CPUs that take 512 bits in two turns (Zen 4): what full_width.hpp overlaps, with sums in
+// half_width.hpp: float32 for CPUs that take 512 bits in two turns (Zen 4): what full_width.hpp overlaps, with sums in
 // vectors of four.
 #pragma once
 
@@ -8,9 +8,7 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
 
 #include "dmlref/fast/mean_variance_normalization/avx2.hpp"
 #include "dmlref/fast/mean_variance_normalization/avx512.hpp"
@@ -78,24 +76,6 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept 
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float pieces32_and_sums(const Pieces32& chunk) noexcept {
   return full_width::pieces32_and_sums<finish, Lanes>(chunk);
-}
-
-inline const Kernels& kernels() noexcept {
-  using enum Finish;
-  static const Kernels table = [] {
-    Kernels k = avx512::kernels();
-    const Kernels own{.row32 = {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-                      .each_row32 = {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>,
-                                     each_row32<values>},
-                      .pieces32_and_sums = {pieces32_and_sums<identity>, pieces32_and_sums<relu>,
-                                            pieces32_and_sums<leaky_relu>, pieces32_and_sums<unit>}};
-    std::copy(std::begin(own.row32), std::end(own.row32), k.row32);
-    std::copy(std::begin(own.each_row32), std::end(own.each_row32), k.each_row32);
-    std::copy(std::begin(own.pieces32_and_sums), std::end(own.pieces32_and_sums), k.pieces32_and_sums);
-    k.sums_ahead = true;
-    return k;
-  }();
-  return table;
 }
 
 }  // namespace fast::normalization::avx512::half_width

@@ -22,53 +22,69 @@ DMLREF_BEGIN
 namespace fast::normalization::avx512::two_pipes {
 
 using full_width::first_of_16;
-using full_width::Lanes;
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-/// Sixteen halves, which `floats` takes too. (From memory eight become floats in one operation, sixteen in two, and
-/// their upper half would want a third.)
-template <bool keep>
-DMLREF_TARGET_AVX512VNNI inline void add_halves(Lanes& lanes, const std::byte* halves, float* floats) noexcept {
-  DMLREF_UNROLL
-  for (std::size_t v = 0; v < 2; ++v) {
-    const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + 16 * v)));
-    if constexpr (keep) _mm256_storeu_ps(floats + 8 * v, x);
-    full_width::add8(lanes, v, _mm512_cvtps_pd(x));
+/// Sums of halves, sixteen at a time. (From memory eight become floats in one operation, sixteen in two, and their
+/// upper half would want a third.)
+class Eights {
+ public:
+  static constexpr bool wants_floats = false;  // even if nobody keeps them
+
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit Eights(const float*) noexcept { full_width::clear(lanes_); }
+  /// `floats`: behind those that were added before, if they are kept.
+  template <bool keep>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add16(const std::byte* halves, float* floats) noexcept {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < 2; ++v) {
+      const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + 16 * v)));
+      if constexpr (keep) _mm256_storeu_ps(floats + 8 * v, x);
+      full_width::add8(lanes_, v, _mm512_cvtps_pd(x));
+    }
+    static_cast<void>(floats);
   }
-  static_cast<void>(floats);
-}
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE SumAndSquare total() noexcept { return full_width::total(lanes_); }
+
+ private:
+  full_width::Lanes lanes_;
+};
 /// The last `count` < 16.
-template <bool keep>
-DMLREF_TARGET_AVX512VNNI inline void add_last_halves(Lanes& lanes, const std::byte* halves, std::size_t count,
-                                                     float* floats) noexcept {
+template <class Sums, bool keep>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add_last_halves(Sums& sums, const std::byte* halves,
+                                                                   std::size_t count, float* floats) noexcept {
   alignas(32) std::byte last[16 * sizeof(half)];
   _mm256_store_si256(reinterpret_cast<__m256i*>(last), full_width::load_last(halves, count));
-  add_halves<keep>(lanes, last, floats);
+  sums.template add16<keep>(last, floats);
 }
 
+template <class Sums>
 DMLREF_TARGET_AVX512VNNI inline SumAndSquare half_sums(const std::byte* from, const Piece* pieces, std::size_t count,
                                                        std::int64_t ahead) noexcept {
-  Lanes lanes;
-  full_width::clear(lanes);
+  alignas(64) float floats[Sums::wants_floats ? normalization_chunk : 1];
+  float* next = floats;
+  Sums sums(floats);
   for (std::size_t p = 0; p < count; ++p) {
     const std::byte* const start = from + pieces[p].from;
     const std::size_t size = pieces[p].count;
     if (ahead != 0) prefetch<0>(start + ahead, size * sizeof(half));
     std::size_t i = 0;
-    for (; i + 16 <= size; i += 16) add_halves<false>(lanes, start + i * sizeof(half), nullptr);
-    if (i < size) add_last_halves<false>(lanes, start + i * sizeof(half), size - i, nullptr);
+    for (; i + 16 <= size; i += 16) {
+      sums.template add16<Sums::wants_floats>(start + i * sizeof(half), next);
+      if constexpr (Sums::wants_floats) next += 16;
+    }
+    if (i < size) add_last_halves<Sums, Sums::wants_floats>(sums, start + i * sizeof(half), size - i, next);
   }
-  return full_width::total(lanes);
+  return sums.total();
 }
 
 /// As full_width::two_sums.
+template <class Sums>
 DMLREF_TARGET_AVX512VNNI inline void two_half_sums(const std::byte* from, std::int64_t beside, const Piece* pieces,
                                                    std::size_t count, std::int64_t ahead, SumAndSquare* sums) noexcept {
-  Lanes first;
-  Lanes second;
-  full_width::clear(first);
-  full_width::clear(second);
+  alignas(64) float floats[2][Sums::wants_floats ? normalization_chunk : 1];
+  float* next = floats[0];
+  Sums first(floats[0]);
+  Sums second(floats[1]);
   for (std::size_t p = 0; p < count; ++p) {
     const std::byte* const start = from + pieces[p].from;
     const std::size_t bytes = pieces[p].count * sizeof(half);
@@ -77,12 +93,13 @@ DMLREF_TARGET_AVX512VNNI inline void two_half_sums(const std::byte* from, std::i
       prefetch<0>(start + beside + ahead, bytes);
     }
     for (std::size_t at = 0; at < bytes; at += 16 * sizeof(half)) {
-      add_halves<false>(first, start + at, nullptr);
-      add_halves<false>(second, start + beside + at, nullptr);
+      first.template add16<Sums::wants_floats>(start + at, next);
+      second.template add16<Sums::wants_floats>(start + beside + at, next + (floats[1] - floats[0]));
+      if constexpr (Sums::wants_floats) next += 16;
     }
   }
-  sums[0] = full_width::total(first);
-  sums[1] = full_width::total(second);
+  sums[0] = first.total();
+  sums[1] = second.total();
 }
 
 // ---- Results -------------------------------------------------------------------------------------------------------
@@ -243,19 +260,19 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t pieces16(const Pieces16& chunk) noex
   return chunk.line.shift == 0.0f ? pieces16_of<finish, false>(chunk) : pieces16_of<finish, true>(chunk);
 }
 
-/// A row's results from its floats. `ahead`: those of the row ahead replace them, whose sums are formed.
-template <Finish finish, bool ahead, class Row, class Line>
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::size_t row_of(const Row& row, const Line& line) noexcept {
+/// A row's results from its floats. `ahead`: with the sums of the row ahead, whose floats are kept.
+template <class Sums, Finish finish, bool ahead, class Row, class Line>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::size_t row_of(const Row& row, const Line line) noexcept {
   constexpr __mmask16 all = 0xFFFF;
   const __m512 alpha = _mm512_set1_ps(row.alpha);
   const std::byte* const halves = row.ahead.elements;  // (copies: for all the compiler knows, a store changes `row`)
-  float* const floats = row.from;
+  const float* const floats = row.from;
+  float* const ahead_floats = row.ahead.floats;
   std::byte* const to = row.to;
   const std::size_t count = row.count;
   std::uint16_t* const list = row.doubtful;
   std::size_t doubtful = 0;
-  Lanes lanes;
-  full_width::clear(lanes);
+  Sums sums(ahead_floats);
   std::size_t i = 0;
   for (; i + 32 <= count; i += 32) {
     __m512 value[2];
@@ -263,7 +280,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::size_t row_of(const Row& row,
     for (std::size_t v = 0; v < 2; ++v) {
       const std::size_t at = i + 16 * v;
       value[v] = line.value16(_mm512_loadu_ps(floats + at), at, all);
-      if constexpr (ahead) add_halves<true>(lanes, halves + at * sizeof(half), floats + at);
+      if constexpr (ahead) sums.template add16<true>(halves + at * sizeof(half), ahead_floats + at);
       store16<finish>(to, at, value[v], alpha);
     }
     if (any_below(value[0], value[1], line.doubt)) {
@@ -278,26 +295,27 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::size_t row_of(const Row& row,
     const std::size_t left = count - i < 16 ? count - i : 16;
     const auto mask = left < 16 ? first_of_16(left) : all;
     const __m512 value = line.value16(_mm512_maskz_loadu_ps(mask, floats + i), i, mask);
-    if constexpr (ahead) add_last_halves<true>(lanes, halves + i * sizeof(half), left, floats + i);
+    if constexpr (ahead) add_last_halves<Sums, true>(sums, halves + i * sizeof(half), left, ahead_floats + i);
     store_last<finish>(to + i * avx2::stored_bytes16<finish>, value, left, alpha);
     doubtful = avx2::list_doubtful(line.doubtful16(value, i, mask), i, count, list, doubtful);
   }
-  if constexpr (ahead) *row.ahead.sums = full_width::total(lanes);
+  if constexpr (ahead) *row.ahead.sums = sums.total();
   static_cast<void>(halves);
+  static_cast<void>(ahead_floats);
   return doubtful;
 }
-template <Finish finish, class Row, class Line>
+template <class Sums, Finish finish, class Row, class Line>
 DMLREF_TARGET_AVX512VNNI inline std::size_t row_with(const Row& row, const Line& line) noexcept {
-  return row.ahead.elements != nullptr ? row_of<finish, true>(row, line) : row_of<finish, false>(row, line);
+  return row.ahead.elements != nullptr ? row_of<Sums, finish, true>(row, line) : row_of<Sums, finish, false>(row, line);
 }
-template <Finish finish>
+template <Finish finish, class Sums = Eights>
 DMLREF_TARGET_AVX512VNNI inline std::size_t row16(const Row16& row) noexcept {
-  return row.line.shift == 0.0f ? row_with<finish>(row, OneLine<false>(row.line))
-                                : row_with<finish>(row, OneLine<true>(row.line));
+  return row.line.shift == 0.0f ? row_with<Sums, finish>(row, OneLine<false>(row.line))
+                                : row_with<Sums, finish>(row, OneLine<true>(row.line));
 }
-template <Finish finish>
+template <Finish finish, class Sums = Eights>
 DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noexcept {
-  return row_with<finish>(row, LinePerElement(row));
+  return row_with<Sums, finish>(row, LinePerElement(row));
 }
 
 // ---- float32 -------------------------------------------------------------------------------------------------------
@@ -340,8 +358,8 @@ inline const Kernels& kernels() noexcept {
                                  .streamed_sums_ahead = true,
                                  .half_sums_ahead = true,
                                  .asks_for_halves = false,
-                                 .half_sums = half_sums,
-                                 .two_sums = {nullptr, two_half_sums}};
+                                 .half_sums = half_sums<Eights>,
+                                 .two_sums = {nullptr, two_half_sums<Eights>}};
   return table;
 }
 
