@@ -111,17 +111,21 @@ DMLREF_TARGET_AVX512VNNI inline bool any_below(__m512 a, __m512 b, __m512 doubt)
 }
 
 /// A Line16 in registers: the same for all elements of a row.
+/// (x - shift is fma(x, 1, -shift), the same number: where conversions bind, they compete with subtractions.)
 template <bool shifted>
 struct OneLine {
-  __m512 shift, slope, offset, doubt;
+  __m512 one, minus_shift, slope, offset, doubt;
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit OneLine(const Line16& line) noexcept
-      : shift(_mm512_set1_ps(line.shift)),
+      : one(_mm512_set1_ps(1.0f)),
+        minus_shift(_mm512_set1_ps(-line.shift)),
         slope(_mm512_set1_ps(line.slope)),
         offset(_mm512_set1_ps(line.offset)),
-        doubt(_mm512_set1_ps(line.doubt)) {}
+        doubt(_mm512_set1_ps(line.doubt)) {
+    if constexpr (shifted) __asm__("" : "+v"(one));  // (Else compilers make a subtraction of it.)
+  }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512 value16(__m512 x, std::size_t, __mmask16) const noexcept {
-    if constexpr (shifted) x = _mm512_sub_ps(x, shift);
+    if constexpr (shifted) x = _mm512_fmadd_ps(x, one, minus_shift);
     return _mm512_fmadd_ps(x, slope, offset);
   }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE unsigned doubtful16(__m512 value, std::size_t,
@@ -182,9 +186,9 @@ struct Chunk16 {
 };
 
 template <Finish finish, Doubts doubts, bool shifted>
-DMLREF_TARGET_AVX512VNNI inline void piece16(const std::byte* from, std::byte* to, std::size_t count,
-                                             const OneLine<shifted>& line, __m512 alpha, bool stream,
-                                             Chunk16& chunk) noexcept {
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void piece16(const std::byte* from, std::byte* to, std::size_t count,
+                                                           const OneLine<shifted> line, __m512 alpha, bool stream,
+                                                           Chunk16& chunk) noexcept {
   constexpr __mmask16 all = 0xFFFF;
   __m512 least[2] = {chunk.least[0], chunk.least[1]};
   std::size_t i = 0;
