@@ -376,11 +376,14 @@ TEST(FastNormalizationOperators, Mvn0IsMvn1OverItsAxes) {
 }
 
 #if DMLREF_ARCH_X86_64
-// A CPU runs one table of column kernels for AVX-512; the other one gives the same bits.
-TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
+// A CPU runs one table of column kernels for AVX-512; the others give the same bits.
+TEST(FastNormalizationColumns, TablesOfAvx512Agree) {
   namespace n = dmlref::fast::normalization;
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU has no AVX-512";
-  const n::ColumnKernels* const tables[] = {&n::avx512::column_kernels<false>(), &n::avx512::column_kernels<true>()};
+  using n::avx512::Width;
+  const n::ColumnKernels* const tables[] = {&n::avx512::column_kernels<Width::unknown>(),
+                                            &n::avx512::column_kernels<Width::half>(),
+                                            &n::avx512::column_kernels<Width::whole>()};
   std::mt19937_64 random(seed());
   for (const std::size_t width : {4u, 16u, 21u, 32u, 48u, 63u, 64u}) {
     for (const std::size_t rows : {1u, 2u, 3u, 15u, 16u, 18u, 31u, 50u, 63u, 64u}) {
@@ -430,6 +433,7 @@ TEST(FastNormalizationColumns, BothTablesOfAvx512Agree) {
         results.push_back(bits);
       }
       EXPECT_EQ(results[0], results[1]) << width << " columns, " << rows << " rows";
+      EXPECT_EQ(results[0], results[2]) << width << " columns, " << rows << " rows";
     }
   }
 }

@@ -66,7 +66,8 @@ class Normalization {
       pieces_ = (is_half ? stretches_ : summed_pieces_) && !geometry_.varying && finish_ != Finish::values;
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk) &&
                            (is_half ? kernels_->asks_for_halves : !kernels_->sums_ahead || streams_);
-      asks_ = (is_half ? kernels_->asks_for_halves : !kernels_->sums_ahead) || inner.extent <= 512;
+      const bool asks_for_floats = !kernels_->sums_ahead || kernels_->asks_where_kept;
+      asks_ = (is_half ? kernels_->asks_for_halves : asks_for_floats) || inner.extent <= 512;
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
     if (is_half && chunks_ == 1 && geometry_.reduced.rank == 1) {
@@ -79,6 +80,7 @@ class Normalization {
       const bool streamed = kernels_->streamed_sums_ahead && streams_ && finish_ != Finish::values;
       overlaps_ = (kernels_->sums_ahead && holds_two_rows()) || streamed;
     }
+    apart_ = !is_half && kernels_->asks_where_kept && bytes > own_cache_bytes() / 3 * 2;
     // (Groups that are read again from further away are better read at once.)
     pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
     far_ = bytes > second_cache_bytes;
@@ -555,7 +557,8 @@ class Normalization {
       if constexpr (is_half) {
         if (op.halves_overlap_) return overlapping_halves(begin, end);
       }
-      op.overlaps_ ? overlapping_groups(begin, end) : small_groups(begin, end);
+      const bool apart = op.apart_ && !streams;
+      op.overlaps_ && !apart ? overlapping_groups(begin, end) : small_groups(begin, end);
     }
 
     static constexpr std::uint64_t groups_of_run = 4;
@@ -871,6 +874,7 @@ class Normalization {
   bool pieces_overlap_ = false;  // one group's results are formed together with the sums of the next
   bool far_ = false;             // input and output do not fit the second cache
   bool overlaps_ = false;        // a row's results are formed together with the sums of another row
+  bool apart_ = false;           // not where several tasks keep results in a cache that they nearly fill
   bool halves_overlap_ = false;  // rows of float16 do so without a row of floats
   bool asks_ = true;             // lines of the next group are asked for
   std::int64_t near_ = 0;        // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0

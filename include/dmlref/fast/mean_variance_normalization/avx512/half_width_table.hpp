@@ -98,6 +98,7 @@ inline const Kernels& kernels() noexcept {
                                  .each_from_doubles = true,
                                  .runs = true,
                                  .sums_ahead = true,
+                                 .asks_where_kept = true,
                                  .half_sums_ahead = true,
                                  .settles_late = true,
                                  .asks_for_halves = false,

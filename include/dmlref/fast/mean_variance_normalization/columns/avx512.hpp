@@ -112,6 +112,10 @@ inline void add_columns32(const Columns& columns, const double* pivot, ColumnLan
   pivot != nullptr ? add_floats<true, lanes_at_once>(columns, pivot, lanes)
                    : add_floats<false, lanes_at_once>(columns, nullptr, lanes);
 }
+/// Few columns have many rows in a block: with four lanes their addresses are read half as often.
+inline void add_columns32_by_width(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  columns.width <= strip_width ? add_columns32<4>(columns, pivot, lanes) : add_columns32<2>(columns, pivot, lanes);
+}
 
 inline void add_columns16(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   avx2::WidenedRows rows;
@@ -225,18 +229,21 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t columns16(const Columns& columns, co
   return doubtful + avx2::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
 }
 
-/// `whole`: for CPUs that compute 512 bits at once.
-template <bool whole>
+/// Which CPUs a table is for: those that compute 512 bits at once, those that are known to take two turns (Zen 4), and
+/// others.
+enum class Width { whole, half, unknown };
+template <Width width>
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
+  constexpr bool whole = width == Width::whole;
   static constexpr ColumnKernels table{
-      add_columns32<(whole ? 4 : 2)>,
+      width == Width::half ? add_columns32_by_width : add_columns32<(whole ? 4 : 2)>,
       whole ? add_columns16 : avx2::add_columns<half>,
       avx2::join_columns,
       {columns32<identity, whole>, columns32<relu, whole>, columns32<leaky_relu, whole>, columns32<unit, whole>,
        columns32<values, whole>},
       {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      whole};
+      width != Width::unknown};
   return table;
 }
 
