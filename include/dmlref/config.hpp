@@ -28,6 +28,8 @@
 #define DMLREF_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define DMLREF_TARGET_AVXVNNI __attribute__((target("avx2,fma,f16c,avxvnni")))
 #define DMLREF_TARGET_AVX512VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#define DMLREF_TARGET_AVX512VBMI \
+  __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi")))
 #define DMLREF_TARGET_AMX_INT8 \
   __attribute__((              \
       target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi,avx512vbmi2,amx-tile,amx-int8")))

@@ -411,6 +411,38 @@ TEST_F(FastSlice, RowsOfTilesOfEveryLength) {
   }
 }
 
+// Short rows that are a few permutations: tiles of every unit and step, groups of every length.
+TEST_F(FastSlice, RowsOfGroups) {
+  int groups[5] = {}, quarters[5] = {};
+  for (const DataType type : types) {
+    for (const std::int32_t step : {1, -1, 2, -2, 3}) {
+      for (std::uint32_t tile = 1; tile <= 9; ++tile) {
+        for (int round = 0; round < 6; ++round) {
+          const std::uint32_t rows = number(1, 30), count = number(1, 9), apart = number(1, 2);
+          const SliceCase it = slice1_case(
+              random, type, {rows, apart * count, static_cast<std::uint32_t>(std::abs(step)) * tile},
+              {1, number(0, 1) == 0 ? static_cast<std::int32_t>(apart) : -static_cast<std::int32_t>(apart), step});
+          SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+          const fast::Slice slice = prepare(it, fast::SliceTuning(isa_under_test()));
+          for (const fast::RowWalk& walk : slice.walks()) {
+            const fast::TileGroup& group = walk.job.group;
+            if (group.tiles == 0) continue;
+            ++groups[(walk.job.count + group.tiles - 1) / group.tiles];
+            ++quarters[(group.span + 15) / 16];
+          }
+          check(it);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  if (fast::slice_kernels(isa_under_test()).groups == nullptr) return;
+  for (const int i : {1, 2, 3, 4}) {
+    EXPECT_GT(groups[i], 0) << i;
+    EXPECT_TRUE(i == 1 || quarters[i] > 0) << i;  // up to 16 bytes are a program's
+  }
+}
+
 // Input and output disagree on the fast axis: channels first and channels last.
 TEST_F(FastSlice, EveryTransposition) {
   for (const DataType type : types) {

@@ -106,6 +106,7 @@ class Slice {
         return job.stream && job.joined && kernels_.stream_joined != nullptr ? kernels_.stream_joined : kernels_.copy;
       case RowKind::fill: return kernels_.fill;
       case RowKind::shuffle: {
+        if (job.group.tiles != 0 && !job.stream) return kernels_.groups;
         if (job.tiles_alone && !job.stream) return kernels_.tiles;
         const RowKernel wide = wide_kernel(job.tile, job.out_bytes);
         if (wide != nullptr) return wide;
@@ -184,7 +185,34 @@ class Slice {
     double per_byte = 0;
     bool tiles_alone = false;
     ShuffleTerm tile_alone;
+    TileGroup group;
   };
+
+  /// Rows of so few tiles that up to four groups of them make one, and that no other kernel is made for.
+  TileGroup group_of(const Tile& tile, std::size_t count) const noexcept {
+    constexpr std::size_t vector = 64, most = 4;
+    TileGroup group;
+    if (kernels_.groups == nullptr || wide_kernel(tile, count * tile.bytes()) != nullptr) return group;
+    const Index step = magnitude(tile.in_step) * static_cast<Index>(tile.units - 1);
+    Index lowest = tile.in_step < 0 ? -step : 0;
+    const auto alone = static_cast<std::size_t>(step) + tile.unit_bytes;
+    const auto advance = static_cast<std::size_t>(magnitude(tile.in_advance));
+    if (alone > vector || tile.bytes() > vector) return group;
+    std::size_t tiles = 1;
+    while (tiles < count && alone + tiles * advance <= vector && (tiles + 1) * tile.bytes() <= vector) ++tiles;
+    const std::size_t groups = (count + tiles - 1) / tiles;
+    if (groups > most) return group;
+    tiles = (count + groups - 1) / groups;
+    if (tile.in_advance < 0) lowest += tile.in_advance * static_cast<Index>(tiles - 1);
+    group.tiles = tiles;
+    group.out_bytes = tiles * tile.bytes();
+    group.span = alone + (tiles - 1) * advance;
+    group.load = lowest;
+    for (std::size_t b = 0; b < group.out_bytes; ++b) {
+      group.control[b] = static_cast<std::uint8_t>(detail::source_byte(tile, b) - lowest);
+    }
+    return group;
+  }
 
   void consider(Form& best, const Tile& tile, std::size_t count, std::size_t dims) const {
     if (kernels_.shuffle == &scalar::shuffle_rows) return;
@@ -200,9 +228,19 @@ class Slice {
     const double cycles_alone = kernels_.tile_cycles * static_cast<double>(count);
     const bool tiles_alone = alone.terms == 1 && cycles_alone < cycles;
     if (tiles_alone) cycles = cycles_alone;
+    TileGroup group = group_of(tile, count);
+    if (group.tiles != 0) {
+      const std::size_t groups = (count + group.tiles - 1) / group.tiles;
+      const double cycles_grouped = (group.out_bytes > 32 ? 3.0 : 2.0) * static_cast<double>(groups);
+      if (cycles_grouped < cycles) {
+        cycles = cycles_grouped;
+      } else {
+        group.tiles = 0;
+      }
+    }
     const double per_byte = (cycles + 4.0) / bytes;
     if (per_byte >= best.per_byte) return;
-    best = Form{tile, program, count, dims, per_byte, tiles_alone, alone.term[0]};
+    best = Form{tile, program, count, dims, per_byte, tiles_alone, alone.term[0], group};
   }
 
   RowJob job_of(RowKind kind, std::size_t out_bytes) const noexcept {
@@ -384,6 +422,7 @@ class Slice {
           job.program_ahead = form.tile.in_advance < 0 ? -kernels_.program_ahead : kernels_.program_ahead;
           job.tiles_alone = form.tiles_alone;
           job.tile_alone = form.tile_alone;
+          if (count == form.count) job.group = form.group;
           add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
         },
         pieces_to_scatter(RowKind::shuffle, form.tile, form.count * form.tile.bytes()));

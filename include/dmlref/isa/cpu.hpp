@@ -140,6 +140,15 @@ inline bool detect_full_width_512() noexcept {
 #endif
 }
 
+inline bool detect_permutes_bytes() noexcept {
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & (1u << 1)) != 0;
+#else
+  return false;
+#endif
+}
+
 // Ice Lake, Sapphire Rapids, Emerald Rapids and Granite Rapids as Xeons.
 inline bool detect_two_pipes_of_512() noexcept {
 #if DMLREF_ARCH_X86_64
@@ -161,6 +170,12 @@ inline bool detect_two_pipes_of_512() noexcept {
 inline unsigned amd_family() noexcept {
   static const unsigned family = detail::detect_amd_family();
   return family;
+}
+
+/// Whether this CPU, if it has AVX-512, has its permutations of bytes, too (VBMI).
+inline bool permutes_bytes() noexcept {
+  static const bool does = detail::detect_permutes_bytes();
+  return does;
 }
 
 /// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dmlref/fast/slice/avx512/copies.hpp"
+#include "dmlref/fast/slice/avx512/groups.hpp"
 #include "dmlref/fast/slice/avx512/programs.hpp"
 #include "dmlref/fast/slice/avx512/staged_rows.hpp"
 #include "dmlref/fast/slice/avx512/transposition.hpp"

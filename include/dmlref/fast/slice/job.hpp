@@ -1,6 +1,7 @@
 // job.hpp: what a slice kernel is told: the form of one row, fixed at compile time, and where the rows lie.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,6 +25,15 @@ enum class RowKind {
 struct RowPlace {
   Index in = 0;
   Index out = 0;
+};
+
+/// As many tiles as one permutation of 64 bytes makes out of one vector.
+struct TileGroup {
+  std::size_t tiles = 0;
+  std::size_t out_bytes = 0;
+  std::size_t span = 0;                    // bytes of input
+  Index load = 0;                          // the first of them, from the first tile
+  std::array<std::uint8_t, 64> control{};  // of each byte of output the byte of input
 };
 
 struct RowJob;
@@ -60,6 +70,7 @@ struct RowJob {
   Index program_ahead = 0;   // bytes of input, in its direction, by which a streamed program asks ahead; 0: it does not
   bool tiles_alone = false;  // one tile after another by `tile_alone`
   ShuffleTerm tile_alone{};
+  TileGroup group{};      // rows of a few of them; without tiles: none
   std::size_t width = 1;  // for `strip`: rows in it, and the steps between them
   Index in_cross = 0;
   Index out_cross = 0;
@@ -86,6 +97,7 @@ struct SliceKernels {
   Index program_ahead;       // RowJob::program_ahead
   RowKernel tiles;     // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
   double tile_cycles;  // of one such tile, a load and a store
+  RowKernel groups;    // `shuffle` of up to four `TileGroup`s; null: `shuffle` does it
   RowKernel steps;
   RowKernel strip;
   std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least
