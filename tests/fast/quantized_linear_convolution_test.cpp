@@ -378,12 +378,12 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatKeepSums) {
 
 TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAhead) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_equal_with(fast::qlc::avx512vnni::kernels_ahead, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
+  expect_equal_with(fast::qlc::avx512vnni::full_width_kernels, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
 }
 
 TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAheadWhereKIsSmall) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_equal_with(fast::qlc::avx512vnni::kernels_ahead_if_shallow, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
+  expect_equal_with(fast::qlc::avx512vnni::two_pipes_kernels, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
 }
 #endif
 
@@ -568,8 +568,8 @@ void expect_sums_that_are_floats(const std::vector<const fast::qlc::Kernels*>& k
 
 TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx512) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead,
-                               &fast::qlc::avx512vnni::kernels_ahead_if_shallow});
+  expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::full_width_kernels,
+                               &fast::qlc::avx512vnni::two_pipes_kernels});
 }
 
 // Pixels whose sums are those that a channel's multiply-add rounds to the wrong side, where tiles of channels know
@@ -606,7 +606,7 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
     const float input_scale = 0.7f, output_scale = 0.71f;
     std::memcpy(c.inputs[1].data(), &input_scale, sizeof input_scale);
     std::memcpy(c.inputs[7].data(), &output_scale, sizeof output_scale);
-    const Prepared prepared(c, fast::qlc::avx512vnni::kernels_ahead);
+    const Prepared prepared(c, fast::qlc::avx512vnni::full_width_kernels);
     ASSERT_NE(prepared.run.float_offset, nullptr);
     const fast::qlc::Requantizer& to = prepared.run.float_requantizer;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
@@ -622,9 +622,10 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
       }
       ++met;
     }
-    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead,
-                                               &fast::qlc::avx512vnni::kernels_ahead_if_shallow},
-                                              c));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::full_width_kernels,
+                           &fast::qlc::avx512vnni::two_pipes_kernels},
+                          c));
   }
   EXPECT_GT(met, 10);
 }
@@ -648,7 +649,7 @@ TEST(FastQuantizedLinearConvolution, LargeSumsOfWhichNothingComes) {
     const std::int32_t bias = 0x34500000 + static_cast<std::int32_t>(i << 18);
     std::memcpy(c.inputs[6].data() + std::size_t{4} * i, &bias, sizeof bias);
   }
-  expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::kernels_ahead}, c);
+  expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::full_width_kernels}, c);
 }
 
 TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx2) {

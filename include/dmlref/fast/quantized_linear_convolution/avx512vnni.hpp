@@ -15,17 +15,15 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-/// Whether tiles of channels are requantized out of the registers: docs/decisions/0121.
-enum class Ahead { no, if_shallow, yes };
+/// Which tiles of channels are requantized out of the registers: docs/decisions/0121.
+enum class Ahead { if_shallow, always };
 
 template <Ahead A, int V, std::size_t... R>
 constexpr void set_channel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  if constexpr (A == Ahead::yes) {
+  if constexpr (A == Ahead::always) {
     tiles.set(V, &channel_tile_ahead<V, static_cast<int>(R) + 1>...);
-  } else if constexpr (A == Ahead::if_shallow) {
-    tiles.set(V, &channel_tile_ahead_if_shallow<V, static_cast<int>(R) + 1>...);
   } else {
-    tiles.set(V, &channel_tile<V, static_cast<int>(R) + 1>...);
+    tiles.set(V, &channel_tile_ahead_if_shallow<V, static_cast<int>(R) + 1>...);
   }
 }
 template <int V, std::size_t... R>
@@ -37,7 +35,8 @@ constexpr void set_paired_tiles(Tiles& tiles, std::index_sequence<R...>) noexcep
   tiles.set(4, &paired_strip<static_cast<int>(R) + 1>...);
 }
 
-template <Ahead A>
+/// `interleaves`: few output channels read planes in place: docs/decisions/0133.
+template <Ahead A, bool interleaves>
 constexpr Kernels make_kernels() noexcept {
   Kernels k{16,
             4,
@@ -58,29 +57,29 @@ constexpr Kernels make_kernels() noexcept {
             &interleave_pairs_of,
             &pack_rows};
   k.pixel_strips = true;
-  k.copies_ahead = A != Ahead::no;
+  k.copies_ahead = true;
   k.sum_flipped_runs = &sum_flipped_runs;
   k.interleave_planes = &interleave_planes;
   k.float_sums = true;
   k.rounds_tiles = true;
-  k.compares_exceptions = A != Ahead::no;
+  k.compares_exceptions = true;
   set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 4>(k.channel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<6>());
   set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<6>());
-  if constexpr (A == Ahead::yes) {
-    k.interleaves = true;
+  k.interleaves = interleaves;
+  if constexpr (interleaves) {
     set_paired_tiles(k.pixel_tiles, std::make_index_sequence<6>());
   } else {
     set_pixel_tiles<4>(k.pixel_tiles, std::make_index_sequence<6>());
   }
   return k;
 }
-inline constexpr Kernels kernels = make_kernels<Ahead::no>();
-inline constexpr Kernels kernels_ahead = make_kernels<Ahead::yes>();
-inline constexpr Kernels kernels_ahead_if_shallow = make_kernels<Ahead::if_shallow>();
+inline constexpr Kernels kernels = make_kernels<Ahead::if_shallow, true>();
+inline constexpr Kernels full_width_kernels = make_kernels<Ahead::always, true>();
+inline constexpr Kernels two_pipes_kernels = make_kernels<Ahead::if_shallow, false>();
 
 }  // namespace fast::qlc::avx512vnni
 DMLREF_END
