@@ -23,15 +23,24 @@
 DMLREF_BEGIN
 namespace fast::normalization::avx512 {
 
-/// Adds 16 columns of a row.
-template <bool shifted>
-DMLREF_TARGET_AVX512VNNI inline void add_row(const std::byte* row, const __m512d (&pivot)[2], __m512d (&sum)[2],
-                                             __m512d (&square)[2]) noexcept {
+DMLREF_TARGET_AVX512VNNI inline __m256 eight_floats(const std::byte* at, const float*) noexcept {
+  return _mm256_loadu_ps(reinterpret_cast<const float*>(at));
+}
+DMLREF_TARGET_AVX512VNNI inline __m256 eight_floats(const std::byte* at, const half*) noexcept {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+}
+
+/// Adds 16 columns of a row. `one` is 1: float16 is added by fma(x, 1, sum), the same number, as what adds has two
+/// conversions to do already.
+template <class T, bool shifted>
+DMLREF_TARGET_AVX512VNNI inline void add_row(const std::byte* row, const __m512d (&pivot)[2], __m512d one,
+                                             __m512d (&sum)[2], __m512d (&square)[2]) noexcept {
+  constexpr T* type = nullptr;
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 2; ++v) {
-    __m512d x = _mm512_cvtps_pd(_mm256_loadu_ps(avx2::floats_at(row, 8 * v)));
+    __m512d x = _mm512_cvtps_pd(eight_floats(row + 8 * v * sizeof(T), type));
     if constexpr (shifted) x = _mm512_sub_pd(x, pivot[v]);
-    sum[v] = _mm512_add_pd(sum[v], x);
+    sum[v] = std::is_same_v<T, half> ? _mm512_fmadd_pd(x, one, sum[v]) : _mm512_add_pd(sum[v], x);
     square[v] = _mm512_fmadd_pd(x, x, square[v]);
   }
 }
@@ -54,13 +63,15 @@ struct Ahead {
 
 /// Adds 16 columns, two lanes or four at a time: enough chains of additions to hide their latency. With two, what is
 /// wanted next is asked for between them, with four in every step.
-template <bool shifted, std::size_t at_once>
+template <class T, bool shifted, std::size_t at_once>
 DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size_t column, const double* pivot,
                                                StripLanes& lanes, Ahead& ahead) noexcept {
   __m512d p[2];
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 2; ++v) p[v] = shifted ? _mm512_loadu_pd(pivot + column + 8 * v) : _mm512_setzero_pd();
-  const std::byte* const from = columns.from + column * sizeof(float);
+  __m512d one = _mm512_set1_pd(1.0);
+  if constexpr (std::is_same_v<T, half>) __asm__("" : "+v"(one));  // (Else compilers make additions of it.)
+  const std::byte* const from = columns.from + column * sizeof(T);
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;
   for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
@@ -79,11 +90,11 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
     for (; i + at_once <= rows; i += normalization_lanes) {
       if constexpr (at_once == 4) ahead.ask<3>();
       DMLREF_UNROLL
-      for (std::size_t l = 0; l < at_once; ++l) add_row<shifted>(from + offset[i + l], p, s[l], q[l]);
+      for (std::size_t l = 0; l < at_once; ++l) add_row<T, shifted>(from + offset[i + l], p, one, s[l], q[l]);
     }
     DMLREF_UNROLL
     for (std::size_t l = 0; l + 1 < at_once; ++l) {
-      if (i + l < rows) add_row<shifted>(from + offset[i + l], p, s[l], q[l]);
+      if (i + l < rows) add_row<T, shifted>(from + offset[i + l], p, one, s[l], q[l]);
     }
     DMLREF_UNROLL
     for (std::size_t l = 0; l < at_once; ++l) {
@@ -95,17 +106,24 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
     }
   }
 }
-template <bool shifted, std::size_t lanes_at_once>
-DMLREF_TARGET_AVX512VNNI inline void add_floats(const Columns& columns, const double* pivot,
-                                                ColumnLanes& lanes) noexcept {
+/// All strips of 16 columns; how many columns that are.
+template <class T, bool shifted, std::size_t lanes_at_once>
+DMLREF_TARGET_AVX512VNNI inline std::size_t add_strips(const Columns& columns, const double* pivot,
+                                                       ColumnLanes& lanes) noexcept {
   const std::size_t asks_per_lane = lanes_at_once == 4 ? columns.rows / normalization_lanes : 1;
   const std::size_t steps = columns.width / strip_width * (normalization_lanes / lanes_at_once) * asks_per_lane;
   Ahead ahead{columns.prefetch != 0 ? columns.from + columns.prefetch : nullptr, columns.offset, columns.rows,
-              columns.width * sizeof(float), steps > 0 ? (columns.rows + steps - 1) / steps : 0};
+              columns.width * sizeof(T), steps > 0 ? (columns.rows + steps - 1) / steps : 0};
   std::size_t c = 0;
   for (; c + 16 <= columns.width; c += 16)
-    add_strip<shifted, lanes_at_once>(columns, c, pivot, lanes.strip[c / 16], ahead);
-  avx2::add_floats_from<shifted>(c, columns, pivot, lanes);
+    add_strip<T, shifted, lanes_at_once>(columns, c, pivot, lanes.strip[c / 16], ahead);
+  return c;
+}
+template <bool shifted, std::size_t lanes_at_once>
+DMLREF_TARGET_AVX512VNNI inline void add_floats(const Columns& columns, const double* pivot,
+                                                ColumnLanes& lanes) noexcept {
+  avx2::add_floats_from<shifted>(add_strips<float, shifted, lanes_at_once>(columns, pivot, lanes), columns, pivot,
+                                 lanes);
 }
 template <std::size_t lanes_at_once>
 inline void add_columns32(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
@@ -117,6 +135,12 @@ inline void add_columns32_by_width(const Columns& columns, const double* pivot, 
   columns.width <= strip_width ? add_columns32<4>(columns, pivot, lanes) : add_columns32<2>(columns, pivot, lanes);
 }
 
+/// Without rows of floats, where strips are whole.
+inline void add_columns16_directly(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  if (columns.width % strip_width != 0) return avx2::add_columns<half>(columns, pivot, lanes);
+  pivot != nullptr ? add_strips<half, true, 4>(columns, pivot, lanes)
+                   : add_strips<half, false, 4>(columns, nullptr, lanes);
+}
 inline void add_columns16(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   avx2::WidenedRows rows;
   add_columns32<4>(avx2::widened(columns, rows), pivot, lanes);
@@ -238,7 +262,9 @@ inline const ColumnKernels& column_kernels() noexcept {
   constexpr bool whole = width == Width::whole;
   static constexpr ColumnKernels table{
       width == Width::half ? add_columns32_by_width : add_columns32<(whole ? 4 : 2)>,
-      whole ? add_columns16 : avx2::add_columns<half>,
+      whole                  ? add_columns16
+      : width == Width::half ? add_columns16_directly
+                             : avx2::add_columns<half>,
       avx2::join_columns,
       {columns32<identity, whole>, columns32<relu, whole>, columns32<leaky_relu, whole>, columns32<unit, whole>,
        columns32<values, whole>},
