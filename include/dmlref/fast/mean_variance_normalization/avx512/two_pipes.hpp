@@ -82,7 +82,7 @@ template <class Sums>
 DMLREF_TARGET_AVX512VNNI inline void two_half_sums(const std::byte* from, std::int64_t beside, const Piece* pieces,
                                                    std::size_t count, std::int64_t ahead, SumAndSquare* sums) noexcept {
   alignas(64) float floats[2][Sums::wants_floats ? normalization_chunk : 1];
-  float* next = floats[0];
+  float* next[2] = {floats[0], floats[1]};
   Sums first(floats[0]);
   Sums second(floats[1]);
   for (std::size_t p = 0; p < count; ++p) {
@@ -93,9 +93,12 @@ DMLREF_TARGET_AVX512VNNI inline void two_half_sums(const std::byte* from, std::i
       prefetch<0>(start + beside + ahead, bytes);
     }
     for (std::size_t at = 0; at < bytes; at += 16 * sizeof(half)) {
-      first.template add16<Sums::wants_floats>(start + at, next);
-      second.template add16<Sums::wants_floats>(start + beside + at, next + (floats[1] - floats[0]));
-      if constexpr (Sums::wants_floats) next += 16;
+      first.template add16<Sums::wants_floats>(start + at, next[0]);
+      second.template add16<Sums::wants_floats>(start + beside + at, next[1]);
+      if constexpr (Sums::wants_floats) {
+        next[0] += 16;
+        next[1] += 16;
+      }
     }
   }
   sums[0] = first.total();
