@@ -30,20 +30,24 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void clear(Lanes& lanes) noexcept 
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 4; ++v) lanes.sum[v] = lanes.square[v] = _mm256_setzero_pd();
 }
-/// Adds sixteen elements; `wide` takes them as doubles.
-template <bool keep>
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add16(Lanes& lanes, const std::byte* floats, double* wide) noexcept {
-  // (The two pipes that add are those that convert, also back to floats; the other two have time for three of the four
-  // additions.)
-  const __m256d one = _mm256_set1_pd(1.0);
+/// Adds sixteen elements; `wide` takes them as doubles. The two pipes that add are those that convert: all but `adds`
+/// of four vectors are added by the other two, which multiply by `one`, 1.
+template <std::size_t adds, bool keep>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add_fours(avx2::Accumulators& lanes, const float* floats,
+                                                             __m256d one, double* wide) noexcept {
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 4; ++v) {
-    const __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(avx2::floats_at(floats, 4 * v)));
+    const __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(floats + 4 * v));
     if constexpr (keep) _mm256_storeu_pd(wide + 4 * v, x);
-    lanes.sum[v] = v < 3 ? _mm256_fmadd_pd(x, one, lanes.sum[v]) : _mm256_add_pd(lanes.sum[v], x);
+    lanes.sum[v] = v < adds ? _mm256_add_pd(lanes.sum[v], x) : _mm256_fmadd_pd(x, one, lanes.sum[v]);
     lanes.square[v] = _mm256_fmadd_pd(x, x, lanes.square[v]);
   }
   static_cast<void>(wide);
+}
+/// Beside results, which are converted back to floats by the same two pipes.
+template <bool keep>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add16(Lanes& lanes, const std::byte* floats, double* wide) noexcept {
+  add_fours<1, keep>(lanes, avx2::floats_at(floats, 0), _mm256_set1_pd(1.0), wide);
 }
 /// Adds the last `count` < 16 elements; what is left of them is taken as zeros, which change no sum.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add_last(Lanes& lanes, const std::byte* floats, std::size_t count,

@@ -52,12 +52,7 @@ class Fours {
   static constexpr std::ptrdiff_t lag = 64;
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void add_next() noexcept {
-    DMLREF_UNROLL
-    for (std::size_t v = 0; v < 4; ++v) {
-      const __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(next_ + 4 * v));
-      lanes_.sum[v] = v < adds ? _mm256_add_pd(lanes_.sum[v], x) : _mm256_fmadd_pd(x, one_, lanes_.sum[v]);
-      lanes_.square[v] = _mm256_fmadd_pd(x, x, lanes_.square[v]);
-    }
+    add_fours<adds, false>(lanes_, next_, one_, nullptr);
     next_ += 16;
   }
 
