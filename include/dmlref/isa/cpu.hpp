@@ -149,7 +149,8 @@ inline bool detect_permutes_bytes() noexcept {
 #endif
 }
 
-// Ice Lake, Sapphire Rapids, Emerald Rapids and Granite Rapids as Xeons.
+// Ice Lake, Sapphire Rapids, Emerald Rapids and Granite Rapids as Xeons. A virtual machine may say another model, but
+// only Xeons have tiles.
 inline bool detect_two_pipes_of_512() noexcept {
 #if DMLREF_ARCH_X86_64
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -157,6 +158,7 @@ inline bool detect_two_pipes_of_512() noexcept {
       __get_cpuid(0, &a, &b, &c, &d) != 0 && b == 0x756E6547u && d == 0x49656E69u && c == 0x6C65746Eu;  // GenuineIntel
   if (!intel || __get_cpuid(1, &a, &b, &c, &d) == 0 || ((a >> 8) & 0xFu) != 6) return false;
   const unsigned model = ((a >> 12) & 0xF0u) | ((a >> 4) & 0xFu);
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1u << 24)) != 0) return true;  // AMX-TILE
   return model == 106 || model == 108 || model == 143 || model == 173 || model == 174 || model == 207;
 #else
   return false;
