@@ -76,37 +76,39 @@ struct RowJob {
   Index out_cross = 0;
 };
 
-/// The kernels of one instruction set; wide rows are indexed by log2 of the unit size.
+/// The kernels of one instruction set, and what its table says beside them; wide rows are indexed by log2 of the unit
+/// size. Null: the CPU has none, and another kernel does it.
 struct SliceKernels {
-  RowKernel copy;
-  RowKernel stream_joined;       // copies of `stream` and `joined` rows; null: `copy` does it
-  std::size_t joined_from;       // bytes of a row from which it can
-  std::uint64_t stream_eighths;  // of the own part of the last-level cache: where copies through and around it cross
-  std::uint64_t shared_sixths;   // of that part: SliceTuning::shared_bytes
-  std::uint64_t task_bytes;      // SliceTuning::task_bytes
-  std::size_t turns_from;        // SliceTuning::turns_from
-  std::size_t in_ahead;          // SliceTuning::in_ahead
-  std::size_t copies_ahead;      // SliceTuning::copies_ahead
-  std::size_t copies_ahead_to;   // SliceTuning::copies_ahead_to
-  Index out_ahead;               // SliceTuning::out_ahead, on CPUs where stores wait for their lines
-  bool scatters;                 // SliceTuning::scattered_to
-  RowKernel staged;  // streams `joined` rows of less than 1 KiB that RowJob::staged collects; null: none does
-  RowKernel fill;
-  RowKernel shuffle;         // null: `steps` does it
-  RowKernel stream_shuffle;  // `shuffle` of `stream` rows; null: `shuffle` does it
-  Index program_ahead;       // RowJob::program_ahead
-  RowKernel tiles;     // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds; null: `shuffle` does it
-  double tile_cycles;  // of one such tile, a load and a store
-  RowKernel groups;    // `shuffle` of up to four `TileGroup`s; null: `shuffle` does it
-  RowKernel steps;
-  RowKernel strip;
-  std::size_t wide_from;  // bytes of output from which a wide row pays; 32 at least
-  RowKernel reverse[4];
-  RowKernel every_second[4];
-  RowKernel every_second_back[4];
-  RowKernel reverse_narrow[4];       // 33 to 127 bytes; null: `reverse` from wide_from on
-  RowKernel every_second_narrow[4];  // every second unit, wide_from to 63 bytes of output; null: `every_second`
-  void (*fence)() noexcept;          // after streamed rows
+  RowKernel copy = nullptr;
+  RowKernel stream_joined = nullptr;  // copies of `stream` and `joined` rows; null: `copy` does it
+  std::size_t joined_from = 0;        // bytes of a row from which it can
+  std::uint64_t stream_eighths =
+      5;                            // of the own part of the last-level cache: where copies through and around it cross
+  std::uint64_t shared_sixths = 0;  // of that part: SliceTuning::shared_bytes
+  std::uint64_t task_bytes = 0;     // SliceTuning::task_bytes
+  std::size_t turns_from = 0;       // SliceTuning::turns_from
+  std::size_t in_ahead = 0;         // SliceTuning::in_ahead
+  std::size_t copies_ahead = 0;     // SliceTuning::copies_ahead
+  std::size_t copies_ahead_to = 0;  // SliceTuning::copies_ahead_to
+  Index out_ahead = 0;              // SliceTuning::out_ahead, on CPUs where stores wait for their lines
+  bool scatters = false;            // SliceTuning::scattered_to
+  RowKernel staged = nullptr;       // streams `joined` rows of less than 1 KiB that RowJob::staged collects
+  RowKernel fill = nullptr;
+  RowKernel shuffle = nullptr;         // null: `steps` does it
+  RowKernel stream_shuffle = nullptr;  // `shuffle` of `stream` rows; null: `shuffle` does it
+  Index program_ahead = 0;             // RowJob::program_ahead
+  RowKernel tiles = nullptr;           // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds
+  double tile_cycles = 0;              // of one such tile, a load and a store
+  RowKernel groups = nullptr;          // `shuffle` of up to four `TileGroup`s
+  RowKernel steps = nullptr;
+  RowKernel strip = nullptr;
+  std::size_t wide_from = 0;  // bytes of output from which a wide row pays; 32 at least
+  RowKernel reverse[4] = {};
+  RowKernel every_second[4] = {};
+  RowKernel every_second_back[4] = {};
+  RowKernel reverse_narrow[4] = {};       // 33 to 127 bytes; null: `reverse` from wide_from on
+  RowKernel every_second_narrow[4] = {};  // every second unit, wide_from to 63 bytes of output; null: `every_second`
+  void (*fence)() noexcept = nullptr;     // after streamed rows
 };
 
 }  // namespace fast
