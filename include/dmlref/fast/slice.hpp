@@ -231,7 +231,8 @@ class Slice {
     TileGroup group = group_of(tile, count);
     if (group.tiles != 0) {
       const std::size_t groups = (count + group.tiles - 1) / group.tiles;
-      const double cycles_grouped = (group.out_bytes > 32 ? 3.0 : 2.0) * static_cast<double>(groups);
+      const double one = (group.out_bytes > 32 ? 3.0 : 2.0) + (group.masked() ? kernels_.masked_group_cycles : 0.0);
+      const double cycles_grouped = one * static_cast<double>(groups);
       if (cycles_grouped < cycles) {
         cycles = cycles_grouped;
       } else {

@@ -34,6 +34,7 @@ struct TileGroup {
   std::size_t span = 0;                    // bytes of input
   Index load = 0;                          // the first of them, from the first tile
   std::array<std::uint8_t, 64> control{};  // of each byte of output the byte of input
+  constexpr bool masked() const noexcept { return span <= 16 || (span > 32 && span <= 48); }  // loaded exactly
 };
 
 struct RowJob;
@@ -82,17 +83,16 @@ struct SliceKernels {
   RowKernel copy = nullptr;
   RowKernel stream_joined = nullptr;  // copies of `stream` and `joined` rows; null: `copy` does it
   std::size_t joined_from = 0;        // bytes of a row from which it can
-  std::uint64_t stream_eighths =
-      5;                            // of the own part of the last-level cache: where copies through and around it cross
-  std::uint64_t shared_sixths = 0;  // of that part: SliceTuning::shared_bytes
-  std::uint64_t task_bytes = 0;     // SliceTuning::task_bytes
-  std::size_t turns_from = 0;       // SliceTuning::turns_from
-  std::size_t in_ahead = 0;         // SliceTuning::in_ahead
-  std::size_t copies_ahead = 0;     // SliceTuning::copies_ahead
-  std::size_t copies_ahead_to = 0;  // SliceTuning::copies_ahead_to
-  Index out_ahead = 0;              // SliceTuning::out_ahead, on CPUs where stores wait for their lines
-  bool scatters = false;            // SliceTuning::scattered_to
-  RowKernel staged = nullptr;       // streams `joined` rows of less than 1 KiB that RowJob::staged collects
+  std::uint64_t stream_eighths = 5;   // of the own part of the last-level cache: from here on around it
+  std::uint64_t shared_sixths = 0;    // of that part: SliceTuning::shared_bytes
+  std::uint64_t task_bytes = 0;       // SliceTuning::task_bytes
+  std::size_t turns_from = 0;         // SliceTuning::turns_from
+  std::size_t in_ahead = 0;           // SliceTuning::in_ahead
+  std::size_t copies_ahead = 0;       // SliceTuning::copies_ahead
+  std::size_t copies_ahead_to = 0;    // SliceTuning::copies_ahead_to
+  Index out_ahead = 0;                // SliceTuning::out_ahead, on CPUs where stores wait for their lines
+  bool scatters = false;              // SliceTuning::scattered_to
+  RowKernel staged = nullptr;         // streams `joined` rows of less than 1 KiB that RowJob::staged collects
   RowKernel fill = nullptr;
   RowKernel shuffle = nullptr;         // null: `steps` does it
   RowKernel stream_shuffle = nullptr;  // `shuffle` of `stream` rows; null: `shuffle` does it
@@ -100,6 +100,7 @@ struct SliceKernels {
   RowKernel tiles = nullptr;           // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds
   double tile_cycles = 0;              // of one such tile, a load and a store
   RowKernel groups = nullptr;          // `shuffle` of up to four `TileGroup`s
+  double masked_group_cycles = 0;      // of a group, in addition, that is loaded with a mask
   RowKernel steps = nullptr;
   RowKernel strip = nullptr;
   std::size_t wide_from = 0;  // bytes of output from which a wide row pays; 32 at least

@@ -21,6 +21,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
   const bool zen5 = amd_family() >= 26;
   const bool zen4 = amd_family() == 25;  // with AVX-512, else Zen 3
   const bool narrow = zen4 || zen5;
+  const bool xeon = two_pipes_of_512();
+  const std::uint64_t stream_eighths = zen4 ? 4 : 5, shared_sixths = zen4 ? 9 : zen5 ? 8 : 0;
 #endif
   switch (isa) {
 #if DMLREF_ARCH_X86_64
@@ -30,10 +32,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .copy = &avx512::copy_rows,
           .stream_joined = &avx512::stream_joined_rows,
           .joined_from = 64,
-          .stream_eighths = zen4 ? 4u : 5u,
-          .shared_sixths = zen4   ? 9u
-                           : zen5 ? 8u
-                                  : 0u,
+          .stream_eighths = stream_eighths,
+          .shared_sixths = shared_sixths,
           .task_bytes = zen4 ? 64 * kib : task_bytes,
           .turns_from = zen4 ? 32 * kib : 0,
           .in_ahead = zen5 ? 4 * kib : 0,
@@ -48,7 +48,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .program_ahead = 2048,
           .tiles = &avx512::tile_rows,
           .tile_cycles = 1.5,
-          .groups = zen4 && permutes_bytes() ? &avx512::group_rows : nullptr,
+          .groups = (zen4 || xeon) && permutes_bytes() ? &avx512::group_rows : nullptr,
+          .masked_group_cycles = xeon ? 1.0 : 0.0,
           .steps = &scalar::step_rows,
           .strip = &avx512::strip_rows,
           .wide_from = 48,

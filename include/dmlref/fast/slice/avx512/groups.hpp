@@ -49,8 +49,8 @@ DMLREF_TARGET_AVX512VBMI inline __m512i permuted(const std::byte* p, __mmask64 r
 }
 
 /// `Groups` of them in every row, the last as near its end as it must be. A whole store writes up to
-/// 15 bytes beyond it.
-template <std::size_t Groups, std::size_t Quarters, GroupLoad Load, bool Exact>
+/// 15 bytes beyond it. OutAsked: the output is asked for ahead.
+template <std::size_t Groups, std::size_t Quarters, GroupLoad Load, bool Exact, bool OutAsked>
 DMLREF_TARGET_AVX512VBMI inline void group_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
                                                    const RowPlace* rows, std::size_t count) noexcept {
   const TileGroup& group = job.group;
@@ -65,6 +65,7 @@ DMLREF_TARGET_AVX512VBMI inline void group_rows_of(const RowJob& job, const std:
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* const from = in + rows[r].in;
     std::byte* const to = out + rows[r].out;
+    if constexpr (OutAsked) avx2::prefetch(to + job.out_ahead);
     __m512i v[Groups];
     DMLREF_UNROLL
     for (std::size_t k = 0; k < Groups; ++k) {
@@ -83,42 +84,50 @@ DMLREF_TARGET_AVX512VBMI inline void group_rows_of(const RowJob& job, const std:
   }
 }
 
-template <std::size_t Groups, std::size_t Quarters>
+template <std::size_t Groups, std::size_t Quarters, bool OutAsked>
 DMLREF_TARGET_AVX512VBMI inline void group_rows_by(const RowJob& job, const std::byte* in, std::byte* out,
                                                    const RowPlace* rows, std::size_t count, Room room) noexcept {
   constexpr auto exact = GroupLoad::exact, half_line = GroupLoad::half_line, line = GroupLoad::line;
   const std::size_t span = job.group.span;
-  if (!room.write) return group_rows_of<Groups, 1, exact, true>(job, in, out, rows, count);
-  if (room.read && span > 48) return group_rows_of<Groups, Quarters, line, false>(job, in, out, rows, count);
+  if (!room.write) return group_rows_of<Groups, 1, exact, true, false>(job, in, out, rows, count);
+  if (room.read && span > 48) return group_rows_of<Groups, Quarters, line, false, OutAsked>(job, in, out, rows, count);
   if constexpr (Quarters <= 2) {
     if (room.read && span > 16 && span <= 32) {
-      return group_rows_of<Groups, Quarters, half_line, false>(job, in, out, rows, count);
+      return group_rows_of<Groups, Quarters, half_line, false, OutAsked>(job, in, out, rows, count);
     }
   }
-  group_rows_of<Groups, Quarters, exact, false>(job, in, out, rows, count);
+  group_rows_of<Groups, Quarters, exact, false, OutAsked>(job, in, out, rows, count);
 }
 
-template <std::size_t Groups>
+template <std::size_t Groups, bool OutAsked>
 DMLREF_TARGET_AVX512VBMI inline void group_rows_of_any_length(const RowJob& job, const std::byte* in, std::byte* out,
                                                               const RowPlace* rows, std::size_t count,
                                                               Room room) noexcept {
   switch ((job.group.out_bytes + 15) / 16) {
-    case 1: return group_rows_by<Groups, 1>(job, in, out, rows, count, room);
-    case 2: return group_rows_by<Groups, 2>(job, in, out, rows, count, room);
-    case 3: return group_rows_by<Groups, 3>(job, in, out, rows, count, room);
-    default: return group_rows_by<Groups, 4>(job, in, out, rows, count, room);
+    case 1: return group_rows_by<Groups, 1, OutAsked>(job, in, out, rows, count, room);
+    case 2: return group_rows_by<Groups, 2, OutAsked>(job, in, out, rows, count, room);
+    case 3: return group_rows_by<Groups, 3, OutAsked>(job, in, out, rows, count, room);
+    default: return group_rows_by<Groups, 4, OutAsked>(job, in, out, rows, count, room);
+  }
+}
+
+template <bool OutAsked>
+DMLREF_TARGET_AVX512VBMI inline void group_rows_of_any_count(const RowJob& job, const std::byte* in, std::byte* out,
+                                                             const RowPlace* rows, std::size_t count,
+                                                             Room room) noexcept {
+  switch ((job.count + job.group.tiles - 1) / job.group.tiles) {
+    case 1: return group_rows_of_any_length<1, OutAsked>(job, in, out, rows, count, room);
+    case 2: return group_rows_of_any_length<2, OutAsked>(job, in, out, rows, count, room);
+    case 3: return group_rows_of_any_length<3, OutAsked>(job, in, out, rows, count, room);
+    default: return group_rows_of_any_length<4, OutAsked>(job, in, out, rows, count, room);
   }
 }
 
 /// Rows of up to four groups of tiles.
 DMLREF_TARGET_AVX512VBMI inline void group_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                 const RowPlace* rows, std::size_t count, Room room) noexcept {
-  switch ((job.count + job.group.tiles - 1) / job.group.tiles) {
-    case 1: return group_rows_of_any_length<1>(job, in, out, rows, count, room);
-    case 2: return group_rows_of_any_length<2>(job, in, out, rows, count, room);
-    case 3: return group_rows_of_any_length<3>(job, in, out, rows, count, room);
-    default: return group_rows_of_any_length<4>(job, in, out, rows, count, room);
-  }
+  if (job.out_ahead != 0) return group_rows_of_any_count<true>(job, in, out, rows, count, room);
+  group_rows_of_any_count<false>(job, in, out, rows, count, room);
 }
 
 }  // namespace fast::avx512
