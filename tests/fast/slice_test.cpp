@@ -66,6 +66,7 @@ class FastSlice : public testing::Test {
     if (number(0, 1) == 0) tuning.turns_from = number(0, 1) * 4096;
     if (number(0, 1) == 0) tuning.stages = !tuning.stages;
     if (number(0, 1) == 0) scatter(tuning);
+    if (number(0, 1) == 0) tuning.columns_from = 0;
     tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, tuning);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
@@ -269,6 +270,37 @@ TEST_F(FastSlice, ScatteredRows) {
         if (step == 1 ? bytes != 320 : wide) {
           EXPECT_TRUE(slice.walks()[0].job.scattered);
         }
+        for (const std::size_t tasks : {1u, 3u}) {
+          std::vector<std::byte> output = it.before;
+          for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
+          ASSERT_EQ(dmlref_test::first_difference(output, it.expected), it.expected.size()) << tasks << " tasks";
+        }
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Rows cut out of longer ones, a column at a time: some that end with a column, some that do not, upwards and
+// downwards.
+TEST_F(FastSlice, RowsInColumns) {
+  const bool has_wide = fast::slice_kernels(isa_under_test()).wide_from != 0;
+  for (const DataType type : types) {
+    const auto size = static_cast<std::uint32_t>(size_of(type));
+    for (const std::int32_t step : {1, -1, 2, -2}) {
+      for (const std::uint32_t bytes : {256u, 264u, 512u, 520u, 568u, 576u, 768u, 1000u, 2048u, 4104u}) {
+        const auto apart = static_cast<std::uint32_t>(std::abs(step));
+        const std::uint32_t length = bytes / size * apart, rows = number(2, 200);
+        const SliceCase it = slice1_case(random, type, {rows, length}, {number(0, 1) == 0 ? 1 : -1, step},
+                                         {length + (1024 + number(0, 64)) / size, 1});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        fast::SliceTuning tuning(isa_under_test());
+        tuning.stream_bytes = ~std::uint64_t{0};
+        tuning.scattered_to = 0;
+        tuning.columns_from = 0;
+        const fast::Slice slice = prepare(it, tuning);
+        EXPECT_EQ(slice.walks()[0].job.in_columns, (step == 1 || has_wide) && bytes * apart >= 512);
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
           for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);

@@ -31,6 +31,7 @@ struct SliceTuning {
   // Of in and output together, from and up to which rows are taken in an irregular order; others than copies lose by it
   // where they are nearly in the first cache.
   std::uint64_t scattered_copy_from = 96 * 1024, scattered_from = 192 * 1024, scattered_to;
+  std::uint64_t columns_from;  // of both, from which rows cut out of longer ones are taken in columns
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
@@ -42,7 +43,8 @@ struct SliceTuning {
         copies_ahead(slice_kernels(isa).copies_ahead),
         copies_ahead_to(slice_kernels(isa).copies_ahead_to),
         out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0),
-        scattered_to(slice_kernels(isa).scatters ? second_cache_bytes() / 2 * 3 : 0) {}
+        scattered_to(slice_kernels(isa).scatters ? second_cache_bytes() / 2 * 3 : 0),
+        columns_from(slice_kernels(isa).columns ? second_cache_bytes() / 4 * 3 : ~std::uint64_t{0}) {}
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
@@ -57,9 +59,13 @@ class Slice {
     in_lines_ = touched_bytes(dims, in_bytes);
     plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
     // (A line of output that has left the cache is fetched, and put back again.)
-    if (in_lines_ + 3 * out_bytes_ > tuning.shared_bytes || !streams()) return;
+    const bool kept = in_lines_ + 3 * out_bytes_ <= tuning.shared_bytes && streams();
+    const bool parts_fit = (in_lines_ + out_bytes_) / 2 < tuning.columns_from && has_columns();
+    if (!kept && !parts_fit) return;
     shared_walks_ = walks_;
     for (RowWalk& walk : shared_walks_) {
+      if (parts_fit) walk.job.in_columns = false;
+      if (!kept) continue;
       walk.job.stream = false;
       walk.job.staged = nullptr;
     }
@@ -96,6 +102,13 @@ class Slice {
   bool streams() const noexcept {
     for (const RowWalk& walk : walks_) {
       if (around_caches(walk.job)) return true;
+    }
+    return false;
+  }
+
+  bool has_columns() const noexcept {
+    for (const RowWalk& walk : walks_) {
+      if (walk.job.in_columns) return true;
     }
     return false;
   }
@@ -315,6 +328,7 @@ class Slice {
       job.staged = kernel(job);
     }
     job.scattered = scatters(job);
+    job.in_columns = in_columns(job, dims);
     walks_.emplace_back(job, dims, first);
   }
 
@@ -335,6 +349,21 @@ class Slice {
     if (job.kind != RowKind::shuffle) return false;
     if (job.tiles_alone) return job.count <= 8;
     return job.out_bytes < 128 && wide_kernel(job.tile, job.out_bytes) != nullptr;
+  }
+
+  /// Whether rows along `dims` are taken in columns: such as are longer than one piece, and read with gaps between
+  /// them.
+  bool in_columns(const RowJob& job, const CopyDims& dims) const noexcept {
+    constexpr std::size_t from = 512, to = 16 * 1024;
+    constexpr Index gap = 1024;
+    const bool copied = job.kind == RowKind::copy;
+    const bool wide = job.kind == RowKind::shuffle && wide_kernel(job.tile, job.out_bytes) != nullptr;
+    if (!copied && !wide) return false;
+    if (around_caches(job) || job.scattered || in_lines_ + out_bytes_ < tuning_.columns_from) return false;
+    const std::size_t read =
+        copied ? job.out_bytes : job.count * static_cast<std::size_t>(magnitude(job.tile.in_advance));
+    if (read < from || read > to || dims.rank == 0) return false;
+    return magnitude(dims.back().in) >= static_cast<Index>(read) + gap;
   }
 
   /// The bytes of such pieces, or 0 where rows are not cut: the longest do without, and a rest must be worth it.
@@ -501,7 +530,7 @@ class Slice {
   std::uint64_t out_bytes_ = 0;
   std::uint64_t in_lines_ = 0;
   std::vector<RowWalk> walks_;
-  std::vector<RowWalk> shared_walks_;  // for several tasks, where these do not stream what one does; else empty
+  std::vector<RowWalk> shared_walks_;  // for several tasks, where these keep in caches what one does not; else empty
 };
 
 }  // namespace fast

@@ -61,6 +61,7 @@ struct RowJob {
   bool stream = false;          // write around the caches
   bool in_turns = true;         // streamed rows of a page and more: four at a time
   bool joined = false;          // every row starts where the one before it ends
+  bool in_columns = false;      // rows cut out of longer ones: a piece of many, then the next piece of each
   bool scattered = false;       // rows in an order that is none to the CPU's prefetchers, written exactly
   RowKernel staged = nullptr;   // collects rows that are then streamed; null: they are not collected
   std::size_t rows_ahead = 1;   // how far ahead the input is prefetched
@@ -92,6 +93,7 @@ struct SliceKernels {
   std::size_t copies_ahead_to = 0;    // SliceTuning::copies_ahead_to
   Index out_ahead = 0;                // SliceTuning::out_ahead, on CPUs where stores wait for their lines
   bool scatters = false;              // SliceTuning::scattered_to
+  bool columns = false;               // SliceTuning::columns_from
   RowKernel staged = nullptr;         // streams `joined` rows of less than 1 KiB that RowJob::staged collects
   RowKernel fill = nullptr;
   RowKernel shuffle = nullptr;         // null: `steps` does it

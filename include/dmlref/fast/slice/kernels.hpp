@@ -41,6 +41,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .copies_ahead_to = zen4 ? 8 * kib : ~std::size_t{0},
           .out_ahead = 256,
           .scatters = zen5,
+          .columns = xeon,
           .staged = &avx512::staged_rows,
           .fill = &scalar::fill_rows,
           .shuffle = &avx2::shuffle_rows,

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "dmlref/fast/slice/avx2/whole_rows.hpp"
+#include "dmlref/fast/slice/avx512/columns.hpp"
 #include "dmlref/fast/slice/avx512/streams.hpp"
 #include "dmlref/fast/slice/avx512/vectors.hpp"
 #include "dmlref/fast/slice/avx512/wide_vectors.hpp"
@@ -67,7 +68,8 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byt
     if (room.read) return scattered_vectors<Unit, Step, false>(in, out, rows, count);
     return scattered_vectors<Unit, Step, true>(in, out, rows, count);
   }
-  if (job.stream && bytes >= 256 && units_aligned<Unit>(out, rows, count)) {
+  if ((job.in_columns || (job.stream && bytes >= 256)) && units_aligned<Unit>(out, rows, count)) {
+    if (job.in_columns) return rows_in_columns<Unit, Step>(job, in, out, rows, count);
     return stream_rows<Unit, Step>(job, in, out, rows, count);
   }
   // Of every second element twice as much is read as written: asking for the output would be in the way.
