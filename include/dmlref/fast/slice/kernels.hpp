@@ -22,7 +22,8 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
   const bool zen4 = amd_family() == 25;  // with AVX-512, else Zen 3
   const bool narrow = zen4 || zen5;
   const bool xeon = two_pipes_of_512();
-  const std::uint64_t stream_eighths = zen4 ? 4 : 5, shared_sixths = zen4 ? 9 : zen5 ? 8 : 0;
+  const bool vast_cache = last_level_cache_is_hashed() && last_level_cache_bytes() >= 384 * 1024 * kib;
+  const std::uint64_t stream_eighths = zen4 ? 4 : vast_cache ? 10 : 5, shared_sixths = zen4 ? 9 : zen5 ? 8 : 0;
 #endif
   switch (isa) {
 #if DMLREF_ARCH_X86_64
