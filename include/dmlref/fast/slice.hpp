@@ -358,8 +358,9 @@ class Slice {
     constexpr Index gap = 1024;
     const bool copied = job.kind == RowKind::copy;
     const bool wide = job.kind == RowKind::shuffle && wide_kernel(job.tile, job.out_bytes) != nullptr;
-    if (!copied && !wide) return false;
-    if (around_caches(job) || job.scattered || in_lines_ + out_bytes_ < tuning_.columns_from) return false;
+    const bool thinned = wide && magnitude(job.tile.in_advance) > static_cast<Index>(job.tile.bytes());
+    if ((!copied && !wide) || job.scattered || in_lines_ + out_bytes_ < tuning_.columns_from) return false;
+    if (job.staged != nullptr || (job.stream && !thinned)) return false;  // others gain nothing when they are streamed
     const std::size_t read =
         copied ? job.out_bytes : job.count * static_cast<std::size_t>(magnitude(job.tile.in_advance));
     if (read < from || read > to || dims.rank == 0) return false;

@@ -140,7 +140,7 @@ DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byt
     if (bytes > 32 && bytes <= 40) return copy_scattered_rows<std::uint64_t>(job, in, out, rows, count);
     if (bytes > 32 && bytes <= 48) return copy_scattered_rows<__m128i>(job, in, out, rows, count);
   }
-  if (job.in_columns) return rows_in_columns<1, 1>(job, in, out, rows, count);
+  if (job.in_columns) return rows_in_columns<1, 1, false>(job, in, out, rows, count);
   if (job.stream && bytes >= 256) return stream_rows<1, 1>(job, in, out, rows, count);
   if (job.out_ahead != 0) {
     switch ((bytes + 31) / 32) {

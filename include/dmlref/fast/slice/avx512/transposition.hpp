@@ -34,15 +34,6 @@ DMLREF_TARGET_AVX512VNNI inline __m512i unpack_high(__m512i a, __m512i b) noexce
   return _mm512_unpackhi_epi64(a, b);
 }
 
-template <bool Stream>
-DMLREF_TARGET_AVX512VNNI inline void put64(std::byte* p, __m512i v) noexcept {
-  if constexpr (Stream) {
-    stream64(p, v);
-  } else {
-    store64(p, v);
-  }
-}
-
 /// A square of 64 / Unit by 64 / Unit units: every line of both sides is touched once, so that it does not matter where
 /// in the caches they fall. Squares of 16 bytes are transposed in the lanes as in avx2.hpp, then the lanes.
 template <std::size_t Unit, bool Stream>

@@ -23,6 +23,15 @@ DMLREF_TARGET_AVX512VNNI inline void stream64(std::byte* p, __m512i v) noexcept 
   _mm512_stream_si512(reinterpret_cast<__m512i*>(p), v);
 }
 
+template <bool Stream>
+DMLREF_TARGET_AVX512VNNI inline void put64(std::byte* p, __m512i v) noexcept {
+  if constexpr (Stream) {
+    stream64(p, v);
+  } else {
+    store64(p, v);
+  }
+}
+
 /// For what is read once: it does not push the output out of the second cache.
 inline void prefetch_once(const std::byte* p) noexcept { __builtin_prefetch(p, 0, 0); }
 

@@ -69,8 +69,9 @@ DMLREF_TARGET_AVX512VNNI inline void wide_rows(const RowJob& job, const std::byt
     return scattered_vectors<Unit, Step, true>(in, out, rows, count);
   }
   if ((job.in_columns || (job.stream && bytes >= 256)) && units_aligned<Unit>(out, rows, count)) {
-    if (job.in_columns) return rows_in_columns<Unit, Step>(job, in, out, rows, count);
-    return stream_rows<Unit, Step>(job, in, out, rows, count);
+    if (!job.in_columns) return stream_rows<Unit, Step>(job, in, out, rows, count);
+    if (job.stream) return rows_in_columns<Unit, Step, true>(job, in, out, rows, count);
+    return rows_in_columns<Unit, Step, false>(job, in, out, rows, count);
   }
   // Of every second element twice as much is read as written: asking for the output would be in the way.
   if (Step == -1 && job.out_ahead != 0) return wide_rows_cached<Unit, Step, true>(job, in, out, rows, count);
