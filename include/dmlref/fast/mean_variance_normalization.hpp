@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +77,7 @@ class Normalization {
                         !geometry_.varying && finish_ != Finish::values;
       overlaps_ = kernels_->half_sums_ahead && step.input == 1;
     }
+    shared_parameters_ = geometry_.varying && shared_parameters();
     if (!is_half) {
       const bool streamed = kernels_->streamed_sums_ahead && streams_ && finish_ != Finish::values;
       overlaps_ = (kernels_->sums_ahead && holds_two_rows()) || streamed;
@@ -117,6 +119,8 @@ class Normalization {
     return {geometry_, parameters_, *activation_kernels_, *column_kernels_, has_fma_};
   }
 
+  static constexpr std::uint64_t no_element = ~std::uint64_t{0};
+
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
     alignas(64) float row[normalization_chunk];
@@ -128,7 +132,7 @@ class Normalization {
     std::uint16_t doubtful[normalization_chunk];
     double largest_scale = 0;
     double largest_bias = 0;
-    bool has_parameters = false;  // scale and bias above are those of every group
+    std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
   };
 
   /// A contiguous row in memory or in the workspace.
@@ -235,35 +239,56 @@ class Normalization {
 
     // ---- Results -------------------------------------------------------------------------------------------------
 
+    /// `count` scales or biases of T from `from` on (null: there are none, and all are `absent`), as floats.
+    void widen(const std::byte* from, Index start, Index step, std::size_t count, float absent,
+               float* to) const noexcept {
+      if (from == nullptr || step == 0) {
+        if (from != nullptr) absent = static_cast<float>(ByteAccess<const T>{from}.load(start));
+        std::fill_n(to, count, absent);
+      } else if (step == 1) {
+        from += start * static_cast<Index>(sizeof(T));
+        if constexpr (is_half) {
+          op.kernels_->widen(from, to, count);
+        } else {
+          std::memcpy(to, from, count * sizeof(float));
+        }
+      } else {
+        for (std::size_t i = 0; i < count; ++i) {
+          to[i] = static_cast<float>(ByteAccess<const T>{from}.load(start + static_cast<Index>(i) * step));
+        }
+      }
+    }
+
     /// Scale and bias of a chunk, with the activation's line.
     void read_parameters(const Place& base, std::uint64_t first, std::size_t count, Workspace& work) const noexcept {
-      if (work.has_parameters) return;
-      constexpr double infinity = std::numeric_limits<double>::infinity();
+      if (work.parameters_of == first) return;
+      float scale[normalization_chunk];
+      float bias[normalization_chunk];
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
-      double largest_scale = 0;
-      double largest_bias = 0;
       for (std::size_t i = 0; i < count;) {
         const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
         const Place start = walk.place();
         const Place step = walk.step();
-        for (std::size_t k = 0; k < n; ++k) {
-          const auto at = static_cast<Index>(k);
-          const auto sb =
-              folded(elements.scale_at(start.scale + at * step.scale), elements.bias_at(start.bias + at * step.bias));
-          work.scale[i + k] = static_cast<Real>(sb.scale);
-          work.bias[i + k] = static_cast<Real>(sb.bias);
-          const double s = sb.scale == sb.scale ? std::fabs(sb.scale) : infinity;
-          const double b = sb.bias == sb.bias ? std::fabs(sb.bias) : infinity;
-          largest_scale = std::max(largest_scale, s);
-          largest_bias = std::max(largest_bias, b);
-        }
+        widen(buffers.scale, start.scale, step.scale, n, 1.0f, scale + i);
+        widen(buffers.bias, start.bias, step.bias, n, 0.0f, bias + i);
         i += n;
         walk.advance(static_cast<Index>(n));
       }
-      work.largest_scale = largest_scale;
-      work.largest_bias = largest_bias;
-      // One chunk whose parameters do not depend on the group serves all groups.
-      work.has_parameters = op.chunks_ == 1 && op.shared_parameters();
+      // (As integers magnitudes keep their order, with NaN above infinity, and a compiler may compare many at once.)
+      constexpr std::int64_t infinity = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
+      constexpr std::int64_t magnitude = std::numeric_limits<std::int64_t>::max();
+      std::int64_t largest_scale = 0;
+      std::int64_t largest_bias = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto sb = folded(scale[i], bias[i]);
+        work.scale[i] = static_cast<Real>(sb.scale);
+        work.bias[i] = static_cast<Real>(sb.bias);
+        largest_scale = std::max(largest_scale, std::bit_cast<std::int64_t>(sb.scale) & magnitude);
+        largest_bias = std::max(largest_bias, std::bit_cast<std::int64_t>(sb.bias) & magnitude);
+      }
+      work.largest_scale = std::bit_cast<double>(std::min(largest_scale, infinity));
+      work.largest_bias = std::bit_cast<double>(std::min(largest_bias, infinity));
+      if (op.shared_parameters_) work.parameters_of = first;
     }
 
     /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
@@ -562,6 +587,12 @@ class Normalization {
     }
 
     static constexpr std::uint64_t groups_of_run = 4;
+    static constexpr std::uint64_t most_groups_of_turn = 16;
+
+    /// How many groups take turns: as many as leave half of the second cache to their results.
+    static std::uint64_t turn_of(std::uint64_t count) noexcept {
+      return std::clamp<std::uint64_t>(second_cache_bytes / 2 / (count * sizeof(T)), 1, most_groups_of_turn);
+    }
 
     /// From the group at `base` to the next one; nothing after the last.
     Place to_next(std::uint64_t group, const Place& base) const noexcept {
@@ -711,8 +742,8 @@ class Normalization {
     }
 
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                          PieceTable& pieces, Workspace& work) const noexcept {
-      std::optional<reference::ExactStatistics> found;
+                          PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
+                          Workspace& work) const noexcept {
       const Index ahead = op.runs_ ? 0 : to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
         if (op.pieces_) {
@@ -751,6 +782,7 @@ class Normalization {
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work;
       PieceTable pieces = op.piece_table();
+      const std::uint64_t turn = op.shared_parameters_ ? turn_of(op.count_) : 1;
       for (std::uint64_t g = begin; g < end; ++g) {
         if (op.runs_) ask_for_run(g, (g - begin) % groups_of_run, pieces);
         const Place base = op.geometry_.kept.place(static_cast<Index>(g));
@@ -761,7 +793,21 @@ class Normalization {
           sum_chunks(g, base, 0, op.chunks_, pieces, work);
         }
         coefficients()[g] = merge(statistics() + g * op.chunks_);
-        normalize_chunks(g, base, 0, op.chunks_, pieces, work);
+        const std::uint64_t number = (g - begin) % turn;
+        if (number + 1 == turn || g + 1 == end) normalize_groups(g - number, g + 1, pieces, work);
+      }
+    }
+
+    /// The results of groups that were summed just before: chunk by chunk where they share a scale and a bias for each
+    /// element, which then become doubles once for all of them.
+    void normalize_groups(std::uint64_t begin, std::uint64_t end, PieceTable& pieces, Workspace& work) const noexcept {
+      std::optional<reference::ExactStatistics> found[most_groups_of_turn];
+      const std::uint64_t step = end - begin > 1 ? 1 : op.chunks_;
+      for (std::uint64_t c = 0; c < op.chunks_; c += step) {
+        for (std::uint64_t g = begin; g < end; ++g) {
+          normalize_chunks(g, op.geometry_.kept.place(static_cast<Index>(g)), c, c + step, pieces, found[g - begin],
+                           work);
+        }
       }
     }
 
@@ -776,7 +822,7 @@ class Normalization {
       for (std::uint64_t g = begin; g < end; ++g) {
         coefficients()[g] = merge(statistics() + g * op.chunks_);
         if (g + 1 == end) {
-          normalize_chunks(g, base, 0, op.chunks_, pieces, work);
+          normalize_groups(g, end, pieces, work);
           return;
         }
         const Place next = op.geometry_.kept.place(static_cast<Index>(g + 1));
@@ -828,7 +874,8 @@ class Normalization {
         });
         parallel(op.groups_, [&](std::size_t g) { coefficients()[g] = merge(statistics() + g * op.chunks_); });
         each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& pieces, Workspace& work) {
-          normalize_chunks(group, base, begin, end, pieces, work);
+          std::optional<reference::ExactStatistics> found;
+          normalize_chunks(group, base, begin, end, pieces, found, work);
         });
       }
     }
@@ -867,21 +914,22 @@ class Normalization {
   std::uint64_t count_;
   std::uint64_t groups_;
   std::uint64_t chunks_;
-  bool stretches_ = false;       // chunks are made of contiguous stretches in both tensors
-  bool summed_pieces_ = false;   // which begin with lane 0: they are summed where they lie,
-  bool pieces_ = false;          // and share one line: nothing need be gathered
-  bool pairs_ = false;           // two groups are summed side by side; the second cache holds both
-  bool pieces_overlap_ = false;  // one group's results are formed together with the sums of the next
-  bool far_ = false;             // input and output do not fit the second cache
-  bool overlaps_ = false;        // a row's results are formed together with the sums of another row
-  bool apart_ = false;           // not where several tasks keep results in a cache that they nearly fill
-  bool halves_overlap_ = false;  // rows of float16 do so without a row of floats
-  bool asks_ = true;             // lines of the next group are asked for
-  std::int64_t near_ = 0;        // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
-  bool runs_ = false;            // short pieces of neighbouring groups lie side by side, worth asking for together
-  bool fits_doubles_ = false;    // the first cache holds a row's doubles beside scale and bias
-  bool streams_ = false;         // the output is not worth a place in the caches,
-  bool several_stream_ = false;  // not even where several tasks fill it
+  bool shared_parameters_ = false;  // scale and bias vary, but not from group to group
+  bool stretches_ = false;          // chunks are made of contiguous stretches in both tensors
+  bool summed_pieces_ = false;      // which begin with lane 0: they are summed where they lie,
+  bool pieces_ = false;             // and share one line: nothing need be gathered
+  bool pairs_ = false;              // two groups are summed side by side; the second cache holds both
+  bool pieces_overlap_ = false;     // one group's results are formed together with the sums of the next
+  bool far_ = false;                // input and output do not fit the second cache
+  bool overlaps_ = false;           // a row's results are formed together with the sums of another row
+  bool apart_ = false;              // not where several tasks keep results in a cache that they nearly fill
+  bool halves_overlap_ = false;     // rows of float16 do so without a row of floats
+  bool asks_ = true;                // lines of the next group are asked for
+  std::int64_t near_ = 0;           // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
+  bool runs_ = false;               // short pieces of neighbouring groups lie side by side, worth asking for together
+  bool fits_doubles_ = false;       // the first cache holds a row's doubles beside scale and bias
+  bool streams_ = false;            // the output is not worth a place in the caches,
+  bool several_stream_ = false;     // not even where several tasks fill it
 };
 
 }  // namespace fast::normalization

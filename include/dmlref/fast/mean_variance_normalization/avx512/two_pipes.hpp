@@ -340,7 +340,9 @@ DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
   if (row.from == nullptr && row.ahead.elements == nullptr) return full_width::each_row32<finish>(row);
-  if (row.ahead.elements == nullptr) return avx512::each_row32<finish>(row);
+  if (row.ahead.elements == nullptr) {
+    return row.stream ? avx512::each_row32<finish, true>(row) : avx512::each_row32<finish>(row);
+  }
   return row.group->shift == 0.0 ? full_width::each_row32_of<finish, false, Source::doubles_and_far_sums>(row)
                                  : full_width::each_row32_of<finish, true, Source::doubles_and_far_sums>(row);
 }
