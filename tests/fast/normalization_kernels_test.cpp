@@ -57,7 +57,7 @@ struct RowCase {
     const bool overlaps = kernels.sums_ahead || kernels.streamed_sums_ahead;
     RowAhead ahead;
     if (source == Source::doubles_and_sums && overlaps) {
-      ahead = {bytes(others), &r.sums_ahead, bytes(others), bytes(others)};
+      ahead = {bytes(others), &r.sums_ahead, bytes(floats), bytes(others)};  // (asks for the third)
     } else {
       r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
     }

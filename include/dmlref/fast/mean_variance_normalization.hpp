@@ -67,8 +67,12 @@ class Normalization {
       pieces_ = (is_half ? stretches_ : summed_pieces_) && !geometry_.varying && finish_ != Finish::values;
       const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk) &&
                            (is_half ? kernels_->asks_for_halves : !kernels_->sums_ahead || streams_);
-      const bool asks_for_floats = !kernels_->sums_ahead || kernels_->asks_where_kept;
-      asks_ = (is_half ? kernels_->asks_for_halves : asks_for_floats) || inner.extent <= 512;
+      // (Kernels that overlap do not ask for the output, which short pieces want unless they go past the caches.)
+      const bool is_short = inner.extent <= 512;
+      const bool overlapping = !is_half && pieces_ && kernels_->pieces32_and_sums[0] != nullptr;
+      pieces_overlap_ = overlapping && (kernels_->sums_ahead || !is_short || bytes <= second_cache_bytes);
+      const bool asks_for_floats = !(kernels_->sums_ahead || overlapping) || kernels_->asks_where_kept;
+      asks_ = (is_half ? kernels_->asks_for_halves : asks_for_floats) || is_short;
       if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
     }
     if (is_half && chunks_ == 1 && geometry_.reduced.rank == 1) {
@@ -80,13 +84,13 @@ class Normalization {
     shared_parameters_ = geometry_.varying && shared_parameters();
     if (!is_half) {
       const bool streamed = kernels_->streamed_sums_ahead && streams_ && finish_ != Finish::values;
-      overlaps_ = (kernels_->sums_ahead && holds_two_rows()) || streamed;
+      const bool near = kernels_->near_sums_ahead && bytes <= second_cache_bytes;
+      overlaps_ = (kernels_->sums_ahead && holds_two_rows()) || streamed || near;
     }
     apart_ = !is_half && kernels_->asks_where_kept && bytes > own_cache_bytes() / 3 * 2;
     // (Groups that are read again from further away are better read at once.)
     pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
     far_ = bytes > second_cache_bytes;
-    pieces_overlap_ = !is_half && pieces_ && kernels_->pieces32_and_sums[0] != nullptr;
     if (geometry_.kept.rank > 0) {
       // (Not float32: its lines are twice as many and get in the way of those that are wanted now.)
       const Index extent = stretches_ ? geometry_.reduced.at[geometry_.reduced.rank - 1].extent : 0;

@@ -186,6 +186,8 @@ struct Kernels {
   bool sums_ahead = false;
   /// Whether they do so at least where results go past the caches.
   bool streamed_sums_ahead = false;
+  /// Or where input and output fit the second cache.
+  bool near_sums_ahead = false;
   /// With `sums_ahead`: whether asking for lines gains all the same where results stay in the caches: for those of the
   /// next group where pieces are long, and for those of rows that fill most of the last cache, one after the other.
   bool asks_where_kept = false;

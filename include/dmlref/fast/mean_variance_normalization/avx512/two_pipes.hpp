@@ -329,17 +329,17 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t each_row16(const EachRow16& row) noe
 
 using full_width::Source;
 
-// (The last two rows of a task have no row ahead, and come as doubles alone.)
+// (The last two rows of a task have no row ahead, and come as doubles alone. Of rows nearby nothing is asked for.)
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float row32(const Row32& row) noexcept {
-  if (row.from == nullptr && row.ahead.elements == nullptr) return full_width::row32<finish>(row);
+  if (row.from == nullptr && row.ahead.next == row.ahead.elements) return full_width::row32<finish>(row);
   if (row.ahead.elements == nullptr) return avx512::row32<finish>(row);
   return row.line.shift == 0.0 ? full_width::row32_of<finish, false, Source::doubles_and_far_sums>(row)
                                : full_width::row32_of<finish, true, Source::doubles_and_far_sums>(row);
 }
 template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept {
-  if (row.from == nullptr && row.ahead.elements == nullptr) return full_width::each_row32<finish>(row);
+  if (row.from == nullptr && row.ahead.next == row.ahead.elements) return full_width::each_row32<finish>(row);
   if (row.ahead.elements == nullptr) {
     return row.stream ? avx512::each_row32<finish, true>(row) : avx512::each_row32<finish>(row);
   }
@@ -349,26 +349,30 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept 
 
 inline const Kernels& kernels() noexcept {
   using enum Finish;
-  static constexpr Kernels table{.widen = widen,
-                                 .sums = avx2::sums,
-                                 .shifted_sums = avx2::shifted_sums,
-                                 .piece_sums = full_width::piece_sums,
-                                 .row32 = {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-                                 .each_row32 = {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>,
-                                                each_row32<unit>, each_row32<values>},
-                                 .pieces32 = {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
-                                 .row16 = {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-                                 .pieces16 = {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-                                 .each_row16 = {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>,
-                                                each_row16<unit>, each_row16<values>},
-                                 .near = 4096,
-                                 .each_from_doubles = true,
-                                 .runs = true,
-                                 .streamed_sums_ahead = true,
-                                 .half_sums_ahead = true,
-                                 .asks_for_halves = false,
-                                 .half_sums = half_sums<Eights>,
-                                 .two_sums = {nullptr, two_half_sums<Eights>}};
+  static constexpr Kernels table{
+      .widen = widen,
+      .sums = avx2::sums,
+      .shifted_sums = avx2::shifted_sums,
+      .piece_sums = full_width::piece_sums,
+      .row32 = {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
+      .each_row32 = {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>,
+                     each_row32<values>},
+      .pieces32 = {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
+      .row16 = {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      .pieces16 = {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
+      .each_row16 = {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>,
+                     each_row16<values>},
+      .near = 4096,
+      .each_from_doubles = true,
+      .runs = true,
+      .streamed_sums_ahead = true,
+      .near_sums_ahead = true,
+      .half_sums_ahead = true,
+      .asks_for_halves = false,
+      .half_sums = half_sums<Eights>,
+      .pieces32_and_sums = {full_width::pieces32_and_sums<identity>, full_width::pieces32_and_sums<relu>,
+                            full_width::pieces32_and_sums<leaky_relu>, full_width::pieces32_and_sums<unit>},
+      .two_sums = {nullptr, two_half_sums<Eights>}};
   return table;
 }
 
