@@ -265,6 +265,15 @@ TEST(FastNormalizationOutputs, PastTheCaches) {
   }
 }
 
+// The same of rows that begin and end anywhere in a line, some of which are computed again.
+TEST(FastNormalizationOutputs, PastTheCachesInPartsOfLines) {
+  Random random(seed());
+  auto c = plain_case<float>({2900, 775}, 0b10);
+  fill(c.input_data, Regime::mean_0, random);
+  for (std::size_t row = 7; row < 2900; row += 100) c.input_data[row * 775 + row % 775] = std::nanf("");
+  expect_reference_bits(c, "past the caches in parts of lines");
+}
+
 /// The output from buffers of exactly their tensors' bytes, beside pages that must not be touched.
 template <class T>
 std::vector<T> guarded_output(const NormalizationCase<T>& c, GuardedBuffer::Side side) {

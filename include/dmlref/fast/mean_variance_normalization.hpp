@@ -23,6 +23,7 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/lines.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
@@ -127,6 +128,8 @@ class Normalization {
 
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
+    explicit Workspace(const Kernels& kernels) noexcept : lines(kernels) {}
+
     alignas(64) float row[normalization_chunk];
     alignas(64) Real wide[is_half ? 3 : 2][normalization_chunk];
     alignas(64) Real values[normalization_chunk];
@@ -137,6 +140,7 @@ class Normalization {
     double largest_scale = 0;
     double largest_bias = 0;
     std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
+    Lines lines;
   };
 
   /// A contiguous row in memory or in the workspace.
@@ -318,8 +322,8 @@ class Normalization {
       return {false, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
     }
 
-    /// Normalizes `size` elements, which `row` holds, to `to`. Their results may need `correct`: how many, by
-    /// work.doubtful; all of them where `all` is true.
+    /// Normalizes `size` elements, which `row` holds, to `to` (null: to work.result). Their results may need `correct`:
+    /// how many, by work.doubtful; all of them where `all` is true.
     struct Doubts {
       bool all = false;
       std::size_t listed = 0;
@@ -329,6 +333,10 @@ class Normalization {
       const Kernels& k = *op.kernels_;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
+      const bool collected = to != nullptr && collects(to, size);
+      if (to == nullptr) to = work.result;
+      if (collected) to = work.lines.space(to);
+      const bool stream = streams && !collected;
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
       const Real alpha = op.parameters_.activation.parameters[0];
       Doubts doubts;
@@ -347,14 +355,14 @@ class Normalization {
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least = plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale,
-                                                              work.bias, alpha, streams, row.next, row.ahead})
+                                                              work.bias, alpha, stream, row.next, row.ahead})
                                       : k.row32[finish]({row.floats,
                                                          row.wide,
                                                          stored,
                                                          size,
                                                          {c.shift, c.slope, c.offset},
                                                          alpha,
-                                                         streams,
+                                                         stream,
                                                          row.next,
                                                          row.ahead});
         doubts.all = is_low(least, c.doubt);
@@ -366,12 +374,23 @@ class Normalization {
         }
         activate<T>(*op.activation_kernels_, activation, work.values, to, size);
       }
+      if (collected) work.lines.store(size * sizeof(T));
       return doubts;
+    }
+
+    /// Whether a row's results are collected on their way past the caches: where it begins or ends within a line. (Not
+    /// float16 nor activations, which take longer than memory, nor chunks of a long group, one of whose lines in 64 is
+    /// shared.)
+    bool collects(const std::byte* to, std::size_t size) const noexcept {
+      if (is_half || !streams || op.kernels_->store_past == nullptr) return false;
+      if (op.chunks_ > 1 || op.finish_ == Finish::values) return false;
+      return (reinterpret_cast<std::uintptr_t>(to) | size * sizeof(T)) % 64 != 0;
     }
 
     void correct(const Place& base, std::uint64_t first, std::size_t size, const Doubts& doubts,
                  const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
-                 const Workspace& work) const noexcept {
+                 Workspace& work) const noexcept {
+      if (doubts.all || doubts.listed > 0) work.lines.flush();
       if (doubts.all) {
         elements.correct(base, first, size, nullptr, group, found);
       } else if (doubts.listed > 0) {
@@ -381,7 +400,7 @@ class Normalization {
 
     /// Of a group of one chunk.
     void correct_group(const Place& base, const Doubts& doubts, GroupCoefficients group,
-                       const Workspace& work) const noexcept {
+                       Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
       SmallGroup::complete(group, static_cast<double>(chunk_size(0)));
       correct(base, 0, chunk_size(0), doubts, group, found, work);
@@ -393,7 +412,7 @@ class Normalization {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
       const std::optional<Place> place = stretch_at<&Place::output>(base, first, size);
-      std::byte* const to = place ? buffers.output + place->output * static_cast<Index>(sizeof(T)) : work.result;
+      std::byte* const to = place ? buffers.output + place->output * static_cast<Index>(sizeof(T)) : nullptr;
       const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row, to, group, work);
       if (!place) scatter(base, first, size, work.result, ahead);
       return doubts;
@@ -425,7 +444,7 @@ class Normalization {
 
     /// Groups of one chunk each, one after the other: a row and its doubles then leave the first cache to nobody.
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work;
+      Workspace work(*op.kernels_);
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
       const bool each_past = op.kernels_->sums_ahead;
@@ -461,7 +480,7 @@ class Normalization {
     /// between sums and results then overlaps the row between. The doubles of two rows stay in the first cache, of
     /// float16 the floats of three.
     void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work;
+      Workspace work(*op.kernels_);
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
       constexpr std::size_t ahead = 2;
@@ -531,7 +550,7 @@ class Normalization {
 
     /// The same for float16 whose rows have one line each and lie in one piece in both tensors: nothing is widened.
     void overlapping_halves(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work;
+      Workspace work(*op.kernels_);
       const Kernels& k = *op.kernels_;
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
@@ -641,7 +660,7 @@ class Normalization {
       Row row = gather(base, list, work.row, 0);
       if (!is_half && direct && op.near_ != 0) row.next = row.floats + op.near_;
       const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row,
-                                          direct ? output + list.pieces[0].to : work.result, group, work);
+                                          direct ? output + list.pieces[0].to : nullptr, group, work);
       const std::byte* from = work.result;
       for (std::size_t p = 0; p < list.count && !direct; ++p) {
         const Piece& piece = list.pieces[p];
@@ -784,7 +803,7 @@ class Normalization {
     }
 
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work;
+      Workspace work(*op.kernels_);
       PieceTable pieces = op.piece_table();
       const std::uint64_t turn = op.shared_parameters_ ? turn_of(op.count_) : 1;
       for (std::uint64_t g = begin; g < end; ++g) {
@@ -818,7 +837,7 @@ class Normalization {
     /// The same with kernels that form the sums of the next group together with a group's results: one comes from far
     /// away while the other is computed.
     void overlapping_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work;
+      Workspace work(*op.kernels_);
       PieceTable pieces = op.piece_table();
       const auto bytes = static_cast<Index>(sizeof(T));
       Place base = op.geometry_.kept.place(static_cast<Index>(begin));
@@ -863,7 +882,7 @@ class Normalization {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
         const auto each_part = [&](auto&& body) {
           parallel(op.groups_ * parts, [&](std::size_t t) {
-            Workspace work;
+            Workspace work(*op.kernels_);
             PieceTable pieces = op.piece_table();
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;

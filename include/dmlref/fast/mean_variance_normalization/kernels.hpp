@@ -209,6 +209,8 @@ struct Kernels {
   /// bytes further on. Null: one after the other.
   void (*two_sums[2])(const std::byte* from, std::int64_t beside, const Piece* pieces, std::size_t count,
                       std::int64_t ahead, SumAndSquare* sums) = {};
+  /// Copies whole lines past the caches; null: rows are not collected for it (lines.hpp).
+  void (*store_past)(const std::byte* from, std::byte* to, std::size_t bytes) = nullptr;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written; `locality` 3: into the first cache.

@@ -347,6 +347,12 @@ DMLREF_TARGET_AVX512VNNI inline float each_row32(const EachRow32& row) noexcept 
                                  : full_width::each_row32_of<finish, true, Source::doubles_and_far_sums>(row);
 }
 
+DMLREF_TARGET_AVX512VNNI inline void store_past(const std::byte* from, std::byte* to, std::size_t bytes) noexcept {
+  for (std::size_t i = 0; i < bytes; i += 64) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_load_si512(from + i));
+  }
+}
+
 inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
@@ -372,7 +378,8 @@ inline const Kernels& kernels() noexcept {
       .half_sums = half_sums<Eights>,
       .pieces32_and_sums = {full_width::pieces32_and_sums<identity>, full_width::pieces32_and_sums<relu>,
                             full_width::pieces32_and_sums<leaky_relu>, full_width::pieces32_and_sums<unit>},
-      .two_sums = {nullptr, two_half_sums<Eights>}};
+      .two_sums = {nullptr, two_half_sums<Eights>},
+      .store_past = store_past};
   return table;
 }
 
