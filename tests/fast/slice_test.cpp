@@ -58,6 +58,7 @@ class FastSlice : public testing::Test {
   void check(const SliceCase& it) {
     fast::SliceTuning tuning(isa_under_test());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
+    if (number(0, 2) == 0) tuning.shared_stream_bytes = 0;
     if (number(0, 2) != 0) tuning.shared_bytes = 0;
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -18,10 +19,11 @@ namespace fast {
 
 /// Sizes at which a copy changes its ways.
 struct SliceTuning {
-  std::uint64_t stream_bytes;  // twice the larger of in and output: from here on around the caches
-  std::uint64_t shared_bytes;  // of in and three times out, that several tasks keep in the caches all the same
-  bool stages;                 // rows that no kernel streams are collected, if they are short, and then streamed
-  std::uint64_t task_bytes;    // of the larger of in and output: less is not worth a task
+  std::uint64_t stream_bytes;         // twice the larger of in and output: from here on around the caches
+  std::uint64_t shared_stream_bytes;  // the same for several tasks, where it is less
+  std::uint64_t shared_bytes;         // of in and three times out, that several tasks keep in the caches all the same
+  bool stages;                        // rows that no kernel streams are collected, if they are short, and then streamed
+  std::uint64_t task_bytes;           // of the larger of in and output: less is not worth a task
   std::size_t turns_from;  // bytes of streamed rows that take turns (of every second element: shorter ones); 0: all do
   // Bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for every line, copies or
   // others; 0: copies ask for beginnings of rows, others less far ahead.
@@ -35,6 +37,9 @@ struct SliceTuning {
 
   explicit SliceTuning(Isa isa) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
+        shared_stream_bytes(slice_kernels(isa).shared_stream_eighths == 0
+                                ? stream_bytes
+                                : own_cache_bytes() / 8 * slice_kernels(isa).shared_stream_eighths),
         shared_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_sixths),
         stages(last_level_cache_is_hashed()),
         task_bytes(slice_kernels(isa).task_bytes),
@@ -57,14 +62,22 @@ class Slice {
     CopyDims dims = copy_dims(from, to, element_size);
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);
-    plan(dims, {from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)});
+    const RowPlace first{from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)};
+    plan(dims, first);
+    if (2 * larger_bytes() >= tuning.shared_stream_bytes && 2 * larger_bytes() < tuning.stream_bytes) {
+      tuning_.stream_bytes = tuning.shared_stream_bytes;
+      std::swap(walks_, shared_walks_);
+      plan(dims, first);
+      std::swap(walks_, shared_walks_);
+      return;
+    }
     // (A line of output that has left the cache is fetched, and put back again.)
     const bool kept = in_lines_ + 3 * out_bytes_ <= tuning.shared_bytes && streams();
-    const bool parts_fit = (in_lines_ + out_bytes_) / 2 < tuning.columns_from && has_columns();
-    if (!kept && !parts_fit) return;
+    const bool parts_fit = (in_lines_ + out_bytes_) / 2 < tuning.columns_from;
+    if (!kept && !has_columns()) return;
     shared_walks_ = walks_;
     for (RowWalk& walk : shared_walks_) {
-      if (parts_fit) walk.job.in_columns = false;
+      if (parts_fit || walk.job.kind == RowKind::copy) walk.job.in_columns = false;
       if (!kept) continue;
       walk.job.stream = false;
       walk.job.staged = nullptr;
@@ -531,7 +544,7 @@ class Slice {
   std::uint64_t out_bytes_ = 0;
   std::uint64_t in_lines_ = 0;
   std::vector<RowWalk> walks_;
-  std::vector<RowWalk> shared_walks_;  // for several tasks, where these keep in caches what one does not; else empty
+  std::vector<RowWalk> shared_walks_;  // for several tasks, where these go another way than one does; else empty
 };
 
 }  // namespace fast

@@ -82,19 +82,20 @@ struct RowJob {
 /// size. Null: the CPU has none, and another kernel does it.
 struct SliceKernels {
   RowKernel copy = nullptr;
-  RowKernel stream_joined = nullptr;  // copies of `stream` and `joined` rows; null: `copy` does it
-  std::size_t joined_from = 0;        // bytes of a row from which it can
-  std::uint64_t stream_eighths = 5;   // of the own part of the last-level cache: from here on around it
-  std::uint64_t shared_sixths = 0;    // of that part: SliceTuning::shared_bytes
-  std::uint64_t task_bytes = 0;       // SliceTuning::task_bytes
-  std::size_t turns_from = 0;         // SliceTuning::turns_from
-  std::size_t in_ahead = 0;           // SliceTuning::in_ahead
-  std::size_t copies_ahead = 0;       // SliceTuning::copies_ahead
-  std::size_t copies_ahead_to = 0;    // SliceTuning::copies_ahead_to
-  Index out_ahead = 0;                // SliceTuning::out_ahead, on CPUs where stores wait for their lines
-  bool scatters = false;              // SliceTuning::scattered_to
-  bool columns = false;               // SliceTuning::columns_from
-  RowKernel staged = nullptr;         // streams `joined` rows of less than 1 KiB that RowJob::staged collects
+  RowKernel stream_joined = nullptr;        // copies of `stream` and `joined` rows; null: `copy` does it
+  std::size_t joined_from = 0;              // bytes of a row from which it can
+  std::uint64_t stream_eighths = 5;         // of the own part of the last-level cache: from here on around it
+  std::uint64_t shared_stream_eighths = 0;  // the same for several tasks, where it is less; 0: it is not
+  std::uint64_t shared_sixths = 0;          // of that part: SliceTuning::shared_bytes
+  std::uint64_t task_bytes = 0;             // SliceTuning::task_bytes
+  std::size_t turns_from = 0;               // SliceTuning::turns_from
+  std::size_t in_ahead = 0;                 // SliceTuning::in_ahead
+  std::size_t copies_ahead = 0;             // SliceTuning::copies_ahead
+  std::size_t copies_ahead_to = 0;          // SliceTuning::copies_ahead_to
+  Index out_ahead = 0;                      // SliceTuning::out_ahead, on CPUs where stores wait for their lines
+  bool scatters = false;                    // SliceTuning::scattered_to
+  bool columns = false;                     // SliceTuning::columns_from
+  RowKernel staged = nullptr;               // streams `joined` rows of less than 1 KiB that RowJob::staged collects
   RowKernel fill = nullptr;
   RowKernel shuffle = nullptr;         // null: `steps` does it
   RowKernel stream_shuffle = nullptr;  // `shuffle` of `stream` rows; null: `shuffle` does it

@@ -34,6 +34,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .stream_joined = &avx512::stream_joined_rows,
           .joined_from = 64,
           .stream_eighths = stream_eighths,
+          .shared_stream_eighths = vast_cache ? 5u : 0u,
           .shared_sixths = shared_sixths,
           .task_bytes = zen4 ? 64 * kib : task_bytes,
           .turns_from = zen4 ? 32 * kib : 0,
