@@ -122,6 +122,23 @@ TEST_F(AmxConvolution, DepthBeyondThirtyTwoBits) {
   EXPECT_FALSE(fast::AmxConvolution(deeper.desc).usable());
 }
 
+// Layers that dot products take in less time.
+TEST_F(AmxConvolution, LeavesShallowLayersToDotProducts) {
+  Random random(dmlref_test::test_seed());
+  const auto worthwhile = [&](std::uint32_t depth, std::uint32_t channels, bool owned) {
+    QlcCase test = make_qlc_case(random, shape_of(depth, channels, 8, 1), QlcData::random, QlcLayout::packed);
+    test.desc.filter.owned_by_dml = true;
+    if (owned) own_constants(test.desc);
+    return fast::AmxConvolution(test.desc).worthwhile();
+  };
+  for (const std::uint32_t channels : {16u, 32u, 33u, 96u}) {
+    EXPECT_FALSE(worthwhile(24, channels, true));
+    EXPECT_EQ(worthwhile(32, channels, true), channels > 32);
+    EXPECT_TRUE(worthwhile(33, channels, true));
+    EXPECT_TRUE(worthwhile(16, channels, false));
+  }
+}
+
 using fast::qlc::amx::Plan;
 
 /// Where in a channel's filter a byte of a chunk is; -1: nowhere, it is filling.

@@ -30,10 +30,13 @@ class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::
   /// Whether the layouts are as said, and the filter is no deeper than 65536.
   bool usable() const noexcept { return plan_.usable; }
   /// Tiles of 16 pixels are for 8 at least, unless packing takes most of the time and is faster here: of filters that
-  /// are bound at execute, and whose input channels do not lie side by side.
+  /// are bound at execute, and whose input channels do not lie side by side. Tiles of 64 values of K are for more than
+  /// 24, or 32 if output channels are few, unless dot products would not round in one multiply-add.
   bool worthwhile() const noexcept {
     const qlc::Geometry& g = plan_.g;
-    return usable() && (g.out_height * g.out_width >= 8 || !(plan_.folded_at.kept_filter || g.filter_of_rows()));
+    const bool shallow = g.depth() <= 24 || (g.depth() <= 32 && g.out_channels <= 32);
+    return usable() && !(shallow && plan_.folded_at.kept_tables) &&
+           (g.out_height * g.out_width >= 8 || !(plan_.folded_at.kept_filter || g.filter_of_rows()));
   }
 };
 
