@@ -2,11 +2,13 @@
 // it leaves to others, sums that 32 bits do not hold, and packed filters byte by byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
@@ -120,6 +122,102 @@ TEST_F(AmxConvolution, DepthBeyondThirtyTwoBits) {
   }
   const QlcCase deeper = make_qlc_case(random, shape_of(65537, 3, 2, 1), QlcData::random, QlcLayout::packed);
   EXPECT_FALSE(fast::AmxConvolution(deeper.desc).usable());
+}
+
+/// What a convolution whose constants DML owns knows of them, and where from.
+struct Prepared {
+  explicit Prepared(const QlcCase& test)
+      : convolution(test.desc), persistent(convolution.persistent_bytes()), temporary(convolution.temporary_bytes()) {
+    const std::byte* inputs[9];
+    for (std::size_t i = 0; i < 9; ++i) inputs[i] = test.inputs[i].empty() ? nullptr : test.inputs[i].data();
+    convolution.initialize(inputs, persistent.span().data());
+    convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+  }
+  fast::AmxConvolution convolution;
+  detail::AlignedMemory persistent, temporary;
+  fast::AmxConvolution::Run run;
+};
+
+/// A 1x1 layer whose scales are those of channels that one multiply-add can round.
+QlcCase rounded_case(Random& random, std::uint32_t depth, std::uint32_t channels, std::uint32_t size, QlcData data,
+                     QlcLayout layout) {
+  QlcCase test = make_qlc_case(random, shape_of(depth, channels, size, 1), data, layout);
+  test.desc.filter.owned_by_dml = true;
+  test.desc.filter_scale = TensorDesc(DataType::float32, {1, channels, 1, 1});
+  own_constants(test.desc);
+  test.inputs[1] = bytes_of(test.desc.input_scale, 0.7f);
+  test.inputs[4] = bytes_from<float>(test.desc.filter_scale,
+                                     [&] { return 1.0f / static_cast<float>(pick(random, 300, 1900)) + 1e-9f; });
+  test.inputs[7] = bytes_of(test.desc.output_scale, 0.71f);
+  return test;
+}
+
+// Channels, or strips of them, that one multiply-add rounds beside others.
+TEST_F(AmxConvolution, RoundedSums) {
+  Random random(dmlref_test::test_seed());
+  int rounded = 0, all = 0;
+  const int rounds = dmlref_test::rounds(60);
+  for (int i = 0; i < rounds && !HasFailure(); ++i) {
+    const auto layout = i % 2 == 0 ? QlcLayout::packed : QlcLayout::channels_last;
+    const std::uint32_t channels = pick(random, 1, 200);
+    QlcCase test = rounded_case(random, pick(random, 20, 120), channels, pick(random, 3, 20),
+                                i % 3 == 0 ? QlcData::ties : QlcData::random, layout);
+    if (test.desc.bias) {  // which else may reach too far
+      test.inputs[6] = bytes_from<std::int32_t>(
+          *test.desc.bias, [&] { return static_cast<std::int32_t>(pick(random, 0, 2000)) - 1000; });
+    }
+    if (i % 8 == 0) std::memset(test.inputs[4].data(), 0, sizeof(float));  // a channel of which nothing comes
+    const Prepared prepared(test);
+    const std::int32_t* const base = prepared.run.rounded.float_base;
+    for (std::uint32_t c = 0; base != nullptr && c < channels; ++c) rounded += base[c] != 0 ? 1 : 0;
+    all += static_cast<int>(channels);
+    const detail::AmxConvolutionPlan plan(fast::AmxConvolution(test.desc));
+    compare(test, run_plan(plan, test, random, sequential(), true), "case " + std::to_string(i));
+  }
+  EXPECT_GT(rounded, all / 4);
+  EXPECT_LT(rounded, all);
+}
+
+// Pixels whose sums are those that a channel's multiply-add rounds to the wrong side.
+TEST_F(AmxConvolution, SumsThatAreExceptions) {
+  constexpr std::uint32_t depth = 64, size = 14, channels = size * size;
+  Random random(dmlref_test::test_seed());
+  int met = 0;
+  for (int i = 0; i < 4; ++i) {
+    QlcCase test = rounded_case(random, depth, channels, size, QlcData::random, QlcLayout::channels_last);
+    test.desc.input = TensorDesc(DataType::uint8, test.desc.input.sizes, test.desc.input.strides);
+    test.desc.filter = TensorDesc(DataType::int8, test.desc.filter.sizes);
+    test.desc.filter.owned_by_dml = true;
+    test.desc.input_zero_point.reset();
+    test.desc.filter_zero_point.reset();
+    test.desc.bias.reset();
+    test.desc.output_zero_point.reset();
+    for (const std::size_t absent : {2u, 5u, 6u, 8u}) test.inputs[absent].clear();
+    test.inputs[4] = bytes_from<float>(test.desc.filter_scale,
+                                       [&] { return 1.0f / static_cast<float>(pick(random, 1200, 1900)) + 1e-9f; });
+    // All channels: one weight of 1, and of 126 the others, so that pixels can have any sum.
+    test.inputs[3].assign(test.desc.filter.total_size_in_bytes, std::byte{126});
+    for (std::size_t at = 0; at < test.inputs[3].size(); at += depth) test.inputs[3][at] = std::byte{1};
+    const Prepared prepared(test);
+    const fast::qlc::Requantizer& to = prepared.run.rounded;
+    ASSERT_NE(to.exception, nullptr);
+    for (std::uint32_t c = 0; c < channels; ++c) {
+      const std::int32_t wanted = to.exception[c] == 0 ? -1 : to.exception[c] - to.float_base[c];
+      if (wanted < 0 || wanted > 126 * 255 * 15) continue;
+      std::byte* const pixel = test.inputs[0].data() + c * depth;
+      pixel[0] = static_cast<std::byte>(wanted % 126);
+      std::int32_t large = wanted / 126;
+      for (std::uint32_t k = 1; k < depth; ++k) {
+        const std::int32_t value = std::min(large, 255);
+        pixel[k] = static_cast<std::byte>(value);
+        large -= value;
+      }
+      ++met;
+    }
+    const detail::AmxConvolutionPlan plan(fast::AmxConvolution(test.desc));
+    compare(test, run_plan(plan, test, random, sequential(), true), "case " + std::to_string(i));
+  }
+  EXPECT_GT(met, 10);
 }
 
 // Layers that dot products take in less time.

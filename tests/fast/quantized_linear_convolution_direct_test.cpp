@@ -187,15 +187,19 @@ TEST(DirectConvolution, FloatSums) {
   EXPECT_GT(found, rounds / 2);
 }
 
-// Sums that a multiply-add rounds: the result is the low half, for sums next to each tie and for any others.
+// Sums that a multiply-add rounds, floats as they stand or integers: the result is the low half, for sums next to each
+// tie and for any others.
 TEST(DirectConvolution, RoundedSums) {
   using namespace fast::qlc;
   Random random(dmlref_test::test_seed());
   const int rounds = dmlref_test::rounds(5000);
-  int found = 0, exceptions = 0;
+  int found = 0, integers = 0, exceptions = 0;
   for (int i = 0; i < rounds && !HasFailure(); ++i) {
     const bool deep = i % 4 == 1;  // few shifts do
-    const auto bound = static_cast<std::int32_t>(deep ? 2000000 : pick(random, 1, 1u << pick(random, 1, 22)));
+    const SumsBegin as = i % 8 < 4 ? SumsBegin::as_floats : SumsBegin::as_integers;
+    const bool floats = as == SumsBegin::as_floats;
+    const auto bound =
+        static_cast<std::int32_t>(deep ? 2000000 : pick(random, 1, 1u << pick(random, 1, floats ? 22 : 26)));
     const auto part = [&] {  // of few bits at times, so that sums lie on ties
       const std::uint32_t bits = pick(random, 1u << 23, (1u << 24) - 1);
       const std::uint32_t fewer = chance(random, 20) ? pick(random, 1, 23) : 0;
@@ -210,19 +214,20 @@ TEST(DirectConvolution, RoundedSums) {
     };
     const std::int32_t begin = signed_up_to(bound);
     const Exceptions allowed = i % 2 == 0 ? Exceptions::none : Exceptions::one;
-    const RoundedSums rounded = rounded_sums(factor, output_scale, zero_point, begin, bound, allowed);
+    const RoundedSums rounded = rounded_sums(factor, output_scale, zero_point, begin, bound, allowed, as);
     if (rounded.sum == 0) continue;
-    ++found;
+    ++(floats ? found : integers);
     if (rounded.exception != 0) {
       EXPECT_EQ(allowed, Exceptions::one);
-      const RoundedSums without = rounded_sums(factor, output_scale, zero_point, begin, bound);
+      const RoundedSums without = rounded_sums(factor, output_scale, zero_point, begin, bound, Exceptions::none, as);
       EXPECT_EQ(without.sum, 0) << "an exception that need not be";
       ++exceptions;
     }
     const auto clamp = [](std::int32_t v) { return v < -128 ? -128 : v > 127 ? 127 : v; };
     const auto check = [&](std::int32_t sum) {
       if (sum < -bound || sum > bound || rounded.sum + (sum - begin) == rounded.exception) return;
-      const auto value = std::bit_cast<float>(rounded.sum + (sum - begin));
+      const std::int32_t bits = rounded.sum + (sum - begin);
+      const float value = floats ? std::bit_cast<float>(bits) : static_cast<float>(bits);
       const auto result = std::bit_cast<std::uint32_t>(std::fma(value, rounded.scale, rounded.shift));
       EXPECT_EQ(clamp(static_cast<std::int16_t>(result & 0xFFFF)),
                 clamp(round_exactly(sum, factor, output_scale) + zero_point))
@@ -235,7 +240,8 @@ TEST(DirectConvolution, RoundedSums) {
       for (std::int32_t near = -2; near <= 2; ++near) check(sum + near);
     }
   }
-  EXPECT_GT(found, rounds / 4);
+  EXPECT_GT(found, rounds / 8);
+  EXPECT_GT(integers, rounds / 16);
   EXPECT_GT(exceptions, rounds / 500);
 }
 

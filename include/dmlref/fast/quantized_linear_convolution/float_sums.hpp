@@ -14,9 +14,16 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
-/// What a kernel's sums are in the end. Rounded ones are floats whose results one multiply-add leaves in the low halves
-/// (rounded_sums.hpp), of all but the exceptions or of all.
-enum class SumsAre { integers, floats, mostly_rounded, rounded };
+/// What a kernel's sums are in the end. Rounded ones are floats, or integers that become such, whose results one
+/// multiply-add leaves in the low halves (rounded_sums.hpp), of all but the exceptions or of all.
+enum class SumsAre { integers, floats, mostly_rounded, rounded, mostly_rounded_integers, rounded_integers };
+
+constexpr bool have_exceptions(SumsAre are) noexcept {
+  return are == SumsAre::mostly_rounded || are == SumsAre::mostly_rounded_integers;
+}
+constexpr bool are_converted(SumsAre are) noexcept {
+  return are == SumsAre::integers || are == SumsAre::mostly_rounded_integers || are == SumsAre::rounded_integers;
+}
 
 struct FloatSums {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats

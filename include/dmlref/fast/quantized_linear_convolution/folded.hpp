@@ -15,6 +15,7 @@
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -82,6 +83,22 @@ inline ChannelBounds fold_tables(const std::byte* const* inputs, const Geometry&
   for (Index c = 0; c < g.groups * packed_channels + 64; ++c) fixed_scale[c] = 65536.0f * scale[c];
   std::memcpy(memory + at.bounds, &bounds, sizeof bounds);
   return bounds;
+}
+
+/// Of a packed channel whose sums are at most `bound`.
+inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, Exceptions exceptions,
+                                   SumsBegin as = SumsBegin::as_floats) noexcept {
+  const float filter_scale = to.filter_scale_of(to.channel_of(channel));
+  if (!is_usual(to.input_scale) || !is_usual(filter_scale) || !is_usual(to.output_scale)) return {};
+  const double factor = static_cast<double>(to.input_scale) * static_cast<double>(filter_scale);
+  const auto output_scale = static_cast<double>(to.output_scale);
+  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound, exceptions, as)
+                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound, exceptions, as);
+}
+
+/// Of a channel of which nothing comes.
+inline RoundedSums rounded_sums_of_nothing(const Requantizer& to) noexcept {
+  return {rounding_magic_bits, 0, rounding_magic + static_cast<float>(to.packed_zero_point())};
 }
 
 /// What an execute knows of tables that are folded.

@@ -7,6 +7,9 @@
 // The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
 // each: which shifts take all of them to their sides is found out when constants are folded, and a k whose shift is one
 // of them. Who can compare sums with an exception has a shift nearly always.
+//
+// Sums too large for that begin with an integer k, and are converted to floats in the end: exactly as far as 24 bits
+// go, and what does not fit is far beyond the last tie.
 #pragma once
 
 #include <bit>
@@ -34,9 +37,12 @@ struct SumsNextToTies {
   std::ptrdiff_t count = 0;
 };
 
+/// What sums begin with.
+enum class SumsBegin { as_floats, as_integers };
+
 /// Whether rounded_sums looks at a channel at all: then a sum that is not the nearest one to a tie is far from it.
-constexpr bool rounding_suits(double size, double bound) noexcept {
-  return size > 0x1p-11 && size < 0.2 && bound < 0x1p22 && bound * size < 32000;
+constexpr bool rounding_suits(double size, double bound, SumsBegin begin) noexcept {
+  return size > 0x1p-11 && size < 0.2 && (bound < 0x1p22 || begin == SumsBegin::as_integers) && bound * size < 32000;
 }
 
 inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std::int32_t zero_point,
@@ -90,12 +96,13 @@ inline RoundingRest rest_of(const SumsNextToTies& next, double scale) noexcept {
 
 /// A k whose product with the scale is an integer and a rest between `low` and `high`.
 inline RoundedSums sums_with_rest(float scale, double low, double high, std::int32_t zero_point, std::int32_t sum,
-                                  double bound) noexcept {
+                                  double bound, SumsBegin as) noexcept {
   if (low >= high) return {};
   const auto s = static_cast<double>(scale);
   const double size = s < 0 ? -s : s, inverse = 1 / size;
-  const auto smallest = static_cast<std::int32_t>(bound) + 0x800001;
-  const auto largest = 0xFFFFFF - static_cast<std::int32_t>(bound);
+  const bool floats = as == SumsBegin::as_floats;
+  const auto smallest = floats ? static_cast<std::int32_t>(bound) + 0x800001 : 1;
+  const auto largest = floats ? 0xFFFFFF - static_cast<std::int32_t>(bound) : 0x400000;
   const auto first = static_cast<std::int32_t>(smallest * size) + 1;
   auto last = static_cast<std::int32_t>(largest * size);
   last = last < first + 4096 ? last : first + 4096;
@@ -104,8 +111,8 @@ inline RoundedSums sums_with_rest(float scale, double low, double high, std::int
     const double rest = s < 0 ? integer - k * size : k * size - integer;
     if (rest <= low || rest >= high) continue;
     const std::int32_t shift = 0xC00000 + zero_point + (s < 0 ? integer : -integer);
-    const std::uint32_t begin = std::bit_cast<std::uint32_t>(0x1p23f) + static_cast<std::uint32_t>(k - 0x800000) +
-                                static_cast<std::uint32_t>(sum);
+    const std::uint32_t bits = floats ? std::bit_cast<std::uint32_t>(0x1p23f) - 0x800000 : 0;
+    const std::uint32_t begin = bits + static_cast<std::uint32_t>(k) + static_cast<std::uint32_t>(sum);
     return {static_cast<std::int32_t>(begin), scale, static_cast<float>(shift)};
   }
   return {};
@@ -117,16 +124,17 @@ enum class Exceptions { none, one };
 /// The result of sums that begin with `sum` and are at most `bound` in the end, whatever the pixels, is round_exactly's
 /// plus the zero point, in [-128, 127] or beyond the same end of it; but for the exception.
 inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
-                                double bound, Exceptions exceptions = Exceptions::none) noexcept {
+                                double bound, Exceptions exceptions = Exceptions::none,
+                                SumsBegin as = SumsBegin::as_floats) noexcept {
   const double ratio = factor / output_scale;
-  if (!rounding_suits(ratio < 0 ? -ratio : ratio, bound)) return {};
+  if (!rounding_suits(ratio < 0 ? -ratio : ratio, bound, as)) return {};
   const SumsNextToTies next = sums_next_to_ties(factor, output_scale, zero_point, bound);
   const auto nearest = std::bit_cast<std::uint32_t>(static_cast<float>(ratio));
   constexpr std::uint32_t neighbors[] = {0, 1, ~0u, 2, ~1u};
   for (const std::uint32_t neighbor : neighbors) {
     const auto scale = std::bit_cast<float>(nearest + neighbor);
     const RoundingRest rest = rest_of(next, static_cast<double>(scale));
-    const RoundedSums found = sums_with_rest(scale, rest.low, rest.high, zero_point, sum, bound);
+    const RoundedSums found = sums_with_rest(scale, rest.low, rest.high, zero_point, sum, bound, as);
     if (found.sum != 0) return found;
   }
   if (exceptions == Exceptions::none) return {};
@@ -134,10 +142,10 @@ inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t
     const auto scale = std::bit_cast<float>(nearest + neighbor);
     const RoundingRest rest = rest_of(next, static_cast<double>(scale));
     double exception = rest.low_sum;
-    RoundedSums found = sums_with_rest(scale, rest.second_low, rest.high, zero_point, sum, bound);
+    RoundedSums found = sums_with_rest(scale, rest.second_low, rest.high, zero_point, sum, bound, as);
     if (found.sum == 0) {
       exception = rest.high_sum;
-      found = sums_with_rest(scale, rest.low, rest.second_high, zero_point, sum, bound);
+      found = sums_with_rest(scale, rest.low, rest.second_high, zero_point, sum, bound, as);
     }
     if (found.sum == 0) continue;
     found.exception = found.sum - sum + static_cast<std::int32_t>(exception);

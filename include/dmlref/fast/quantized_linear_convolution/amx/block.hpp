@@ -12,6 +12,7 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/finish.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/tiles.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 
@@ -49,10 +50,10 @@ class Block {
     (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.slot.positions), pixel_sums());
     const Index positions = round_up(tiles_, 4) * tile_side;  // as many as are requantized
     for (Index i = tiles_ * tile_side; i < positions; ++i) pixel_sums()[i] = 0;
-    if (!run_.uniform) return;
-    std::int32_t* offset = at<std::int32_t>(p_.slot.pixel_offset);
-    for (Index i = 0; i < positions; ++i) {
-      offset[i] = static_cast<std::int32_t>(wrap(run_.uniform_zero_point) * wrap(pixel_sums()[i]));
+    if (run_.halved_factor != nullptr) {
+      avx512vnni::halve_sums(pixel_sums(), positions);
+    } else if (run_.uniform && !run_.wide) {
+      multiply_sums(pixel_sums(), positions, run_.uniform_zero_point, at<std::int32_t>(p_.slot.pixel_offset));
     }
   }
 
@@ -145,49 +146,39 @@ class Block {
   PixelTerms terms_of(Index tile, Index strip) const noexcept {
     if (!run_.pixel_terms) return {};
     const Index position = tile * tile_side;
-    if (run_.uniform && run_.rounding != Rounding::wide) {
-      return {at<std::int32_t>(p_.slot.pixel_offset) + position, nullptr, nullptr};
-    }
-    return {nullptr, pixel_sums() + position, run_.minus_filter_zero_point + first_channel(strip)};
+    if (run_.uniform && !run_.wide) return {Terms::offset, at<std::int32_t>(p_.slot.pixel_offset) + position, nullptr};
+    const bool halves = run_.halved_factor != nullptr;
+    return {halves ? Terms::halves : Terms::product, pixel_sums() + position,
+            (halves ? run_.halved_factor : run_.minus_filter_zero_point) + first_channel(strip)};
   }
 
-  // The products of a strip's tiles, `multiplies` times two rows of tiles, and the work that `finish` does meanwhile.
+  // The products of a strip's tiles, `multiplies` times one or two rows of tiles, and the work that `finish` does
+  // meanwhile.
   template <bool Planar, class Finish>
   class Pass {
    public:
-    Pass(Finish& finish, Index multiplies, Index chunks) noexcept
+    Pass(Finish& finish, bool two_rows, Index multiplies, Index chunks) noexcept
         : finish_(finish),
-          usual_(finish.usual()),
+          briskly_(!finish.usual() ? nullptr
+                   : two_rows      ? finish.template briskly<Briskly<Planar, 2>>()
+                   : Planar        ? finish.template briskly<Briskly<Planar, 1>>()
+                                   : nullptr),
+          two_rows_(two_rows),
           steps_(finish.left()),
           chunks_(multiplies * chunks),
           turns_(multiplies * brisk_turns_of_edges + chunks_ * brisk_turns_of_chunk) {}
-    void multiply(bool two_rows, bool two_lanes, const MultiplyArgs& args) noexcept {
-      if (!usual_ || !two_lanes) {
-        multiply_in_shares(two_rows, two_lanes, args);
-      } else if (two_rows) {
-        multiply_in_turns<2>(args);
-      } else if constexpr (Planar) {
-        multiply_in_turns<1>(args);
+    void multiply(bool two_lanes, const MultiplyArgs& args) noexcept {
+      if (briskly_ != nullptr && two_lanes) {
+        due_ = briskly_(args, finish_, steps_, turns_, due_);
       } else {
-        multiply_in_shares(two_rows, two_lanes, args);
+        multiply_of<Planar>(two_rows_, two_lanes, args, finish_, ceil_div(steps_, chunks_));
       }
     }
 
    private:
-    void multiply_in_shares(bool two_rows, bool two_lanes, const MultiplyArgs& args) noexcept {
-      multiply_of<Planar>(two_rows, two_lanes, args, finish_, ceil_div(steps_, chunks_));
-    }
-    template <int Rows>
-    void multiply_in_turns(const MultiplyArgs& args) noexcept {
-      const Terms terms = finish_.terms();
-      const auto briskly = terms == Terms::none     ? multiply_briskly<Planar, Rows, Terms::none, Finish>
-                           : terms == Terms::offset ? multiply_briskly<Planar, Rows, Terms::offset, Finish>
-                                                    : multiply_briskly<Planar, Rows, Terms::product, Finish>;
-      due_ = briskly(args, finish_, steps_, turns_, due_);
-    }
-
     Finish& finish_;
-    bool usual_;
+    BriskMultiply<Finish>* briskly_;
+    bool two_rows_;
     Index steps_, chunks_, turns_;
     Index due_ = 0;
   };
@@ -214,14 +205,14 @@ class Block {
     each(first, last, 4, [&](Index strip, Index tile) noexcept {
       const Index channels = channels_of(strip);
       const Index here = tiles_ - tile < 4 ? tiles_ - tile : 4;
-      Pass<true, PlanarFinish> pass(finish, ceil_div(here, 2), p_.chunks());
+      Pass<true, PlanarFinish> pass(finish, channels > tile_side, ceil_div(here, 2), p_.chunks());
       MultiplyArgs args = multiply_args(strip);
       args.sums_pitch = 4 * 64;
       for (Index i = 0; i < here; i += 2) {
         args.pixels[0] = staged_ + tiles[tile + i].offset;
         args.pixels[1] = staged_ + tiles[tile + i + 1].offset;
         args.sums = sums + tile_side * i;
-        pass.multiply(channels > tile_side, here - i > 1, args);
+        pass.multiply(here - i > 1, args);
       }
       if (finish.left() > 0) finish_all(finish);
       std::uint64_t used = 0;
@@ -244,14 +235,14 @@ class Block {
       const Index here = ceil_div(channels, tile_side);
       const Index vectors = here == 3 ? 4 : here;
       const bool pair = tiles_ - tile > 1;
-      Pass<false, PixelFinish> pass(finish, ceil_div(here, 2), p_.chunks());
+      Pass<false, PixelFinish> pass(finish, pair, ceil_div(here, 2), p_.chunks());
       MultiplyArgs args = multiply_args(strip);
       args.pixels[0] = staged_ + tile * tile_side * l_.pixel_step;
       args.pixels[1] = args.pixels[0] + tile_side * l_.pixel_step;
       args.sums_pitch = 4 * tile_side * vectors;
       for (Index i = 0; i < here; i += 2) {
         args.sums = sums + tile_side * i;
-        pass.multiply(pair, here - i > 1, args);
+        pass.multiply(here - i > 1, args);
         args.weights += 2 * args.weight_block;
         args.start += 2 * tile_side;
       }

@@ -1,6 +1,7 @@
 // finish.hpp: sums of AMX's tiles to bytes, 64 at a time, as far as the caller has time for it.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,19 +19,24 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
-enum class Terms { none, offset, product };
+/// The term of a filter's zero points: none, or one for each position, or of a position's sum and a channel's factor
+/// their product, or that as two products of halves (kernels.hpp).
+enum class Terms { none, offset, halves, product };
 
-/// The term of a filter's zero points: an offset for each position, or a sum for each position times a factor for each
-/// channel, or none.
 struct PixelTerms {
-  const std::int32_t* offset = nullptr;
-  const std::int32_t* sums = nullptr;
-  const std::int32_t* factor = nullptr;
-
-  Terms kind() const noexcept {
-    return offset != nullptr ? Terms::offset : sums != nullptr ? Terms::product : Terms::none;
-  }
+  Terms kind = Terms::none;
+  const std::int32_t* positions = nullptr;  // offsets, sums, or halves of sums
+  const std::int32_t* factors = nullptr;    // of channels, or halves of these
 };
+
+template <Terms T>
+DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i add_term(__m512i products, __m512i position,
+                                                             __m512i factor) noexcept {
+  if constexpr (T == Terms::offset) return _mm512_add_epi32(products, position);
+  if constexpr (T == Terms::product) return _mm512_add_epi32(products, _mm512_mullo_epi32(position, factor));
+  if constexpr (T == Terms::halves) return _mm512_dpwssd_epi32(products, position, factor);
+  return products;
+}
 
 struct Vectors {
   __m512i v[4];
@@ -56,7 +62,7 @@ class SlowFinish {
         out[i] = 0;
         if (channel >= channels) continue;  // filling
         std::int64_t sum = kept[i] + run_.wide_offset[first + channel];
-        if (terms.sums != nullptr) sum += std::int64_t{terms.factor[channel]} * terms.sums[position];
+        if (terms.kind == Terms::product) sum += std::int64_t{terms.factors[channel]} * terms.positions[position];
         out[i] = run_.requantizer.exact(sum, first + channel);
       }
     }
@@ -101,7 +107,11 @@ class NearTies {
 class PlanarFinish {
  public:
   DMLREF_TARGET_AMX_INT8 explicit PlanarFinish(const Run& run) noexcept
-      : epilogue_(run.requantizer), slow_(run), rounding_(run.rounding) {}
+      : epilogue_(run.requantizer),
+        slow_(run),
+        rounding_(run.rounding),
+        rounded_scale_(run.rounded.rounded_scale),
+        shift_(run.rounded.float_shift) {}
 
   /// Sums [channels][64]. `used` says which positions are pixels; they go to out, out + 1, … and those of the next
   /// channel `pitch` further on. What lies `ahead` of them will be written soon.
@@ -121,38 +131,51 @@ class PlanarFinish {
   Index left() const noexcept { return left_; }
 
   /// Whether Brisk does the same.
-  bool usual() const noexcept { return rounding_ == Rounding::fixed_point && used_ == stored_; }
-  Terms terms() const noexcept { return terms_.kind(); }
+  bool usual() const noexcept { return rounding_ == Rounding::fixed_point && terms_.kind != Terms::product; }
+  /// The one that does.
+  template <class Briskly>
+  auto briskly() const noexcept {
+    const std::size_t row = (rounded_scale_ != nullptr ? 2 : 0) + (used_ != stored_ ? 1 : 0);
+    return table<Briskly>[row][static_cast<std::size_t>(terms_.kind)];
+  }
 
-  /// The usual case, kept in registers while tiles are multiplied: fixed point, no gaps. Near ties are remembered, and
-  /// settled in the end.
-  template <Terms T>
+  /// The usual case, kept in registers while tiles are multiplied: fixed point. Near ties are remembered, and settled
+  /// in the end.
+  template <Terms T, bool Gaps, bool Rounds>
   class Brisk {
    public:
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit Brisk(const PlanarFinish& finish) noexcept
         : epilogue_(finish.epilogue_),
           sums_(finish.sums_),
           scale_(finish.epilogue_.scales() + finish.channel_),
-          factor_(finish.terms_.factor),
+          factor_(finish.terms_.factors),
           out_(finish.out_),
           pitch_(finish.pitch_),
           ahead_(finish.ahead_),
+          rounded_scale_(Rounds ? finish.rounded_scale_ + finish.channel_ : nullptr),
+          shift_(Rounds ? finish.shift_ + finish.channel_ : nullptr),
+          used_(Gaps ? finish.used_ : 0),
           stored_(finish.stored_) {
       if constexpr (T != Terms::none) {
-        const std::int32_t* terms = T == Terms::offset ? finish.terms_.offset : finish.terms_.sums;
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) terms_.v[i] = _mm512_loadu_si512(terms + 16 * i);
+        for (int i = 0; i < 4; ++i) terms_.v[i] = _mm512_loadu_si512(finish.terms_.positions + 16 * i);
       }
     }
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
-      const __m512 scale = _mm512_set1_ps(*scale_);
-      const auto [bytes, near_tie] = epilogue_.of_scale(sum<0>(), sum<1>(), sum<2>(), sum<3>(), scale);
       if (ahead_ != 0) __builtin_prefetch(out_ + ahead_, 1);
-      _mm512_mask_storeu_epi8(out_, stored_, bytes);
-      near_ties_.add(near_tie);
+      if (Rounds && *rounded_scale_ != 0) {
+        store(epilogue_.of_rounded_integers(sum<0>(), sum<1>(), sum<2>(), sum<3>(), *rounded_scale_, *shift_));
+        near_ties_.add(false);
+      } else {
+        const __m512 scale = _mm512_set1_ps(*scale_);
+        const auto [bytes, near_tie] = epilogue_.of_scale(sum<0>(), sum<1>(), sum<2>(), sum<3>(), scale);
+        store(bytes);
+        near_ties_.add(near_tie);
+      }
       sums_ += 64;
       ++scale_;
-      if constexpr (T == Terms::product) ++factor_;
+      if constexpr (Rounds) ++rounded_scale_, ++shift_;
+      if constexpr (T == Terms::halves) ++factor_;
       out_ += pitch_;
     }
     /// Lets `finish` go on from here.
@@ -161,12 +184,13 @@ class PlanarFinish {
     }
 
    private:
+    DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes) const noexcept {
+      _mm512_mask_storeu_epi8(out_, stored_, Gaps ? _mm512_maskz_compress_epi8(used_, bytes) : bytes);
+    }
     template <int I>
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i sum() const noexcept {
-      __m512i term = terms_.v[I];
-      if constexpr (T == Terms::product) term = _mm512_mullo_epi32(term, _mm512_set1_epi32(*factor_));
-      const __m512i products = _mm512_loadu_si512(sums_ + 16 * I);
-      return T == Terms::none ? products : _mm512_add_epi32(products, term);
+      const __m512i factor = T == Terms::halves ? _mm512_set1_epi32(*factor_) : __m512i{};
+      return add_term<T>(_mm512_loadu_si512(sums_ + 16 * I), terms_.v[I], factor);
     }
 
     avx512vnni::Epilogue epilogue_;
@@ -176,39 +200,28 @@ class PlanarFinish {
     Vectors terms_{};
     std::uint8_t* out_;
     Index pitch_, ahead_;
-    std::uint64_t stored_;
+    const float *rounded_scale_, *shift_;
+    std::uint64_t used_, stored_;
     NearTies near_ties_;
   };
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void advance(Index share) noexcept {
     for (Index i = 0; i < share && left_ > 0; ++i, --left_) {
-      __m512i v0 = _mm512_loadu_si512(sums_);
-      __m512i v1 = _mm512_loadu_si512(sums_ + 16);
-      __m512i v2 = _mm512_loadu_si512(sums_ + 32);
-      __m512i v3 = _mm512_loadu_si512(sums_ + 48);
-      if (terms_.offset != nullptr) {
-        v0 = _mm512_add_epi32(v0, _mm512_loadu_si512(terms_.offset));
-        v1 = _mm512_add_epi32(v1, _mm512_loadu_si512(terms_.offset + 16));
-        v2 = _mm512_add_epi32(v2, _mm512_loadu_si512(terms_.offset + 32));
-        v3 = _mm512_add_epi32(v3, _mm512_loadu_si512(terms_.offset + 48));
-      } else if (terms_.sums != nullptr && rounding_ != Rounding::wide) {
-        const __m512i factor = _mm512_set1_epi32(*terms_.factor);
-        v0 = _mm512_add_epi32(v0, _mm512_mullo_epi32(factor, _mm512_loadu_si512(terms_.sums)));
-        v1 = _mm512_add_epi32(v1, _mm512_mullo_epi32(factor, _mm512_loadu_si512(terms_.sums + 16)));
-        v2 = _mm512_add_epi32(v2, _mm512_mullo_epi32(factor, _mm512_loadu_si512(terms_.sums + 32)));
-        v3 = _mm512_add_epi32(v3, _mm512_mullo_epi32(factor, _mm512_loadu_si512(terms_.sums + 48)));
-      }
+      const Vectors v = sums();
       __m512i bytes;
-      if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
-        bytes = epilogue_.of_channel<false>(v0, v1, v2, v3, channel_);
+      if (rounded_scale_ != nullptr && rounded_scale_[channel_] != 0) {
+        const float scale = rounded_scale_[channel_], shift = shift_[channel_];
+        bytes = epilogue_.of_rounded_integers(v.v[0], v.v[1], v.v[2], v.v[3], scale, shift);
+      } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
+        bytes = epilogue_.of_channel<false>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else {
-        bytes = slow_.bytes({{v0, v1, v2, v3}}, channel_, 1, 1, terms_);
+        bytes = slow_.bytes(v, channel_, 1, 1, terms_);
       }
       if (used_ != stored_) bytes = _mm512_maskz_compress_epi8(used_, bytes);
       _mm512_mask_storeu_epi8(out_, stored_, bytes);
       sums_ += 64;
       ++channel_;
-      if (terms_.factor != nullptr) ++terms_.factor;
+      if (terms_.factors != nullptr) ++terms_.factors;
       out_ += pitch_;
     }
   }
@@ -219,13 +232,45 @@ class PlanarFinish {
     left_ -= steps;
     channel_ += steps;
     out_ += pitch_ * steps;
-    if (terms_.factor != nullptr) terms_.factor += steps;
+    if (terms_.factors != nullptr) terms_.factors += steps;
   }
 
  private:
+  // By the kind of terms; products are not usual.
+  template <class Briskly, bool Gaps, bool Rounds>
+  static constexpr auto of_terms = std::array{Briskly::template of<Brisk<Terms::none, Gaps, Rounds>, PlanarFinish>,
+                                              Briskly::template of<Brisk<Terms::offset, Gaps, Rounds>, PlanarFinish>,
+                                              Briskly::template of<Brisk<Terms::halves, Gaps, Rounds>, PlanarFinish>};
+  template <class Briskly>
+  static constexpr auto table = std::array{of_terms<Briskly, false, false>, of_terms<Briskly, true, false>,
+                                           of_terms<Briskly, false, true>, of_terms<Briskly, true, true>};
+
+  template <Terms T>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Vectors sums_of() const noexcept {
+    Vectors of;
+    const __m512i factor = _mm512_set1_epi32(T == Terms::none || T == Terms::offset ? 0 : *terms_.factors);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512i position = T == Terms::none ? factor : _mm512_loadu_si512(terms_.positions + 16 * i);
+      of.v[i] = add_term<T>(_mm512_loadu_si512(sums_ + 16 * i), position, factor);
+    }
+    return of;
+  }
+  /// Where sums are wide, SlowFinish adds the terms.
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Vectors sums() const noexcept {
+    if (rounding_ == Rounding::wide) return sums_of<Terms::none>();
+    switch (terms_.kind) {
+      case Terms::offset: return sums_of<Terms::offset>();
+      case Terms::product: return sums_of<Terms::product>();
+      case Terms::halves: return sums_of<Terms::halves>();
+      default: return sums_of<Terms::none>();
+    }
+  }
+
   avx512vnni::Epilogue epilogue_;
   SlowFinish slow_;
   Rounding rounding_;
+  const float *rounded_scale_, *shift_;  // of channels, the scale not 0; null where none is rounded
   const std::int32_t* sums_ = nullptr;
   Index left_ = 0, channel_ = 0;
   PixelTerms terms_;
@@ -238,7 +283,7 @@ class PlanarFinish {
 class PixelFinish {
  public:
   DMLREF_TARGET_AMX_INT8 explicit PixelFinish(const Run& run) noexcept
-      : epilogue_(run.requantizer), slow_(run), rounding_(run.rounding) {}
+      : epilogue_(run.requantizer), rounded_(run.rounded), slow_(run), rounding_(run.rounding), to_(run.rounded) {}
 
   /// Sums [positions][16 * vectors], vectors 1, 2 or 4. `places` has for each position the pixel's distance from out,
   /// or less than 0: no pixel.
@@ -248,6 +293,7 @@ class PixelFinish {
     vectors_ = vectors;
     left_ = positions * vectors / 4;
     channels_ = channels;
+    if (first != first_) are_ = sums_of_strip(first, 16 * vectors);
     first_ = first;
     terms_ = terms;
     places_ = places;
@@ -259,54 +305,64 @@ class PixelFinish {
 
   /// Whether Brisk does the same.
   bool usual() const noexcept {
-    bool all = rounding_ == Rounding::fixed_point && vectors_ == 4;
-    for (Index i = 0; all && i < left_; ++i) all = places_[i] >= 0;
-    return all;
+    return rounding_ == Rounding::fixed_point && terms_.kind != Terms::product && vectors_ > 1;
   }
-  Terms terms() const noexcept { return terms_.kind(); }
+  /// The one that does.
+  template <class Briskly>
+  auto briskly() const noexcept {
+    const std::size_t row = are_ == SumsAre::integers ? 0 : are_ == SumsAre::rounded_integers ? 2 : 4;
+    return table<Briskly>[row + (vectors_ == 4 ? 1 : 0)][static_cast<std::size_t>(terms_.kind)];
+  }
 
-  /// As PlanarFinish::Brisk, for 64 channels.
-  template <Terms T>
+  /// As PlanarFinish::Brisk, for V vectors of channels, more than one.
+  template <Terms T, int V, SumsAre S>
   class Brisk {
    public:
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit Brisk(const PixelFinish& finish) noexcept
-        : epilogue_(finish.epilogue_),
+        : epilogue_(S == SumsAre::integers ? finish.epilogue_ : finish.rounded_),
+          channels_(epilogue_.channels<V, S>(finish.first_)),
           sums_(finish.sums_),
-          first_(finish.first_),
-          term_(T == Terms::offset ? finish.terms_.offset : finish.terms_.sums),
+          term_(finish.terms_.positions),
           places_(finish.places_),
           out_(finish.out_),
           stored_(finish.stored_) {
-      if constexpr (T == Terms::product) {
+      if constexpr (T == Terms::halves) {
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) factors_.v[i] = _mm512_loadu_si512(finish.terms_.factor + 16 * i);
+        for (int v = 0; v < V; ++v) factors_.v[v] = _mm512_loadu_si512(finish.terms_.factors + 16 * v);
       }
     }
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
-      const auto [bytes, near_tie] = epilogue_.of_vectors<4>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), first_);
-      _mm512_mask_storeu_epi8(out_ + *places_, stored_, bytes);
+      const __m512i sums[4] = {sum<0>(), sum<1>(), sum<2>(), sum<3>()};
+      const auto [bytes, near_tie] = epilogue_.of_pixels<V, S>(sums, channels_);
+      if constexpr (V == 4) {
+        _mm512_mask_storeu_epi8(out_ + places_[0], stored(0), bytes);
+      } else {
+        _mm256_mask_storeu_epi8(out_ + places_[0], static_cast<__mmask32>(stored(0)), _mm512_castsi512_si256(bytes));
+        _mm256_mask_storeu_epi8(out_ + places_[1], static_cast<__mmask32>(stored(1)),
+                                _mm512_extracti64x4_epi64(bytes, 1));
+      }
       near_ties_.add(near_tie);
       sums_ += 64;
-      if constexpr (T != Terms::none) ++term_;
-      ++places_;
+      if constexpr (T != Terms::none) term_ += pixels;
+      places_ += pixels;
     }
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void resume(PixelFinish& finish) const noexcept {
       near_ties_.settle(finish);
     }
 
    private:
+    static constexpr Index pixels = 4 / V;
+
+    DMLREF_ALWAYS_INLINE std::uint64_t stored(Index pixel) const noexcept { return places_[pixel] < 0 ? 0 : stored_; }
     template <int I>
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i sum() const noexcept {
-      const __m512i products = _mm512_loadu_si512(sums_ + 16 * I);
-      if constexpr (T == Terms::none) return products;
-      __m512i term = _mm512_set1_epi32(*term_);
-      if constexpr (T == Terms::product) term = _mm512_mullo_epi32(factors_.v[I], term);
-      return _mm512_add_epi32(products, term);
+      const __m512i term = T == Terms::none ? __m512i{} : _mm512_set1_epi32(term_[I / V]);
+      return add_term<T>(_mm512_loadu_si512(sums_ + 16 * I), term, factors_.v[I % V]);
     }
 
     avx512vnni::Epilogue epilogue_;
+    avx512vnni::Epilogue::Channels<V> channels_;
     const std::int32_t* sums_;
-    Index first_;
     const std::int32_t* term_;
     Vectors factors_{};
     const std::int32_t* places_;
@@ -315,13 +371,13 @@ class PixelFinish {
     NearTies near_ties_;
   };
 
-  /// Goes on as if `steps` of 64 channels were done.
+  /// Goes on as if `steps` were done.
   void skip(Index steps) noexcept {
+    const Index pixels = steps * 4 / vectors_;
     sums_ += 64 * steps;
     left_ -= steps;
-    places_ += steps;
-    if (terms_.offset != nullptr) terms_.offset += steps;
-    if (terms_.sums != nullptr) terms_.sums += steps;
+    places_ += pixels;
+    if (terms_.kind != Terms::none) terms_.positions += pixels;
   }
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void advance(Index share) noexcept {
@@ -337,30 +393,66 @@ class PixelFinish {
   }
 
  private:
+  template <class Briskly, int V, SumsAre S>
+  static constexpr auto of_terms = std::array{Briskly::template of<Brisk<Terms::none, V, S>, PixelFinish>,
+                                              Briskly::template of<Brisk<Terms::offset, V, S>, PixelFinish>,
+                                              Briskly::template of<Brisk<Terms::halves, V, S>, PixelFinish>};
+  template <class Briskly>
+  static constexpr auto table = std::array{of_terms<Briskly, 2, SumsAre::integers>,
+                                           of_terms<Briskly, 4, SumsAre::integers>,
+                                           of_terms<Briskly, 2, SumsAre::rounded_integers>,
+                                           of_terms<Briskly, 4, SumsAre::rounded_integers>,
+                                           of_terms<Briskly, 2, SumsAre::mostly_rounded_integers>,
+                                           of_terms<Briskly, 4, SumsAre::mostly_rounded_integers>};
+
+  SumsAre sums_of_strip(Index first, Index channels) const noexcept {
+    if (to_.float_base == nullptr || to_.float_base[first] == 0) return SumsAre::integers;
+    std::int32_t exceptions = 0;
+    for (Index c = first; c < first + channels; ++c) exceptions |= to_.exception[c];
+    return exceptions != 0 ? SumsAre::mostly_rounded_integers : SumsAre::rounded_integers;
+  }
+
+  template <int V, Terms T>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void add_terms(Vectors& to) const noexcept {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512i factor = T == Terms::offset ? __m512i{} : _mm512_loadu_si512(terms_.factors + i % V * 16);
+      to.v[i] = add_term<T>(to.v[i], _mm512_set1_epi32(terms_.positions[i / V]), factor);
+    }
+  }
+  template <int V>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Vectors sums() const noexcept {
+    Vectors of;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) of.v[i] = _mm512_loadu_si512(sums_ + 16 * i);
+    if (rounding_ == Rounding::wide) return of;  // SlowFinish adds the terms
+    switch (terms_.kind) {
+      case Terms::offset: add_terms<V, Terms::offset>(of); break;
+      case Terms::product: add_terms<V, Terms::product>(of); break;
+      case Terms::halves: add_terms<V, Terms::halves>(of); break;
+      default: break;
+    }
+    return of;
+  }
+
   template <int V>
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
     constexpr Index pixels = 4 / V;
-    __m512i v[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) v[i] = _mm512_loadu_si512(sums_ + 16 * i);
-    if (terms_.offset != nullptr) {
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) v[i] = _mm512_add_epi32(v[i], _mm512_set1_epi32(terms_.offset[i / V]));
-    } else if (terms_.sums != nullptr && rounding_ != Rounding::wide) {
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        const __m512i factor = _mm512_loadu_si512(terms_.factor + i % V * 16);
-        v[i] = _mm512_add_epi32(v[i], _mm512_mullo_epi32(factor, _mm512_set1_epi32(terms_.sums[i / V])));
-      }
-    }
+    const Vectors v = sums<V>();
     __m512i bytes;
     bool near_tie = false;
-    if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
-      const auto result = epilogue_.of_vectors<V>(v[0], v[1], v[2], v[3], first_);
+    if (are_ != SumsAre::integers) {
+      constexpr SumsAre S = SumsAre::mostly_rounded_integers;
+      const auto result = rounded_.of_pixels<V, S>(v.v, rounded_.channels<V, S>(first_));
+      bytes = result.bytes;
+      near_tie = result.near_tie;
+    } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
+      constexpr SumsAre S = SumsAre::integers;
+      const auto result = epilogue_.of_pixels<V, S>(v.v, epilogue_.channels<V, S>(first_));
       bytes = result.bytes;
       near_tie = result.near_tie;
     } else {
-      bytes = slow_.bytes({{v[0], v[1], v[2], v[3]}}, first_, channels_, 16 * V, terms_);
+      bytes = slow_.bytes(v, first_, channels_, 16 * V, terms_);
     }
     if constexpr (V == 4) {
       if (places_[0] >= 0) _mm512_mask_storeu_epi8(out_ + places_[0], stored_, bytes);
@@ -377,26 +469,28 @@ class PixelFinish {
       if (places_[2] >= 0) _mm_mask_storeu_epi8(out_ + places_[2], mask, _mm512_extracti32x4_epi32(bytes, 2));
       if (places_[3] >= 0) _mm_mask_storeu_epi8(out_ + places_[3], mask, _mm512_extracti32x4_epi32(bytes, 3));
     }
-    if (__builtin_expect(near_tie, 0)) settle({{v[0], v[1], v[2], v[3]}}, pixels);
+    if (__builtin_expect(near_tie, 0)) settle(v, pixels);
     sums_ += 64;
     places_ += pixels;
-    if (terms_.offset != nullptr) terms_.offset += pixels;
-    if (terms_.sums != nullptr) terms_.sums += pixels;
+    if (terms_.kind != Terms::none) terms_.positions += pixels;
   }
 
   DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void settle(const Vectors& sums, Index pixels) const noexcept {
     std::int32_t kept[64];
     for (int i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums.v[i]);
     for (Index i = 0; i < pixels; ++i) {
-      if (places_[i] >= 0) epilogue_.settle(kept + 64 / pixels * i, channels_, first_, out_ + places_[i]);
+      const auto& epilogue = are_ == SumsAre::integers ? epilogue_ : rounded_;
+      if (places_[i] >= 0) epilogue.settle(kept + 64 / pixels * i, channels_, first_, out_ + places_[i]);
     }
   }
 
-  avx512vnni::Epilogue epilogue_;
+  avx512vnni::Epilogue epilogue_, rounded_;
   SlowFinish slow_;
   Rounding rounding_;
+  const Requantizer& to_;  // of rounded sums
+  SumsAre are_ = SumsAre::integers;
   const std::int32_t* sums_ = nullptr;
-  Index vectors_ = 4, left_ = 0, channels_ = 0, first_ = 0;
+  Index vectors_ = 4, left_ = 0, channels_ = 0, first_ = -1;
   PixelTerms terms_;
   const std::int32_t* places_ = nullptr;
   std::uint8_t* out_ = nullptr;

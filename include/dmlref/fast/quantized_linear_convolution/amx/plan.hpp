@@ -14,6 +14,7 @@
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 
@@ -51,6 +52,17 @@ struct Plan {
   Index filter_sums_at() const noexcept { return g.groups * filter_blocks() * block_bytes(); }
   Index filter_bytes() const noexcept { return filter_sums_at() + 4 * g.groups * packed_channels(); }
 
+  /// Whether terms of filter zero points that differ by channel are products of halves.
+  bool halved_terms() const noexcept { return g.depth() <= deepest_halved_sum; }
+  /// Whether sums are rounded as in rounded_sums.hpp where the data allow it: beyond that depth products take longer
+  /// than any rounding, and finding out takes some 2 us for a channel.
+  bool rounds() const noexcept {
+    constexpr Index deepest = 1024;
+    return folded_at.kept_tables && g.depth() <= deepest;
+  }
+  /// Pixels: from the sums over a row's windows to the next row's.
+  Index sums_pitch() const noexcept { return round_up(layout.columns, 16); }
+
   /// Channels of a superblock: what a block of sums holds.
   Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
   static constexpr Index least_strips = 1, units_per_task = 2;
@@ -79,7 +91,10 @@ struct Plan {
   std::vector<std::int32_t> offsets;
   Gather gather;
   FoldedPlaces folded_at;
-  Index start_at = 0, persistent_size = 0, slots_at = 0;
+  Index start_at = 0, factor_at = 0;
+  Index rounded_scale_at = 0, shift_at = 0, base_at = 0, exception_at = 0;  // where sums may be rounded
+  Index rounded_found_at = 0;                                               // an int32: whether some are
+  Index persistent_size = 0, slots_at = 0;
   Index slots = 1;  // of tasks
   Slot slot;
 
@@ -142,7 +157,7 @@ struct Plan {
   }
 
   void choose_block(bool windows, bool linear, Index width, bool direct) {
-    constexpr Index staged_target = Index{320} << 10;
+    const Index staged_target = Index{planar() ? 768 : 320} << 10;  // planes are staged once for each kernel column
     constexpr Index most_pixels = 4096;
     const auto make = [&](Index rows, Index columns) {
       return layout_of_block(windows, linear, linear ? width : columns, direct, rows, columns);
@@ -166,6 +181,14 @@ struct Plan {
     const Index channels = g.groups * packed_channels() + 64;
     Pieces& tables = folded_at.place(persistent, shared, filter_bytes(), channels, 1);
     start_at = tables.take(layout.planar() ? 64 * channels : 0);
+    factor_at = tables.take(halved_terms() ? 4 * channels : 0);
+    if (rounds()) {
+      rounded_scale_at = tables.take(4 * channels);
+      shift_at = tables.take(4 * channels);
+      base_at = tables.take(4 * channels);
+      exception_at = tables.take(4 * channels);
+      rounded_found_at = tables.take(4);
+    }
     persistent_size = persistent.size();
     slots_at = shared.size();
 
@@ -176,15 +199,17 @@ struct Plan {
     slot.sums = task.take(2 * 4 * sums_of_strip);
     slot.tiles = task.take(layout.planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
                                            : 4 * (positions + 64));
-    slot.positions = task.take(4 * (staged_positions() + 64));
+    slot.positions = task.take(4 * (summed_positions() + 64));
     slot.pixel_sums = task.take(4 * (positions + 64));
     slot.pixel_offset = task.take(4 * (positions + 64));
     slot.size = task.size();
     slots = task_slots();
   }
 
-  Index staged_positions() const noexcept {
-    return layout.phases * layout.phase_rows * layout.width * (layout.planar() ? 1 : layout.step_x);
+  // What sums over windows are made of.
+  Index summed_positions() const noexcept {
+    if (layout.planar()) return layout.phases * layout.phase_rows * layout.width;
+    return sums_pitch() * layout.in_rows(g, layout.rows) + layout.in_columns(g, layout.columns);
   }
 
   // Four channels of all input rows of a block as groups, or one row of bytes.

@@ -1,4 +1,4 @@
-// staging.hpp: the input of a block as AMX's tiles read it (layout.hpp), and sums over it.
+// staging.hpp: the input of a block as AMX's tiles read it (layout.hpp).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -229,94 +228,6 @@ class Stager {
   std::uint8_t* scratch_;
   std::uint8_t* staged_;
 };
-
-/// sums[x] = the sum of `lines` lines at position x, each group by its own ones.
-DMLREF_TARGET_AVX512VNNI inline void sum_lines(const std::uint8_t* lines, Index count, Index step, Index strip_step,
-                                               Index positions, Index period, std::uint32_t last_ones,
-                                               std::int32_t* sums) noexcept {
-  const __m512i ones = _mm512_set1_epi8(1), last = _mm512_set1_epi32(static_cast<int>(last_ones));
-  for (Index x = 0; x < positions; x += 16) {
-    const std::uint8_t* at = lines + x / 16 * strip_step;
-    __m512i sum = _mm512_setzero_si512();
-    for (Index line = 0; line < count; line += period) {
-      for (Index i = 1; i < period; ++i, at += step) sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), ones);
-      sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), last);
-      at += step;
-    }
-    _mm512_storeu_si512(sums + x, sum);
-  }
-}
-
-/// The sums over the windows of a planar block, at each position of its tiles. `positions` is scratch.
-inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
-                       std::int32_t* sums) noexcept {
-  const Layout& l = p.layout;
-  const Geometry& g = p.g;
-  // What fills the last group of a period, in channels or columns, does not count.
-  const bool windows = l.staging == Staging::windows;
-  const Index period = windows ? l.column_groups(g) : l.channel_groups(g);
-  const Index rest = (windows ? g.kernel_w : g.in_channels) % 4;
-  const std::uint32_t last_ones = rest == 0 ? 0x01010101u : 0x01010101u >> (8 * (4 - rest));
-  const Index rows = l.in_rows(g, place.rows);
-  const auto add = [&](Index to, Index from, Index count, bool first) {
-    for (Index x = 0; x < count; ++x) sums[to + x] = first ? positions[from + x] : sums[to + x] + positions[from + x];
-  };
-  if (l.linear) {
-    sum_lines(staged, l.lines, l.tile_step, 4 * tile_side, l.phases * l.phase_rows * l.width, period, last_ones,
-              positions);
-    const Index count = l.tiles(place.rows, place.columns) * tile_side;
-    const Index all = l.phases * l.phase_rows * l.width;
-    for (Index ky = 0; ky < g.kernel_h; ++ky) {
-      const Index from = l.row_at(ky * g.dilation_y) / 4;
-      add(0, from, all - from < count ? all - from : count, ky == 0);
-    }
-    return;
-  }
-  const Index width = round_up(place.columns, tile_side);
-  for (Index r = 0; r < rows; ++r) {
-    if (l.row_skip != 1 || row_is_read(g, r)) {
-      sum_lines(staged + l.row_at(r), l.lines, l.tile_step, l.strip_step, width, period, last_ones,
-                positions + r * width);
-    }
-  }
-  for (Index y = 0; y < place.rows; ++y) {
-    for (Index ky = 0; ky < g.kernel_h; ++ky) {
-      const Index r = y * l.step_y + ky * g.dilation_y;
-      add(y * width, r * width, width, ky == 0);
-    }
-  }
-}
-
-/// The same for a block of pixels, which may lie in the input itself.
-inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
-                       std::int32_t* sums) noexcept {
-  const Layout& l = p.layout;
-  const Geometry& g = p.g;
-  const Index step = l.step_x;
-  const Index width = l.width * step;
-  const Index rows = l.in_rows(g, place.rows);
-  const Index need = l.in_columns(g, place.columns);
-  const auto at = [&](Index r) { return (r % l.phases * l.phase_rows + r / l.phases) * width; };
-  for (Index r = 0; r < rows; ++r) {
-    if (l.row_skip == 1 && !row_is_read(g, r)) continue;
-    avx512vnni::sum_runs(staged + l.row_at(r), g.in_channels, l.column_step, need, positions + at(r));
-  }
-  for (Index y = 0; y < place.rows; ++y) {
-    std::int32_t* to = sums + y * l.width;
-    for (Index ky = 0; ky < g.kernel_h; ++ky) {
-      const std::int32_t* row = positions + at(y * l.step_y + ky * g.dilation_y);
-      for (Index kx = 0; kx < g.kernel_w; ++kx) {
-        const std::int32_t* from = row + kx * g.dilation_x;
-        const bool first = ky == 0 && kx == 0;
-        if (step == 1) {
-          for (Index x = 0; x < place.columns; ++x) to[x] = first ? from[x] : to[x] + from[x];
-        } else {
-          for (Index x = 0; x < place.columns; ++x) to[x] = first ? from[x * step] : to[x] + from[x * step];
-        }
-      }
-    }
-  }
-}
 
 }  // namespace fast::qlc::amx
 DMLREF_END

@@ -159,17 +159,26 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply_of(bool two_rows, bool two_
   }
 }
 
+template <class Finish>
+using BriskMultiply = Index(const MultiplyArgs& t, Finish& finish, Index rate, Index turns, Index due) noexcept;
+
 /// Two tiles of lanes, of one or two of rows, while `finish` does `rate` of its steps in as many as `turns` turns.
-template <bool Planar, int Rows, auto Terms, class Finish>
+template <bool Planar, int Rows, class Brisk, class Finish>
 DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 Index multiply_briskly(const MultiplyArgs& t, Finish& finish, Index rate,
                                                               Index turns, Index due) noexcept {
-  using Brisk = typename Finish::template Brisk<Terms>;
   Brisk brisk(finish);
   Steps<Brisk> steps(brisk, rate, turns, due);
   multiply<Planar, Rows, 2>(t, steps);
   brisk.resume(finish);
   return steps.due();
 }
+
+/// What Finish::briskly chooses from.
+template <bool Planar, int Rows>
+struct Briskly {
+  template <class Brisk, class Finish>
+  static constexpr BriskMultiply<Finish>* of = &multiply_briskly<Planar, Rows, Brisk, Finish>;
+};
 
 /// All that is left of it.
 template <class Finish>

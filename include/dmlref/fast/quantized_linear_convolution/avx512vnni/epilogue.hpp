@@ -96,10 +96,20 @@ class Epilogue {
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
+    constexpr SumsAre S = SumsAre::rounded;
     const __m512 scale = _mm512_set1_ps(to_.rounded_scale[channel]);
     const __m512 shift = _mm512_set1_ps(to_.float_shift[channel]);
-    return in_order<Paired>(pack_rounded(rounded(sum0, scale, shift), rounded(sum1, scale, shift),
-                                         rounded(sum2, scale, shift), rounded(sum3, scale, shift)));
+    return in_order<Paired>(pack_rounded(rounded<S>(sum0, scale, shift), rounded<S>(sum1, scale, shift),
+                                         rounded<S>(sum2, scale, shift), rounded<S>(sum3, scale, shift)));
+  }
+  /// The same of integers, of a channel with that scale and shift.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded_integers(__m512i sum0, __m512i sum1, __m512i sum2,
+                                                                            __m512i sum3, float scale_of_channel,
+                                                                            float shift_of_channel) const noexcept {
+    constexpr SumsAre S = SumsAre::rounded_integers;
+    const __m512 scale = _mm512_set1_ps(scale_of_channel), shift = _mm512_set1_ps(shift_of_channel);
+    return in_order<false>(pack_rounded(rounded<S>(sum0, scale, shift), rounded<S>(sum1, scale, shift),
+                                        rounded<S>(sum2, scale, shift), rounded<S>(sum3, scale, shift)));
   }
 
   const float* scales() const noexcept { return to_.fixed_scale; }
@@ -125,7 +135,7 @@ class Epilogue {
     for (int v = 0; v < V; ++v) {
       c.scale[v] = _mm512_loadu_ps((S == SumsAre::integers ? to_.fixed_scale : to_.rounded_scale) + first + 16 * v);
       c.shift[v] = S == SumsAre::integers ? shift_ : _mm512_loadu_ps(to_.float_shift + first + 16 * v);
-      if constexpr (S == SumsAre::mostly_rounded) c.exception[v] = _mm512_loadu_si512(to_.exception + first + 16 * v);
+      if constexpr (have_exceptions(S)) c.exception[v] = _mm512_loadu_si512(to_.exception + first + 16 * v);
     }
     return c;
   }
@@ -141,22 +151,14 @@ class Epilogue {
       if constexpr (S == SumsAre::integers) {
         q[i] = fixed<S>(sums[i], c.scale[i % V], c.shift[i % V]);
       } else {
-        q[i] = rounded(sums[i], c.scale[i % V], c.shift[i % V]);
-        if constexpr (S == SumsAre::mostly_rounded) {
+        q[i] = rounded<S>(sums[i], c.scale[i % V], c.shift[i % V]);
+        if constexpr (have_exceptions(S)) {
           usual = _mm512_mask_cmpneq_epi32_mask(usual, sums[i], c.exception[i % V]);
         }
       }
     }
     if constexpr (S == SumsAre::integers) return finish<false>(q[0], q[1], q[2], q[3]);
     return {in_order<false>(pack_rounded(q[0], q[1], q[2], q[3])), usual != 0xFFFF};
-  }
-
-  /// The same of integers, of which the first one's channel is `first`.
-  template <int V>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_vectors(__m512i sum0, __m512i sum1, __m512i sum2,
-                                                                  __m512i sum3, std::ptrdiff_t first) const noexcept {
-    const __m512i sums[4] = {sum0, sum1, sum2, sum3};
-    return of_pixels<V, SumsAre::integers>(sums, channels<V, SumsAre::integers>(first));
   }
 
   /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.
@@ -198,9 +200,11 @@ class Epilogue {
     return {in_order<Paired>(bytes), _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
   }
 
+  template <SumsAre S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i rounded(__m512i sums, __m512 scale,
                                                                        __m512 shift) noexcept {
-    return _mm512_castps_si512(_mm512_fmadd_ps(_mm512_castsi512_ps(sums), scale, shift));
+    const __m512 sum = are_converted(S) ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
+    return _mm512_castps_si512(_mm512_fmadd_ps(sum, scale, shift));
   }
 
   /// As finish does with the upper halves, with the lower ones.

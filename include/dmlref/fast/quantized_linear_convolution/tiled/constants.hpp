@@ -11,7 +11,6 @@
 #include "dmlref/fast/quantized_linear_convolution/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
-#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 
 DMLREF_BEGIN
@@ -49,16 +48,6 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
       }
     }
   }
-}
-
-/// Of a packed channel whose sums are at most `bound`.
-inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, Exceptions exceptions) noexcept {
-  const float filter_scale = to.filter_scale_of(to.channel_of(channel));
-  if (!is_usual(to.input_scale) || !is_usual(filter_scale) || !is_usual(to.output_scale)) return {};
-  const double factor = static_cast<double>(to.input_scale) * static_cast<double>(filter_scale);
-  const auto output_scale = static_cast<double>(to.output_scale);
-  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound, exceptions)
-                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound, exceptions);
 }
 
 /// The tables of sums that are floats.
@@ -107,8 +96,7 @@ inline bool fold_float_channels(const Plan& p, const Requantizer& to, double bou
 inline bool fold_rounded_blocks(const Plan& p, const Requantizer& to, double bound, const float* fixed_scale,
                                 const std::int32_t* offset, const FloatTables& tables) noexcept {
   const Exceptions exceptions = p.kernels.compares_exceptions ? Exceptions::one : Exceptions::none;
-  // Of a channel of which nothing comes.
-  const RoundedSums nothing{rounding_magic_bits, 0, rounding_magic + static_cast<float>(to.packed_zero_point())};
+  const RoundedSums nothing = rounded_sums_of_nothing(to);
   bool found = false;
   for (Index block = 0; block < p.offset_pitch(); block += p.kernels.lanes) {
     bool all = true;

@@ -1,0 +1,122 @@
+// sums.hpp: sums over the windows of a staged block, for filter zero points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include "dmlref/isa/avx512_begin.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::amx {
+
+/// sums[x] = the sum of `count` lines at position x, each group by its own ones.
+DMLREF_TARGET_AVX512VNNI inline void sum_lines(const std::uint8_t* lines, Index count, Index step, Index strip_step,
+                                               Index positions, Index period, std::uint32_t last_ones,
+                                               std::int32_t* sums) noexcept {
+  const __m512i ones = _mm512_set1_epi8(1), last = _mm512_set1_epi32(static_cast<int>(last_ones));
+  for (Index x = 0; x < positions; x += 16) {
+    const std::uint8_t* at = lines + x / 16 * strip_step;
+    __m512i sum = _mm512_setzero_si512();
+    for (Index line = 0; line < count; line += period) {
+      for (Index i = 1; i < period; ++i, at += step) sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), ones);
+      sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), last);
+      at += step;
+    }
+    _mm512_storeu_si512(sums + x, sum);
+  }
+}
+
+/// sums[i] += more[i], up to a multiple of 16.
+DMLREF_TARGET_AVX512VNNI inline void add_sums(const std::int32_t* more, Index count, std::int32_t* sums) noexcept {
+  for (Index i = 0; i < count; i += 16) {
+    _mm512_storeu_si512(sums + i, _mm512_add_epi32(_mm512_loadu_si512(sums + i), _mm512_loadu_si512(more + i)));
+  }
+}
+
+/// products[i] = sums[i] * factor modulo 2^32, up to a multiple of 16.
+DMLREF_TARGET_AVX512VNNI inline void multiply_sums(const std::int32_t* sums, Index count, std::int32_t factor,
+                                                   std::int32_t* products) noexcept {
+  const __m512i factors = _mm512_set1_epi32(factor);
+  for (Index i = 0; i < count; i += 16) {
+    _mm512_storeu_si512(products + i, _mm512_mullo_epi32(factors, _mm512_loadu_si512(sums + i)));
+  }
+}
+
+/// The sums over the windows of a planar block, at each position of its tiles. `positions` is scratch.
+inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
+                       std::int32_t* sums) noexcept {
+  const Layout& l = p.layout;
+  const Geometry& g = p.g;
+  // What fills the last group of a period, in channels or columns, does not count.
+  const bool windows = l.staging == Staging::windows;
+  const Index period = windows ? l.column_groups(g) : l.channel_groups(g);
+  const Index rest = (windows ? g.kernel_w : g.in_channels) % 4;
+  const std::uint32_t last_ones = rest == 0 ? 0x01010101u : 0x01010101u >> (8 * (4 - rest));
+  if (l.linear) {
+    const Index count = l.tiles(place.rows, place.columns) * tile_side;
+    const bool one = g.kernel_h == 1;
+    sum_lines(staged, l.lines, l.tile_step, 4 * tile_side, one ? count : l.phases * l.phase_rows * l.width, period,
+              last_ones, one ? sums : positions);
+    if (one) return;
+    if (l.phases == 1) {
+      return avx512vnni::sum_windows(positions, g.kernel_h, l.row_at(g.dilation_y) / 4, 1, count, sums);
+    }
+    avx512vnni::sum_windows(positions, 1, 0, 1, count, sums);
+    for (Index ky = 1; ky < g.kernel_h; ++ky) add_sums(positions + l.row_at(ky * g.dilation_y) / 4, count, sums);
+    return;
+  }
+  const Index width = round_up(place.columns, tile_side);
+  const Index rows = l.in_rows(g, place.rows);
+  std::int32_t* const of_rows = g.kernel_h == 1 ? sums : positions;
+  for (Index r = 0; r < rows; ++r) {
+    if (l.row_skip != 1 || row_is_read(g, r)) {
+      sum_lines(staged + l.row_at(r), l.lines, l.tile_step, l.strip_step, width, period, last_ones,
+                of_rows + r * width);
+    }
+  }
+  if (g.kernel_h == 1) return;
+  for (Index y = 0; y < place.rows; ++y) {
+    avx512vnni::sum_windows(positions + y * l.step_y * width, g.kernel_h, g.dilation_y * width, 1, width,
+                            sums + y * width);
+  }
+}
+
+/// The same for a block of pixels, which may lie in the input itself: of each input row the sums over a window's
+/// columns, then those over its rows.
+inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
+                       std::int32_t* sums) noexcept {
+  const Layout& l = p.layout;
+  const Geometry& g = p.g;
+  const Index rows = l.in_rows(g, place.rows);
+  const Index need = l.in_columns(g, place.columns);
+  const Index pitch = g.kernel_h == 1 ? l.width : p.sums_pitch();
+  std::int32_t* const of_rows = g.kernel_h == 1 ? sums : positions;
+  std::int32_t* const row = positions + p.sums_pitch() * l.in_rows(g, l.rows);
+  for (Index r = 0; r < rows; ++r) {
+    if (l.row_skip == 1 && !row_is_read(g, r)) continue;
+    const bool one = g.kernel_w == 1 && l.step_x == 1;
+    avx512vnni::sum_runs(staged + l.row_at(r), g.in_channels, l.column_step, need, one ? of_rows + r * pitch : row);
+    if (!one) {
+      avx512vnni::sum_windows(row, g.kernel_w, g.dilation_x, l.step_x, place.columns, of_rows + r * pitch);
+    }
+  }
+  if (g.kernel_h == 1) return;
+  for (Index y = 0; y < place.rows; ++y) {
+    avx512vnni::sum_windows(positions + y * l.step_y * pitch, g.kernel_h, g.dilation_y * pitch, 1, place.columns,
+                            sums + y * l.width);
+  }
+}
+
+}  // namespace fast::qlc::amx
+DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
+#endif
