@@ -370,7 +370,6 @@ inline const Kernels& kernels() noexcept {
                      each_row16<values>},
       .near = 4096,
       .each_from_doubles = true,
-      .runs = true,
       .streamed_sums_ahead = true,
       .near_sums_ahead = true,
       .half_sums_ahead = true,
