@@ -140,6 +140,7 @@ class Block {
     t.offsets = p_.offsets.data();
     t.chunks = p_.chunks();
     t.tile_step = l_.tile_step;
+    t.signed_pixels = p_.signed_pixels();
     t.start = run_.start + first_channel(strip) * (l_.planar() ? tile_side : 1);
     return t;
   }

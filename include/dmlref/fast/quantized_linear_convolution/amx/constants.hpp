@@ -88,9 +88,10 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   const std::int64_t depth = p.g.depth();
   const Index channels = p.g.groups * p.packed_channels();
   for (Index c = 0; c < channels; ++c) {
-    const std::int64_t weights = load<std::int32_t>(packed + p.filter_sums_at(), c) + depth * zero[c];
-    wide_offset[c] = bias[c] - input_zero_point * weights;
-    offset[c] = bounds.wide ? 0 : wrap(wide_offset[c]);  // wide: of products alone
+    const std::int64_t products = load<std::int32_t>(packed + p.filter_sums_at(), c);
+    wide_offset[c] = bias[c] - input_zero_point * (products + depth * zero[c]);
+    if (p.signed_pixels()) wide_offset[c] += 128 * products;  // as if they were flipped
+    offset[c] = bounds.wide ? 0 : wrap(wide_offset[c]);       // wide: of products alone
   }
   if (p.rounds()) fold_rounded_sums(p, bounds, inputs, memory);
   if (p.halved_terms() && !bounds.uniform) {
@@ -111,6 +112,7 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
+  if (p.signed_pixels()) run.input_flip = 0;
   run.rounding = run.wide ? Rounding::wide : run.requantizer.bounded ? Rounding::fixed_point : Rounding::clamped;
   if (p.rounds() && load<std::int32_t>(memory + p.rounded_found_at, 0) != 0) {
     run.rounded = run.requantizer;

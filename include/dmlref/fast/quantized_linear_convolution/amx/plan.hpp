@@ -52,6 +52,8 @@ struct Plan {
   Index filter_sums_at() const noexcept { return g.groups * filter_blocks() * block_bytes(); }
   Index filter_bytes() const noexcept { return filter_sums_at() + 4 * g.groups * packed_channels(); }
 
+  /// Whether tiles read signed bytes; else those are flipped as they are staged.
+  bool signed_pixels() const noexcept { return layout.direct && g.input_signed; }
   /// Whether terms of filter zero points that differ by channel are products of halves.
   bool halved_terms() const noexcept { return g.depth() <= deepest_halved_sum; }
   /// Whether sums are rounded as in rounded_sums.hpp where the data allow it: beyond that depth products take longer
@@ -143,8 +145,7 @@ struct Plan {
       }
     } else {
       direct = g.taps() == 1 && g.out_height == 1 && g.stride_x == 1 && g.pad_x == 0 && g.pad_y == 0 &&
-               g.out_width <= g.width && !g.input_signed && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels &&
-               g.in.x % 512 != 0;
+               g.out_width <= g.width && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels && g.in.x % 512 != 0;
     }
     choose_block(windows, linear, width, direct);
     if (layout.bytes >= Index{1} << 30) {

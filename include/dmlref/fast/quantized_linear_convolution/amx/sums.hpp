@@ -103,7 +103,8 @@ inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_
   for (Index r = 0; r < rows; ++r) {
     if (l.row_skip == 1 && !row_is_read(g, r)) continue;
     const bool one = g.kernel_w == 1 && l.step_x == 1;
-    avx512vnni::sum_runs(staged + l.row_at(r), g.in_channels, l.column_step, need, one ? of_rows + r * pitch : row);
+    const auto sum_runs = p.signed_pixels() ? avx512vnni::sum_flipped_runs : avx512vnni::sum_runs;
+    sum_runs(staged + l.row_at(r), g.in_channels, l.column_step, need, one ? of_rows + r * pitch : row);
     if (!one) {
       avx512vnni::sum_windows(row, g.kernel_w, g.dilation_x, l.step_x, place.columns, of_rows + r * pitch);
     }

@@ -40,6 +40,7 @@ struct MultiplyArgs {
   const std::int32_t* offsets;  ///< of each chunk of K
   Index chunks;
   Index tile_step;            ///< bytes between the rows of a tile of activations
+  bool signed_pixels;         ///< not planar: activations are signed
   const std::int32_t* start;  ///< as Run::start, at the first channel
   std::int32_t* sums;
   Index sums_pitch;  ///< bytes
@@ -84,6 +85,20 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t,
         _tile_loadd(5, w + t.weight_block, 64);
         _tile_dpbsud(2, 5, 6);
         if constexpr (Lanes > 1) _tile_dpbsud(3, 5, 7);
+      }
+    } else if (__builtin_expect(t.signed_pixels, 0)) {
+      _tile_loadd(6, w, 64);
+      _tile_loadd(4, t.pixels[0] + at, t.tile_step);
+      _tile_dpbssd(0, 4, 6);
+      if constexpr (Lanes > 1) {
+        _tile_loadd(7, w + t.weight_block, 64);
+        _tile_dpbssd(1, 4, 7);
+      }
+      work.template turn<Turn::inside>();
+      if constexpr (Rows > 1) {
+        _tile_loadd(5, t.pixels[1] + at, t.tile_step);
+        _tile_dpbssd(2, 5, 6);
+        if constexpr (Lanes > 1) _tile_dpbssd(3, 5, 7);
       }
     } else {
       _tile_loadd(6, w, 64);
