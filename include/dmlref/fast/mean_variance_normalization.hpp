@@ -166,6 +166,27 @@ class Normalization {
 
     std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
 
+    /// `count` elements that lie side by side, as floats.
+    void widen(const std::byte* from, std::size_t count, float* to) const noexcept {
+      if constexpr (is_half) {
+        op.kernels_->widen(from, to, count);
+      } else {
+        std::memcpy(to, from, count * sizeof(float));
+      }
+    }
+    /// Every `step`-th element of a tensor from number `start` on.
+    void widen(const std::byte* tensor, Index start, Index step, std::size_t count, float* to) const noexcept {
+      if (step == 1) return widen(tensor + start * static_cast<Index>(sizeof(T)), count, to);
+      const ByteAccess<const T> elements_of{tensor};
+      if (step == 0) {
+        std::fill_n(to, count, static_cast<float>(elements_of.load(start)));
+      } else {
+        for (std::size_t i = 0; i < count; ++i) {
+          to[i] = static_cast<float>(elements_of.load(start + static_cast<Index>(i) * step));
+        }
+      }
+    }
+
     reference_chunk* statistics() const noexcept { return reinterpret_cast<reference_chunk*>(buffers.temporary); }
     GroupCoefficients* coefficients() const noexcept {
       return reinterpret_cast<GroupCoefficients*>(buffers.temporary +
@@ -178,19 +199,10 @@ class Normalization {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
         const Index step = walk.step().input;
         const Index start = walk.place().input;
-        if (step == 1) {
-          const std::byte* const from = buffers.input + start * static_cast<Index>(sizeof(T));
-          if (ahead != 0) prefetch<0>(from + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
-          if constexpr (is_half) {
-            op.kernels_->widen(from, to, n);
-          } else {
-            std::memcpy(to, from, n * sizeof(float));
-          }
-        } else {
-          for (std::size_t i = 0; i < n; ++i) {
-            to[i] = static_cast<float>(elements.load(start + static_cast<Index>(i) * step));
-          }
+        if (ahead != 0 && step == 1) {
+          prefetch<0>(buffers.input + (start + ahead) * static_cast<Index>(sizeof(T)), n * sizeof(T));
         }
+        widen(buffers.input, start, step, n, to);
         to += n;
         count -= n;
         walk.advance(static_cast<Index>(n));
@@ -247,38 +259,20 @@ class Normalization {
 
     // ---- Results -------------------------------------------------------------------------------------------------
 
-    /// `count` scales or biases of T from `from` on (null: there are none, and all are `absent`), as floats.
-    void widen(const std::byte* from, Index start, Index step, std::size_t count, float absent,
-               float* to) const noexcept {
-      if (from == nullptr || step == 0) {
-        if (from != nullptr) absent = static_cast<float>(ByteAccess<const T>{from}.load(start));
-        std::fill_n(to, count, absent);
-      } else if (step == 1) {
-        from += start * static_cast<Index>(sizeof(T));
-        if constexpr (is_half) {
-          op.kernels_->widen(from, to, count);
-        } else {
-          std::memcpy(to, from, count * sizeof(float));
-        }
-      } else {
-        for (std::size_t i = 0; i < count; ++i) {
-          to[i] = static_cast<float>(ByteAccess<const T>{from}.load(start + static_cast<Index>(i) * step));
-        }
-      }
-    }
-
     /// Scale and bias of a chunk, with the activation's line.
     void read_parameters(const Place& base, std::uint64_t first, std::size_t count, Workspace& work) const noexcept {
       if (work.parameters_of == first) return;
       float scale[normalization_chunk];
       float bias[normalization_chunk];
+      if (buffers.scale == nullptr) std::fill_n(scale, count, 1.0f);
+      if (buffers.bias == nullptr) std::fill_n(bias, count, 0.0f);
       Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
       for (std::size_t i = 0; i < count;) {
         const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
         const Place start = walk.place();
         const Place step = walk.step();
-        widen(buffers.scale, start.scale, step.scale, n, 1.0f, scale + i);
-        widen(buffers.bias, start.bias, step.bias, n, 0.0f, bias + i);
+        if (buffers.scale != nullptr) widen(buffers.scale, start.scale, step.scale, n, scale + i);
+        if (buffers.bias != nullptr) widen(buffers.bias, start.bias, step.bias, n, bias + i);
         i += n;
         walk.advance(static_cast<Index>(n));
       }
@@ -639,11 +633,7 @@ class Normalization {
         if (ahead != 0) {
           prefetch<0>(from + piece.from + ahead * static_cast<Index>(sizeof(T)), piece.count * sizeof(T));
         }
-        if constexpr (is_half) {
-          op.kernels_->widen(from + piece.from, to, piece.count);
-        } else {
-          std::memcpy(to, from + piece.from, piece.count * sizeof(float));
-        }
+        widen(from + piece.from, piece.count, to);
         to += piece.count;
       }
       return {reinterpret_cast<const std::byte*>(space), nullptr};
