@@ -164,7 +164,8 @@ class PlanarFinish {
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
       if (ahead_ != 0) __builtin_prefetch(out_ + ahead_, 1);
       if (Rounds && *rounded_scale_ != 0) {
-        store(epilogue_.of_rounded_integers(sum<0>(), sum<1>(), sum<2>(), sum<3>(), *rounded_scale_, *shift_));
+        store(epilogue_.of_rounded<false, SumsAre::rounded_integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(),
+                                                                     *rounded_scale_, *shift_));
         near_ties_.add(false);
       } else {
         const __m512 scale = _mm512_set1_ps(*scale_);
@@ -211,7 +212,7 @@ class PlanarFinish {
       __m512i bytes;
       if (rounded_scale_ != nullptr && rounded_scale_[channel_] != 0) {
         const float scale = rounded_scale_[channel_], shift = shift_[channel_];
-        bytes = epilogue_.of_rounded_integers(v.v[0], v.v[1], v.v[2], v.v[3], scale, shift);
+        bytes = epilogue_.of_rounded<false, SumsAre::rounded_integers>(v.v[0], v.v[1], v.v[2], v.v[3], scale, shift);
       } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
         bytes = epilogue_.of_channel<false>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else {

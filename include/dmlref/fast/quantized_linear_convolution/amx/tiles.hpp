@@ -87,6 +87,7 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t,
         if constexpr (Lanes > 1) _tile_dpbsud(3, 5, 7);
       }
     } else if (__builtin_expect(t.signed_pixels, 0)) {
+      // (A branch for each product instead costs up to 5 % of some layers.)
       _tile_loadd(6, w, 64);
       _tile_loadd(4, t.pixels[0] + at, t.tile_step);
       _tile_dpbssd(0, 4, 6);

@@ -91,25 +91,14 @@ class Epilogue {
     return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
   }
 
-  /// The same of a channel that has a rounded_scale; no tie is near.
-  template <bool Paired>
+  /// The same of a channel whose sums, floats or integers, a multiply-add rounds; no tie is near.
+  template <bool Paired, SumsAre S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
-                                                                   __m512i sum3,
-                                                                   std::ptrdiff_t channel) const noexcept {
-    constexpr SumsAre S = SumsAre::rounded;
-    const __m512 scale = _mm512_set1_ps(to_.rounded_scale[channel]);
-    const __m512 shift = _mm512_set1_ps(to_.float_shift[channel]);
+                                                                   __m512i sum3, float scale_of_channel,
+                                                                   float shift_of_channel) const noexcept {
+    const __m512 scale = _mm512_set1_ps(scale_of_channel), shift = _mm512_set1_ps(shift_of_channel);
     return in_order<Paired>(pack_rounded(rounded<S>(sum0, scale, shift), rounded<S>(sum1, scale, shift),
                                          rounded<S>(sum2, scale, shift), rounded<S>(sum3, scale, shift)));
-  }
-  /// The same of integers, of a channel with that scale and shift.
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded_integers(__m512i sum0, __m512i sum1, __m512i sum2,
-                                                                            __m512i sum3, float scale_of_channel,
-                                                                            float shift_of_channel) const noexcept {
-    constexpr SumsAre S = SumsAre::rounded_integers;
-    const __m512 scale = _mm512_set1_ps(scale_of_channel), shift = _mm512_set1_ps(shift_of_channel);
-    return in_order<false>(pack_rounded(rounded<S>(sum0, scale, shift), rounded<S>(sum1, scale, shift),
-                                        rounded<S>(sum2, scale, shift), rounded<S>(sum3, scale, shift)));
   }
 
   const float* scales() const noexcept { return to_.fixed_scale; }

@@ -26,9 +26,11 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r, out += pitch) {
     if constexpr (S == SumsAre::floats) {
-      const float* const rounded = t.requantizer->rounded_scale;
-      if (rounded != nullptr && rounded[first + r] != 0) {
-        _mm512_storeu_si512(out, epilogue.of_rounded<Paired>(acc[r][0], acc[r][1], acc[r][2], acc[r][3], first + r));
+      const float* const scale = t.requantizer->rounded_scale;
+      if (scale != nullptr && scale[first + r] != 0) {
+        const float shift = t.requantizer->float_shift[first + r];
+        _mm512_storeu_si512(out, epilogue.of_rounded<Paired, SumsAre::rounded>(acc[r][0], acc[r][1], acc[r][2],
+                                                                               acc[r][3], scale[first + r], shift));
         continue;
       }
     }
