@@ -10,10 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
+#include <sstream>
 
 #include "peers/versions.hpp"
 #include "support/clock.hpp"
 #include "support/limits.hpp"
+#include "support/module.hpp"
 #include "support/ours.hpp"
 #include "support/threads.hpp"
 
@@ -26,6 +28,7 @@ struct Options {
   bool side_by_side = false, limits = false, errors = false, quick = false, tiny = false, list = false,
        all_isas = false;
   std::string filter = ".*", peers = ".*", json, isa;
+  std::vector<std::string> modules;
   unsigned threads = 1;
   double budget = 0.25;  // seconds per runner and case
 };
@@ -597,6 +600,7 @@ constexpr const char* help = R"(Two faces:
   --side-by-side[=REGEX]    cases whose operator/case/type/layout/variant matches, with every peer, round robin in one
                             process for one thread; prints a block per case
   --errors[=REGEX]          distance from the right answers per data regime
+  --versus=LIBRARY,…        the cases of --side-by-side by these builds of dmlref in turns: see bench/versus
   --limits                  int8 peaks, and copy bandwidth by footprint from 16 KiB to 512 MiB; before the cases, or alone
 Options of --side-by-side and --errors:
   --threads=N    threads of everybody (default 1; above 1 each runs alone, dmlref in turn with itself on one)
@@ -622,6 +626,9 @@ int drive(int argc, char** argv, const Operator& op) {
     if (key == "--side-by-side" || key == "--errors") {
       (key == "--errors" ? options.errors : options.side_by_side) = true;
       if (!value.empty()) options.filter = value;
+    } else if (key == "--versus") {
+      std::stringstream list(value);
+      for (std::string path; std::getline(list, path, ',');) options.modules.push_back(path);
     } else if (key == "--limits") {
       options.limits = true;
     } else if (key == "--threads") {
@@ -664,6 +671,10 @@ int drive(int argc, char** argv, const Operator& op) {
   if (options.list) {
     for (const CaseName& name : chosen) std::printf("%s/%s\n", op.name.c_str(), name.id().c_str());
     return 0;
+  }
+  if (!options.modules.empty()) {
+    const dmlref::Isa isa = dmlref::isa_from_name(options.isa).value_or(supported_isas().back());
+    return compare_modules(chosen, op, options.modules, isa, options.threads, options.budget) == 0 ? 0 : 1;
   }
   if (options.limits && !options.side_by_side) chosen.clear();
   if (options.side_by_side || options.limits) return SideBySide(op, options).run(chosen);

@@ -40,11 +40,22 @@ struct Ours::State {
   std::shared_ptr<dmlref::Executor> executor;
   std::string fault;
   dmlref::CompiledOperator compiled;
-  Memory output, persistent, temporary;
+  std::span<std::byte> output;
+  Memory own_output, persistent, temporary;
 };
 
 Ours::Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs,
            std::size_t output_bytes, std::shared_ptr<dmlref::Executor> executor)
+    : Ours(desc, isa, std::move(inputs), Memory((output_bytes + 3) / 4 * 4), std::move(executor)) {}
+
+Ours::Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs,
+           Memory output, std::shared_ptr<dmlref::Executor> executor)
+    : Ours(desc, isa, std::move(inputs), output.span(), std::move(executor)) {
+  state_->own_output = std::move(output);
+}
+
+Ours::Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs,
+           std::span<std::byte> output, std::shared_ptr<dmlref::Executor> executor)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.desc = desc;
@@ -69,13 +80,13 @@ Ours::Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::s
   s.owned.resize(slots.size());
   s.rest.resize(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) (slots[i].owned_by_dml ? s.owned : s.rest)[i] = s.all[i];
-  s.output = Memory((output_bytes + 3) / 4 * 4);
+  s.output = output;
   const dmlref::BindingProperties needs = s.compiled.binding_properties();
   s.persistent = Memory(needs.persistent_bytes);
   s.temporary = Memory(needs.temporary_bytes);
   dmlref::Report report = s.compiled.initialize(s.owned, s.persistent.span(), s.temporary.span());
   if (report) {
-    const dmlref::OutputBuffer out = s.output.span();
+    const dmlref::OutputBuffer out = s.output;
     report = s.compiled.execute(s.rest, {&out, 1}, s.persistent.span(), s.temporary.span(), *s.executor);
   }
   if (!report) s.fault = report.to_string();
@@ -97,11 +108,11 @@ void Ours::initialize() {
 
 void Ours::execute() {
   State& s = *state_;
-  const dmlref::OutputBuffer out = s.output.span();
+  const dmlref::OutputBuffer out = s.output;
   static_cast<void>(s.compiled.execute(s.rest, {&out, 1}, s.persistent.span(), s.temporary.span(), *s.executor));
 }
 
-std::span<const std::byte> Ours::output() const { return state_->output.span(); }
+std::span<const std::byte> Ours::output() const { return state_->output; }
 
 dmlref::BindingProperties Ours::properties() const { return state_->compiled.binding_properties(); }
 

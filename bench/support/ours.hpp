@@ -25,7 +25,10 @@ std::shared_ptr<dmlref::Executor> make_executor(unsigned threads);
 /// One operator, compiled and initialized.
 class Ours {
  public:
-  /// `inputs` in the order of the desc, owned ones too; they must outlive this object.
+  /// `inputs` in the order of the desc, owned ones too, and `output`; they must outlive this object.
+  Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs,
+       std::span<std::byte> output, std::shared_ptr<dmlref::Executor> executor);
+  /// With an output of its own.
   Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs,
        std::size_t output_bytes, std::shared_ptr<dmlref::Executor> executor);
   ~Ours();
@@ -39,6 +42,8 @@ class Ours {
   dmlref::BindingProperties properties() const;
 
  private:
+  Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs, Memory output,
+       std::shared_ptr<dmlref::Executor> executor);
   struct State;
   std::unique_ptr<State> state_;
 };
