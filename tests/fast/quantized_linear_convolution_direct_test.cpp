@@ -77,13 +77,14 @@ QlcShape random_planes(Random& random) {
     const std::uint32_t kernel = chance(random, 60) ? 3 : 5;
     const std::uint32_t stride = pick(random, 1, 2);
     const bool square = chance(random, 70);
+    const bool same = chance(random, 40);  // one row and column of padding on either side
     for (std::size_t d = 0; d < 2; ++d) {
       s.in[d] = chance(random, 50) ? pick(random, 1, 20) : pick(random, 14, 75);
       s.kernel[d] = square ? kernel : d == 0 ? 3 : pick(random, 2, 4);
       s.dilation[d] = square || d == 0 ? 1 : pick(random, 1, 2);
       s.stride[d] = stride;
-      s.start[d] = pick(random, 0, chance(random, 10) ? 90 : 3);
-      s.end[d] = pick(random, 0, chance(random, 10) ? 90 : 3);
+      s.start[d] = same ? 1 : pick(random, 0, chance(random, 10) ? 90 : 3);
+      s.end[d] = same ? 1 : pick(random, 0, chance(random, 10) ? 90 : 3);
     }
   } while (!s.fits());
   return s;

@@ -96,6 +96,28 @@ template <int Planes>
   return group;
 }
 
+/// What sums of a group are, whether any quad has second parts of weights, and any spare slot one.
+struct GroupKind {
+  bool floats = true, wide = false, spare = false;
+};
+
+template <int Planes>
+[[gnu::always_inline]] inline GroupKind kind_of(const LaneArgs& t, const std::byte* channel) noexcept {
+  GroupKind kind;
+#pragma GCC unroll 4
+  for (int l = 0; l < Planes; ++l, channel += t.weight_step) {
+    std::int32_t sum;
+    std::uint32_t wide, spare;
+    std::memcpy(&sum, channel + offsetof(ChannelData, rounded) + offsetof(RoundedSums, sum), sizeof sum);
+    std::memcpy(&wide, channel + offsetof(ChannelData, wide), sizeof wide);
+    kind.floats = kind.floats && sum != 0;
+    std::memcpy(&spare, channel + offsetof(ChannelData, spare), sizeof spare);
+    kind.wide = kind.wide || wide != 0;
+    kind.spare = kind.spare || spare != 0;
+  }
+  return kind;
+}
+
 /// 16 bytes, `at` bytes from where each plane's channel begins, in every 128 bits of its part of the vector.
 template <int Planes>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i in_parts(const std::byte* channel, std::ptrdiff_t step,
@@ -114,14 +136,19 @@ template <int Planes>
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/// A strip whose spare slots repeat the taps that the group's channels choose.
+/// Spare slots repeat the taps that the group's channels choose.
+template <int Planes>
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void use_spare_slots(const LaneArgs& t, const PlaneGroup& group,
+                                                                            Strip& strip) noexcept {
+  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, offsetof(ChannelData, spare));
+  const __m512i less = _mm512_slli_epi32(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA), 24);
+  for (__m512i& pattern : strip.patterns) pattern = _mm512_sub_epi8(pattern, less);
+}
 template <int Planes>
 DMLREF_TARGET_AVX512VNNI inline Strip with_spare_slots(const LaneArgs& t, const PlaneGroup& group,
                                                        const Strip& strip) noexcept {
-  const __m512i numbers = in_parts<Planes>(group.channel, t.weight_step, offsetof(ChannelData, spare));
-  const __m512i less = _mm512_slli_epi32(_mm512_shuffle_epi32(numbers, _MM_PERM_AAAA), 24);
   Strip s = strip;
-  for (__m512i& pattern : s.patterns) pattern = _mm512_sub_epi8(pattern, less);
+  use_spare_slots<Planes>(t, group, s);
   return s;
 }
 

@@ -1,16 +1,14 @@
 // planes.hpp: depthwise kernels of three rows over planes of pixels that are read where they are.
 //
-// A strip is made from its first output row to its last, so an input row becomes quads once, for all the output rows
-// that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart, as
-// they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless a row with its
-// padding has no more than 16 bytes. With a stride of 2 odd outputs have a load of their own, 2 bytes on, and vectors
-// hold two output rows.
+// A strip is made from its first output row to its last, so an input row becomes quads once (plane_quads.hpp), for all
+// the output rows that it is part of. Most strips of whole planes have a loop of their own (whole_planes.hpp).
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/multiply_add.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_quads.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_rows.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/whole_planes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -24,67 +22,6 @@
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
-
-using qlc::avx512vnni::multiply_add;
-
-/// What kind of strips.
-enum class Strips { wide, narrow, stride2 };
-
-template <Strips Kind>
-inline constexpr std::ptrdiff_t loads_apart = Kind == Strips::wide     ? 8
-                                              : Kind == Strips::narrow ? 0
-                                                                       : 2;
-
-/// The quads of 64 outputs for one kernel row.
-struct Quads {
-  __m512i a, b, c, d;
-};
-
-/// What is known of input rows: that they lie in the plane, and all that vectors read of them in the tensor; or
-/// nothing.
-enum class Rows { inner, any };
-
-/// What two loads bring of an input row, or one.
-struct RowVectors {
-  __m512i low, high;
-};
-template <Strips Kind, int Planes, int Masks>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline RowVectors row_vectors(const PlaneArgs& p, const Strip& strip,
-                                                                              bool safe,
-                                                                              const std::uint8_t* row) noexcept {
-  RowVectors vectors;
-  vectors.low = row_pixels<0, Planes, (Masks & 1) != 0>(strip, safe, row, p.plane_step);
-  vectors.high = vectors.low;
-  if constexpr (Kind != Strips::narrow) {
-    vectors.high = row_pixels<1, Planes, (Masks & 2) != 0>(strip, safe, row + loads_apart<Kind>, p.plane_step);
-  }
-  return vectors;
-}
-
-/// The quads of sums `v`.
-template <Strips Kind>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quads_of(const RowVectors& row, const Strip& strip,
-                                                                        int v) noexcept {
-  if constexpr (Kind == Strips::stride2) return v % 2 == 0 ? row.low : row.high;
-  return _mm512_shuffle_epi8(v < 2 ? row.low : row.high, strip.patterns[Kind == Strips::narrow ? v : v % 2]);
-}
-
-/// The quads of input row `y`, which is at `row`: with a stride of 2 only `a` and `b`. `Masks`: the loads in which
-/// there are columns beyond the row, or signed ones (Strip::masks), or more.
-template <Strips Kind, int Planes, int Masks, Rows Which>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Quads row_quads(const PlaneArgs& p, const Strip& strip,
-                                                                       std::ptrdiff_t y,
-                                                                       const std::uint8_t* row) noexcept {
-  bool safe = true;
-  if constexpr (Which == Rows::any) {
-    if (y < 0 || y >= p.rows) return {strip.fills, strip.fills, strip.fills, strip.fills};
-    const std::ptrdiff_t at = row - p.tensor;
-    safe = at >= 0 && at + (Planes - 1) * p.plane_step + strip.reach <= p.tensor_bytes;
-  }
-  const RowVectors vectors = row_vectors<Kind, Planes, Masks>(p, strip, safe, row);
-  return {quads_of<Kind>(vectors, strip, 0), quads_of<Kind>(vectors, strip, 1), quads_of<Kind>(vectors, strip, 2),
-          quads_of<Kind>(vectors, strip, 3)};
-}
 
 /// Two output rows in one vector.
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline Quads both(const Quads& first, const Quads& second) noexcept {
@@ -327,28 +264,6 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
   }
 }
 
-/// What sums of a group are, whether any quad has second parts of weights, and any spare slot one.
-struct GroupKind {
-  bool floats = true, wide = false, spare = false;
-};
-
-template <int Planes>
-[[gnu::always_inline]] inline GroupKind kind_of(const LaneArgs& t, const std::byte* channel) noexcept {
-  GroupKind kind;
-#pragma GCC unroll 4
-  for (int l = 0; l < Planes; ++l, channel += t.weight_step) {
-    std::int32_t sum;
-    std::uint32_t wide, spare;
-    std::memcpy(&sum, channel + offsetof(ChannelData, rounded) + offsetof(RoundedSums, sum), sizeof sum);
-    std::memcpy(&wide, channel + offsetof(ChannelData, wide), sizeof wide);
-    kind.floats = kind.floats && sum != 0;
-    std::memcpy(&spare, channel + offsetof(ChannelData, spare), sizeof spare);
-    kind.wide = kind.wide || wide != 0;
-    kind.spare = kind.spare || spare != 0;
-  }
-  return kind;
-}
-
 /// Makes the strip of the groups from plane `first` on that are of this kind, and says where the next ones begin.
 template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
 [[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline std::ptrdiff_t make_groups(const LaneArgs& t, const PlaneArgs& p,
@@ -360,6 +275,7 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
     const PlaneGroup group = make_group<Planes>(t, p, strip, smaller(first, p.planes - Planes));
     const GroupKind kind = kind_of<Planes>(t, group.channel);
     if (kind.floats != (Are == SumsAre::floats) || (kind.floats && kind.wide != Wide)) break;
+    if (Kind != Strips::stride2 && kind.floats && !Wide && is_whole(p, group)) break;
     PlaneConstants c;
     make_constants<Planes>(t, group, c);
     if constexpr (Are == SumsAre::floats) {
@@ -374,10 +290,25 @@ template <Strips Kind, int Planes, SumsAre Are, bool Wide, int Masks>
   return first;
 }
 
+/// The same of those whose sums are floats, without second parts.
+template <Strips Kind, int Planes, int Masks>
+DMLREF_TARGET_AVX512VNNI inline std::ptrdiff_t make_plain_groups(const LaneArgs& t, const PlaneArgs& p,
+                                                                 const Strip& strip, Quad quads,
+                                                                 std::ptrdiff_t first) noexcept {
+  if constexpr (Kind != Strips::stride2) {
+    const std::ptrdiff_t next = quads == Quad::of_two
+                                    ? make_whole_groups<Kind, Planes, Masks, Quad::of_two>(t, p, strip, first)
+                                    : make_whole_groups<Kind, Planes, Masks, Quad::of_one>(t, p, strip, first);
+    if (next != first) return next;
+  }
+  return make_groups<Kind, Planes, SumsAre::floats, false, Masks>(t, p, strip, first);
+}
+
 template <Strips Kind, int Planes>
 DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const PlaneArgs& p) noexcept {
   constexpr std::ptrdiff_t stride = Kind == Strips::stride2 ? 2 : 1;
   constexpr std::ptrdiff_t columns = 64 / Planes / stride;
+  const Quad quads = Kind != Strips::wide ? Quad::of_one : quads_are(t, p);
   // From the right to the left: what a strip writes beyond its rows is overwritten.
   for (std::ptrdiff_t x = (p.out_width - 1) / columns * columns; x >= 0; x -= columns) {
     const Strip strip = make_strip<Planes>(t, p, x, stride, loads_apart<Kind>);
@@ -388,13 +319,13 @@ DMLREF_TARGET_AVX512VNNI inline void plane_strips(const LaneArgs& t, const Plane
       } else if (kind.wide) {
         i = make_groups<Kind, Planes, SumsAre::floats, true, 3>(t, p, strip, i);
       } else if (Kind == Strips::narrow || (strip.masks & 2) != 0) {
-        i = make_groups<Kind, Planes, SumsAre::floats, false, 3>(t, p, strip, i);
+        i = make_plain_groups<Kind, Planes, 3>(t, p, strip, quads, i);
       } else if constexpr (Kind != Strips::narrow) {
         constexpr int masks = Kind == Strips::stride2 ? 1 : 3;
         if (strip.masks != 0) {
-          i = make_groups<Kind, Planes, SumsAre::floats, false, masks>(t, p, strip, i);
+          i = make_plain_groups<Kind, Planes, masks>(t, p, strip, quads, i);
         } else {
-          i = make_groups<Kind, Planes, SumsAre::floats, false, 0>(t, p, strip, i);
+          i = make_plain_groups<Kind, Planes, 0>(t, p, strip, quads, i);
         }
       }
     }
