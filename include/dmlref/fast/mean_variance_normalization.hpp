@@ -128,14 +128,20 @@ class Normalization {
 
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
-    explicit Workspace(const Kernels& kernels) noexcept : lines(kernels) {}
+    explicit Workspace(const Normalization& op) noexcept
+        : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16), lines(*op.kernels_) {}
+
+    /// A row's doubles (of float16 floats), of up to three rows.
+    Real* wide(std::size_t turn) noexcept { return reals + turn * size; }
 
     alignas(64) float row[normalization_chunk];
-    alignas(64) Real wide[is_half ? 3 : 2][normalization_chunk];
-    alignas(64) Real values[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
-    alignas(64) Real scale[normalization_chunk];
-    alignas(64) Real bias[normalization_chunk];
+    // (One right behind the other: 8 KiB apart, rows of 768 doubles would fill half of the first cache's sets.)
+    alignas(64) Real reals[6 * normalization_chunk];
+    std::size_t size;
+    Real* const scale = reals + 3 * size;
+    Real* const bias = reals + 4 * size;
+    Real* const values = reals + 5 * size;
     std::uint16_t doubtful[normalization_chunk];
     double largest_scale = 0;
     double largest_bias = 0;
@@ -438,13 +444,13 @@ class Normalization {
 
     /// Groups of one chunk each, one after the other: a row and its doubles then leave the first cache to nobody.
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work(*op.kernels_);
+      Workspace work(op);
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
       const bool each_past = op.kernels_->sums_ahead;
       const bool stored_past = streams && (!op.geometry_.varying || each_past) && op.finish_ != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
-      Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide[0];
+      Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide(0);
       Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
@@ -474,7 +480,7 @@ class Normalization {
     /// between sums and results then overlaps the row between. The doubles of two rows stay in the first cache, of
     /// float16 the floats of three.
     void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work(*op.kernels_);
+      Workspace work(op);
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
       constexpr std::size_t ahead = 2;
@@ -500,18 +506,18 @@ class Normalization {
         base[g] = walk.place();
         walk.advance(1);
         if constexpr (is_half) {
-          floats_of[g] = work.wide[g];
-          const Row row = read(base[g], 0, work.wide[g]);
+          floats_of[g] = work.wide(g);
+          const Row row = read(base[g], 0, work.wide(g));
           sums[g] = op.kernels_->sums(row.floats, size, nullptr, nullptr);
         } else {
           const Row row = read(base[g], 0, work.row);
-          sums[g] = op.kernels_->sums(row.floats, size, work.wide[g], nullptr);
+          sums[g] = op.kernels_->sums(row.floats, size, work.wide(g), nullptr);
         }
         if (g == 0 || !late) settle(g);
       }
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
-        Row row{is_half ? reinterpret_cast<const std::byte*>(floats_of[turn]) : nullptr, work.wide[turn]};
+        Row row{is_half ? reinterpret_cast<const std::byte*>(floats_of[turn]) : nullptr, work.wide(turn)};
         const std::byte* following = nullptr;
         Place following_base;
         const bool more = g + ahead < end;
@@ -522,7 +528,7 @@ class Normalization {
           following = is_half ? buffers.input + following_base.input * static_cast<Index>(sizeof(T))
                               : read(following_base, 0, work.row).floats;
           row.ahead = {following, &sums[turn], following, following};
-          if constexpr (is_half) row.ahead.floats = work.wide[(g - begin + ahead) % 3];
+          if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
           if (!is_half && in_place && op.finish_ != Finish::values) row.ahead.next += op.near_;
           if (asks) {
@@ -544,7 +550,7 @@ class Normalization {
 
     /// The same for float16 whose rows have one line each and lie in one piece in both tensors: nothing is widened.
     void overlapping_halves(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work(*op.kernels_);
+      Workspace work(op);
       const Kernels& k = *op.kernels_;
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters_);
@@ -793,7 +799,7 @@ class Normalization {
     }
 
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work(*op.kernels_);
+      Workspace work(op);
       PieceTable pieces = op.piece_table();
       const std::uint64_t turn = op.shared_parameters_ ? turn_of(op.count_) : 1;
       for (std::uint64_t g = begin; g < end; ++g) {
@@ -827,7 +833,7 @@ class Normalization {
     /// The same with kernels that form the sums of the next group together with a group's results: one comes from far
     /// away while the other is computed.
     void overlapping_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work(*op.kernels_);
+      Workspace work(op);
       PieceTable pieces = op.piece_table();
       const auto bytes = static_cast<Index>(sizeof(T));
       Place base = op.geometry_.kept.place(static_cast<Index>(begin));
@@ -872,7 +878,7 @@ class Normalization {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
         const auto each_part = [&](auto&& body) {
           parallel(op.groups_ * parts, [&](std::size_t t) {
-            Workspace work(*op.kernels_);
+            Workspace work(op);
             PieceTable pieces = op.piece_table();
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
@@ -905,8 +911,8 @@ class Normalization {
     const bool has_values = finish_ == Finish::values;
     const bool far = near_ != 0;  // lines come from beyond the second cache
     if (first_cache_bytes() >= 48 * 1024) return !(geometry_.varying && has_values && far);
-    // (32 KiB do not hold scale and bias as well as such lines. An activation gains where memory would be waited for.)
-    return has_values ? streams_ && !geometry_.varying : !(geometry_.varying && far);
+    // (With scale and bias 32 KiB do not hold those of an activation, which gains where memory would be waited for.)
+    return !has_values || (streams_ && !geometry_.varying);
   }
 
   bool shared_parameters() const noexcept {

@@ -38,7 +38,7 @@ DMLREF_TARGET_AVX2 inline void widen(const std::byte* halves, float* floats, std
 }
 
 /// Lanes 0-3, 4-7, 8-11, 12-15 in the order of reference::sum_lanes.
-DMLREF_TARGET_AVX2 inline double sum_lanes(__m256d a, __m256d b, __m256d c, __m256d d) noexcept {
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE double sum_lanes(__m256d a, __m256d b, __m256d c, __m256d d) noexcept {
   const __m256d four = _mm256_add_pd(_mm256_add_pd(a, c), _mm256_add_pd(b, d));
   const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
   return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
@@ -56,7 +56,7 @@ DMLREF_TARGET_AVX2 inline Accumulators no_lanes() noexcept {
   for (std::size_t v = 0; v < 4; ++v) lanes.sum[v] = lanes.square[v] = _mm256_setzero_pd();
   return lanes;
 }
-DMLREF_TARGET_AVX2 inline SumAndSquare total(const Accumulators& lanes) noexcept {
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE SumAndSquare total(const Accumulators& lanes) noexcept {
   const auto& [s, q] = lanes;
   return {sum_lanes(s[0], s[1], s[2], s[3]), sum_lanes(q[0], q[1], q[2], q[3])};
 }

@@ -33,6 +33,9 @@ struct Lanes {
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512d widen8(const float* floats) noexcept {
     return _mm512_cvtps_pd(_mm256_loadu_ps(floats));
   }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void ask(const std::byte* line) noexcept {
+    __builtin_prefetch(line);
+  }
 };
 DMLREF_TARGET_AVX512VNNI inline void clear(Lanes& lanes) noexcept {
   lanes.sum[0] = lanes.sum[1] = lanes.square[0] = lanes.square[1] = _mm512_setzero_pd();
@@ -271,7 +274,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE float row_of(const Row& row, const
     }
     if constexpr (has_sums) {
       if constexpr (source == Source::doubles_and_far_sums) {
-        __builtin_prefetch(next + i * sizeof(float));
+        Sums::ask(next + i * sizeof(float));
       } else if constexpr (finish == Finish::values) {
         __builtin_prefetch(next + i * sizeof(float));
         __builtin_prefetch(output + i * sizeof(float), 1);
