@@ -75,11 +75,12 @@ QlcShape random_planes(Random& random) {
     s.groups = pick(random, 2, chance(random, 10) ? 70 : 9);
     s.out_channels = chance(random, 70) ? 1 : pick(random, 2, 3);
     const std::uint32_t kernel = chance(random, 60) ? 3 : 5;
-    const std::uint32_t stride = pick(random, 1, 2);
     const bool square = chance(random, 70);
-    const bool same = chance(random, 40);  // one row and column of padding on either side
+    const bool same = chance(random, 50);  // one row and column of padding on either side, as most models have
+    const bool small = same && chance(random, 50);
+    const std::uint32_t stride = small ? 1 : pick(random, 1, 2);
     for (std::size_t d = 0; d < 2; ++d) {
-      s.in[d] = chance(random, 50) ? pick(random, 1, 20) : pick(random, 14, 75);
+      s.in[d] = small ? pick(random, 3, 15) : chance(random, 50) ? pick(random, 1, 20) : pick(random, 14, 75);
       s.kernel[d] = square ? kernel : d == 0 ? 3 : pick(random, 2, 4);
       s.dilation[d] = square || d == 0 ? 1 : pick(random, 1, 2);
       s.stride[d] = stride;
