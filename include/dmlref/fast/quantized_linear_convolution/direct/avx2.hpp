@@ -59,23 +59,66 @@ struct Epilogue {
   __m256 magics;  // 1.5 * 2^23 with the zero point: adding it rounds, the integer is in the low bits
   __m256i flip;
   __m256 band;
+  __m256 shift[4];
+  bool floats = false;  // sums, scale and shift are those of rounded_sums.hpp
 };
 
+/// Of channels in lanes, for which each block loads scales and shifts.
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Epilogue make_epilogue(const LaneArgs& t) noexcept {
   Epilogue e;
-  e.scale[0] = e.scale[1] = e.scale[2] = e.scale[3] = _mm256_set1_ps(*t.scale);
   e.magics = _mm256_set1_ps(12582912.0f + static_cast<float>(t.zero_point));
   e.flip = _mm256_set1_epi8(static_cast<char>(t.flip));
   e.band = _mm256_set1_ps(t.band);
   return e;
 }
 
+/// Of output `m`, its pixels in lanes.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Epilogue make_epilogue(const LaneArgs& t, std::size_t m) noexcept {
+  Epilogue e = make_epilogue(t);
+  e.floats = (t.floats >> m & 1) != 0;
+  e.scale[0] = _mm256_set1_ps(t.scale[m]);
+  e.shift[0] = _mm256_set1_ps(e.floats ? t.float_shift[m] : 0.0f);
+  return e;
+}
+
+/// Scales and shifts of block `at` of channels.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void take_block(const LaneArgs& t, std::ptrdiff_t at,
+                                                                 Epilogue& e) noexcept {
+  e.floats = (t.floats >> at & 1) != 0;
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+    if (e.floats) e.shift[v] = _mm256_loadu_ps(t.float_shift + 32 * at + 8 * v);
+  }
+}
+
+/// Sums that are floats to results in low halves.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i round_floats(__m256i sums, __m256 scale,
+                                                                      __m256 shift) noexcept {
+  return _mm256_castps_si256(_mm256_fmadd_ps(_mm256_castsi256_ps(sums), scale, shift));
+}
+
+/// Results in low halves as bytes, in the order that `quantize` says.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i pack_low(const __m256i (&q)[4], const Epilogue& e) noexcept {
+  const __m256i first = _mm256_blend_epi16(q[0], _mm256_slli_epi32(q[1], 16), 0xAA);
+  const __m256i second = _mm256_blend_epi16(q[2], _mm256_slli_epi32(q[3], 16), 0xAA);
+  return _mm256_xor_si256(_mm256_packs_epi16(first, second), e.flip);
+}
+
 /// 32 sums to 32 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of
 /// sums[2], 0 of sums[3], …. Float decides where the residual stays away from one half; a block with a lane that does
-/// not is done again in doubles that decide all.
+/// not is done again in doubles that decide all. Sums that are floats need a multiply-add.
 template <bool Channels>
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i quantize(const __m256i (&sums)[4], const Epilogue& e,
                                                                   const LaneArgs& t, const double* factor) noexcept {
+  if (e.floats) {
+    __m256i q[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      q[v] = round_floats(sums[v], e.scale[Channels ? v : 0], e.shift[Channels ? v : 0]);
+    }
+    return pack_low(q, e);
+  }
   const __m256 sign = _mm256_set1_ps(-0.0f);
   __m256 worst = _mm256_setzero_ps();
   __m256i q[4];
@@ -97,10 +140,7 @@ template <bool Channels>
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) q[v] = _mm256_add_epi32(load(lanes + 8 * v), zero_point);
   }
-  // The low 16 bits hold the value.
-  const __m256i first = _mm256_blend_epi16(q[0], _mm256_slli_epi32(q[1], 16), 0xAA);
-  const __m256i second = _mm256_blend_epi16(q[2], _mm256_slli_epi32(q[3], 16), 0xAA);
-  return _mm256_xor_si256(_mm256_packs_epi16(first, second), e.flip);
+  return pack_low(q, e);
 }
 
 /// Takes what `quantize` gave for sums in the order of lanes to the order of lanes.
@@ -116,7 +156,7 @@ inline constexpr std::ptrdiff_t blocks_at_once = 16;
 template <bool Channels>
 DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
-  Epilogue e = make_epilogue(t);
+  Epilogue e = Channels ? make_epilogue(t) : make_epilogue(t, 0);
   const __m256i zero = _mm256_setzero_si256();
   constexpr std::ptrdiff_t unit_bytes = Channels ? 128 : 4;
   const auto next = [&t](std::ptrdiff_t at) { return at + 1 == t.period ? 0 : at + 1; };
@@ -149,10 +189,7 @@ DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
     }
     at = first_at;
     for (std::ptrdiff_t b = 0; b < count; ++b, at = next(at)) {
-      if constexpr (Channels) {
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
-      }
+      if constexpr (Channels) take_block(t, at, e);
       const __m256i bytes = quantize<Channels>(sums[b], e, t, Channels ? t.factor + 32 * at : t.factor);
       store(t.out + 32 * (first + b), in_order(bytes));
     }
@@ -197,11 +234,7 @@ template <std::size_t Outputs>
 DMLREF_TARGET_AVX2 inline void pixel_taps_of(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
   Epilogue e[Outputs];
-  for (std::size_t m = 0; m < Outputs; ++m) {
-    LaneArgs one = t;
-    one.scale = t.scale + m;
-    e[m] = make_epilogue(one);
-  }
+  for (std::size_t m = 0; m < Outputs; ++m) e[m] = make_epilogue(t, m);
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
     __m256i sums[Outputs][4];
     sum_half<Outputs, false>(t, t.staged + 32 * b, sums);
@@ -228,8 +261,7 @@ DMLREF_TARGET_AVX2 inline void channel_quads(const LaneArgs& args) noexcept {
   __m256i sums[blocks_at_once][4];
   const std::ptrdiff_t step = blocks_at_once * t.period;
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+    take_block(t, at, e);
     for (std::ptrdiff_t first = at; first < t.blocks; first += step) {
       const std::ptrdiff_t end = first + step < t.blocks ? first + step : t.blocks;
       __m256i(*sum)[4] = sums;

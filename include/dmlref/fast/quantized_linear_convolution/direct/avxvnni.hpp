@@ -13,7 +13,15 @@ namespace fast::qlc::direct::avxvnni {
   return _mm256_dpbusd_avx_epi32(sums, activations, weights);
 }
 
+[[gnu::always_inline]] DMLREF_TARGET_AVXVNNI inline __m256i multiply_add(__m256i sums, __m256i pairs,
+                                                                         __m256i weights) noexcept {
+  return _mm256_dpwssd_avx_epi32(sums, pairs, weights);
+}
+
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
+// Their table is in the last one.
 #include "dmlref/fast/quantized_linear_convolution/direct/lanes256.hpp"
 #undef DMLREF_QLC_TARGET
 

@@ -132,7 +132,7 @@ template <class Value>
 void store_weights(const Plan& plan, std::byte* weights, Index place, Index second_at, Value value) noexcept {
   const auto slots = static_cast<Index>(plan.slot_places.size());
   const Index first_at = place * plan.group();
-  if (plan.kernels.group != 4) {
+  if (!plan.bytes()) {
     for (Index slot = 0; slot < slots; ++slot) {
       const auto d = static_cast<std::int16_t>(value(slot));
       std::memcpy(weights + 2 * (first_at + plan.slot_places[static_cast<std::size_t>(slot)]), &d, sizeof d);
@@ -170,6 +170,12 @@ inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index
   store_weights(plan, at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
 }
 
+/// Where lane `lane` of a block lies in the order of the accumulators.
+inline Index place_of(const Plan& plan, Index lane) noexcept {
+  const Index block = plan.kernels.block;
+  return plan.by_quads ? lane % 4 * (block / 4) + lane / 4 : place_of_lane(lane, block);
+}
+
 inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const Chunk& chunk, Index m, FoldedHeader& h,
                        std::byte* to) noexcept {
   std::int32_t d[most_slots];
@@ -179,11 +185,12 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   const Index block = plan.kernels.block;
   const Index slots = plan.units * plan.group();
   const Index part = slots * block;  // elements of a block's weights, one part
-  const Index block_bytes = part * plan.kernels.weight_bytes() * plan.weight_parts();
+  const Index block_bytes = part * plan.weight_bytes() * plan.weight_parts();
   const Index lanes = chunk.period * block;
-  RoundedSums rounded[64];
-  int spare[64];
-  head.floats = plan.by_columns && plan.constants_owned && plan.kernels.rounded_sums;
+  RoundedSums rounded[most_chunk_channels];
+  int spare[most_chunk_channels];
+  const bool rounds =
+      plan.constants_owned && (plan.by_columns ? plan.kernels.rounded_sums : plan.kernels.rounded_channels);
   for (Index c = 0; c < chunk.pitch; ++c) {
     FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0, 3};
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
@@ -192,16 +199,14 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
       head.wide |= f.wide;
       if (f.band < head.band) head.band = f.band;
     }
-    if (head.floats != 0) {
+    if (rounds && c < chunk.count) {
       rounded[c] = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
-      head.floats = rounded[c].sum != 0;
     }
-    if (plan.by_columns) spare[c] = f.spare;
+    spare[c] = f.spare;
     // Where in its quad of channels the group of output channel c begins.
     const Index shift = plan.by_quads ? (chunk.first + c) / plan.lane_channels * plan.lane_channels % 4 : 0;
     for (Index lane = c; lane < lanes; lane += chunk.pitch) {
-      const Index place =
-          plan.by_quads ? lane % 4 * (block / 4) + lane % block / 4 : place_of_lane(lane % block, block);
+      const Index place = place_of(plan, lane % block);
       const Index at = lane / block * block + place;
       std::memcpy(data + chunk.sum_at + 4 * at, &f.sum, 4);
       if (plan.shifts) {
@@ -225,12 +230,21 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
     const int tap = spare[lane % chunk.pitch];
     if (tap < 2) head.spare[tap] |= std::uint64_t{1} << lane;
   }
-  for (Index lane = 0; lane < block && head.floats != 0; ++lane) {
-    const RoundedSums& r = rounded[lane % chunk.pitch];
-    const Index at = 4 * place_of_lane(lane, block);
-    std::memcpy(data + chunk.sum_at + at, &r.sum, 4);
-    std::memcpy(data + chunk.scale_at + at, &r.scale, 4);
-    std::memcpy(data + chunk.float_shift_at + at, &r.shift, 4);
+  for (Index first = 0; first < lanes && rounds; first += block) {
+    bool all = true;
+    for (Index lane = first; lane < first + block; ++lane) {
+      const Index c = lane % chunk.pitch;
+      all = all && (c >= chunk.count || rounded[c].sum != 0);
+    }
+    if (!all) continue;
+    head.floats |= std::uint32_t{1} << (first / block);
+    for (Index lane = first; lane < first + block; ++lane) {
+      const RoundedSums& r = rounded[lane % chunk.pitch];
+      const Index at = 4 * (first + place_of(plan, lane - first));
+      std::memcpy(data + chunk.sum_at + at, &r.sum, 4);
+      std::memcpy(data + chunk.scale_at + at, &r.scale, 4);
+      std::memcpy(data + chunk.float_shift_at + at, &r.shift, 4);
+    }
   }
   std::memcpy(data, &head, sizeof head);
 }

@@ -80,8 +80,8 @@ struct LaneArgs {
   const std::uint8_t* pattern = nullptr;  ///< row kernels: 16 bytes, 4 j + k is 2 j * stride + k * dilation
   const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
   const float* scale = nullptr;           ///< inputScale * filterScale / outputScale, as `sum`
-  /// A bit for each output (pixel kernels) whose sums are floats, or one for all (channel_columns). Sum, scale and this
-  /// shift are RoundedSums' then.
+  /// A bit for each output (pixel kernels), or for each block of a period (channels; channel_columns has one), whose
+  /// sums are floats. Sum, scale and this shift are RoundedSums' then.
   std::uint32_t floats = 0;
   const float* float_shift = nullptr;
   const double* factor = nullptr;  ///< inputScale * filterScale with outputScale's sign, as `sum`
@@ -156,13 +156,14 @@ struct Kernels {
   void (*unstage)(const UnstageArgs&) noexcept;
   bool rounded_sums = false;  ///< whether pixel kernels and channel_columns take sums as in rounded_sums.hpp
   /// Depthwise kernels of three rows and columns, or five, channels in lanes. A unit is three taps of a kernel column
-  /// and a spare slot; with five rows another one has the other two, twice. What it takes of LaneArgs: what is the same
-  /// for all channels, and the constants of a block. `columns_suit`: whether it is for this convolution. Null where
-  /// there is none.
+  /// and a spare slot; with five rows another one has the other two, twice. Weights of 16 bits: see columns256.hpp.
+  /// What it takes of LaneArgs: what is the same for all channels, and the constants of a block. `columns_suit`:
+  /// whether it is for this convolution. Null where there is none.
   void (*channel_columns)(const LaneArgs&, const ColumnArgs&) noexcept = nullptr;
   bool (*columns_suit)(const Geometry&) noexcept = nullptr;
-
-  constexpr std::ptrdiff_t weight_bytes() const noexcept { return group == 4 ? 1 : 2; }
+  bool rounded_channels = false;  ///< whether channel_taps and channel_quads, too, take sums as in rounded_sums.hpp
+  /// Whether taps meet in twos in pixel_planes and channel_columns, with weights of 16 bits, whatever `group` is.
+  bool pairs_in_place = false;
 };
 
 /// Where lane `lane` of a block lies in the order of the accumulators.

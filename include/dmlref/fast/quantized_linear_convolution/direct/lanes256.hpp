@@ -1,7 +1,7 @@
 // lanes256.hpp: the direct convolution's kernels with four taps per 32-bit lane, for sets with 256-bit registers and a
 // byte dot product. Included once per set, inside that set's namespace, because a target attribute cannot be a template
 // parameter; hence no guard. The includer defines DMLREF_QLC_TARGET (the attribute) and a function
-// dot(sums, activations, weights); without them this is empty. The text is that of avx512vnni.hpp at half the width.
+// dot(sums, activations, weights), and columns256.hpp and planes256.hpp before this one; without them this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
 enum class Reach { two_loads, four_loads, stride2 };
@@ -11,7 +11,7 @@ DMLREF_QLC_TARGET inline void pixel_rows_of(const LaneArgs& t) noexcept {
   constexpr std::ptrdiff_t step = R == Reach::stride2 ? 2 : 1;
   const __m256i even = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(t.pattern)));
   const __m256i odd = _mm256_add_epi8(even, _mm256_set1_epi8(1));
-  const avx2::Epilogue e = avx2::make_epilogue(t);
+  const avx2::Epilogue e = avx2::make_epilogue(t, 0);
   const __m256i start = _mm256_set1_epi32(*t.sum);
   const std::ptrdiff_t units = Quads > 0 ? Quads : t.units;
   const std::byte* second = t.weights + 4 * units;
@@ -65,7 +65,7 @@ DMLREF_QLC_TARGET inline void pixel_rows_stride2(const LaneArgs& t) noexcept { p
 
 template <bool Channels, bool Wide>
 DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
-  avx2::Epilogue e = avx2::make_epilogue(t);
+  avx2::Epilogue e = Channels ? avx2::make_epilogue(t) : avx2::make_epilogue(t, 0);
   constexpr std::ptrdiff_t unit_bytes = Channels ? 128 : 4;
   const std::ptrdiff_t second = unit_bytes * t.units;
   std::ptrdiff_t at = 0;
@@ -74,8 +74,8 @@ DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       sums[v] = Channels ? avx2::load(t.sum + 32 * at + 8 * v) : _mm256_set1_epi32(*t.sum);
-      if constexpr (Channels) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
     }
+    if constexpr (Channels) avx2::take_block(t, at, e);
     const std::byte* w = t.weights + at * second * 2;
     const std::uint8_t* x = t.staged + 32 * b;
     [[maybe_unused]] const __m256i ones = _mm256_set1_epi8(1);
@@ -175,8 +175,7 @@ template <bool Shifted>
 DMLREF_QLC_TARGET inline void channel_quads_of(const LaneArgs& t) noexcept {
   avx2::Epilogue e = avx2::make_epilogue(t);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
+    avx2::take_block(t, at, e);
     std::ptrdiff_t b = at;
     for (; b + t.period < t.blocks; b += 2 * t.period) channel_quads_at<2, Shifted>(t, at, b, e);
     if (b < t.blocks) channel_quads_at<1, Shifted>(t, at, b, e);
@@ -186,12 +185,17 @@ DMLREF_QLC_TARGET inline void channel_quads(const LaneArgs& t) noexcept {
   t.shift != nullptr ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
 }
 
+/// In large planes with a stride of 1 quads of staged rows take less time than pairs.
+inline bool pairs_of_planes_suit(const Geometry& g) noexcept {
+  return planes_suit(g) && g.kernel_w == 3 && (g.stride_x == 2 || g.out_height * g.out_width <= 4096);
+}
+
 inline constexpr Kernels kernels{32,
                                  4,
                                  &pixel_rows,
                                  &pixel_rows_stride2,
-                                 nullptr,
-                                 nullptr,
+                                 &pixel_planes,
+                                 &pairs_of_planes_suit,
                                  3,
                                  &pixel_taps,
                                  nullptr,
@@ -200,6 +204,11 @@ inline constexpr Kernels kernels{32,
                                  &channel_quads,
                                  &avx2::stage,
                                  &avx2::stage_even,
-                                 &avx2::unstage};
+                                 &avx2::unstage,
+                                 true,
+                                 &channel_columns,
+                                 &columns_suit,
+                                 true,
+                                 true};
 
 #endif

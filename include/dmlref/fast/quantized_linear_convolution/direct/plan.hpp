@@ -59,6 +59,9 @@ struct Tap {
   bool real;
 };
 
+/// A chunk's pitch at most: 192 channels, or 128 filled up to sixteens.
+inline constexpr Index most_chunk_channels = 192;
+
 constexpr Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
 template <class T>
 T read(const std::byte* from) noexcept {
@@ -79,8 +82,10 @@ struct Plan {
     return by_channels ? static_cast<Index>(chunks.size()) : qlc::ceil_div(g.groups, groups_at_a_time);
   }
   /// Slots of a unit.
-  Index group() const noexcept { return by_quads ? 4 : kernels.group; }
-  Index weight_parts() const noexcept { return kernels.group == 4 && !shifts ? 2 : 1; }
+  Index group() const noexcept { return by_quads ? 4 : in_pairs ? 2 : kernels.group; }
+  bool bytes() const noexcept { return kernels.group == 4 && !in_pairs; }
+  Index weight_bytes() const noexcept { return bytes() ? 1 : 2; }
+  Index weight_parts() const noexcept { return bytes() && !shifts ? 2 : 1; }
   Index input_bytes() const noexcept {
     return (g.batch - 1) * g.in.n + (g.groups * g.in_channels - 1) * g.in.c + (g.height - 1) * g.in.y +
            (g.width - 1) * g.in.x + 1;
@@ -100,6 +105,7 @@ struct Plan {
   bool by_rows = false;      // a row kernel makes its quads itself
   bool shifts = false;       // weights that do not fit are shifted, not cut in two
   bool in_place = false;     // short rows of whole planes, read where they are
+  bool in_pairs = false;     // taps meet in twos, with weights of 16 bits, though the other kernels' meet in fours
   bool in_threes = false;    // quads of three taps, and a spare slot
   bool lone = false;         // the last quad repeats one tap
   void (*kernel)(const LaneArgs&) noexcept = nullptr;
@@ -138,7 +144,10 @@ struct Plan {
     lane_outputs = by_quads ? 1 : g.out_channels;
     // A row kernel reads quads of one kernel row through byte shuffles within 16 bytes.
     kernel = by_quads ? kernels.channel_quads : by_channels ? kernels.channel_taps : kernels.pixel_taps;
-    const bool rows_suit = !by_channels && g.in_channels == 1 && g.kernel_w > 1;
+    by_columns = by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
+    in_place = by_columns || (kernels.planes_suit != nullptr && kernels.planes_suit(g));
+    in_pairs = in_place && kernels.pairs_in_place;
+    const bool rows_suit = !by_channels && g.in_channels == 1 && g.kernel_w > 1 && !in_pairs;
     if (rows_suit && g.stride_x == 1 && g.dilation_x <= kernels.reach) {
       kernel = kernels.pixel_rows;
       by_rows = true;
@@ -146,23 +155,21 @@ struct Plan {
       kernel = kernels.pixel_rows_stride2;
       by_rows = true;
     }
-    by_columns = by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
-    in_place = by_columns || (kernels.planes_suit != nullptr && kernels.planes_suit(g));
     const bool planes_in_threes = in_place && by_rows && g.kernel_w == 3 && g.stride_x == 1;
-    in_threes = kernels.group == 4 && (by_columns || planes_in_threes);
+    in_threes = bytes() && (by_columns || planes_in_threes);
     for (Index i = 0; i < 16 && by_rows; ++i) {
       pattern[i] = static_cast<std::uint8_t>(i / 4 * 2 * g.stride_x + i % 4 * g.dilation_x);
     }
     deal = by_rows ? 1 : g.stride_x;
     row_quads = qlc::ceil_div(g.kernel_w, 4);
-    if (kernels.group == 4) {
+    if (bytes()) {
       shifts = by_quads || (!by_channels && !by_rows);
       lone = by_channels && !by_quads && !by_columns && g.depth() % 4 == 1;
     }
     units = by_rows      ? g.kernel_h * row_quads
-            : by_columns ? g.kernel_w * qlc::ceil_div(g.kernel_h, 3)
+            : by_columns ? (bytes() ? g.kernel_w * qlc::ceil_div(g.kernel_h, 3) : 5)
             : by_quads   ? g.taps()
-                         : qlc::ceil_div(g.depth(), kernels.group);
+                         : qlc::ceil_div(g.depth(), group());
     for (Index phase = 0; phase < g.stride_y; ++phase) {
       if (reads_row_phase(phase)) row_phases.push_back(phase);
     }
@@ -225,7 +232,7 @@ struct Plan {
     }
     // Whole pixels are staged as one run of bytes; parts of pixels leave room for more rows, which strides need.
     const bool strided = g.stride_x > 1 || g.stride_y > 1;
-    const Index at_a_time = strided ? smaller(channels, 64) : channels <= 192 ? channels : 128;
+    const Index at_a_time = strided ? smaller(channels, 64) : channels <= most_chunk_channels ? channels : 128;
     for (Index first = 0; first < channels; first += at_a_time) {
       Chunk chunk;
       chunk.first = first;
@@ -332,7 +339,7 @@ struct Plan {
   void choose_columns() {
     const auto vectors = static_cast<Index>(chunks.size());
     const Index blocks = g.batch * g.out_height * g.out_width * vectors;
-    const Index tasks = larger(larger(1, smaller(16, blocks / 128)), blocks / 2048);
+    const Index tasks = larger(larger(1, smaller(16, blocks / 512)), blocks / 2048);
     const Index bands_wanted = smaller(g.out_height, qlc::ceil_div(tasks, g.batch));
     band_rows = qlc::ceil_div(g.out_height, bands_wanted);
     band_columns = g.out_width;
@@ -365,6 +372,9 @@ struct Plan {
       const Index x = slot / 4 % row_quads * 4 + slot % 4;
       return {0, slot / 4 / row_quads, x, x < g.kernel_w};
     }
+    if (by_columns && !bytes()) {  // rows 0 and 1 of each column; row 2 of columns 0 and 1, of column 2
+      return slot < 6 ? Tap{0, slot % 2, slot / 2, true} : Tap{0, 2, slot < 8 ? slot - 6 : 2, slot != 8};
+    }
     if (by_columns) {
       const Index column_units = qlc::ceil_div(g.kernel_h, 3), unit = slot / 4;
       return {0, unit % column_units * 3 + slot % 4, unit / column_units, slot % 4 < taps_of_unit(unit)};
@@ -396,7 +406,7 @@ struct Plan {
 
   void place() {
     Index at = qlc::round_up(static_cast<Index>(sizeof(FoldedHeader)), 64);
-    const Index slots = units * group() * kernels.weight_bytes() * weight_parts();
+    const Index slots = units * group() * weight_bytes() * weight_parts();
     if (!by_channels) {
       channels_at = at;
       channel_bytes = qlc::round_up(static_cast<Index>(sizeof(ChannelData)) + slots, 8);
@@ -410,7 +420,7 @@ struct Plan {
       chunk.shift_at = chunk.sum_at + 4 * lanes;
       chunk.scale_at = chunk.shift_at + (shifts ? 4 * lanes : 0);
       chunk.float_shift_at = chunk.scale_at + 4 * lanes;
-      chunk.factor_at = chunk.float_shift_at + (by_columns ? 4 * lanes : 0);
+      chunk.factor_at = chunk.float_shift_at + (by_columns || kernels.rounded_channels ? 4 * lanes : 0);
       chunk.weights_at = chunk.factor_at + 8 * lanes;
       chunk.data_bytes = qlc::round_up(chunk.weights_at + slots * lanes, 64);
       at += chunk.data_bytes * lane_outputs;

@@ -1,4 +1,4 @@
-// planes256.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are, with vpmaddwd.
+// planes256.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are.
 //
 // A strip of 16 output columns is made from its first row to its last. An input row becomes a few vectors of 16-bit
 // pixels, neighbours in pairs, each of which is multiplied by all kernel rows at once: the sums of the output rows that
@@ -12,14 +12,11 @@
 // 1, 3, 5, …, which odd outputs multiply by w0 w1 and even ones by w2 0, and so on. Sums go through memory before they
 // are rounded: so fewer instructions wait for others. Up to 8 output columns fill half a vector: the other half takes
 // the next plane.
-#pragma once
-
-#include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
-
-#if DMLREF_ARCH_X86_64
-DMLREF_BEGIN
-namespace fast::qlc::direct::avx2 {
+//
+// Included once per set with 256-bit registers, inside its namespace, as lanes256.hpp; hence no guard. The includer
+// defines DMLREF_QLC_TARGET and a function multiply_add(sums, pairs, weights) of 16-bit pairs; without them this is
+// empty.
+#if defined(DMLREF_QLC_TARGET)
 
 inline constexpr std::ptrdiff_t strip_rows = 32;  // at a time; even
 
@@ -63,10 +60,11 @@ struct StripChannel {
   __m256 scale, offset;
   __m256i near_tie;
   double factor[2];
+  bool floats = false;  // start, scale and offset are RoundedSums' sum, scale and shift
 };
 
 template <std::size_t K, std::size_t S>
-DMLREF_TARGET_AVX2 inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff_t x, bool halves) noexcept {
+DMLREF_QLC_TARGET inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff_t x, bool halves) noexcept {
   using Shape = StripShape<K, S>;
   constexpr std::ptrdiff_t stride = S;
   Strip<K, S> strip;
@@ -106,15 +104,15 @@ DMLREF_TARGET_AVX2 inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdif
 }
 
 template <bool Halves>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i halves_of(const std::byte* low,
-                                                                   const std::byte* high) noexcept {
-  return Halves ? _mm256_blend_epi32(broadcast(low), broadcast(high), 0xF0) : broadcast(low);
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline __m256i halves_of(const std::byte* low,
+                                                                  const std::byte* high) noexcept {
+  return Halves ? _mm256_blend_epi32(avx2::broadcast(low), avx2::broadcast(high), 0xF0) : avx2::broadcast(low);
 }
 
 /// Constants of the channels that begin at `from[0]`, in the low half, and `from[1]`.
 template <std::size_t K, std::size_t S, bool Halves>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void make_channel(const LaneArgs& t, const std::byte* const (&from)[2],
-                                                                   StripChannel<K, S>& c) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void make_channel(const LaneArgs& t, const std::byte* const (&from)[2],
+                                                                  StripChannel<K, S>& c) noexcept {
   using Shape = StripShape<K, S>;
 #pragma GCC unroll 5
   for (std::size_t k = 0; k < K; ++k) {
@@ -133,12 +131,22 @@ template <std::size_t K, std::size_t S, bool Halves>
       }
     }
   }
+  ChannelData channel[2];
+  std::memcpy(&channel[0], from[0], sizeof channel[0]);
+  std::memcpy(&channel[1], from[1], sizeof channel[1]);
+  c.floats = channel[0].rounded.sum != 0 && channel[1].rounded.sum != 0;
   __m128 scale[2], offset[2];
   __m128i start[2], near_tie[2];
 #pragma GCC unroll 2
   for (std::size_t half = 0; half < 2; ++half) {
-    ChannelData data;
-    std::memcpy(&data, from[half], sizeof data);
+    const ChannelData& data = channel[half];
+    if (c.floats) {
+      scale[half] = _mm_set1_ps(data.rounded.scale);
+      offset[half] = _mm_set1_ps(data.rounded.shift);
+      start[half] = _mm_set1_epi32(data.rounded.sum);
+      near_tie[half] = _mm_setzero_si128();
+      continue;
+    }
     // What a result may be off by in units of 2^-16; 2 more where it matters, below 2^25, for the multiply-add and the
     // conversion.
     const auto margin = data.band > 0.25f ? static_cast<std::int32_t>((0.5f - data.band) * 65536.0f) + 3 : 0x7FFF;
@@ -164,9 +172,9 @@ struct StripRows {
 
 /// Bytes of an input row that lies within the plane; it begins `row` bytes after the plane, 16 bytes are there to read.
 template <std::size_t K, std::size_t S, Columns Which>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void load_bytes(const Strip<K, S>& strip, const StripRows& p,
-                                                                 std::ptrdiff_t row,
-                                                                 __m256i (&loaded)[StripShape<K, S>::loads]) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void load_bytes(const Strip<K, S>& strip, const StripRows& p,
+                                                                std::ptrdiff_t row,
+                                                                __m256i (&loaded)[StripShape<K, S>::loads]) noexcept {
   const std::uint8_t* low = p.src[0] + row;
   const std::uint8_t* high = p.src[Which == Columns::two_planes] + row;
 #pragma GCC unroll 3
@@ -180,9 +188,9 @@ template <std::size_t K, std::size_t S, Columns Which>
 
 /// Input row `y`, which may lie above or below the plane and begins `row` bytes after it.
 template <std::size_t K, std::size_t S, Columns Which>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void load_row(const Strip<K, S>& strip, const StripRows& p,
-                                                               std::ptrdiff_t y, std::ptrdiff_t row,
-                                                               __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void load_row(const Strip<K, S>& strip, const StripRows& p,
+                                                              std::ptrdiff_t y, std::ptrdiff_t row,
+                                                              __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
   using Shape = StripShape<K, S>;
   constexpr bool inside = Which == Columns::inside || Which == Columns::inside_flipped;
   __m256i loaded[Shape::loads];
@@ -209,7 +217,7 @@ template <std::size_t K, std::size_t S, Columns Which>
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
       pixels[v] = S == 1 ? _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * v)))
-                         : _mm256_shuffle_epi8(load(from + 2 * v), even);
+                         : _mm256_shuffle_epi8(avx2::load(from + 2 * v), even);
       if (Which == Columns::inside_flipped) pixels[v] = _mm256_xor_si256(pixels[v], _mm256_set1_epi16(0x80));
     }
   } else {
@@ -224,27 +232,26 @@ template <std::size_t K, std::size_t S, Columns Which>
 
 /// Adds kernel row `k` of an input row's pixels.
 template <std::size_t K, std::size_t S>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void add_row(const StripChannel<K, S>& c, std::size_t k,
-                                                              const __m256i* pixels, __m256i (&sums)[2]) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_row(const StripChannel<K, S>& c, std::size_t k,
+                                                             const __m256i* pixels, __m256i (&sums)[2]) noexcept {
   using Shape = StripShape<K, S>;
   // Weights are read where they are used, sums added in this order: otherwise compilers run out of registers.
   const auto* weights = c.weights[k];
   __asm__("" : "+r"(weights));
 #pragma GCC unroll 3
   for (std::size_t p = 0; p < Shape::pairs; ++p) {
-    const __m256i even = _mm256_madd_epi16(pixels[p], weights[p][0]);
-    const __m256i odd = _mm256_madd_epi16(pixels[Shape::vectors - Shape::pairs + p], weights[p][Shape::sets - 1]);
-    sums[0] = _mm256_add_epi32(sums[0], even);
-    sums[1] = _mm256_add_epi32(sums[1], odd);
+    sums[0] = multiply_add(sums[0], pixels[p], weights[p][0]);
+    sums[1] = multiply_add(sums[1], pixels[Shape::vectors - Shape::pairs + p], weights[p][Shape::sets - 1]);
     __asm__("" : "+x"(sums[0]), "+x"(sums[1]));
   }
 }
 
-/// Sums of `count` output rows, the first of which begins with input row `y`: even and odd columns in a vector each.
-template <std::size_t K, std::size_t S, Columns Which>
-DMLREF_TARGET_AVX2 inline void sum_rows(const Strip<K, S>& given, const PlaneArgs& planes,
-                                        const std::uint8_t* const (&sources)[2], const StripChannel<K, S>& c,
-                                        std::ptrdiff_t y, std::ptrdiff_t count, __m256i* to) noexcept {
+/// Of `count` output rows, the first of which begins with input row `y`, the sums, even and odd columns in a vector
+/// each; where sums are floats, the results, 16 bits each, in one vector.
+template <std::size_t K, std::size_t S, Columns Which, bool Floats>
+DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs& planes,
+                                       const std::uint8_t* const (&sources)[2], const StripChannel<K, S>& c,
+                                       std::ptrdiff_t y, std::ptrdiff_t count, __m256i* to) noexcept {
   using Shape = StripShape<K, S>;
   const Strip<K, S> strip = given;
   const StripRows p{{sources[0], sources[1]}, planes.row_step, planes.rows,
@@ -263,7 +270,7 @@ DMLREF_TARGET_AVX2 inline void sum_rows(const Strip<K, S>& given, const PlaneArg
       if (r >= S * m) add_row<K, S>(c, r - S * m, pixels, rows[m]);
     }
   }
-  for (; count > 0; --count, to += 2) {
+  for (; count > 0; --count, to += Floats ? 1 : 2) {
     rows[Shape::unfinished][0] = rows[Shape::unfinished][1] = start;
 #pragma GCC unroll 2
     for (std::size_t i = 0; i < S; ++i, ++y, row += p.row_step) {
@@ -273,8 +280,13 @@ DMLREF_TARGET_AVX2 inline void sum_rows(const Strip<K, S>& given, const PlaneArg
         if (K - S + i >= S * m) add_row<K, S>(c, K - S + i - S * m, pixels, rows[m]);
       }
     }
-    to[0] = rows[0][0];
-    to[1] = rows[0][1];
+    if constexpr (Floats) {
+      const __m256i odd = avx2::round_floats(rows[0][1], c.scale, c.offset);
+      to[0] = _mm256_blend_epi16(avx2::round_floats(rows[0][0], c.scale, c.offset), _mm256_slli_epi32(odd, 16), 0xAA);
+    } else {
+      to[0] = rows[0][0];
+      to[1] = rows[0][1];
+    }
 #pragma GCC unroll 4
     for (std::size_t m = 0; m < Shape::unfinished; ++m) {
       rows[m][0] = rows[m + 1][0];
@@ -285,26 +297,27 @@ DMLREF_TARGET_AVX2 inline void sum_rows(const Strip<K, S>& given, const PlaneArg
 
 /// What `quantize_rows` does with floats, in doubles that decide all.
 template <std::size_t K, std::size_t S>
-[[gnu::noinline]] DMLREF_TARGET_AVX2 inline void round_rows_exactly(const __m256i* sums, const StripChannel<K, S>& c,
-                                                                    const LaneArgs& t, __m256i (&words)[2]) noexcept {
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void round_rows_exactly(const __m256i* sums, const StripChannel<K, S>& c,
+                                                                   const LaneArgs& t, __m256i (&words)[2]) noexcept {
   alignas(32) std::int32_t lanes[32];
   double factor[32];
   std::memcpy(lanes, sums, sizeof lanes);
   for (std::size_t i = 0; i < 32; ++i) factor[i] = c.factor[i / 4 % 2];
-  round_block_exactly(lanes, factor, 1, t.output_scale);
+  avx2::round_block_exactly(lanes, factor, 1, t.output_scale);
   const __m256i zero_point = _mm256_set1_epi32(t.zero_point);
   for (std::size_t r = 0; r < 2; ++r) {
-    const __m256i even = _mm256_add_epi32(load(lanes + 16 * r), zero_point);
-    const __m256i odd = _mm256_add_epi32(load(lanes + 16 * r + 8), zero_point);
+    const __m256i even = _mm256_add_epi32(avx2::load(lanes + 16 * r), zero_point);
+    const __m256i odd = _mm256_add_epi32(avx2::load(lanes + 16 * r + 8), zero_point);
     words[r] = _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
   }
 }
 
-/// Two rows of sums to bytes: in each 128 bits half of the first row, half of the second. In units of 2^-16, with one
-/// half added, the rounded value is in the high 16 bits; the low ones tell whether it is too near a tie for floats.
+/// Two rows of sums to bytes, yet to be flipped: in each 128 bits half of the first row, half of the second. In units
+/// of 2^-16, with one half added, the rounded value is in the high 16 bits; the low ones tell whether it is too near a
+/// tie for floats.
 template <std::size_t K, std::size_t S>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i quantize_rows(const __m256i* sums, const StripChannel<K, S>& c,
-                                                                       const LaneArgs& t) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline __m256i quantize_rows(const __m256i* sums, const StripChannel<K, S>& c,
+                                                                      const LaneArgs& t) noexcept {
   __m256i fixed[4];
 #pragma GCC unroll 4
   for (std::size_t v = 0; v < 4; ++v) {
@@ -316,12 +329,12 @@ template <std::size_t K, std::size_t S>
                                              _mm256_blend_epi16(fixed[2], _mm256_slli_epi32(fixed[3], 16), 0xAA));
   const __m256i near = _mm256_cmpeq_epi16(_mm256_min_epu16(fractions, c.near_tie), fractions);
   if (__builtin_expect(_mm256_movemask_epi8(near) != 0, 0)) round_rows_exactly<K, S>(sums, c, t, words);
-  return _mm256_xor_si256(_mm256_packs_epi16(words[0], words[1]), _mm256_set1_epi8(static_cast<char>(t.flip)));
+  return _mm256_packs_epi16(words[0], words[1]);
 }
 
 /// The first `count` bytes, at most 16.
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void store_first(std::uint8_t* to, __m128i bytes,
-                                                                  std::ptrdiff_t count) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void store_first(std::uint8_t* to, __m128i bytes,
+                                                                 std::ptrdiff_t count) noexcept {
   if (count == 16) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
   } else if (count >= 8) {
@@ -343,23 +356,24 @@ template <std::size_t K, std::size_t S>
 }
 
 /// A strip of one plane, or of two planes of at most 8 output columns.
-template <std::size_t K, std::size_t S, Columns Which>
-DMLREF_TARGET_AVX2 inline void run_strip(const Strip<K, S>& strip, const LaneArgs& t, const PlaneArgs& p,
-                                         const std::byte* const (&channels)[2], const std::uint8_t* const (&src)[2],
-                                         std::uint8_t* const (&dst)[2]) noexcept {
+template <std::size_t K, std::size_t S, Columns Which, bool Floats>
+DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChannel<K, S>& c, const LaneArgs& t,
+                                       const PlaneArgs& p, const std::uint8_t* const (&src)[2],
+                                       std::uint8_t* const (&dst)[2]) noexcept {
   constexpr bool halves = Which == Columns::two_planes;
-  StripChannel<K, S> c;
-  make_channel<K, S, halves>(t, channels, c);
-  __m256i sums[2 * strip_rows + 2];
+  constexpr std::ptrdiff_t vectors = Floats ? 1 : 2;  // of a row
+  __m256i sums[static_cast<std::size_t>(vectors * (strip_rows + 1))];
   const std::ptrdiff_t count = p.out_width < 16 ? p.out_width : 16;
   const std::ptrdiff_t out_step = p.dst_row_step;
+  const __m256i flips = _mm256_set1_epi8(static_cast<char>(t.flip));
   for (std::ptrdiff_t y = 0; y < p.out_rows; y += strip_rows) {
     const std::ptrdiff_t rows = y + strip_rows < p.out_rows ? strip_rows : p.out_rows - y;
-    sum_rows<K, S, Which>(strip, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.pad_y, rows, sums);
-    sums[2 * rows] = sums[2 * rows + 1] = _mm256_setzero_si256();
+    sum_rows<K, S, Which, Floats>(strip, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.pad_y, rows, sums);
+    sums[vectors * rows] = sums[vectors * rows + vectors - 1] = _mm256_setzero_si256();
     std::uint8_t* out[2] = {dst[0] + y * out_step + strip.x, dst[1] + y * out_step + strip.x};
     for (std::ptrdiff_t r = 0; r < rows; r += 2, out[0] += 2 * out_step, out[1] += 2 * out_step) {
-      const __m256i bytes = quantize_rows<K, S>(sums + 2 * r, c, t);
+      const __m256i words = Floats ? _mm256_packs_epi16(sums[r], sums[r + 1]) : quantize_rows<K, S>(sums + 2 * r, c, t);
+      const __m256i bytes = _mm256_xor_si256(words, flips);
       if constexpr (halves) {
         const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
         store_first(out[0], low, count);
@@ -377,8 +391,18 @@ DMLREF_TARGET_AVX2 inline void run_strip(const Strip<K, S>& strip, const LaneArg
   }
 }
 
+template <std::size_t K, std::size_t S, Columns Which>
+DMLREF_QLC_TARGET inline void run_strip(const Strip<K, S>& strip, const LaneArgs& t, const PlaneArgs& p,
+                                        const std::byte* const (&channels)[2], const std::uint8_t* const (&src)[2],
+                                        std::uint8_t* const (&dst)[2]) noexcept {
+  StripChannel<K, S> c;
+  make_channel<K, S, Which == Columns::two_planes>(t, channels, c);
+  c.floats ? run_rows<K, S, Which, true>(strip, c, t, p, src, dst)
+           : run_rows<K, S, Which, false>(strip, c, t, p, src, dst);
+}
+
 template <std::size_t K, std::size_t S>
-DMLREF_TARGET_AVX2 inline void strips(const LaneArgs& t, const PlaneArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void strips(const LaneArgs& t, const PlaneArgs& p) noexcept {
   const bool halves = p.out_width <= 8;
   for (std::ptrdiff_t x = 0; x < p.out_width; x += 16) {
     const std::ptrdiff_t last = p.out_width < 16 ? 0 : p.out_width - 16;
@@ -396,7 +420,7 @@ DMLREF_TARGET_AVX2 inline void strips(const LaneArgs& t, const PlaneArgs& p) noe
   }
 }
 
-DMLREF_TARGET_AVX2 inline void pixel_planes(const LaneArgs& t, const PlaneArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void pixel_planes(const LaneArgs& t, const PlaneArgs& p) noexcept {
   if (p.kernel == 3) {
     p.stride == 1 ? strips<3, 1>(t, p) : strips<3, 2>(t, p);
   } else {
@@ -411,22 +435,4 @@ inline bool planes_suit(const Geometry& g) noexcept {
          g.out.y >= g.out_width;
 }
 
-inline constexpr Kernels kernels{32,
-                                 2,
-                                 nullptr,
-                                 nullptr,
-                                 &pixel_planes,
-                                 &planes_suit,
-                                 0,
-                                 &taps<false>,
-                                 &pixel_taps_of<2>,
-                                 &pixel_taps_of<4>,
-                                 &taps<true>,
-                                 &channel_quads,
-                                 &stage,
-                                 &stage_even,
-                                 &unstage};
-
-}  // namespace fast::qlc::direct::avx2
-DMLREF_END
 #endif

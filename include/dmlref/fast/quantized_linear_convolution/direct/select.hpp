@@ -4,11 +4,10 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 #if DMLREF_HAS_KERNELS
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2_kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
 #endif
 #include "dmlref/isa/cpu.hpp"
