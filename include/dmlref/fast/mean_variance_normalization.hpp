@@ -487,6 +487,8 @@ class Normalization {
       // Whether a row's coefficients are formed just before they are wanted: its sums have been there for a while then,
       // but for quotients and roots right behind the sums everything would wait that follows.
       const bool late = op.kernels_->settles_late;
+      // Or those of two rows, one of which waits while the other does.
+      const bool pairs = is_half && op.kernels_->settles_halves_in_pairs;
       const bool asks = !is_half && op.near_ != 0 && op.finish_ == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
@@ -513,7 +515,7 @@ class Normalization {
           const Row row = read(base[g], 0, work.row);
           sums[g] = op.kernels_->sums(row.floats, size, work.wide(g), nullptr);
         }
-        if (g == 0 || !late) settle(g);
+        if (g == 0 || !late || pairs) settle(g);
       }
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
@@ -540,11 +542,16 @@ class Normalization {
         }
         const Doubts doubts = normalize(base[turn], 0, row, groups[turn], work);
         if (doubts.all || doubts.listed > 0) correct_group(base[turn], doubts, groups[turn], work);
-        if (late && g + 1 < end) settle((turn + 1) % ahead);
-        if (!more) continue;
-        base[turn] = following_base;
-        floats_of[turn] = row.ahead.floats;
-        if (!late) settle(turn);
+        if (late && !pairs && g + 1 < end) settle((turn + 1) % ahead);
+        if (more) {
+          base[turn] = following_base;
+          floats_of[turn] = row.ahead.floats;
+          if (!late) settle(turn);
+        }
+        if (pairs && turn == 1) {
+          if (g + 1 < end) settle(0);
+          if (g + 2 < end) settle(1);
+        }
       }
     }
 

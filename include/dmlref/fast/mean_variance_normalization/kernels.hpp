@@ -195,6 +195,8 @@ struct Kernels {
   bool half_sums_ahead = false;
   /// Whether the coefficients of a row whose sums were formed ahead are best formed just before they are wanted.
   bool settles_late = false;
+  /// Whether those of two rows of float16 are best formed one right behind the other (with `settles_late`).
+  bool settles_halves_in_pairs = false;
   /// Whether lines of long groups of float16 are best asked for ahead.
   bool asks_for_halves = true;
   /// Sums of a chunk of float16 in pieces, of which only the last may have another length than a multiple of 16; null:

@@ -96,6 +96,7 @@ inline const Kernels& kernels() noexcept {
                                  .asks_where_kept = true,
                                  .half_sums_ahead = true,
                                  .settles_late = true,
+                                 .settles_halves_in_pairs = true,
                                  .asks_for_halves = false,
                                  .half_sums = two_pipes::half_sums<SumsAlone>,
                                  .pieces32_and_sums = {pieces32_and_sums<identity>, pieces32_and_sums<relu>,
