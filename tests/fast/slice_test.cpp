@@ -59,7 +59,7 @@ class FastSlice : public testing::Test {
     fast::SliceTuning tuning(isa_under_test());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
     if (number(0, 2) == 0) tuning.shared_stream_bytes = 0;
-    if (number(0, 2) != 0) tuning.shared_bytes = 0;
+    if (number(0, 2) != 0) tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
     if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
     if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
     if (number(0, 1) == 0) tuning.copies_ahead = 4096 - tuning.copies_ahead;
@@ -389,14 +389,17 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
 
 // What several tasks keep in the caches is the input and three times the output.
 TEST_F(FastSlice, SeveralTasksStreamLess) {
-  const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
-  fast::SliceTuning tuning(isa_under_test());
-  tuning.stream_bytes = 0;
-  for (const bool stays : {true, false}) {
-    tuning.shared_bytes = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
-    const fast::Slice slice = prepare(it, tuning);
-    EXPECT_TRUE(slice.walks(1)[0].job.stream);
-    EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);
+  for (const bool backwards : {false, true}) {
+    const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {backwards ? -1 : 1, 2});
+    fast::SliceTuning tuning(isa_under_test());
+    tuning.stream_bytes = 0;
+    for (const bool stays : {true, false}) {
+      tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
+      (backwards ? tuning.shared_backwards_bytes : tuning.shared_bytes) = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
+      const fast::Slice slice = prepare(it, tuning);
+      EXPECT_TRUE(slice.walks(1)[0].job.stream);
+      EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);
+    }
   }
 }
 
@@ -542,7 +545,7 @@ TEST_F(FastSlice, OneLongRowIsShared) {
     const SliceCase it = slice1_case(random, DataType::float16, {1500001}, {stride});
     fast::SliceTuning tuning(isa_under_test());
     tuning.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
-    tuning.shared_bytes = 0;
+    tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
     const fast::Slice slice = prepare(it, tuning);
     for (const std::size_t tasks : {1u, 2u, 5u}) {
       std::vector<std::byte> output = it.before;

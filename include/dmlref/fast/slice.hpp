@@ -22,8 +22,9 @@ struct SliceTuning {
   std::uint64_t stream_bytes;         // twice the larger of in and output: from here on around the caches
   std::uint64_t shared_stream_bytes;  // the same for several tasks, where it is less
   std::uint64_t shared_bytes;         // of in and three times out, that several tasks keep in the caches all the same
-  bool stages;                        // rows that no kernel streams are collected, if they are short, and then streamed
-  std::uint64_t task_bytes;           // of the larger of in and output: less is not worth a task
+  std::uint64_t shared_backwards_bytes;  // the same of what is read backwards
+  bool stages;               // rows that no kernel streams are collected, if they are short, and then streamed
+  std::uint64_t task_bytes;  // of the larger of in and output: less is not worth a task
   std::size_t turns_from;  // bytes of streamed rows that take turns (of every second element: shorter ones); 0: all do
   // Bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for every line, copies or
   // others; 0: copies ask for beginnings of rows, others less far ahead.
@@ -41,6 +42,7 @@ struct SliceTuning {
                                 ? stream_bytes
                                 : own_cache_bytes() / 8 * slice_kernels(isa).shared_stream_eighths),
         shared_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_sixths),
+        shared_backwards_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_backwards_sixths),
         stages(last_level_cache_is_hashed()),
         task_bytes(slice_kernels(isa).task_bytes),
         turns_from(slice_kernels(isa).turns_from),
@@ -72,7 +74,8 @@ class Slice {
       return;
     }
     // (A line of output that has left the cache is fetched, and put back again.)
-    const bool kept = in_lines_ + 3 * out_bytes_ <= tuning.shared_bytes && streams();
+    const std::uint64_t shared = backwards(dims) ? tuning.shared_backwards_bytes : tuning.shared_bytes;
+    const bool kept = in_lines_ + 3 * out_bytes_ <= shared && streams();
     const bool parts_fit = (in_lines_ + out_bytes_) / 2 < tuning.columns_from;
     if (!kept && !has_columns()) return;
     shared_walks_ = walks_;
@@ -111,6 +114,14 @@ class Slice {
 
  private:
   static bool around_caches(const RowJob& job) noexcept { return job.stream || job.staged != nullptr; }
+
+  /// Whether rows, or what is in them, come in the opposite order; not those of a few bytes, as pixels.
+  static bool backwards(const CopyDims& dims) noexcept {
+    for (std::size_t d = 0; d < dims.rank; ++d) {
+      if (dims.dim[d].in * (dims.dim[d].extent - 1) <= -1024) return true;
+    }
+    return false;
+  }
 
   bool streams() const noexcept {
     for (const RowWalk& walk : walks_) {

@@ -36,6 +36,7 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .stream_eighths = stream_eighths,
           .shared_stream_eighths = vast_cache ? 5u : 0u,
           .shared_sixths = shared_sixths,
+          .shared_backwards_sixths = narrow ? 8u : 0u,
           .task_bytes = zen4 ? 64 * kib : task_bytes,
           .turns_from = zen4 ? 32 * kib : 0,
           .in_ahead = zen5 ? 4 * kib : 0,
