@@ -18,25 +18,24 @@ namespace fast::qlc::direct::avx2 {
 #include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
 #undef DMLREF_QLC_TARGET
 
-inline constexpr Kernels kernels{32,
-                                 2,
-                                 nullptr,
-                                 nullptr,
-                                 &pixel_planes,
-                                 &planes_suit,
-                                 0,
-                                 &taps<false>,
-                                 &pixel_taps_of<2>,
-                                 &pixel_taps_of<4>,
-                                 &taps<true>,
-                                 &channel_quads,
-                                 &stage,
-                                 &stage_even,
-                                 &unstage,
-                                 true,
-                                 &channel_columns,
-                                 &columns_suit,
-                                 true};
+inline constexpr Kernels kernels{
+    .block = 32,
+    .group = 2,
+    .pixel_planes = &pixel_planes,
+    .planes_suit = &planes_suit,
+    .pixel_taps = &taps<false>,
+    .pixel_taps_2 = &pixel_taps_of<2>,
+    .pixel_taps_4 = &pixel_taps_of<4>,
+    .channel_taps = &taps<true>,
+    .channel_quads = &channel_quads,
+    .stage = &stage,
+    .stage_even = &stage_even,
+    .unstage = &unstage,
+    .rounded_sums = true,
+    .channel_columns = &channel_columns,
+    .columns_suit = &columns_suit,
+    .rounded_channels = true,
+};
 
 }  // namespace fast::qlc::direct::avx2
 DMLREF_END

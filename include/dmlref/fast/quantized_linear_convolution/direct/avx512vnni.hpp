@@ -13,24 +13,26 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
-inline constexpr Kernels kernels{64,
-                                 4,
-                                 &pixel_rows,
-                                 &pixel_rows_stride2,
-                                 &pixel_planes,
-                                 &planes_suit,
-                                 3,
-                                 &pixel_taps,
-                                 &pixel_taps_2,
-                                 &pixel_taps_4,
-                                 &channel_taps,
-                                 &channel_quads,
-                                 &stage,
-                                 &stage_even,
-                                 &unstage,
-                                 true,
-                                 &channel_columns,
-                                 &columns_suit};
+inline constexpr Kernels kernels{
+    .block = 64,
+    .group = 4,
+    .pixel_rows = &pixel_rows,
+    .pixel_rows_stride2 = &pixel_rows_stride2,
+    .pixel_planes = &pixel_planes,
+    .planes_suit = &planes_suit,
+    .reach = 3,
+    .pixel_taps = &pixel_taps,
+    .pixel_taps_2 = &pixel_taps_2,
+    .pixel_taps_4 = &pixel_taps_4,
+    .channel_taps = &channel_taps,
+    .channel_quads = &channel_quads,
+    .stage = &stage,
+    .stage_even = &stage_even,
+    .unstage = &unstage,
+    .rounded_sums = true,
+    .channel_columns = &channel_columns,
+    .columns_suit = &columns_suit,
+};
 
 }  // namespace fast::qlc::direct::avx512vnni
 DMLREF_END

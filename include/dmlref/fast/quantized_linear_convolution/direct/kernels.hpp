@@ -128,32 +128,32 @@ struct UnstageArgs {
   }
 };
 
-/// Everything an instruction set brings.
+/// Everything an instruction set brings; what its table leaves out it does not have.
 struct Kernels {
-  std::ptrdiff_t block;  ///< lanes of a block; a multiple of 16
-  std::ptrdiff_t group;  ///< taps that meet in one 32-bit sum: 4 with weights of 8 bits, 2 or 1 with 16 bits
+  std::ptrdiff_t block = 0;  ///< lanes of a block; a multiple of 16
+  std::ptrdiff_t group = 0;  ///< taps that meet in one 32-bit sum: 4 with weights of 8 bits, 2 or 1 with 16 bits
   /// Row kernels: units of four taps of one kernel row, for a horizontal stride of 1 and 2. Null where there is none.
-  void (*pixel_rows)(const LaneArgs&) noexcept;
-  void (*pixel_rows_stride2)(const LaneArgs&) noexcept;
+  void (*pixel_rows)(const LaneArgs&) noexcept = nullptr;
+  void (*pixel_rows_stride2)(const LaneArgs&) noexcept = nullptr;
   /// Planes that are read where they are. What it takes of LaneArgs: the pattern, what is the same for all channels,
   /// and the first channel's ChannelData as weights. `planes_suit`: whether it is for this convolution. Null where
   /// there is none.
-  void (*pixel_planes)(const LaneArgs&, const PlaneArgs&) noexcept;
-  bool (*planes_suit)(const Geometry&) noexcept;
-  std::ptrdiff_t reach;  ///< row kernels: the largest dilation, with a stride of 1; with 2 it is 1
-  void (*pixel_taps)(const LaneArgs&) noexcept;
+  void (*pixel_planes)(const LaneArgs&, const PlaneArgs&) noexcept = nullptr;
+  bool (*planes_suit)(const Geometry&) noexcept = nullptr;
+  std::ptrdiff_t reach = 0;  ///< row kernels: the largest dilation, with a stride of 1; with 2 it is 1
+  void (*pixel_taps)(const LaneArgs&) noexcept = nullptr;
   /// pixel_taps of two and of four output channels of the same input. Null where there is none.
-  void (*pixel_taps_2)(const LaneArgs&) noexcept;
-  void (*pixel_taps_4)(const LaneArgs&) noexcept;
-  void (*channel_taps)(const LaneArgs&) noexcept;
+  void (*pixel_taps_2)(const LaneArgs&) noexcept = nullptr;
+  void (*pixel_taps_4)(const LaneArgs&) noexcept = nullptr;
+  void (*channel_taps)(const LaneArgs&) noexcept = nullptr;
   /// Groups of 2 or 4 channels to as many, channels in lanes: a unit is a tap, its quad is 4 neighbouring channels, and
   /// output channel 4 d + m of a block is lane d of accumulator m; a unit has four weights whatever `group` is. Null
   /// where there is none.
-  void (*channel_quads)(const LaneArgs&) noexcept;
-  void (*stage)(const StageArgs&) noexcept;
+  void (*channel_quads)(const LaneArgs&) noexcept = nullptr;
+  void (*stage)(const StageArgs&) noexcept = nullptr;
   /// The same of every second byte of a row of src, starting with its first.
-  void (*stage_even)(const StageArgs&) noexcept;
-  void (*unstage)(const UnstageArgs&) noexcept;
+  void (*stage_even)(const StageArgs&) noexcept = nullptr;
+  void (*unstage)(const UnstageArgs&) noexcept = nullptr;
   bool rounded_sums = false;  ///< whether pixel kernels and channel_columns take sums as in rounded_sums.hpp
   /// Depthwise kernels of three rows and columns, or five, channels in lanes. A unit is three taps of a kernel column
   /// and a spare slot; with five rows another one has the other two, twice. Weights of 16 bits: see columns256.hpp.

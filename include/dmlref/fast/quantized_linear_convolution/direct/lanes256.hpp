@@ -190,25 +190,25 @@ inline bool pairs_of_planes_suit(const Geometry& g) noexcept {
   return planes_suit(g) && g.kernel_w == 3 && (g.stride_x == 2 || g.out_height * g.out_width <= 4096);
 }
 
-inline constexpr Kernels kernels{32,
-                                 4,
-                                 &pixel_rows,
-                                 &pixel_rows_stride2,
-                                 &pixel_planes,
-                                 &pairs_of_planes_suit,
-                                 3,
-                                 &pixel_taps,
-                                 nullptr,
-                                 nullptr,
-                                 &channel_taps,
-                                 &channel_quads,
-                                 &avx2::stage,
-                                 &avx2::stage_even,
-                                 &avx2::unstage,
-                                 true,
-                                 &channel_columns,
-                                 &columns_suit,
-                                 true,
-                                 true};
+inline constexpr Kernels kernels{
+    .block = 32,
+    .group = 4,
+    .pixel_rows = &pixel_rows,
+    .pixel_rows_stride2 = &pixel_rows_stride2,
+    .pixel_planes = &pixel_planes,
+    .planes_suit = &pairs_of_planes_suit,
+    .reach = 3,
+    .pixel_taps = &pixel_taps,
+    .channel_taps = &channel_taps,
+    .channel_quads = &channel_quads,
+    .stage = &avx2::stage,
+    .stage_even = &avx2::stage_even,
+    .unstage = &avx2::unstage,
+    .rounded_sums = true,
+    .channel_columns = &channel_columns,
+    .columns_suit = &columns_suit,
+    .rounded_channels = true,
+    .pairs_in_place = true,
+};
 
 #endif

@@ -93,9 +93,15 @@ inline void stage_even(const StageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{16,          1,       nullptr,           nullptr,     nullptr,
-                                 nullptr,     0,       &taps<false>,      nullptr,     nullptr,
-                                 &taps<true>, nullptr, &scalar::stage<1>, &stage_even, &scalar::unstage};
+inline constexpr Kernels kernels{
+    .block = 16,
+    .group = 1,
+    .pixel_taps = &taps<false>,
+    .channel_taps = &taps<true>,
+    .stage = &scalar::stage<1>,
+    .stage_even = &stage_even,
+    .unstage = &scalar::unstage,
+};
 
 }  // namespace fast::qlc::direct::neon
 DMLREF_END

@@ -66,8 +66,15 @@ inline void unstage(const UnstageArgs& t) noexcept {
   }
 }
 
-inline constexpr Kernels kernels{16,      1,       nullptr,     nullptr, nullptr,   nullptr,   0,       &taps<false>,
-                                 nullptr, nullptr, &taps<true>, nullptr, &stage<1>, &stage<2>, &unstage};
+inline constexpr Kernels kernels{
+    .block = 16,
+    .group = 1,
+    .pixel_taps = &taps<false>,
+    .channel_taps = &taps<true>,
+    .stage = &stage<1>,
+    .stage_even = &stage<2>,
+    .unstage = &unstage,
+};
 
 }  // namespace fast::qlc::direct::scalar
 DMLREF_END
