@@ -68,7 +68,7 @@ int compare(const CaseName& name, const Operator& op, const std::vector<const Mo
     void* const opened = module->open(open->desc(), isa, open->inputs(), output.span(), threads, fault);
     const Outcome outcome = opened == nullptr ? Outcome{} : open->judge(output.span());
     if (opened == nullptr) std::printf("%s: %s\n", name.id().c_str(), fault.c_str());
-    if (outcome.wrong != 0) std::printf("%s: %s\n", name.id().c_str(), "outputs wrong");
+    if (outcome.wrong != 0) std::printf("%s: outputs wrong\n", name.id().c_str());
     wrong += outcome.wrong != 0 || opened == nullptr;
     if (opened == nullptr) return wrong;
     contenders.push_back(std::make_unique<Contender>(*module, opened));
