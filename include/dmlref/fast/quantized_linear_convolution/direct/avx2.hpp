@@ -98,11 +98,15 @@ struct Epilogue {
   return _mm256_castps_si256(_mm256_fmadd_ps(_mm256_castsi256_ps(sums), scale, shift));
 }
 
+/// The low halves of 32-bit lanes as words in turns: even[0], odd[0], even[1], ….
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i join_low_halves(__m256i even, __m256i odd) noexcept {
+  return _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
+}
+
 /// Results in low halves as bytes, in the order that `quantize` says.
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i pack_low(const __m256i (&q)[4], const Epilogue& e) noexcept {
-  const __m256i first = _mm256_blend_epi16(q[0], _mm256_slli_epi32(q[1], 16), 0xAA);
-  const __m256i second = _mm256_blend_epi16(q[2], _mm256_slli_epi32(q[3], 16), 0xAA);
-  return _mm256_xor_si256(_mm256_packs_epi16(first, second), e.flip);
+  const __m256i bytes = _mm256_packs_epi16(join_low_halves(q[0], q[1]), join_low_halves(q[2], q[3]));
+  return _mm256_xor_si256(bytes, e.flip);
 }
 
 /// 32 sums to 32 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of

@@ -134,7 +134,7 @@ template <int Step, bool High, bool Flip, bool Floats, class Round>
     if constexpr (Floats) {
       const __m256i even = avx2::round_floats(sums[0][0], c.scale[0], c.shift[0]);
       const __m256i odd = avx2::round_floats(sums[0][1], c.scale[1], c.shift[1]);
-      const __m256i words = _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
+      const __m256i words = avx2::join_low_halves(even, odd);
       if constexpr (High) {
         avx2::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), c.flip)));
       } else {

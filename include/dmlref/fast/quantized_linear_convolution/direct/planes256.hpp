@@ -281,8 +281,8 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
       }
     }
     if constexpr (Floats) {
-      const __m256i odd = avx2::round_floats(rows[0][1], c.scale, c.offset);
-      to[0] = _mm256_blend_epi16(avx2::round_floats(rows[0][0], c.scale, c.offset), _mm256_slli_epi32(odd, 16), 0xAA);
+      const __m256i even = avx2::round_floats(rows[0][0], c.scale, c.offset);
+      to[0] = avx2::join_low_halves(even, avx2::round_floats(rows[0][1], c.scale, c.offset));
     } else {
       to[0] = rows[0][0];
       to[1] = rows[0][1];
@@ -308,7 +308,7 @@ template <std::size_t K, std::size_t S>
   for (std::size_t r = 0; r < 2; ++r) {
     const __m256i even = _mm256_add_epi32(avx2::load(lanes + 16 * r), zero_point);
     const __m256i odd = _mm256_add_epi32(avx2::load(lanes + 16 * r + 8), zero_point);
-    words[r] = _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
+    words[r] = avx2::join_low_halves(even, odd);
   }
 }
 
@@ -325,8 +325,8 @@ template <std::size_t K, std::size_t S>
   }
   __m256i words[2] = {_mm256_blend_epi16(_mm256_srli_epi32(fixed[0], 16), fixed[1], 0xAA),
                       _mm256_blend_epi16(_mm256_srli_epi32(fixed[2], 16), fixed[3], 0xAA)};
-  const __m256i fractions = _mm256_min_epu16(_mm256_blend_epi16(fixed[0], _mm256_slli_epi32(fixed[1], 16), 0xAA),
-                                             _mm256_blend_epi16(fixed[2], _mm256_slli_epi32(fixed[3], 16), 0xAA));
+  const __m256i fractions =
+      _mm256_min_epu16(avx2::join_low_halves(fixed[0], fixed[1]), avx2::join_low_halves(fixed[2], fixed[3]));
   const __m256i near = _mm256_cmpeq_epi16(_mm256_min_epu16(fractions, c.near_tie), fractions);
   if (__builtin_expect(_mm256_movemask_epi8(near) != 0, 0)) round_rows_exactly<K, S>(sums, c, t, words);
   return _mm256_packs_epi16(words[0], words[1]);
