@@ -113,20 +113,24 @@ template <int Step, bool High, bool Flip, bool Floats, class Round>
     across[1] = _mm256_unpackhi_epi16(last, column.last);
     last = column.last;
   };
-  copy_sums(sums[0], c.start);
-  add_pairs(sums[0], column.pairs, w);
-  if constexpr (Step == 1) {
-    read();
+  const auto begin_output = [&](__m256i(&of)[2]) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    copy_sums(of, c.start);
+    add_pairs(of, column.pairs, w);
+  };
+  const auto add_middle = [&]() __attribute__((always_inline)) DMLREF_QLC_TARGET {
     add_pairs(sums[0], column.pairs, w + unit_bytes);
     add_pairs(sums[0], across, w + 3 * unit_bytes);
-    copy_sums(sums[1], c.start);
-    add_pairs(sums[1], column.pairs, w);
+  };
+  begin_output(sums[0]);
+  if constexpr (Step == 1) {
+    read();
+    add_middle();
+    begin_output(sums[1]);
   }
   for (const std::uint8_t* const end = to + part.outputs * step; to != end; to += step) {
     if constexpr (Step == 2) {
       read();
-      add_pairs(sums[0], column.pairs, w + unit_bytes);
-      add_pairs(sums[0], across, w + 3 * unit_bytes);
+      add_middle();
     }
     read();
     add_pairs(sums[0], column.pairs, w + 2 * unit_bytes);
@@ -151,13 +155,10 @@ template <int Step, bool High, bool Flip, bool Floats, class Round>
     }
     if constexpr (Step == 1) {
       copy_sums(sums[0], sums[1]);
-      add_pairs(sums[0], column.pairs, w + unit_bytes);
-      add_pairs(sums[0], across, w + 3 * unit_bytes);
-      copy_sums(sums[1], c.start);
-      add_pairs(sums[1], column.pairs, w);
+      add_middle();
+      begin_output(sums[1]);
     } else {
-      copy_sums(sums[0], c.start);
-      add_pairs(sums[0], column.pairs, w);
+      begin_output(sums[0]);
     }
   }
 }
