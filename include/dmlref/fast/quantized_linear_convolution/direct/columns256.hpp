@@ -180,12 +180,7 @@ DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& lanes, const ColumnArgs
   rows.fills = _mm256_set1_epi16(p.fill);
   avx2::store(filling, _mm256_set1_epi8(static_cast<char>(p.fill ^ p.flip)));
   for (std::ptrdiff_t y = 0; y < p.out_rows; ++y) {
-    for (std::ptrdiff_t ky = 0; ky < 3; ++ky) {
-      const std::ptrdiff_t in = y * p.stride_y + ky - p.pad_y;
-      const bool there = in >= 0 && in < p.rows;
-      rows.row[ky] = there ? p.src + in * p.row_step : filling;
-      rows.step[ky] = there ? p.column_step : 0;
-    }
+    take_rows<3>(p, y, filling, rows);
     for (std::ptrdiff_t x = 0; x < p.out_width; x += most_outputs) {
       const std::ptrdiff_t outputs = x + most_outputs < p.out_width ? most_outputs : p.out_width - x;
       const RowPart part{Step * x - p.pad_x, outputs, p.dst + y * p.dst_row_step + x * p.dst_column_step,

@@ -61,6 +61,19 @@ struct ColumnArgs {
   std::ptrdiff_t pixels = 1;  ///< of a vector
 };
 
+/// The input rows that output row `y` sees, as `rows.row`, pixel 0 of each, and `rows.step`, bytes from pixel to pixel;
+/// where there is none all pixels are `filling`.
+template <std::ptrdiff_t Kernel, class Rows>
+[[gnu::always_inline]] constexpr void take_rows(const ColumnArgs& p, std::ptrdiff_t y, const std::uint8_t* filling,
+                                                Rows& rows) noexcept {
+  for (std::ptrdiff_t ky = 0; ky < Kernel; ++ky) {
+    const std::ptrdiff_t in = y * p.stride_y + ky - p.pad_y;
+    const bool there = in >= 0 && in < p.rows;
+    rows.row[ky] = there ? p.src + in * p.row_step : filling;
+    rows.step[ky] = there ? p.column_step : 0;
+  }
+}
+
 /// One run of lanes.
 struct LaneArgs {
   const std::uint8_t* staged = nullptr;

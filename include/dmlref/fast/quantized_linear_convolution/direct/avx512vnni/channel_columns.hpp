@@ -213,12 +213,7 @@ template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
   _mm512_store_si512(filling, _mm512_xor_si512(rows.fills, rows.flips));
   std::uint8_t* to = p.dst;
   for (std::ptrdiff_t y = 0; y < p.out_rows; ++y, to += p.dst_row_step) {
-    for (std::ptrdiff_t ky = 0; ky < Kernel; ++ky) {
-      const std::ptrdiff_t in = y * p.stride_y + ky - p.pad_y;
-      const bool there = in >= 0 && in < p.rows;
-      rows.row[ky] = there ? p.src + in * p.row_step : filling;
-      rows.step[ky] = there ? p.column_step : 0;
-    }
+    take_rows<Kernel>(p, y, filling, rows);
     column_row<Kernel, Step, Pixels, Second, S>(t, p, rows, c, to);
   }
 }
