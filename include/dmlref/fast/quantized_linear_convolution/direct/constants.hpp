@@ -191,6 +191,8 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   int spare[most_chunk_channels];
   const bool rounds =
       plan.constants_owned && (plan.by_columns ? plan.kernels.rounded_sums : plan.kernels.rounded_channels);
+  // Blocks all of whose channels so far have sums that are floats.
+  std::uint32_t floats = rounds ? ~std::uint32_t{0} >> (32 - chunk.period) : 0;
   for (Index c = 0; c < chunk.pitch; ++c) {
     FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0, 3};
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
@@ -199,8 +201,11 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
       head.wide |= f.wide;
       if (f.band < head.band) head.band = f.band;
     }
-    if (rounds && c < chunk.count) {
+    std::uint32_t blocks = 0;  // that channel c is part of
+    for (Index lane = c; lane < lanes; lane += chunk.pitch) blocks |= std::uint32_t{1} << (lane / block);
+    if (c < chunk.count && (floats & blocks) != 0) {
       rounded[c] = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
+      if (rounded[c].sum == 0) floats &= ~blocks;
     }
     spare[c] = f.spare;
     // Where in its quad of channels the group of output channel c begins.
@@ -230,14 +235,9 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
     const int tap = spare[lane % chunk.pitch];
     if (tap < 2) head.spare[tap] |= std::uint64_t{1} << lane;
   }
-  for (Index first = 0; first < lanes && rounds; first += block) {
-    bool all = true;
-    for (Index lane = first; lane < first + block; ++lane) {
-      const Index c = lane % chunk.pitch;
-      all = all && (c >= chunk.count || rounded[c].sum != 0);
-    }
-    if (!all) continue;
-    head.floats |= std::uint32_t{1} << (first / block);
+  head.floats = floats;
+  for (Index first = 0; first < lanes; first += block) {
+    if ((floats >> (first / block) & 1) == 0) continue;
     for (Index lane = first; lane < first + block; ++lane) {
       const RoundedSums& r = rounded[lane % chunk.pitch];
       const Index at = 4 * (first + place_of(plan, lane - first));
