@@ -17,17 +17,14 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/lines.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/fast/mean_variance_normalization/schedule.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
-#include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -37,99 +34,43 @@ namespace fast::normalization {
 /// A normalization of T (float or half) made ready for one instruction set.
 template <class T>
 class Normalization {
-  static constexpr bool is_half = std::is_same_v<T, half>;
-  static constexpr std::uint64_t second_cache_bytes = std::uint64_t{1} << 20;  // no more is in reach without asking
+  static constexpr bool is_half = Schedule<T>::is_half;
   using Real = std::conditional_t<is_half, float, double>;
   using reference_chunk = reference::ChunkStatistics;
 
  public:
   Normalization(const Geometry& geometry, const reference::NormalizationParameters& parameters, Isa isa) noexcept
-      : geometry_(geometry),
-        parameters_(parameters),
-        kernels_(&kernels_of(isa)),
-        activation_kernels_(&activation_kernels_of(isa)),
-        column_kernels_(&column_kernels_of(isa)),
-        has_fma_(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::amx_int8),
-        line_(reference::LinearPart::of(parameters.activation)),
-        finish_(finish_of(parameters.activation.type)),
-        count_(static_cast<std::uint64_t>(geometry.reduced.count())),
-        groups_(static_cast<std::uint64_t>(geometry.kept.count())),
-        chunks_(chunk_count(count_)) {
-    const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
-    streams_ = bytes > own_cache_bytes() / (kernels_->sums_ahead ? 2 : 1);
-    // (Scale and bias share the first cache with what is on its way through it.)
-    const std::uint64_t shared = geometry_.varying ? own_cache_bytes() / 3 * 2 : own_cache_bytes() / 5 * 4;
-    several_stream_ = streams_ && (!kernels_->sums_ahead || chunks_ > 1 || bytes > shared);
-    if (geometry_.reduced.rank > 0) {
-      const Dimension& inner = geometry_.reduced.at[geometry_.reduced.rank - 1];
-      stretches_ = chunks_ > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
-      const bool from_lane_0 = stretches_ && inner.extent % 16 == 0;
-      summed_pieces_ = (!is_half || kernels_->half_sums != nullptr) && from_lane_0;
-      pieces_ = (is_half ? stretches_ : summed_pieces_) && !geometry_.varying && finish_ != Finish::values;
-      const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk) &&
-                           (is_half ? kernels_->asks_for_halves : !kernels_->sums_ahead || streams_);
-      // (Kernels that overlap do not ask for the output, which short pieces want unless they go past the caches.)
-      const bool is_short = inner.extent <= 512;
-      const bool overlapping = !is_half && pieces_ && kernels_->pieces32_and_sums[0] != nullptr;
-      pieces_overlap_ = overlapping && (kernels_->sums_ahead || !is_short || bytes <= second_cache_bytes);
-      const bool asks_for_floats = !(kernels_->sums_ahead || overlapping) || kernels_->asks_where_kept;
-      asks_ = (is_half ? kernels_->asks_for_halves : asks_for_floats) || is_short;
-      if (bytes > second_cache_bytes && (is_long || chunks_ == 1)) near_ = kernels_->near;
-    }
-    if (is_half && chunks_ == 1 && geometry_.reduced.rank == 1) {
-      const Place& step = geometry_.reduced.at[0].step;
-      halves_overlap_ = kernels_->row16_and_sums != nullptr && step.input == 1 && step.output == 1 &&
-                        !geometry_.varying && finish_ != Finish::values;
-      overlaps_ = kernels_->half_sums_ahead && step.input == 1;
-    }
-    shared_parameters_ = geometry_.varying && shared_parameters();
-    if (!is_half) {
-      const bool streamed = kernels_->streamed_sums_ahead && streams_ && finish_ != Finish::values;
-      const bool near = kernels_->near_sums_ahead && bytes <= second_cache_bytes;
-      overlaps_ = (kernels_->sums_ahead && holds_two_rows()) || streamed || near;
-    }
-    apart_ = !is_half && kernels_->asks_where_kept && bytes > own_cache_bytes() / 3 * 2;
-    // (Groups that are read again from further away are better read at once.)
-    pairs_ = summed_pieces_ && kernels_->two_sums[is_half] != nullptr && count_ * sizeof(T) <= second_cache_bytes / 8;
-    far_ = bytes > second_cache_bytes;
-    if (geometry_.kept.rank > 0) {
-      // (Not float32: its lines are twice as many and get in the way of those that are wanted now.)
-      const Index extent = stretches_ ? geometry_.reduced.at[geometry_.reduced.rank - 1].extent : 0;
-      const Place& neighbour = geometry_.kept.at[geometry_.kept.rank - 1].step;
-      runs_ = is_half && kernels_->runs && pieces_ && bytes > second_cache_bytes && extent <= 512 &&
-              neighbour.input == extent && neighbour.output == extent;
-    }
-    // (With an activation of its own a row has doubles already.)
-    fits_doubles_ = kernels_->each_from_doubles && finish_ != Finish::values && first_cache_bytes() >= 48 * 1024;
-  }
+      : schedule_(geometry, parameters, isa) {}
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
-    if (geometry_.columns) return columns().temporary_bytes();
-    return chunks_ > 1
-               ? round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients))
-               : 0;
+    if (schedule_.geometry.columns) return columns().temporary_bytes();
+    if (schedule_.chunks <= 1) return 0;
+    return round_up(schedule_.groups * schedule_.chunks * sizeof(reference_chunk)) +
+           round_up(schedule_.groups * sizeof(GroupCoefficients));
   }
 
   /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
   template <class Parallel>
   void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
-    if (geometry_.columns) return columns().execute(buffers, concurrency, parallel);
-    const bool streams = concurrency > 1 ? several_stream_ : streams_;
-    Run{*this, buffers, {geometry_, parameters_, buffers}, streams}.all_rows(concurrency, parallel);
+    if (schedule_.geometry.columns) return columns().execute(buffers, concurrency, parallel);
+    const bool streams = concurrency > 1 ? schedule_.several_stream : schedule_.streams;
+    const Run run{schedule_, buffers, {schedule_.geometry, schedule_.parameters, buffers}, streams};
+    run.all_rows(concurrency, parallel);
   }
 
  private:
   ColumnNormalization<T> columns() const noexcept {
-    return {geometry_, parameters_, *activation_kernels_, *column_kernels_, has_fma_};
+    return {schedule_.geometry, schedule_.parameters, *schedule_.activation_kernels, *schedule_.column_kernels,
+            schedule_.has_fma};
   }
 
   static constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
-    explicit Workspace(const Normalization& op) noexcept
-        : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16), lines(*op.kernels_) {}
+    explicit Workspace(const Schedule<T>& op) noexcept
+        : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16), lines(*op.kernels) {}
 
     /// A row's doubles (of float16 floats), of up to three rows.
     Real* wide(std::size_t turn) noexcept { return reals + turn * size; }
@@ -159,7 +100,7 @@ class Normalization {
 
   /// One execute.
   struct Run {
-    const Normalization& op;
+    const Schedule<T>& op;
     const Buffers& buffers;
     Elements<T> elements;
     bool streams;
@@ -167,7 +108,7 @@ class Normalization {
     // ---- Places and elements -------------------------------------------------------------------------------------
 
     reference::ScaleAndBias folded(float scale, float bias) const noexcept {
-      return reference::ScaleAndBias::of(op.line_, scale, bias);
+      return reference::ScaleAndBias::of(op.line, scale, bias);
     }
 
     std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
@@ -175,7 +116,7 @@ class Normalization {
     /// `count` elements that lie side by side, as floats.
     void widen(const std::byte* from, std::size_t count, float* to) const noexcept {
       if constexpr (is_half) {
-        op.kernels_->widen(from, to, count);
+        op.kernels->widen(from, to, count);
       } else {
         std::memcpy(to, from, count * sizeof(float));
       }
@@ -196,11 +137,11 @@ class Normalization {
     reference_chunk* statistics() const noexcept { return reinterpret_cast<reference_chunk*>(buffers.temporary); }
     GroupCoefficients* coefficients() const noexcept {
       return reinterpret_cast<GroupCoefficients*>(buffers.temporary +
-                                                  round_up(op.groups_ * op.chunks_ * sizeof(reference_chunk)));
+                                                  round_up(op.groups * op.chunks * sizeof(reference_chunk)));
     }
     /// Elements of a group from number `first` on, as floats. `ahead` elements further on lies what is read next.
     void gather(const Place& base, std::uint64_t first, std::size_t count, float* to, Index ahead = 0) const noexcept {
-      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
         const Index step = walk.step().input;
@@ -218,12 +159,12 @@ class Normalization {
     /// Where `size` elements from number `first` on lie, if it is in one piece in one of the tensors.
     template <Index Place::*tensor>
     std::optional<Place> stretch_at(const Place& base, std::uint64_t first, std::size_t size) const noexcept {
-      if (op.geometry_.reduced.rank <= 1) {  // the usual case, without divisions
-        const Place step = op.geometry_.reduced.rank == 0 ? Place{} : op.geometry_.reduced.at[0].step;
+      if (op.geometry.reduced.rank <= 1) {  // the usual case, without divisions
+        const Place step = op.geometry.reduced.rank == 0 ? Place{} : op.geometry.reduced.at[0].step;
         if (step.*tensor != 1 && size != 1) return std::nullopt;
         return Place(base).add(step, static_cast<Index>(first));
       }
-      const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       if ((walk.step().*tensor != 1 && size != 1) || walk.stretch() < static_cast<Index>(size)) return std::nullopt;
       return walk.place();
     }
@@ -231,7 +172,7 @@ class Normalization {
     /// Contiguous elements as a row: where they lie, or widened into `space`.
     Row piece_at(const std::byte* from, std::size_t size, float* space) const noexcept {
       if constexpr (!is_half) return {from, nullptr};
-      op.kernels_->widen(from, space, size);
+      op.kernels->widen(from, space, size);
       return {reinterpret_cast<const std::byte*>(space), nullptr};
     }
 
@@ -250,7 +191,7 @@ class Normalization {
 
     /// `output`: where the row's results will go, if in one piece.
     reference_chunk row_statistics(const Row& row, std::size_t size, const std::byte* output = nullptr) const noexcept {
-      const Kernels& k = *op.kernels_;
+      const Kernels& k = *op.kernels;
       double* wide = nullptr;
       if constexpr (!is_half) wide = row.wide;
       return reference::chunk_from(size, [&](double pivot) {
@@ -259,8 +200,8 @@ class Normalization {
     }
 
     GroupCoefficients merge(const reference_chunk* chunks) const noexcept {
-      const auto group = reference::merge_chunks(op.count_, [chunks](std::uint64_t c) { return chunks[c]; });
-      return GroupCoefficients::of(group, op.count_, op.parameters_);
+      const auto group = reference::merge_chunks(op.count, [chunks](std::uint64_t c) { return chunks[c]; });
+      return GroupCoefficients::of(group, op.count, op.parameters);
     }
 
     // ---- Results -------------------------------------------------------------------------------------------------
@@ -272,7 +213,7 @@ class Normalization {
       float bias[normalization_chunk];
       if (buffers.scale == nullptr) std::fill_n(scale, count, 1.0f);
       if (buffers.bias == nullptr) std::fill_n(bias, count, 0.0f);
-      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       for (std::size_t i = 0; i < count;) {
         const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
         const Place start = walk.place();
@@ -296,7 +237,7 @@ class Normalization {
       }
       work.largest_scale = std::bit_cast<double>(std::min(largest_scale, infinity));
       work.largest_bias = std::bit_cast<double>(std::min(largest_bias, infinity));
-      if (op.shared_parameters_) work.parameters_of = first;
+      if (op.shared_parameters) work.parameters_of = first;
     }
 
     /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
@@ -308,9 +249,9 @@ class Normalization {
     Plan plan(const Place& base, std::uint64_t first, std::size_t size, const GroupCoefficients& group,
               Workspace& work) const noexcept {
       Place place = base;
-      bool each = op.geometry_.varying;
-      if (each && op.chunks_ > 1) {
-        const Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      bool each = op.geometry.varying;
+      if (each && op.chunks > 1) {
+        const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
         place = walk.place();
         each = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
       }
@@ -330,15 +271,15 @@ class Normalization {
     };
     Doubts normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
                          const GroupCoefficients& group, Workspace& work) const noexcept {
-      const Kernels& k = *op.kernels_;
-      const auto finish = static_cast<std::size_t>(op.finish_);
-      const bool has_values = op.finish_ == Finish::values;
+      const Kernels& k = *op.kernels;
+      const auto finish = static_cast<std::size_t>(op.finish);
+      const bool has_values = op.finish == Finish::values;
       const bool collected = to != nullptr && collects(to, size);
       if (to == nullptr) to = work.result;
       if (collected) to = work.lines.space(to);
       const bool stream = streams && !collected;
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
-      const Real alpha = op.parameters_.activation.parameters[0];
+      const Real alpha = op.parameters.activation.parameters[0];
       Doubts doubts;
       const auto& c = plan.line;
       if constexpr (is_half) {
@@ -368,11 +309,11 @@ class Normalization {
         doubts.all = is_low(least, c.doubt);
       }
       if (has_values) {
-        const Activation& activation = op.parameters_.activation;
+        const Activation& activation = op.parameters.activation;
         if (jumps(activation.type) && !doubts.all) {
-          doubts.listed = list_near(*op.activation_kernels_, activation, work.values, size, c.doubt, work.doubtful);
+          doubts.listed = list_near(*op.activation_kernels, activation, work.values, size, c.doubt, work.doubtful);
         }
-        activate<T>(*op.activation_kernels_, activation, work.values, to, size);
+        activate<T>(*op.activation_kernels, activation, work.values, to, size);
       }
       if (collected) work.lines.store(size * sizeof(T));
       return doubts;
@@ -382,8 +323,8 @@ class Normalization {
     /// float16 nor activations, which take longer than memory, nor chunks of a long group, one of whose lines in 64 is
     /// shared.)
     bool collects(const std::byte* to, std::size_t size) const noexcept {
-      if (is_half || !streams || op.kernels_->store_past == nullptr) return false;
-      if (op.chunks_ > 1 || op.finish_ == Finish::values) return false;
+      if (is_half || !streams || op.kernels->store_past == nullptr) return false;
+      if (op.chunks > 1 || op.finish == Finish::values) return false;
       return (reinterpret_cast<std::uintptr_t>(to) | size * sizeof(T)) % 64 != 0;
     }
 
@@ -420,7 +361,7 @@ class Normalization {
 
     void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
                  Index ahead) const noexcept {
-      Walk walk(op.geometry_.reduced, base, static_cast<Index>(first));
+      Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
         const Index step = walk.step().output;
@@ -446,12 +387,12 @@ class Normalization {
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
-      const SmallGroup small(size, op.parameters_);
-      const bool each_past = op.kernels_->sums_ahead;
-      const bool stored_past = streams && (!op.geometry_.varying || each_past) && op.finish_ != Finish::values;
+      const SmallGroup small(size, op.parameters);
+      const bool each_past = op.kernels->sums_ahead;
+      const bool stored_past = streams && (!op.geometry.varying || each_past) && op.finish != Finish::values;
       // (A scale and a bias for each element want a small first cache for themselves.)
-      Real* const wide = is_half || (op.geometry_.varying && !op.fits_doubles_) ? nullptr : work.wide(0);
-      Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
+      Real* const wide = is_half || (op.geometry.varying && !op.fits_doubles) ? nullptr : work.wide(0);
+      Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
         walk.advance(1);
@@ -460,7 +401,7 @@ class Normalization {
         row.wide = wide;
         // Neither is foreseen by prefetchers while the other is walked.
         const std::byte* output = nullptr;
-        if (!is_half && op.near_ != 0) {
+        if (!is_half && op.near != 0) {
           const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
           if (in_place) row.next = row.floats + ahead.input * static_cast<Index>(sizeof(T));
           const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
@@ -469,8 +410,8 @@ class Normalization {
         double* doubles = nullptr;
         if constexpr (!is_half) doubles = wide;
         const GroupCoefficients group =
-            small.coefficients(op.kernels_->sums(row.floats, size, doubles, output),
-                               [&](double pivot) { return op.kernels_->shifted_sums(row.floats, size, pivot); });
+            small.coefficients(op.kernels->sums(row.floats, size, doubles, output),
+                               [&](double pivot) { return op.kernels->shifted_sums(row.floats, size, pivot); });
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) correct_group(base, doubts, group, work);
       }
@@ -482,17 +423,17 @@ class Normalization {
     void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
-      const SmallGroup small(size, op.parameters_);
+      const SmallGroup small(size, op.parameters);
       constexpr std::size_t ahead = 2;
       // Whether a row's coefficients are formed just before they are wanted: its sums have been there for a while then,
       // but for quotients and roots right behind the sums everything would wait that follows.
-      const bool late = op.kernels_->settles_late;
+      const bool late = op.kernels->settles_late;
       // Or those of two rows, one of which waits while the other does.
-      const bool pairs = is_half && op.kernels_->settles_halves_in_pairs;
-      const bool asks = !is_half && op.near_ != 0 && op.finish_ == Finish::values;
+      const bool pairs = is_half && op.kernels->settles_halves_in_pairs;
+      const bool asks = !is_half && op.near != 0 && op.finish == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
-      Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
+      Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
       SumAndSquare sums[ahead];
       float* floats_of[ahead]{};  // of float16
       const auto settle = [&](std::size_t turn) {
@@ -500,7 +441,7 @@ class Normalization {
           // (Nobody else wants this part of the workspace between two rows.)
           const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(floats_of[turn])
                                                   : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;
-          return op.kernels_->shifted_sums(floats, size, pivot);
+          return op.kernels->shifted_sums(floats, size, pivot);
         });
       };
       const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
@@ -510,10 +451,10 @@ class Normalization {
         if constexpr (is_half) {
           floats_of[g] = work.wide(g);
           const Row row = read(base[g], 0, work.wide(g));
-          sums[g] = op.kernels_->sums(row.floats, size, nullptr, nullptr);
+          sums[g] = op.kernels->sums(row.floats, size, nullptr, nullptr);
         } else {
           const Row row = read(base[g], 0, work.row);
-          sums[g] = op.kernels_->sums(row.floats, size, work.wide(g), nullptr);
+          sums[g] = op.kernels->sums(row.floats, size, work.wide(g), nullptr);
         }
         if (g == 0 || !late || pairs) settle(g);
       }
@@ -532,7 +473,7 @@ class Normalization {
           row.ahead = {following, &sums[turn], following, following};
           if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
-          if (!is_half && in_place && op.finish_ != Finish::values) row.ahead.next += op.near_;
+          if (!is_half && in_place && op.finish != Finish::values) row.ahead.next += op.near;
           if (asks) {
             const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
             const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
@@ -558,14 +499,14 @@ class Normalization {
     /// The same for float16 whose rows have one line each and lie in one piece in both tensors: nothing is widened.
     void overlapping_halves(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
-      const Kernels& k = *op.kernels_;
+      const Kernels& k = *op.kernels;
       const std::size_t size = chunk_size(0);
-      const SmallGroup small(size, op.parameters_);
+      const SmallGroup small(size, op.parameters);
       const Piece piece{0, 0, size};
       constexpr std::size_t ahead = 2;
       Place base[ahead];
       GroupCoefficients groups[ahead];
-      Walk walk(op.geometry_.kept, Place{}, static_cast<Index>(begin));
+      Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
       const auto input = [&](const Place& place) {
         return buffers.input + place.input * static_cast<Index>(sizeof(T));
       };
@@ -582,8 +523,8 @@ class Normalization {
         sums[g] = k.half_sums(input(base[g]), &piece, 1, 0);
       }
       settle(0);
-      const auto finish = static_cast<std::size_t>(op.finish_);
-      const Real alpha = op.parameters_.activation.parameters[0];
+      const auto finish = static_cast<std::size_t>(op.finish);
+      const Real alpha = op.parameters.activation.parameters[0];
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
         const Place at = base[turn];
@@ -597,7 +538,7 @@ class Normalization {
           base[turn] = walk.place();
           walk.advance(1);
         }
-        if (more && op.finish_ == Finish::identity) {
+        if (more && op.finish == Finish::identity) {
           doubts.listed = k.row16_and_sums(row, input(base[turn]), sums[turn]);
         } else {
           if (more) sums[turn] = k.half_sums(input(base[turn]), &piece, 1, 0);
@@ -610,10 +551,10 @@ class Normalization {
 
     void rows(std::uint64_t begin, std::uint64_t end) const noexcept {
       if constexpr (is_half) {
-        if (op.halves_overlap_) return overlapping_halves(begin, end);
+        if (op.halves_overlap) return overlapping_halves(begin, end);
       }
-      const bool apart = op.apart_ && !streams;
-      op.overlaps_ && !apart ? overlapping_groups(begin, end) : small_groups(begin, end);
+      const bool apart = op.apart && !streams;
+      op.overlaps && !apart ? overlapping_groups(begin, end) : small_groups(begin, end);
     }
 
     static constexpr std::uint64_t groups_of_run = 4;
@@ -621,21 +562,22 @@ class Normalization {
 
     /// How many groups take turns: as many as leave half of the second cache to their results.
     static std::uint64_t turn_of(std::uint64_t count) noexcept {
-      return std::clamp<std::uint64_t>(second_cache_bytes / 2 / (count * sizeof(T)), 1, most_groups_of_turn);
+      return std::clamp<std::uint64_t>(Schedule<T>::second_cache_bytes / 2 / (count * sizeof(T)), 1,
+                                       most_groups_of_turn);
     }
 
     /// From the group at `base` to the next one; nothing after the last.
     Place to_next(std::uint64_t group, const Place& base) const noexcept {
-      if (group + 1 >= op.groups_ || !op.asks_) return {};
-      return op.geometry_.kept.place(static_cast<Index>(group + 1)).add(base, -1);
+      if (group + 1 >= op.groups || !op.asks) return {};
+      return op.geometry.kept.place(static_cast<Index>(group + 1)).add(base, -1);
     }
 
     /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
     Row gather(const Place& base, const PieceTable::List& list, float* space, Index ahead) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
-      if (is_half && op.near_ != 0) {
+      if (is_half && op.near != 0) {
         for (std::size_t p = 0; p < list.count; ++p) {
-          prefetch<0>(from + list.pieces[p].from + op.near_, list.pieces[p].count * sizeof(T));
+          prefetch<0>(from + list.pieces[p].from + op.near, list.pieces[p].count * sizeof(T));
         }
         ahead = 0;
       }
@@ -661,7 +603,7 @@ class Normalization {
       std::byte* const output = buffers.output + base.output * static_cast<Index>(sizeof(T));
       const bool direct = list.count == 1;
       Row row = gather(base, list, work.row, 0);
-      if (!is_half && direct && op.near_ != 0) row.next = row.floats + op.near_;
+      if (!is_half && direct && op.near != 0) row.next = row.floats + op.near;
       const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row,
                                           direct ? output + list.pieces[0].to : nullptr, group, work);
       const std::byte* from = work.result;
@@ -678,12 +620,12 @@ class Normalization {
     reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
                                Workspace& work) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
-      const Kernels& k = *op.kernels_;
+      const Kernels& k = *op.kernels;
       const std::size_t size = chunk_size(chunk);
       return reference::chunk_from(size, [&](double pivot) {
         const std::int64_t far = ahead * static_cast<Index>(sizeof(T));
         if (pivot == 0.0) {
-          return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count, op.near_ != 0 ? op.near_ : far);
+          return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count, op.near != 0 ? op.near : far);
         }
         return k.shifted_sums(read(base, chunk, work.row).floats, size, pivot);
       });
@@ -703,30 +645,30 @@ class Normalization {
       const auto bytes = static_cast<Index>(sizeof(T));
       const std::byte* const from = buffers.input + base.input * bytes;
       std::byte* const to = buffers.output + base.output * bytes;
-      const auto finish = static_cast<std::size_t>(op.finish_);
-      const Real alpha = op.parameters_.activation.parameters[0];
+      const auto finish = static_cast<std::size_t>(op.finish);
+      const Real alpha = op.parameters.activation.parameters[0];
       Doubts doubts;
       if constexpr (is_half) {
-        doubts.listed = op.kernels_->pieces16[finish]({from,
-                                                       to,
-                                                       list.pieces,
-                                                       list.count,
-                                                       ahead * bytes,
-                                                       {c.shift, c.slope, c.offset, c.doubt},
-                                                       alpha,
-                                                       work.doubtful,
-                                                       op.near_,
-                                                       streams});
+        doubts.listed = op.kernels->pieces16[finish]({from,
+                                                      to,
+                                                      list.pieces,
+                                                      list.count,
+                                                      ahead * bytes,
+                                                      {c.shift, c.slope, c.offset, c.doubt},
+                                                      alpha,
+                                                      work.doubtful,
+                                                      op.near,
+                                                      streams});
         doubts.all = c.doubt != c.doubt;
       } else {
         Pieces32 all{from,  to,      list.pieces, list.count, ahead * bytes, {c.shift, c.slope, c.offset},
-                     alpha, streams, op.near_};
+                     alpha, streams, op.near};
         if (beside != nullptr) {
           all.summed = beside->from;
           all.sums = &beside->sums;
           all.summed_ahead = beside->ahead;
         }
-        const auto& kernels = beside != nullptr ? op.kernels_->pieces32_and_sums : op.kernels_->pieces32;
+        const auto& kernels = beside != nullptr ? op.kernels->pieces32_and_sums : op.kernels->pieces32;
         doubts.all = is_low(kernels[finish](all), c.doubt);
       }
       correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
@@ -734,13 +676,13 @@ class Normalization {
 
     void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
                     Workspace& work) const noexcept {
-      const Index ahead = op.runs_ ? 0 : to_next(group, base).input;
+      const Index ahead = op.runs ? 0 : to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
-        reference_chunk& chunk = statistics()[group * op.chunks_ + c];
-        if (op.summed_pieces_) {
+        reference_chunk& chunk = statistics()[group * op.chunks + c];
+        if (op.summed_pieces) {
           chunk = sum_pieces(base, c, pieces.of(c), ahead, work);
         } else {
-          const Row row = op.stretches_ ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
+          const Row row = op.stretches ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
           chunk = row_statistics(row, chunk_size(c));
         }
       }
@@ -748,20 +690,19 @@ class Normalization {
 
     /// All chunks of this group and the next one.
     void sum_two_groups(std::uint64_t group, const Place& base, PieceTable& pieces, Workspace& work) const noexcept {
-      const Place next = op.geometry_.kept.place(static_cast<Index>(group + 1));
+      const Place next = op.geometry.kept.place(static_cast<Index>(group + 1));
       const auto bytes = static_cast<Index>(sizeof(T));
       const std::int64_t beside = (next.input - base.input) * bytes;
-      const std::int64_t ahead = op.runs_ ? 0 : 2 * to_next(group + 1, next).input * bytes;
-      for (std::uint64_t c = 0; c < op.chunks_; ++c) {
+      const std::int64_t ahead = op.runs ? 0 : 2 * to_next(group + 1, next).input * bytes;
+      for (std::uint64_t c = 0; c < op.chunks; ++c) {
         const PieceTable::List list = pieces.of(c);
         const std::size_t size = chunk_size(c);
         SumAndSquare sums[2];
-        op.kernels_->two_sums[is_half](buffers.input + base.input * bytes, beside, list.pieces, list.count, ahead,
-                                       sums);
+        op.kernels->two_sums[is_half](buffers.input + base.input * bytes, beside, list.pieces, list.count, ahead, sums);
         for (std::size_t i = 0; i < 2; ++i) {
-          statistics()[(group + i) * op.chunks_ + c] = reference::chunk_from(size, [&](double pivot) {
+          statistics()[(group + i) * op.chunks + c] = reference::chunk_from(size, [&](double pivot) {
             if (pivot == 0.0) return sums[i];
-            return op.kernels_->shifted_sums(read(i == 0 ? base : next, c, work.row).floats, size, pivot);
+            return op.kernels->shifted_sums(read(i == 0 ? base : next, c, work.row).floats, size, pivot);
           });
         }
       }
@@ -770,11 +711,11 @@ class Normalization {
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                           PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
                           Workspace& work) const noexcept {
-      const Index ahead = op.runs_ ? 0 : to_next(group, base).output;
+      const Index ahead = op.runs ? 0 : to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
-        if (op.pieces_) {
+        if (op.pieces) {
           normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
-        } else if (op.stretches_) {
+        } else if (op.stretches) {
           normalize_gathered(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
         } else {
           const GroupCoefficients& all = coefficients()[group];
@@ -788,13 +729,13 @@ class Normalization {
     /// enough for the prefetcher of the second cache to run ahead, those of one are not.
     void ask_for_run(std::uint64_t group, std::uint64_t number, PieceTable& pieces) const noexcept {
       const std::uint64_t next = group - number + groups_of_run;
-      if (next + groups_of_run > op.groups_) return;
+      if (next + groups_of_run > op.groups) return;
       const auto bytes = static_cast<Index>(sizeof(T));
-      const Place base = op.geometry_.kept.place(static_cast<Index>(next));
-      const Dimension& inner = op.geometry_.reduced.at[op.geometry_.reduced.rank - 1];
+      const Place base = op.geometry.kept.place(static_cast<Index>(next));
+      const Dimension& inner = op.geometry.reduced.at[op.geometry.reduced.rank - 1];
       const auto others = static_cast<std::size_t>(inner.extent) * (groups_of_run - 1);
       std::uint64_t piece = 0;
-      for (std::uint64_t c = 0; c < op.chunks_; ++c) {
+      for (std::uint64_t c = 0; c < op.chunks; ++c) {
         const PieceTable::List list = pieces.of(c);
         for (std::size_t p = 0; p < list.count; ++p) {
           if (piece++ % groups_of_run != number) continue;
@@ -808,17 +749,17 @@ class Normalization {
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
-      const std::uint64_t turn = op.shared_parameters_ ? turn_of(op.count_) : 1;
+      const std::uint64_t turn = op.shared_parameters ? turn_of(op.count) : 1;
       for (std::uint64_t g = begin; g < end; ++g) {
-        if (op.runs_) ask_for_run(g, (g - begin) % groups_of_run, pieces);
-        const Place base = op.geometry_.kept.place(static_cast<Index>(g));
-        const bool second = op.pairs_ && (g - begin) % 2 == 1;
-        if (op.pairs_ && !second && g + 1 < end) {
+        if (op.runs) ask_for_run(g, (g - begin) % groups_of_run, pieces);
+        const Place base = op.geometry.kept.place(static_cast<Index>(g));
+        const bool second = op.pairs && (g - begin) % 2 == 1;
+        if (op.pairs && !second && g + 1 < end) {
           sum_two_groups(g, base, pieces, work);
         } else if (!second) {
-          sum_chunks(g, base, 0, op.chunks_, pieces, work);
+          sum_chunks(g, base, 0, op.chunks, pieces, work);
         }
-        coefficients()[g] = merge(statistics() + g * op.chunks_);
+        coefficients()[g] = merge(statistics() + g * op.chunks);
         const std::uint64_t number = (g - begin) % turn;
         if (number + 1 == turn || g + 1 == end) normalize_groups(g - number, g + 1, pieces, work);
       }
@@ -828,10 +769,10 @@ class Normalization {
     /// element, which then become doubles once for all of them.
     void normalize_groups(std::uint64_t begin, std::uint64_t end, PieceTable& pieces, Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found[most_groups_of_turn];
-      const std::uint64_t step = end - begin > 1 ? 1 : op.chunks_;
-      for (std::uint64_t c = 0; c < op.chunks_; c += step) {
+      const std::uint64_t step = end - begin > 1 ? 1 : op.chunks;
+      for (std::uint64_t c = 0; c < op.chunks; c += step) {
         for (std::uint64_t g = begin; g < end; ++g) {
-          normalize_chunks(g, op.geometry_.kept.place(static_cast<Index>(g)), c, c + step, pieces, found[g - begin],
+          normalize_chunks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, pieces, found[g - begin],
                            work);
         }
       }
@@ -843,23 +784,23 @@ class Normalization {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
       const auto bytes = static_cast<Index>(sizeof(T));
-      Place base = op.geometry_.kept.place(static_cast<Index>(begin));
-      sum_chunks(begin, base, 0, op.chunks_, pieces, work);
+      Place base = op.geometry.kept.place(static_cast<Index>(begin));
+      sum_chunks(begin, base, 0, op.chunks, pieces, work);
       for (std::uint64_t g = begin; g < end; ++g) {
-        coefficients()[g] = merge(statistics() + g * op.chunks_);
+        coefficients()[g] = merge(statistics() + g * op.chunks);
         if (g + 1 == end) {
           normalize_groups(g, end, pieces, work);
           return;
         }
-        const Place next = op.geometry_.kept.place(static_cast<Index>(g + 1));
-        Beside beside{buffers.input + next.input * bytes, op.near_};
-        if (op.near_ == 0 && op.far_) beside.ahead = to_next(g + 1, next).input * bytes;
+        const Place next = op.geometry.kept.place(static_cast<Index>(g + 1));
+        Beside beside{buffers.input + next.input * bytes, op.near};
+        if (op.near == 0 && op.far) beside.ahead = to_next(g + 1, next).input * bytes;
         std::optional<reference::ExactStatistics> found;
-        for (std::uint64_t c = 0; c < op.chunks_; ++c) {
+        for (std::uint64_t c = 0; c < op.chunks; ++c) {
           normalize_pieces(base, c, pieces.of(c), 0, coefficients()[g], found, work, &beside);
-          statistics()[(g + 1) * op.chunks_ + c] = reference::chunk_from(chunk_size(c), [&](double pivot) {
+          statistics()[(g + 1) * op.chunks + c] = reference::chunk_from(chunk_size(c), [&](double pivot) {
             return pivot == 0.0 ? beside.sums
-                                : op.kernels_->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
+                                : op.kernels->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
           });
         }
         base = next;
@@ -868,37 +809,37 @@ class Normalization {
 
     template <class Parallel>
     void all_rows(std::size_t concurrency, const Parallel& parallel) const noexcept {
-      if (op.chunks_ == 1 || concurrency == 1 || op.groups_ >= concurrency * 4) {
-        const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups_, concurrency * 4);
+      if (op.chunks == 1 || concurrency == 1 || op.groups >= concurrency * 4) {
+        const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(op.groups, concurrency * 4);
         parallel(tasks, [&](std::size_t t) {
-          const std::uint64_t begin = op.groups_ * t / tasks;
-          const std::uint64_t end = op.groups_ * (t + 1) / tasks;
-          run_task(op.has_fma_, streams, [&] {
-            if (op.chunks_ == 1) {
+          const std::uint64_t begin = op.groups * t / tasks;
+          const std::uint64_t end = op.groups * (t + 1) / tasks;
+          run_task(op.has_fma, streams, [&] {
+            if (op.chunks == 1) {
               rows(begin, end);
             } else {
-              op.pieces_overlap_ ? overlapping_large_groups(begin, end) : large_groups(begin, end);
+              op.pieces_overlap ? overlapping_large_groups(begin, end) : large_groups(begin, end);
             }
           });
         });
       } else {
-        const std::uint64_t parts = std::min<std::uint64_t>(op.chunks_, concurrency * 4);
+        const std::uint64_t parts = std::min<std::uint64_t>(op.chunks, concurrency * 4);
         const auto each_part = [&](auto&& body) {
-          parallel(op.groups_ * parts, [&](std::size_t t) {
+          parallel(op.groups * parts, [&](std::size_t t) {
             Workspace work(op);
             PieceTable pieces = op.piece_table();
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
-            run_task(op.has_fma_, streams, [&] {
-              body(group, op.geometry_.kept.place(static_cast<Index>(group)), op.chunks_ * part / parts,
-                   op.chunks_ * (part + 1) / parts, pieces, work);
+            run_task(op.has_fma, streams, [&] {
+              body(group, op.geometry.kept.place(static_cast<Index>(group)), op.chunks * part / parts,
+                   op.chunks * (part + 1) / parts, pieces, work);
             });
           });
         };
         each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& pieces, Workspace& work) {
           sum_chunks(group, base, begin, end, pieces, work);
         });
-        parallel(op.groups_, [&](std::size_t g) { coefficients()[g] = merge(statistics() + g * op.chunks_); });
+        parallel(op.groups, [&](std::size_t g) { coefficients()[g] = merge(statistics() + g * op.chunks); });
         each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& pieces, Workspace& work) {
           std::optional<reference::ExactStatistics> found;
           normalize_chunks(group, base, begin, end, pieces, found, work);
@@ -907,55 +848,7 @@ class Normalization {
     }
   };
 
-  std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(count_, chunk); }
-
-  PieceTable piece_table() const noexcept {
-    return {geometry_.reduced, count_, static_cast<Index>(sizeof(T)), stretches_};
-  }
-
-  /// Whether the first cache holds the doubles of two rows of float32 beside all else that is on its way through it.
-  bool holds_two_rows() const noexcept {
-    const bool has_values = finish_ == Finish::values;
-    const bool far = near_ != 0;  // lines come from beyond the second cache
-    if (first_cache_bytes() >= 48 * 1024) return !(geometry_.varying && has_values && far);
-    // (With scale and bias 32 KiB do not hold those of an activation, which gains where memory would be waited for.)
-    return !has_values || (streams_ && !geometry_.varying);
-  }
-
-  bool shared_parameters() const noexcept {
-    for (std::size_t d = 0; d < geometry_.kept.rank; ++d) {
-      if (geometry_.kept.at[d].step.scale != 0 || geometry_.kept.at[d].step.bias != 0) return false;
-    }
-    return true;
-  }
-
-  Geometry geometry_;
-  reference::NormalizationParameters parameters_;
-  const Kernels* kernels_;
-  const ActivationKernels* activation_kernels_;
-  const ColumnKernels* column_kernels_;
-  bool has_fma_;
-  reference::LinearPart line_;
-  Finish finish_;
-  std::uint64_t count_;
-  std::uint64_t groups_;
-  std::uint64_t chunks_;
-  bool shared_parameters_ = false;  // scale and bias vary, but not from group to group
-  bool stretches_ = false;          // chunks are made of contiguous stretches in both tensors
-  bool summed_pieces_ = false;      // which begin with lane 0: they are summed where they lie,
-  bool pieces_ = false;             // and share one line: nothing need be gathered
-  bool pairs_ = false;              // two groups are summed side by side; the second cache holds both
-  bool pieces_overlap_ = false;     // one group's results are formed together with the sums of the next
-  bool far_ = false;                // input and output do not fit the second cache
-  bool overlaps_ = false;           // a row's results are formed together with the sums of another row
-  bool apart_ = false;              // not where several tasks keep results in a cache that they nearly fill
-  bool halves_overlap_ = false;     // rows of float16 do so without a row of floats
-  bool asks_ = true;                // lines of the next group are asked for
-  std::int64_t near_ = 0;           // how many bytes ahead of long contiguous walks to ask for lines; of one row: not 0
-  bool runs_ = false;               // short pieces of neighbouring groups lie side by side, worth asking for together
-  bool fits_doubles_ = false;       // the first cache holds a row's doubles beside scale and bias
-  bool streams_ = false;            // the output is not worth a place in the caches,
-  bool several_stream_ = false;     // not even where several tasks fill it
+  Schedule<T> schedule_;
 };
 
 }  // namespace fast::normalization
