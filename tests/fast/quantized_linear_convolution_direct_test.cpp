@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -117,6 +119,57 @@ QlcShape random_columns(Random& random) {
   return s;
 }
 
+/// Groups of up to 4 channels, of whole vectors often, where they are neighbours.
+QlcShape random_groups(Random& random) {
+  QlcShape s;
+  do {
+    s.batch = pick(random, 1, 2);
+    s.in_channels = chance(random, 70) ? 4 : pick(random, 2, 3);
+    s.out_channels = chance(random, 70) ? s.in_channels : pick(random, 1, 4);
+    s.groups = chance(random, 60) ? 64 * pick(random, 1, 5) / s.in_channels : pick(random, 2, 70);
+    const bool usual = chance(random, 60);
+    for (std::size_t d = 0; d < 2; ++d) {
+      s.in[d] = pick(random, 1, chance(random, 10) ? 40 : 12);
+      s.kernel[d] = usual ? 3 : pick(random, 1, 5);
+      s.stride[d] = usual ? 1 : pick(random, 1, 2);
+      s.dilation[d] = usual ? 1 : pick(random, 1, 2);
+      s.start[d] = usual ? 1 : pick(random, 0, 3);
+      s.end[d] = usual ? 1 : pick(random, 0, 3);
+    }
+  } while (!s.fits());
+  return s;
+}
+
+/// Gives each output channel a zero point, about the middle, at an end or anywhere, and `percent` of its weights values
+/// that do not fit eight bits less that zero point, as far as there are such.
+void widen_weights(Random& random, QlcCase& test, std::uint32_t percent) {
+  const DataType type = test.desc.filter.data_type;
+  const std::int32_t lowest = type == DataType::uint8 ? 0 : -128;
+  const Dimensions& sizes = test.desc.filter.sizes;
+  const std::size_t channels = sizes[0];
+  const std::size_t depth = std::accumulate(sizes.begin() + 1, sizes.end(), std::size_t{1}, std::multiplies<>());
+  test.desc.filter_zero_point = TensorDesc(type, Dimensions{1, sizes[0], 1, 1});
+  test.inputs[5].resize(test.desc.filter_zero_point->total_size_in_bytes);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const std::uint32_t kind = pick(random, 0, 9);
+    const std::uint32_t offset = kind < 5    ? pick(random, 118, 138)
+                                 : kind == 5 ? 0
+                                 : kind == 6 ? 255
+                                             : pick(random, 0, 255);
+    test.inputs[5][c] = static_cast<std::byte>(static_cast<std::int32_t>(offset) + lowest);
+    for (std::size_t i = 0; i < depth; ++i) {
+      const bool wide = chance(random, percent);
+      std::int32_t weight = 0;
+      for (int attempt = 0; attempt < 100; ++attempt) {
+        weight = static_cast<std::int32_t>(pick(random, 0, 255));
+        const std::int32_t d = weight - static_cast<std::int32_t>(offset);
+        if ((d < -128 || d > 127) == wide) break;
+      }
+      test.inputs[3][c * depth + i] = static_cast<std::byte>(weight + lowest);
+    }
+  }
+}
+
 void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases,
                                QlcShape (*make_shape)(Random&) = random_shape) {
   Random random(dmlref_test::test_seed());
@@ -154,6 +207,36 @@ TEST(DirectConvolution, Columns) {
   expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500), random_columns);
 }
 
+// From no weight that does not fit eight bits, and one here and there, to all.
+void expect_wide_weights_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int cases,
+                                            QlcShape (*make_shape)(Random&)) {
+  Random random(dmlref_test::test_seed());
+  constexpr std::uint32_t percents[] = {0, 1, 1, 2, 3, 5, 10, 20, 50, 100};
+  for (int i = 0; i < cases; ++i) {
+    const QlcShape shape = make_shape(random);
+    QlcCase test = make_qlc_case(random, shape, i % 8 == 0 ? QlcData::ties : QlcData::random,
+                                 i % 2 == 0 ? QlcLayout::packed : QlcLayout::channels_last);
+    const std::uint32_t percent = percents[pick(random, 0, 9)];
+    widen_weights(random, test, percent);
+    const bool owned = chance(random, 70);
+    if (owned) own_constants(test.desc);
+    const fast::DirectConvolution direct(test.desc, kernels);
+    if (!direct.usable()) continue;
+    const detail::DirectConvolutionPlan plan(test.desc, direct);
+    compare(test, run_plan(plan, test, random, sequential(), owned),
+            "case " + std::to_string(i) + ": " + std::to_string(percent) + " % wide, " + describe(shape));
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(DirectConvolution, WideWeights) {
+  const fast::qlc::direct::Kernels& kernels = fast::qlc::direct::kernels_of(isa_in_use());
+  expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(1000), random_groups);
+  expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(300), random_planes);
+  expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(300), random_columns);
+  expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(300), random_shape);
+}
+
 // The text of the AVX-VNNI kernels with the EVEX encoding of the same instruction, for CPUs that have only that.
 TEST(DirectConvolution, LanesOfAvxVnni) {
 #if DMLREF_ARCH_X86_64
@@ -162,6 +245,8 @@ TEST(DirectConvolution, LanesOfAvxVnni) {
   expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(1500));
   expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(500), random_planes);
   expect_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(500), random_columns);
+  expect_wide_weights_equal_to_reference(fast::qlc::direct::avxvnni_as_evex::kernels, dmlref_test::rounds(300),
+                                         random_groups);
 #else
   GTEST_SKIP() << "not an x86";
 #endif

@@ -16,8 +16,8 @@
 //   sum = Σ a' d + (bias - za' Σ d)
 // d goes into the weights, so any filter zero point costs nothing where d fits the kernel's weights. Where it does not
 // fit eight bits there are two ways, whichever multiplies less. Where several outputs share their windows, all d of a
-// channel are shifted into range (they span no more than 255) and the shift times the window's sum is added. Elsewhere
-// d is a sum of two weights; d = 255, which is no such sum, negates the whole channel.
+// channel may be shifted into range (they span no more than 255) and the shift times the window's sum is added. Else d
+// is a sum of two weights. A channel with any d above 127 is negated first: then 128 fits, and 255 is such a sum.
 //
 // Overflow: sums are taken modulo 2^32, exact where K * 255 * 255 + |bias| < 2^31. A bias beyond that, seen when the
 // constants are folded, sends the call to the reference.
@@ -119,7 +119,7 @@ class DirectConvolution {
     for (Index group = 0; group < groups; ++group) {
       t.staged = staged + group * group_bytes;
       for (Index m = 0; m < plan_.g.out_channels;) {
-        const Index outputs = outputs_at_once(plan_.g.out_channels - m);
+        const Index outputs = plan_.outputs_at_once(plan_.g.out_channels - m);
         run_pixels(t, data, outputs);
         m += outputs;
         data += outputs * plan_.channel_bytes;
@@ -144,11 +144,6 @@ class DirectConvolution {
     t.float_shift = reinterpret_cast<const float*>(data + chunk.float_shift_at);
     t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
     t.weights = data + chunk.weights_at;
-  }
-
-  Index outputs_at_once(Index left) const noexcept {
-    if (plan_.by_rows || left < 2 || plan_.kernels.pixel_taps_2 == nullptr) return 1;
-    return left < 4 ? 2 : 4;
   }
 
   /// Planes of some groups, of which no copies are made; a band of their rows where the kernels allow it.
@@ -216,10 +211,12 @@ class DirectConvolution {
   /// One to four output channels, whose constants begin at `data`, of one group's staged input.
   void run_pixels(qlc::direct::LaneArgs& t, const std::byte* data, Index outputs) const noexcept {
     std::int32_t sum[4], shift[4];
+    std::uint32_t wide[4];
     float scale[4], float_shift[4];
     double factor[4];
     t.wide = t.floats = 0;
     t.band = 0.5f;
+    bool shifted = false;
     for (Index m = 0; m < outputs; ++m) {
       const qlc::direct::ChannelData channel =
           qlc::direct::read<qlc::direct::ChannelData>(data + m * plan_.channel_bytes);
@@ -227,6 +224,8 @@ class DirectConvolution {
       shift[m] = channel.shift & 0xFFFF;
       scale[m] = channel.scale;
       factor[m] = channel.factor;
+      shifted = shifted || channel.shift != 0;
+      wide[m] = channel.wide;
       t.wide |= channel.wide;
       if (channel.rounded.sum != 0) {
         sum[m] = channel.rounded.sum;
@@ -236,7 +235,8 @@ class DirectConvolution {
       }
       if (channel.band < t.band) t.band = channel.band;
     }
-    t.shift = plan_.shifts && t.wide != 0 ? shift : nullptr;
+    t.shift = shifted ? shift : nullptr;
+    t.wide_of_output = wide;
     t.sum = sum;
     t.scale = scale;
     t.float_shift = float_shift;

@@ -24,6 +24,7 @@ inline constexpr Kernels kernels{
     .pixel_taps = &pixel_taps,
     .pixel_taps_2 = &pixel_taps_2,
     .pixel_taps_4 = &pixel_taps_4,
+    .second_parts = true,
     .channel_taps = &channel_taps,
     .channel_quads = &channel_quads,
     .stage = &stage,

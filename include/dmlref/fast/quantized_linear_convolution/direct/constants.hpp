@@ -14,12 +14,13 @@ namespace fast::qlc::direct {
 
 /// One output channel's part of the constants; `d` gets its weights less the zero point, negated where need be.
 struct FoldedChannel {
-  double factor;
-  float scale, band;
-  std::int32_t sum, shift;
-  double bound;        // of any sum
-  std::uint32_t wide;  // 0: no shift, and no weight has two parts; else the units where one has, as LaneArgs::wide
-  int spare = 3;       // the tap of units of three that their spare slot repeats
+  double factor = 0;
+  float scale = 0, band = 0;
+  std::int32_t sum = 0, shift = 0;
+  double bound = 0;         // of any sum
+  std::uint32_t wide = 0;   // 0: no weight needs a shift or two parts; else the units where one does, as LaneArgs::wide
+  std::int32_t lowest = 0;  // of the weights
+  int spare = 3;            // the tap of units of three that their spare slot repeats
 };
 inline constexpr Index most_slots = 1040;
 
@@ -49,6 +50,36 @@ inline int use_spare_slots(const Plan& plan, std::int32_t* d) noexcept {
     if (plan.taps_of_unit(unit) == 3) move(d[4 * unit + spare], d[4 * unit + 3]);
   }
   return spare;
+}
+
+/// Units with a weight that does not fit eight bits.
+struct WideUnits {
+  std::uint32_t mask = 0;  // as LaneArgs::wide
+  Index count = 0;
+};
+inline WideUnits wide_units(const Plan& plan, const std::int32_t* d) noexcept {
+  WideUnits wide;
+  for (Index unit = 0; unit < plan.units; ++unit) {
+    bool any = false;
+    for (const std::int32_t* at = d + unit * plan.group(); at < d + (unit + 1) * plan.group(); ++at) {
+      any = any || *at != first_part(*at);
+    }
+    if (!any) continue;
+    wide.mask |= std::uint32_t{1} << (unit % 32);
+    ++wide.count;
+  }
+  return wide;
+}
+
+inline std::int32_t wrap(std::int64_t sum) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
+}
+
+/// Shifts the weights of a channel to where they all fit eight bits.
+inline void shift_weights(const Plan& plan, FoldedChannel& f, std::int32_t* d) noexcept {
+  f.shift = f.lowest < -128 ? f.lowest + 128 : 0;
+  for (Index slot = 0; slot < plan.units * plan.group(); ++slot) d[slot] -= f.shift;
+  f.sum = wrap(f.sum + std::int64_t{f.shift} * window_middle);
 }
 
 inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, Index channel, FoldedHeader& h,
@@ -84,33 +115,24 @@ inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, 
   }
   std::int64_t sum = bias - std::int64_t{h.fill} * total;
   f.shift = 0;
-  f.wide = highest != first_part(highest) || lowest != first_part(lowest) ? ~std::uint32_t{0} : 0;
-  if (plan.shifts) {
-    f.shift = highest > 127 ? highest - 127 : lowest < -128 ? lowest + 128 : 0;
-    for (Index slot = 0; slot < slots; ++slot) d[slot] -= f.shift;
-    sum += std::int64_t{f.shift} * window_middle;
-  } else {
-    if (highest > 254) {
-      for (Index slot = 0; slot < slots; ++slot) d[slot] = -d[slot];
-      f.factor = -f.factor;
-      sum = -sum;
-    }
+  if (plan.bytes() && highest > 127) {
+    for (Index slot = 0; slot < slots; ++slot) d[slot] = -d[slot];
+    f.factor = -f.factor;
+    sum = -sum;
+    lowest = -highest;
+  }
+  f.lowest = lowest;
+  f.wide = lowest < -128 ? ~std::uint32_t{0} : 0;
+  if (!plan.shifts) {
     if (plan.lone) {  // both parts of the last tap's weight, as there is room
       std::int32_t* last = d + plan.g.depth() - 1;
       last[1] = *last - first_part(*last);
       *last -= last[1];
     }
     if (f.wide != 0 && plan.in_threes) f.spare = use_spare_slots(plan, d);
-    if (f.wide != 0 && !plan.lone) {
-      f.wide = 0;
-      for (Index unit = 0; unit < plan.units; ++unit) {
-        for (const std::int32_t* at = d + unit * plan.group(); at < d + (unit + 1) * plan.group(); ++at) {
-          if (*at != first_part(*at)) f.wide |= std::uint32_t{1} << (unit % 32);
-        }
-      }
-    }
+    if (f.wide != 0 && !plan.lone) f.wide = wide_units(plan, d).mask;
   }
-  f.sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
+  f.sum = wrap(sum);
   // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
   const double ratio = f.factor / h.output_scale;
   const double size = ratio < 0 ? -ratio : ratio;
@@ -144,15 +166,12 @@ void store_weights(const Plan& plan, std::byte* weights, Index place, Index seco
     const std::int32_t first = first_part(d);
     std::byte* at = weights + first_at + plan.slot_places[static_cast<std::size_t>(slot)];
     at[0] = static_cast<std::byte>(first & 0xFF);
-    if (!plan.shifts) at[second_at] = static_cast<std::byte>((d - first) & 0xFF);
+    if (plan.weight_parts() == 2) at[second_at] = static_cast<std::byte>((d - first) & 0xFF);
   }
 }
 
-inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index channel, FoldedHeader& h,
-                         std::byte* to) noexcept {
-  std::int32_t d[most_slots];
-  const FoldedChannel f = fold_one(plan, inputs, channel, h, d);
-  std::byte* at = to + plan.channels_at + channel * plan.channel_bytes;
+inline void store_channel(const Plan& plan, const FoldedHeader& h, const FoldedChannel& f, const std::int32_t* d,
+                          std::byte* at) noexcept {
   ChannelData data;
   data.factor = f.factor;
   data.scale = f.scale;
@@ -168,6 +187,32 @@ inline void fold_channel(const Plan& plan, const std::byte* const* inputs, Index
   std::memcpy(at, &data, sizeof data);
   const Index slots = plan.units * plan.group();
   store_weights(plan, at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
+}
+
+/// Outputs that share their windows. What multiplies less is taken for weights that do not fit eight bits: second parts
+/// of their units, or the window's sum, which is a product of each unit, times a shift of each output.
+inline void fold_outputs(const Plan& plan, const std::byte* const* inputs, Index first, Index outputs, FoldedHeader& h,
+                         std::byte* to) noexcept {
+  std::int32_t d[4][most_slots];
+  FoldedChannel f[4];
+  Index seconds = 0, shifts = plan.units;
+  for (Index m = 0; m < outputs; ++m) {
+    f[m] = fold_one(plan, inputs, first + m, h, d[m]);
+    if (!plan.shifts || f[m].wide == 0) continue;
+    const WideUnits wide = wide_units(plan, d[m]);
+    f[m].wide = wide.mask;
+    seconds += wide.count;
+    ++shifts;
+  }
+  // Two more, as second parts are behind branches.
+  const bool cuts = !plan.shifts || (plan.shifts_or_cuts() && seconds + 2 <= shifts);
+  for (Index m = 0; m < outputs; ++m) {
+    if (!cuts) {
+      shift_weights(plan, f[m], d[m]);
+      f[m].wide = 0;
+    }
+    store_channel(plan, h, f[m], d[m], to + plan.channels_at + (first + m) * plan.channel_bytes);
+  }
 }
 
 /// Where lane `lane` of a block lies in the order of the accumulators.
@@ -194,10 +239,11 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   // Blocks all of whose channels so far have sums that are floats.
   std::uint32_t floats = rounds ? ~std::uint32_t{0} >> (32 - chunk.period) : 0;
   for (Index c = 0; c < chunk.pitch; ++c) {
-    FoldedChannel f{0.0, 0.0f, 0.0f, 0, 0, 0.0, 0, 3};
+    FoldedChannel f;
     for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
     if (c < chunk.count) {
       f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);
+      if (plan.shifts) shift_weights(plan, f, d);
       head.wide |= f.wide;
       if (f.band < head.band) head.band = f.band;
     }
@@ -269,7 +315,10 @@ inline void fold(const Plan& plan, const std::byte* const* inputs, std::byte* to
       for (Index m = 0; m < plan.lane_outputs; ++m) fold_chunk(plan, inputs, chunk, m, h, to);
     }
   } else {
-    for (Index c = 0; c < plan.g.all_out_channels(); ++c) fold_channel(plan, inputs, c, h, to);
+    for (Index c = 0, outputs; c < plan.g.all_out_channels(); c += outputs) {
+      outputs = plan.outputs_at_once(plan.g.out_channels - c % plan.g.out_channels);
+      fold_outputs(plan, inputs, c, outputs, h, to);
+    }
   }
   std::memcpy(to, &h, sizeof h);
 }

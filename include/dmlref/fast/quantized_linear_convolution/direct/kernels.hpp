@@ -80,9 +80,10 @@ struct LaneArgs {
   const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, or per quad of a kernel row (row kernels)
   std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
   const std::byte* weights = nullptr;     ///< pixels: one channel's taps. channels: per block, unit and lane
-  /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps): where bit u % 32 is set, unit u has a second part
-  /// to be added; where not, that part is 0.
+  /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps, and pixel_taps with `second_parts`): where bit u %
+  /// 32 is set, unit u has a second part to be added; where not, that part is 0.
   std::uint32_t wide = 0;
+  const std::uint32_t* wide_of_output = nullptr;  ///< pixel_taps: the same of each output
   /// channel_columns: bytes whose spare slot repeats the first row, the second; the others' repeats the third.
   std::uint64_t spare[2]{};
   bool lone = false;  ///< channel_taps: the last unit is one tap, repeated; it has no second part
@@ -158,6 +159,7 @@ struct Kernels {
   /// pixel_taps of two and of four output channels of the same input. Null where there is none.
   void (*pixel_taps_2)(const LaneArgs&) noexcept = nullptr;
   void (*pixel_taps_4)(const LaneArgs&) noexcept = nullptr;
+  bool second_parts = false;  ///< whether these take second parts of weights too, where a shift is more work
   void (*channel_taps)(const LaneArgs&) noexcept = nullptr;
   /// Groups of 2 or 4 channels to as many, channels in lanes: a unit is a tap, its quad is 4 neighbouring channels, and
   /// output channel 4 d + m of a block is lane d of accumulator m; a unit has four weights whatever `group` is. Null

@@ -119,7 +119,7 @@ DMLREF_QLC_TARGET inline void taps_of(const LaneArgs& t) noexcept {
   }
 }
 DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& t) noexcept {
-  t.wide != 0 ? taps_of<false, true>(t) : taps_of<false, false>(t);
+  t.shift != nullptr ? taps_of<false, true>(t) : taps_of<false, false>(t);
 }
 DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& t) noexcept {
   t.wide != 0 ? taps_of<true, true>(t) : taps_of<true, false>(t);

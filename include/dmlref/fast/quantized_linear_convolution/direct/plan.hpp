@@ -85,7 +85,13 @@ struct Plan {
   Index group() const noexcept { return by_quads ? 4 : in_pairs ? 2 : kernels.group; }
   bool bytes() const noexcept { return kernels.group == 4 && !in_pairs; }
   Index weight_bytes() const noexcept { return bytes() ? 1 : 2; }
-  Index weight_parts() const noexcept { return bytes() && !shifts ? 2 : 1; }
+  /// Pixel lanes whose weights that do not fit are shifted or cut in two, whichever is less work.
+  bool shifts_or_cuts() const noexcept { return shifts && !by_quads && kernels.second_parts; }
+  Index weight_parts() const noexcept { return bytes() && (!shifts || shifts_or_cuts()) ? 2 : 1; }
+  Index outputs_at_once(Index left) const noexcept {
+    if (by_rows || left < 2 || kernels.pixel_taps_2 == nullptr) return 1;
+    return left < 4 ? 2 : 4;
+  }
   Index input_bytes() const noexcept {
     return (g.batch - 1) * g.in.n + (g.groups * g.in_channels - 1) * g.in.c + (g.height - 1) * g.in.y +
            (g.width - 1) * g.in.x + 1;

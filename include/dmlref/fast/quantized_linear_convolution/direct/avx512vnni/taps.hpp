@@ -169,10 +169,26 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
   }
 }
 
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_products(__m512i (&sums)[4], const __m512i (&quads)[4],
+                                                                         __m512i weights) noexcept {
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], weights);
+    pin(sums[v]);
+  }
+}
+
+/// What weights that do not fit eight bits need.
+enum class WideWeights { none, shift, second_parts };
+
 /// Pixels in lanes. Several output channels of one group share the quads.
-template <int Outputs, bool Shifted>
+template <int Outputs, WideWeights Wide>
 DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexcept {
   constexpr std::size_t outputs = Outputs;
+  constexpr bool Shifted = Wide == WideWeights::shift;
+  const std::ptrdiff_t second = 4 * t.units;
+  std::uint32_t wide[outputs];
+  std::memcpy(wide, t.wide_of_output, sizeof wide);
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
     __m512i sums[outputs][4];
     __m512i windows[4];
@@ -189,20 +205,20 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
       __m512i quads[4];
       make_quads(x, t.offsets + 4 * u, quads);
 #pragma GCC unroll 4
-      for (int m = 0; m < Outputs; ++m) {
-        const __m512i weights = broadcast(w + m * t.weight_step);
+      for (int m = 0; m < Outputs; ++m) add_products(sums[m], quads, broadcast(w + m * t.weight_step));
+      if constexpr (Shifted) add_products(windows, quads, _mm512_set1_epi8(1));
+      if (Wide == WideWeights::second_parts && (t.wide >> (u % 32) & 1) != 0) {
 #pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) sums[m][v] = _mm512_dpbusd_epi32(sums[m][v], quads[v], weights);
+        for (int m = 0; m < Outputs; ++m) {
+          if ((wide[m] >> (u % 32) & 1) != 0) add_products(sums[m], quads, broadcast(w + m * t.weight_step + second));
+        }
       }
-      if constexpr (Shifted) {
+      if constexpr (Wide == WideWeights::second_parts) {  // or copies are made of all sums
 #pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v) windows[v] = _mm512_dpbusd_epi32(windows[v], quads[v], _mm512_set1_epi8(1));
-      }
+        for (int m = 0; m < Outputs; ++m) {
 #pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-#pragma GCC unroll 4
-        for (int m = 0; m < Outputs; ++m) pin(sums[m][v]);
-        if constexpr (Shifted) pin(windows[v]);
+          for (int v = 0; v < 4; ++v) pin(sums[m][v]);
+        }
       }
     }
 #pragma GCC unroll 4
@@ -217,15 +233,15 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
     }
   }
 }
-DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept {
-  t.shift != nullptr ? pixel_taps_shared<1, true>(t) : pixel_taps_shared<1, false>(t);
+template <int Outputs>
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_of(const LaneArgs& t) noexcept {
+  t.shift != nullptr ? pixel_taps_shared<Outputs, WideWeights::shift>(t)
+  : t.wide != 0      ? pixel_taps_shared<Outputs, WideWeights::second_parts>(t)
+                     : pixel_taps_shared<Outputs, WideWeights::none>(t);
 }
-DMLREF_TARGET_AVX512VNNI inline void pixel_taps_2(const LaneArgs& t) noexcept {
-  t.shift != nullptr ? pixel_taps_shared<2, true>(t) : pixel_taps_shared<2, false>(t);
-}
-DMLREF_TARGET_AVX512VNNI inline void pixel_taps_4(const LaneArgs& t) noexcept {
-  t.shift != nullptr ? pixel_taps_shared<4, true>(t) : pixel_taps_shared<4, false>(t);
-}
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept { pixel_taps_of<1>(t); }
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_2(const LaneArgs& t) noexcept { pixel_taps_of<2>(t); }
+DMLREF_TARGET_AVX512VNNI inline void pixel_taps_4(const LaneArgs& t) noexcept { pixel_taps_of<4>(t); }
 
 /// Quads of channels as they lie in memory, against the weights of four outputs each; up to four pixels share them.
 template <int Pixels, bool Shifted>
