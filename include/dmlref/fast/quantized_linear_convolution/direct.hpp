@@ -133,6 +133,7 @@ class DirectConvolution {
   void take_constants(qlc::direct::LaneArgs& t, const qlc::direct::Chunk& chunk, const std::byte* data) const noexcept {
     const qlc::direct::FoldedChunk head = qlc::direct::read<qlc::direct::FoldedChunk>(data);
     t.period = chunk.period;
+    t.slides = plan_.slides(chunk);
     t.wide = head.wide;
     t.floats = head.floats;
     t.spare[0] = head.spare[0];

@@ -33,6 +33,7 @@ inline constexpr Kernels kernels{
     .rounded_sums = true,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
+    .rounded_channels = true,
 };
 
 }  // namespace fast::qlc::direct::avx512vnni

@@ -103,6 +103,8 @@ struct LaneArgs {
   float band = -1;                 ///< a float residual up to this decides; below 0: none does
   std::int32_t zero_point = 0;     ///< less 128 for UINT8: kernels saturate to INT8, then xor `flip`
   std::uint8_t flip = 0;
+  /// channel_quads: kernels of three columns, whose pixels are a period apart.
+  bool slides = false;
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels: blocks after which weights, sums and scales repeat
   std::uint8_t* out = nullptr;

@@ -88,6 +88,11 @@ struct Plan {
   /// Pixel lanes whose weights that do not fit are shifted or cut in two, whichever is less work.
   bool shifts_or_cuts() const noexcept { return shifts && !by_quads && kernels.second_parts; }
   Index weight_parts() const noexcept { return bytes() && (!shifts || shifts_or_cuts()) ? 2 : 1; }
+  /// Whether a block further on in `chunk` is a pixel further on, and kernels have three columns of such pixels.
+  bool slides(const Chunk& chunk) const noexcept {
+    return by_quads && g.kernel_w == 3 && g.stride_x == 1 && g.dilation_x == 1 &&
+           chunk.pitch == chunk.period * kernels.block;
+  }
   Index outputs_at_once(Index left) const noexcept {
     if (by_rows || left < 2 || kernels.pixel_taps_2 == nullptr) return 1;
     return left < 4 ? 2 : 4;

@@ -39,6 +39,25 @@ namespace fast::qlc::direct::avx512vnni {
       bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15)));
 }
 
+/// What blocks of channels with one place in the period need for rounding.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void take_channels(const LaneArgs& t, std::ptrdiff_t at,
+                                                                          Epilogue& e) noexcept {
+  const bool floats = (t.floats >> at & 1) != 0;
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const __m512 scale = _mm512_loadu_ps(t.scale + 64 * at + 16 * v);
+    e.scale[v] = floats ? scale : fixed_scale(scale);
+    if (floats) e.float_shift[v] = _mm512_loadu_ps(t.float_shift + 64 * at + 16 * v);
+  }
+}
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_channels(const __m512i (&sums)[4],
+                                                                                 const Epilogue& e, const LaneArgs& t,
+                                                                                 std::ptrdiff_t at) noexcept {
+  if ((t.floats >> at & 1) != 0) return quantize_floats<Factors::each>(sums, e);
+  return quantize<Factors::each>(sums, e, t, t.factor + 64 * at);
+}
+
 /// One tap four times.
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_lone_quads(const std::uint8_t* x,
                                                                             __m512i (&quads)[4]) noexcept {
@@ -97,7 +116,7 @@ template <int Pixels, bool Wide>
   }
 #pragma GCC unroll 2
   for (int p = 0; p < Pixels; ++p) {
-    const __m512i bytes = quantize<Factors::each>(sums[p], e, t, t.factor + 64 * at);
+    const __m512i bytes = quantize_channels(sums[p], e, t, at);
     _mm512_storeu_si512(t.out + 64 * (b + p * t.period), in_order(bytes));
   }
 }
@@ -113,10 +132,10 @@ DMLREF_TARGET_AVX512VNNI inline void channel_nine_taps(const LaneArgs& t) noexce
   for (std::ptrdiff_t at = 0; at < args.period; ++at) {
     const std::byte* const weights = args.weights + at * 2 * 3 * 256;
     __m512i start[4], first[4], second[4], third[4];
+    take_channels(args, at, e);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       start[v] = _mm512_loadu_si512(args.sum + 64 * at + 16 * v);
-      e.scale[v] = fixed_scale(_mm512_loadu_ps(args.scale + 64 * at + 16 * v));
       first[v] = _mm512_loadu_si512(weights + 64 * v);
       second[v] = _mm512_loadu_si512(weights + 256 + 64 * v);
       third[v] = _mm512_loadu_si512(weights + 512 + 64 * v);
@@ -143,7 +162,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_nine_taps(const LaneArgs& t) noexce
       make_lone_quads(x + offset[8], quads);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], third[v]);
-      const __m512i bytes = quantize<Factors::each>(sums, e, args, args.factor + 64 * at);
+      const __m512i bytes = quantize_channels(sums, e, args, at);
       _mm512_storeu_si512(args.out + 64 * b, in_order(bytes));
     }
   }
@@ -154,8 +173,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps_of(const LaneArgs& args) noexc
   const LaneArgs t = args;
   Epilogue e = make_epilogue(t);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = fixed_scale(_mm512_loadu_ps(t.scale + 64 * at + 16 * v));
+    take_channels(t, at, e);
     std::ptrdiff_t b = at;
     for (; b + t.period < t.blocks; b += 2 * t.period) channel_taps_at<2, Wide>(t, at, b, e);
     if (b < t.blocks) channel_taps_at<1, Wide>(t, at, b, e);
@@ -243,11 +261,30 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps(const LaneArgs& t) noexcept { pi
 DMLREF_TARGET_AVX512VNNI inline void pixel_taps_2(const LaneArgs& t) noexcept { pixel_taps_of<2>(t); }
 DMLREF_TARGET_AVX512VNNI inline void pixel_taps_4(const LaneArgs& t) noexcept { pixel_taps_of<4>(t); }
 
+/// How the windows of channel_quads are summed: not at all, from all their taps, or from columns that three pixels
+/// share.
+enum class Windows { none, taps, columns };
+
+/// What the last two pixels' windows saw in their last kernel column.
+struct LastColumns {
+  __m512i before_last, last;
+};
+
+/// Columns of quads of channels: their sums, less what three of them together have less in a window.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i sum_of_column(const LaneArgs& t, const std::uint8_t* x,
+                                                                             std::ptrdiff_t column) noexcept {
+  __m512i sum = _mm512_set1_epi32(-window_middle / 3);
+  for (std::ptrdiff_t u = column; u < t.units; u += 3) {
+    sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(x + t.offsets[u]), _mm512_set1_epi8(1));
+  }
+  return sum;
+}
+
 /// Quads of channels as they lie in memory, against the weights of four outputs each; up to four pixels share them.
-template <int Pixels, bool Shifted>
+template <int Pixels, Windows W>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at,
-                                                                             std::ptrdiff_t b,
-                                                                             const Epilogue& e) noexcept {
+                                                                             std::ptrdiff_t b, const Epilogue& e,
+                                                                             LastColumns& columns) noexcept {
   constexpr std::size_t pixels = Pixels;
   __m512i sums[pixels][4];
 #pragma GCC unroll 4
@@ -256,24 +293,26 @@ template <int Pixels, bool Shifted>
 #pragma GCC unroll 4
     for (int p = 0; p < Pixels; ++p) sums[p][v] = start;
   }
-  __m512i windows[pixels];
+  __m512i windows[pixels];  // or their last columns
 #pragma GCC unroll 4
-  for (int p = 0; p < Pixels; ++p) windows[p] = _mm512_set1_epi32(-window_middle);
+  for (int p = 0; p < Pixels; ++p) {
+    windows[p] = _mm512_set1_epi32(W == Windows::columns ? -window_middle / 3 : -window_middle);
+  }
   const std::byte* w = t.weights + at * 256 * t.units;
   const std::uint8_t* x = t.staged + 64 * b;
   const std::ptrdiff_t next = 64 * t.period;
-  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 256) {
+  const auto add_unit = [&](std::ptrdiff_t u, bool to_windows) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
     const std::uint8_t* from = x + t.offsets[u];
     __m512i quads[pixels];
 #pragma GCC unroll 4
     for (int p = 0; p < Pixels; ++p, from += next) quads[p] = _mm512_loadu_si512(from);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
-      const __m512i weights = _mm512_loadu_si512(w + 64 * v);
+      const __m512i weights = _mm512_loadu_si512(w + 256 * u + 64 * v);
 #pragma GCC unroll 4
       for (int p = 0; p < Pixels; ++p) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], quads[p], weights);
     }
-    if constexpr (Shifted) {
+    if (to_windows) {
 #pragma GCC unroll 4
       for (int p = 0; p < Pixels; ++p) windows[p] = _mm512_dpbusd_epi32(windows[p], quads[p], _mm512_set1_epi8(1));
     }
@@ -281,39 +320,62 @@ template <int Pixels, bool Shifted>
     for (int p = 0; p < Pixels; ++p) {
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) pin(sums[p][v]);
-      if constexpr (Shifted) pin(windows[p]);
+      if constexpr (W != Windows::none) pin(windows[p]);
     }
+  };
+  if constexpr (W == Windows::columns) {
+    for (std::ptrdiff_t u = 0; u < t.units; u += 3) {
+      add_unit(u, false);
+      add_unit(u + 1, false);
+      add_unit(u + 2, true);
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < Pixels; ++p) {
+      const __m512i pair = _mm512_add_epi32(columns.last, windows[p]);
+      const __m512i window = _mm512_add_epi32(columns.before_last, pair);
+      columns.before_last = columns.last;
+      columns.last = windows[p];
+      windows[p] = window;
+    }
+  } else {
+    for (std::ptrdiff_t u = 0; u < t.units; ++u) add_unit(u, W == Windows::taps);
   }
 #pragma GCC unroll 4
   for (int p = 0; p < Pixels; ++p) {
-    if constexpr (Shifted) {
+    if constexpr (W != Windows::none) {
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) {
         const __m512i shift = _mm512_loadu_si512(t.shift + 64 * at + 16 * v);
         sums[p][v] = _mm512_dpwssd_epi32(sums[p][v], windows[p], shift);
       }
     }
-    const __m512i bytes = quantize<Factors::each>(sums[p], e, t, t.factor + 64 * at);
+    const __m512i bytes = quantize_channels(sums[p], e, t, at);
     _mm512_storeu_si512(t.out + 64 * (b + p * t.period),
                         _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5,
                                                                                         12, 13, 6, 7, 14, 15))));
   }
 }
 
-template <bool Shifted>
+template <Windows W>
 DMLREF_TARGET_AVX512VNNI inline void channel_quads_of(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
   Epilogue e = make_epilogue(t);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) e.scale[v] = fixed_scale(_mm512_loadu_ps(t.scale + 64 * at + 16 * v));
+    take_channels(t, at, e);
+    LastColumns columns{};
+    if constexpr (W == Windows::columns) {
+      const std::uint8_t* const x = t.staged + 64 * at;
+      columns = {sum_of_column(t, x, 0), sum_of_column(t, x, 1)};
+    }
     std::ptrdiff_t b = at;
-    for (; b + 3 * t.period < t.blocks; b += 4 * t.period) channel_quads_at<4, Shifted>(t, at, b, e);
-    for (; b < t.blocks; b += t.period) channel_quads_at<1, Shifted>(t, at, b, e);
+    for (; b + 3 * t.period < t.blocks; b += 4 * t.period) channel_quads_at<4, W>(t, at, b, e, columns);
+    for (; b < t.blocks; b += t.period) channel_quads_at<1, W>(t, at, b, e, columns);
   }
 }
 DMLREF_TARGET_AVX512VNNI inline void channel_quads(const LaneArgs& t) noexcept {
-  t.shift != nullptr ? channel_quads_of<true>(t) : channel_quads_of<false>(t);
+  t.shift == nullptr ? channel_quads_of<Windows::none>(t)
+  : t.slides         ? channel_quads_of<Windows::columns>(t)
+                     : channel_quads_of<Windows::taps>(t);
 }
 
 }  // namespace fast::qlc::direct::avx512vnni
