@@ -491,6 +491,37 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
   }
 }
 
+/// Whose filter has zero points that far from the middle, whose weights keep away from the ends of their range, and
+/// whose constants DML owns.
+Case make_case_of_zero_points(std::mt19937& random, Data data, const Limits& limits, std::uint32_t far,
+                              std::uint32_t from_ends) {
+  Case c = make_case(random, data, limits);
+  QuantizedLinearConvolutionDesc& d = c.desc;
+  const DataType type = d.filter.data_type;
+  const std::uint8_t flip = type == DataType::int8 ? 0x80 : 0;
+  if (!d.filter_zero_point) d.filter_zero_point = TensorDesc(type, {1, d.filter.sizes[0], 1, 1});
+  test::own_constants(d);
+  c.inputs[5].resize(d.filter_zero_point->total_size_in_bytes);
+  for (std::byte& byte : c.inputs[5]) byte = static_cast<std::byte>(pick(random, 128 - far, 127 + far) ^ flip);
+  for (std::byte& byte : c.inputs[3]) byte = static_cast<std::byte>(pick(random, from_ends, 255 - from_ends) ^ flip);
+  c.text += " zero points " + std::to_string(far) + " from the middle, weights " + std::to_string(from_ends) +
+            " from the ends";
+  return c;
+}
+
+// Zero points that all weights take in, some only in two parts, or that do not pay.
+TEST(FastQuantizedLinearConvolution, ZeroPointsThatWeightsTakeIn) {
+  const std::uint64_t seed = dmlref_test::test_seed(26);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < dmlref_test::rounds(240); ++i) {
+    const std::uint32_t far = i % 4 == 3 ? 128 : pick(random, 1, 12);
+    const Case c = make_case_of_zero_points(random, i % 2 == 0 ? Data::random : Data::ties, {70, 70, 20, 3, 2}, far,
+                                            i % 4 == 2 ? far : 0);
+    ASSERT_NO_FATAL_FAILURE(expect_equal(c, pick(random, 1, 2))) << "case " << i;
+  }
+}
+
 #if DMLREF_ARCH_X86_64
 /// What tiles know of a case's constants, and where they know it from.
 struct Prepared {
@@ -507,6 +538,42 @@ struct Prepared {
   detail::AlignedMemory persistent, temporary;
   dmlref::fast::TiledConvolution::Run run;
 };
+
+// 1x1 layers of planes, some of which tiles interleave.
+TEST(FastQuantizedLinearConvolution, SecondPartsOfWeights) {
+  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+  const std::uint64_t seed = dmlref_test::test_seed(27);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto& kernels = fast::qlc::avx512vnni::kernels;
+  int in_place = 0, staged = 0, none = 0;
+  const int rounds = dmlref_test::rounds(240);
+  for (int i = 0; i < rounds; ++i) {
+    Case c = make_case_of_zero_points(random, i % 2 == 0 ? Data::random : Data::ties, {80, 90, 24, 1, 2},
+                                      i % 8 == 7 ? 128 : pick(random, 1, 6), 0);
+    Dimensions in = c.desc.input.sizes, out = c.desc.output.sizes;
+    in[2] = out[2] = 1;
+    in[3] = out[3] = pick(random, 1, 300);
+    c.desc.input = TensorDesc(c.desc.input.data_type, in);
+    c.desc.output = TensorDesc(c.desc.output.data_type, out);
+    c.desc.strides = c.desc.dilations = {1, 1};
+    c.desc.start_padding = c.desc.end_padding = {0, 0};
+    c.inputs[0].resize(c.desc.input.total_size_in_bytes);
+    for (std::byte& byte : c.inputs[0]) byte = static_cast<std::byte>(pick(random, 0, 255));
+    // A weight may be farther from its zero point than two signed bytes reach.
+    if (i % 16 == 0) c.inputs[3][0] = std::byte{255}, c.inputs[5][0] = std::byte{0};
+    const Prepared prepared(c, kernels);
+    const bool listed = prepared.run.second_begin != nullptr;
+    in_place += listed && prepared.run.in_place;
+    staged += listed && !prepared.run.in_place;
+    none += !listed;
+    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels, &fast::qlc::avx512vnni::two_pipes_kernels}, c))
+        << "case " << i;
+  }
+  EXPECT_GT(in_place, rounds / 10);
+  EXPECT_GT(staged, rounds / 10);
+  EXPECT_GT(none, rounds / 16);
+}
 
 /// Of how many channels of `c` tiles have sums that are floats as they stand, and of how many one multiply-add rounds
 /// them.

@@ -63,6 +63,7 @@ constexpr Kernels make_kernels() noexcept {
   k.float_sums = true;
   k.rounds_tiles = true;
   k.compares_exceptions = true;
+  k.second_parts = true;
   set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());
   set_channel_tiles<A, 4>(k.channel_tiles, std::make_index_sequence<6>());

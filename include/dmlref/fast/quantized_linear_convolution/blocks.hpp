@@ -50,8 +50,9 @@ struct BlockGrid {
 
 /// A convolution of blocks. Immutable once made. Its plan says which blocks there are for so many tasks (`grid_for`),
 /// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes;
-/// pack_filter (of blocks of output channels), fold_constants and bind_constants, beside it, what becomes of the
-/// constants; a Block is staged, and multiplied with ranges of strips.
+/// pack_filter (of blocks of output channels), fold_constants, fold_owned_constants (which may change the packed
+/// filter) and bind_constants, beside it, what becomes of the constants; a Block is staged, and multiplied with ranges
+/// of strips.
 template <class Plan, class Block, class RunOfOne>
 class BlockedConvolution {
  public:
@@ -68,7 +69,7 @@ class BlockedConvolution {
   void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
     const FoldedPlaces& at = plan_.folded_at;
     if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter, 0, filter_blocks());
-    if (at.kept_tables) fold_constants(plan_, inputs, persistent + at.filter, persistent);
+    if (at.kept_tables) fold_owned_constants(plan_, inputs, persistent + at.filter, persistent);
   }
   /// In how many parts, each on any thread, an execute by so many tasks packs the filter; 0: DML owns it.
   Index packing_parts(Index tasks) const noexcept {

@@ -32,6 +32,12 @@ constexpr std::int32_t halves_of_factor(std::int32_t factor) noexcept {
                                    (static_cast<std::uint32_t>(factor) & 0xFFFFu));
 }
 
+/// What a weight less its zero point has beyond eight bits (tiled/zero_points.hpp).
+struct SecondPart {
+  std::int32_t channel;  ///< of the input of a 1x1 layer
+  std::int32_t part;     ///< fits a byte
+};
+
 /// A tile, or `count` tiles side by side: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of
 /// activation * weight, modulo 2^32.
 struct TileArgs {
@@ -51,6 +57,9 @@ struct TileArgs {
   const std::int32_t* pixel_offset;    ///< one per pixel of the tile
   const std::int32_t* channel_factor;  ///< one per channel, of halves_of_factor, or null: no such term
   const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
+  const std::int32_t* second_begin;    ///< null, or one per channel of the tile, and one more: where its second parts
+                                       ///< begin, in a set that has `second_parts`
+  const SecondPart* second_parts;      ///< of the weights of pixels in lanes, of 1x1 layers
   bool paired;                         ///< pixels in lanes: in the order of interleave_pairs
   const std::uint8_t* planes;   ///< null, or instead of `activations` the pixels in the plane of channel 0, which
                                 ///< a set that `interleaves` brings into that order as it reads them, xor `flip`
@@ -203,6 +212,7 @@ struct Kernels {
   /// Whether they do so of channels in lanes only where the sums of all of a tile's channels are rounded or mostly so.
   bool rounds_tiles = false;
   bool compares_exceptions = false;  ///< where these are mostly so
+  bool second_parts = false;         ///< whether tiles with pixels in lanes heed TileArgs::second_parts
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a

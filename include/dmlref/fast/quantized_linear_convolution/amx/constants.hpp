@@ -108,6 +108,11 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   }
 }
 
+inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                 std::byte* memory) noexcept {
+  fold_constants(p, inputs, packed, memory);
+}
+
 /// What an execute knows of them.
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {

@@ -81,6 +81,51 @@ struct PixelTile {
     }
   }
 
+  /// Second parts of weights, beside pixels in groups. As the same list meets all tiles of a strip, its branches are
+  /// foreseen.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void add_second_parts(const TileArgs& t,
+                                                                             const std::uint8_t* activations,
+                                                                             Registers& acc) noexcept {
+    std::ptrdiff_t i = t.second_begin[0];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      for (const std::ptrdiff_t end = t.second_begin[r + 1]; i < end; ++i) {
+        const SecondPart second = t.second_parts[i];
+        const std::uint8_t* const a = activations + t.offsets[second.channel / 4];
+        const __m512i group = _mm512_set1_epi32(second_group(second, second.channel % 4));
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) multiply_add(acc[r][v], _mm512_loadu_si512(a + 64 * v), group);
+      }
+    }
+  }
+
+  /// The same beside planes: neighbouring pixels, twice, are groups, of which one byte counts.
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void add_second_parts_of_planes(const TileArgs& t,
+                                                                                       const std::uint8_t* planes,
+                                                                                       __m512i flip,
+                                                                                       Registers& acc) noexcept {
+    static_assert(V == 4);
+    std::ptrdiff_t i = t.second_begin[0];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      for (const std::ptrdiff_t end = t.second_begin[r + 1]; i < end; ++i) {
+        const SecondPart second = t.second_parts[i];
+        const __m512i plane = _mm512_xor_si512(flip, _mm512_loadu_si512(planes + second.channel * t.channel_step));
+        const __m512i low = _mm512_unpacklo_epi16(plane, plane), high = _mm512_unpackhi_epi16(plane, plane);
+        const __m512i even = _mm512_set1_epi32(second_group(second, 0));
+        const __m512i odd = _mm512_set1_epi32(second_group(second, 1));
+        multiply_add(acc[r][0], low, even);
+        multiply_add(acc[r][1], low, odd);
+        multiply_add(acc[r][2], high, even);
+        multiply_add(acc[r][3], high, odd);
+      }
+    }
+  }
+  /// A group of weights, all of them 0 but for one.
+  static std::int32_t second_group(const SecondPart& second, std::int32_t element) noexcept {
+    return static_cast<std::int32_t>((static_cast<std::uint32_t>(second.part) & 0xFF) << (8 * element));
+  }
+
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void run(const TileArgs& t, std::ptrdiff_t first) noexcept {
     Registers acc;
     start(t, acc);
@@ -96,9 +141,10 @@ struct PixelTile {
       for (int r = 0; r < R; ++r) {
         const __m512i group = broadcast(w + 4 * r);
 #pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) acc[r][v] = _mm512_dpbusd_epi32(acc[r][v], pixels[v], group);
+        for (int v = 0; v < V; ++v) multiply_add(acc[r][v], pixels[v], group);
       }
     }
+    if (t.second_begin != nullptr) add_second_parts(t, activations, acc);
     if (t.requantizer == nullptr) {
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
@@ -169,6 +215,7 @@ struct PixelTile {
         t.channel_factor != nullptr ? add_sums(t, v, sum, acc) : add_offset(v, sum, acc);
       }
     }
+    if (t.second_begin != nullptr) add_second_parts_of_planes(t, t.planes + first, flip, acc);
     write_paired(t, first, acc);
   }
 };

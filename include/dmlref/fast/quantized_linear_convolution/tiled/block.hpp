@@ -88,6 +88,7 @@ class Block {
     t.flip = run_.input_flip;
     t.weight_step = 4 * p_.filter.lanes;
     t.weight_block = p_.filter.block_bytes();
+    t.second_parts = run_.second_parts;
     const bool complete = !run_.wide && !terms_follow();  // when a tile ends
     if (p_.kernels.fuses && run_.requantizer.bounded && complete) t.requantizer = &run_.requantizer;
     return t;
@@ -99,6 +100,7 @@ class Block {
     t.first_channel = (group_ * p_.filter.blocks + block) * p_.filter.lanes + c;
     t.channel_offset = run_.channel_offset + t.first_channel;
     if (run_.channel_factor != nullptr) t.channel_factor = run_.channel_factor + t.first_channel;
+    if (run_.second_begin != nullptr) t.second_begin = run_.second_begin + t.first_channel;
   }
 
   // Integers again, or floats where the data allow it.

@@ -12,6 +12,7 @@
 #include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/zero_points.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
@@ -22,6 +23,8 @@ struct Run : Folded {
   const std::int32_t* channel_factor = nullptr;  // of halves; unset where the plan does not halve terms
   Requantizer float_requantizer;                 // for sums that are floats; unbound where they are not
   const std::int32_t* float_offset = nullptr;    // of these
+  const std::int32_t* second_begin = nullptr;    // unset where no weight has a second part
+  const SecondPart* second_parts = nullptr;
   bool paired = false;    // blocks of 64 pixels are read in the order of Kernels::interleave_pairs
   bool in_place = false;  // by tiles, from where they are
 };
@@ -129,10 +132,9 @@ inline void fold_float_sums(const Plan& p, const ChannelBounds& bounds, const st
   *reinterpret_cast<std::int32_t*>(memory + p.floats_found_at) = found ? 1 : 0;
 }
 
-/// The tables in `memory`, of constants and the packed filter.
-inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
-                           std::byte* memory) noexcept {
-  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
+/// The tables in `memory`, of constants and the packed filter, `bounds` and what fold_tables left there.
+inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
+                           const std::byte* packed, std::byte* memory) noexcept {
   auto* bias = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // which the offsets start from
   auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
   const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
@@ -155,6 +157,28 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   for (Index at = 0; at < channels + 64; ++at) factor[at] = halves_of_factor(zero[at]);
 }
 
+inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                           std::byte* memory) noexcept {
+  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
+  fold_constants(p, bounds, inputs, packed, memory);
+}
+
+/// The same once and for all, of a packed filter that DML owns with them: weights may take in their zero points.
+inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, std::byte* packed,
+                                 std::byte* memory) noexcept {
+  ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
+  if (p.second_parts()) {
+    std::memset(memory + p.second_begin_at, 0, static_cast<std::size_t>(4 * (p.offset_pitch() + 1)));
+  }
+  auto* zero = reinterpret_cast<std::int32_t*>(memory + p.folded_at.zero);
+  if (bounds.pixel_terms() && !bounds.wide && take_in_zero_points(p, bounds.uniform, zero, packed, memory)) {
+    bounds.first_zero = 0;
+    bounds.uniform = true;
+    std::memcpy(memory + p.folded_at.bounds, &bounds, sizeof bounds);
+  }
+  fold_constants(p, bounds, inputs, packed, memory);
+}
+
 /// What an execute knows of them.
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {
@@ -163,6 +187,11 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
   if (p.halved_terms() && !run.uniform) {
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
+  }
+  if (p.second_parts()) {
+    const auto* begin = reinterpret_cast<const std::int32_t*>(memory + p.second_begin_at);
+    if (begin[p.filter.groups * p.filter.channels()] > 0) run.second_begin = begin;
+    run.second_parts = reinterpret_cast<const SecondPart*>(memory + p.second_parts_at);
   }
   const bool halves = run.channel_factor != nullptr && p.g.depth() > deepest_short_sum;
   run.in_place = run.paired && p.planes_in_place && !halves;

@@ -71,6 +71,13 @@ struct Plan {
   /// Whether blocks of channels are, where each has one.
   bool rounds_blocks() const noexcept { return float_sums() && !pixels_in_lanes && kernels.rounds_tiles; }
 
+  /// Whether the weights of a channel may have second parts (zero_points.hpp), and how many of all may: as many
+  /// products as they replace, of a term for each sum and of each pixel's sum.
+  bool second_parts() const noexcept {
+    return kernels.second_parts && folded_at.kept_tables && pixels_in_lanes && g.taps() == 1 && row_ranges.size() == 1;
+  }
+  Index most_second_parts() const noexcept { return filter.groups * (g.out_channels + filter.steps); }
+
   /// From one input row's sums of pixels to the next one's.
   Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
 
@@ -98,6 +105,7 @@ struct Plan {
   Index factor_at = 0;
   Index floats_found_at = 0;  // an int32: whether there are any
   Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0, rounded_scale_at = 0, exception_at = 0;
+  Index second_begin_at = 0, second_parts_at = 0;
   Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
@@ -248,6 +256,10 @@ struct Plan {
       if (rounds_channels() || rounds_blocks()) rounded_scale_at = tables.take(4 * channels);
       if (rounds_blocks()) exception_at = tables.take(4 * channels);
       floats_found_at = tables.take(4);
+    }
+    if (second_parts()) {
+      second_begin_at = tables.take(4 * (channels + 1));
+      second_parts_at = tables.take(static_cast<Index>(sizeof(SecondPart)) * most_second_parts());
     }
     persistent_size = persistent.size();
     slots_at = shared.size();
