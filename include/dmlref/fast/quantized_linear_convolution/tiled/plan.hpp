@@ -242,6 +242,10 @@ struct Plan {
     }
   }
 
+  // Processors see the step from plane to plane, and ask for what would be the next ones: lines that another task
+  // writes, were its slot near (docs/decisions/0158).
+  static constexpr Index far_apart = 256 * 1024;
+
   void place_memory() {
     const Index lanes = kernels.lanes;
     const Index channels = filter.groups * filter.channels() + 64;
@@ -277,8 +281,8 @@ struct Plan {
                                : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                       : 0);
     slot.wide = task.take(8 * 16 * lanes);
-    slot.size = task.size();
     slots = task_slots();
+    slot.size = task.size() + (slots > 1 ? smaller(64 * block.plane_step, far_apart) : 0);
   }
 };
 
