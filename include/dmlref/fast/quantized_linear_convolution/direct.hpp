@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/constants.hpp"
@@ -202,7 +203,10 @@ class DirectConvolution {
     const Index end = part + 1 == plan_.parts() ? chunks : (part + 1) * plan_.chunks_at_a_time;
     for (Index i = part * plan_.chunks_at_a_time; i < end; ++i) {
       const qlc::direct::Chunk& chunk = plan_.chunks[static_cast<std::size_t>(i)];
-      take_constants(t, chunk, folded + chunk.data_at);
+      const std::byte* const data = folded + chunk.data_at;
+      take_constants(t, chunk, data);
+      const auto head = qlc::direct::read<qlc::direct::FoldedChunk>(data);
+      std::memcpy(column.row_order, head.row_order, sizeof column.row_order);
       column.src = in + chunk.first;
       column.dst = out + band.y * plan_.g.out.y + chunk.first;
       plan_.kernels.channel_columns(t, column);

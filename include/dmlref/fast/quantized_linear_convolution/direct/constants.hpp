@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
@@ -28,7 +29,7 @@ inline constexpr Index most_slots = 1040;
 constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
 
 /// Second parts of weights to spare slots, as far as these go: of the units of three those of one place, which has
-/// most.
+/// most. 3: of none.
 inline int use_spare_slots(const Plan& plan, std::int32_t* d) noexcept {
   const auto move = [&](std::int32_t& from, std::int32_t& to) {
     to = from - first_part(from);
@@ -45,6 +46,7 @@ inline int use_spare_slots(const Plan& plan, std::int32_t* d) noexcept {
       }
     }
   }
+  if (counts[0] + counts[1] + counts[2] == 0) return 3;
   const int spare = counts[0] > counts[1] ? (counts[0] > counts[2] ? 0 : 2) : (counts[1] > counts[2] ? 1 : 2);
   for (Index unit = 0; unit < plan.units; ++unit) {
     if (plan.taps_of_unit(unit) == 3) move(d[4 * unit + spare], d[4 * unit + 3]);
@@ -221,6 +223,35 @@ inline Index place_of(const Plan& plan, Index lane) noexcept {
   return plan.by_quads ? lane % 4 * (block / 4) + lane / 4 : place_of_lane(lane, block);
 }
 
+/// Brings the kernel row that most channels' spare slots repeat to the third slot of quads, where it costs nothing, and
+/// that of fewest to the first; and says which channels' repeat the first or the second. `spare`: each channel's row.
+inline void order_rows(const Plan& plan, const Chunk& chunk, const int* spare, std::byte* weights,
+                       FoldedChunk& head) noexcept {
+  Index channels[4]{};
+  for (Index c = 0; c < chunk.count; ++c) ++channels[spare[c]];
+  std::uint8_t* const order = head.row_order;
+  const auto sort = [&](int a, int b) {
+    if (channels[order[a]] > channels[order[b]]) std::swap(order[a], order[b]);
+  };
+  sort(0, 1);
+  sort(1, 2);
+  sort(0, 1);
+  const Index block = plan.kernels.block;
+  for (Index unit = 0; unit < plan.weight_parts() * plan.units; ++unit) {
+    if (plan.taps_of_unit(unit % plan.units) != 3) continue;
+    for (Index lane = 0; lane < block; ++lane) {
+      std::byte* const quad = weights + 4 * (unit * block + lane);
+      const std::byte rows[3] = {quad[0], quad[1], quad[2]};
+      for (int slot = 0; slot < 3; ++slot) quad[slot] = rows[order[slot]];
+    }
+  }
+  for (Index lane = 0; lane < block; ++lane) {
+    for (int slot = 0; slot < 2; ++slot) {
+      if (order[slot] == spare[lane % chunk.pitch]) head.spare[slot] |= std::uint64_t{1} << lane;
+    }
+  }
+}
+
 inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const Chunk& chunk, Index m, FoldedHeader& h,
                        std::byte* to) noexcept {
   std::int32_t d[most_slots];
@@ -277,10 +308,7 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
       }
     }
   }
-  for (Index lane = 0; lane < block && plan.by_columns; ++lane) {
-    const int tap = spare[lane % chunk.pitch];
-    if (tap < 2) head.spare[tap] |= std::uint64_t{1} << lane;
-  }
+  if (plan.by_columns && plan.in_threes) order_rows(plan, chunk, spare, data + chunk.weights_at, head);
   head.floats = floats;
   for (Index first = 0; first < lanes; first += block) {
     if ((floats >> (first / block) & 1) == 0) continue;

@@ -56,18 +56,19 @@ struct ColumnArgs {
   std::uint8_t* dst = nullptr;
   std::ptrdiff_t dst_row_step = 0, dst_column_step = 0;
   std::ptrdiff_t out_rows = 0, out_width = 0;
-  std::ptrdiff_t kernel = 3;  ///< in both directions
+  std::ptrdiff_t kernel = 3;                 ///< in both directions
+  std::uint8_t row_order[5]{0, 1, 2, 3, 4};  ///< which kernel row is a quad's first, its second, …
   std::ptrdiff_t stride_y = 1, stride_x = 1;
   std::ptrdiff_t pixels = 1;  ///< of a vector
 };
 
-/// The input rows that output row `y` sees, as `rows.row`, pixel 0 of each, and `rows.step`, bytes from pixel to pixel;
-/// where there is none all pixels are `filling`.
+/// The input rows that output row `y` sees, in the order of quads, as `rows.row`, pixel 0 of each, and `rows.step`,
+/// bytes from pixel to pixel; where there is none all pixels are `filling`.
 template <std::ptrdiff_t Kernel, class Rows>
 [[gnu::always_inline]] constexpr void take_rows(const ColumnArgs& p, std::ptrdiff_t y, const std::uint8_t* filling,
                                                 Rows& rows) noexcept {
   for (std::ptrdiff_t ky = 0; ky < Kernel; ++ky) {
-    const std::ptrdiff_t in = y * p.stride_y + ky - p.pad_y;
+    const std::ptrdiff_t in = y * p.stride_y + p.row_order[ky] - p.pad_y;
     const bool there = in >= 0 && in < p.rows;
     rows.row[ky] = there ? p.src + in * p.row_step : filling;
     rows.step[ky] = there ? p.column_step : 0;
@@ -84,7 +85,7 @@ struct LaneArgs {
   /// 32 is set, unit u has a second part to be added; where not, that part is 0.
   std::uint32_t wide = 0;
   const std::uint32_t* wide_of_output = nullptr;  ///< pixel_taps: the same of each output
-  /// channel_columns: bytes whose spare slot repeats the first row, the second; the others' repeats the third.
+  /// channel_columns: bytes whose spare slot repeats a quad's first row, its second; the others' repeats the third.
   std::uint64_t spare[2]{};
   bool lone = false;  ///< channel_taps: the last unit is one tap, repeated; it has no second part
   /// Byte weights of 9 bits, less a shift (pixel_taps, channel_quads; null: none): what is to be added, for each sum,

@@ -32,8 +32,9 @@ struct FoldedHeader {
 struct FoldedChunk {
   float band = 0;
   std::uint32_t wide = 0;
-  std::uint32_t floats = 0;  // as LaneArgs::floats
-  std::uint64_t spare[2]{};  // as LaneArgs::spare
+  std::uint32_t floats = 0;                  // as LaneArgs::floats
+  std::uint64_t spare[2]{};                  // as LaneArgs::spare
+  std::uint8_t row_order[5]{0, 1, 2, 3, 4};  // as ColumnArgs::row_order
 };
 /// The channels that a task's lanes hold; one, of any group, for the pixel kernels.
 struct Chunk {

@@ -39,7 +39,7 @@ struct ColumnRows {
   std::ptrdiff_t step[5];      // from pixel to pixel
   std::ptrdiff_t width;        // in pixels
   __m512i flips, fills;        // fills: flipped, as they are multiplied
-  __mmask64 spare[2];          // channels whose spare slot has the first row, the second; others have the third
+  __mmask64 spare[2];          // as LaneArgs::spare
 };
 
 struct ColumnQuads {
@@ -83,7 +83,10 @@ template <int Kernel, int Pixels, Seconds Second, bool Inner>
   }
   __m512i spare = pixels[2];
   if constexpr (Second != Seconds::none) {
-    spare = _mm512_mask_mov_epi8(spare, rows.spare[0], pixels[0]);
+    // Mostly none; beside products of their own, pairs of pixels are quicker without the question.
+    if ((Second == Seconds::own && Pixels == 2) || rows.spare[0] != 0) {
+      spare = _mm512_mask_mov_epi8(spare, rows.spare[0], pixels[0]);
+    }
     spare = _mm512_mask_mov_epi8(spare, rows.spare[1], pixels[1]);
   }
   ColumnQuads quads;
