@@ -71,12 +71,14 @@ struct Plan {
   /// Whether blocks of channels are, where each has one.
   bool rounds_blocks() const noexcept { return float_sums() && !pixels_in_lanes && kernels.rounds_tiles; }
 
-  /// Whether the weights of a channel may have second parts (zero_points.hpp), and how many of all may: as many
-  /// products as they replace, of a term for each sum and of each pixel's sum.
+  /// Whether the weights of a channel may have second parts (zero_points.hpp), and how many of all may: two for three
+  /// operations that they replace, the products of a term for each sum, or an addition, and of each pixel's sum.
   bool second_parts() const noexcept {
     return kernels.second_parts && folded_at.kept_tables && pixels_in_lanes && g.taps() == 1 && row_ranges.size() == 1;
   }
-  Index most_second_parts() const noexcept { return filter.groups * (g.out_channels + filter.steps); }
+  Index most_second_parts(bool uniform = false) const noexcept {
+    return filter.groups * (g.out_channels / (uniform ? 2 : 1) + filter.steps) * 2 / 3;
+  }
 
   /// From one input row's sums of pixels to the next one's.
   Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }

@@ -93,7 +93,7 @@ inline bool take_in_zero_points(const Plan& p, bool uniform, std::int32_t* zero,
   if (p.kernels.group == 2) {
     subtract_zero_points<std::int16_t>(p, zero, packed);
   } else {
-    const Index most = !p.second_parts() ? 0 : uniform ? p.filter.groups * p.filter.steps : p.most_second_parts();
+    const Index most = p.second_parts() ? p.most_second_parts(uniform) : 0;
     const Index count = count_wide_weights(p, zero, packed, most);
     if (count > most) return false;
     if (count > 0) list_second_parts(p, zero, packed, SecondPartTables(p, memory));
