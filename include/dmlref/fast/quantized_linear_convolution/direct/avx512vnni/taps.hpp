@@ -190,10 +190,7 @@ DMLREF_TARGET_AVX512VNNI inline void channel_taps(const LaneArgs& t) noexcept {
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_products(__m512i (&sums)[4], const __m512i (&quads)[4],
                                                                          __m512i weights) noexcept {
 #pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], weights);
-    pin(sums[v]);
-  }
+  for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], weights);
 }
 
 /// What weights that do not fit eight bits need.
@@ -222,21 +219,29 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_taps_shared(const LaneArgs& t) noexce
     for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4) {
       __m512i quads[4];
       make_quads(x, t.offsets + 4 * u, quads);
+      // Pinned once, but for second parts each by itself, too: there that makes fewer copies.
+      const auto add_to_output = [&](int m, std::ptrdiff_t from) __attribute__((always_inline))
+      DMLREF_TARGET_AVX512VNNI {
+        add_products(sums[m], quads, broadcast(w + m * t.weight_step + from));
+        if constexpr (Wide == WideWeights::second_parts) {
 #pragma GCC unroll 4
-      for (int m = 0; m < Outputs; ++m) add_products(sums[m], quads, broadcast(w + m * t.weight_step));
+          for (int v = 0; v < 4; ++v) pin(sums[m][v]);
+        }
+      };
+#pragma GCC unroll 4
+      for (int m = 0; m < Outputs; ++m) add_to_output(m, 0);
       if constexpr (Shifted) add_products(windows, quads, _mm512_set1_epi8(1));
       if (Wide == WideWeights::second_parts && (t.wide >> (u % 32) & 1) != 0) {
 #pragma GCC unroll 4
         for (int m = 0; m < Outputs; ++m) {
-          if ((wide[m] >> (u % 32) & 1) != 0) add_products(sums[m], quads, broadcast(w + m * t.weight_step + second));
+          if ((wide[m] >> (u % 32) & 1) != 0) add_to_output(m, second);
         }
       }
-      if constexpr (Wide == WideWeights::second_parts) {  // or copies are made of all sums
 #pragma GCC unroll 4
-        for (int m = 0; m < Outputs; ++m) {
+      for (int v = 0; v < 4; ++v) {
 #pragma GCC unroll 4
-          for (int v = 0; v < 4; ++v) pin(sums[m][v]);
-        }
+        for (int m = 0; m < Outputs; ++m) pin(sums[m][v]);
+        if constexpr (Shifted) pin(windows[v]);
       }
     }
 #pragma GCC unroll 4
