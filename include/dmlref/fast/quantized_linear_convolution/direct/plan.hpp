@@ -361,18 +361,23 @@ struct Plan {
   }
 
   // Several groups per task: the cost of a task is shared, and a channel's bytes are staged long before they are read.
-  // Sixteen tasks or more, but none of less than a microsecond.
+  // Sixteen tasks or more, but none of less than a microsecond or, of planes in place, which want more setting up,
+  // five.
   void choose_batch() {
     if (by_channels) return;
     const Index group_bytes = g.in_channels * phases() * chunks.front().plane_bytes;
     line_bytes = qlc::round_up((band_rows - 1) * lane_pitch + band_columns, kernels.block);
-    const Index microsecond = (in_place ? 48 : 16) * 1024;  // units of lines' bytes
+    const Index least = (in_place ? 160 : 16) * 1024;  // units of lines' bytes
     const auto fits = [&](Index groups) {
-      return groups * group_bytes <= 20 * 1024 && groups * g.out_channels * line_bytes <= 16 * 1024 &&
+      return (in_place || (groups * group_bytes <= 20 * 1024 && groups * g.out_channels * line_bytes <= 16 * 1024)) &&
              (16 * groups <= g.groups * g.batch * static_cast<Index>(bands.size()) ||
-              groups * g.out_channels * line_bytes * units <= microsecond);
+              groups * g.out_channels * line_bytes * units <= least);
     };
     while (groups_at_a_time < g.groups && fits(groups_at_a_time + 1)) ++groups_at_a_time;
+    if (in_place) {  // as many as tasks that share them evenly
+      const auto parts = static_cast<std::uint64_t>(qlc::ceil_div(g.groups, groups_at_a_time));
+      groups_at_a_time = qlc::ceil_div(g.groups, static_cast<Index>(std::bit_ceil(parts)));
+    }
     // Small planes: up to four share vectors.
     if (in_place && by_rows && g.out_height * g.out_width <= 1024) {
       groups_at_a_time = smaller(g.groups, qlc::round_up(groups_at_a_time, 4));
