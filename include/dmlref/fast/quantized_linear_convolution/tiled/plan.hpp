@@ -72,12 +72,14 @@ struct Plan {
   bool rounds_blocks() const noexcept { return float_sums() && !pixels_in_lanes && kernels.rounds_tiles; }
 
   /// Whether the weights of a channel may have second parts (zero_points.hpp), and how many of all may: two for three
-  /// operations that they replace, the products of a term for each sum, or an addition, and of each pixel's sum.
+  /// operations that they replace, the products of a term for each sum, or an addition, and of each pixel's sum; as
+  /// many where those sums would have to be halved.
   bool second_parts() const noexcept {
     return kernels.second_parts && folded_at.kept_tables && pixels_in_lanes && g.taps() == 1 && row_ranges.size() == 1;
   }
   Index most_second_parts(bool uniform = false) const noexcept {
-    return filter.groups * (g.out_channels / (uniform ? 2 : 1) + filter.steps) * 2 / 3;
+    const Index replaced = filter.groups * (g.out_channels / (uniform ? 2 : 1) + filter.steps);
+    return !uniform && g.depth() > deepest_short_sum ? replaced : replaced * 2 / 3;
   }
 
   /// From one input row's sums of pixels to the next one's.
