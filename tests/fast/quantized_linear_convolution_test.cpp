@@ -233,11 +233,11 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   Report chosen;
   const Isa isa = detail::choose_isa({}, chosen);  // what DMLREF_ISA says
   ASSERT_TRUE(chosen.ok());
-  detail::PlannedOperator fast = detail::plan(c.desc, isa);
+  detail::PlannedOperator fast = detail::plan(c.desc, isa, dmlref::this_cpu());
   detail::PlannedOperator reference = fast;
   // Always a general convolution, also where the operator would choose another.
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
+      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa, dmlref::this_cpu())));
 #if DMLREF_ARCH_X86_64
   if (isa == Isa::amx_int8) {
     dmlref::fast::AmxConvolution amx(c.desc);
@@ -330,7 +330,7 @@ TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
 #if DMLREF_ARCH_X86_64
 // A tiled convolution with each of these kernels, whichever the instruction set is that chooses them.
 void expect_equal_with(const std::vector<const fast::qlc::Kernels*>& kernels, const Case& c) {
-  detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar);
+  detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar, this_cpu());
   detail::PlannedOperator reference = fast;
   reference.plan = detail::reference_qlc_plan(c.desc);
   const Bytes expected = run(c, std::move(reference), sequential());
@@ -743,7 +743,7 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
 // Bytes are summed in place, too, up to where memory ends.
 TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen), this_cpu());
   ASSERT_TRUE(chosen.ok());
   if (kernels.signed_activations) GTEST_SKIP() << "sums of signed bytes";
   const std::size_t element = 4 / static_cast<std::size_t>(kernels.group), slack = element == 1 ? 0 : 64;
@@ -783,7 +783,7 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
 
 TEST(FastQuantizedLinearConvolution, SumsOfWindows) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen), this_cpu());
   ASSERT_TRUE(chosen.ok());
   std::mt19937 random(24);
   for (const std::size_t stride : {1u, 2u, 3u}) {

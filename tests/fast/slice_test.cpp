@@ -56,7 +56,7 @@ class FastSlice : public testing::Test {
 
   /// Every way to run the case must give the expected bytes and leave the rest alone.
   void check(const SliceCase& it) {
-    fast::SliceTuning tuning(isa_under_test());
+    fast::SliceTuning tuning(isa_under_test(), this_cpu());
     if (number(0, 1) == 0) tuning.stream_bytes = 0;
     if (number(0, 2) == 0) tuning.shared_stream_bytes = 0;
     if (number(0, 2) != 0) tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
@@ -192,7 +192,7 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
   for (std::uint32_t length = 60; length <= 400; length += number(1, 3)) {
     const SliceCase it = slice1_case(random, DataType::uint8, {2 * number(1, 40), length}, {2, 1});
     SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-    fast::SliceTuning tuning(isa_under_test());
+    fast::SliceTuning tuning(isa_under_test(), this_cpu());
     tuning.stream_bytes = 0;
     const fast::Slice slice = prepare(it, tuning);
     const fast::RowWalk& walk = slice.walks()[0];
@@ -214,7 +214,7 @@ TEST_F(FastSlice, ShortRowsAreCollected) {
         const auto length = bytes / size * static_cast<std::uint32_t>(std::abs(step));
         const SliceCase it = slice1_case(random, type, {2 * number(1, 300), length}, {2, step});
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test());
+        fast::SliceTuning tuning(isa_under_test(), this_cpu());
         tuning.stream_bytes = 0;
         tuning.stages = true;
         const fast::Slice slice = prepare(it, tuning);
@@ -263,7 +263,7 @@ TEST_F(FastSlice, ScatteredRows) {
         const auto apart = static_cast<std::uint32_t>(std::abs(step));
         const SliceCase it = slice1_case(random, type, {2 * rows, bytes / size * apart}, {2, step});
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test());
+        fast::SliceTuning tuning(isa_under_test(), this_cpu());
         tuning.stream_bytes = ~std::uint64_t{0};
         scatter(tuning);
         const fast::Slice slice = prepare(it, tuning);
@@ -296,7 +296,7 @@ TEST_F(FastSlice, RowsInColumns) {
         const SliceCase it = slice1_case(random, type, {rows, length}, {number(0, 1) == 0 ? 1 : -1, step},
                                          {length + (1024 + number(0, 64)) / size, 1});
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test());
+        fast::SliceTuning tuning(isa_under_test(), this_cpu());
         const bool around = number(0, 2) == 0;
         tuning.stream_bytes = around ? 0 : ~std::uint64_t{0};
         tuning.stages = false;
@@ -353,7 +353,7 @@ TEST_F(FastSlice, LongRowsTakeTurns) {
 
 // Which streamed rows take turns, and how far ahead copies ask, depends on their length.
 TEST_F(FastSlice, LongRowsOfZen4) {
-  fast::SliceTuning tuning(isa_under_test());
+  fast::SliceTuning tuning(isa_under_test(), this_cpu());
   tuning.turns_from = 4096;
   tuning.copies_ahead = 4096;
   tuning.copies_ahead_to = 2048;
@@ -377,7 +377,7 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   const SliceCase cropped = slice1_case(random, DataType::uint8, {3, 8192}, {2, 1});
   const auto streamed = [&](const SliceCase& it, std::uint64_t from) {
-    fast::SliceTuning tuning(isa_under_test());
+    fast::SliceTuning tuning(isa_under_test(), this_cpu());
     tuning.stream_bytes = from;
     return prepare(it, tuning).walks()[0].job.stream;
   };
@@ -391,7 +391,7 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
 TEST_F(FastSlice, SeveralTasksStreamLess) {
   for (const bool backwards : {false, true}) {
     const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {backwards ? -1 : 1, 2});
-    fast::SliceTuning tuning(isa_under_test());
+    fast::SliceTuning tuning(isa_under_test(), this_cpu());
     tuning.stream_bytes = 0;
     for (const bool stays : {true, false}) {
       tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
@@ -437,7 +437,7 @@ TEST_F(FastSlice, RowsOfTilesOfEveryLength) {
                        {1, number(0, 1) == 0 ? 2 : -2, step}};
         expect(it, random);
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test());
+        fast::SliceTuning tuning(isa_under_test(), this_cpu());
         const fast::Slice slice = prepare(it, tuning);
         for (const fast::RowWalk& walk : slice.walks()) alone += walk.job.tiles_alone ? 1 : 0;
         check(it);
@@ -462,7 +462,7 @@ TEST_F(FastSlice, RowsOfGroups) {
               random, type, {rows, apart * count, static_cast<std::uint32_t>(std::abs(step)) * tile},
               {1, number(0, 1) == 0 ? static_cast<std::int32_t>(apart) : -static_cast<std::int32_t>(apart), step});
           SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-          const fast::Slice slice = prepare(it, fast::SliceTuning(isa_under_test()));
+          const fast::Slice slice = prepare(it, fast::SliceTuning(isa_under_test(), this_cpu()));
           for (const fast::RowWalk& walk : slice.walks()) {
             const fast::TileGroup& group = walk.job.group;
             if (group.tiles == 0) continue;
@@ -543,7 +543,7 @@ TEST_F(FastSlice, ThreadsShareTheWork) {
 TEST_F(FastSlice, OneLongRowIsShared) {
   for (const std::int32_t stride : {1, -1, 2, -2, 3}) {
     const SliceCase it = slice1_case(random, DataType::float16, {1500001}, {stride});
-    fast::SliceTuning tuning(isa_under_test());
+    fast::SliceTuning tuning(isa_under_test(), this_cpu());
     tuning.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
     tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
     const fast::Slice slice = prepare(it, tuning);

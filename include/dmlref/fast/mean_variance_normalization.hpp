@@ -26,6 +26,7 @@
 #include "dmlref/fast/mean_variance_normalization/schedule.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
@@ -39,8 +40,9 @@ class Normalization {
   using reference_chunk = reference::ChunkStatistics;
 
  public:
-  Normalization(const Geometry& geometry, const reference::NormalizationParameters& parameters, Isa isa) noexcept
-      : schedule_(geometry, parameters, isa) {}
+  Normalization(const Geometry& geometry, const reference::NormalizationParameters& parameters, Isa isa,
+                const Tuning& tuning) noexcept
+      : schedule_(geometry, parameters, isa, tuning) {}
 
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {

@@ -12,6 +12,7 @@
 #include "dmlref/fast/slice/walk.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -36,7 +37,7 @@ struct SliceTuning {
   std::uint64_t scattered_copy_from = 96 * 1024, scattered_from = 192 * 1024, scattered_to;
   std::uint64_t columns_from;  // of both, from which rows cut out of longer ones are taken in columns
 
-  explicit SliceTuning(Isa isa) noexcept
+  SliceTuning(Isa isa, const Tuning& row) noexcept
       : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
         shared_stream_bytes(slice_kernels(isa).shared_stream_eighths == 0
                                 ? stream_bytes
@@ -44,7 +45,7 @@ struct SliceTuning {
         shared_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_sixths),
         shared_backwards_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_backwards_sixths),
         stages(last_level_cache_is_hashed()),
-        task_bytes(slice_kernels(isa).task_bytes),
+        task_bytes(row.slice.task_bytes),
         turns_from(slice_kernels(isa).turns_from),
         in_ahead(slice_kernels(isa).in_ahead),
         copies_ahead(slice_kernels(isa).copies_ahead),
@@ -87,8 +88,9 @@ class Slice {
     }
   }
 
-  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa)
-      : Slice(from, to, element_size, in_bytes, isa, SliceTuning(isa)) {}
+  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa,
+        const Tuning& row)
+      : Slice(from, to, element_size, in_bytes, isa, SliceTuning(isa, row)) {}
 
   /// How many tasks are worth while for an executor of that concurrency.
   std::size_t tasks(std::size_t concurrency) const noexcept {

@@ -8,6 +8,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/compiled_operator.hpp"
 #include "dmlref/op/plans.hpp"
 #include "dmlref/validate/read_directml.hpp"
@@ -71,7 +72,7 @@ template <class Desc>
 CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options) {
   const Isa isa = choose_isa(options, report);
   if (!report) return CompileResult(std::move(report));
-  return CompileResult(CompiledOperator(plan(desc, isa)));
+  return CompileResult(CompiledOperator(plan(desc, isa, this_cpu())));
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include "dmlref/desc/mean_variance_normalization.hpp"
 #include "dmlref/fast/mean_variance_normalization.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 #include "dmlref/view/bind.hpp"
@@ -31,9 +32,9 @@ struct NormalizationTask {
 template <class T>
 class NormalizationPlan final : public Plan {
  public:
-  NormalizationPlan(const NormalizationTask& task, Isa isa) noexcept
+  NormalizationPlan(const NormalizationTask& task, Isa isa, const Tuning& tuning) noexcept
       : normalization_(fast::normalization::Geometry::of(task.input, task.output, task.scale, task.bias, task.axes),
-                       task.parameters, isa) {}
+                       task.parameters, isa, tuning) {}
 
   BindingProperties properties() const noexcept override { return {normalization_.temporary_bytes(), 0}; }
 
@@ -75,13 +76,13 @@ inline bool is_regular(const Activation& activation) noexcept {
 }
 
 template <class T>
-std::shared_ptr<const Plan> make_normalization_plan(const NormalizationTask& task, Isa isa) {
+std::shared_ptr<const Plan> make_normalization_plan(const NormalizationTask& task, Isa isa, const Tuning& tuning) {
   if (!is_regular(task.parameters.activation)) return std::make_shared<ReferenceNormalizationPlan<T>>(task);
-  return std::make_shared<NormalizationPlan<T>>(task, isa);
+  return std::make_shared<NormalizationPlan<T>>(task, isa, tuning);
 }
 
 template <class Desc>
-PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Isa isa) {
+PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Isa isa, const Tuning& tuning) {
   const auto optional_layout = [](const std::optional<TensorDesc>& tensor) {
     return tensor ? std::optional<Layout>(layout_of(*tensor)) : std::nullopt;
   };
@@ -96,19 +97,19 @@ PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Is
   PlannedOperator planned;
   planned.inputs = {slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)};
   planned.output = slot("OutputTensor", desc.output);
-  planned.plan = desc.input.data_type == DataType::float16 ? make_normalization_plan<half>(task, isa)
-                                                           : make_normalization_plan<float>(task, isa);
+  planned.plan = desc.input.data_type == DataType::float16 ? make_normalization_plan<half>(task, isa, tuning)
+                                                           : make_normalization_plan<float>(task, isa, tuning);
   return planned;
 }
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa) {
-  return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa);
+DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
+  return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa, tuning);
 }
 
-DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa) {
-  return normalization_plan(desc, reference::axis_set(desc.axes), isa);
+DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
+  return normalization_plan(desc, reference::axis_set(desc.axes), isa, tuning);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/operator_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 
 #if DMLREF_HAS_KERNELS
@@ -15,11 +16,11 @@
 #else
 DMLREF_BEGIN
 namespace detail {
-PlannedOperator plan(const SliceDesc& desc, Isa isa);
-PlannedOperator plan(const Slice1Desc& desc, Isa isa);
-PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa);
-PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa);
-PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa);
+PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning);
+PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning);
+PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning);
+PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning);
+PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning);
 }  // namespace detail
 DMLREF_END
 #endif
@@ -27,8 +28,8 @@ DMLREF_END
 DMLREF_BEGIN
 namespace detail {
 
-inline PlannedOperator plan(const OperatorDesc& desc, Isa isa) {
-  return std::visit([isa](const auto& d) { return plan(d, isa); }, desc);
+inline PlannedOperator plan(const OperatorDesc& desc, Isa isa, const Tuning& tuning) {
+  return std::visit([&](const auto& d) { return plan(d, isa, tuning); }, desc);
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include "dmlref/desc/slice.hpp"
 #include "dmlref/fast/slice.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/reference/slice.hpp"
 #include "dmlref/view/bind.hpp"
@@ -17,8 +18,8 @@ namespace detail {
 
 class SlicePlan final : public Plan {
  public:
-  SlicePlan(const TensorDesc& input, const Layout& window, const Layout& output, Isa isa)
-      : slice_(window, output, size_of(input.data_type), input.total_size_in_bytes, isa) {}
+  SlicePlan(const TensorDesc& input, const Layout& window, const Layout& output, Isa isa, const Tuning& tuning)
+      : slice_(window, output, size_of(input.data_type), input.total_size_in_bytes, isa, tuning) {}
 
   void execute(const Bindings& bindings, Executor& executor) const noexcept override {
     const std::byte* in = bindings.inputs[0];
@@ -34,21 +35,21 @@ class SlicePlan final : public Plan {
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE PlannedOperator plan(const SliceDesc& desc, Isa isa) {
+DMLREF_SEPARABLE PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
   return {{slot("InputTensor", desc.input)},
           slot("OutputTensor", desc.output),
-          std::make_shared<SlicePlan>(desc.input, window, output, isa)};
+          std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
 }
 
-DMLREF_SEPARABLE PlannedOperator plan(const Slice1Desc& desc, Isa isa) {
+DMLREF_SEPARABLE PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
                                                  desc.window_sizes, desc.window_strides);
   return {{slot("InputTensor", desc.input)},
           slot("OutputTensor", desc.output),
-          std::make_shared<SlicePlan>(desc.input, window, output, isa)};
+          std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
@@ -26,10 +27,10 @@ struct Schedule {
   static constexpr bool is_half = std::is_same_v<T, half>;
   static constexpr std::uint64_t second_cache_bytes = std::uint64_t{1} << 20;  // no more is in reach without asking
 
-  Schedule(const Geometry& places, const reference::NormalizationParameters& p, Isa isa) noexcept
+  Schedule(const Geometry& places, const reference::NormalizationParameters& p, Isa isa, const Tuning& tuning) noexcept
       : geometry(places),
         parameters(p),
-        kernels(&kernels_of(isa)),
+        kernels(&kernels_of(isa, tuning)),
         activation_kernels(&activation_kernels_of(isa)),
         column_kernels(&column_kernels_of(isa)),
         has_fma(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::amx_int8),

@@ -11,11 +11,12 @@
 #include "dmlref/fast/mean_variance_normalization/neon.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
 
-inline const Kernels& kernels_of(Isa isa) noexcept {
+inline const Kernels& kernels_of(Isa isa, const Tuning&) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:

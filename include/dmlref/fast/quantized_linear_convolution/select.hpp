@@ -24,15 +24,16 @@
 #include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
 #endif
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
-DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa, const Tuning& tuning) noexcept;
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa, const Tuning&) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:

@@ -88,7 +88,6 @@ struct SliceKernels {
   std::uint64_t shared_stream_eighths = 0;  // the same for several tasks, where it is less; 0: it is not
   std::uint64_t shared_sixths = 0;          // of that part: SliceTuning::shared_bytes
   std::uint64_t shared_backwards_sixths = 0;
-  std::uint64_t task_bytes = 0;     // SliceTuning::task_bytes
   std::size_t turns_from = 0;       // SliceTuning::turns_from
   std::size_t in_ahead = 0;         // SliceTuning::in_ahead
   std::size_t copies_ahead = 0;     // SliceTuning::copies_ahead

@@ -16,7 +16,6 @@ namespace fast {
 /// What a row of the table leaves out stays as SliceKernels says.
 inline SliceKernels slice_kernels(Isa isa) noexcept {
   constexpr std::size_t kib = 1024;
-  const std::uint64_t task_bytes = (amd_family() >= 26 ? 64 : 128) * kib;
 #if DMLREF_ARCH_X86_64
   const bool zen5 = amd_family() >= 26;
   const bool zen4 = amd_family() == 25;  // with AVX-512, else Zen 3
@@ -37,7 +36,6 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .shared_stream_eighths = vast_cache ? 5u : 0u,
           .shared_sixths = shared_sixths,
           .shared_backwards_sixths = narrow ? 8u : 0u,
-          .task_bytes = zen4 ? 64 * kib : task_bytes,
           .turns_from = zen4 ? 32 * kib : 0,
           .in_ahead = zen5 ? 4 * kib : 0,
           .copies_ahead = zen4 || zen5 ? 4 * kib : 0,
@@ -80,7 +78,6 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
           .stream_joined = &avx2::stream_joined_rows,
           .joined_from = 128,
           .stream_eighths = 3,
-          .task_bytes = task_bytes,
           .fill = &scalar::fill_rows,
           .shuffle = &avx2::shuffle_rows,
           .tiles = &avx2::tile_rows,
@@ -102,7 +99,6 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     case Isa::neon:
       return {
           .copy = &neon::copy_rows,
-          .task_bytes = task_bytes,
           .fill = &scalar::fill_rows,
           .shuffle = &neon::shuffle_rows,
           .steps = &scalar::step_rows,
@@ -113,7 +109,6 @@ inline SliceKernels slice_kernels(Isa isa) noexcept {
     default:
       return {
           .copy = &scalar::copy_rows,
-          .task_bytes = task_bytes,
           .fill = &scalar::fill_rows,
           .shuffle = &scalar::shuffle_rows,
           .steps = &scalar::step_rows,

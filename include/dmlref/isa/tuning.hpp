@@ -1,0 +1,89 @@
+// tuning.hpp: every number that depends on the CPU model, one row per model.
+//
+// Instruction sets (isa/cpu.hpp) decide what a kernel may use; cache sizes (isa/cache.hpp) are read from the CPU. What
+// is left are numbers that were measured on one model and would be a guess on another. They stand here. Plans and
+// kernels take a row as an argument, so that a test can run each row on any CPU that has the instruction set. No result
+// depends on the row. A new CPU model is a new row and a line in detect_cpu_model.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+#include "dmlref/isa/cpu.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <cpuid.h>
+#endif
+
+DMLREF_BEGIN
+
+struct Tuning {
+  /// SLICE and SLICE1.
+  struct Slice {
+    std::uint64_t task_bytes = 128 * 1024;  ///< of the larger of input and output: less is not worth a task
+  };
+  /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+  struct Normalization {};
+  /// QUANTIZED_LINEAR_CONVOLUTION.
+  struct Convolution {};
+
+  std::string_view name;
+  Slice slice{};
+  Normalization normalization{};
+  Convolution convolution{};
+};
+
+enum class CpuModel : std::size_t { generic, zen3, zen4, zen5, xeon_avx512, xeon_amx };
+
+/// One row per CpuModel. What a row leaves out is as in `generic`.
+inline constexpr std::array<Tuning, 6> tuning_table{{
+    {.name = "generic"},
+    {.name = "zen3"},
+    {.name = "zen4", .slice = {.task_bytes = 64 * 1024}},
+    {.name = "zen5", .slice = {.task_bytes = 64 * 1024}},
+    {.name = "xeon_avx512"},
+    {.name = "xeon_amx"},
+}};
+
+constexpr const Tuning& tuning_of(CpuModel model) noexcept { return tuning_table[static_cast<std::size_t>(model)]; }
+
+namespace detail {
+
+// By the family and model that CPUID reports. A hypervisor may report another model; AMX then still tells a Xeon.
+inline CpuModel detect_cpu_model() noexcept {
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0) return CpuModel::generic;
+  const bool amd = b == 0x68747541u && d == 0x69746E65u && c == 0x444D4163u;    // AuthenticAMD
+  const bool intel = b == 0x756E6547u && d == 0x49656E69u && c == 0x6C65746Eu;  // GenuineIntel
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return CpuModel::generic;
+  const unsigned base_family = (a >> 8) & 0xFu;
+  const unsigned family = base_family == 0xFu ? base_family + ((a >> 20) & 0xFFu) : base_family;
+  const unsigned model = ((a >> 12) & 0xF0u) | ((a >> 4) & 0xFu);
+  unsigned features = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) features = d;
+  if (amd && family == 25) return cpu_features().avx512vnni ? CpuModel::zen4 : CpuModel::zen3;
+  // Models 0x20 to 0x2F and 0x60 to 0x6F of Zen 5 have 256-bit data paths: not the CPU that was measured.
+  if (amd && family == 26) return model >> 4 == 2 || model >> 4 == 6 ? CpuModel::generic : CpuModel::zen5;
+  if (intel && family == 6) {
+    if ((features & (1u << 24)) != 0) return CpuModel::xeon_amx;  // AMX-TILE
+    for (const unsigned known : {106u, 108u, 143u, 173u, 174u, 207u}) {
+      if (model == known) return CpuModel::xeon_avx512;
+    }
+  }
+#endif
+  return CpuModel::generic;
+}
+
+}  // namespace detail
+
+/// The row of the CPU that runs this program.
+inline const Tuning& this_cpu() noexcept {
+  static const CpuModel model = detail::detect_cpu_model();
+  return tuning_of(model);
+}
+
+DMLREF_END
