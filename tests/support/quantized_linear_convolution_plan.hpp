@@ -1,79 +1,20 @@
-// quantized_linear_convolution_plan.hpp: one plan of a convolution run on a case, and compared with the reference.
+// quantized_linear_convolution_plan.hpp: a plan's result as a test's expectation.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "dmlref/op/quantized_linear_convolution.hpp"
-#include "support/guarded_buffer.hpp"
-#include "support/quantized_linear_convolution_case.hpp"
+#include "support/quantized_linear_convolution_run.hpp"
 
 namespace dmlref::test {
 
-inline Isa isa_in_use() {
-  const char* name = std::getenv("DMLREF_ISA");
-  return name != nullptr ? isa_from_name(name).value_or(Isa::scalar) : best_isa();
-}
-
-/// Runs the plan with input, filter and output beside an inaccessible page, and temporary memory full of rubbish.
-inline std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& test, Random& random,
-                                       Executor& executor, bool owned) {
-  using dmlref_test::GuardedBuffer;
-  const GuardedBuffer::Side side = chance(random, 50) ? GuardedBuffer::Side::end : GuardedBuffer::Side::begin;
-  const GuardedBuffer input(test.inputs[0].size(), side);
-  const GuardedBuffer filter(test.inputs[3].size(), side);
-  const GuardedBuffer output(test.output.size(), side);
-  std::memcpy(input.data(), test.inputs[0].data(), test.inputs[0].size());
-  std::memcpy(filter.data(), test.inputs[3].data(), test.inputs[3].size());
-  std::memcpy(output.data(), test.output.data(), test.output.size());
-  const BindingProperties needs = plan.properties();
-  std::vector<std::byte> temporary(needs.temporary_bytes + 256), persistent(needs.persistent_bytes + 256);
-  for (std::byte& byte : temporary) byte = static_cast<std::byte>(random());
-  const auto aligned = [](std::vector<std::byte>& bytes) {
-    return bytes.data() + (256 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 256) % 256;
-  };
-  detail::Bindings b = test.bindings(output.data());
-  b.inputs[0] = input.data();
-  b.inputs[3] = filter.data();
-  b.temporary = aligned(temporary);
-  b.persistent = aligned(persistent);
-  if (owned) {
-    detail::Bindings constants = b;
-    constants.inputs[0] = nullptr;
-    plan.initialize(constants, aligned(persistent));
-  }
-  plan.execute(b, executor);
-  return {output.data(), output.data() + test.output.size()};
-}
-
-inline void own_constants(QuantizedLinearConvolutionDesc& desc) {
-  for (TensorDesc* t : {&desc.input_scale, &desc.filter, &desc.filter_scale, &desc.output_scale})
-    t->owned_by_dml = true;
-  for (std::optional<TensorDesc>* t :
-       {&desc.input_zero_point, &desc.filter_zero_point, &desc.bias, &desc.output_zero_point}) {
-    if (*t) (*t)->owned_by_dml = true;
-  }
-}
-
 /// Adds a failure where `got` is not what the reference makes of the case.
 inline void compare(const QlcCase& test, const std::vector<std::byte>& got, const std::string& what) {
-  std::vector<std::byte> expected = test.output;
-  detail::reference_qlc_plan(test.desc)->execute(test.bindings(expected.data()), sequential());
-  if (got == expected) return;
-  std::size_t wrong = 0, first = got.size();
-  for (std::size_t i = got.size(); i-- > 0;) {
-    if (got[i] != expected[i]) {
-      ++wrong;
-      first = i;
-    }
-  }
-  ADD_FAILURE() << what << ": " << wrong << " of " << got.size() << " bytes, first at " << first << ": "
-                << static_cast<int>(got[first]) << ", expected " << static_cast<int>(expected[first]);
+  const std::string differs = difference(test, got);
+  if (!differs.empty()) ADD_FAILURE() << what << ": " << differs;
 }
 
 }  // namespace dmlref::test

@@ -6,6 +6,7 @@
 //   or 0 for filling
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -49,6 +50,7 @@ std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Ind
     return Signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte)) : static_cast<std::int32_t>(byte) - 128;
   };
   constexpr std::uint32_t mask = Group == 4 ? 0xFFu : 0xFFFFu;
+  constexpr bool lowest_first = std::endian::native == std::endian::little;  // element 0 lies first in memory
   std::int32_t sum = 0;
   for (Index step = first; step < last; ++step) {
     const Index* at = offsets + step * Group;
@@ -58,9 +60,9 @@ std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Ind
       if (!regular && at[e] < 0) continue;
       const std::int32_t element = value(channel[regular ? at[0] + e * stride : at[e]]);
       sum += element;
-      packed |= (static_cast<std::uint32_t>(element) & mask) << (32 / Group * e);
+      packed |= (static_cast<std::uint32_t>(element) & mask) << (32 / Group * (lowest_first ? e : Group - 1 - e));
     }
-    std::memcpy(to + step * weight_step, &packed, sizeof packed);  // element 0 first: our machines are little-endian
+    std::memcpy(to + step * weight_step, &packed, sizeof packed);
   }
   return sum;
 }
