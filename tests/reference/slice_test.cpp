@@ -54,6 +54,7 @@ constexpr std::array<int, N> sliced1(const Shape& out, const std::array<std::uin
 }
 
 using Four = std::array<std::uint32_t, 4>;
+using Two = std::array<std::uint32_t, 2>;
 constexpr Shape square{1, 1, 4, 4};
 
 // The two examples of SLICE's page.
@@ -79,8 +80,15 @@ static_assert(sliced1<4>({1, 1, 2, 2}, {0, 0, 1, 1}, {1, 1, 3, 3}, {1, 1, -1, -2
 static_assert(sliced1<2>({1, 1, 1, 2}, {0, 0, 0, 0}, {1, 1, 4, 4}, {1, 1, -1, -1}) == std::array{16, 15});
 
 static_assert(reference::slice1_layout(Layout(Shape{5}), Shape{1}, std::array<std::uint32_t, 1>{1},
-                                       std::array<std::uint32_t, 1>{3}, std::array<std::int32_t, 1>{INT32_MIN}) ==
-              Layout(Shape{1}, Strides{Index{INT32_MIN}}, 3));
+                                       std::array<std::uint32_t, 1>{3},
+                                       std::array<std::int32_t, 1>{INT32_MIN}) == Layout(Shape{1}, Strides{0}, 3));
+// The largest strides are accepted where they are never taken; in constant expressions an overflow would not compile.
+constexpr Index largest = 0xFFFFFFFF;
+static_assert(reference::slice_layout(Layout(Shape{1, 4}, Strides{largest, 1}), Shape{1, 2}, Two{0, 1},
+                                      Two{0xFFFFFFFF, 2}) == Layout(Shape{1, 2}, Strides{0, 2}, 1));
+static_assert(reference::slice1_layout(Layout(Shape{1, 4}, Strides{largest, 1}), Shape{1, 2}, Two{0, 1}, Two{1, 3},
+                                       std::array<std::int32_t, 2>{INT32_MIN, -2}) ==
+              Layout(Shape{1, 2}, Strides{0, -2}, 3));
 
 // --- through run ----------------------------------------------------------------------------------------------------
 
@@ -137,6 +145,17 @@ TEST(Slice, EmulatedInt64WithDoubledStrides) {  // a UINT32 tensor over the low 
   const TensorDesc out(DataType::uint32, {2, 2});
   EXPECT_EQ(run_slice(Slice1Desc{in, out, {0, 0}, {2, 3}, {-1, 2}}, words, 4),
             (std::vector<std::uint32_t>{4, 6, 1, 3}));
+}
+
+TEST(Slice, StridesThatAreNeverTakenMayBeOfAnySize) {
+  constexpr std::uint32_t largest = 0xFFFFFFFF;
+  const std::vector<double> input{1, 2, 3, 4};
+  const TensorDesc in(DataType::float64, {1, 4, 1}, Dimensions{largest, 1, largest});
+  const TensorDesc out(DataType::float64, {1, 2, 1}, Dimensions{largest, 1, largest});
+  EXPECT_EQ(run_slice(SliceDesc{in, out, {0, 1, 0}, {1, 2, 1}, {largest, 2, largest}}, input, 2),
+            (std::vector<double>{2, 4}));
+  EXPECT_EQ(run_slice(Slice1Desc{in, out, {0, 0, 0}, {1, 4, 1}, {INT32_MIN, -2, INT32_MAX}}, input, 2),
+            (std::vector<double>{4, 2}));
 }
 
 // --- properties -----------------------------------------------------------------------------------------------------

@@ -234,6 +234,7 @@ class DirectConvolutionPlan final : public Plan {
 };
 
 inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
+  if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(desc))) return reference_qlc_plan(desc);
   if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
   }

@@ -11,19 +11,30 @@
 DMLREF_BEGIN
 namespace reference {
 
+namespace detail {
+
+/// From one output coordinate to the next. An extent of 1 is never stepped along, and only there may both factors be
+/// so large that their product overflows.
+constexpr Index window_step(Index extent, Index window_stride, Index input_stride) noexcept {
+  return extent == 1 ? 0 : window_stride * input_stride;
+}
+
+}  // namespace detail
+
 /// The layout that SLICE reads: coordinate c of dimension d is input coordinate offsets[d] + strides[d] * c.
+/// The step of an extent of 1 is 0.
 constexpr Layout slice_layout(const Layout& input, const Shape& output, std::span<const std::uint32_t> offsets,
                               std::span<const std::uint32_t> strides) noexcept {
   Layout window(output, input.strides, input.offset);
   for (std::size_t d = 0; d < output.size(); ++d) {
     window.offset += static_cast<Index>(offsets[d]) * input.strides[d];
-    window.strides[d] = static_cast<Index>(strides[d]) * input.strides[d];
+    window.strides[d] = detail::window_step(output[d], strides[d], input.strides[d]);
   }
   return window;
 }
 
 /// The layout that SLICE1 reads: from the window's first element for a positive stride, from its last for a negative
-/// one.
+/// one. The step of an extent of 1 is 0.
 constexpr Layout slice1_layout(const Layout& input, const Shape& output, std::span<const std::uint32_t> window_offsets,
                                std::span<const std::uint32_t> window_sizes,
                                std::span<const std::int32_t> window_strides) noexcept {
@@ -32,7 +43,7 @@ constexpr Layout slice1_layout(const Layout& input, const Shape& output, std::sp
     const Index first = window_offsets[d];
     const Index last = first + static_cast<Index>(window_sizes[d]) - 1;
     window.offset += (window_strides[d] > 0 ? first : last) * input.strides[d];
-    window.strides[d] = static_cast<Index>(window_strides[d]) * input.strides[d];
+    window.strides[d] = detail::window_step(output[d], window_strides[d], input.strides[d]);
   }
   return window;
 }

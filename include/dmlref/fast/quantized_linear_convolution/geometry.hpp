@@ -77,6 +77,19 @@ inline Geometry geometry_of(const QuantizedLinearConvolutionDesc& desc) noexcept
   return g;
 }
 
+/// Whether offsets along a kernel this wide and the size of the smallest block of input under it stay far below what
+/// their types hold. Of extents of 1 descriptors may give any stride and any dilation, and any padding that such a
+/// kernel needs; the reference, which multiplies no two of them, does those.
+inline bool offsets_fit(const Geometry& g) noexcept {
+  constexpr Index largest_stride = 1 << 12, largest_reach = 1 << 16, largest_padding = 1 << 20;
+  const Index reach_y = (g.kernel_h - 1) * g.dilation_y, reach_x = (g.kernel_w - 1) * g.dilation_x;
+  if (g.stride_y > largest_stride || g.stride_x > largest_stride) return false;
+  if (reach_y > largest_reach || reach_x > largest_reach) return false;
+  if (g.pad_y > largest_padding || g.pad_x > largest_padding) return false;
+  const Index columns = reach_x + 1 + (smaller(g.out_width, 16) - 1) * g.stride_x;
+  return 4.0 * static_cast<double>((reach_y + 1) * columns) * static_cast<double>(g.in_channels) < 0x1p31;
+}
+
 /// A 1x1 convolution of unpadded planes does not know rows: where both layouts allow it they become one.
 inline Geometry flatten(Geometry g) noexcept {
   if (!g.pointwise() || g.in.y != g.in.x * g.width || g.out.y != g.out.x * g.width) return g;
