@@ -1,0 +1,8 @@
+// Every operator, whose kernels another translation unit of the program holds.
+#define DMLREF_SEPARATE
+#include <dmlref/dmlref.hpp>
+
+dmlref::Report call(const dmlref::OperatorDesc& desc, std::span<const dmlref::InputBuffer> inputs,
+                    std::span<const dmlref::OutputBuffer> outputs) {
+  return dmlref::run(desc, dmlref::latest_feature_level, inputs, outputs);
+}
