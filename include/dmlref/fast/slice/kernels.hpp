@@ -15,7 +15,7 @@ namespace fast {
 
 /// What a row of the table leaves out stays as SliceKernels says.
 inline SliceKernels slice_kernels(Isa isa) noexcept {
-  constexpr std::size_t kib = 1024;
+  [[maybe_unused]] constexpr std::size_t kib = 1024;
 #if DMLREF_ARCH_X86_64
   const bool zen5 = amd_family() >= 26;
   const bool zen4 = amd_family() == 25;  // with AVX-512, else Zen 3

@@ -1,0 +1,3 @@
+# A big-endian target.
+set(CMAKE_SYSTEM_PROCESSOR s390x)
+include(${CMAKE_CURRENT_LIST_DIR}/debian_cross.cmake)
