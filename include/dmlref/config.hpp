@@ -23,9 +23,21 @@
 #define DMLREF_HAS_NEON_DOTPROD 0
 #endif
 
+// For the library's own tests: defined as 1 where tests/emulated_avx512 stands for the compiler's intrinsics.
+#ifndef DMLREF_EMULATE_AVX512
+#define DMLREF_EMULATE_AVX512 0
+#endif
+
 // Attributes of instruction-set functions: features, never "arch=" (which stops inlining), see docs/dispatch.md.
 #if DMLREF_ARCH_X86_64
 #define DMLREF_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#endif
+#if DMLREF_ARCH_X86_64 && DMLREF_EMULATE_AVX512
+#define DMLREF_TARGET_AVXVNNI DMLREF_TARGET_AVX2
+#define DMLREF_TARGET_AVX512VNNI DMLREF_TARGET_AVX2
+#define DMLREF_TARGET_AVX512VBMI DMLREF_TARGET_AVX2
+#define DMLREF_TARGET_AMX_INT8 DMLREF_TARGET_AVX2
+#elif DMLREF_ARCH_X86_64
 #define DMLREF_TARGET_AVXVNNI __attribute__((target("avx2,fma,f16c,avxvnni")))
 #define DMLREF_TARGET_AVX512VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define DMLREF_TARGET_AVX512VBMI \
@@ -47,6 +59,15 @@
 #define DMLREF_NOINLINE __attribute__((noinline))
 #else
 #define DMLREF_NOINLINE
+#endif
+
+// What assembler says of an operand that it leaves in a 512-bit register, or in a register of a mask.
+#if DMLREF_EMULATE_AVX512
+#define DMLREF_IN_ZMM "+m"
+#define DMLREF_IN_MASK "+r"
+#else
+#define DMLREF_IN_ZMM "+v"
+#define DMLREF_IN_MASK "+Yk"
 #endif
 
 // A piece of a kernel: called, it would put its caller's vector registers on the stack.
@@ -82,7 +103,9 @@
 
 // The code tag: translation units compiled with different code-changing flags get different symbol names, so the
 // linker never merges an AVX-512 copy of an inline function into a program that must also run without it.
-#if defined(__AVX512VNNI__)
+#if DMLREF_EMULATE_AVX512
+#define DMLREF_TAG_SIMD e1
+#elif defined(__AVX512VNNI__)
 #define DMLREF_TAG_SIMD z3
 #elif defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
 #define DMLREF_TAG_SIMD z2

@@ -91,6 +91,10 @@ inline CpuFeatures detect_cpu() noexcept {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return cpu;
   const unsigned subleaves = a;
   cpu.avx2 = (b & (1u << 5)) != 0;
+#if DMLREF_EMULATE_AVX512
+  static_cast<void>(subleaves);
+  cpu.avxvnni = cpu.avx512vnni = cpu.amx_int8 = cpu.avx2;
+#else
   constexpr unsigned avx512 = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);  // F, DQ, BW, VL
   const bool zmm = (state & 0xE6u) == 0xE6u;
   cpu.avx512vnni = cpu.avx2 && zmm && (b & avx512) == avx512 && (c & (1u << 11)) != 0;
@@ -99,6 +103,7 @@ inline CpuFeatures detect_cpu() noexcept {
   cpu.amx_int8 =
       cpu.avx512vnni && (c & vbmi) == vbmi && (d & tiles) == tiles && (state & 0x60000u) == 0x60000u && request_tiles();
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
+#endif
 #elif DMLREF_ARCH_ARM64
   cpu.neon = true;
 #if DMLREF_HAS_NEON_DOTPROD && defined(__linux__)

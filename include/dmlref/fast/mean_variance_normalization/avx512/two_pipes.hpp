@@ -125,7 +125,7 @@ struct OneLine {
         slope(_mm512_set1_ps(line.slope)),
         offset(_mm512_set1_ps(line.offset)),
         doubt(_mm512_set1_ps(line.doubt)) {
-    if constexpr (shifted) __asm__("" : "+v"(one));  // (Else compilers make a subtraction of it.)
+    if constexpr (shifted) __asm__("" : DMLREF_IN_ZMM(one));  // (Else compilers make a subtraction of it.)
   }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512 value16(__m512 x, std::size_t, __mmask16) const noexcept {
     if constexpr (shifted) x = _mm512_fmadd_ps(x, one, minus_shift);

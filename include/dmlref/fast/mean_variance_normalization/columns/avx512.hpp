@@ -70,7 +70,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 2; ++v) p[v] = shifted ? _mm512_loadu_pd(pivot + column + 8 * v) : _mm512_setzero_pd();
   __m512d one = _mm512_set1_pd(1.0);
-  if constexpr (std::is_same_v<T, half>) __asm__("" : "+v"(one));  // (Else compilers make additions of it.)
+  if constexpr (std::is_same_v<T, half>) __asm__("" : DMLREF_IN_ZMM(one));  // (Else compilers make additions of it.)
   const std::byte* const from = columns.from + column * sizeof(T);
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;

@@ -70,8 +70,10 @@ class Epilogue {
         halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15))),
         low_halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13))),
         to_(to) {
-    __asm__("" : "+v"(band_), "+v"(flip_), "+Yk"(low_bytes_), "+Yk"(even_words_));
-    __asm__("" : "+v"(quads_), "+v"(order_), "+v"(halves_), "+v"(low_halves_), "+Yk"(high_bytes_));
+    __asm__("" : DMLREF_IN_ZMM(band_), DMLREF_IN_ZMM(flip_), DMLREF_IN_MASK(low_bytes_), DMLREF_IN_MASK(even_words_));
+    __asm__(""
+            : DMLREF_IN_ZMM(quads_), DMLREF_IN_ZMM(order_), DMLREF_IN_ZMM(halves_), DMLREF_IN_ZMM(low_halves_),
+              DMLREF_IN_MASK(high_bytes_));
   }
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order

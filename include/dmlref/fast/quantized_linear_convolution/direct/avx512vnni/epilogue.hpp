@@ -70,7 +70,9 @@ template <Factors F>
 
 /// Nothing, but g++ then keeps an accumulator in one register: it would copy and even store it in the loop for the sake
 /// of what comes after.
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void pin(__m512i& sums) noexcept { __asm__("" : "+v"(sums)); }
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void pin(__m512i& sums) noexcept {
+  __asm__("" : DMLREF_IN_ZMM(sums));
+}
 
 /// What rounding adds, and up to which residual it is in doubt.
 struct Rounding {

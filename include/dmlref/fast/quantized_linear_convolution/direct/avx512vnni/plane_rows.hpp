@@ -261,7 +261,11 @@ template <int Part>
   if constexpr (Part == 0) {
     _mm_storeu_si128(part, _mm512_castsi512_si128(bytes));
   } else {
+#if DMLREF_EMULATE_AVX512
+    _mm_storeu_si128(part, _mm512_extracti32x4_epi32(bytes, Part));
+#else
     __asm__("vextracti32x4 {%2, %1, %0|%0, %1, %2}" : "=m"(*part) : "v"(bytes), "i"(Part));
+#endif
   }
 }
 template <int Part>
@@ -270,7 +274,11 @@ template <int Part>
   if constexpr (Part == 0) {
     _mm256_storeu_si256(part, _mm512_castsi512_si256(bytes));
   } else {
+#if DMLREF_EMULATE_AVX512
+    _mm256_storeu_si256(part, _mm512_extracti64x4_epi64(bytes, Part));
+#else
     __asm__("vextracti64x4 {%2, %1, %0|%0, %1, %2}" : "=m"(*part) : "v"(bytes), "i"(Part));
+#endif
   }
 }
 

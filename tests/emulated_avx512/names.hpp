@@ -1,0 +1,455 @@
+// names.hpp: the emulated intrinsics under names of their own, beside the compiler's. (Some of those are macros.)
+#pragma once
+
+#include <immintrin.h>
+
+#undef _cvtmask32_u32
+#define _cvtmask32_u32 emulated_cvtmask32_u32
+#undef _mm256_cmple_epu32_mask
+#define _mm256_cmple_epu32_mask emulated_mm256_cmple_epu32_mask
+#undef _mm256_dpbusd_avx_epi32
+#define _mm256_dpbusd_avx_epi32 emulated_mm256_dpbusd_avx_epi32
+#undef _mm256_dpbusd_epi32
+#define _mm256_dpbusd_epi32 emulated_mm256_dpbusd_epi32
+#undef _mm256_dpwssd_avx_epi32
+#define _mm256_dpwssd_avx_epi32 emulated_mm256_dpwssd_avx_epi32
+#undef _mm256_dpwssd_epi32
+#define _mm256_dpwssd_epi32 emulated_mm256_dpwssd_epi32
+#undef _mm256_mask_loadu_epi8
+#define _mm256_mask_loadu_epi8 emulated_mm256_mask_loadu_epi8
+#undef _mm256_mask_storeu_epi8
+#define _mm256_mask_storeu_epi8 emulated_mm256_mask_storeu_epi8
+#undef _mm256_maskz_loadu_epi16
+#define _mm256_maskz_loadu_epi16 emulated_mm256_maskz_loadu_epi16
+#undef _mm256_maskz_loadu_epi8
+#define _mm256_maskz_loadu_epi8 emulated_mm256_maskz_loadu_epi8
+#undef _mm256_permutexvar_epi8
+#define _mm256_permutexvar_epi8 emulated_mm256_permutexvar_epi8
+#undef _mm256_range_ps
+#define _mm256_range_ps emulated_mm256_range_ps
+#undef _mm512_abs_pd
+#define _mm512_abs_pd emulated_mm512_abs_pd
+#undef _mm512_abs_ps
+#define _mm512_abs_ps emulated_mm512_abs_ps
+#undef _mm512_add_epi16
+#define _mm512_add_epi16 emulated_mm512_add_epi16
+#undef _mm512_add_epi32
+#define _mm512_add_epi32 emulated_mm512_add_epi32
+#undef _mm512_add_epi64
+#define _mm512_add_epi64 emulated_mm512_add_epi64
+#undef _mm512_add_epi8
+#define _mm512_add_epi8 emulated_mm512_add_epi8
+#undef _mm512_add_pd
+#define _mm512_add_pd emulated_mm512_add_pd
+#undef _mm512_add_ps
+#define _mm512_add_ps emulated_mm512_add_ps
+#undef _mm512_and_pd
+#define _mm512_and_pd emulated_mm512_and_pd
+#undef _mm512_and_ps
+#define _mm512_and_ps emulated_mm512_and_ps
+#undef _mm512_and_si512
+#define _mm512_and_si512 emulated_mm512_and_si512
+#undef _mm512_andnot_si512
+#define _mm512_andnot_si512 emulated_mm512_andnot_si512
+#undef _mm512_broadcast_i32x4
+#define _mm512_broadcast_i32x4 emulated_mm512_broadcast_i32x4
+#undef _mm512_castpd256_pd512
+#define _mm512_castpd256_pd512 emulated_mm512_castpd256_pd512
+#undef _mm512_castpd512_pd256
+#define _mm512_castpd512_pd256 emulated_mm512_castpd512_pd256
+#undef _mm512_castpd_ps
+#define _mm512_castpd_ps emulated_mm512_castpd_ps
+#undef _mm512_castpd_si512
+#define _mm512_castpd_si512 emulated_mm512_castpd_si512
+#undef _mm512_castps256_ps512
+#define _mm512_castps256_ps512 emulated_mm512_castps256_ps512
+#undef _mm512_castps512_ps128
+#define _mm512_castps512_ps128 emulated_mm512_castps512_ps128
+#undef _mm512_castps512_ps256
+#define _mm512_castps512_ps256 emulated_mm512_castps512_ps256
+#undef _mm512_castps_pd
+#define _mm512_castps_pd emulated_mm512_castps_pd
+#undef _mm512_castps_si512
+#define _mm512_castps_si512 emulated_mm512_castps_si512
+#undef _mm512_castsi128_si512
+#define _mm512_castsi128_si512 emulated_mm512_castsi128_si512
+#undef _mm512_castsi256_si512
+#define _mm512_castsi256_si512 emulated_mm512_castsi256_si512
+#undef _mm512_castsi512_pd
+#define _mm512_castsi512_pd emulated_mm512_castsi512_pd
+#undef _mm512_castsi512_ps
+#define _mm512_castsi512_ps emulated_mm512_castsi512_ps
+#undef _mm512_castsi512_si128
+#define _mm512_castsi512_si128 emulated_mm512_castsi512_si128
+#undef _mm512_castsi512_si256
+#define _mm512_castsi512_si256 emulated_mm512_castsi512_si256
+#undef _mm512_cmp_pd_mask
+#define _mm512_cmp_pd_mask emulated_mm512_cmp_pd_mask
+#undef _mm512_cmp_ps_mask
+#define _mm512_cmp_ps_mask emulated_mm512_cmp_ps_mask
+#undef _mm512_cmpeq_epi32_mask
+#define _mm512_cmpeq_epi32_mask emulated_mm512_cmpeq_epi32_mask
+#undef _mm512_cmple_epu16_mask
+#define _mm512_cmple_epu16_mask emulated_mm512_cmple_epu16_mask
+#undef _mm512_cmple_epu32_mask
+#define _mm512_cmple_epu32_mask emulated_mm512_cmple_epu32_mask
+#undef _mm512_cvtepi16_epi8
+#define _mm512_cvtepi16_epi8 emulated_mm512_cvtepi16_epi8
+#undef _mm512_cvtepi32_epi16
+#define _mm512_cvtepi32_epi16 emulated_mm512_cvtepi32_epi16
+#undef _mm512_cvtepi32_pd
+#define _mm512_cvtepi32_pd emulated_mm512_cvtepi32_pd
+#undef _mm512_cvtepi32_ps
+#define _mm512_cvtepi32_ps emulated_mm512_cvtepi32_ps
+#undef _mm512_cvtepi64_epi32
+#define _mm512_cvtepi64_epi32 emulated_mm512_cvtepi64_epi32
+#undef _mm512_cvtpd_epi32
+#define _mm512_cvtpd_epi32 emulated_mm512_cvtpd_epi32
+#undef _mm512_cvtpd_ps
+#define _mm512_cvtpd_ps emulated_mm512_cvtpd_ps
+#undef _mm512_cvtph_ps
+#define _mm512_cvtph_ps emulated_mm512_cvtph_ps
+#undef _mm512_cvtps_epi32
+#define _mm512_cvtps_epi32 emulated_mm512_cvtps_epi32
+#undef _mm512_cvtps_pd
+#define _mm512_cvtps_pd emulated_mm512_cvtps_pd
+#undef _mm512_cvtps_ph
+#define _mm512_cvtps_ph emulated_mm512_cvtps_ph
+#undef _mm512_cvtsd_f64
+#define _mm512_cvtsd_f64 emulated_mm512_cvtsd_f64
+#undef _mm512_cvtss_f32
+#define _mm512_cvtss_f32 emulated_mm512_cvtss_f32
+#undef _mm512_div_pd
+#define _mm512_div_pd emulated_mm512_div_pd
+#undef _mm512_div_ps
+#define _mm512_div_ps emulated_mm512_div_ps
+#undef _mm512_dpbusd_epi32
+#define _mm512_dpbusd_epi32 emulated_mm512_dpbusd_epi32
+#undef _mm512_dpwssd_epi32
+#define _mm512_dpwssd_epi32 emulated_mm512_dpwssd_epi32
+#undef _mm512_extractf32x4_ps
+#define _mm512_extractf32x4_ps emulated_mm512_extractf32x4_ps
+#undef _mm512_extractf32x8_ps
+#define _mm512_extractf32x8_ps emulated_mm512_extractf32x8_ps
+#undef _mm512_extractf64x4_pd
+#define _mm512_extractf64x4_pd emulated_mm512_extractf64x4_pd
+#undef _mm512_extracti32x4_epi32
+#define _mm512_extracti32x4_epi32 emulated_mm512_extracti32x4_epi32
+#undef _mm512_extracti64x4_epi64
+#define _mm512_extracti64x4_epi64 emulated_mm512_extracti64x4_epi64
+#undef _mm512_fmadd_pd
+#define _mm512_fmadd_pd emulated_mm512_fmadd_pd
+#undef _mm512_fmadd_ps
+#define _mm512_fmadd_ps emulated_mm512_fmadd_ps
+#undef _mm512_fmsub_pd
+#define _mm512_fmsub_pd emulated_mm512_fmsub_pd
+#undef _mm512_fmsub_ps
+#define _mm512_fmsub_ps emulated_mm512_fmsub_ps
+#undef _mm512_fnmadd_pd
+#define _mm512_fnmadd_pd emulated_mm512_fnmadd_pd
+#undef _mm512_fnmadd_ps
+#define _mm512_fnmadd_ps emulated_mm512_fnmadd_ps
+#undef _mm512_insertf32x8
+#define _mm512_insertf32x8 emulated_mm512_insertf32x8
+#undef _mm512_insertf64x4
+#define _mm512_insertf64x4 emulated_mm512_insertf64x4
+#undef _mm512_inserti32x4
+#define _mm512_inserti32x4 emulated_mm512_inserti32x4
+#undef _mm512_inserti64x4
+#define _mm512_inserti64x4 emulated_mm512_inserti64x4
+#undef _mm512_load_pd
+#define _mm512_load_pd emulated_mm512_load_pd
+#undef _mm512_load_ps
+#define _mm512_load_ps emulated_mm512_load_ps
+#undef _mm512_load_si512
+#define _mm512_load_si512 emulated_mm512_load_si512
+#undef _mm512_loadu_pd
+#define _mm512_loadu_pd emulated_mm512_loadu_pd
+#undef _mm512_loadu_ps
+#define _mm512_loadu_ps emulated_mm512_loadu_ps
+#undef _mm512_loadu_si512
+#define _mm512_loadu_si512 emulated_mm512_loadu_si512
+#undef _mm512_madd_epi16
+#define _mm512_madd_epi16 emulated_mm512_madd_epi16
+#undef _mm512_maddubs_epi16
+#define _mm512_maddubs_epi16 emulated_mm512_maddubs_epi16
+#undef _mm512_mask_add_epi32
+#define _mm512_mask_add_epi32 emulated_mm512_mask_add_epi32
+#undef _mm512_mask_blend_epi16
+#define _mm512_mask_blend_epi16 emulated_mm512_mask_blend_epi16
+#undef _mm512_mask_blend_epi32
+#define _mm512_mask_blend_epi32 emulated_mm512_mask_blend_epi32
+#undef _mm512_mask_blend_epi8
+#define _mm512_mask_blend_epi8 emulated_mm512_mask_blend_epi8
+#undef _mm512_mask_blend_pd
+#define _mm512_mask_blend_pd emulated_mm512_mask_blend_pd
+#undef _mm512_mask_blend_ps
+#define _mm512_mask_blend_ps emulated_mm512_mask_blend_ps
+#undef _mm512_mask_cmple_epu16_mask
+#define _mm512_mask_cmple_epu16_mask emulated_mm512_mask_cmple_epu16_mask
+#undef _mm512_mask_cmpneq_epi32_mask
+#define _mm512_mask_cmpneq_epi32_mask emulated_mm512_mask_cmpneq_epi32_mask
+#undef _mm512_mask_loadu_epi32
+#define _mm512_mask_loadu_epi32 emulated_mm512_mask_loadu_epi32
+#undef _mm512_mask_loadu_epi8
+#define _mm512_mask_loadu_epi8 emulated_mm512_mask_loadu_epi8
+#undef _mm512_mask_mov_epi16
+#define _mm512_mask_mov_epi16 emulated_mm512_mask_mov_epi16
+#undef _mm512_mask_mov_epi32
+#define _mm512_mask_mov_epi32 emulated_mm512_mask_mov_epi32
+#undef _mm512_mask_mov_epi8
+#define _mm512_mask_mov_epi8 emulated_mm512_mask_mov_epi8
+#undef _mm512_mask_mov_pd
+#define _mm512_mask_mov_pd emulated_mm512_mask_mov_pd
+#undef _mm512_mask_mov_ps
+#define _mm512_mask_mov_ps emulated_mm512_mask_mov_ps
+#undef _mm512_mask_mul_pd
+#define _mm512_mask_mul_pd emulated_mm512_mask_mul_pd
+#undef _mm512_mask_mul_ps
+#define _mm512_mask_mul_ps emulated_mm512_mask_mul_ps
+#undef _mm512_mask_permutexvar_epi8
+#define _mm512_mask_permutexvar_epi8 emulated_mm512_mask_permutexvar_epi8
+#undef _mm512_mask_range_ps
+#define _mm512_mask_range_ps emulated_mm512_mask_range_ps
+#undef _mm512_mask_shuffle_epi8
+#define _mm512_mask_shuffle_epi8 emulated_mm512_mask_shuffle_epi8
+#undef _mm512_mask_storeu_epi16
+#define _mm512_mask_storeu_epi16 emulated_mm512_mask_storeu_epi16
+#undef _mm512_mask_storeu_epi32
+#define _mm512_mask_storeu_epi32 emulated_mm512_mask_storeu_epi32
+#undef _mm512_mask_storeu_epi8
+#define _mm512_mask_storeu_epi8 emulated_mm512_mask_storeu_epi8
+#undef _mm512_mask_storeu_pd
+#define _mm512_mask_storeu_pd emulated_mm512_mask_storeu_pd
+#undef _mm512_mask_storeu_ps
+#define _mm512_mask_storeu_ps emulated_mm512_mask_storeu_ps
+#undef _mm512_maskz_compress_epi8
+#define _mm512_maskz_compress_epi8 emulated_mm512_maskz_compress_epi8
+#undef _mm512_maskz_cvtps_ph
+#define _mm512_maskz_cvtps_ph emulated_mm512_maskz_cvtps_ph
+#undef _mm512_maskz_loadu_epi32
+#define _mm512_maskz_loadu_epi32 emulated_mm512_maskz_loadu_epi32
+#undef _mm512_maskz_loadu_epi8
+#define _mm512_maskz_loadu_epi8 emulated_mm512_maskz_loadu_epi8
+#undef _mm512_maskz_loadu_pd
+#define _mm512_maskz_loadu_pd emulated_mm512_maskz_loadu_pd
+#undef _mm512_maskz_loadu_ps
+#define _mm512_maskz_loadu_ps emulated_mm512_maskz_loadu_ps
+#undef _mm512_maskz_mov_epi8
+#define _mm512_maskz_mov_epi8 emulated_mm512_maskz_mov_epi8
+#undef _mm512_maskz_set1_epi8
+#define _mm512_maskz_set1_epi8 emulated_mm512_maskz_set1_epi8
+#undef _mm512_max_epi32
+#define _mm512_max_epi32 emulated_mm512_max_epi32
+#undef _mm512_max_epu16
+#define _mm512_max_epu16 emulated_mm512_max_epu16
+#undef _mm512_max_pd
+#define _mm512_max_pd emulated_mm512_max_pd
+#undef _mm512_max_ps
+#define _mm512_max_ps emulated_mm512_max_ps
+#undef _mm512_min_epi32
+#define _mm512_min_epi32 emulated_mm512_min_epi32
+#undef _mm512_min_epu16
+#define _mm512_min_epu16 emulated_mm512_min_epu16
+#undef _mm512_min_pd
+#define _mm512_min_pd emulated_mm512_min_pd
+#undef _mm512_min_ps
+#define _mm512_min_ps emulated_mm512_min_ps
+#undef _mm512_mul_pd
+#define _mm512_mul_pd emulated_mm512_mul_pd
+#undef _mm512_mul_ps
+#define _mm512_mul_ps emulated_mm512_mul_ps
+#undef _mm512_mullo_epi16
+#define _mm512_mullo_epi16 emulated_mm512_mullo_epi16
+#undef _mm512_mullo_epi32
+#define _mm512_mullo_epi32 emulated_mm512_mullo_epi32
+#undef _mm512_or_pd
+#define _mm512_or_pd emulated_mm512_or_pd
+#undef _mm512_or_ps
+#define _mm512_or_ps emulated_mm512_or_ps
+#undef _mm512_or_si512
+#define _mm512_or_si512 emulated_mm512_or_si512
+#undef _mm512_packs_epi16
+#define _mm512_packs_epi16 emulated_mm512_packs_epi16
+#undef _mm512_packs_epi32
+#define _mm512_packs_epi32 emulated_mm512_packs_epi32
+#undef _mm512_packus_epi16
+#define _mm512_packus_epi16 emulated_mm512_packus_epi16
+#undef _mm512_packus_epi32
+#define _mm512_packus_epi32 emulated_mm512_packus_epi32
+#undef _mm512_permute_pd
+#define _mm512_permute_pd emulated_mm512_permute_pd
+#undef _mm512_permutex2var_epi16
+#define _mm512_permutex2var_epi16 emulated_mm512_permutex2var_epi16
+#undef _mm512_permutex2var_epi32
+#define _mm512_permutex2var_epi32 emulated_mm512_permutex2var_epi32
+#undef _mm512_permutex2var_epi64
+#define _mm512_permutex2var_epi64 emulated_mm512_permutex2var_epi64
+#undef _mm512_permutex2var_epi8
+#define _mm512_permutex2var_epi8 emulated_mm512_permutex2var_epi8
+#undef _mm512_permutex_epi64
+#define _mm512_permutex_epi64 emulated_mm512_permutex_epi64
+#undef _mm512_permutex_pd
+#define _mm512_permutex_pd emulated_mm512_permutex_pd
+#undef _mm512_permutexvar_epi16
+#define _mm512_permutexvar_epi16 emulated_mm512_permutexvar_epi16
+#undef _mm512_permutexvar_epi32
+#define _mm512_permutexvar_epi32 emulated_mm512_permutexvar_epi32
+#undef _mm512_permutexvar_epi64
+#define _mm512_permutexvar_epi64 emulated_mm512_permutexvar_epi64
+#undef _mm512_permutexvar_epi8
+#define _mm512_permutexvar_epi8 emulated_mm512_permutexvar_epi8
+#undef _mm512_range_pd
+#define _mm512_range_pd emulated_mm512_range_pd
+#undef _mm512_range_ps
+#define _mm512_range_ps emulated_mm512_range_ps
+#undef _mm512_rcp14_pd
+#define _mm512_rcp14_pd emulated_mm512_rcp14_pd
+#undef _mm512_reduce_add_epi32
+#define _mm512_reduce_add_epi32 emulated_mm512_reduce_add_epi32
+#undef _mm512_roundscale_pd
+#define _mm512_roundscale_pd emulated_mm512_roundscale_pd
+#undef _mm512_set1_epi16
+#define _mm512_set1_epi16 emulated_mm512_set1_epi16
+#undef _mm512_set1_epi32
+#define _mm512_set1_epi32 emulated_mm512_set1_epi32
+#undef _mm512_set1_epi64
+#define _mm512_set1_epi64 emulated_mm512_set1_epi64
+#undef _mm512_set1_epi8
+#define _mm512_set1_epi8 emulated_mm512_set1_epi8
+#undef _mm512_set1_pd
+#define _mm512_set1_pd emulated_mm512_set1_pd
+#undef _mm512_set1_ps
+#define _mm512_set1_ps emulated_mm512_set1_ps
+#undef _mm512_set4_epi32
+#define _mm512_set4_epi32 emulated_mm512_set4_epi32
+#undef _mm512_set_epi16
+#define _mm512_set_epi16 emulated_mm512_set_epi16
+#undef _mm512_set_epi32
+#define _mm512_set_epi32 emulated_mm512_set_epi32
+#undef _mm512_set_epi64
+#define _mm512_set_epi64 emulated_mm512_set_epi64
+#undef _mm512_setr_epi32
+#define _mm512_setr_epi32 emulated_mm512_setr_epi32
+#undef _mm512_setr_epi64
+#define _mm512_setr_epi64 emulated_mm512_setr_epi64
+#undef _mm512_setzero_pd
+#define _mm512_setzero_pd emulated_mm512_setzero_pd
+#undef _mm512_setzero_ps
+#define _mm512_setzero_ps emulated_mm512_setzero_ps
+#undef _mm512_setzero_si512
+#define _mm512_setzero_si512 emulated_mm512_setzero_si512
+#undef _mm512_shuffle_epi32
+#define _mm512_shuffle_epi32 emulated_mm512_shuffle_epi32
+#undef _mm512_shuffle_epi8
+#define _mm512_shuffle_epi8 emulated_mm512_shuffle_epi8
+#undef _mm512_shuffle_f32x4
+#define _mm512_shuffle_f32x4 emulated_mm512_shuffle_f32x4
+#undef _mm512_shuffle_f64x2
+#define _mm512_shuffle_f64x2 emulated_mm512_shuffle_f64x2
+#undef _mm512_shuffle_i32x4
+#define _mm512_shuffle_i32x4 emulated_mm512_shuffle_i32x4
+#undef _mm512_shuffle_i64x2
+#define _mm512_shuffle_i64x2 emulated_mm512_shuffle_i64x2
+#undef _mm512_shuffle_ps
+#define _mm512_shuffle_ps emulated_mm512_shuffle_ps
+#undef _mm512_slli_epi16
+#define _mm512_slli_epi16 emulated_mm512_slli_epi16
+#undef _mm512_slli_epi32
+#define _mm512_slli_epi32 emulated_mm512_slli_epi32
+#undef _mm512_slli_epi64
+#define _mm512_slli_epi64 emulated_mm512_slli_epi64
+#undef _mm512_sqrt_pd
+#define _mm512_sqrt_pd emulated_mm512_sqrt_pd
+#undef _mm512_sqrt_ps
+#define _mm512_sqrt_ps emulated_mm512_sqrt_ps
+#undef _mm512_srai_epi16
+#define _mm512_srai_epi16 emulated_mm512_srai_epi16
+#undef _mm512_srai_epi32
+#define _mm512_srai_epi32 emulated_mm512_srai_epi32
+#undef _mm512_srli_epi16
+#define _mm512_srli_epi16 emulated_mm512_srli_epi16
+#undef _mm512_srli_epi32
+#define _mm512_srli_epi32 emulated_mm512_srli_epi32
+#undef _mm512_srli_epi64
+#define _mm512_srli_epi64 emulated_mm512_srli_epi64
+#undef _mm512_store_pd
+#define _mm512_store_pd emulated_mm512_store_pd
+#undef _mm512_store_ps
+#define _mm512_store_ps emulated_mm512_store_ps
+#undef _mm512_store_si512
+#define _mm512_store_si512 emulated_mm512_store_si512
+#undef _mm512_storeu_pd
+#define _mm512_storeu_pd emulated_mm512_storeu_pd
+#undef _mm512_storeu_ps
+#define _mm512_storeu_ps emulated_mm512_storeu_ps
+#undef _mm512_storeu_si512
+#define _mm512_storeu_si512 emulated_mm512_storeu_si512
+#undef _mm512_stream_si512
+#define _mm512_stream_si512 emulated_mm512_stream_si512
+#undef _mm512_sub_epi16
+#define _mm512_sub_epi16 emulated_mm512_sub_epi16
+#undef _mm512_sub_epi32
+#define _mm512_sub_epi32 emulated_mm512_sub_epi32
+#undef _mm512_sub_epi8
+#define _mm512_sub_epi8 emulated_mm512_sub_epi8
+#undef _mm512_sub_pd
+#define _mm512_sub_pd emulated_mm512_sub_pd
+#undef _mm512_sub_ps
+#define _mm512_sub_ps emulated_mm512_sub_ps
+#undef _mm512_ternarylogic_epi32
+#define _mm512_ternarylogic_epi32 emulated_mm512_ternarylogic_epi32
+#undef _mm512_ternarylogic_epi64
+#define _mm512_ternarylogic_epi64 emulated_mm512_ternarylogic_epi64
+#undef _mm512_test_epi32_mask
+#define _mm512_test_epi32_mask emulated_mm512_test_epi32_mask
+#undef _mm512_unpackhi_epi16
+#define _mm512_unpackhi_epi16 emulated_mm512_unpackhi_epi16
+#undef _mm512_unpackhi_epi32
+#define _mm512_unpackhi_epi32 emulated_mm512_unpackhi_epi32
+#undef _mm512_unpackhi_epi64
+#define _mm512_unpackhi_epi64 emulated_mm512_unpackhi_epi64
+#undef _mm512_unpackhi_epi8
+#define _mm512_unpackhi_epi8 emulated_mm512_unpackhi_epi8
+#undef _mm512_unpacklo_epi16
+#define _mm512_unpacklo_epi16 emulated_mm512_unpacklo_epi16
+#undef _mm512_unpacklo_epi32
+#define _mm512_unpacklo_epi32 emulated_mm512_unpacklo_epi32
+#undef _mm512_unpacklo_epi64
+#define _mm512_unpacklo_epi64 emulated_mm512_unpacklo_epi64
+#undef _mm512_unpacklo_epi8
+#define _mm512_unpacklo_epi8 emulated_mm512_unpacklo_epi8
+#undef _mm512_xor_pd
+#define _mm512_xor_pd emulated_mm512_xor_pd
+#undef _mm512_xor_ps
+#define _mm512_xor_ps emulated_mm512_xor_ps
+#undef _mm512_xor_si512
+#define _mm512_xor_si512 emulated_mm512_xor_si512
+#undef _mm512_zextsi256_si512
+#define _mm512_zextsi256_si512 emulated_mm512_zextsi256_si512
+#undef _mm_mask_loadu_epi8
+#define _mm_mask_loadu_epi8 emulated_mm_mask_loadu_epi8
+#undef _mm_mask_storeu_epi8
+#define _mm_mask_storeu_epi8 emulated_mm_mask_storeu_epi8
+#undef _mm_maskz_loadu_epi8
+#define _mm_maskz_loadu_epi8 emulated_mm_maskz_loadu_epi8
+#undef _tile_dpbssd
+#define _tile_dpbssd emulated_tile_dpbssd
+#undef _tile_dpbsud
+#define _tile_dpbsud emulated_tile_dpbsud
+#undef _tile_dpbusd
+#define _tile_dpbusd emulated_tile_dpbusd
+#undef _tile_dpbuud
+#define _tile_dpbuud emulated_tile_dpbuud
+#undef _tile_loadconfig
+#define _tile_loadconfig emulated_tile_loadconfig
+#undef _tile_loadd
+#define _tile_loadd emulated_tile_loadd
+#undef _tile_release
+#define _tile_release emulated_tile_release
+#undef _tile_stored
+#define _tile_stored emulated_tile_stored
+#undef _tile_stream_loadd
+#define _tile_stream_loadd emulated_tile_stream_loadd
+#undef _tile_zero
+#define _tile_zero emulated_tile_zero
