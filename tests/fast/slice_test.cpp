@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -36,7 +37,12 @@ class FastSlice : public testing::Test {
 
   std::uint32_t number(std::uint32_t low, std::uint32_t high) { return dmlref_test::detail::number(random, low, high); }
 
-  fast::Slice prepare(const SliceCase& it, const fast::SliceTuning& tuning) {
+  /// The numbers of one CPU model after the other: no byte may depend on them.
+  const Tuning::Slice& next_model() { return tuning_table[models++ % tuning_table.size()].slice; }
+
+  /// Without `thresholds`, those of the model.
+  fast::Slice prepare(const SliceCase& it, const Tuning::Slice& model,
+                      std::optional<fast::SliceThresholds> given = {}) {
     const Layout output = layout_of(it.output_desc());
     const Layout input = layout_of(it.input_desc());
     Layout window;
@@ -46,30 +52,35 @@ class FastSlice : public testing::Test {
       const auto& s = std::get<Slice1Desc>(it.desc);
       window = reference::slice1_layout(input, output.shape, s.window_offsets, s.window_sizes, s.window_strides);
     }
-    return fast::Slice(window, output, it.element_size, it.input.size(), isa_under_test(), tuning);
+    const fast::SliceThresholds thresholds = given.value_or(fast::SliceThresholds(isa_under_test(), model));
+    return fast::Slice(window, output, it.element_size, it.input.size(), fast::slice_kernels(isa_under_test(), model),
+                       thresholds);
+  }
+  fast::Slice prepare(const SliceCase& it, const fast::SliceThresholds& thresholds) {
+    return prepare(it, this_cpu().slice, thresholds);
   }
 
-  static void scatter(fast::SliceTuning& tuning) {
-    tuning.scattered_copy_from = tuning.scattered_from = 0;
-    tuning.scattered_to = ~std::uint64_t{0};
+  static fast::SliceThresholds thresholds_of_this_cpu() {
+    return fast::SliceThresholds(isa_under_test(), this_cpu().slice);
+  }
+
+  static void take_irregular_order(fast::SliceThresholds& thresholds) {
+    thresholds.irregular_copy_from = thresholds.irregular_from = 0;
+    thresholds.irregular_to = ~std::uint64_t{0};
   }
 
   /// Every way to run the case must give the expected bytes and leave the rest alone.
   void check(const SliceCase& it) {
-    fast::SliceTuning tuning(isa_under_test(), this_cpu());
-    if (number(0, 1) == 0) tuning.stream_bytes = 0;
-    if (number(0, 2) == 0) tuning.shared_stream_bytes = 0;
-    if (number(0, 2) != 0) tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
-    if (number(0, 2) == 0) tuning.out_ahead = 256 - tuning.out_ahead;
-    if (number(0, 1) == 0) tuning.in_ahead = 4096 - tuning.in_ahead;
-    if (number(0, 1) == 0) tuning.copies_ahead = 4096 - tuning.copies_ahead;
-    if (number(0, 1) == 0) tuning.copies_ahead_to = 1024;
-    if (number(0, 1) == 0) tuning.turns_from = number(0, 1) * 4096;
-    if (number(0, 1) == 0) tuning.stages = !tuning.stages;
-    if (number(0, 1) == 0) scatter(tuning);
-    if (number(0, 1) == 0) tuning.columns_from = 0;
-    tuning.task_bytes = number(1, 4) == 1 ? 1 : 4096;
-    const fast::Slice slice = prepare(it, tuning);
+    const Tuning::Slice& model = next_model();
+    fast::SliceThresholds thresholds(isa_under_test(), model);
+    if (number(0, 1) == 0) thresholds.stream_bytes = 0;
+    if (number(0, 2) != 0) thresholds.kept_bytes = 0;
+    if (number(0, 2) == 0) thresholds.output_prefetch = 256 - thresholds.output_prefetch;
+    if (number(0, 1) == 0) thresholds.interleave_from = number(0, 1) * 4096;
+    if (number(0, 1) == 0) take_irregular_order(thresholds);
+    if (number(0, 1) == 0) thresholds.columns_from = 0;
+    thresholds.task_bytes = number(1, 4) == 1 ? 1 : 4096;
+    const fast::Slice slice = prepare(it, model, thresholds);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
     const std::size_t tasks = number(0, 2) == 0 ? number(2, 7) : 1;
 
@@ -107,6 +118,7 @@ class FastSlice : public testing::Test {
 
   std::uint64_t seed;
   std::mt19937_64 random;
+  std::size_t models = 0;
   std::map<fast::RowKind, int> seen;
 };
 
@@ -187,14 +199,14 @@ TEST_F(FastSlice, LongRowsOfEveryInnerStride) {
 
 // Rows that each begin where the one before it ends, at every place in a line: written around the caches as one stream.
 TEST_F(FastSlice, JoinedRowsOfEveryLength) {
-  const std::size_t from = fast::slice_kernels(isa_under_test()).joined_from;
+  const std::size_t from = fast::slice_kernels(isa_under_test(), this_cpu().slice).joined_from;
   if (from == 0) GTEST_SKIP() << "no kernel for joined rows";
   for (std::uint32_t length = 60; length <= 400; length += number(1, 3)) {
     const SliceCase it = slice1_case(random, DataType::uint8, {2 * number(1, 40), length}, {2, 1});
     SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-    fast::SliceTuning tuning(isa_under_test(), this_cpu());
-    tuning.stream_bytes = 0;
-    const fast::Slice slice = prepare(it, tuning);
+    fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+    thresholds.stream_bytes = 0;
+    const fast::Slice slice = prepare(it, thresholds);
     const fast::RowWalk& walk = slice.walks()[0];
     if (walk.rows() > 1) {
       EXPECT_EQ(walk.job.stream && walk.job.joined, length >= from);
@@ -204,9 +216,8 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
   }
 }
 
-// Short rows that are collected and then streamed: mirrored, thinned out, and copies of less than a line.
-TEST_F(FastSlice, ShortRowsAreCollected) {
-  if (fast::slice_kernels(isa_under_test()).staged == nullptr) GTEST_SKIP() << "no kernel that collects rows";
+// Short rows that follow one another in a large output: mirrored, thinned out, and copies of less than a line.
+TEST_F(FastSlice, ShortRowsOfALargeOutput) {
   for (const DataType type : types) {
     for (const std::int32_t step : {1, -1, 2, -2, 3}) {
       const auto size = static_cast<std::uint32_t>(size_of(type));
@@ -214,14 +225,6 @@ TEST_F(FastSlice, ShortRowsAreCollected) {
         const auto length = bytes / size * static_cast<std::uint32_t>(std::abs(step));
         const SliceCase it = slice1_case(random, type, {2 * number(1, 300), length}, {2, step});
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test(), this_cpu());
-        tuning.stream_bytes = 0;
-        tuning.stages = true;
-        const fast::Slice slice = prepare(it, tuning);
-        const fast::RowJob& job = slice.walks()[0].job;
-        if (job.joined && (job.kind == fast::RowKind::copy || job.kind == fast::RowKind::shuffle)) {
-          EXPECT_NE(job.staged != nullptr, job.stream);
-        }
         check(it);
         if (HasFatalFailure()) return;
       }
@@ -253,7 +256,7 @@ TEST_F(FastSlice, RowsCutOut) {
 }
 
 // Rows in an irregular order, cut into pieces or not, in more tables than one and in tasks that begin anywhere.
-TEST_F(FastSlice, ScatteredRows) {
+TEST_F(FastSlice, RowsInAnIrregularOrder) {
   for (const DataType type : types) {
     const auto size = static_cast<std::uint32_t>(size_of(type));
     for (const std::int32_t step : {1, -1, 2, -2}) {
@@ -263,13 +266,14 @@ TEST_F(FastSlice, ScatteredRows) {
         const auto apart = static_cast<std::uint32_t>(std::abs(step));
         const SliceCase it = slice1_case(random, type, {2 * rows, bytes / size * apart}, {2, step});
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test(), this_cpu());
-        tuning.stream_bytes = ~std::uint64_t{0};
-        scatter(tuning);
-        const fast::Slice slice = prepare(it, tuning);
-        const bool wide = fast::slice_kernels(isa_under_test()).wide_from != 0 && bytes > 64 && bytes % 64 == 0;
-        if (step == 1 ? bytes != 320 : wide) {
-          EXPECT_TRUE(slice.walks()[0].job.scattered);
+        fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+        thresholds.stream_bytes = ~std::uint64_t{0};
+        take_irregular_order(thresholds);
+        const fast::Slice slice = prepare(it, thresholds);
+        const bool wide =
+            fast::slice_kernels(isa_under_test(), this_cpu().slice).wide_from != 0 && bytes > 64 && bytes % 64 == 0;
+        if (step == 1 ? bytes <= 256 : wide && step != -2) {
+          EXPECT_TRUE(slice.walks()[0].job.irregular);
         }
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
@@ -286,7 +290,7 @@ TEST_F(FastSlice, ScatteredRows) {
 // Rows cut out of longer ones, a column at a time: some that end with a column, some that do not, upwards and
 // downwards.
 TEST_F(FastSlice, RowsInColumns) {
-  const bool has_wide = fast::slice_kernels(isa_under_test()).wide_from != 0;
+  const bool has_wide = fast::slice_kernels(isa_under_test(), this_cpu().slice).wide_from != 0;
   for (const DataType type : types) {
     const auto size = static_cast<std::uint32_t>(size_of(type));
     for (const std::int32_t step : {1, -1, 2, -2}) {
@@ -296,15 +300,14 @@ TEST_F(FastSlice, RowsInColumns) {
         const SliceCase it = slice1_case(random, type, {rows, length}, {number(0, 1) == 0 ? 1 : -1, step},
                                          {length + (1024 + number(0, 64)) / size, 1});
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test(), this_cpu());
+        fast::SliceThresholds thresholds = thresholds_of_this_cpu();
         const bool around = number(0, 2) == 0;
-        tuning.stream_bytes = around ? 0 : ~std::uint64_t{0};
-        tuning.stages = false;
-        tuning.scattered_to = 0;
-        tuning.columns_from = 0;
-        const fast::Slice slice = prepare(it, tuning);
+        thresholds.stream_bytes = around ? 0 : ~std::uint64_t{0};
+        thresholds.irregular_to = 0;
+        thresholds.columns_from = 0;
+        const fast::Slice slice = prepare(it, thresholds);
         const fast::RowJob& job = slice.walks()[0].job;
-        EXPECT_EQ(job.in_columns, (step == 1 || has_wide) && bytes * apart >= 512 && (!job.stream || apart == 2));
+        EXPECT_EQ(job.in_columns, (step == 1 || (step == 2 && has_wide)) && bytes * apart >= 512 && !job.stream);
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
           for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
@@ -335,8 +338,8 @@ TEST_F(FastSlice, NarrowRows) {
   }
 }
 
-// Streamed rows of a page and more take turns: numbers of rows and lengths that leave a rest.
-TEST_F(FastSlice, LongRowsTakeTurns) {
+// Streamed rows of a page and more are interleaved: numbers of rows and lengths that leave a rest.
+TEST_F(FastSlice, InterleavedLongRows) {
   for (const DataType type : types) {
     const auto size = static_cast<std::uint32_t>(size_of(type));
     for (const std::int32_t step : {1, -1, 2, -2}) {
@@ -351,25 +354,16 @@ TEST_F(FastSlice, LongRowsTakeTurns) {
   }
 }
 
-// Which streamed rows take turns, and how far ahead copies ask, depends on their length.
-TEST_F(FastSlice, LongRowsOfZen4) {
-  fast::SliceTuning tuning(isa_under_test(), this_cpu());
-  tuning.turns_from = 4096;
-  tuning.copies_ahead = 4096;
-  tuning.copies_ahead_to = 2048;
-  const auto job = [&](std::uint32_t length, std::int32_t step) {
-    return prepare(slice1_case(random, DataType::uint8, {4, length}, {2, step}), tuning).walks()[0].job;
-  };
-  if (fast::slice_kernels(isa_under_test()).wide_from == 0) GTEST_SKIP() << "no wide rows";
-  EXPECT_FALSE(job(4095, 1).in_turns);
-  EXPECT_TRUE(job(4096, 1).in_turns);
-  EXPECT_FALSE(job(4095, -1).in_turns);
-  EXPECT_TRUE(job(4096, -1).in_turns);
-  EXPECT_TRUE(job(2 * 4095, 2).in_turns);
-  EXPECT_FALSE(job(2 * 4096, 2).in_turns);
-  EXPECT_EQ(job(1024, 1).lines_ahead, 4u);
-  EXPECT_EQ(job(2047, 1).lines_ahead, 2u);
-  EXPECT_EQ(job(2048, 1).lines_ahead, 0u);
+// Which streamed rows are interleaved depends on their length.
+TEST_F(FastSlice, RowsAreInterleavedFromALengthOn) {
+  fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+  thresholds.interleave_from = 4096;
+  for (const std::int32_t step : {1, -1}) {
+    for (const std::uint32_t length : {4095u, 4096u}) {
+      const SliceCase it = slice1_case(random, DataType::uint8, {4, length}, {2, step});
+      EXPECT_EQ(prepare(it, thresholds).walks()[0].job.interleave, length >= 4096);
+    }
+  }
 }
 
 // A copy that reads more than it writes fills the caches as well.
@@ -377,9 +371,9 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   const SliceCase cropped = slice1_case(random, DataType::uint8, {3, 8192}, {2, 1});
   const auto streamed = [&](const SliceCase& it, std::uint64_t from) {
-    fast::SliceTuning tuning(isa_under_test(), this_cpu());
-    tuning.stream_bytes = from;
-    return prepare(it, tuning).walks()[0].job.stream;
+    fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+    thresholds.stream_bytes = from;
+    return prepare(it, thresholds).walks()[0].job.stream;
   };
   EXPECT_TRUE(streamed(thinned, 2 * 3 * 8192));
   EXPECT_FALSE(streamed(thinned, 2 * 3 * 8192 + 1));
@@ -389,17 +383,14 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
 
 // What several tasks keep in the caches is the input and three times the output.
 TEST_F(FastSlice, SeveralTasksStreamLess) {
-  for (const bool backwards : {false, true}) {
-    const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {backwards ? -1 : 1, 2});
-    fast::SliceTuning tuning(isa_under_test(), this_cpu());
-    tuning.stream_bytes = 0;
-    for (const bool stays : {true, false}) {
-      tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
-      (backwards ? tuning.shared_backwards_bytes : tuning.shared_bytes) = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
-      const fast::Slice slice = prepare(it, tuning);
-      EXPECT_TRUE(slice.walks(1)[0].job.stream);
-      EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);
-    }
+  const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
+  fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+  thresholds.stream_bytes = 0;
+  for (const bool stays : {true, false}) {
+    thresholds.kept_bytes = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
+    const fast::Slice slice = prepare(it, thresholds);
+    EXPECT_TRUE(slice.walks(1)[0].job.stream);
+    EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);
   }
 }
 
@@ -437,21 +428,22 @@ TEST_F(FastSlice, RowsOfTilesOfEveryLength) {
                        {1, number(0, 1) == 0 ? 2 : -2, step}};
         expect(it, random);
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceTuning tuning(isa_under_test(), this_cpu());
-        const fast::Slice slice = prepare(it, tuning);
+        fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+        const fast::Slice slice = prepare(it, thresholds);
         for (const fast::RowWalk& walk : slice.walks()) alone += walk.job.tiles_alone ? 1 : 0;
         check(it);
         if (HasFatalFailure()) return;
       }
     }
   }
-  if (fast::slice_kernels(isa_under_test()).tiles != nullptr) {
+  if (fast::slice_kernels(isa_under_test(), this_cpu().slice).tiles != nullptr) {
     EXPECT_GT(alone, 0);
   }
 }
 
 // Short rows that are a few permutations: tiles of every unit and step, groups of every length.
 TEST_F(FastSlice, RowsOfGroups) {
+  const Tuning::Slice& model = tuning_of(CpuModel::zen4).slice;
   int groups[5] = {}, quarters[5] = {};
   for (const DataType type : types) {
     for (const std::int32_t step : {1, -1, 2, -2, 3}) {
@@ -462,7 +454,7 @@ TEST_F(FastSlice, RowsOfGroups) {
               random, type, {rows, apart * count, static_cast<std::uint32_t>(std::abs(step)) * tile},
               {1, number(0, 1) == 0 ? static_cast<std::int32_t>(apart) : -static_cast<std::int32_t>(apart), step});
           SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-          const fast::Slice slice = prepare(it, fast::SliceTuning(isa_under_test(), this_cpu()));
+          const fast::Slice slice = prepare(it, model);
           for (const fast::RowWalk& walk : slice.walks()) {
             const fast::TileGroup& group = walk.job.group;
             if (group.tiles == 0) continue;
@@ -475,7 +467,7 @@ TEST_F(FastSlice, RowsOfGroups) {
       }
     }
   }
-  if (fast::slice_kernels(isa_under_test()).groups == nullptr) return;
+  if (fast::slice_kernels(isa_under_test(), model).groups == nullptr) return;
   for (const int i : {1, 2, 3, 4}) {
     EXPECT_GT(groups[i], 0) << i;
     EXPECT_TRUE(i == 1 || quarters[i] > 0) << i;  // up to 16 bytes are a program's
@@ -543,10 +535,10 @@ TEST_F(FastSlice, ThreadsShareTheWork) {
 TEST_F(FastSlice, OneLongRowIsShared) {
   for (const std::int32_t stride : {1, -1, 2, -2, 3}) {
     const SliceCase it = slice1_case(random, DataType::float16, {1500001}, {stride});
-    fast::SliceTuning tuning(isa_under_test(), this_cpu());
-    tuning.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
-    tuning.shared_bytes = tuning.shared_backwards_bytes = 0;
-    const fast::Slice slice = prepare(it, tuning);
+    fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+    thresholds.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
+    thresholds.kept_bytes = 0;
+    const fast::Slice slice = prepare(it, thresholds);
     for (const std::size_t tasks : {1u, 2u, 5u}) {
       std::vector<std::byte> output = it.before;
       for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);

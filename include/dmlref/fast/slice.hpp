@@ -18,83 +18,54 @@
 DMLREF_BEGIN
 namespace fast {
 
-/// Sizes at which a copy changes its ways.
-struct SliceTuning {
-  std::uint64_t stream_bytes;         // twice the larger of in and output: from here on around the caches
-  std::uint64_t shared_stream_bytes;  // the same for several tasks, where it is less
-  std::uint64_t shared_bytes;         // of in and three times out, that several tasks keep in the caches all the same
-  std::uint64_t shared_backwards_bytes;  // the same of what is read backwards
-  bool stages;               // rows that no kernel streams are collected, if they are short, and then streamed
+/// Sizes at which a copy changes its ways, worked out from a CPU model's numbers and this CPU's caches.
+struct SliceThresholds {
+  std::uint64_t stream_bytes;  // twice the larger of in and output: from here on by non-temporal stores
+  std::uint64_t kept_bytes;  // of in and three times out, that several tasks keep in the last-level cache all the same
   std::uint64_t task_bytes;  // of the larger of in and output: less is not worth a task
-  std::size_t turns_from;  // bytes of streamed rows that take turns (of every second element: shorter ones); 0: all do
-  // Bytes of input, about, by which rows of more than 128 bytes through the caches ask ahead for every line, copies or
-  // others; 0: copies ask for beginnings of rows, others less far ahead.
-  std::size_t in_ahead, copies_ahead;
-  std::size_t copies_ahead_to;  // bytes of a copy from which on it asks for the beginning of the next all the same
-  Index out_ahead;              // bytes of output by which a copy through the caches asks ahead; 0: it does not
+  std::size_t interleave_from;  // bytes of streamed rows that are interleaved
+  Index output_prefetch;        // bytes of output by which rows that are not streamed prefetch ahead; 0: they do not
   // Of in and output together, from and up to which rows are taken in an irregular order; others than copies lose by it
-  // where they are nearly in the first cache.
-  std::uint64_t scattered_copy_from = 96 * 1024, scattered_from = 192 * 1024, scattered_to;
+  // where they are nearly in L1d.
+  std::uint64_t irregular_copy_from = 96 * 1024, irregular_from = 192 * 1024, irregular_to;
   std::uint64_t columns_from;  // of both, from which rows cut out of longer ones are taken in columns
 
-  SliceTuning(Isa isa, const Tuning& row) noexcept
-      : stream_bytes(own_cache_bytes() / 8 * slice_kernels(isa).stream_eighths),
-        shared_stream_bytes(slice_kernels(isa).shared_stream_eighths == 0
-                                ? stream_bytes
-                                : own_cache_bytes() / 8 * slice_kernels(isa).shared_stream_eighths),
-        shared_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_sixths),
-        shared_backwards_bytes(own_cache_bytes() / 6 * slice_kernels(isa).shared_backwards_sixths),
-        stages(last_level_cache_is_hashed()),
-        task_bytes(row.slice.task_bytes),
-        turns_from(slice_kernels(isa).turns_from),
-        in_ahead(slice_kernels(isa).in_ahead),
-        copies_ahead(slice_kernels(isa).copies_ahead),
-        copies_ahead_to(slice_kernels(isa).copies_ahead_to),
-        out_ahead(last_level_cache_is_hashed() ? slice_kernels(isa).out_ahead : 0),
-        scattered_to(slice_kernels(isa).scatters ? second_cache_bytes() / 2 * 3 : 0),
-        columns_from(slice_kernels(isa).columns ? second_cache_bytes() / 4 * 3 : ~std::uint64_t{0}) {}
+  /// AVX2 and NEON have neither kernels that prefetch their output nor an order of rows that was measured to gain.
+  SliceThresholds(Isa isa, const Tuning::Slice& row) noexcept
+      : stream_bytes(own_cache_bytes() / 8 * (has_512(isa) ? row.stream_eighths_512 : row.stream_eighths_256)),
+        kept_bytes(has_512(isa) ? own_cache_bytes() / 6 * row.kept_sixths : 0),
+        task_bytes(row.task_bytes),
+        interleave_from(row.interleave_from),
+        output_prefetch(has_512(isa) ? row.output_prefetch : 0),
+        irregular_to(has_512(isa) && row.irregular_order ? second_cache_bytes() / 2 * 3 : 0),
+        columns_from(has_512(isa) && row.column_order ? second_cache_bytes() / 4 * 3 : ~std::uint64_t{0}) {}
+
+ private:
+  static constexpr bool has_512(Isa isa) noexcept { return isa == Isa::avx512vnni || isa == Isa::amx_int8; }
 };
 
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
 class Slice {
  public:
   /// `in_bytes`: size of the whole input tensor, of which no byte beyond is touched.
-  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa,
-        const SliceTuning& tuning)
-      : kernels_(slice_kernels(isa)), tuning_(tuning), in_bytes_(static_cast<std::size_t>(in_bytes)) {
+  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes,
+        const SliceKernels& kernels, const SliceThresholds& thresholds)
+      : kernels_(kernels), thresholds_(thresholds), in_bytes_(static_cast<std::size_t>(in_bytes)) {
     CopyDims dims = copy_dims(from, to, element_size);
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);
     const RowPlace first{from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)};
     plan(dims, first);
-    if (2 * larger_bytes() >= tuning.shared_stream_bytes && 2 * larger_bytes() < tuning.stream_bytes) {
-      tuning_.stream_bytes = tuning.shared_stream_bytes;
-      std::swap(walks_, shared_walks_);
-      plan(dims, first);
-      std::swap(walks_, shared_walks_);
-      return;
-    }
-    // (A line of output that has left the cache is fetched, and put back again.)
-    const std::uint64_t shared = backwards(dims) ? tuning.shared_backwards_bytes : tuning.shared_bytes;
-    const bool kept = in_lines_ + 3 * out_bytes_ <= shared && streams();
-    const bool parts_fit = (in_lines_ + out_bytes_) / 2 < tuning.columns_from;
-    if (!kept && !has_columns()) return;
-    shared_walks_ = walks_;
-    for (RowWalk& walk : shared_walks_) {
-      if (parts_fit || walk.job.kind == RowKind::copy) walk.job.in_columns = false;
-      if (!kept) continue;
-      walk.job.stream = false;
-      walk.job.staged = nullptr;
-    }
+    plan_several_tasks();
   }
 
   Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa,
         const Tuning& row)
-      : Slice(from, to, element_size, in_bytes, isa, SliceTuning(isa, row)) {}
+      : Slice(from, to, element_size, in_bytes, slice_kernels(isa, row.slice), SliceThresholds(isa, row.slice)) {}
 
   /// How many tasks are worth while for an executor of that concurrency.
   std::size_t tasks(std::size_t concurrency) const noexcept {
-    const std::uint64_t most = larger_bytes() / tuning_.task_bytes;
+    const std::uint64_t most = larger_bytes() / thresholds_.task_bytes;
     if (concurrency <= 1 || most <= 1) return 1;
     return most < concurrency ? static_cast<std::size_t>(most) : concurrency;
   }
@@ -104,8 +75,8 @@ class Slice {
     for (const RowWalk& walk : walks(tasks)) {
       const std::size_t begin = walk.rows() * task / tasks;
       const std::size_t end = walk.rows() * (task + 1) / tasks;
-      walk.run(walk.job.staged != nullptr ? kernels_.staged : kernel(walk.job), in, out, in_bytes_, begin, end);
-      if (around_caches(walk.job)) kernels_.fence();
+      walk.run(kernel(walk.job), in, out, in_bytes_, begin, end);
+      if (walk.job.stream) kernels_.fence();
     }
   }
 
@@ -115,28 +86,23 @@ class Slice {
   }
 
  private:
-  static bool around_caches(const RowJob& job) noexcept { return job.stream || job.staged != nullptr; }
-
-  /// Whether rows, or what is in them, come in the opposite order; not those of a few bytes, as pixels.
-  static bool backwards(const CopyDims& dims) noexcept {
-    for (std::size_t d = 0; d < dims.rank; ++d) {
-      if (dims.dim[d].in * (dims.dim[d].extent - 1) <= -1024) return true;
+  /// Several tasks have several caches, and share the last level's bandwidth, not memory's: they keep in it what fits,
+  /// and copies, parts of which another core may hold, whole rows.
+  void plan_several_tasks() {
+    // (A line of output that has left the cache is fetched, and put back again.)
+    const bool kept = in_lines_ + 3 * out_bytes_ <= thresholds_.kept_bytes;
+    const bool parts_fit = (in_lines_ + out_bytes_) / 2 < thresholds_.columns_from;
+    const auto whole_rows = [&](const RowJob& job) {
+      return job.in_columns && (parts_fit || job.kind == RowKind::copy);
+    };
+    bool differs = false;
+    for (const RowWalk& walk : walks_) differs = differs || whole_rows(walk.job) || (kept && walk.job.stream);
+    if (!differs) return;
+    shared_walks_ = walks_;
+    for (RowWalk& walk : shared_walks_) {
+      if (whole_rows(walk.job)) walk.job.in_columns = false;
+      if (kept) walk.job.stream = false;
     }
-    return false;
-  }
-
-  bool streams() const noexcept {
-    for (const RowWalk& walk : walks_) {
-      if (around_caches(walk.job)) return true;
-    }
-    return false;
-  }
-
-  bool has_columns() const noexcept {
-    for (const RowWalk& walk : walks_) {
-      if (walk.job.in_columns) return true;
-    }
-    return false;
   }
 
   RowKernel kernel(const RowJob& job) const noexcept {
@@ -148,8 +114,7 @@ class Slice {
         if (job.group.tiles != 0 && !job.stream) return kernels_.groups;
         if (job.tiles_alone && !job.stream) return kernels_.tiles;
         const RowKernel wide = wide_kernel(job.tile, job.out_bytes);
-        if (wide != nullptr) return wide;
-        return job.stream && kernels_.stream_shuffle != nullptr ? kernels_.stream_shuffle : kernels_.shuffle;
+        return wide != nullptr ? wide : kernels_.shuffle;
       }
       case RowKind::strip: return kernels_.strip;
       case RowKind::steps: break;
@@ -163,17 +128,9 @@ class Slice {
     while (log < 3 && (std::size_t{1} << log) != tile.unit_bytes) ++log;
     if (tile.units != 1 || (std::size_t{1} << log) != tile.unit_bytes) return nullptr;
     const auto unit = static_cast<Index>(tile.unit_bytes);
-    if (tile.in_advance == -unit && out_bytes < 128 && out_bytes != 64 && kernels_.reverse_narrow[log] != nullptr) {
-      const bool pays = out_bytes >= kernels_.wide_from || (out_bytes > 32 && scattered(tuning_.scattered_from));
-      return pays ? kernels_.reverse_narrow[log] : nullptr;
-    }
     if (out_bytes < kernels_.wide_from) return nullptr;
     if (tile.in_advance == -unit) return kernels_.reverse[log];
-    if (tile.in_advance == 2 * unit) {
-      const RowKernel narrow = out_bytes < 64 ? kernels_.every_second_narrow[log] : nullptr;
-      return narrow != nullptr ? narrow : kernels_.every_second[log];
-    }
-    if (tile.in_advance == -2 * unit) return kernels_.every_second_back[log];
+    if (tile.in_advance == 2 * unit) return kernels_.every_second[log];
     return nullptr;
   }
 
@@ -270,7 +227,7 @@ class Slice {
     TileGroup group = group_of(tile, count);
     if (group.tiles != 0) {
       const std::size_t groups = (count + group.tiles - 1) / group.tiles;
-      const double one = (group.out_bytes > 32 ? 3.0 : 2.0) + (group.masked() ? kernels_.masked_group_cycles : 0.0);
+      const double one = (group.out_bytes > 32 ? 3.0 : 2.0) + (group.masked() ? 1.0 : 0.0);
       const double cycles_grouped = one * static_cast<double>(groups);
       if (cycles_grouped < cycles) {
         cycles = cycles_grouped;
@@ -287,7 +244,7 @@ class Slice {
     RowJob job;
     job.kind = kind;
     job.out_bytes = out_bytes;
-    job.out_ahead = tuning_.out_ahead;
+    job.output_prefetch = thresholds_.output_prefetch;
     return job;
   }
 
@@ -320,21 +277,11 @@ class Slice {
     const bool long_rows = job.out_bytes >= 1024;
     const bool one_stream = job.kind == RowKind::copy && kernels_.stream_joined != nullptr &&
                             job.out_bytes >= kernels_.joined_from && rows_joined(job.out_bytes, dims);
-    const bool large = 2 * larger_bytes() >= tuning_.stream_bytes;
+    const bool large = 2 * larger_bytes() >= thresholds_.stream_bytes;
     job.stream = may_stream && large && (long_rows || one_stream);
-    const bool thinned =
-        job.kind == RowKind::shuffle && magnitude(job.tile.in_advance) > static_cast<Index>(job.tile.bytes());
-    job.in_turns = tuning_.turns_from == 0 || (job.out_bytes >= tuning_.turns_from) != thinned;
+    job.interleave = job.out_bytes >= thresholds_.interleave_from;
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     job.rows_ahead = job.out_bytes >= 16 * 1024 ? 0 : long_rows ? 1 : 1024 / job.out_bytes;
-    const bool copied = job.kind == RowKind::copy;
-    const std::size_t asked = copied ? tuning_.copies_ahead : tuning_.in_ahead;
-    const bool long_copy = copied && job.out_bytes >= tuning_.copies_ahead_to;
-    if (asked != 0 && job.out_bytes > 128 && !long_copy) {  // shorter ones lie close together and need less than that
-      const std::size_t read = job.count * static_cast<std::size_t>(magnitude(job.tile.in_advance));
-      const std::size_t row = read > job.out_bytes ? read : job.out_bytes;
-      job.lines_ahead = row < asked ? (asked + row / 2) / row : 1;
-    }
     if (job.stream && long_rows && (job.kind == RowKind::copy || job.kind == RowKind::shuffle)) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
       const bool backwards = job.kind == RowKind::shuffle && job.tile.in_advance < 0;
@@ -348,60 +295,48 @@ class Slice {
       }
     }
     job.joined = rows_joined(job.out_bytes, dims);
-    const bool short_rows = job.joined && (job.kind == RowKind::copy || job.kind == RowKind::shuffle);
-    if (may_stream && !job.stream && short_rows && large && tuning_.stages && kernels_.staged != nullptr) {
-      job.out_ahead = 0;
-      job.staged = kernel(job);
-    }
-    job.scattered = scatters(job);
+    job.irregular = is_irregular(job);
     job.in_columns = in_columns(job, dims);
     walks_.emplace_back(job, dims, first);
   }
 
-  /// Bytes of the pieces that longer rows are cut into where they are taken in an irregular order.
-  static constexpr std::size_t piece_bytes(RowKind kind) noexcept { return kind == RowKind::copy ? 256 : 64; }
+  /// Bytes of the pieces that rows of shuffled elements are cut into where they are taken in an irregular order.
+  static constexpr std::size_t piece_bytes = 64;
 
-  /// Whether in- and output lie in the second cache, with `from` bytes or more.
-  bool scattered(std::uint64_t from) const noexcept {
-    const std::uint64_t both = in_lines_ + out_bytes_;
-    return both >= from && both <= tuning_.scattered_to;
-  }
-
-  /// Whether rows are taken in an irregular order: those that lie in the second cache, and are quickly written exactly.
-  bool scatters(const RowJob& job) const noexcept {
+  /// Whether rows are taken in an irregular order: those that lie in L2, and are quickly written exactly.
+  bool is_irregular(const RowJob& job) const noexcept {
     const bool copied = job.kind == RowKind::copy;
-    if (around_caches(job) || !scattered(copied ? tuning_.scattered_copy_from : tuning_.scattered_from)) return false;
-    if (copied) return job.out_bytes >= 32 && job.out_bytes <= piece_bytes(job.kind);
-    if (job.kind != RowKind::shuffle) return false;
-    if (job.tiles_alone) return job.count <= 8;
-    return job.out_bytes < 128 && wide_kernel(job.tile, job.out_bytes) != nullptr;
+    const std::uint64_t both = in_lines_ + out_bytes_;
+    const std::uint64_t from = copied ? thresholds_.irregular_copy_from : thresholds_.irregular_from;
+    if (job.stream || both < from || both > thresholds_.irregular_to) return false;
+    if (copied) return job.out_bytes >= 32 && job.out_bytes <= 256;
+    return job.kind == RowKind::shuffle && job.out_bytes < 128 && wide_kernel(job.tile, job.out_bytes) != nullptr;
   }
 
-  /// Whether rows along `dims` are taken in columns: such as are longer than one piece, and read with gaps between
-  /// them.
+  /// Whether rows along `dims` are taken in columns: copies and every second element, of rows that are longer than one
+  /// piece, and read with gaps between them.
   bool in_columns(const RowJob& job, const CopyDims& dims) const noexcept {
     constexpr std::size_t from = 512, to = 16 * 1024;
     constexpr Index gap = 1024;
     const bool copied = job.kind == RowKind::copy;
-    const bool wide = job.kind == RowKind::shuffle && wide_kernel(job.tile, job.out_bytes) != nullptr;
-    const bool thinned = wide && magnitude(job.tile.in_advance) > static_cast<Index>(job.tile.bytes());
-    if ((!copied && !wide) || job.scattered || in_lines_ + out_bytes_ < tuning_.columns_from) return false;
-    if (job.staged != nullptr || (job.stream && !thinned)) return false;  // others gain nothing when they are streamed
-    const std::size_t read =
-        copied ? job.out_bytes : job.count * static_cast<std::size_t>(magnitude(job.tile.in_advance));
+    const bool thinned = job.kind == RowKind::shuffle && job.tile.in_advance > static_cast<Index>(job.tile.bytes()) &&
+                         wide_kernel(job.tile, job.out_bytes) != nullptr;
+    if ((!copied && !thinned) || job.stream || job.irregular) return false;
+    if (in_lines_ + out_bytes_ < thresholds_.columns_from) return false;
+    const std::size_t read = copied ? job.out_bytes : 2 * job.out_bytes;
     if (read < from || read > to || dims.rank == 0) return false;
     return magnitude(dims.back().in) >= static_cast<Index>(read) + gap;
   }
 
-  /// The bytes of such pieces, or 0 where rows are not cut: the longest do without, and a rest must be worth it.
-  std::size_t pieces_to_scatter(RowKind kind, const Tile& tile, std::size_t row_bytes) const noexcept {
+  /// The bytes of pieces for an irregular order, or 0 where rows are not cut: the longest do without, and there must be
+  /// no rest.
+  std::size_t irregular_pieces(const Tile& tile, std::size_t row_bytes) const noexcept {
     RowJob job;
-    job.kind = kind;
+    job.kind = RowKind::shuffle;
     job.tile = tile;
-    job.out_bytes = piece_bytes(kind);
-    const std::size_t rest = row_bytes % job.out_bytes;
-    if (row_bytes <= job.out_bytes || row_bytes >= 8 * 1024 || !scatters(job)) return 0;
-    return rest == 0 || (kind == RowKind::copy && rest >= 48 && row_bytes >= 512) ? job.out_bytes : 0;
+    job.out_bytes = piece_bytes;
+    const bool suits = row_bytes > piece_bytes && row_bytes < 8 * 1024 && row_bytes % piece_bytes == 0;
+    return suits && is_irregular(job) ? piece_bytes : 0;
   }
 
   /// Rows that are neighbours in the output may share the input's cache lines (channels of one image): the dimension,
@@ -418,11 +353,11 @@ class Slice {
   /// make(dims, first, units) for the rows of `piece` units and for those of the rest.
   template <class Make>
   void pieces(const CopyDims& outer, RowPlace first, std::size_t count, std::size_t bytes_per_unit, Index in, Index out,
-              const Make& make, std::size_t scattered = 0) {
+              const Make& make, std::size_t irregular = 0) {
     const std::size_t shared = shared_lines(outer, in);
-    const bool scatter = scattered != 0 && shared == outer.rank;
-    const std::size_t bytes = scatter ? scattered : shared < outer.rank ? 4 * 1024 : 64 * 1024;
-    if (!scatter && count * bytes_per_unit <= 2 * bytes) return make(outer, first, count);
+    const bool cut = irregular != 0 && shared == outer.rank;
+    const std::size_t bytes = cut ? irregular : shared < outer.rank ? 4 * 1024 : 64 * 1024;
+    if (!cut && count * bytes_per_unit <= 2 * bytes) return make(outer, first, count);
     std::size_t piece = bytes / bytes_per_unit;
     piece -= piece > 64 ? piece % 64 : 0;
     CopyDims dims = outer;
@@ -442,15 +377,12 @@ class Slice {
   }
 
   void plan_copy(const CopyDims& dims, RowPlace first) {
-    pieces(
-        dims, first, dims.unit, 1, 1, 1,
-        [&](const CopyDims& d, RowPlace at, std::size_t bytes) {
-          RowJob job = job_of(RowKind::copy, bytes);
-          job.unit_bytes = bytes;
-          job.count = 1;
-          add(job, d, at);
-        },
-        pieces_to_scatter(RowKind::copy, {}, dims.unit));
+    pieces(dims, first, dims.unit, 1, 1, 1, [&](const CopyDims& d, RowPlace at, std::size_t bytes) {
+      RowJob job = job_of(RowKind::copy, bytes);
+      job.unit_bytes = bytes;
+      job.count = 1;
+      add(job, d, at);
+    });
   }
 
   void plan_fill(CopyDims dims, RowPlace first) {
@@ -476,13 +408,13 @@ class Slice {
           job.count = count;
           job.tile = form.tile;
           job.program = count >= form.program.tiles ? form.program : shuffle_program(form.tile, count);
-          job.program_ahead = form.tile.in_advance < 0 ? -kernels_.program_ahead : kernels_.program_ahead;
+          job.program_prefetch = form.tile.in_advance < 0 ? -kernels_.program_prefetch : kernels_.program_prefetch;
           job.tiles_alone = form.tiles_alone;
           job.tile_alone = form.tile_alone;
           if (count == form.count) job.group = form.group;
           add(job, d, at, shared_lines(dims, form.tile.in_advance) == dims.rank);
         },
-        pieces_to_scatter(RowKind::shuffle, form.tile, form.count * form.tile.bytes()));
+        irregular_pieces(form.tile, form.count * form.tile.bytes()));
   }
 
   void plan_steps(CopyDims dims, RowPlace first) {
@@ -552,7 +484,7 @@ class Slice {
   }
 
   SliceKernels kernels_;
-  SliceTuning tuning_;
+  SliceThresholds thresholds_;
   std::size_t in_bytes_;
   std::uint64_t out_bytes_ = 0;
   std::uint64_t in_lines_ = 0;

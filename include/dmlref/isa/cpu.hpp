@@ -58,6 +58,7 @@ struct CpuFeatures {
   bool avx2 = false;
   bool avxvnni = false;
   bool avx512vnni = false;
+  bool avx512vbmi = false;  // beside avx512vnni: permutations of bytes
   bool amx_int8 = false;
   bool neon = false;
   bool neon_dotprod = false;
@@ -93,13 +94,14 @@ inline CpuFeatures detect_cpu() noexcept {
   cpu.avx2 = (b & (1u << 5)) != 0;
 #if DMLREF_EMULATE_AVX512
   static_cast<void>(subleaves);
-  cpu.avxvnni = cpu.avx512vnni = cpu.amx_int8 = cpu.avx2;
+  cpu.avxvnni = cpu.avx512vnni = cpu.avx512vbmi = cpu.amx_int8 = cpu.avx2;
 #else
   constexpr unsigned avx512 = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);  // F, DQ, BW, VL
   const bool zmm = (state & 0xE6u) == 0xE6u;
   cpu.avx512vnni = cpu.avx2 && zmm && (b & avx512) == avx512 && (c & (1u << 11)) != 0;
   constexpr unsigned tiles = (1u << 24) | (1u << 25);  // AMX-TILE, AMX-INT8
   constexpr unsigned vbmi = (1u << 1) | (1u << 6);     // VBMI, VBMI2
+  cpu.avx512vbmi = cpu.avx512vnni && (c & (1u << 1)) != 0;
   cpu.amx_int8 =
       cpu.avx512vnni && (c & vbmi) == vbmi && (d & tiles) == tiles && (state & 0x60000u) == 0x60000u && request_tiles();
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
@@ -145,15 +147,6 @@ inline bool detect_full_width_512() noexcept {
 #endif
 }
 
-inline bool detect_permutes_bytes() noexcept {
-#if DMLREF_ARCH_X86_64
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & (1u << 1)) != 0;
-#else
-  return false;
-#endif
-}
-
 // Ice Lake, Sapphire Rapids, Emerald Rapids and Granite Rapids as Xeons. A virtual machine may say another model, but
 // only Xeons have tiles.
 inline bool detect_two_pipes_of_512() noexcept {
@@ -177,12 +170,6 @@ inline bool detect_two_pipes_of_512() noexcept {
 inline unsigned amd_family() noexcept {
   static const unsigned family = detail::detect_amd_family();
   return family;
-}
-
-/// Whether this CPU, if it has AVX-512, has its permutations of bytes, too (VBMI).
-inline bool permutes_bytes() noexcept {
-  static const bool does = detail::detect_permutes_bytes();
-  return does;
 }
 
 /// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes.
@@ -212,6 +199,9 @@ inline bool supported(Isa isa) noexcept {
   }
   return false;
 }
+
+/// Whether this CPU has AVX-512's permutations of bytes (VBMI), which avx512vnni does not include.
+inline bool supports_byte_permutations() noexcept { return detail::cpu_features().avx512vbmi; }
 
 /// The best set that this CPU runs.
 inline Isa best_isa() noexcept {

@@ -24,6 +24,15 @@ struct Tuning {
   /// SLICE and SLICE1.
   struct Slice {
     std::uint64_t task_bytes = 128 * 1024;  ///< of the larger of input and output: less is not worth a task
+    /// Non-temporal stores begin where twice the larger of input and output is so much of the last-level cache.
+    unsigned stream_eighths_512 = 5, stream_eighths_256 = 3;
+    /// Several tasks keep in that cache what is no more than this, input and three times output; 0: they stream alike.
+    unsigned kept_sixths = 0;
+    std::size_t interleave_from = 0;   ///< bytes of streamed rows of a page and more that go four at a time
+    std::int64_t output_prefetch = 0;  ///< bytes ahead of stores where these wait for their lines; 0: none
+    bool irregular_order = false;      ///< of rows in L2, whose lines the prefetchers then do not mistake
+    bool column_order = false;         ///< of rows cut out of longer ones, beyond whose ends prefetchers read
+    bool byte_permutations = false;    ///< of 64 bytes, for short rows, where the CPU has them
   };
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
   struct Normalization {};
@@ -42,10 +51,15 @@ enum class CpuModel : std::size_t { generic, zen3, zen4, zen5, xeon_avx512, xeon
 inline constexpr std::array<Tuning, 6> tuning_table{{
     {.name = "generic"},
     {.name = "zen3"},
-    {.name = "zen4", .slice = {.task_bytes = 64 * 1024}},
-    {.name = "zen5", .slice = {.task_bytes = 64 * 1024}},
-    {.name = "xeon_avx512"},
-    {.name = "xeon_amx"},
+    {.name = "zen4",
+     .slice = {.task_bytes = 64 * 1024,
+               .stream_eighths_512 = 4,
+               .kept_sixths = 8,
+               .interleave_from = 32 * 1024,
+               .byte_permutations = true}},
+    {.name = "zen5", .slice = {.task_bytes = 64 * 1024, .kept_sixths = 8, .irregular_order = true}},
+    {.name = "xeon_avx512", .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true}},
+    {.name = "xeon_amx", .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true}},
 }};
 
 constexpr const Tuning& tuning_of(CpuModel model) noexcept { return tuning_table[static_cast<std::size_t>(model)]; }

@@ -4,7 +4,5 @@
 #include "dmlref/fast/slice/avx512/columns.hpp"
 #include "dmlref/fast/slice/avx512/copies.hpp"
 #include "dmlref/fast/slice/avx512/groups.hpp"
-#include "dmlref/fast/slice/avx512/programs.hpp"
-#include "dmlref/fast/slice/avx512/staged_rows.hpp"
 #include "dmlref/fast/slice/avx512/transposition.hpp"
 #include "dmlref/fast/slice/avx512/whole_rows.hpp"

@@ -57,20 +57,18 @@ struct RowJob {
   std::size_t count = 0;  // tiles for `shuffle`, else units
   Index in_step = 0;
   Index out_step = 0;
-  std::size_t out_bytes = 0;    // from the row's first byte to the end of its last
-  bool stream = false;          // write around the caches
-  bool in_turns = true;         // streamed rows of a page and more: four at a time
-  bool joined = false;          // every row starts where the one before it ends
-  bool in_columns = false;      // rows cut out of longer ones: a piece of many, then the next piece of each
-  bool scattered = false;       // rows in an order that is none to the CPU's prefetchers, written exactly
-  RowKernel staged = nullptr;   // collects rows that are then streamed; null: they are not collected
-  std::size_t rows_ahead = 1;   // how far ahead the input is prefetched
-  std::size_t lines_ahead = 0;  // rows by which those through the caches ask for every line of input; 0: rows_ahead
-  Index out_ahead = 0;          // bytes of output by which rows through the caches ask ahead; 0: they do not
-  Tile tile{};                  // for `shuffle`
+  std::size_t out_bytes = 0;   // from the row's first byte to the end of its last
+  bool stream = false;         // by non-temporal stores
+  bool interleave = false;     // streamed rows of a page and more: four at a time
+  bool joined = false;         // every row starts where the one before it ends
+  bool in_columns = false;     // rows cut out of longer ones: a piece of many, then the next piece of each
+  bool irregular = false;      // rows in an order that no prefetcher follows, written exactly
+  std::size_t rows_ahead = 1;  // how far ahead the input is prefetched
+  Index output_prefetch = 0;   // bytes of output that rows that are not streamed prefetch ahead; 0: none
+  Tile tile{};                 // for `shuffle`
   ShuffleProgram program{};
-  Index program_ahead = 0;   // bytes of input, in its direction, by which a streamed program asks ahead; 0: it does not
-  bool tiles_alone = false;  // one tile after another by `tile_alone`
+  Index program_prefetch = 0;  // bytes of input, in its direction, that a streamed program prefetches ahead; 0: none
+  bool tiles_alone = false;    // one tile after another by `tile_alone`
   ShuffleTerm tile_alone{};
   TileGroup group{};      // rows of a few of them; without tiles: none
   std::size_t width = 1;  // for `strip`: rows in it, and the steps between them
@@ -79,40 +77,23 @@ struct RowJob {
 };
 
 /// The kernels of one instruction set, and what its table says beside them; wide rows are indexed by log2 of the unit
-/// size. Null: the CPU has none, and another kernel does it.
+/// size. Null: there is none, and another kernel does it.
 struct SliceKernels {
   RowKernel copy = nullptr;
-  RowKernel stream_joined = nullptr;        // copies of `stream` and `joined` rows; null: `copy` does it
-  std::size_t joined_from = 0;              // bytes of a row from which it can
-  std::uint64_t stream_eighths = 5;         // of the own part of the last-level cache: from here on around it
-  std::uint64_t shared_stream_eighths = 0;  // the same for several tasks, where it is less; 0: it is not
-  std::uint64_t shared_sixths = 0;          // of that part: SliceTuning::shared_bytes
-  std::uint64_t shared_backwards_sixths = 0;
-  std::size_t turns_from = 0;       // SliceTuning::turns_from
-  std::size_t in_ahead = 0;         // SliceTuning::in_ahead
-  std::size_t copies_ahead = 0;     // SliceTuning::copies_ahead
-  std::size_t copies_ahead_to = 0;  // SliceTuning::copies_ahead_to
-  Index out_ahead = 0;              // SliceTuning::out_ahead, on CPUs where stores wait for their lines
-  bool scatters = false;            // SliceTuning::scattered_to
-  bool columns = false;             // SliceTuning::columns_from
-  RowKernel staged = nullptr;       // streams `joined` rows of less than 1 KiB that RowJob::staged collects
+  RowKernel stream_joined = nullptr;  // copies of `stream` and `joined` rows; null: `copy` does it
+  std::size_t joined_from = 0;        // bytes of a row from which it can
   RowKernel fill = nullptr;
-  RowKernel shuffle = nullptr;         // null: `steps` does it
-  RowKernel stream_shuffle = nullptr;  // `shuffle` of `stream` rows; null: `shuffle` does it
-  Index program_ahead = 0;             // RowJob::program_ahead
-  RowKernel tiles = nullptr;           // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds
-  double tile_cycles = 0;              // of one such tile, a load and a store
-  RowKernel groups = nullptr;          // `shuffle` of up to four `TileGroup`s
-  double masked_group_cycles = 0;      // of a group, in addition, that is loaded with a mask
+  RowKernel shuffle = nullptr;  // null: `steps` does it
+  Index program_prefetch = 0;   // RowJob::program_prefetch
+  RowKernel tiles = nullptr;    // `shuffle` of tiles of 9 to 15 bytes that one vector of input holds
+  double tile_cycles = 0;       // of one such tile, a load and a store
+  RowKernel groups = nullptr;   // `shuffle` of up to four `TileGroup`s
   RowKernel steps = nullptr;
   RowKernel strip = nullptr;
   std::size_t wide_from = 0;  // bytes of output from which a wide row pays; 32 at least
   RowKernel reverse[4] = {};
   RowKernel every_second[4] = {};
-  RowKernel every_second_back[4] = {};
-  RowKernel reverse_narrow[4] = {};       // 33 to 127 bytes; null: `reverse` from wide_from on
-  RowKernel every_second_narrow[4] = {};  // every second unit, wide_from to 63 bytes of output; null: `every_second`
-  void (*fence)() noexcept = nullptr;     // after streamed rows
+  void (*fence)() noexcept = nullptr;  // after streamed rows
 };
 
 }  // namespace fast

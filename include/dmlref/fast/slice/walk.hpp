@@ -117,10 +117,10 @@ class RowWalk {
         place.out -= tabled.dim[d].out * tabled.dim[d].extent;
       }
     }
-    if (job.scattered) {
+    if (job.irregular) {
       const std::size_t whole = last_rows_ > 0 ? last_rows_ : table_.size();  // the last table is the others' beginning
-      scatter(0, whole);
-      scatter(whole, table_.size());
+      shuffle(0, whole);
+      shuffle(whole, table_.size());
     }
     for (std::size_t d = 0; d < inner; ++d) outer_.push_back(dims.dim[d]);
     if (piece_ > 0) {
@@ -153,7 +153,7 @@ class RowWalk {
 
  private:
   /// Rows `begin` … `end` - 1 of the table in an irregular order; those that share lines stay near each other.
-  void scatter(std::size_t begin, std::size_t end) noexcept {
+  void shuffle(std::size_t begin, std::size_t end) noexcept {
     const std::size_t near = job.out_bytes < 64 ? 64 : table_.size();
     std::uint32_t random = 1;
     for (; begin < end; begin += near) {
@@ -217,7 +217,7 @@ class RowWalk {
     if (job.out_bytes > room_limit) return kernel(job, from, to, rows, count, {});
     // Writing past a row is good where the rows that follow in this call fill it again.
     const std::size_t keep = job.joined ? room_bytes / job.out_bytes + 1 : left;
-    const std::size_t loose = job.scattered || left <= keep ? 0 : left - keep < count ? left - keep : count;
+    const std::size_t loose = job.irregular || left <= keep ? 0 : left - keep < count ? left - keep : count;
     const Index reach = static_cast<Index>(room_bytes);
     const bool read = at.base.in + lowest_in_ + job_lowest_ >= reach &&
                       at.base.in + highest_in_ + job_highest_ + reach <= static_cast<Index>(in_bytes);

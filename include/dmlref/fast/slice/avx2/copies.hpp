@@ -67,37 +67,21 @@ DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std
   store32(end + 96, d);
 }
 
-/// A KiB of whole lines through the caches, in an order that no prefetcher goes on with.
-DMLREF_TARGET_AVX2 inline void copy_lines(const std::byte* in, std::byte* out) noexcept {
-  DMLREF_UNROLL
-  for (std::size_t k = 0; k < 16; ++k) {
-    const std::size_t line = k * 13 % 16 * 64;
-    const __m256i a = load32(in + line), b = load32(in + line + 32);
-    store32(out + line, a);
-    store32(out + line + 32, b);
-  }
-}
-
-/// Whether rows are cut out of longer ones, line by line. Only how fast they are copied depends on the answer.
-inline bool lines_cut_out(const std::byte* in, const std::byte* out, const RowPlace* rows, std::size_t count,
-                          std::size_t bytes) noexcept {
-  if (count < 2) return false;
-  const Index in_step = rows[1].in - rows[0].in, out_step = rows[1].out - rows[0].out, row = static_cast<Index>(bytes);
-  return (in_step > row || in_step < -row) && (in_step | out_step) % 64 == 0 && misaligned(in + rows[0].in, 64) == 0 &&
-         misaligned(out + rows[0].out, 64) == 0;
-}
-
-/// Rows of Vectors * 32 bytes or up to 31 fewer, without a branch. One function with the other lengths would keep
+/// Rows of Vectors * 32 bytes or up to 31 fewer. One function with the other lengths would keep
 /// addresses of its loops on the stack (18 bytes a row: a fifth more time).
 template <std::size_t Vectors>
 DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_short_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                                const RowPlace* rows, std::size_t count) noexcept {
   const std::size_t last = job.out_bytes - 32;
   const std::size_t ahead = 2 * job.rows_ahead;
+  const Index output_prefetch = job.output_prefetch;
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* from = in + rows[r].in;
     std::byte* to = out + rows[r].out;
-    if constexpr (Vectors > 2) {
+    if (output_prefetch != 0) {
+      DMLREF_UNROLL
+      for (std::size_t k = 0; k < Vectors; k += 2) prefetch(to + output_prefetch + 32 * k);
+    } else if constexpr (Vectors > 2) {
       const std::byte* const later = in + rows[r + ahead < count ? r + ahead : r].in;
       DMLREF_UNROLL
       for (std::size_t k = 0; k < Vectors; k += 2) prefetch(later + 32 * k);
@@ -119,14 +103,6 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowJob& job,
   if (job.stream) {
     for (std::size_t r = 0; r < count; ++r) {
       stream_run(in + rows[r].in, out + rows[r].out, bytes, next_row(job, rows, r, count));
-    }
-  } else if (bytes <= 4096 && bytes % 1024 == 0 && lines_cut_out(in, out, rows, count, bytes)) {
-    for (std::size_t r = 0; r < count; ++r) {
-      prefetch_ends(in, rows, r, count, static_cast<Index>(bytes - 1));
-      const std::byte* from = in + rows[r].in;
-      std::byte* to = out + rows[r].out;
-      copy_lines(from + bytes - 1024, to + bytes - 1024);  // the end first, as in copy_run
-      for (std::byte* const end = to + bytes - 1024; to < end; from += 1024, to += 1024) copy_lines(from, to);
     }
   } else {
     for (std::size_t r = 0; r < count; ++r) {
@@ -153,7 +129,11 @@ DMLREF_TARGET_AVX2 inline void copy_rows(const RowJob& job, const std::byte* in,
       default: return copy_short_rows<8>(job, in, out, rows, count);
     }
   } else if (bytes > 16 && room.read && room.write) {
-    for (std::size_t r = 0; r < count; ++r) store32(out + rows[r].out, load32(in + rows[r].in));
+    const Index output_prefetch = job.output_prefetch;
+    for (std::size_t r = 0; r < count; ++r) {
+      if (output_prefetch != 0) prefetch(out + rows[r].out + output_prefetch);
+      store32(out + rows[r].out, load32(in + rows[r].in));
+    }
   } else if (bytes >= 16) {
     for (std::size_t r = 0; r < count; ++r) {
       const std::byte* from = in + rows[r].in;

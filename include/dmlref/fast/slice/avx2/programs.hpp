@@ -68,8 +68,8 @@ DMLREF_TARGET_AVX2 inline __m128i program_vector(const Program<Vectors, Terms>& 
 
 /// One step, the last vector whole; all loads before the stores. Streamed: `out` is a multiple of 16.
 template <bool Stream, std::size_t Vectors, std::size_t Terms>
-DMLREF_TARGET_AVX2 inline void program_step(const Program<Vectors, Terms>& program, const std::byte* in,
-                                            std::byte* out) noexcept {
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void program_step(const Program<Vectors, Terms>& program, const std::byte* in,
+                                                          std::byte* out) noexcept {
   __m128i v[Vectors];
   DMLREF_UNROLL
   for (std::size_t p = 0; p < Vectors; ++p) v[p] = program_vector(program, p, in);
@@ -91,90 +91,53 @@ inline std::size_t tiles_to_line(const std::byte* out, std::size_t tile_bytes) n
   return ~std::size_t{0};
 }
 
-/// One step, of the last vector only the first `last_bytes`.
-template <std::size_t Vectors, std::size_t Terms>
-DMLREF_TARGET_AVX2 inline void program_step_exactly(const Program<Vectors, Terms>& program, const std::byte* in,
-                                                    std::byte* out, std::size_t last_bytes) noexcept {
-  DMLREF_UNROLL
-  for (std::size_t p = 0; p + 1 < Vectors; ++p) store16(out + 16 * p, program_vector(program, p, in));
-  store_part(out + 16 * (Vectors - 1), program_vector(program, Vectors - 1, in), last_bytes);
-}
-
-/// The rest of what a job says about steps, and what they may do in the rows of a call; in registers, too.
-struct Steps {
-  std::size_t tiles, last_bytes, out_advance, tile_out;
-  Index in_advance, tile_in;
-  bool may_read, may_write;
-  std::size_t spill;  // tiles that must follow a step
-};
-
-inline Steps steps_of(const RowJob& job, Room room) noexcept {
-  const ShuffleProgram& program = job.program;
-  const bool may_read = room.read || program.over_read == 0, may_write = room.write || program.last_bytes == 16;
-  return {program.tiles,    program.last_bytes, program.out_advance,
-          job.tile.bytes(), program.in_advance, job.tile.in_advance,
-          may_read,         may_write,          may_read && may_write ? 0 : program.spill};
-}
-
 /// What is left of a row.
 struct ProgramRow {
   const std::byte* from;
   std::byte* to;
-  std::size_t left;  // tiles
+  std::size_t left;          // tiles
+  std::size_t streamed = 0;  // steps of them
 };
 
-/// Up to the first line of a row from which on it can be streamed; false where it cannot.
-inline bool begin_stream(const RowJob& job, const Steps& steps, ProgramRow& row) noexcept {
-  if (steps.last_bytes != 16) return false;
-  const std::size_t head = tiles_to_line(row.to, steps.tile_out);
-  if (head >= row.left || row.left - head <= steps.tiles + steps.spill) return false;
+/// From the first whole line of a row on. Streamed are fours of steps, which are whole lines, as one that is written
+/// half around and half through the caches costs as much as many. `last`: tiles that are left to the row's end at
+/// least.
+DMLREF_NOINLINE inline ProgramRow begin_stream(const RowJob& job, std::size_t last, ProgramRow row) noexcept {
+  const ShuffleProgram& program = job.program;
+  if (program.last_bytes != 16) return row;
+  const std::size_t head = tiles_to_line(row.to, job.tile.bytes());
+  if (head >= row.left || row.left - head < program.tiles + last) return row;
   scalar::step_tiles(job.tile, row.from, row.to, head);
-  row.from += static_cast<Index>(head) * steps.tile_in;
-  row.to += head * steps.tile_out;
+  row.from += static_cast<Index>(head) * job.tile.in_advance;
+  row.to += head * job.tile.bytes();
   row.left -= head;
-  return true;
+  row.streamed = (row.left - last) / program.tiles / 4 * 4;
+  return row;
 }
 
-/// How far ahead of a streamed row its input is asked for: at the row's end, where the next one begins.
-struct StreamAhead {
-  Index bytes, bytes_at_end;
-  std::size_t end;  // tiles
-
-  Index operator()(std::size_t left) const noexcept { return left > end ? bytes : bytes_at_end; }
-};
-
-inline StreamAhead stream_ahead(const RowJob& job, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
-  const Index step = job.tile.in_advance, ahead = job.program_ahead;
-  const Index jump = r + 1 < count ? rows[r + 1].in - rows[r].in - static_cast<Index>(job.count) * step : 0;
-  return {ahead, ahead + jump, step == 0 ? 0 : static_cast<std::size_t>(ahead / step)};
-}
-
-/// The rest of a row, through the caches.
-template <std::size_t Vectors, std::size_t Terms>
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void end_row(const RowJob& job, const Program<Vectors, Terms>& held,
-                                                     const Steps& steps, ProgramRow row) noexcept {
-  auto [from, to, left] = row;
-  for (; left > steps.tiles && left - steps.tiles >= steps.spill; left -= steps.tiles) {
-    program_step<false>(held, from, to);
-    from += steps.in_advance;
-    to += steps.out_advance;
-  }
-  if (!steps.may_read) return scalar::step_tiles(job.tile, from, to, left);
-  while (left > 0) {
-    if (left < steps.tiles) {  // the row's last step does again some tiles that are done
-      const std::size_t back = steps.tiles - left;
-      from -= static_cast<Index>(back) * steps.tile_in;
-      to -= back * steps.tile_out;
-      left = steps.tiles;
+/// The end of a row where nothing beyond it may be written, or even read.
+DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void end_row_exactly(const RowJob& job, ProgramRow row,
+                                                               bool may_read) noexcept {
+  const ShuffleProgram& program = job.program;
+  if (!may_read) return scalar::step_tiles(job.tile, row.from, row.to, row.left);
+  while (row.left > 0) {
+    if (row.left < program.tiles) {  // does again some tiles that are done
+      const std::size_t back = program.tiles - row.left;
+      row.from -= static_cast<Index>(back) * job.tile.in_advance;
+      row.to -= back * job.tile.bytes();
+      row.left = program.tiles;
     }
-    if (steps.may_write) {
-      program_step<false>(held, from, to);
-    } else {
-      program_step_exactly(held, from, to, steps.last_bytes);
+    for (std::size_t p = 0; p < program.vectors; ++p) {
+      __m128i v = _mm_setzero_si128();
+      for (std::size_t t = p * program.terms; t < (p + 1) * program.terms; ++t) {
+        const __m128i control = _mm_load_si128(reinterpret_cast<const __m128i*>(program.term[t].control.data()));
+        v = _mm_or_si128(v, _mm_shuffle_epi8(load16(row.from + program.term[t].load), control));
+      }
+      store_part(row.to + 16 * p, v, p + 1 < program.vectors ? 16 : program.last_bytes);
     }
-    from += steps.in_advance;
-    to += steps.out_advance;
-    left -= steps.tiles;
+    row.from += program.in_advance;
+    row.to += program.out_advance;
+    row.left -= program.tiles;
   }
 }
 
@@ -183,37 +146,46 @@ DMLREF_TARGET_AVX2 inline void shuffle_rows_of(const RowJob& job, const std::byt
                                                const RowPlace* rows, std::size_t count, Room room) noexcept {
   Program<Vectors, Terms> held;
   load_program(held, job.program);
-  const Steps steps = steps_of(job, room);
-  if (job.count == steps.tiles && steps.spill == 0) {
-    if (const Index out_ahead = job.out_ahead; out_ahead != 0) {
-      for (std::size_t r = 0; r < count; ++r) {
-        std::byte* const to = out + rows[r].out;
-        prefetch(to + out_ahead);
-        program_step<false>(held, in + rows[r].in, to);
-      }
-      return;
+  const std::size_t tiles = job.program.tiles, out_advance = job.program.out_advance, row_tiles = job.count;
+  const Index in_advance = job.program.in_advance;
+  const bool may_read = room.read || job.program.over_read == 0;
+  const bool exact = !may_read || !(room.write || job.program.last_bytes == 16);
+  if (row_tiles == tiles && !exact) {  // (the loops below take short rows twice the time)
+    const Index output_prefetch = job.output_prefetch;
+    for (std::size_t r = 0; r < count; ++r) {
+      if (output_prefetch != 0) prefetch(out + rows[r].out + output_prefetch);
+      program_step<false>(held, in + rows[r].in, out + rows[r].out);
     }
-    for (std::size_t r = 0; r < count; ++r) program_step<false>(held, in + rows[r].in, out + rows[r].out);
     return;
   }
-  const std::size_t four = 4 * steps.tiles;
+  const Index ahead = job.program_prefetch, step = job.tile.in_advance;
+  const Index row_bytes = static_cast<Index>(row_tiles) * step;
+  const std::size_t ahead_tiles = step == 0 ? 0 : static_cast<std::size_t>(ahead / step);
+  const std::size_t last = exact && job.program.spill > 1 ? job.program.spill : 1;  // tiles that must follow a step
   for (std::size_t r = 0; r < count; ++r) {
-    ProgramRow row{in + rows[r].in, out + rows[r].out, job.count};
-    if (job.stream && begin_stream(job, steps, row)) {
-      const StreamAhead ahead = stream_ahead(job, rows, r, count);
-      // Whole lines, in four steps: one that is written half around and half through the caches costs as much as many.
-      for (; row.left > four && row.left - four >= steps.spill; row.left -= four) {
-        const Index soon = ahead(row.left);
-        DMLREF_UNROLL
-        for (int step = 0; step < 4; ++step) {
-          if (ahead.bytes != 0) prefetch(row.from + soon);
-          program_step<true>(held, row.from, row.to);
-          row.from += steps.in_advance;
-          row.to += steps.out_advance;
-        }
+    ProgramRow row{in + rows[r].in, out + rows[r].out, row_tiles};
+    if (job.stream) {
+      row = begin_stream(job, last, row);
+      const Index next_row = r + 1 < count ? rows[r + 1].in - rows[r].in - row_bytes : 0;  // from the end of this one
+      for (; row.streamed > 0; --row.streamed, row.left -= tiles) {
+        if (ahead != 0) prefetch(row.from + (row.left > ahead_tiles ? ahead : ahead + next_row));
+        program_step<true>(held, row.from, row.to);
+        row.from += in_advance;
+        row.to += out_advance;
       }
     }
-    end_row(job, held, steps, row);
+    for (; row.left >= tiles + last; row.left -= tiles) {
+      program_step<false>(held, row.from, row.to);
+      row.from += in_advance;
+      row.to += out_advance;
+    }
+    if (exact) {
+      end_row_exactly(job, row, may_read);
+      continue;
+    }
+    // The row's last step does again some tiles that are done, if it must.
+    const std::size_t back = tiles - row.left;
+    program_step<false>(held, row.from - static_cast<Index>(back) * step, row.to - back * job.tile.bytes());
   }
 }
 
@@ -284,10 +256,6 @@ DMLREF_TARGET_AVX2 inline void tile_rows(const RowJob& job, const std::byte* in,
     case 2: return tile_rows_of<2>(job, in, out, rows, count);
     case 3: return tile_rows_of<3>(job, in, out, rows, count);
     case 4: return tile_rows_of<4>(job, in, out, rows, count);
-    case 5: return tile_rows_of<5>(job, in, out, rows, count);
-    case 6: return tile_rows_of<6>(job, in, out, rows, count);
-    case 7: return tile_rows_of<7>(job, in, out, rows, count);
-    case 8: return tile_rows_of<8>(job, in, out, rows, count);
     default: return tile_rows_of<0>(job, in, out, rows, count);
   }
 }

@@ -58,16 +58,14 @@ DMLREF_TARGET_AVX2 inline __m256i evens(__m256i a, __m256i b) noexcept {
   }
 }
 
-/// 32 bytes of output. Step: -1, 2 or -2 units. Exact: nothing outside of their units is read; else one unit beyond.
+/// 32 bytes of output. Step: -1 or 2 units. Exact: nothing outside of their units is read; else one unit beyond.
 template <std::size_t Unit, int Step, bool Exact>
 DMLREF_TARGET_AVX2 inline __m256i wide_vector(const std::byte* in) noexcept {
   constexpr auto unit = static_cast<Index>(Unit);
   if constexpr (Step == -1) {
     return reversed<Unit>(load32(in + unit - 32));
-  } else if constexpr (Step == 2) {
-    return evens<Unit, Exact>(load32(in), load32(in + 32 - (Exact ? unit : 0)));
   } else {
-    return reversed<Unit>(evens<Unit, true>(load32(in + 2 * unit - 64), load32(in + unit - 32)));
+    return evens<Unit, Exact>(load32(in), load32(in + 32 - (Exact ? unit : 0)));
   }
 }
 
@@ -83,21 +81,14 @@ DMLREF_TARGET_AVX2 inline void wide_rows(const RowJob& job, const std::byte* in,
     std::byte* const last = to + bytes - 32;
     const std::byte* const last_from = from + static_cast<Index>(job.count - 32 / Unit) * Step * unit;
     const Index ahead = next_row(job, rows, r, count);
-    if (job.stream && bytes >= 256 && misaligned(to, Unit) == 0) {
+    const bool stream = job.stream && bytes >= 256 && misaligned(to, Unit) == 0;
+    if (stream) {
       const auto head = static_cast<Index>((64 - misaligned(to, 64)) % 64);  // whole lines only, as in stream_run
       if (head > 0) {
         store32(to, wide_vector<Unit, Step, false>(from));
         store32(to + 32, wide_vector<Unit, Step, false>(from + 32 * Step));
         from += head * Step;
         to += head;
-      }
-      for (; to + 32 < last; to += 64, from += 64 * Step) {
-        prefetch(from + ahead);
-        if (Step != -1) prefetch(from + ahead + 32 * Step);
-        const __m256i a = wide_vector<Unit, Step, false>(from);
-        const __m256i b = wide_vector<Unit, Step, false>(from + 32 * Step);
-        stream32(to, a);
-        stream32(to + 32, b);
       }
     } else if (const std::size_t in_bytes = bytes * (Step == -1 ? 1 : 2); in_bytes > asked_row_bytes) {
       prefetch_ends(in, rows, r, count, static_cast<Index>(job.count - 1) * Step * unit);
@@ -107,8 +98,15 @@ DMLREF_TARGET_AVX2 inline void wide_rows(const RowJob& job, const std::byte* in,
     for (; to + 32 < last; to += 64, from += 64 * Step) {
       const __m256i a = wide_vector<Unit, Step, false>(from);
       const __m256i b = wide_vector<Unit, Step, false>(from + 32 * Step);
-      store32(to, a);
-      store32(to + 32, b);
+      if (stream) {
+        prefetch(from + ahead);
+        if (Step == 2) prefetch(from + ahead + 64);
+        stream32(to, a);
+        stream32(to + 32, b);
+      } else {
+        store32(to, a);
+        store32(to + 32, b);
+      }
     }
     if (to < last) store32(to, wide_vector<Unit, Step, false>(from));
     store32(last, wide_vector<Unit, Step, true>(last_from));

@@ -20,9 +20,9 @@ DMLREF_BEGIN
 namespace fast::avx512 {
 
 /// 256 bytes of each of 64 rows, whole lines of the output, then the next 256 of each. A few lines do not set off the
-/// CPU's own prefetcher, which in a whole row would go on beyond its end; what is needed is asked for four rows ahead,
-/// on both sides where the output is not streamed. Every row begins at a multiple of Unit.
-template <std::size_t Unit, int Step, bool Stream>
+/// CPU's own prefetcher, which in a whole row would go on beyond its end; what is needed is prefetched four rows ahead,
+/// on both sides. Every row begins at a multiple of Unit.
+template <std::size_t Unit, int Step>
 DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void rows_in_columns(const RowJob& job, const std::byte* in,
                                                                      std::byte* out, const RowPlace* rows,
                                                                      std::size_t count) noexcept {
@@ -38,38 +38,21 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void rows_in_columns(const RowJo
         const Index in_ahead = later.in - row.in, out_ahead = later.out - row.out;
         const std::byte* const from = in + row.in;
         std::byte* const to = out + row.out;
-        const auto move = [&](std::size_t at) DMLREF_TARGET_AVX512VNNI {
+        const std::size_t head = (64 - avx2::misaligned(to, 64)) % 64;
+        const std::size_t end = column + head + width;
+        std::size_t at = column == 0 ? 0 : column + head;
+        while (at < last && at < end) {
           const std::byte* const source = from + static_cast<Index>(at) * Step;
           avx2::prefetch(source + in_ahead);
-          if (Step == 2 || Step == -2) avx2::prefetch(source + in_ahead + 32 * Step);
-          if (!Stream) avx2::prefetch(to + at + out_ahead);
-          put64<Stream>(to + at, wide_vector<Unit, Step, false>(source));
-        };
-        const std::size_t head = (64 - avx2::misaligned(to, 64)) % 64;
-        const std::size_t left = column + head, right = left + width;
-        if (column == 0 && head != 0) {
-          if constexpr (Stream) {
-            store_part(to, lowest(head), wide_vector<Unit, Step, false>(from));
-          } else {
-            move(0);
-          }
+          if (Step == 2) avx2::prefetch(source + in_ahead + 64);
+          avx2::prefetch(to + at + out_ahead);
+          store64(to + at, wide_vector<Unit, Step, false>(source));
+          at += at == 0 && head != 0 ? head : 64;
         }
-        if (right <= last) {
-          DMLREF_UNROLL
-          for (std::size_t k = 0; k < width; k += 64) move(left + k);
-        } else if (left < last + 64) {
-          std::size_t at = left;
-          for (; at < last; at += 64) move(at);
-          const __m512i v = wide_vector<Unit, Step, true>(from + last_in);
+        if (at >= last && at < end && at < last + 64) {
           avx2::prefetch(from + last_in + in_ahead);
-          if constexpr (!Stream) {
-            avx2::prefetch(to + last + out_ahead);
-            store64(to + last, v);
-          } else if (at == last) {
-            stream64(to + last, v);
-          } else {
-            store_part(to + last, ~lowest(at - last), v);
-          }
+          avx2::prefetch(to + last + out_ahead);
+          store64(to + last, wide_vector<Unit, Step, true>(from + last_in));
         }
       }
     }

@@ -48,9 +48,9 @@ DMLREF_TARGET_AVX512VBMI inline __m512i permuted(const std::byte* p, __mmask64 r
   }
 }
 
-/// `Groups` of them in every row, the last as near its end as it must be. A whole store writes up to
-/// 15 bytes beyond it. OutAsked: the output is asked for ahead.
-template <std::size_t Groups, std::size_t Quarters, GroupLoad Load, bool Exact, bool OutAsked>
+/// The groups of every row, the last as near its end as it must be. A store of quarters writes up to 15 bytes beyond
+/// it; of none: exactly.
+template <GroupLoad Load, std::size_t Quarters>
 DMLREF_TARGET_AVX512VBMI inline void group_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
                                                    const RowPlace* rows, std::size_t count) noexcept {
   const TileGroup& group = job.group;
@@ -58,76 +58,49 @@ DMLREF_TARGET_AVX512VBMI inline void group_rows_of(const RowJob& job, const std:
   const auto read = static_cast<__mmask64>(lowest(group.span));
   const std::uint64_t written = lowest(group.out_bytes);
   const auto tiles = static_cast<Index>(group.tiles), last = static_cast<Index>(job.count) - tiles;
-  const Index in_step = tiles * job.tile.in_advance, last_in = last * job.tile.in_advance;
-  const auto tile_bytes = static_cast<Index>(job.tile.bytes());
-  const Index out_step = tiles * tile_bytes, last_out = last * tile_bytes;
+  const Index tile_bytes = static_cast<Index>(job.tile.bytes()), tile_in = job.tile.in_advance;
+  const Index output_prefetch = job.output_prefetch;
+  const auto move = [&](const std::byte* from, std::byte* to) DMLREF_TARGET_AVX512VBMI {
+    const __m512i v = permuted<Load>(from, read, control);
+    if constexpr (Quarters == 0) {
+      store_part(to, written, v);
+    } else {
+      store_quarters<Quarters>(to, v);
+    }
+  };
   in += group.load;
   for (std::size_t r = 0; r < count; ++r) {
     const std::byte* const from = in + rows[r].in;
     std::byte* const to = out + rows[r].out;
-    if constexpr (OutAsked) avx2::prefetch(to + job.out_ahead);
-    __m512i v[Groups];
-    DMLREF_UNROLL
-    for (std::size_t k = 0; k < Groups; ++k) {
-      const Index at = k + 1 == Groups ? last_in : static_cast<Index>(k) * in_step;
-      v[k] = permuted<Load>(from + at, read, control);
-    }
-    DMLREF_UNROLL
-    for (std::size_t k = 0; k < Groups; ++k) {
-      std::byte* const at = to + (k + 1 == Groups ? last_out : static_cast<Index>(k) * out_step);
-      if constexpr (Exact) {
-        store_part(at, written, v[k]);
-      } else {
-        store_quarters<Quarters>(at, v[k]);
-      }
-    }
+    if (output_prefetch != 0) avx2::prefetch(to + output_prefetch);
+    for (Index tile = 0; tile < last; tile += tiles) move(from + tile * tile_in, to + tile * tile_bytes);
+    move(from + last * tile_in, to + last * tile_bytes);
   }
 }
 
-template <std::size_t Groups, std::size_t Quarters, bool OutAsked>
+template <std::size_t Quarters>
 DMLREF_TARGET_AVX512VBMI inline void group_rows_by(const RowJob& job, const std::byte* in, std::byte* out,
                                                    const RowPlace* rows, std::size_t count, Room room) noexcept {
-  constexpr auto exact = GroupLoad::exact, half_line = GroupLoad::half_line, line = GroupLoad::line;
   const std::size_t span = job.group.span;
-  if (!room.write) return group_rows_of<Groups, 1, exact, true, false>(job, in, out, rows, count);
-  if (room.read && span > 48) return group_rows_of<Groups, Quarters, line, false, OutAsked>(job, in, out, rows, count);
+  if (room.read && span > 48) return group_rows_of<GroupLoad::line, Quarters>(job, in, out, rows, count);
   if constexpr (Quarters <= 2) {
     if (room.read && span > 16 && span <= 32) {
-      return group_rows_of<Groups, Quarters, half_line, false, OutAsked>(job, in, out, rows, count);
+      return group_rows_of<GroupLoad::half_line, Quarters>(job, in, out, rows, count);
     }
   }
-  group_rows_of<Groups, Quarters, exact, false, OutAsked>(job, in, out, rows, count);
-}
-
-template <std::size_t Groups, bool OutAsked>
-DMLREF_TARGET_AVX512VBMI inline void group_rows_of_any_length(const RowJob& job, const std::byte* in, std::byte* out,
-                                                              const RowPlace* rows, std::size_t count,
-                                                              Room room) noexcept {
-  switch ((job.group.out_bytes + 15) / 16) {
-    case 1: return group_rows_by<Groups, 1, OutAsked>(job, in, out, rows, count, room);
-    case 2: return group_rows_by<Groups, 2, OutAsked>(job, in, out, rows, count, room);
-    case 3: return group_rows_by<Groups, 3, OutAsked>(job, in, out, rows, count, room);
-    default: return group_rows_by<Groups, 4, OutAsked>(job, in, out, rows, count, room);
-  }
-}
-
-template <bool OutAsked>
-DMLREF_TARGET_AVX512VBMI inline void group_rows_of_any_count(const RowJob& job, const std::byte* in, std::byte* out,
-                                                             const RowPlace* rows, std::size_t count,
-                                                             Room room) noexcept {
-  switch ((job.count + job.group.tiles - 1) / job.group.tiles) {
-    case 1: return group_rows_of_any_length<1, OutAsked>(job, in, out, rows, count, room);
-    case 2: return group_rows_of_any_length<2, OutAsked>(job, in, out, rows, count, room);
-    case 3: return group_rows_of_any_length<3, OutAsked>(job, in, out, rows, count, room);
-    default: return group_rows_of_any_length<4, OutAsked>(job, in, out, rows, count, room);
-  }
+  group_rows_of<GroupLoad::exact, Quarters>(job, in, out, rows, count);
 }
 
 /// Rows of up to four groups of tiles.
 DMLREF_TARGET_AVX512VBMI inline void group_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                 const RowPlace* rows, std::size_t count, Room room) noexcept {
-  if (job.out_ahead != 0) return group_rows_of_any_count<true>(job, in, out, rows, count, room);
-  group_rows_of_any_count<false>(job, in, out, rows, count, room);
+  if (!room.write) return group_rows_of<GroupLoad::exact, 0>(job, in, out, rows, count);
+  switch ((job.group.out_bytes + 15) / 16) {
+    case 1: return group_rows_by<1>(job, in, out, rows, count, room);
+    case 2: return group_rows_by<2>(job, in, out, rows, count, room);
+    case 3: return group_rows_by<3>(job, in, out, rows, count, room);
+    default: return group_rows_by<4>(job, in, out, rows, count, room);
+  }
 }
 
 }  // namespace fast::avx512

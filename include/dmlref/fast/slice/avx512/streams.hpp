@@ -47,7 +47,7 @@ DMLREF_TARGET_AVX512VNNI inline StreamedRow begin_row(const std::byte* from, std
 template <std::size_t Unit, int Step>
 DMLREF_TARGET_AVX512VNNI inline void move_line(StreamedRow& row, Index ahead) noexcept {
   avx2::prefetch(row.from + ahead);
-  if (Step == 2 || Step == -2) avx2::prefetch(row.from + ahead + 32 * Step);
+  if (Step == 2) avx2::prefetch(row.from + ahead + 64);
   stream64(row.to, wide_vector<Unit, Step, false>(row.from));
   row.from += 64 * Step;
   row.to += 64;
@@ -66,29 +66,26 @@ DMLREF_TARGET_AVX512VNNI inline void end_row(StreamedRow row, std::byte* last, c
   }
 }
 
-/// Rows of at least 256 bytes that begin at a multiple of Unit. Rows of at least a page of input take turns where the
-/// job says so, four at a time: the CPU's own prefetcher starts anew in every page, which so goes on beside three
+/// Rows of at least 256 bytes that begin at a multiple of Unit. Rows of a page and more of input are interleaved where
+/// the job says so, four at a time: the CPU's own prefetcher starts anew in every page, which so goes on beside three
 /// others.
 template <std::size_t Unit, int Step>
 DMLREF_TARGET_AVX512VNNI inline void stream_rows(const RowJob& job, const std::byte* in, std::byte* out,
                                                  const RowPlace* rows, std::size_t count) noexcept {
-  constexpr std::size_t at_once = 4, turn = 256, in_per_out = Step == 2 || Step == -2 ? 2 : 1;
-  constexpr bool thinned = Step == 2 || Step == -2;
-  constexpr Index soon = 384 * Step, soon_alone = 512 * Step;
+  constexpr std::size_t at_once = 4, run = 256, in_per_out = Step == 2 ? 2 : 1;
   const std::size_t bytes = job.out_bytes;
+  const bool paged = bytes * in_per_out >= 4096;
   const Index last_in = static_cast<Index>(bytes - 64) * Step;
   std::size_t r = 0;
-  for (; job.in_turns && bytes * in_per_out >= 4096 && r + at_once <= count; r += at_once) {
+  for (; job.interleave && paged && r + at_once <= count; r += at_once) {
+    constexpr Index soon = 384 * Step;
     StreamedRow row[at_once];
-    DMLREF_UNROLL
     for (std::size_t k = 0; k < at_once; ++k) {
       row[k] = begin_row<Unit, Step>(in + rows[r + k].in, out + rows[r + k].out);
     }
-    for (std::size_t left = bytes - 64; left >= turn; left -= turn) {
-      DMLREF_UNROLL
-      for (std::size_t k = 0; k < at_once; ++k) {
-        DMLREF_UNROLL
-        for (std::size_t line = 0; line < turn; line += 64) move_line<Unit, Step>(row[k], soon);
+    for (std::size_t left = bytes - 64; left >= run; left -= run) {
+      for (StreamedRow& one : row) {
+        for (std::size_t line = 0; line < run; line += 64) move_line<Unit, Step>(one, soon);
       }
     }
     for (std::size_t k = 0; k < at_once; ++k) {
@@ -100,7 +97,7 @@ DMLREF_TARGET_AVX512VNNI inline void stream_rows(const RowJob& job, const std::b
     const std::byte* const from = in + rows[r].in;
     std::byte* const to = out + rows[r].out;
     end_row<Unit, Step>(begin_row<Unit, Step>(from, to), to + bytes - 64, from + last_in,
-                        job.in_turns || thinned ? avx2::next_row(job, rows, r, count) : soon_alone);
+                        paged ? 512 * Step : avx2::next_row(job, rows, r, count));
   }
 }
 

@@ -36,7 +36,7 @@ DMLREF_TARGET_AVX512VNNI inline __m512i unpack_high(__m512i a, __m512i b) noexce
 
 /// A square of 64 / Unit by 64 / Unit units: every line of both sides is touched once, so that it does not matter where
 /// in the caches they fall. Squares of 16 bytes are transposed in the lanes as in avx2.hpp, then the lanes.
-template <std::size_t Unit, bool Stream>
+template <std::size_t Unit>
 DMLREF_TARGET_AVX512VNNI inline void transpose_square(const std::byte* in, std::byte* out, Index in_step,
                                                       Index out_cross) noexcept {
   constexpr std::size_t rows = 16 / Unit;
@@ -67,14 +67,14 @@ DMLREF_TARGET_AVX512VNNI inline void transpose_square(const std::byte* in, std::
     const __m512i low23 = _mm512_shuffle_i32x4(lanes[2][i], lanes[3][i], 0x44);
     const __m512i high23 = _mm512_shuffle_i32x4(lanes[2][i], lanes[3][i], 0xEE);
     std::byte* const to = out + static_cast<Index>(i) * out_cross;
-    put64<Stream>(to, _mm512_shuffle_i32x4(low01, low23, 0x88));
-    put64<Stream>(to + group, _mm512_shuffle_i32x4(low01, low23, 0xDD));
-    put64<Stream>(to + 2 * group, _mm512_shuffle_i32x4(high01, high23, 0x88));
-    put64<Stream>(to + 3 * group, _mm512_shuffle_i32x4(high01, high23, 0xDD));
+    store64(to, _mm512_shuffle_i32x4(low01, low23, 0x88));
+    store64(to + group, _mm512_shuffle_i32x4(low01, low23, 0xDD));
+    store64(to + 2 * group, _mm512_shuffle_i32x4(high01, high23, 0x88));
+    store64(to + 3 * group, _mm512_shuffle_i32x4(high01, high23, 0xDD));
   }
 }
 
-/// As in avx2.hpp, in squares of lines; streamed where all of them are whole lines of the output.
+/// As in avx2.hpp, in squares of lines.
 template <std::size_t Unit>
 DMLREF_TARGET_AVX512VNNI inline void strip_rows_of(const RowJob& job, const std::byte* in, std::byte* out,
                                                    const RowPlace* rows, std::size_t count) noexcept {
@@ -89,13 +89,9 @@ DMLREF_TARGET_AVX512VNNI inline void strip_rows_of(const RowJob& job, const std:
         const auto column = static_cast<Index>(w + square <= job.width ? w : job.width - square);
         for (std::size_t i = begin; i < end; i += square) {
           const auto row = static_cast<Index>(i + square <= job.count ? i : job.count - square);
-          const std::byte* const at = from + row * job.in_step + column * static_cast<Index>(Unit);
-          std::byte* const put = to + column * job.out_cross + row * static_cast<Index>(Unit);
-          if (job.stream && job.out_cross % 64 == 0 && avx2::misaligned(put, 64) == 0) {
-            transpose_square<Unit, true>(at, put, job.in_step, job.out_cross);
-          } else {
-            transpose_square<Unit, false>(at, put, job.in_step, job.out_cross);
-          }
+          transpose_square<Unit>(from + row * job.in_step + column * static_cast<Index>(Unit),
+                                 to + column * job.out_cross + row * static_cast<Index>(Unit), job.in_step,
+                                 job.out_cross);
         }
       }
     }

@@ -23,27 +23,9 @@ DMLREF_TARGET_AVX512VNNI inline void stream64(std::byte* p, __m512i v) noexcept 
   _mm512_stream_si512(reinterpret_cast<__m512i*>(p), v);
 }
 
-template <bool Stream>
-DMLREF_TARGET_AVX512VNNI inline void put64(std::byte* p, __m512i v) noexcept {
-  if constexpr (Stream) {
-    stream64(p, v);
-  } else {
-    store64(p, v);
-  }
-}
-
-/// For what is read once: it does not push the output out of the second cache.
-inline void prefetch_once(const std::byte* p) noexcept { __builtin_prefetch(p, 0, 0); }
-
 /// The bytes whose bits are set.
 DMLREF_TARGET_AVX512VNNI inline void store_part(std::byte* p, std::uint64_t bytes, __m512i v) noexcept {
   _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(bytes), v);
-}
-
-/// From row r to the row whose lines are asked for beside its own; the longest rows need none.
-inline Index row_ahead(const RowJob& job, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
-  const std::size_t later = r + (job.lines_ahead > 1 ? job.lines_ahead : job.rows_ahead);
-  return later < count ? rows[later].in - rows[r].in : 0;
 }
 
 /// The lowest `count` of 64 bits, 0 to 64.

@@ -59,16 +59,7 @@ DMLREF_TARGET_AVX512VNNI inline __m512i evens(__m512i a, __m512i b) noexcept {
   }
 }
 
-/// Elements 0, 2, 4, … of v.
-template <std::size_t Unit>
-DMLREF_TARGET_AVX512VNNI inline __m256i evens(__m512i v) noexcept {
-  if constexpr (Unit == 1) return _mm512_cvtepi16_epi8(v);
-  if constexpr (Unit == 2) return _mm512_cvtepi32_epi16(v);
-  if constexpr (Unit == 4) return _mm512_cvtepi64_epi32(v);
-  return _mm512_castsi512_si256(_mm512_permutexvar_epi64(_mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0), v));
-}
-
-/// 64 bytes of output. Step: 1, -1, 2 or -2 units. Exact: nothing outside of their units is read; else one unit beyond.
+/// 64 bytes of output. Step: 1, -1 or 2 units. Exact: nothing outside of their units is read; else one unit beyond.
 template <std::size_t Unit, int Step, bool Exact>
 DMLREF_TARGET_AVX512VNNI inline __m512i wide_vector(const std::byte* in) noexcept {
   constexpr auto unit = static_cast<Index>(Unit);
@@ -76,10 +67,8 @@ DMLREF_TARGET_AVX512VNNI inline __m512i wide_vector(const std::byte* in) noexcep
     return load64(in);
   } else if constexpr (Step == -1) {
     return reversed<Unit>(load64(in + unit - 64));
-  } else if constexpr (Step == 2) {
-    return evens<Unit, Exact>(load64(in), load64(in + 64 - (Exact ? unit : 0)));
   } else {
-    return reversed<Unit>(evens<Unit, true>(load64(in + 2 * unit - 128), load64(in + unit - 64)));
+    return evens<Unit, Exact>(load64(in), load64(in + 64 - (Exact ? unit : 0)));
   }
 }
 
