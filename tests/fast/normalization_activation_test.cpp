@@ -69,7 +69,7 @@ bool any_doubtful(const ActivationKernels& k, const Activation& activation, cons
   return k.any_doubtful16(activation, values, count, doubt);
 }
 
-/// The kernels of all sets that this CPU runs, those that it would not choose too.
+/// The kernels of all instruction sets that this CPU runs.
 struct NamedKernels {
   std::string_view name;
   const ActivationKernels& kernels;
@@ -79,12 +79,6 @@ std::vector<NamedKernels> all_kernels() {
   for (const IsaName& row : isa_table) {
     if (supported(row.isa)) all.push_back({row.name, activation_kernels_of(row.isa)});
   }
-#if DMLREF_ARCH_X86_64
-  if (supported(Isa::avx512vnni)) {
-    all.push_back({"AVX-512", avx512::activation_kernels()});
-    all.push_back({"AVX-512, two pipes", avx512::two_pipe_activation_kernels()});
-  }
-#endif
   return all;
 }
 

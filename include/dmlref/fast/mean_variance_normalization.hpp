@@ -21,7 +21,6 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/lines.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/schedule.hpp"
 #include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
@@ -72,7 +71,7 @@ class Normalization {
   /// Memory of one task; all of it stays in the first two caches.
   struct Workspace {
     explicit Workspace(const Schedule<T>& op) noexcept
-        : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16), lines(*op.kernels) {}
+        : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16) {}
 
     /// A row's doubles (of float16 floats), of up to three rows.
     Real* wide(std::size_t turn) noexcept { return reals + turn * size; }
@@ -89,7 +88,6 @@ class Normalization {
     double largest_scale = 0;
     double largest_bias = 0;
     std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
-    Lines lines;
   };
 
   /// A contiguous row in memory or in the workspace.
@@ -276,10 +274,7 @@ class Normalization {
       const Kernels& k = *op.kernels;
       const auto finish = static_cast<std::size_t>(op.finish);
       const bool has_values = op.finish == Finish::values;
-      const bool collected = to != nullptr && collects(to, size);
       if (to == nullptr) to = work.result;
-      if (collected) to = work.lines.space(to);
-      const bool stream = streams && !collected;
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
       const Real alpha = op.parameters.activation.parameters[0];
       Doubts doubts;
@@ -298,14 +293,14 @@ class Normalization {
         doubts.all = c.doubt != c.doubt;
       } else {
         const float least = plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale,
-                                                              work.bias, alpha, stream, row.next, row.ahead})
+                                                              work.bias, alpha, streams, row.next, row.ahead})
                                       : k.row32[finish]({row.floats,
                                                          row.wide,
                                                          stored,
                                                          size,
                                                          {c.shift, c.slope, c.offset},
                                                          alpha,
-                                                         stream,
+                                                         streams,
                                                          row.next,
                                                          row.ahead});
         doubts.all = is_low(least, c.doubt);
@@ -317,23 +312,12 @@ class Normalization {
         }
         activate<T>(*op.activation_kernels, activation, work.values, to, size);
       }
-      if (collected) work.lines.store(size * sizeof(T));
       return doubts;
-    }
-
-    /// Whether a row's results are collected on their way past the caches: where it begins or ends within a line. (Not
-    /// float16 nor activations, which take longer than memory, nor chunks of a long group, one of whose lines in 64 is
-    /// shared.)
-    bool collects(const std::byte* to, std::size_t size) const noexcept {
-      if (is_half || !streams || op.kernels->store_past == nullptr) return false;
-      if (op.chunks > 1 || op.finish == Finish::values) return false;
-      return (reinterpret_cast<std::uintptr_t>(to) | size * sizeof(T)) % 64 != 0;
     }
 
     void correct(const Place& base, std::uint64_t first, std::size_t size, const Doubts& doubts,
                  const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
                  Workspace& work) const noexcept {
-      if (doubts.all || doubts.listed > 0) work.lines.flush();
       if (doubts.all) {
         elements.correct(base, first, size, nullptr, group, found);
       } else if (doubts.listed > 0) {
@@ -390,10 +374,10 @@ class Normalization {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters);
-      const bool each_past = op.kernels->sums_ahead;
-      const bool stored_past = streams && (!op.geometry.varying || each_past) && op.finish != Finish::values;
-      // (A scale and a bias for each element want a small first cache for themselves.)
-      Real* const wide = is_half || (op.geometry.varying && !op.fits_doubles) ? nullptr : work.wide(0);
+      const bool stored_past =
+          streams && (!op.geometry.varying || op.kernels->pipelined) && op.finish != Finish::values;
+      // (A scale and a bias for each element want the first cache for themselves.)
+      Real* const wide = is_half || op.geometry.varying ? nullptr : work.wide(0);
       Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = walk.place();
@@ -419,19 +403,15 @@ class Normalization {
       }
     }
 
-    /// The same with kernels that form the sums of the row after the next one together with a row's results: what lies
-    /// between sums and results then overlaps the row between. The doubles of two rows stay in the first cache, of
+    /// The same with kernels that form the sums of the row after the next one together with a row's results. A row's
+    /// coefficients are formed just before they are needed: its sums have been there for a while then, but right behind
+    /// the sums everything would wait for quotients and roots. The doubles of two rows stay in the first cache, of
     /// float16 the floats of three.
-    void overlapping_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
+    void pipelined_small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
       const SmallGroup small(size, op.parameters);
       constexpr std::size_t ahead = 2;
-      // Whether a row's coefficients are formed just before they are wanted: its sums have been there for a while then,
-      // but for quotients and roots right behind the sums everything would wait that follows.
-      const bool late = op.kernels->settles_late;
-      // Or those of two rows, one of which waits while the other does.
-      const bool pairs = is_half && op.kernels->settles_halves_in_pairs;
       const bool asks = !is_half && op.near != 0 && op.finish == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
@@ -458,8 +438,8 @@ class Normalization {
           const Row row = read(base[g], 0, work.row);
           sums[g] = op.kernels->sums(row.floats, size, work.wide(g), nullptr);
         }
-        if (g == 0 || !late || pairs) settle(g);
       }
+      settle(0);
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
         Row row{is_half ? reinterpret_cast<const std::byte*>(floats_of[turn]) : nullptr, work.wide(turn)};
@@ -475,7 +455,7 @@ class Normalization {
           row.ahead = {following, &sums[turn], following, following};
           if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
-          if (!is_half && in_place && op.finish != Finish::values) row.ahead.next += op.near;
+          if (!is_half && in_place && op.finish != Finish::values) row.ahead.next += op.row_prefetch;
           if (asks) {
             const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
             const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
@@ -485,81 +465,18 @@ class Normalization {
         }
         const Doubts doubts = normalize(base[turn], 0, row, groups[turn], work);
         if (doubts.all || doubts.listed > 0) correct_group(base[turn], doubts, groups[turn], work);
-        if (late && !pairs && g + 1 < end) settle((turn + 1) % ahead);
+        if (g + 1 < end) settle((turn + 1) % ahead);
         if (more) {
           base[turn] = following_base;
           floats_of[turn] = row.ahead.floats;
-          if (!late) settle(turn);
         }
-        if (pairs && turn == 1) {
-          if (g + 1 < end) settle(0);
-          if (g + 2 < end) settle(1);
-        }
-      }
-    }
-
-    /// The same for float16 whose rows have one line each and lie in one piece in both tensors: nothing is widened.
-    void overlapping_halves(std::uint64_t begin, std::uint64_t end) const noexcept {
-      Workspace work(op);
-      const Kernels& k = *op.kernels;
-      const std::size_t size = chunk_size(0);
-      const SmallGroup small(size, op.parameters);
-      const Piece piece{0, 0, size};
-      constexpr std::size_t ahead = 2;
-      Place base[ahead];
-      GroupCoefficients groups[ahead];
-      Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
-      const auto input = [&](const Place& place) {
-        return buffers.input + place.input * static_cast<Index>(sizeof(T));
-      };
-      SumAndSquare sums[ahead];
-      const auto settle = [&](std::size_t turn) {
-        groups[turn] = small.coefficients(sums[turn], [&](double pivot) {
-          return k.shifted_sums(read(base[turn], 0, work.row).floats, size, pivot);
-        });
-      };
-      const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
-      for (std::uint64_t g = 0; g < first; ++g) {
-        base[g] = walk.place();
-        walk.advance(1);
-        sums[g] = k.half_sums(input(base[g]), &piece, 1, 0);
-      }
-      settle(0);
-      const auto finish = static_cast<std::size_t>(op.finish);
-      const Real alpha = op.parameters.activation.parameters[0];
-      for (std::uint64_t g = begin; g < end; ++g) {
-        const std::size_t turn = (g - begin) % ahead;
-        const Place at = base[turn];
-        const auto sb = folded(elements.scale_at(at.scale), elements.bias_at(at.bias));
-        const auto c = reference::ElementCoefficients<Real>::of(groups[turn], sb.scale, sb.bias);
-        std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
-        const Pieces16 row{input(at), to, &piece, 1, 0, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful};
-        const bool more = g + ahead < end;
-        Doubts doubts{c.doubt != c.doubt, 0};
-        if (more) {
-          base[turn] = walk.place();
-          walk.advance(1);
-        }
-        if (more && op.finish == Finish::identity) {
-          doubts.listed = k.row16_and_sums(row, input(base[turn]), sums[turn]);
-        } else {
-          if (more) sums[turn] = k.half_sums(input(base[turn]), &piece, 1, 0);
-          doubts.listed = k.pieces16[finish](row);
-        }
-        if (doubts.all || doubts.listed > 0) correct_group(at, doubts, groups[turn], work);
-        if (g + 1 < end) settle(1 - turn);
       }
     }
 
     void rows(std::uint64_t begin, std::uint64_t end) const noexcept {
-      if constexpr (is_half) {
-        if (op.halves_overlap) return overlapping_halves(begin, end);
-      }
-      const bool apart = op.apart && !streams;
-      op.overlaps && !apart ? overlapping_groups(begin, end) : small_groups(begin, end);
+      op.pipelines_rows(streams) ? pipelined_small_groups(begin, end) : small_groups(begin, end);
     }
 
-    static constexpr std::uint64_t groups_of_run = 4;
     static constexpr std::uint64_t most_groups_of_turn = 16;
 
     /// How many groups take turns: as many as leave half of the second cache to their results.
@@ -670,15 +587,14 @@ class Normalization {
           all.sums = &beside->sums;
           all.summed_ahead = beside->ahead;
         }
-        const auto& kernels = beside != nullptr ? op.kernels->pieces32_and_sums : op.kernels->pieces32;
-        doubts.all = is_low(kernels[finish](all), c.doubt);
+        doubts.all = is_low(op.kernels->pieces32[finish](all), c.doubt);
       }
       correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
     }
 
     void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
                     Workspace& work) const noexcept {
-      const Index ahead = op.runs ? 0 : to_next(group, base).input;
+      const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
         reference_chunk& chunk = statistics()[group * op.chunks + c];
         if (op.summed_pieces) {
@@ -690,30 +606,10 @@ class Normalization {
       }
     }
 
-    /// All chunks of this group and the next one.
-    void sum_two_groups(std::uint64_t group, const Place& base, PieceTable& pieces, Workspace& work) const noexcept {
-      const Place next = op.geometry.kept.place(static_cast<Index>(group + 1));
-      const auto bytes = static_cast<Index>(sizeof(T));
-      const std::int64_t beside = (next.input - base.input) * bytes;
-      const std::int64_t ahead = op.runs ? 0 : 2 * to_next(group + 1, next).input * bytes;
-      for (std::uint64_t c = 0; c < op.chunks; ++c) {
-        const PieceTable::List list = pieces.of(c);
-        const std::size_t size = chunk_size(c);
-        SumAndSquare sums[2];
-        op.kernels->two_sums[is_half](buffers.input + base.input * bytes, beside, list.pieces, list.count, ahead, sums);
-        for (std::size_t i = 0; i < 2; ++i) {
-          statistics()[(group + i) * op.chunks + c] = reference::chunk_from(size, [&](double pivot) {
-            if (pivot == 0.0) return sums[i];
-            return op.kernels->shifted_sums(read(i == 0 ? base : next, c, work.row).floats, size, pivot);
-          });
-        }
-      }
-    }
-
     void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                           PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
                           Workspace& work) const noexcept {
-      const Index ahead = op.runs ? 0 : to_next(group, base).output;
+      const Index ahead = to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
         if (op.pieces) {
           normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
@@ -727,40 +623,13 @@ class Normalization {
       }
     }
 
-    /// Asks for a share of what the four groups after these four consist of: lines of four neighbours in a row are
-    /// enough for the prefetcher of the second cache to run ahead, those of one are not.
-    void ask_for_run(std::uint64_t group, std::uint64_t number, PieceTable& pieces) const noexcept {
-      const std::uint64_t next = group - number + groups_of_run;
-      if (next + groups_of_run > op.groups) return;
-      const auto bytes = static_cast<Index>(sizeof(T));
-      const Place base = op.geometry.kept.place(static_cast<Index>(next));
-      const Dimension& inner = op.geometry.reduced.at[op.geometry.reduced.rank - 1];
-      const auto others = static_cast<std::size_t>(inner.extent) * (groups_of_run - 1);
-      std::uint64_t piece = 0;
-      for (std::uint64_t c = 0; c < op.chunks; ++c) {
-        const PieceTable::List list = pieces.of(c);
-        for (std::size_t p = 0; p < list.count; ++p) {
-          if (piece++ % groups_of_run != number) continue;
-          const std::size_t size = (list.pieces[p].count + others) * sizeof(T);
-          prefetch<0>(buffers.input + base.input * bytes + list.pieces[p].from, size);
-          prefetch<1>(buffers.output + base.output * bytes + list.pieces[p].to, size);
-        }
-      }
-    }
-
     void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
       const std::uint64_t turn = op.shared_parameters ? turn_of(op.count) : 1;
       for (std::uint64_t g = begin; g < end; ++g) {
-        if (op.runs) ask_for_run(g, (g - begin) % groups_of_run, pieces);
         const Place base = op.geometry.kept.place(static_cast<Index>(g));
-        const bool second = op.pairs && (g - begin) % 2 == 1;
-        if (op.pairs && !second && g + 1 < end) {
-          sum_two_groups(g, base, pieces, work);
-        } else if (!second) {
-          sum_chunks(g, base, 0, op.chunks, pieces, work);
-        }
+        sum_chunks(g, base, 0, op.chunks, pieces, work);
         coefficients()[g] = merge(statistics() + g * op.chunks);
         const std::uint64_t number = (g - begin) % turn;
         if (number + 1 == turn || g + 1 == end) normalize_groups(g - number, g + 1, pieces, work);
@@ -782,7 +651,7 @@ class Normalization {
 
     /// The same with kernels that form the sums of the next group together with a group's results: one comes from far
     /// away while the other is computed.
-    void overlapping_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
+    void pipelined_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
       const auto bytes = static_cast<Index>(sizeof(T));
@@ -820,7 +689,7 @@ class Normalization {
             if (op.chunks == 1) {
               rows(begin, end);
             } else {
-              op.pieces_overlap ? overlapping_large_groups(begin, end) : large_groups(begin, end);
+              op.pipelines_pieces ? pipelined_large_groups(begin, end) : large_groups(begin, end);
             }
           });
         });

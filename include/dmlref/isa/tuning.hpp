@@ -35,7 +35,17 @@ struct Tuning {
     bool byte_permutations = false;    ///< of 64 bytes, for short rows, where the CPU has them
   };
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
-  struct Normalization {};
+  struct Normalization {
+    /// Which rows of float32 form their results in one loop with the sums of another row, with AVX-512: those whose
+    /// results go past the caches, those that fit 1 MiB too, or all.
+    enum class PipelinedRows { streamed, streamed_or_near, always };
+    PipelinedRows pipelined_rows = PipelinedRows::streamed_or_near;
+    std::int64_t row_prefetch = 4096;  ///< how many bytes ahead such rows are prefetched
+    /// Percent of a program's share of the last-level cache that input and output may fill before results go past the
+    /// caches, and the same for groups of one chunk on several threads.
+    std::uint64_t stream_percent = 100, stream_percent_of_rows = 100;
+    bool streams_parts_of_lines = true;  ///< rows that share a cache line with the next go past the caches, too
+  };
   /// QUANTIZED_LINEAR_CONVOLUTION.
   struct Convolution {};
 
@@ -56,10 +66,22 @@ inline constexpr std::array<Tuning, 6> tuning_table{{
                .stream_eighths_512 = 4,
                .kept_sixths = 8,
                .interleave_from = 32 * 1024,
-               .byte_permutations = true}},
-    {.name = "zen5", .slice = {.task_bytes = 64 * 1024, .kept_sixths = 8, .irregular_order = true}},
-    {.name = "xeon_avx512", .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true}},
-    {.name = "xeon_amx", .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true}},
+               .byte_permutations = true},
+     .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::streamed,
+                       .stream_percent = 50,
+                       .stream_percent_of_rows = 80}},
+    {.name = "zen5",
+     .slice = {.task_bytes = 64 * 1024, .kept_sixths = 8, .irregular_order = true},
+     .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::always,
+                       .row_prefetch = 0,
+                       .stream_percent = 50,
+                       .stream_percent_of_rows = 80}},
+    {.name = "xeon_avx512",
+     .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
+     .normalization = {.streams_parts_of_lines = false}},
+    {.name = "xeon_amx",
+     .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
+     .normalization = {.streams_parts_of_lines = false}},
 }};
 
 constexpr const Tuning& tuning_of(CpuModel model) noexcept { return tuning_table[static_cast<std::size_t>(model)]; }

@@ -48,8 +48,8 @@ struct Line16 {
 
 /// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles take the place of
 /// those that are normalized; null: none. (Its floats go to `floats`, which has room for as many and is none of those.)
-/// `next` are as many floats that some kernels ask for meanwhile. Where an activation of its own follows, that is the
-/// row after it, and `output` is asked for too, which the activation writes.
+/// `next` are as many floats that are prefetched meanwhile. Where an activation of its own follows, that is the row
+/// after it, and `output` is prefetched too (null: not), which the activation writes.
 struct RowAhead {
   const std::byte* elements = nullptr;
   SumAndSquare* sums = nullptr;
@@ -69,7 +69,7 @@ struct Row32 {
   double alpha;                     // of LEAKY_RELU
   bool stream;                      // past the caches, where the address allows it
   const std::byte* next = nullptr;  // as many elements that are read after these, to be asked for; null: none
-  RowAhead ahead{};                 // if the kernels say so (Kernels::sums_ahead)
+  RowAhead ahead{};                 // if the kernels are pipelined
 };
 
 /// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has.
@@ -92,15 +92,15 @@ struct Pieces32 {
   double alpha;
   bool stream;
   std::int64_t near = 0;
-  /// For pieces32_and_sums: the same chunk of another group, whose sums are formed on the way, and how many bytes
-  /// further on lies what is summed after it (0: nothing is asked for).
+  /// If the kernels are pipelined: the same chunk of another group, whose sums are formed on the way (null: none), and
+  /// how many bytes further on lies what is summed after it (0: nothing is prefetched).
   const std::byte* summed = nullptr;
   SumAndSquare* sums = nullptr;
   std::int64_t summed_ahead = 0;
 };
 
 /// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide` and
-/// `stream`; those that form the sums of a row ahead (Kernels::sums_ahead) do.
+/// `stream`; those that are pipelined do.
 struct EachRow32 {
   const std::byte* from;
   double* wide;
@@ -112,7 +112,7 @@ struct EachRow32 {
   double alpha;
   bool stream;
   const std::byte* next = nullptr;
-  RowAhead ahead{};  // if the kernels say so (Kernels::sums_ahead)
+  RowAhead ahead{};  // if the kernels are pipelined
 };
 
 /// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
@@ -124,7 +124,7 @@ struct Row16 {
   Line16 line;
   float alpha;
   std::uint16_t* doubtful;
-  RowAhead ahead{};  // if the kernels say so (Kernels::half_sums_ahead)
+  RowAhead ahead{};  // if the kernels are pipelined
 };
 /// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` and
 /// `near` as in Pieces32. Not all kernels look at `stream`.
@@ -175,44 +175,15 @@ struct Kernels {
   std::size_t (*row16[5])(const Row16&);
   std::size_t (*pieces16[4])(const Pieces16&);  // not for Finish::values
   std::size_t (*each_row16[5])(const EachRow16&);
-  /// How many bytes ahead of a contiguous walk lines are best asked for; 0: the processor's prefetchers are better.
+  /// How many bytes ahead of a contiguous walk to prefetch; 0: hardware prefetchers are better.
   std::int64_t near = 0;
-  /// Whether each_row32 gains from doubles, where the first cache holds them beside the scales and biases.
-  bool each_from_doubles = false;
-  /// Whether short pieces of float16 groups are best asked for some groups at once.
-  bool runs = false;
-  /// Whether rows of doubles form the sums of another row on the way. Nothing is asked for then but for activations,
-  /// and outputs go past the caches from half of the last one on.
-  bool sums_ahead = false;
-  /// Whether they do so at least where results go past the caches.
-  bool streamed_sums_ahead = false;
-  /// Or where input and output fit the second cache.
-  bool near_sums_ahead = false;
-  /// With `sums_ahead`: whether asking for lines gains all the same where results stay in the caches: for those of the
-  /// next group where pieces are long, and for those of rows that fill most of the last cache, one after the other.
-  bool asks_where_kept = false;
-  /// Whether rows of float16 do so as floats.
-  bool half_sums_ahead = false;
-  /// Whether the coefficients of a row whose sums were formed ahead are best formed just before they are wanted.
-  bool settles_late = false;
-  /// Whether those of two rows of float16 are best formed one right behind the other (with `settles_late`).
-  bool settles_halves_in_pairs = false;
-  /// Whether lines of long groups of float16 are best asked for ahead.
-  bool asks_for_halves = true;
+  /// Whether rows and pieces form the sums of others on the way (`RowAhead`, `Pieces32::sums`), and rows with a scale
+  /// and a bias for each element go past the caches where the others do.
+  bool pipelined = false;
   /// Sums of a chunk of float16 in pieces, of which only the last may have another length than a multiple of 16; null:
-  /// they are widened first. `ahead` as in piece_sums, 0: nothing is asked for.
+  /// they are widened first. `ahead` as in piece_sums, 0: nothing is prefetched.
   SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count,
                             std::int64_t ahead) = nullptr;
-  /// Finish::identity of a row of float16 in one piece, as pieces16, and the sums of as many `halves`.
-  std::size_t (*row16_and_sums)(const Pieces16&, const std::byte* halves, SumAndSquare& sums) = nullptr;
-  /// pieces32 with the sums of the same chunk of another group; null: one after the other.
-  float (*pieces32_and_sums[4])(const Pieces32&) = {};
-  /// Sums of two chunks of the same pieces of multiples of 16, float32 and float16; the second chunk lies `beside`
-  /// bytes further on. Null: one after the other.
-  void (*two_sums[2])(const std::byte* from, std::int64_t beside, const Piece* pieces, std::size_t count,
-                      std::int64_t ahead, SumAndSquare* sums) = {};
-  /// Copies whole lines past the caches; null: rows are not collected for it (lines.hpp).
-  void (*store_past)(const std::byte* from, std::byte* to, std::size_t bytes) = nullptr;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written; `locality` 3: into the first cache.

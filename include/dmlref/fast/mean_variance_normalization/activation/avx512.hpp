@@ -117,44 +117,6 @@ DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
 
 #include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
 
-/// a / b without a division: 1 / b to 14 bits, to 28, to 53, and what the quotient leaves. Rounded to float32, TANH and
-/// SIGMOID are the same bits as with one (docs/decisions/0103-some-quotients-without-a-division.md).
-DMLREF_VECTOR_TARGET Doubles quotient_by_reciprocal(Doubles a, Doubles b) noexcept {
-  const Doubles one = Doubles::of(1);
-  Doubles inverse = {_mm512_rcp14_pd(b.v)};
-  inverse = fused(inverse, less_product(one, b, inverse), inverse);
-  inverse = fused(inverse, less_product(one, b, inverse), inverse);
-  const Doubles q = product(a, inverse);
-  return fused(less_product(a, b, q), inverse, q);
-}
-DMLREF_VECTOR_TARGET Vectors<Vectors<Doubles>> mixed_quotient(Vectors<Vectors<Doubles>> a,
-                                                              Vectors<Vectors<Doubles>> b) noexcept {
-  return {{quotient_by_reciprocal(a.first.first, b.first.first), quotient(a.first.second, b.first.second)},
-          quotient(a.second, b.second)};
-}
-
-/// `apply` with mixed quotients where they are proven.
-DMLREF_VECTOR_KERNEL void apply_mixed(const Activation& activation, const double* values, std::byte* to,
-                                      std::size_t count) noexcept {
-  using ManyDoubles = Vectors<Vectors<Doubles>>;
-  if (count >= ManyDoubles::lanes) {
-    if (activation.type == ActivationType::tanh) {
-      return apply_type<ActivationType::tanh, ManyDoubles, true>(activation, values, to, count);
-    }
-    if (activation.type == ActivationType::sigmoid) {
-      return apply_type<ActivationType::sigmoid, ManyDoubles, true>(activation, values, to, count);
-    }
-  }
-  apply<ManyDoubles>(activation, values, to, count);
-}
-
-/// For CPUs with two pipes of 512 bits, in which divisions are what lasts longest.
-inline const ActivationKernels& two_pipe_activation_kernels() noexcept {
-  using ManyFloats = Vectors<Vectors<Floats>>;
-  static constexpr ActivationKernels table{apply_mixed, apply<ManyFloats>, any_doubtful<Doubles>, any_doubtful<Floats>};
-  return table;
-}
-
 }  // namespace fast::normalization::avx512
 DMLREF_END
 

@@ -15,9 +15,8 @@ namespace fast::normalization {
 inline const ActivationKernels& activation_kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
-    case Isa::amx_int8: return avx512::two_pipe_activation_kernels();
-    case Isa::avx512vnni:
-      return two_pipes_of_512() ? avx512::two_pipe_activation_kernels() : avx512::activation_kernels();
+    case Isa::amx_int8:
+    case Isa::avx512vnni: return avx512::activation_kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::activation_kernels();
 #endif

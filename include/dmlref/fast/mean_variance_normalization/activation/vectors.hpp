@@ -6,7 +6,7 @@
 // store_rounded (to the type that the results have), sum, difference, product, quotient, fused(a, b, c) = a * b + c,
 // less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0, sign), not_above(x, most),
 // not_below(x, least) (both hand NaN on), power_of_2 (of a shifted integer), and with masks less, at_most, choose(mask,
-// yes, no), either, any. A set for which `mixed` quotients are asked declares mixed_quotient. The operations and their
+// yes, no), either, any. The operations and their
 // order are those of reference/elementary.hpp and reference/activation.hpp (but for changed signs), so that the bits
 // are.
 #ifdef DMLREF_VECTOR_TARGET
@@ -117,16 +117,6 @@ struct State {
   V a{}, b{}, c{};
 };
 
-/// a / b. `mixed`: some of the vectors' quotients without a division, where divisions are what a row waits for.
-template <bool mixed, class V>
-DMLREF_VECTOR_TARGET V quotient_of(V a, V b) noexcept {
-  if constexpr (mixed) {
-    return mixed_quotient(a, b);
-  } else {
-    return quotient(a, b);
-  }
-}
-
 /// e^x = scale * (1 + rest), x within the limits: what `rest` is made of, and scale.
 template <class V>
 DMLREF_VECTOR_TARGET State<V> reduce_exponential_of(V x) noexcept {
@@ -184,9 +174,9 @@ DMLREF_VECTOR_TARGET V decrease_of(State<V> e) noexcept {
   const V half_rest = less_product(e.a, square, polynomial_of(e.a, square, of_half.at));
   return fused(e.b, half_rest, fused(e.b, V::of(Real{-0.5}), V::of(Real{0.5})));
 }
-template <bool mixed, class V>
+template <class V>
 DMLREF_VECTOR_TARGET V hyperbolic_tangent_of(V decrease, V x) noexcept {
-  return with_sign(quotient_of<mixed>(decrease, difference(V::of(1), decrease)), x);
+  return with_sign(quotient(decrease, difference(V::of(1), decrease)), x);
 }
 
 /// ln(1 + u) in two steps.
@@ -206,7 +196,7 @@ DMLREF_VECTOR_TARGET V logarithm_of_1_plus_of(State<V> l) noexcept {
 }
 
 /// An activation in three steps of about the same length. `inverse`: reference::inverse_of(a).
-template <ActivationType type, class V, bool mixed>
+template <ActivationType type, class V>
 struct Steps {
   using Real = typename V::Real;
   using E = reference::Elementary<Real>;
@@ -258,8 +248,8 @@ struct Steps {
   DMLREF_VECTOR_TARGET V third(State<V> s, V x) const noexcept {
     const V zero = V::of(0);
     const V one = V::of(1);
-    if constexpr (type == ActivationType::tanh) return hyperbolic_tangent_of<mixed>(s.a, x);
-    if constexpr (type == ActivationType::scaled_tanh) return product(a, hyperbolic_tangent_of<mixed>(s.a, inner(x)));
+    if constexpr (type == ActivationType::tanh) return hyperbolic_tangent_of(s.a, x);
+    if constexpr (type == ActivationType::scaled_tanh) return product(a, hyperbolic_tangent_of(s.a, inner(x)));
     if constexpr (is_elu) {
       const V elu = choose(less(x, zero), product(a, s.a), x);
       return type == ActivationType::elu ? elu : product(b, elu);
@@ -268,7 +258,7 @@ struct Steps {
       const V curve = fused(a, s.a, zero);
       return sum(choose(less(x, zero), zero, x), choose(less(zero, curve), zero, curve));
     }
-    if constexpr (is_sigmoid) return quotient_of<mixed>(choose(less(x, zero), s.a, one), sum(one, s.a));
+    if constexpr (is_sigmoid) return quotient(choose(less(x, zero), s.a, one), sum(one, s.a));
     if constexpr (is_softplus) {
       const V y = inner(x);
       const V softplus = sum(choose(less(y, zero), zero, y), logarithm_of_1_plus_of(s));
@@ -295,13 +285,13 @@ struct Steps {
 
 /// A vector's third step runs beside the second of the next one and the first of the one after: a processor sees too
 /// few instructions ahead to overlap whole chains. The last vector overlaps its predecessor; `count` is not below one.
-template <ActivationType type, class V, bool mixed = false>
+template <ActivationType type, class V>
 DMLREF_VECTOR_KERNEL void apply_type(const Activation& activation, const typename V::Real* values, std::byte* to,
                                      std::size_t count) noexcept {
   using Real = typename V::Real;
   constexpr std::size_t result_bytes = sizeof(Real) / 2;
-  const Steps<type, V, mixed> steps{V::of(activation.parameters[0]), V::of(activation.parameters[1]),
-                                    V::of(reference::inverse_of(Real{activation.parameters[0]}))};
+  const Steps<type, V> steps{V::of(activation.parameters[0]), V::of(activation.parameters[1]),
+                             V::of(reference::inverse_of(Real{activation.parameters[0]}))};
   const std::size_t last = count - V::lanes;
   State<V> second = steps.second(steps.first(V::load(values)));
   std::size_t next = V::lanes < last ? V::lanes : last;

@@ -45,7 +45,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_row(const std::byte* row, const __m512d
   }
 }
 
-/// Asks for what is wanted next, row by row: in order, the prefetcher of the second cache soon runs ahead.
+/// Prefetches what is wanted next, row by row: in order, the prefetcher of the second cache soon runs ahead.
 struct Ahead {
   const std::byte* from;  // null: nothing is wanted
   const std::int64_t* offset;
@@ -54,18 +54,17 @@ struct Ahead {
   std::size_t at_once;   // rows
   std::size_t next = 0;  // row
 
-  template <int locality>
   void ask() noexcept {
     if (from == nullptr) return;
-    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0, locality>(from + offset[next], bytes);
+    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0, 3>(from + offset[next], bytes);
   }
 };
 
-/// Adds 16 columns, two lanes or four at a time: enough chains of additions to hide their latency. With two, what is
-/// wanted next is asked for between them, with four in every step.
-template <class T, bool shifted, std::size_t at_once>
+/// Adds 16 columns, four lanes at a time: enough chains of additions to hide their latency.
+template <class T, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size_t column, const double* pivot,
                                                StripLanes& lanes, Ahead& ahead) noexcept {
+  constexpr std::size_t at_once = 4;
   __m512d p[2];
   DMLREF_UNROLL
   for (std::size_t v = 0; v < 2; ++v) p[v] = shifted ? _mm512_loadu_pd(pivot + column + 8 * v) : _mm512_setzero_pd();
@@ -75,7 +74,6 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;
   for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
-    if constexpr (at_once == 2) ahead.ask<2>();
     __m512d s[at_once][2];
     __m512d q[at_once][2];
     DMLREF_UNROLL
@@ -88,7 +86,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
     }
     std::size_t i = lane;
     for (; i + at_once <= rows; i += normalization_lanes) {
-      if constexpr (at_once == 4) ahead.ask<3>();
+      ahead.ask();
       DMLREF_UNROLL
       for (std::size_t l = 0; l < at_once; ++l) add_row<T, shifted>(from + offset[i + l], p, one, s[l], q[l]);
     }
@@ -107,48 +105,33 @@ DMLREF_TARGET_AVX512VNNI inline void add_strip(const Columns& columns, std::size
   }
 }
 /// All strips of 16 columns; how many columns that are.
-template <class T, bool shifted, std::size_t lanes_at_once>
+template <class T, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline std::size_t add_strips(const Columns& columns, const double* pivot,
                                                        ColumnLanes& lanes) noexcept {
-  const std::size_t asks_per_lane = lanes_at_once == 4 ? columns.rows / normalization_lanes : 1;
-  const std::size_t steps = columns.width / strip_width * (normalization_lanes / lanes_at_once) * asks_per_lane;
+  const std::size_t steps = columns.width / strip_width * (columns.rows / 4);
   Ahead ahead{columns.prefetch != 0 ? columns.from + columns.prefetch : nullptr, columns.offset, columns.rows,
               columns.width * sizeof(T), steps > 0 ? (columns.rows + steps - 1) / steps : 0};
   std::size_t c = 0;
-  for (; c + 16 <= columns.width; c += 16)
-    add_strip<T, shifted, lanes_at_once>(columns, c, pivot, lanes.strip[c / 16], ahead);
+  for (; c + 16 <= columns.width; c += 16) add_strip<T, shifted>(columns, c, pivot, lanes.strip[c / 16], ahead);
   return c;
 }
-template <bool shifted, std::size_t lanes_at_once>
+template <bool shifted>
 DMLREF_TARGET_AVX512VNNI inline void add_floats(const Columns& columns, const double* pivot,
                                                 ColumnLanes& lanes) noexcept {
-  avx2::add_floats_from<shifted>(add_strips<float, shifted, lanes_at_once>(columns, pivot, lanes), columns, pivot,
-                                 lanes);
+  avx2::add_floats_from<shifted>(add_strips<float, shifted>(columns, pivot, lanes), columns, pivot, lanes);
 }
-template <std::size_t lanes_at_once>
 inline void add_columns32(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  pivot != nullptr ? add_floats<true, lanes_at_once>(columns, pivot, lanes)
-                   : add_floats<false, lanes_at_once>(columns, nullptr, lanes);
-}
-/// Few columns have many rows in a block: with four lanes their addresses are read half as often.
-inline void add_columns32_by_width(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  columns.width <= strip_width ? add_columns32<4>(columns, pivot, lanes) : add_columns32<2>(columns, pivot, lanes);
+  pivot != nullptr ? add_floats<true>(columns, pivot, lanes) : add_floats<false>(columns, nullptr, lanes);
 }
 
 /// Without rows of floats, where strips are whole.
-inline void add_columns16_directly(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  if (columns.width % strip_width != 0) return avx2::add_columns<half>(columns, pivot, lanes);
-  pivot != nullptr ? add_strips<half, true, 4>(columns, pivot, lanes)
-                   : add_strips<half, false, 4>(columns, nullptr, lanes);
-}
 inline void add_columns16(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  avx2::WidenedRows rows;
-  add_columns32<4>(avx2::widened(columns, rows), pivot, lanes);
+  if (columns.width % strip_width != 0) return avx2::add_columns<half>(columns, pivot, lanes);
+  pivot != nullptr ? add_strips<half, true>(columns, pivot, lanes) : add_strips<half, false>(columns, nullptr, lanes);
 }
 
-/// V * 8 columns row by row, their lines in registers: of 64 columns whole rows are read and written. whole: eight
-/// floats are converted at once.
-template <Finish finish, std::size_t V, bool shifted, bool whole>
+/// V * 8 columns row by row, their lines in registers: of 64 columns whole rows are read and written.
+template <Finish finish, std::size_t V, bool shifted>
 DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::size_t column, const ColumnLines32& line,
                                                 std::byte* to, const std::int64_t* to_offset, __m512d alpha,
                                                 float* least) noexcept {
@@ -174,8 +157,7 @@ DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::siz
     DMLREF_UNROLL
     for (std::size_t v = 0; v < V; ++v) {
       if (v % 2 == 0) _mm_prefetch(reinterpret_cast<const char*>(row + prefetch + 32 * v), _MM_HINT_T0);
-      const float* const floats = avx2::floats_at(row, 8 * v);
-      __m512d x = whole ? _mm512_cvtps_pd(_mm256_loadu_ps(floats)) : load8<false>(floats, nullptr);
+      __m512d x = _mm512_cvtps_pd(_mm256_loadu_ps(avx2::floats_at(row, 8 * v)));
       if constexpr (shifted) x = _mm512_sub_pd(x, _mm512_loadu_pd(shift + 8 * v));
       store8<finish>(out, column + 8 * v, _mm512_fmadd_pd(x, slope[v], offset[v]), alpha, low[v], stream);
     }
@@ -183,7 +165,7 @@ DMLREF_TARGET_AVX512VNNI inline void strip32_of(const Columns& columns, std::siz
   DMLREF_UNROLL
   for (std::size_t v = 0; v < V; ++v) _mm256_storeu_ps(least + column + 8 * v, magnitudes(low[v]));
 }
-template <Finish finish, std::size_t V, bool whole>
+template <Finish finish, std::size_t V>
 DMLREF_TARGET_AVX512VNNI inline void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line,
                                              std::byte* to, const std::int64_t* to_offset, __m512d alpha,
                                              float* least) noexcept {
@@ -193,17 +175,17 @@ DMLREF_TARGET_AVX512VNNI inline void strip32(const Columns& columns, std::size_t
     const __m512d shift = _mm512_loadu_pd(line.shift + column + 8 * v);
     shifted |= _mm512_cmp_pd_mask(shift, _mm512_setzero_pd(), _CMP_NEQ_UQ);
   }
-  shifted != 0 ? strip32_of<finish, V, true, whole>(columns, column, line, to, to_offset, alpha, least)
-               : strip32_of<finish, V, false, whole>(columns, column, line, to, to_offset, alpha, least);
+  shifted != 0 ? strip32_of<finish, V, true>(columns, column, line, to, to_offset, alpha, least)
+               : strip32_of<finish, V, false>(columns, column, line, to, to_offset, alpha, least);
 }
-template <Finish finish, bool whole>
+template <Finish finish>
 DMLREF_TARGET_AVX512VNNI inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
                                                const std::int64_t* to_offset, double alpha_value,
                                                float* least) noexcept {
   const __m512d alpha = _mm512_set1_pd(alpha_value);
   std::size_t c = 0;
-  for (; c + 64 <= columns.width; c += 64) strip32<finish, 8, whole>(columns, c, line, to, to_offset, alpha, least);
-  for (; c + 16 <= columns.width; c += 16) strip32<finish, 2, whole>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 64 <= columns.width; c += 64) strip32<finish, 8>(columns, c, line, to, to_offset, alpha, least);
+  for (; c + 16 <= columns.width; c += 16) strip32<finish, 2>(columns, c, line, to, to_offset, alpha, least);
   avx2::columns32_from<finish>(c, columns, line, to, to_offset, alpha_value, least);
 }
 
@@ -253,23 +235,15 @@ DMLREF_TARGET_AVX512VNNI inline std::size_t columns16(const Columns& columns, co
   return doubtful + avx2::columns16_from<finish>(c, columns, line, to, to_offset, alpha_value, list + doubtful);
 }
 
-/// Which CPUs a table is for: those that compute 512 bits at once, those that are known to take two turns (Zen 4), and
-/// others.
-enum class Width { whole, half, unknown };
-template <Width width>
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
-  constexpr bool whole = width == Width::whole;
   static constexpr ColumnKernels table{
-      width == Width::half ? add_columns32_by_width : add_columns32<(whole ? 4 : 2)>,
-      whole                  ? add_columns16
-      : width == Width::half ? add_columns16_directly
-                             : avx2::add_columns<half>,
+      add_columns32,
+      add_columns16,
       avx2::join_columns,
-      {columns32<identity, whole>, columns32<relu, whole>, columns32<leaky_relu, whole>, columns32<unit, whole>,
-       columns32<values, whole>},
+      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
       {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      width != Width::unknown};
+      true};
   return table;
 }
 

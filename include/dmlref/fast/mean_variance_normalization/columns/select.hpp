@@ -16,10 +16,7 @@ inline const ColumnKernels& column_kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni:
-      if (full_width_512() || two_pipes_of_512()) return avx512::column_kernels<avx512::Width::whole>();
-      return amd_family() == 25 ? avx512::column_kernels<avx512::Width::half>()  // Zen 4
-                                : avx512::column_kernels<avx512::Width::unknown>();
+    case Isa::avx512vnni: return avx512::column_kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::column_kernels();
 #endif
