@@ -14,10 +14,10 @@
 //
 // With the bytes a' that are staged (shifted by 128 where the input is signed), and d = w - zw in [-255, 255]:
 //   sum = Σ a' d + (bias - za' Σ d)
-// d goes into the weights, so any filter zero point costs nothing where d fits the kernel's weights. Where it does not
-// fit eight bits there are two ways, whichever multiplies less. Where several outputs share their windows, all d of a
-// channel may be shifted into range (they span no more than 255) and the shift times the window's sum is added. Else d
-// is a sum of two weights. A channel with any d above 127 is negated first: then 128 fits, and 255 is such a sum.
+// d goes into the weights, so any filter zero point costs nothing where d fits the kernel's weights. A channel with any
+// d above 127 is negated first: then 128 fits. Where d still does not fit eight bits it is a sum of two weights; but
+// where quads are channels of groups, all d of a channel are shifted into range (they span no more than 255) and the
+// shift times the window's sum is added.
 //
 // Overflow: sums are taken modulo 2^32, exact where K * 255 * 255 + |bias| < 2^31. A bias beyond that, seen when the
 // constants are folded, sends the call to the reference.
@@ -50,7 +50,9 @@ class DirectConvolution {
 
   /// What depends on constants alone: weights less their zero points in the kernels' order, what sums start from,
   /// scales.
-  void fold(const std::byte* const* inputs, std::byte* to) const noexcept { qlc::direct::fold(plan_, inputs, to); }
+  void fold(const std::byte* const* inputs, std::byte* to) const noexcept {
+    qlc::direct::fold(plan_, inputs, folds_at_initialize() ? qlc::direct::Search::yes : qlc::direct::Search::no, to);
+  }
 
   /// Whether the folded constants allow 32-bit sums. If not, the caller asks the reference.
   static bool fits(const std::byte* folded) noexcept {
@@ -81,8 +83,7 @@ class DirectConvolution {
     qlc::direct::LaneArgs t;
     t.offsets = chunk.offsets.data();
     t.units = plan_.units;
-    t.lone = plan_.lone;
-    t.tap_step = static_cast<std::int32_t>(plan_.g.dilation_x);
+    t.stride = plan_.g.stride_x;
     t.pattern = plan_.pattern;
     t.output_scale = h.output_scale;
     t.zero_point = h.zero_point;
@@ -134,16 +135,16 @@ class DirectConvolution {
   void take_constants(qlc::direct::LaneArgs& t, const qlc::direct::Chunk& chunk, const std::byte* data) const noexcept {
     const qlc::direct::FoldedChunk head = qlc::direct::read<qlc::direct::FoldedChunk>(data);
     t.period = chunk.period;
-    t.slides = plan_.slides(chunk);
     t.wide = head.wide;
     t.floats = head.floats;
+    t.near_tie = head.near_tie;
     t.spare[0] = head.spare[0];
     t.spare[1] = head.spare[1];
-    if (plan_.shifts && t.wide != 0) t.shift = reinterpret_cast<const std::int32_t*>(data + chunk.shift_at);
-    t.band = head.band;
+    t.window_shift =
+        plan_.shifts() && t.wide != 0 ? reinterpret_cast<const std::int32_t*>(data + chunk.window_shift_at) : nullptr;
     t.sum = reinterpret_cast<const std::int32_t*>(data + chunk.sum_at);
     t.scale = reinterpret_cast<const float*>(data + chunk.scale_at);
-    t.float_shift = reinterpret_cast<const float*>(data + chunk.float_shift_at);
+    t.shift = reinterpret_cast<const float*>(data + chunk.shift_at);
     t.factor = reinterpret_cast<const double*>(data + chunk.factor_at);
     t.weights = data + chunk.weights_at;
   }
@@ -205,8 +206,6 @@ class DirectConvolution {
       const qlc::direct::Chunk& chunk = plan_.chunks[static_cast<std::size_t>(i)];
       const std::byte* const data = folded + chunk.data_at;
       take_constants(t, chunk, data);
-      const auto head = qlc::direct::read<qlc::direct::FoldedChunk>(data);
-      std::memcpy(column.row_order, head.row_order, sizeof column.row_order);
       column.src = in + chunk.first;
       column.dst = out + band.y * plan_.g.out.y + chunk.first;
       plan_.kernels.channel_columns(t, column);
@@ -215,36 +214,29 @@ class DirectConvolution {
 
   /// One to four output channels, whose constants begin at `data`, of one group's staged input.
   void run_pixels(qlc::direct::LaneArgs& t, const std::byte* data, Index outputs) const noexcept {
-    std::int32_t sum[4], shift[4];
+    std::int32_t sum[4];
     std::uint32_t wide[4];
-    float scale[4], float_shift[4];
+    float scale[4], shift[4];
     double factor[4];
-    t.wide = t.floats = 0;
-    t.band = 0.5f;
-    bool shifted = false;
+    t.wide = t.floats = t.near_tie = 0;
     for (Index m = 0; m < outputs; ++m) {
       const qlc::direct::ChannelData channel =
           qlc::direct::read<qlc::direct::ChannelData>(data + m * plan_.channel_bytes);
-      sum[m] = channel.sum;
-      shift[m] = channel.shift & 0xFFFF;
-      scale[m] = channel.scale;
+      const bool floats = channel.floats.sum != 0;
+      const qlc::direct::SumConstants& numbers = floats ? channel.floats : channel.integers;
+      sum[m] = numbers.sum;
+      scale[m] = numbers.scale;
+      shift[m] = numbers.shift;
       factor[m] = channel.factor;
-      shifted = shifted || channel.shift != 0;
       wide[m] = channel.wide;
       t.wide |= channel.wide;
-      if (channel.rounded.sum != 0) {
-        sum[m] = channel.rounded.sum;
-        scale[m] = channel.rounded.scale;
-        float_shift[m] = channel.rounded.shift;
-        t.floats |= 1u << m;
-      }
-      if (channel.band < t.band) t.band = channel.band;
+      t.floats |= static_cast<std::uint32_t>(floats) << m;
+      if (numbers.near_tie > t.near_tie) t.near_tie = numbers.near_tie;
     }
-    t.shift = shifted ? shift : nullptr;
     t.wide_of_output = wide;
     t.sum = sum;
     t.scale = scale;
-    t.float_shift = float_shift;
+    t.shift = shift;
     t.factor = factor;
     t.weights = data + sizeof(qlc::direct::ChannelData);
     t.weight_step = plan_.channel_bytes;

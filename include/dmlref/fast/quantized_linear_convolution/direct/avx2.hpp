@@ -25,50 +25,18 @@ namespace fast::qlc::direct::avx2 {
   return _mm256_set1_epi32(value);
 }
 
-/// round_exactly on four lanes.
-DMLREF_TARGET_AVX2 inline __m128i round_exactly4(__m128i sums, __m256d factor, __m256d output_scale) noexcept {
-  const __m256d half = _mm256_set1_pd(0.5);
-  const __m256d zero = _mm256_setzero_pd();
-  const __m256d s = _mm256_cvtepi32_pd(sums);
-  __m256d p = _mm256_mul_pd(s, _mm256_div_pd(factor, output_scale));
-  p = _mm256_max_pd(_mm256_min_pd(p, _mm256_set1_pd(5000.0)), _mm256_set1_pd(-5000.0));
-  const __m256d lower = _mm256_floor_pd(p);
-  const __m256d tie = _mm256_add_pd(lower, half);
-  const __m256d upper = _mm256_add_pd(tie, half);
-  const __m256d side = _mm256_fmsub_pd(s, factor, _mm256_mul_pd(tie, output_scale));
-  __m256d rounded = _mm256_round_pd(tie, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  rounded = _mm256_blendv_pd(rounded, lower, _mm256_cmp_pd(side, zero, _CMP_LT_OQ));
-  rounded = _mm256_blendv_pd(rounded, upper, _mm256_cmp_pd(side, zero, _CMP_GT_OQ));
-  return _mm256_cvtpd_epi32(rounded);
-}
-
-/// The rounded values of a block, in place of its sums. `factor`: one, or one per lane in the accumulators' order.
-[[gnu::noinline]] DMLREF_TARGET_AVX2 inline void round_block_exactly(std::int32_t* sums, const double* factor,
-                                                                     std::ptrdiff_t factor_step,
-                                                                     double output_scale) noexcept {
-  const __m256d scale = _mm256_set1_pd(output_scale);
-  for (std::ptrdiff_t i = 0; i < 32; i += 4) {
-    const __m256d f = factor_step == 0 ? _mm256_set1_pd(*factor) : _mm256_loadu_pd(factor + i);
-    auto* at = reinterpret_cast<__m128i*>(sums + i);
-    _mm_storeu_si128(at, round_exactly4(_mm_loadu_si128(at), f, scale));
-  }
-}
-
 struct Epilogue {
-  __m256 scale[4];
-  __m256 magics;  // 1.5 * 2^23 with the zero point: adding it rounds, the integer is in the low bits
+  __m256 scale[4], shift[4];  // of each vector of sums
+  __m256i near_tie;           // 32-bit lanes
   __m256i flip;
-  __m256 band;
-  __m256 shift[4];
-  bool floats = false;  // sums, scale and shift are those of rounded_sums.hpp
+  bool floats = false;  // what the sums are
 };
 
 /// Of channels in lanes, for which each block loads scales and shifts.
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Epilogue make_epilogue(const LaneArgs& t) noexcept {
   Epilogue e;
-  e.magics = _mm256_set1_ps(12582912.0f + static_cast<float>(t.zero_point));
+  e.near_tie = _mm256_set1_epi32(static_cast<int>(t.near_tie));
   e.flip = _mm256_set1_epi8(static_cast<char>(t.flip));
-  e.band = _mm256_set1_ps(t.band);
   return e;
 }
 
@@ -77,7 +45,7 @@ struct Epilogue {
   Epilogue e = make_epilogue(t);
   e.floats = (t.floats >> m & 1) != 0;
   e.scale[0] = _mm256_set1_ps(t.scale[m]);
-  e.shift[0] = _mm256_set1_ps(e.floats ? t.float_shift[m] : 0.0f);
+  e.shift[0] = _mm256_set1_ps(t.shift[m]);
   return e;
 }
 
@@ -88,7 +56,7 @@ struct Epilogue {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     e.scale[v] = _mm256_loadu_ps(t.scale + 32 * at + 8 * v);
-    if (e.floats) e.shift[v] = _mm256_loadu_ps(t.float_shift + 32 * at + 8 * v);
+    e.shift[v] = _mm256_loadu_ps(t.shift + 32 * at + 8 * v);
   }
 }
 
@@ -98,53 +66,57 @@ struct Epilogue {
   return _mm256_castps_si256(_mm256_fmadd_ps(_mm256_castsi256_ps(sums), scale, shift));
 }
 
-/// The low halves of 32-bit lanes as words in turns: even[0], odd[0], even[1], ….
+/// The low halves of 32-bit lanes as words, interleaved: even[0], odd[0], even[1], ….
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i join_low_halves(__m256i even, __m256i odd) noexcept {
   return _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
 }
+/// The same of high halves.
+[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i join_high_halves(__m256i even, __m256i odd) noexcept {
+  return _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA);
+}
 
-/// Results in low halves as bytes, in the order that `quantize` says.
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i pack_low(const __m256i (&q)[4], const Epilogue& e) noexcept {
-  const __m256i bytes = _mm256_packs_epi16(join_low_halves(q[0], q[1]), join_low_halves(q[2], q[3]));
-  return _mm256_xor_si256(bytes, e.flip);
+/// `quantize` where something may have passed a tie.
+template <Factors F>
+[[gnu::noinline]] DMLREF_TARGET_AVX2 inline __m256i quantize_near_ties(const __m256i* sums, const __m256i* fixed,
+                                                                       const __m256i& near_tie, const LaneArgs& t,
+                                                                       const double* factor) noexcept {
+  alignas(32) std::int32_t lanes[32], results[32];
+  alignas(32) std::uint16_t limits[16];
+  store(limits, near_tie);
+  for (int v = 0; v < 4; ++v) {
+    store(lanes + 8 * v, load(sums + v));
+    store(results + 8 * v, load(fixed + v));
+  }
+  round_near_ties(lanes, results, 32, limits, 8, F, factor, t);
+  return _mm256_packs_epi16(join_high_halves(load(results), load(results + 8)),
+                            join_high_halves(load(results + 16), load(results + 24)));
 }
 
 /// 32 sums to 32 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of
-/// sums[2], 0 of sums[3], …. Float decides where the residual stays away from one half; a block with a lane that does
-/// not is done again in doubles that decide all. Sums that are floats need a multiply-add.
-template <bool Channels>
+/// sums[2], 0 of sums[3], ….
+template <Factors F>
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i quantize(const __m256i (&sums)[4], const Epilogue& e,
                                                                   const LaneArgs& t, const double* factor) noexcept {
-  if (e.floats) {
-    __m256i q[4];
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      q[v] = round_floats(sums[v], e.scale[Channels ? v : 0], e.shift[Channels ? v : 0]);
-    }
-    return pack_low(q, e);
-  }
-  const __m256 sign = _mm256_set1_ps(-0.0f);
-  __m256 worst = _mm256_setzero_ps();
+  constexpr bool each = F == Factors::each;
   __m256i q[4];
+  if (e.floats) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) q[v] = round_floats(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
+    return _mm256_xor_si256(_mm256_packs_epi16(join_low_halves(q[0], q[1]), join_low_halves(q[2], q[3])), e.flip);
+  }
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
-    const __m256 scale = e.scale[Channels ? v : 0];
     const __m256 sum = _mm256_cvtepi32_ps(sums[v]);
-    const __m256 rounded = _mm256_fmadd_ps(sum, scale, e.magics);
-    const __m256 residual = _mm256_fmsub_ps(sum, scale, _mm256_sub_ps(rounded, e.magics));
-    worst = _mm256_max_ps(worst, _mm256_andnot_ps(sign, residual));
-    q[v] = _mm256_castps_si256(rounded);
+    q[v] = _mm256_cvtps_epi32(_mm256_fmadd_ps(sum, e.scale[each ? v : 0], e.shift[each ? v : 0]));
   }
-  if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(worst, e.band, _CMP_NLE_UQ)) != 0, 0)) {
-    alignas(32) std::int32_t lanes[32];
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) store(lanes + 8 * v, sums[v]);
-    round_block_exactly(lanes, factor, Channels ? 1 : 0, t.output_scale);
-    const __m256i zero_point = _mm256_set1_epi32(t.zero_point);
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) q[v] = _mm256_add_epi32(load(lanes + 8 * v), zero_point);
+  __m256i bytes = _mm256_packs_epi16(join_high_halves(q[0], q[1]), join_high_halves(q[2], q[3]));
+  const __m256i least = _mm256_min_epu16(_mm256_min_epu16(q[0], q[1]), _mm256_min_epu16(q[2], q[3]));
+  const __m256i near = _mm256_cmpeq_epi16(_mm256_min_epu16(least, e.near_tie), least);
+  constexpr int low_halves = 0x33333333;
+  if (__builtin_expect((_mm256_movemask_epi8(near) & low_halves) != 0, 0)) {
+    bytes = quantize_near_ties<F>(sums, q, e.near_tie, t, factor);
   }
-  return pack_low(q, e);
+  return _mm256_xor_si256(bytes, e.flip);
 }
 
 /// Takes what `quantize` gave for sums in the order of lanes to the order of lanes.
@@ -155,14 +127,12 @@ template <bool Channels>
 
 inline constexpr std::ptrdiff_t blocks_at_once = 16;
 
-/// Pairs of any two taps, interleaved and widened. Sums go through memory before they are rounded: so fewer
-/// instructions wait for others.
-template <bool Channels>
-DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
+/// Channels in lanes. Pairs of any two taps, interleaved and widened. Sums go through memory before they are rounded:
+/// so fewer instructions wait for others.
+DMLREF_TARGET_AVX2 inline void channel_taps(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
-  Epilogue e = Channels ? make_epilogue(t) : make_epilogue(t, 0);
+  Epilogue e = make_epilogue(t);
   const __m256i zero = _mm256_setzero_si256();
-  constexpr std::ptrdiff_t unit_bytes = Channels ? 128 : 4;
   const auto next = [&t](std::ptrdiff_t at) { return at + 1 == t.period ? 0 : at + 1; };
   __m256i sums[blocks_at_once][4];
   std::ptrdiff_t at = 0;
@@ -172,10 +142,10 @@ DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
     for (std::ptrdiff_t b = 0; b < count; ++b, at = next(at)) {
       __m256i sum[4];
 #pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) sum[v] = Channels ? load(t.sum + 32 * at + 8 * v) : _mm256_set1_epi32(*t.sum);
-      const std::byte* w = t.weights + at * unit_bytes * t.units;
+      for (int v = 0; v < 4; ++v) sum[v] = load(t.sum + 32 * at + 8 * v);
+      const std::byte* w = t.weights + at * 128 * t.units;
       const std::uint8_t* x = t.staged + 32 * (first + b);
-      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
+      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 128) {
         const __m256i x0 = load(x + t.offsets[2 * u]);
         const __m256i x1 = load(x + t.offsets[2 * u + 1]);
         const __m256i low = _mm256_unpacklo_epi8(x0, x1);
@@ -184,8 +154,7 @@ DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
                                   _mm256_unpacklo_epi8(high, zero), _mm256_unpackhi_epi8(high, zero)};
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) {
-          const __m256i weights = Channels ? load(w + 32 * v) : broadcast(w);
-          sum[v] = _mm256_add_epi32(sum[v], _mm256_madd_epi16(pairs[v], weights));
+          sum[v] = _mm256_add_epi32(sum[v], _mm256_madd_epi16(pairs[v], load(w + 32 * v)));
         }
       }
 #pragma GCC unroll 4
@@ -193,9 +162,8 @@ DMLREF_TARGET_AVX2 inline void taps(const LaneArgs& args) noexcept {
     }
     at = first_at;
     for (std::ptrdiff_t b = 0; b < count; ++b, at = next(at)) {
-      if constexpr (Channels) take_block(t, at, e);
-      const __m256i bytes = quantize<Channels>(sums[b], e, t, Channels ? t.factor + 32 * at : t.factor);
-      store(t.out + 32 * (first + b), in_order(bytes));
+      take_block(t, at, e);
+      store(t.out + 32 * (first + b), in_order(quantize<Factors::each>(sums[b], e, t, t.factor + 32 * at)));
     }
   }
 }
@@ -233,7 +201,7 @@ template <std::size_t Outputs, bool High>
   }
 }
 
-/// `taps` of `Outputs` output channels of the same input.
+/// Pixels in lanes, `Outputs` output channels of the same input.
 template <std::size_t Outputs>
 DMLREF_TARGET_AVX2 inline void pixel_taps_of(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
@@ -244,7 +212,7 @@ DMLREF_TARGET_AVX2 inline void pixel_taps_of(const LaneArgs& args) noexcept {
     sum_half<Outputs, false>(t, t.staged + 32 * b, sums);
     sum_half<Outputs, true>(t, t.staged + 32 * b, sums);
     for (std::size_t m = 0; m < Outputs; ++m) {
-      const __m256i bytes = quantize<false>(sums[m], e[m], t, t.factor + m);
+      const __m256i bytes = quantize<Factors::one>(sums[m], e[m], t, t.factor + m);
       store(t.out + static_cast<std::ptrdiff_t>(m) * t.out_step + 32 * b, in_order(bytes));
     }
   }
@@ -293,7 +261,7 @@ DMLREF_TARGET_AVX2 inline void channel_quads(const LaneArgs& args) noexcept {
       }
       sum = sums;
       for (std::ptrdiff_t b = first; b < end; b += t.period, ++sum) {
-        store(t.out + 32 * b, quads_in_order(quantize<true>(*sum, e, t, t.factor + 32 * at)));
+        store(t.out + 32 * b, quads_in_order(quantize<Factors::each>(*sum, e, t, t.factor + 32 * at)));
       }
     }
   }

@@ -23,10 +23,10 @@ inline constexpr Kernels kernels{
     .group = 2,
     .pixel_planes = &pixel_planes,
     .planes_suit = &planes_suit,
-    .pixel_taps = &taps<false>,
+    .pixel_taps = &pixel_taps_of<1>,
     .pixel_taps_2 = &pixel_taps_of<2>,
     .pixel_taps_4 = &pixel_taps_of<4>,
-    .channel_taps = &taps<true>,
+    .channel_taps = &channel_taps,
     .channel_quads = &channel_quads,
     .stage = &stage,
     .stage_even = &stage_even,
@@ -34,7 +34,6 @@ inline constexpr Kernels kernels{
     .rounded_sums = true,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
-    .rounded_channels = true,
 };
 
 }  // namespace fast::qlc::direct::avx2

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/channel_columns.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/pixel_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/planes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/taps.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
@@ -17,23 +17,20 @@ inline constexpr Kernels kernels{
     .block = 64,
     .group = 4,
     .pixel_rows = &pixel_rows,
-    .pixel_rows_stride2 = &pixel_rows_stride2,
     .pixel_planes = &pixel_planes,
     .planes_suit = &planes_suit,
     .reach = 3,
-    .pixel_taps = &pixel_taps,
-    .pixel_taps_2 = &pixel_taps_2,
-    .pixel_taps_4 = &pixel_taps_4,
-    .second_parts = true,
+    .pixel_taps = &pixel_taps_of<1>,
+    .pixel_taps_2 = &pixel_taps_of<2>,
+    .pixel_taps_4 = &pixel_taps_of<4>,
     .channel_taps = &channel_taps,
     .channel_quads = &channel_quads,
-    .stage = &stage,
-    .stage_even = &stage_even,
-    .unstage = &unstage,
+    .stage = &avx2::stage,
+    .stage_even = &avx2::stage_even,
+    .unstage = &avx2::unstage,
     .rounded_sums = true,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
-    .rounded_channels = true,
 };
 
 }  // namespace fast::qlc::direct::avx512vnni

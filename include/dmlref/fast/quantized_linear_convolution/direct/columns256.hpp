@@ -31,24 +31,6 @@ struct Column {
   __m256i last;      // row 2
 };
 
-/// What half of the channels need: two of a block's four vectors.
-struct ColumnConstants {
-  DMLREF_QLC_TARGET ColumnConstants(const LaneArgs& t, const avx2::Epilogue& e, std::ptrdiff_t first) noexcept
-      : weights(t.weights + 32 * first), flip(e.flip) {
-#pragma GCC unroll 2
-    for (std::ptrdiff_t v = 0; v < 2; ++v) {
-      start[v] = avx2::load(t.sum + 8 * (first + v));
-      scale[v] = e.scale[first + v];
-      shift[v] = e.shift[first + v];
-    }
-  }
-
-  const std::byte* weights;
-  __m256i start[2];
-  __m256 scale[2], shift[2];
-  __m256i flip;
-};
-
 /// Part of an output row.
 struct RowPart {
   std::ptrdiff_t first;  // its first pixel column
@@ -58,7 +40,7 @@ struct RowPart {
 };
 
 /// Column `x`, which may lie beside the row; `at` are its places in the three rows.
-template <bool High, bool Flip>
+template <bool High>
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline Column column_at(const ColumnRows& rows, std::ptrdiff_t x,
                                                                  const std::ptrdiff_t (&at)[3]) noexcept {
   if (static_cast<std::size_t>(x) >= static_cast<std::size_t>(rows.width)) {
@@ -68,8 +50,7 @@ template <bool High, bool Flip>
   __m256i words[3];
 #pragma GCC unroll 3
   for (int y = 0; y < 3; ++y) {
-    __m256i bytes = avx2::load(rows.row[y] + at[y]);
-    if constexpr (Flip) bytes = _mm256_xor_si256(bytes, rows.flips);
+    const __m256i bytes = _mm256_xor_si256(avx2::load(rows.row[y] + at[y]), rows.flips);
     words[y] = High ? _mm256_unpackhi_epi8(bytes, zero) : _mm256_unpacklo_epi8(bytes, zero);
   }
   return {{_mm256_unpacklo_epi16(words[0], words[1]), _mm256_unpackhi_epi16(words[0], words[1])}, words[2]};
@@ -87,34 +68,37 @@ template <bool High, bool Flip>
   to[1] = from[1];
 }
 
-/// Half of the channels of part of a row. `waiting`: what the lower half leaves for the upper one, results in 16 bits,
-/// or sums where these are no floats; then `round` makes bytes of them.
-template <int Step, bool High, bool Flip, bool Floats, class Round>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline void half_of_row(const ColumnConstants& constants, const ColumnRows& given,
-                                                            const RowPart& part, __m256i* waiting,
-                                                            const Round& round) noexcept {
-  const ColumnConstants c = constants;  // stores to bytes might change what they refer to
-  const ColumnRows rows = given;
+/// Half of the channels of part of a row, whose epilogue is `e`. `waiting`: where sums are floats, the results that the
+/// lower half leaves for the upper one, 16 bits each; else sums, four vectors for each output.
+template <int Step, bool High, bool Floats>
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void half_of_row(const LaneArgs& t, const avx2::Epilogue& e,
+                                                            const ColumnRows& given, const RowPart& part,
+                                                            __m256i* waiting) noexcept {
+  const ColumnRows rows = given;                  // stores to bytes might change what it refers to
+  constexpr std::ptrdiff_t first = High ? 2 : 0;  // of a block's four vectors
   constexpr std::ptrdiff_t unit_bytes = 128;
-  const std::byte* const w = c.weights;
+  const std::byte* const w = t.weights + 32 * first;
+  const __m256i start[2] = {avx2::load(t.sum + 8 * first), avx2::load(t.sum + 8 * first + 8)};
+  const __m256 scale[2] = {e.scale[first], e.scale[first + 1]}, shift[2] = {e.shift[first], e.shift[first + 1]};
+  const __m256i flip = e.flip;
   const std::ptrdiff_t step = part.step;
   std::ptrdiff_t x = part.first;
   std::uint8_t* to = part.to;
   std::ptrdiff_t at[3] = {x * rows.step[0], x * rows.step[1], x * rows.step[2]};
-  Column column = column_at<High, Flip>(rows, x, at);
+  Column column = column_at<High>(rows, x, at);
   __m256i last = column.last, across[2];
   __m256i sums[2][2];  // of this output and the next, without the columns that are not yet read
   const auto read = [&]() DMLREF_QLC_TARGET {
     ++x;
 #pragma GCC unroll 3
     for (int y = 0; y < 3; ++y) at[y] += rows.step[y];
-    column = column_at<High, Flip>(rows, x, at);
+    column = column_at<High>(rows, x, at);
     across[0] = _mm256_unpacklo_epi16(last, column.last);
     across[1] = _mm256_unpackhi_epi16(last, column.last);
     last = column.last;
   };
   const auto begin_output = [&](__m256i(&of)[2]) __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    copy_sums(of, c.start);
+    copy_sums(of, start);
     add_pairs(of, column.pairs, w);
   };
   const auto add_middle = [&]() __attribute__((always_inline)) DMLREF_QLC_TARGET {
@@ -136,22 +120,18 @@ template <int Step, bool High, bool Flip, bool Floats, class Round>
     add_pairs(sums[0], column.pairs, w + 2 * unit_bytes);
     add_pairs(sums[0], across, w + 4 * unit_bytes);
     if constexpr (Floats) {
-      const __m256i even = avx2::round_floats(sums[0][0], c.scale[0], c.shift[0]);
-      const __m256i odd = avx2::round_floats(sums[0][1], c.scale[1], c.shift[1]);
+      const __m256i even = avx2::round_floats(sums[0][0], scale[0], shift[0]);
+      const __m256i odd = avx2::round_floats(sums[0][1], scale[1], shift[1]);
       const __m256i words = avx2::join_low_halves(even, odd);
       if constexpr (High) {
-        avx2::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), c.flip)));
+        avx2::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), flip)));
       } else {
         *waiting++ = words;
       }
     } else {
-      if constexpr (High) {
-        avx2::store(to, round({waiting[0], waiting[1], sums[0][0], sums[0][1]}));
-      } else {
-        waiting[0] = sums[0][0];
-        waiting[1] = sums[0][1];
-      }
-      waiting += 2;
+      waiting[first] = sums[0][0];
+      waiting[first + 1] = sums[0][1];
+      waiting += 4;
     }
     if constexpr (Step == 1) {
       copy_sums(sums[0], sums[1]);
@@ -163,17 +143,13 @@ template <int Step, bool High, bool Flip, bool Floats, class Round>
   }
 }
 
-template <int Step, bool Flip, bool Floats>
-DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& lanes, const ColumnArgs& columns) noexcept {
-  const LaneArgs t = lanes;  // stores to bytes might change what they refer to
+template <int Step, bool Floats>
+DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& t, const ColumnArgs& columns) noexcept {
   const ColumnArgs p = columns;
   avx2::Epilogue e = avx2::make_epilogue(t);
   avx2::take_block(t, 0, e);
-  const ColumnConstants low(t, e, 0), high(t, e, 2);
-  const auto round = [&](const __m256i(&sums)[4])
-                         DMLREF_QLC_TARGET { return avx2::in_order(avx2::quantize<true>(sums, e, t, t.factor)); };
   alignas(32) std::uint8_t filling[32];
-  __m256i waiting[static_cast<std::size_t>(most_outputs * (Floats ? 1 : 2))];
+  __m256i waiting[static_cast<std::size_t>(most_outputs)][4];
   ColumnRows rows;
   rows.width = p.width;
   rows.flips = _mm256_set1_epi8(static_cast<char>(p.flip));
@@ -185,22 +161,21 @@ DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& lanes, const ColumnArgs
       const std::ptrdiff_t outputs = x + most_outputs < p.out_width ? most_outputs : p.out_width - x;
       const RowPart part{Step * x - p.pad_x, outputs, p.dst + y * p.dst_row_step + x * p.dst_column_step,
                          p.dst_column_step};
-      half_of_row<Step, false, Flip, Floats>(low, rows, part, waiting, round);
-      half_of_row<Step, true, Flip, Floats>(high, rows, part, waiting, round);
+      half_of_row<Step, false, Floats>(t, e, rows, part, waiting[0]);
+      half_of_row<Step, true, Floats>(t, e, rows, part, waiting[0]);
+      for (std::ptrdiff_t i = 0; !Floats && i < outputs; ++i) {
+        const __m256i bytes = avx2::quantize<Factors::each>(waiting[i], e, t, t.factor);
+        avx2::store(part.to + i * part.step, avx2::in_order(bytes));
+      }
     }
   }
 }
-
-template <int Step>
-DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& t, const ColumnArgs& p) noexcept {
-  if (t.floats == 0) {
-    p.flip != 0 ? columns_of<Step, true, false>(t, p) : columns_of<Step, false, false>(t, p);
-  } else {
-    p.flip != 0 ? columns_of<Step, true, true>(t, p) : columns_of<Step, false, true>(t, p);
-  }
-}
 DMLREF_QLC_TARGET inline void channel_columns(const LaneArgs& t, const ColumnArgs& p) noexcept {
-  p.stride_x == 2 ? columns_of<2>(t, p) : columns_of<1>(t, p);
+  if (t.floats == 0) {
+    p.stride_x == 2 ? columns_of<2, false>(t, p) : columns_of<1, false>(t, p);
+  } else {
+    p.stride_x == 2 ? columns_of<2, true>(t, p) : columns_of<1, true>(t, p);
+  }
 }
 
 /// Vectors of 32 channels.

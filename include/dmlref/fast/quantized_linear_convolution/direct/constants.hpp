@@ -1,10 +1,12 @@
 // constants.hpp: what of a direct convolution depends on constants alone: weights less their zero points in the
-// kernels' order, what sums start from, scales.
+// kernels' order, what sums start from, how they are rounded.
+//
+// Where constants are bound, this is part of each execute. So sixteen output channels are folded at once, with vectors
+// of the compiler's that every target has.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
@@ -13,207 +15,259 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-/// One output channel's part of the constants; `d` gets its weights less the zero point, negated where need be.
-struct FoldedChannel {
-  double factor = 0;
-  float scale = 0, band = 0;
-  std::int32_t sum = 0, shift = 0;
-  double bound = 0;         // of any sum
-  std::uint32_t wide = 0;   // 0: no weight needs a shift or two parts; else the units where one does, as LaneArgs::wide
-  std::int32_t lowest = 0;  // of the weights
-  int spare = 3;            // the tap of units of three that their spare slot repeats
-};
 inline constexpr Index most_slots = 1040;
+inline constexpr Index fold_lanes = 16;
+
+/// Some output channels' part of the constants.
+struct FoldedChannels {
+  using Bytes = std::uint8_t __attribute__((vector_size(16)));
+  using Words = std::int16_t __attribute__((vector_size(32)));
+
+  Index first = 0, step = 1, count = 0;  // of the output channels
+  std::uint8_t given[most_slots][fold_lanes];
+  Words d[most_slots];  // of each slot: weights less the zero points, negated where that is said below
+  Words offset, highest, lowest;
+  std::int32_t bias[fold_lanes], total[fold_lanes], sum[fold_lanes];
+  float filter_scale[fold_lanes], scale[fold_lanes], shift[fold_lanes];
+  std::uint32_t near_tie[fold_lanes];
+  double factor[fold_lanes], bound[fold_lanes];  // bound: of any sum
+  /// byte weights: 0 where no weight needs a shift or two parts; else the units where one does, as LaneArgs::wide
+  std::uint32_t wide[fold_lanes];
+  std::int32_t window_shift[fold_lanes];
+  int spare[fold_lanes];  // the tap of units of three that their spare slot repeats
+
+  Index channel(Index c) const noexcept { return first + c * step; }
+};
 
 /// What of a weight fits eight bits.
 constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 127 : d < -128 ? -128 : d; }
 
-/// Second parts of weights to spare slots, as far as these go: of the units of three those of one place, which has
-/// most. 3: of none.
-inline int use_spare_slots(const Plan& plan, std::int32_t* d) noexcept {
-  const auto move = [&](std::int32_t& from, std::int32_t& to) {
-    to = from - first_part(from);
-    from -= to;
+/// Moves second parts of channel `c`'s weights to spare slots, as far as these go: of the units of three those of one
+/// place, which has most.
+inline void use_spare_slots(const Plan& plan, FoldedChannels& f, Index c) noexcept {
+  const auto move = [&](Index from, Index to) {
+    const std::int32_t d = f.d[from][c];
+    f.d[from][c] = static_cast<std::int16_t>(first_part(d));
+    f.d[to][c] = static_cast<std::int16_t>(d - first_part(d));
   };
   Index counts[3]{};
   for (Index unit = 0; unit < plan.units; ++unit) {
     for (Index tap = 0; tap < plan.taps_of_unit(unit); ++tap) {
-      std::int32_t* const at = d + 4 * unit + tap;
+      const Index at = 4 * unit + tap;
       if (plan.taps_of_unit(unit) == 2) {
-        move(at[0], at[2]);
-      } else if (*at != first_part(*at)) {
-        ++counts[tap];
+        move(at, at + 2);
+      } else {
+        counts[tap] += f.d[at][c] != first_part(f.d[at][c]);
       }
     }
   }
-  if (counts[0] + counts[1] + counts[2] == 0) return 3;
+  if (counts[0] + counts[1] + counts[2] == 0) return;
   const int spare = counts[0] > counts[1] ? (counts[0] > counts[2] ? 0 : 2) : (counts[1] > counts[2] ? 1 : 2);
   for (Index unit = 0; unit < plan.units; ++unit) {
-    if (plan.taps_of_unit(unit) == 3) move(d[4 * unit + spare], d[4 * unit + 3]);
+    if (plan.taps_of_unit(unit) == 3) move(4 * unit + spare, 4 * unit + 3);
   }
-  return spare;
+  f.spare[c] = spare;
 }
 
-/// Units with a weight that does not fit eight bits.
-struct WideUnits {
-  std::uint32_t mask = 0;  // as LaneArgs::wide
-  Index count = 0;
-};
-inline WideUnits wide_units(const Plan& plan, const std::int32_t* d) noexcept {
-  WideUnits wide;
-  for (Index unit = 0; unit < plan.units; ++unit) {
-    bool any = false;
-    for (const std::int32_t* at = d + unit * plan.group(); at < d + (unit + 1) * plan.group(); ++at) {
-      any = any || *at != first_part(*at);
-    }
-    if (!any) continue;
-    wide.mask |= std::uint32_t{1} << (unit % 32);
-    ++wide.count;
+/// Units with a weight of channel `c` that does not fit eight bits, as LaneArgs::wide.
+inline std::uint32_t wide_units(const Plan& plan, const FoldedChannels& f, Index c) noexcept {
+  std::uint32_t wide = 0;
+  for (Index slot = 0; slot < plan.units * plan.group(); ++slot) {
+    if (f.d[slot][c] != first_part(f.d[slot][c])) wide |= std::uint32_t{1} << (slot / plan.group() % 32);
   }
   return wide;
 }
 
-inline std::int32_t wrap(std::int64_t sum) noexcept {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum)));
+/// A factor of a scale that is 0, infinite or no number, which is rounded as it is.
+[[gnu::noinline]] inline double odd_factor(const FoldedHeader& h, float filter_scale) noexcept {
+  const reference::RequantizeScale exact(h.input_scale, filter_scale, h.given_output_scale);
+  const std::int64_t one = exact.round_exactly(1);
+  return one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
 }
 
-/// Shifts the weights of a channel to where they all fit eight bits.
-inline void shift_weights(const Plan& plan, FoldedChannel& f, std::int32_t* d) noexcept {
-  f.shift = f.lowest < -128 ? f.lowest + 128 : 0;
-  for (Index slot = 0; slot < plan.units * plan.group(); ++slot) d[slot] -= f.shift;
-  f.sum = wrap(f.sum + std::int64_t{f.shift} * window_middle);
-}
-
-inline FoldedChannel fold_one(const Plan& plan, const std::byte* const* inputs, Index channel, FoldedHeader& h,
-                              std::int32_t* d) noexcept {
-  const auto* filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + channel * plan.g.filter.n;
-  const std::int32_t zero_point =
-      qlc::zero_point_of(plan.tensors.filter_zero_point, inputs[qlc::filter_zero_point_tensor], channel);
-  const std::int64_t bias = plan.tensors.bias.present
-                                ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * plan.tensors.bias.step)
-                                : 0;
-  std::int32_t total = 0, highest = 0, lowest = 0;
-  const std::uint8_t flip = plan.g.filter_signed ? 0x80 : 0;
-  const std::int32_t offset = zero_point + flip;  // a byte xor 0x80 is its signed value plus 128
-  const Index slots = plan.units * plan.group();
-  for (Index slot = 0; slot < slots; ++slot) {
+/// What tensors have for the channels; beyond `count`, what the last one has.
+inline void load_channels(const Plan& plan, const std::byte* const* inputs, FoldedChannels& f) noexcept {
+  const qlc::ChannelTensors& tensors = plan.tensors;
+  const std::byte* const filter_scale = inputs[qlc::filter_scale_tensor];
+  const auto* filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + f.first * plan.g.filter.n;
+  for (Index lane = 0; lane < fold_lanes; ++lane) {
+    const Index channel = f.channel(smaller(lane, f.count - 1));
+    f.filter_scale[lane] = qlc::load<float>(filter_scale, channel * tensors.filter_scale.step);
+    f.bias[lane] =
+        tensors.bias.present ? qlc::load<std::int32_t>(inputs[qlc::bias_tensor], channel * tensors.bias.step) : 0;
+    const std::int32_t zero_point =
+        qlc::zero_point_of(tensors.filter_zero_point, inputs[qlc::filter_zero_point_tensor], channel);
+    // A byte xor 0x80 is its signed value plus 128.
+    f.offset[lane] = static_cast<std::int16_t>(zero_point + (plan.g.filter_signed ? 128 : 0));
+  }
+  const Index step = f.step * plan.g.filter.n;
+  for (Index slot = 0; slot < plan.units * plan.group(); ++slot) {
     const Index from = plan.slot_weights[static_cast<std::size_t>(slot)];
-    const std::int32_t weight = from < 0 ? 0 : static_cast<std::uint8_t>(filter[from] ^ flip) - offset;
-    d[slot] = weight;
-    total += weight;
-    highest = weight > highest ? weight : highest;
-    lowest = weight < lowest ? weight : lowest;
+    if (from < 0) continue;
+    const std::uint8_t* at = filter + from;
+    for (Index c = 0; c < f.count; ++c, at += step) f.given[slot][c] = *at;
+    for (Index c = f.count; c < fold_lanes; ++c) f.given[slot][c] = 0;
   }
-  FoldedChannel f;
-  const float filter_scale =
-      qlc::load<float>(inputs[qlc::filter_scale_tensor], channel * plan.tensors.filter_scale.step);
-  if (is_usual(h.input_scale) && is_usual(filter_scale) && is_usual(h.given_output_scale)) {
-    f.factor = static_cast<double>(h.input_scale) * static_cast<double>(filter_scale);
-    if (h.given_output_scale < 0) f.factor = -f.factor;
-  } else {
-    const reference::RequantizeScale exact(h.input_scale, filter_scale, h.given_output_scale);
-    const std::int64_t one = exact.round_exactly(1);
-    f.factor = one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
-  }
-  std::int64_t sum = bias - std::int64_t{h.fill} * total;
-  f.shift = 0;
-  if (plan.bytes() && highest > 127) {
-    for (Index slot = 0; slot < slots; ++slot) d[slot] = -d[slot];
-    f.factor = -f.factor;
-    sum = -sum;
-    lowest = -highest;
-  }
-  f.lowest = lowest;
-  f.wide = lowest < -128 ? ~std::uint32_t{0} : 0;
-  if (!plan.shifts) {
-    if (plan.lone) {  // both parts of the last tap's weight, as there is room
-      std::int32_t* last = d + plan.g.depth() - 1;
-      last[1] = *last - first_part(*last);
-      *last -= last[1];
-    }
-    if (f.wide != 0 && plan.in_threes) f.spare = use_spare_slots(plan, d);
-    if (f.wide != 0 && !plan.lone) f.wide = wide_units(plan, d).mask;
-  }
-  f.sum = wrap(sum);
-  // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
-  const double ratio = f.factor / h.output_scale;
-  const double size = ratio < 0 ? -ratio : ratio;
-  f.scale = size < 0x1p-40 ? 0.0f : static_cast<float>(size > 0x1p40 ? (ratio < 0 ? -0x1p40 : 0x1p40) : ratio);
-  const double bound = static_cast<double>(plan.g.depth()) * 65025.0 + static_cast<double>(bias < 0 ? -bias : bias);
-  // What a float product may be off by where the output does not saturate, |value| < 512: the scale's own error, the
-  // sum's where it has more than 24 bits, and the residual's rounding. The kernels take 16 bits of the value.
-  const double scale_error = ratio != 0 ? (static_cast<double>(f.scale) - ratio) / ratio : 0.0;
-  const double error =
-      512 * ((scale_error < 0 ? -scale_error : scale_error) + (bound < 0x1p24 ? 0.0 : 0x1p-24) + 0x1p-50) + 0x1p-23;
-  f.bound = bound;
-  f.band = bound * size < 32000.0 ? static_cast<float>(0.5 - error) : -1.0f;
-  if (bound >= 0x1p31) h.fits = false;
-  return f;
 }
 
-/// Weights `d` for place `place` of a block. `value(slot)`: those of the slots.
+/// Weights less their zero points. A channel with any such above 127 is negated where kernels multiply bytes: then 128
+/// fits, and what does not is below.
+inline void fold_weights(const Plan& plan, FoldedChannels& f) noexcept {
+  using Words = FoldedChannels::Words;
+  const std::uint8_t flip = plan.g.filter_signed ? 0x80 : 0;
+  const Index slots = plan.units * plan.group();
+  Words total{}, highest{}, lowest{};
+  for (std::int32_t& t : f.total) t = 0;
+  const auto flush = [&] {
+    for (Index c = 0; c < fold_lanes; ++c) f.total[c] += total[c];
+    total = Words{};
+  };
+  for (Index slot = 0; slot < slots; ++slot) {
+    Words d{};
+    if (plan.slot_weights[static_cast<std::size_t>(slot)] >= 0) {
+      FoldedChannels::Bytes bytes;
+      std::memcpy(&bytes, f.given[slot], sizeof bytes);
+      d = __builtin_convertvector(bytes ^ flip, Words) - f.offset;
+    }
+    f.d[slot] = d;
+    total += d;
+    highest = d > highest ? d : highest;
+    lowest = d < lowest ? d : lowest;
+    if (slot % 64 == 63) flush();
+  }
+  flush();
+  f.highest = highest;
+  f.lowest = lowest;
+}
+
+inline void negate(Index slots, FoldedChannels& f) noexcept {
+  using Words = FoldedChannels::Words;
+  const Words negated = f.highest > 127;
+  bool any = false;
+  for (Index c = 0; c < fold_lanes; ++c) {
+    if (negated[c] == 0) continue;
+    any = true;
+    f.factor[c] = -f.factor[c];
+    f.sum[c] = static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(f.sum[c]));
+  }
+  if (!any) return;
+  for (Index slot = 0; slot < slots; ++slot) f.d[slot] = (f.d[slot] ^ negated) - negated;
+  f.lowest = negated ? -f.highest : f.lowest;
+}
+
+/// What sums start from, modulo 2^32, and factors.
+inline void fold_sums(const Plan& plan, const FoldedHeader& h, FoldedChannels& f) noexcept {
+  const double sign = h.given_output_scale < 0 ? -1 : 1;
+  const bool usual = is_usual(h.input_scale) && is_usual(h.given_output_scale);
+  for (Index c = 0; c < fold_lanes; ++c) {
+    f.factor[c] = usual && is_usual(f.filter_scale[c])
+                      ? sign * (static_cast<double>(h.input_scale) * static_cast<double>(f.filter_scale[c]))
+                      : odd_factor(h, f.filter_scale[c]);
+    f.sum[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(f.bias[c]) -
+                                         h.fill * static_cast<std::uint32_t>(f.total[c]));
+    const auto bias = static_cast<double>(f.bias[c]);
+    f.bound[c] = static_cast<double>(plan.g.depth()) * 65025.0 + (bias < 0 ? -bias : bias);
+  }
+}
+
+/// How integers are rounded (SumConstants). In units of 2^-16 a value that does not saturate, up to 2^24 of them, is
+/// off by one for the scale's 24 bits, by as much again where a sum may have more than 24 bits, and by 3/4 for the
+/// arithmetic.
+inline void fold_rounding(FoldedHeader& h, FoldedChannels& f) noexcept {
+  const float middle = 65536.0f * (static_cast<float>(h.zero_point) + 0.5f);
+  bool fits = true;
+  for (Index c = 0; c < fold_lanes; ++c) {
+    const double ratio = f.factor[c] / h.output_scale;
+    const double size = ratio < 0 ? -ratio : ratio;
+    // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
+    const double clamped = ratio > 0x1p40 ? 0x1p40 : ratio < -0x1p40 ? -0x1p40 : ratio;
+    f.scale[c] = size < 0x1p-40 ? 0.0f : 65536.0f * static_cast<float>(clamped);
+    const bool exact = f.bound[c] < 0x1p24;
+    f.shift[c] = middle + (exact ? 2.0f : 3.0f);
+    f.near_tie[c] = !(f.bound[c] * size < 32000.0) ? 0xFFFFu : exact ? 3u : 5u;
+    fits = fits && f.bound[c] < 0x1p31;
+  }
+  if (!fits) h.fits = false;
+}
+
+/// What byte weights that do not fit need: a shift of all, spare slots, or second parts.
+inline void fold_wide_weights(const Plan& plan, FoldedChannels& f) noexcept {
+  for (Index c = 0; c < fold_lanes; ++c) {
+    f.wide[c] = 0;
+    f.window_shift[c] = 0;
+    f.spare[c] = 2;
+    if (!plan.bytes() || f.lowest[c] >= -128) continue;
+    if (plan.shifts()) {
+      f.window_shift[c] = f.lowest[c] + 128;
+      f.wide[c] = 1;
+      f.sum[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(f.sum[c]) +
+                                           static_cast<std::uint32_t>(f.window_shift[c] * window_middle));
+      for (Index slot = 0; slot < plan.units * plan.group(); ++slot) {
+        f.d[slot][c] = static_cast<std::int16_t>(f.d[slot][c] - f.window_shift[c]);
+      }
+      continue;
+    }
+    if (plan.in_threes) use_spare_slots(plan, f, c);
+    f.wide[c] = wide_units(plan, f, c);
+  }
+}
+
+/// Output channels `first`, `first` + `step`, ….
+inline void fold_channels(const Plan& plan, const std::byte* const* inputs, Index first, Index step, Index count,
+                          FoldedHeader& h, FoldedChannels& f) noexcept {
+  f.first = first;
+  f.step = step;
+  f.count = count;
+  load_channels(plan, inputs, f);
+  fold_weights(plan, f);
+  fold_sums(plan, h, f);
+  if (plan.bytes()) negate(plan.units * plan.group(), f);
+  fold_rounding(h, f);
+  fold_wide_weights(plan, f);
+}
+
+/// Whether to look for sums that are floats: microseconds for each channel, so not at each execute.
+enum class Search { no, yes };
+
+/// `value(slot)` of each slot's weight to the first of a lane's weights, as far as kernels have two parts the second
+/// one `second_at` bytes further on.
 template <class Value>
-void store_weights(const Plan& plan, std::byte* weights, Index place, Index second_at, Value value) noexcept {
+void store_weights(const Plan& plan, std::byte* weights, Index second_at, Value value) noexcept {
+  const Index* const places = plan.slot_places.data();
   const auto slots = static_cast<Index>(plan.slot_places.size());
-  const Index first_at = place * plan.group();
   if (!plan.bytes()) {
     for (Index slot = 0; slot < slots; ++slot) {
       const auto d = static_cast<std::int16_t>(value(slot));
-      std::memcpy(weights + 2 * (first_at + plan.slot_places[static_cast<std::size_t>(slot)]), &d, sizeof d);
+      std::memcpy(weights + 2 * places[slot], &d, sizeof d);
     }
     return;
   }
+  const bool two_parts = plan.weight_parts() == 2;
   for (Index slot = 0; slot < slots; ++slot) {
     const std::int32_t d = value(slot);
     const std::int32_t first = first_part(d);
-    std::byte* at = weights + first_at + plan.slot_places[static_cast<std::size_t>(slot)];
-    at[0] = static_cast<std::byte>(first & 0xFF);
-    if (plan.weight_parts() == 2) at[second_at] = static_cast<std::byte>((d - first) & 0xFF);
+    weights[places[slot]] = static_cast<std::byte>(first & 0xFF);
+    if (two_parts) weights[places[slot] + second_at] = static_cast<std::byte>((d - first) & 0xFF);
   }
 }
 
-inline void store_channel(const Plan& plan, const FoldedHeader& h, const FoldedChannel& f, const std::int32_t* d,
-                          std::byte* at) noexcept {
-  ChannelData data;
-  data.factor = f.factor;
-  data.scale = f.scale;
-  data.band = f.band;
-  data.sum = f.sum;
-  data.shift = f.shift;
-  data.wide = f.wide;
-  data.spare = static_cast<std::uint32_t>((3 - f.spare) * plan.g.dilation_x);
-  // Worth the time where it is not part of each call.
-  if (plan.constants_owned && plan.kernels.rounded_sums) {
-    data.rounded = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
-  }
-  std::memcpy(at, &data, sizeof data);
-  const Index slots = plan.units * plan.group();
-  store_weights(plan, at + sizeof data, 0, slots, [&](Index slot) { return d[slot]; });
-}
-
-/// Outputs that share their windows. What multiplies less is taken for weights that do not fit eight bits: second parts
-/// of their units, or the window's sum, which is a product of each unit, times a shift of each output.
-inline void fold_outputs(const Plan& plan, const std::byte* const* inputs, Index first, Index outputs, FoldedHeader& h,
-                         std::byte* to) noexcept {
-  std::int32_t d[4][most_slots];
-  FoldedChannel f[4];
-  Index seconds = 0, shifts = plan.units;
-  for (Index m = 0; m < outputs; ++m) {
-    f[m] = fold_one(plan, inputs, first + m, h, d[m]);
-    if (!plan.shifts || f[m].wide == 0) continue;
-    const WideUnits wide = wide_units(plan, d[m]);
-    f[m].wide = wide.mask;
-    seconds += wide.count;
-    ++shifts;
-  }
-  // Two more, as second parts are behind branches.
-  const bool cuts = !plan.shifts || (plan.shifts_or_cuts() && seconds + 2 <= shifts);
-  for (Index m = 0; m < outputs; ++m) {
-    if (!cuts) {
-      shift_weights(plan, f[m], d[m]);
-      f[m].wide = 0;
+/// Channels of the pixel kernels.
+inline void fold_pixels(const Plan& plan, const std::byte* const* inputs, Index first, FoldedHeader& h, Search search,
+                        std::byte* to) noexcept {
+  FoldedChannels f;
+  fold_channels(plan, inputs, first, 1, smaller(fold_lanes, plan.g.all_out_channels() - first), h, f);
+  for (Index c = 0; c < f.count; ++c) {
+    ChannelData data;
+    data.factor = f.factor[c];
+    data.integers = {f.sum[c], f.scale[c], f.shift[c], f.near_tie[c]};
+    data.wide = f.wide[c];
+    if (search == Search::yes && plan.kernels.rounded_sums) {
+      const RoundedSums r = rounded_sums(f.factor[c], h.output_scale, h.zero_point, f.sum[c], f.bound[c]);
+      data.floats = {r.sum, r.scale, r.shift, 0};
     }
-    store_channel(plan, h, f[m], d[m], to + plan.channels_at + (first + m) * plan.channel_bytes);
+    std::byte* const at = to + plan.channels_at + (first + c) * plan.channel_bytes;
+    std::memcpy(at, &data, sizeof data);
+    store_weights(plan, at + sizeof data, plan.units * plan.group(), [&](Index slot) { return f.d[slot][c]; });
   }
 }
 
@@ -223,108 +277,92 @@ inline Index place_of(const Plan& plan, Index lane) noexcept {
   return plan.by_quads ? lane % 4 * (block / 4) + lane / 4 : place_of_lane(lane, block);
 }
 
-/// Brings the kernel row that most channels' spare slots repeat to the third slot of quads, where it costs nothing, and
-/// that of fewest to the first; and says which channels' repeat the first or the second. `spare`: each channel's row.
-inline void order_rows(const Plan& plan, const Chunk& chunk, const int* spare, std::byte* weights,
-                       FoldedChunk& head) noexcept {
-  Index channels[4]{};
-  for (Index c = 0; c < chunk.count; ++c) ++channels[spare[c]];
-  std::uint8_t* const order = head.row_order;
-  const auto sort = [&](int a, int b) {
-    if (channels[order[a]] > channels[order[b]]) std::swap(order[a], order[b]);
-  };
-  sort(0, 1);
-  sort(1, 2);
-  sort(0, 1);
+/// Makes floats of the sums of those blocks of a chunk all of whose channels have such; returns a bit for each.
+inline std::uint32_t use_floats(const Plan& plan, const Chunk& chunk, const RoundedSums* rounded,
+                                std::byte* data) noexcept {
   const Index block = plan.kernels.block;
-  for (Index unit = 0; unit < plan.weight_parts() * plan.units; ++unit) {
-    if (plan.taps_of_unit(unit % plan.units) != 3) continue;
-    for (Index lane = 0; lane < block; ++lane) {
-      std::byte* const quad = weights + 4 * (unit * block + lane);
-      const std::byte rows[3] = {quad[0], quad[1], quad[2]};
-      for (int slot = 0; slot < 3; ++slot) quad[slot] = rows[order[slot]];
+  std::uint32_t floats = 0;
+  for (Index b = 0; b < chunk.period; ++b) {
+    bool all = true;
+    for (Index lane = b * block; lane < (b + 1) * block; ++lane) {
+      const Index c = lane % chunk.pitch;
+      all = all && (c >= chunk.count || rounded[c].sum != 0);
+    }
+    if (!all) continue;
+    floats |= std::uint32_t{1} << b;
+    for (Index lane = b * block; lane < (b + 1) * block; ++lane) {
+      const RoundedSums& r = rounded[lane % chunk.pitch];
+      const Index at = 4 * (b * block + place_of(plan, lane % block));
+      std::memcpy(data + chunk.sum_at + at, &r.sum, 4);
+      std::memcpy(data + chunk.scale_at + at, &r.scale, 4);
+      std::memcpy(data + chunk.shift_at + at, &r.shift, 4);
     }
   }
-  for (Index lane = 0; lane < block; ++lane) {
-    for (int slot = 0; slot < 2; ++slot) {
-      if (order[slot] == spare[lane % chunk.pitch]) head.spare[slot] |= std::uint64_t{1} << lane;
+  return floats;
+}
+
+/// The constants of channel `c` of `f`, the chunk's channel `in_chunk`, to all lanes that hold it.
+inline void store_lanes(const Plan& plan, const Chunk& chunk, const FoldedChannels& f, Index c, Index in_chunk,
+                        std::byte* data) noexcept {
+  const Index block = plan.kernels.block;
+  const Index part = plan.units * plan.group() * block;  // elements of a block's weights, one part
+  const Index block_bytes = part * plan.weight_bytes() * plan.weight_parts();
+  // Where in its quad of channels the group of an output channel begins.
+  const Index quad = plan.by_quads ? (chunk.first + in_chunk) / plan.lane_channels * plan.lane_channels % 4 : 0;
+  const std::int32_t low_half = f.window_shift[c] & 0xFFFF;
+  for (Index lane = in_chunk; lane < chunk.period * block; lane += chunk.pitch) {
+    const Index place = place_of(plan, lane % block);
+    const Index at = lane / block * block + place;
+    std::memcpy(data + chunk.sum_at + 4 * at, &f.sum[c], 4);
+    std::memcpy(data + chunk.scale_at + 4 * at, &f.scale[c], 4);
+    std::memcpy(data + chunk.shift_at + 4 * at, &f.shift[c], 4);
+    std::memcpy(data + chunk.factor_at + 8 * at, &f.factor[c], 8);
+    if (plan.shifts()) std::memcpy(data + chunk.window_shift_at + 4 * at, &low_half, 4);
+    std::byte* weights =
+        data + chunk.weights_at + lane / block * block_bytes + place * plan.group() * plan.weight_bytes();
+    if (!plan.by_quads) {
+      store_weights(plan, weights, part, [&](Index slot) { return f.d[slot][c]; });
+      continue;
     }
+    store_weights(plan, weights, part, [&](Index slot) -> std::int32_t {
+      const Index from = slot % 4 - quad;
+      return from >= 0 && from < plan.lane_channels ? f.d[slot - quad][c] : -f.window_shift[c];
+    });
   }
 }
 
 inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const Chunk& chunk, Index m, FoldedHeader& h,
-                       std::byte* to) noexcept {
-  std::int32_t d[most_slots];
-  std::byte* data = to + chunk.data_at + m * chunk.data_bytes;
+                       Search search, std::byte* to) noexcept {
+  std::byte* const data = to + chunk.data_at + m * chunk.data_bytes;
   FoldedChunk head;
-  head.band = 0.5f;
-  const Index block = plan.kernels.block;
-  const Index slots = plan.units * plan.group();
-  const Index part = slots * block;  // elements of a block's weights, one part
-  const Index block_bytes = part * plan.weight_bytes() * plan.weight_parts();
-  const Index lanes = chunk.period * block;
+  FoldedChannels f;
   RoundedSums rounded[most_chunk_channels];
-  int spare[most_chunk_channels];
-  const bool rounds =
-      plan.constants_owned && (plan.by_columns ? plan.kernels.rounded_sums : plan.kernels.rounded_channels);
-  // Blocks all of whose channels so far have sums that are floats.
-  std::uint32_t floats = rounds ? ~std::uint32_t{0} >> (32 - chunk.period) : 0;
-  for (Index c = 0; c < chunk.pitch; ++c) {
-    FoldedChannel f;
-    for (Index slot = 0; slot < slots; ++slot) d[slot] = 0;
-    if (c < chunk.count) {
-      f = fold_one(plan, inputs, (chunk.first + c) * plan.lane_outputs + m, h, d);
-      if (plan.shifts) shift_weights(plan, f, d);
-      head.wide |= f.wide;
-      if (f.band < head.band) head.band = f.band;
-    }
-    std::uint32_t blocks = 0;  // that channel c is part of
-    for (Index lane = c; lane < lanes; lane += chunk.pitch) blocks |= std::uint32_t{1} << (lane / block);
-    if (c < chunk.count && (floats & blocks) != 0) {
-      rounded[c] = rounded_sums(f.factor, h.output_scale, h.zero_point, f.sum, f.bound);
-      if (rounded[c].sum == 0) floats &= ~blocks;
-    }
-    spare[c] = f.spare;
-    // Where in its quad of channels the group of output channel c begins.
-    const Index shift = plan.by_quads ? (chunk.first + c) / plan.lane_channels * plan.lane_channels % 4 : 0;
-    for (Index lane = c; lane < lanes; lane += chunk.pitch) {
-      const Index place = place_of(plan, lane % block);
-      const Index at = lane / block * block + place;
-      std::memcpy(data + chunk.sum_at + 4 * at, &f.sum, 4);
-      if (plan.shifts) {
-        const std::int32_t low_half = f.shift & 0xFFFF;
-        std::memcpy(data + chunk.shift_at + 4 * at, &low_half, 4);
+  const bool rounds = search == Search::yes && plan.kernels.rounded_sums;
+  if (chunk.pitch != chunk.count) std::memset(data, 0, static_cast<std::size_t>(chunk.data_bytes));  // of filling
+  for (Index first = 0; first < chunk.count; first += fold_lanes) {
+    const Index count = smaller(fold_lanes, chunk.count - first);
+    fold_channels(plan, inputs, (chunk.first + first) * plan.lane_outputs + m, plan.lane_outputs, count, h, f);
+    for (Index c = 0; c < count; ++c) {
+      const Index in_chunk = first + c;
+      head.wide |= f.wide[c];
+      head.near_tie = f.near_tie[c] > head.near_tie ? f.near_tie[c] : head.near_tie;
+      if (rounds) {
+        rounded[in_chunk] = rounded_sums(f.factor[c], h.output_scale, h.zero_point, f.sum[c], f.bound[c]);
       }
-      std::memcpy(data + chunk.scale_at + 4 * at, &f.scale, 4);
-      std::memcpy(data + chunk.factor_at + 8 * at, &f.factor, 8);
-      std::byte* weights = data + chunk.weights_at + lane / block * block_bytes;
-      if (!plan.by_quads) {
-        store_weights(plan, weights, place, part, [&](Index slot) { return d[slot]; });
-      } else {
-        store_weights(plan, weights, place, part, [&](Index slot) {
-          const Index from = slot % 4 - shift;
-          return from >= 0 && from < plan.lane_channels ? d[slot - shift] : -f.shift;
-        });
+      if (plan.by_columns && f.spare[c] != 2) {
+        for (Index lane = in_chunk; lane < plan.kernels.block; lane += chunk.pitch) {
+          head.spare[f.spare[c]] |= std::uint64_t{1} << lane;
+        }
       }
+      store_lanes(plan, chunk, f, c, in_chunk, data);
     }
   }
-  if (plan.by_columns && plan.in_threes) order_rows(plan, chunk, spare, data + chunk.weights_at, head);
-  head.floats = floats;
-  for (Index first = 0; first < lanes; first += block) {
-    if ((floats >> (first / block) & 1) == 0) continue;
-    for (Index lane = first; lane < first + block; ++lane) {
-      const RoundedSums& r = rounded[lane % chunk.pitch];
-      const Index at = 4 * (first + place_of(plan, lane - first));
-      std::memcpy(data + chunk.sum_at + at, &r.sum, 4);
-      std::memcpy(data + chunk.scale_at + at, &r.scale, 4);
-      std::memcpy(data + chunk.float_shift_at + at, &r.shift, 4);
-    }
-  }
+  if (rounds) head.floats = use_floats(plan, chunk, rounded, data);
   std::memcpy(data, &head, sizeof head);
 }
 
 /// Folds the constants into plan.folded_bytes bytes.
-inline void fold(const Plan& plan, const std::byte* const* inputs, std::byte* to) noexcept {
+inline void fold(const Plan& plan, const std::byte* const* inputs, Search search, std::byte* to) noexcept {
   FoldedHeader h;
   const std::int32_t zero_point =
       qlc::zero_point_of(plan.tensors.input_zero_point, inputs[qlc::input_zero_point_tensor], 0);
@@ -340,13 +378,10 @@ inline void fold(const Plan& plan, const std::byte* const* inputs, std::byte* to
   h.output_scale = !defined ? 1.0 : output_scale < 0 ? -output_scale : output_scale;
   if (plan.by_channels) {
     for (const Chunk& chunk : plan.chunks) {
-      for (Index m = 0; m < plan.lane_outputs; ++m) fold_chunk(plan, inputs, chunk, m, h, to);
+      for (Index m = 0; m < plan.lane_outputs; ++m) fold_chunk(plan, inputs, chunk, m, h, search, to);
     }
   } else {
-    for (Index c = 0, outputs; c < plan.g.all_out_channels(); c += outputs) {
-      outputs = plan.outputs_at_once(plan.g.out_channels - c % plan.g.out_channels);
-      fold_outputs(plan, inputs, c, outputs, h, to);
-    }
+    for (Index c = 0; c < plan.g.all_out_channels(); c += fold_lanes) fold_pixels(plan, inputs, c, h, search, to);
   }
   std::memcpy(to, &h, sizeof h);
 }

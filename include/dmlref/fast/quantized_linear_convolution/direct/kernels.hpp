@@ -17,16 +17,24 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
+/// What the sums of a channel start from and how they are rounded: times the scale, plus the shift.
+///
+/// Integers are rounded in fixed point with 16 bits behind the point (requantize.hpp): the scale is times 2^16; the
+/// shift has the zero point, one half, and the largest error, so that the high half is the result unless the low half
+/// is `near_tie` or less: then the value may have passed a tie. Of sums that are floats (rounded_sums.hpp) none is in
+/// doubt, and the results are in the low halves.
+struct SumConstants {
+  std::int32_t sum = 0;
+  float scale = 0, shift = 0;
+  std::uint32_t near_tie = 0;
+};
+
 /// One output channel of the pixel kernels; its weights follow.
 struct ChannelData {
   double factor = 0;
-  float band = 0;
-  std::int32_t sum = 0;
-  float scale = 0;
-  RoundedSums rounded;
-  std::int32_t shift = 0;
-  std::uint32_t wide = 0;   ///< as in LaneArgs
-  std::uint32_t spare = 0;  ///< pixel_planes: what is taken off the last places of the pattern's quads
+  SumConstants integers, floats;  ///< floats: sum is 0 where there are none
+  std::uint32_t wide = 0;         ///< as in LaneArgs
+  std::uint32_t unused = 0;
 };
 
 /// Planes that are read where they are, and the output planes, `outputs` for each.
@@ -56,19 +64,18 @@ struct ColumnArgs {
   std::uint8_t* dst = nullptr;
   std::ptrdiff_t dst_row_step = 0, dst_column_step = 0;
   std::ptrdiff_t out_rows = 0, out_width = 0;
-  std::ptrdiff_t kernel = 3;                 ///< in both directions
-  std::uint8_t row_order[5]{0, 1, 2, 3, 4};  ///< which kernel row is a quad's first, its second, …
+  std::ptrdiff_t kernel = 3;  ///< in both directions
   std::ptrdiff_t stride_y = 1, stride_x = 1;
   std::ptrdiff_t pixels = 1;  ///< of a vector
 };
 
-/// The input rows that output row `y` sees, in the order of quads, as `rows.row`, pixel 0 of each, and `rows.step`,
+/// The input rows that output row `y` sees, as `rows.row`, pixel 0 of each, and `rows.step`,
 /// bytes from pixel to pixel; where there is none all pixels are `filling`.
 template <std::ptrdiff_t Kernel, class Rows>
 [[gnu::always_inline]] constexpr void take_rows(const ColumnArgs& p, std::ptrdiff_t y, const std::uint8_t* filling,
                                                 Rows& rows) noexcept {
   for (std::ptrdiff_t ky = 0; ky < Kernel; ++ky) {
-    const std::ptrdiff_t in = y * p.stride_y + p.row_order[ky] - p.pad_y;
+    const std::ptrdiff_t in = y * p.stride_y + ky - p.pad_y;
     const bool there = in >= 0 && in < p.rows;
     rows.row[ky] = there ? p.src + in * p.row_step : filling;
     rows.step[ky] = there ? p.column_step : 0;
@@ -81,31 +88,28 @@ struct LaneArgs {
   const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, or per quad of a kernel row (row kernels)
   std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
   const std::byte* weights = nullptr;     ///< pixels: one channel's taps. channels: per block, unit and lane
-  /// Byte weights of 9 bits, in two parts (pixel_rows, channel_taps, and pixel_taps with `second_parts`): where bit u %
-  /// 32 is set, unit u has a second part to be added; where not, that part is 0.
+  /// Byte weights of 9 bits, in two parts: where bit u % 32 is set, unit u has a second part to be added; where not,
+  /// that part is 0.
   std::uint32_t wide = 0;
   const std::uint32_t* wide_of_output = nullptr;  ///< pixel_taps: the same of each output
   /// channel_columns: bytes whose spare slot repeats a quad's first row, its second; the others' repeats the third.
   std::uint64_t spare[2]{};
-  bool lone = false;  ///< channel_taps: the last unit is one tap, repeated; it has no second part
-  /// Byte weights of 9 bits, less a shift (pixel_taps, channel_quads; null: none): what is to be added, for each sum,
-  /// is the shift times the sum of the window's bytes less `window_middle`. One, or one per lane, as `sum`; 16 bits.
-  const std::int32_t* shift = nullptr;
-  std::int32_t tap_step = 1;              ///< row kernels: dilation
+  /// channel_quads: byte weights of 9 bits, less a shift (null: none). What is to be added, for each sum, is the shift
+  /// times the sum of the window's bytes less `window_middle`. One per lane, as `sum`; 16 bits.
+  const std::int32_t* window_shift = nullptr;
+  std::ptrdiff_t stride = 1;              ///< row kernels
   const std::uint8_t* pattern = nullptr;  ///< row kernels: 16 bytes, 4 j + k is 2 j * stride + k * dilation
-  const std::int32_t* sum = nullptr;      ///< what every sum starts from: one, or one per lane of a period
-  const float* scale = nullptr;           ///< inputScale * filterScale / outputScale, as `sum`
+  const std::int32_t* sum = nullptr;      ///< SumConstants: one, or one per lane of a period
+  const float* scale = nullptr;           ///< as `sum`
+  const float* shift = nullptr;           ///< as `sum`
+  std::uint32_t near_tie = 0;             ///< of all channels
   /// A bit for each output (pixel kernels), or for each block of a period (channels; channel_columns has one), whose
-  /// sums are floats. Sum, scale and this shift are RoundedSums' then.
+  /// sums are floats.
   std::uint32_t floats = 0;
-  const float* float_shift = nullptr;
   const double* factor = nullptr;  ///< inputScale * filterScale with outputScale's sign, as `sum`
   double output_scale = 1;         ///< positive
-  float band = -1;                 ///< a float residual up to this decides; below 0: none does
   std::int32_t zero_point = 0;     ///< less 128 for UINT8: kernels saturate to INT8, then xor `flip`
   std::uint8_t flip = 0;
-  /// channel_quads: kernels of three columns, whose pixels are a period apart.
-  bool slides = false;
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels: blocks after which weights, sums and scales repeat
   std::uint8_t* out = nullptr;
@@ -149,9 +153,8 @@ struct UnstageArgs {
 struct Kernels {
   std::ptrdiff_t block = 0;  ///< lanes of a block; a multiple of 16
   std::ptrdiff_t group = 0;  ///< taps that meet in one 32-bit sum: 4 with weights of 8 bits, 2 or 1 with 16 bits
-  /// Row kernels: units of four taps of one kernel row, for a horizontal stride of 1 and 2. Null where there is none.
+  /// Row kernel: units of four taps of one kernel row, for a horizontal stride of 1 or 2. Null where there is none.
   void (*pixel_rows)(const LaneArgs&) noexcept = nullptr;
-  void (*pixel_rows_stride2)(const LaneArgs&) noexcept = nullptr;
   /// Planes that are read where they are. What it takes of LaneArgs: the pattern, what is the same for all channels,
   /// and the first channel's ChannelData as weights. `planes_suit`: whether it is for this convolution. Null where
   /// there is none.
@@ -162,7 +165,6 @@ struct Kernels {
   /// pixel_taps of two and of four output channels of the same input. Null where there is none.
   void (*pixel_taps_2)(const LaneArgs&) noexcept = nullptr;
   void (*pixel_taps_4)(const LaneArgs&) noexcept = nullptr;
-  bool second_parts = false;  ///< whether these take second parts of weights too, where a shift is more work
   void (*channel_taps)(const LaneArgs&) noexcept = nullptr;
   /// Groups of 2 or 4 channels to as many, channels in lanes: a unit is a tap, its quad is 4 neighbouring channels, and
   /// output channel 4 d + m of a block is lane d of accumulator m; a unit has four weights whatever `group` is. Null
@@ -172,14 +174,13 @@ struct Kernels {
   /// The same of every second byte of a row of src, starting with its first.
   void (*stage_even)(const StageArgs&) noexcept = nullptr;
   void (*unstage)(const UnstageArgs&) noexcept = nullptr;
-  bool rounded_sums = false;  ///< whether pixel kernels and channel_columns take sums as in rounded_sums.hpp
+  bool rounded_sums = false;  ///< whether kernels take sums as in rounded_sums.hpp
   /// Depthwise kernels of three rows and columns, or five, channels in lanes. A unit is three taps of a kernel column
   /// and a spare slot; with five rows another one has the other two, twice. Weights of 16 bits: see columns256.hpp.
   /// What it takes of LaneArgs: what is the same for all channels, and the constants of a block. `columns_suit`:
   /// whether it is for this convolution. Null where there is none.
   void (*channel_columns)(const LaneArgs&, const ColumnArgs&) noexcept = nullptr;
   bool (*columns_suit)(const Geometry&) noexcept = nullptr;
-  bool rounded_channels = false;  ///< whether channel_taps and channel_quads, too, take sums as in rounded_sums.hpp
   /// Whether taps meet in twos in pixel_planes and channel_columns, with weights of 16 bits, whatever `group` is.
   bool pairs_in_place = false;
 };
@@ -187,6 +188,26 @@ struct Kernels {
 /// Where lane `lane` of a block lies in the order of the accumulators.
 constexpr std::ptrdiff_t place_of_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {
   return (lane % 16 / 4 * (block / 16) + lane / 16) * 4 + lane % 4;
+}
+
+/// Which factor belongs to which sum of a block.
+enum class Factors {
+  one,   ///< one for all
+  each,  ///< one per sum, in the accumulators' order
+  parts  ///< one per 128-bit part of a vector
+};
+
+/// Decides what fixed point leaves in doubt: sums whose result in `fixed` has a low half up to its lane's `near_tie`.
+/// `lanes`: of a vector. Cold: one value in some 20000.
+[[gnu::noinline]] inline void round_near_ties(const std::int32_t* sums, std::int32_t* fixed, std::ptrdiff_t count,
+                                              const std::uint16_t* near_tie, std::ptrdiff_t lanes, Factors factors,
+                                              const double* factor, const LaneArgs& t) noexcept {
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const std::ptrdiff_t lane = i % lanes;
+    if (static_cast<std::uint16_t>(fixed[i]) > near_tie[2 * lane]) continue;
+    const std::ptrdiff_t which = factors == Factors::one ? 0 : factors == Factors::each ? i : lane / 4;
+    fixed[i] = (round_exactly(sums[i], factor[which], t.output_scale) + t.zero_point) * 65536;
+  }
 }
 
 }  // namespace fast::qlc::direct

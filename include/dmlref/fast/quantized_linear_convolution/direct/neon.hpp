@@ -14,29 +14,26 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::neon {
 
-/// 16 sums in order to 16 bytes. Float decides where the residual stays away from one half, else round_exactly does.
+/// 16 sums in order to 16 bytes.
 template <bool Channels>
 inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff_t at, std::uint8_t* out) noexcept {
-  const float32x4_t band = vdupq_n_f32(t.band);
-  const int32x4_t zero_point = vdupq_n_s32(t.zero_point);
-  uint32x4_t decided = vdupq_n_u32(0xFFFFFFFFu);
-  int16x4_t q[4];
+  int16x8_t fixed[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     const float32x4_t scale = Channels ? vld1q_f32(t.scale + at + 4 * v) : vdupq_n_f32(*t.scale);
-    const float32x4_t sum = vcvtq_f32_s32(sums[v]);
-    const int32x4_t rounded = vcvtnq_s32_f32(vmulq_f32(sum, scale));
-    const float32x4_t residual = vfmsq_f32(vcvtq_f32_s32(rounded), sum, scale);
-    decided = vandq_u32(decided, vcaleq_f32(residual, band));
-    q[v] = vqmovn_s32(vqaddq_s32(rounded, zero_point));
+    const float32x4_t shift = Channels ? vld1q_f32(t.shift + at + 4 * v) : vdupq_n_f32(*t.shift);
+    fixed[v] = vreinterpretq_s16_s32(vcvtnq_s32_f32(vfmaq_f32(shift, vcvtq_f32_s32(sums[v]), scale)));
   }
-  if (t.band < 0 || vminvq_u32(decided) == 0) {
+  const uint16x8_t low = vminq_u16(vreinterpretq_u16_s16(vuzp1q_s16(fixed[0], fixed[1])),
+                                   vreinterpretq_u16_s16(vuzp1q_s16(fixed[2], fixed[3])));
+  if (vminvq_u16(low) <= t.near_tie) {
     std::int32_t lanes[16];
     for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
     scalar::quantize(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
     return;
   }
-  const int8x16_t bytes = vcombine_s8(vqmovn_s16(vcombine_s16(q[0], q[1])), vqmovn_s16(vcombine_s16(q[2], q[3])));
+  const int8x16_t bytes =
+      vcombine_s8(vqmovn_s16(vuzp2q_s16(fixed[0], fixed[1])), vqmovn_s16(vuzp2q_s16(fixed[2], fixed[3])));
   vst1q_u8(out, veorq_u8(vreinterpretq_u8_s8(bytes), vdupq_n_u8(t.flip)));
 }
 

@@ -30,11 +30,10 @@ struct FoldedHeader {
 };
 /// What the constants of a chunk of channels begin with.
 struct FoldedChunk {
-  float band = 0;
+  std::uint32_t near_tie = 0;
   std::uint32_t wide = 0;
-  std::uint32_t floats = 0;                  // as LaneArgs::floats
-  std::uint64_t spare[2]{};                  // as LaneArgs::spare
-  std::uint8_t row_order[5]{0, 1, 2, 3, 4};  // as ColumnArgs::row_order
+  std::uint32_t floats = 0;  // as LaneArgs::floats
+  std::uint64_t spare[2]{};  // as LaneArgs::spare
 };
 /// The channels that a task's lanes hold; one, of any group, for the pixel kernels.
 struct Chunk {
@@ -42,7 +41,7 @@ struct Chunk {
   Index period = 1;
   Index plane_bytes = 0;              // one phase of the staged rows
   std::vector<std::int32_t> offsets;  // of the kernels' taps
-  Index data_at = 0, data_bytes = 0, sum_at = 0, shift_at = 0, scale_at = 0, float_shift_at = 0, factor_at = 0,
+  Index data_at = 0, data_bytes = 0, sum_at = 0, scale_at = 0, shift_at = 0, factor_at = 0, window_shift_at = 0,
         weights_at = 0;
 };
 /// A rectangle of output pixels, and what of the input each phase stages for it.
@@ -86,14 +85,9 @@ struct Plan {
   Index group() const noexcept { return by_quads ? 4 : in_pairs ? 2 : kernels.group; }
   bool bytes() const noexcept { return kernels.group == 4 && !in_pairs; }
   Index weight_bytes() const noexcept { return bytes() ? 1 : 2; }
-  /// Pixel lanes whose weights that do not fit are shifted or cut in two, whichever is less work.
-  bool shifts_or_cuts() const noexcept { return shifts && !by_quads && kernels.second_parts; }
-  Index weight_parts() const noexcept { return bytes() && (!shifts || shifts_or_cuts()) ? 2 : 1; }
-  /// Whether a block further on in `chunk` is a pixel further on, and kernels have three columns of such pixels.
-  bool slides(const Chunk& chunk) const noexcept {
-    return by_quads && g.kernel_w == 3 && g.stride_x == 1 && g.dilation_x == 1 &&
-           chunk.pitch == chunk.period * kernels.block;
-  }
+  /// Whether weights that do not fit are shifted, not cut in two.
+  bool shifts() const noexcept { return by_quads && bytes(); }
+  Index weight_parts() const noexcept { return bytes() && !shifts() ? 2 : 1; }
   Index outputs_at_once(Index left) const noexcept {
     if (by_rows || left < 2 || kernels.pixel_taps_2 == nullptr) return 1;
     return left < 4 ? 2 : 4;
@@ -115,11 +109,9 @@ struct Plan {
   bool by_quads = false;     // channels in lanes, four at a time
   bool by_columns = false;   // channels in lanes, kernel columns read where they are
   bool by_rows = false;      // a row kernel makes its quads itself
-  bool shifts = false;       // weights that do not fit are shifted, not cut in two
-  bool in_place = false;     // short rows of whole planes, read where they are
+  bool in_place = false;     // nothing is staged: planes or columns are read where they are
   bool in_pairs = false;     // taps meet in twos, with weights of 16 bits, though the other kernels' meet in fours
   bool in_threes = false;    // quads of three taps, and a spare slot
-  bool lone = false;         // the last quad repeats one tap
   void (*kernel)(const LaneArgs&) noexcept = nullptr;
   Index lane_channels = 1;  // input channels of a group that lie in lanes
   Index lane_outputs = 1;   // how often the lanes are run, each time for other output channels
@@ -159,25 +151,15 @@ struct Plan {
     by_columns = by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
     in_place = by_columns || (kernels.planes_suit != nullptr && kernels.planes_suit(g));
     in_pairs = in_place && kernels.pairs_in_place;
-    const bool rows_suit = !by_channels && g.in_channels == 1 && g.kernel_w > 1 && !in_pairs;
-    if (rows_suit && g.stride_x == 1 && g.dilation_x <= kernels.reach) {
-      kernel = kernels.pixel_rows;
-      by_rows = true;
-    } else if (rows_suit && g.stride_x == 2 && g.dilation_x == 1 && kernels.reach > 0) {
-      kernel = kernels.pixel_rows_stride2;
-      by_rows = true;
-    }
-    const bool planes_in_threes = in_place && by_rows && g.kernel_w == 3 && g.stride_x == 1;
-    in_threes = bytes() && (by_columns || planes_in_threes);
+    const bool rows_suit = !by_channels && g.in_channels == 1 && g.kernel_w > 1 && !in_pairs && kernels.reach > 0;
+    by_rows = rows_suit && (g.stride_x == 1 ? g.dilation_x <= kernels.reach : g.stride_x == 2 && g.dilation_x == 1);
+    if (by_rows) kernel = kernels.pixel_rows;
+    in_threes = bytes() && by_columns;
     for (Index i = 0; i < 16 && by_rows; ++i) {
       pattern[i] = static_cast<std::uint8_t>(i / 4 * 2 * g.stride_x + i % 4 * g.dilation_x);
     }
     deal = by_rows ? 1 : g.stride_x;
     row_quads = qlc::ceil_div(g.kernel_w, 4);
-    if (bytes()) {
-      shifts = by_quads || (!by_channels && !by_rows);
-      lone = by_channels && !by_quads && !by_columns && g.depth() % 4 == 1;
-    }
     units = by_rows      ? g.kernel_h * row_quads
             : by_columns ? (bytes() ? g.kernel_w * qlc::ceil_div(g.kernel_h, 3) : 5)
             : by_quads   ? g.taps()
@@ -434,11 +416,11 @@ struct Plan {
       const Index lanes = chunk.period * kernels.block;
       chunk.data_at = at;
       chunk.sum_at = 64;
-      chunk.shift_at = chunk.sum_at + 4 * lanes;
-      chunk.scale_at = chunk.shift_at + (shifts ? 4 * lanes : 0);
-      chunk.float_shift_at = chunk.scale_at + 4 * lanes;
-      chunk.factor_at = chunk.float_shift_at + (by_columns || kernels.rounded_channels ? 4 * lanes : 0);
-      chunk.weights_at = chunk.factor_at + 8 * lanes;
+      chunk.scale_at = chunk.sum_at + 4 * lanes;
+      chunk.shift_at = chunk.scale_at + 4 * lanes;
+      chunk.factor_at = chunk.shift_at + 4 * lanes;
+      chunk.window_shift_at = chunk.factor_at + 8 * lanes;
+      chunk.weights_at = chunk.window_shift_at + (shifts() ? 4 * lanes : 0);
       chunk.data_bytes = qlc::round_up(chunk.weights_at + slots * lanes, 64);
       at += chunk.data_bytes * lane_outputs;
     }

@@ -30,12 +30,11 @@ struct StripShape {
   static constexpr std::ptrdiff_t load_step = S == 1 ? 2 : 4;     // pixels from one load to the next
 };
 
-/// What has to be done for a strip's pixels.
+/// Where the columns of a strip lie.
 enum class Columns {
-  inside,          ///< nothing: all of them lie within the row
-  inside_flipped,  ///< xor 0x80
-  across,          ///< columns beyond the row are replaced, bytes perhaps flipped
-  two_planes       ///< the same, of two planes
+  inside,     ///< within the row
+  across,     ///< some beyond the row, which are replaced
+  two_planes  ///< the same, of two planes
 };
 
 /// Where a strip's pixels lie in a row, and how they get to their places.
@@ -57,10 +56,8 @@ struct StripChannel {
   using Shape = StripShape<K, S>;
   __m256i weights[K][Shape::pairs][Shape::sets];
   __m256i start;
-  __m256 scale, offset;
-  __m256i near_tie;
+  avx2::Epilogue epilogue;
   double factor[2];
-  bool floats = false;  // start, scale and offset are RoundedSums' sum, scale and shift
 };
 
 template <std::size_t K, std::size_t S>
@@ -103,17 +100,15 @@ DMLREF_QLC_TARGET inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff
   return strip;
 }
 
-template <bool Halves>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline __m256i halves_of(const std::byte* low,
-                                                                  const std::byte* high) noexcept {
-  return Halves ? _mm256_blend_epi32(avx2::broadcast(low), avx2::broadcast(high), 0xF0) : avx2::broadcast(low);
-}
-
 /// Constants of the channels that begin at `from[0]`, in the low half, and `from[1]`.
-template <std::size_t K, std::size_t S, bool Halves>
+template <std::size_t K, std::size_t S, bool TwoPlanes>
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline void make_channel(const LaneArgs& t, const std::byte* const (&from)[2],
                                                                   StripChannel<K, S>& c) noexcept {
   using Shape = StripShape<K, S>;
+  const auto halves = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    const __m256i low = avx2::broadcast(from[0] + at);
+    return TwoPlanes ? _mm256_blend_epi32(low, avx2::broadcast(from[1] + at), 0xF0) : low;
+  };
 #pragma GCC unroll 5
   for (std::size_t k = 0; k < K; ++k) {
     const std::size_t row = sizeof(ChannelData) + 2 * K * k;
@@ -121,12 +116,10 @@ template <std::size_t K, std::size_t S, bool Halves>
     for (std::size_t p = 0; p < Shape::pairs; ++p) {
       // w[2p] w[2p + 1], and w[2p - 1] w[2p]; what lies beyond the kernel row counts 0.
       const bool last = 2 * p + 1 == K;
-      const std::size_t even_at = row + 4 * p - (last ? 2 : 0);
-      const __m256i even = halves_of<Halves>(from[0] + even_at, from[1] + even_at);
+      const __m256i even = halves(row + 4 * p - (last ? 2 : 0));
       c.weights[k][p][0] = last ? _mm256_srli_epi32(even, 16) : even;
       if constexpr (S == 1) {
-        const std::size_t odd_at = row + 4 * p - (p == 0 ? 0 : 2);
-        const __m256i odd = halves_of<Halves>(from[0] + odd_at, from[1] + odd_at);
+        const __m256i odd = halves(row + 4 * p - (p == 0 ? 0 : 2));
         c.weights[k][p][1] = p == 0 ? _mm256_slli_epi32(odd, 16) : odd;
       }
     }
@@ -134,40 +127,22 @@ template <std::size_t K, std::size_t S, bool Halves>
   ChannelData channel[2];
   std::memcpy(&channel[0], from[0], sizeof channel[0]);
   std::memcpy(&channel[1], from[1], sizeof channel[1]);
-  c.floats = channel[0].rounded.sum != 0 && channel[1].rounded.sum != 0;
-  __m128 scale[2], offset[2];
-  __m128i start[2], near_tie[2];
-#pragma GCC unroll 2
-  for (std::size_t half = 0; half < 2; ++half) {
-    const ChannelData& data = channel[half];
-    if (c.floats) {
-      scale[half] = _mm_set1_ps(data.rounded.scale);
-      offset[half] = _mm_set1_ps(data.rounded.shift);
-      start[half] = _mm_set1_epi32(data.rounded.sum);
-      near_tie[half] = _mm_setzero_si128();
-      continue;
-    }
-    // What a result may be off by in units of 2^-16; 2 more where it matters, below 2^25, for the multiply-add and the
-    // conversion.
-    const auto margin = data.band > 0.25f ? static_cast<std::int32_t>((0.5f - data.band) * 65536.0f) + 3 : 0x7FFF;
-    const std::int32_t offsets = t.zero_point * 65536 + 0x8000 + (margin < 0x7FFF ? margin : 0);
-    scale[half] = _mm_set1_ps(data.scale * 65536.0f);
-    offset[half] = _mm_set1_ps(static_cast<float>(offsets));
-    start[half] = _mm_set1_epi32(data.sum);
-    near_tie[half] = _mm_set1_epi16(static_cast<short>(margin < 0x7FFF ? 2 * margin : 0xFFFF));
-    c.factor[half] = data.factor;
-  }
-  c.scale = _mm256_setr_m128(scale[0], scale[1]);
-  c.offset = _mm256_setr_m128(offset[0], offset[1]);
-  c.start = _mm256_setr_m128i(start[0], start[1]);
-  c.near_tie = _mm256_setr_m128i(near_tie[0], near_tie[1]);
+  c.epilogue.floats = channel[0].floats.sum != 0 && channel[1].floats.sum != 0;
+  const std::size_t numbers = c.epilogue.floats ? offsetof(ChannelData, floats) : offsetof(ChannelData, integers);
+  c.start = halves(numbers + offsetof(SumConstants, sum));
+  c.epilogue.scale[0] = _mm256_castsi256_ps(halves(numbers + offsetof(SumConstants, scale)));
+  c.epilogue.shift[0] = _mm256_castsi256_ps(halves(numbers + offsetof(SumConstants, shift)));
+  c.epilogue.near_tie = halves(numbers + offsetof(SumConstants, near_tie));
+  c.epilogue.flip = _mm256_set1_epi8(static_cast<char>(t.flip));
+  c.factor[0] = channel[0].factor;
+  c.factor[1] = channel[1].factor;
 }
 
 /// What is the same for all rows of a strip; each pass copies it, so that no store seems to change it.
 struct StripRows {
   const std::uint8_t* src[2];
   std::ptrdiff_t row_step, rows, whole_rows, beyond;
-  __m256i fills;
+  __m256i fills, flips;
 };
 
 /// Bytes of an input row that lies within the plane; it begins `row` bytes after the plane, 16 bytes are there to read.
@@ -192,7 +167,7 @@ template <std::size_t K, std::size_t S, Columns Which>
                                                               std::ptrdiff_t y, std::ptrdiff_t row,
                                                               __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
   using Shape = StripShape<K, S>;
-  constexpr bool inside = Which == Columns::inside || Which == Columns::inside_flipped;
+  constexpr bool inside = Which == Columns::inside;
   __m256i loaded[Shape::loads];
   if (__builtin_expect(static_cast<std::size_t>(y) >= static_cast<std::size_t>(p.whole_rows), 0)) {
     if (inside || y < 0 || y >= p.rows) {
@@ -218,7 +193,7 @@ template <std::size_t K, std::size_t S, Columns Which>
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
       pixels[v] = S == 1 ? _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * v)))
                          : _mm256_shuffle_epi8(avx2::load(from + 2 * v), even);
-      if (Which == Columns::inside_flipped) pixels[v] = _mm256_xor_si256(pixels[v], _mm256_set1_epi16(0x80));
+      pixels[v] = _mm256_xor_si256(pixels[v], p.flips);
     }
   } else {
     load_bytes<K, S, Which>(strip, p, row, loaded);
@@ -247,17 +222,23 @@ template <std::size_t K, std::size_t S>
 }
 
 /// Of `count` output rows, the first of which begins with input row `y`, the sums, even and odd columns in a vector
-/// each; where sums are floats, the results, 16 bits each, in one vector.
+/// each; where sums are floats, the results, 16 bits each, in the first one.
 template <std::size_t K, std::size_t S, Columns Which, bool Floats>
 DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs& planes,
                                        const std::uint8_t* const (&sources)[2], const StripChannel<K, S>& c,
                                        std::ptrdiff_t y, std::ptrdiff_t count, __m256i* to) noexcept {
   using Shape = StripShape<K, S>;
   const Strip<K, S> strip = given;
-  const StripRows p{{sources[0], sources[1]}, planes.row_step, planes.rows,
-                    strip.whole_rows,         strip.beyond,    _mm256_set1_epi16(planes.fill)};
+  const StripRows p{{sources[0], sources[1]},
+                    planes.row_step,
+                    planes.rows,
+                    strip.whole_rows,
+                    strip.beyond,
+                    _mm256_set1_epi16(planes.fill),
+                    _mm256_set1_epi16(planes.flip)};
   std::ptrdiff_t row = y * p.row_step;
   const __m256i start = c.start;
+  const __m256 scale = c.epilogue.scale[0], shift = c.epilogue.shift[0];
   __m256i rows[Shape::unfinished + 1][2];
   __m256i pixels[Shape::vectors];
 #pragma GCC unroll 4
@@ -270,7 +251,7 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
       if (r >= S * m) add_row<K, S>(c, r - S * m, pixels, rows[m]);
     }
   }
-  for (; count > 0; --count, to += Floats ? 1 : 2) {
+  for (; count > 0; --count, to += 2) {
     rows[Shape::unfinished][0] = rows[Shape::unfinished][1] = start;
 #pragma GCC unroll 2
     for (std::size_t i = 0; i < S; ++i, ++y, row += p.row_step) {
@@ -281,8 +262,8 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
       }
     }
     if constexpr (Floats) {
-      const __m256i even = avx2::round_floats(rows[0][0], c.scale, c.offset);
-      to[0] = avx2::join_low_halves(even, avx2::round_floats(rows[0][1], c.scale, c.offset));
+      to[0] = avx2::join_low_halves(avx2::round_floats(rows[0][0], scale, shift),
+                                    avx2::round_floats(rows[0][1], scale, shift));
     } else {
       to[0] = rows[0][0];
       to[1] = rows[0][1];
@@ -293,43 +274,6 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
       rows[m][1] = rows[m + 1][1];
     }
   }
-}
-
-/// What `quantize_rows` does with floats, in doubles that decide all.
-template <std::size_t K, std::size_t S>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline void round_rows_exactly(const __m256i* sums, const StripChannel<K, S>& c,
-                                                                   const LaneArgs& t, __m256i (&words)[2]) noexcept {
-  alignas(32) std::int32_t lanes[32];
-  double factor[32];
-  std::memcpy(lanes, sums, sizeof lanes);
-  for (std::size_t i = 0; i < 32; ++i) factor[i] = c.factor[i / 4 % 2];
-  avx2::round_block_exactly(lanes, factor, 1, t.output_scale);
-  const __m256i zero_point = _mm256_set1_epi32(t.zero_point);
-  for (std::size_t r = 0; r < 2; ++r) {
-    const __m256i even = _mm256_add_epi32(avx2::load(lanes + 16 * r), zero_point);
-    const __m256i odd = _mm256_add_epi32(avx2::load(lanes + 16 * r + 8), zero_point);
-    words[r] = avx2::join_low_halves(even, odd);
-  }
-}
-
-/// Two rows of sums to bytes, yet to be flipped: in each 128 bits half of the first row, half of the second. In units
-/// of 2^-16, with one half added, the rounded value is in the high 16 bits; the low ones tell whether it is too near a
-/// tie for floats.
-template <std::size_t K, std::size_t S>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline __m256i quantize_rows(const __m256i* sums, const StripChannel<K, S>& c,
-                                                                      const LaneArgs& t) noexcept {
-  __m256i fixed[4];
-#pragma GCC unroll 4
-  for (std::size_t v = 0; v < 4; ++v) {
-    fixed[v] = _mm256_cvtps_epi32(_mm256_fmadd_ps(_mm256_cvtepi32_ps(sums[v]), c.scale, c.offset));
-  }
-  __m256i words[2] = {_mm256_blend_epi16(_mm256_srli_epi32(fixed[0], 16), fixed[1], 0xAA),
-                      _mm256_blend_epi16(_mm256_srli_epi32(fixed[2], 16), fixed[3], 0xAA)};
-  const __m256i fractions =
-      _mm256_min_epu16(avx2::join_low_halves(fixed[0], fixed[1]), avx2::join_low_halves(fixed[2], fixed[3]));
-  const __m256i near = _mm256_cmpeq_epi16(_mm256_min_epu16(fractions, c.near_tie), fractions);
-  if (__builtin_expect(_mm256_movemask_epi8(near) != 0, 0)) round_rows_exactly<K, S>(sums, c, t, words);
-  return _mm256_packs_epi16(words[0], words[1]);
 }
 
 /// The first `count` bytes, at most 16.
@@ -361,19 +305,24 @@ DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChan
                                        const PlaneArgs& p, const std::uint8_t* const (&src)[2],
                                        std::uint8_t* const (&dst)[2]) noexcept {
   constexpr bool halves = Which == Columns::two_planes;
-  constexpr std::ptrdiff_t vectors = Floats ? 1 : 2;  // of a row
-  __m256i sums[static_cast<std::size_t>(vectors * (strip_rows + 1))];
+  __m256i sums[static_cast<std::size_t>(strip_rows + 1)][2];
   const std::ptrdiff_t count = p.out_width < 16 ? p.out_width : 16;
   const std::ptrdiff_t out_step = p.dst_row_step;
-  const __m256i flips = _mm256_set1_epi8(static_cast<char>(t.flip));
+  const __m256i flip = c.epilogue.flip;
   for (std::ptrdiff_t y = 0; y < p.out_rows; y += strip_rows) {
     const std::ptrdiff_t rows = y + strip_rows < p.out_rows ? strip_rows : p.out_rows - y;
-    sum_rows<K, S, Which, Floats>(strip, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.pad_y, rows, sums);
-    sums[vectors * rows] = sums[vectors * rows + vectors - 1] = _mm256_setzero_si256();
+    sum_rows<K, S, Which, Floats>(strip, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.pad_y, rows, sums[0]);
+    sums[rows][0] = sums[rows][1] = _mm256_setzero_si256();
     std::uint8_t* out[2] = {dst[0] + y * out_step + strip.x, dst[1] + y * out_step + strip.x};
     for (std::ptrdiff_t r = 0; r < rows; r += 2, out[0] += 2 * out_step, out[1] += 2 * out_step) {
-      const __m256i words = Floats ? _mm256_packs_epi16(sums[r], sums[r + 1]) : quantize_rows<K, S>(sums + 2 * r, c, t);
-      const __m256i bytes = _mm256_xor_si256(words, flips);
+      // In each 128 bits half of the first row, half of the second.
+      __m256i bytes;
+      if constexpr (Floats) {
+        bytes = _mm256_xor_si256(_mm256_packs_epi16(sums[r][0], sums[r + 1][0]), flip);
+      } else {
+        const __m256i two_rows[4] = {sums[r][0], sums[r][1], sums[r + 1][0], sums[r + 1][1]};
+        bytes = avx2::quantize<Factors::parts>(two_rows, c.epilogue, t, c.factor);
+      }
       if constexpr (halves) {
         const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
         store_first(out[0], low, count);
@@ -397,8 +346,8 @@ DMLREF_QLC_TARGET inline void run_strip(const Strip<K, S>& strip, const LaneArgs
                                         std::uint8_t* const (&dst)[2]) noexcept {
   StripChannel<K, S> c;
   make_channel<K, S, Which == Columns::two_planes>(t, channels, c);
-  c.floats ? run_rows<K, S, Which, true>(strip, c, t, p, src, dst)
-           : run_rows<K, S, Which, false>(strip, c, t, p, src, dst);
+  c.epilogue.floats ? run_rows<K, S, Which, true>(strip, c, t, p, src, dst)
+                    : run_rows<K, S, Which, false>(strip, c, t, p, src, dst);
 }
 
 template <std::size_t K, std::size_t S>
@@ -407,10 +356,9 @@ DMLREF_QLC_TARGET inline void strips(const LaneArgs& t, const PlaneArgs& p) noex
   for (std::ptrdiff_t x = 0; x < p.out_width; x += 16) {
     const std::ptrdiff_t last = p.out_width < 16 ? 0 : p.out_width - 16;
     const Strip<K, S> strip = make_strip<K, S>(p, x < last ? x : last, halves);
-    const auto run = halves         ? &run_strip<K, S, Columns::two_planes>
-                     : !strip.inner ? &run_strip<K, S, Columns::across>
-                     : p.flip != 0  ? &run_strip<K, S, Columns::inside_flipped>
-                                    : &run_strip<K, S, Columns::inside>;
+    const auto run = halves        ? &run_strip<K, S, Columns::two_planes>
+                     : strip.inner ? &run_strip<K, S, Columns::inside>
+                                   : &run_strip<K, S, Columns::across>;
     for (std::ptrdiff_t i = 0; i < p.planes; i += halves ? 2 : 1) {
       const std::ptrdiff_t j = halves && i + 1 < p.planes ? i + 1 : i;
       run(strip, t, p, {t.weights + i * t.weight_step, t.weights + j * t.weight_step},

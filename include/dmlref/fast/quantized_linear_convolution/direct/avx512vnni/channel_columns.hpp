@@ -25,10 +25,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
-/// Where second parts of weights are: nowhere, or in the spare slots of the first row's products, or in products of
-/// their own besides.
-enum class Seconds { none, spare, own };
-
 /// A kernel column's taps are in threes, and a spare slot, or in pairs, and second parts of the same.
 template <int Kernel>
 inline constexpr int column_units = Kernel == 5 ? 2 : 1;
@@ -58,7 +54,7 @@ struct ColumnQuads {
 }
 
 /// The column of pixels `x`, or of pixels x and x + 1. `Inner`: they exist.
-template <int Kernel, int Pixels, Seconds Second, bool Inner>
+template <int Kernel, int Pixels, bool Inner>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline ColumnQuads column_quads(const ColumnRows& rows,
                                                                                 std::ptrdiff_t x) noexcept {
   constexpr std::size_t count = Kernel;
@@ -82,11 +78,9 @@ template <int Kernel, int Pixels, Seconds Second, bool Inner>
     }
   }
   __m512i spare = pixels[2];
-  if constexpr (Second != Seconds::none) {
-    // Mostly none; beside products of their own, pairs of pixels are quicker without the question.
-    if ((Second == Seconds::own && Pixels == 2) || rows.spare[0] != 0) {
-      spare = _mm512_mask_mov_epi8(spare, rows.spare[0], pixels[0]);
-    }
+  // Mostly none.
+  if ((rows.spare[0] | rows.spare[1]) != 0) {
+    spare = _mm512_mask_mov_epi8(spare, rows.spare[0], pixels[0]);
     spare = _mm512_mask_mov_epi8(spare, rows.spare[1], pixels[1]);
   }
   ColumnQuads quads;
@@ -103,11 +97,12 @@ struct ColumnConstants {
   std::uint32_t wide;  // as LaneArgs::wide
 };
 
-template <int Kernel, Seconds Second, SumsAre S>
+template <int Kernel>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_constants(const LaneArgs& t,
                                                                            ColumnConstants<Kernel>& c) noexcept {
   constexpr std::ptrdiff_t column_bytes = 256 * column_units<Kernel>;
   c.epilogue = make_epilogue(t);
+  take_block(t, 0, c.epilogue);
   c.wide = t.wide;
   for (int v = 0; v < 4; ++v) {
     for (int column = 0; column < Kernel; ++column) {
@@ -115,17 +110,14 @@ template <int Kernel, Seconds Second, SumsAre S>
       for (int u = 0; u < column_units<Kernel>; ++u) {
         c.weights[column][u][v] = _mm512_loadu_si512(weights + 256 * u);
       }
-      if constexpr (Second == Seconds::own) c.second[column][v] = _mm512_loadu_si512(weights + column_bytes * Kernel);
+      c.second[column][v] = _mm512_loadu_si512(weights + column_bytes * Kernel);
     }
     c.start[v] = _mm512_loadu_si512(t.sum + 16 * v);
-    const __m512 scale = _mm512_loadu_ps(t.scale + 16 * v);
-    c.epilogue.scale[v] = S == SumsAre::floats ? scale : fixed_scale(scale);
-    if constexpr (S == SumsAre::floats) c.epilogue.float_shift[v] = _mm512_loadu_ps(t.float_shift + 16 * v);
   }
 }
 
 /// Adds column `at` of what output i sees to the sums of outputs i, i + 1, ….
-template <int Kernel, int Step, Seconds Second, int Outputs>
+template <int Kernel, int Step, int Outputs>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_column(__m512i (&sums)[Outputs][4],
                                                                        const ColumnQuads& quads,
                                                                        const ColumnConstants<Kernel>& c,
@@ -143,33 +135,32 @@ template <int Kernel, int Step, Seconds Second, int Outputs>
       }
       sums[i][v] = sum;
     }
-    if (Second != Seconds::own || (c.wide >> column_units<Kernel> * column & 1) == 0) continue;
+    if (__builtin_expect((c.wide >> column_units<Kernel> * column & 1) == 0, 1)) continue;
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) sums[i][v] = _mm512_dpbusd_epi32(sums[i][v], quads.v[0][v], c.second[column][v]);
   }
 }
 
 /// Outputs of one row. `Step`: columns from one output, or pair of them, to the next.
-template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
+template <int Kernel, int Step, int Pixels>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void column_row(const LaneArgs& t, const ColumnArgs& p,
                                                                        const ColumnRows& rows,
                                                                        const ColumnConstants<Kernel>& c,
                                                                        std::uint8_t* to) noexcept {
   constexpr int in_work = (Kernel + Step - 1) / Step;
   const auto any = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return column_quads<Kernel, Pixels, Second, false>(rows, column - p.pad_x);
+    return column_quads<Kernel, Pixels, false>(rows, column - p.pad_x);
   };
   const auto inner = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    return column_quads<Kernel, Pixels, Second, true>(rows, column - p.pad_x);
+    return column_quads<Kernel, Pixels, true>(rows, column - p.pad_x);
   };
   __m512i sums[in_work][4];  // of output i and those behind it, without the columns that are not yet read
   const auto make_output = [&](auto column, std::ptrdiff_t i) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
 #pragma GCC unroll 2
     for (int at = Kernel - Step; at < Kernel; ++at) {
-      add_column<Kernel, Step, Second>(sums, column(Step * i + at), c, at);
+      add_column<Kernel, Step>(sums, column(Step * i + at), c, at);
     }
-    const __m512i bytes = in_order(S == SumsAre::floats ? quantize_floats<Factors::each>(sums[0], c.epilogue)
-                                                        : quantize<Factors::each>(sums[0], c.epilogue, t, t.factor));
+    const __m512i bytes = in_order(quantize<Factors::each>(sums[0], c.epilogue, t, t.factor));
     if (Pixels == 2 && __builtin_expect(2 * i + 1 == p.out_width, 0)) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
     } else {
@@ -183,7 +174,7 @@ template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
     }
   };
 #pragma GCC unroll 4
-  for (int at = 0; at < Kernel - Step; ++at) add_column<Kernel, Step, Second>(sums, any(at), c, at);
+  for (int at = 0; at < Kernel - Step; ++at) add_column<Kernel, Step>(sums, any(at), c, at);
   const std::ptrdiff_t outputs = (p.out_width + Pixels - 1) / Pixels;
   // Outputs whose columns, those that no earlier one reads, lie within the row.
   const std::ptrdiff_t before = p.pad_x - (Kernel - Step);
@@ -199,13 +190,13 @@ template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
   }
 }
 
-template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
+template <int Kernel, int Step, int Pixels>
 [[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void column_rows(const LaneArgs& lanes,
                                                                    const ColumnArgs& columns) noexcept {
   const LaneArgs t = lanes;  // stores to bytes might change what they refer to
   const ColumnArgs p = columns;
   ColumnConstants<Kernel> c;
-  make_constants<Kernel, Second, S>(t, c);
+  make_constants<Kernel>(t, c);
   alignas(64) std::uint8_t filling[64];
   ColumnRows rows;
   rows.width = p.width;
@@ -217,23 +208,10 @@ template <int Kernel, int Step, int Pixels, Seconds Second, SumsAre S>
   std::uint8_t* to = p.dst;
   for (std::ptrdiff_t y = 0; y < p.out_rows; ++y, to += p.dst_row_step) {
     take_rows<Kernel>(p, y, filling, rows);
-    column_row<Kernel, Step, Pixels, Second, S>(t, p, rows, c, to);
+    column_row<Kernel, Step, Pixels>(t, p, rows, c, to);
   }
 }
 
-template <int Kernel, int Step, int Pixels>
-DMLREF_TARGET_AVX512VNNI inline void column_rows(const LaneArgs& t, const ColumnArgs& p) noexcept {
-  const bool spare = (t.spare[0] | t.spare[1]) != 0;
-  if (t.floats == 0) {
-    t.wide != 0 || spare ? column_rows<Kernel, Step, Pixels, Seconds::own, SumsAre::integers>(t, p)
-                         : column_rows<Kernel, Step, Pixels, Seconds::none, SumsAre::integers>(t, p);
-  } else if (t.wide != 0) {
-    column_rows<Kernel, Step, Pixels, Seconds::own, SumsAre::floats>(t, p);
-  } else {
-    spare ? column_rows<Kernel, Step, Pixels, Seconds::spare, SumsAre::floats>(t, p)
-          : column_rows<Kernel, Step, Pixels, Seconds::none, SumsAre::floats>(t, p);
-  }
-}
 template <int Kernel>
 DMLREF_TARGET_AVX512VNNI inline void column_rows(const LaneArgs& t, const ColumnArgs& p) noexcept {
   if (p.pixels == 2) return column_rows<Kernel, 2, 2>(t, p);
