@@ -1,5 +1,5 @@
 // program.cpp: an outside program without a test framework, built under many flags: prints the bytes of its results.
-// Those flags, and with them the instruction set, must not show in what it prints.
+// Those flags, and with them the instruction set, must not show in what it prints, nor the byte order.
 #if defined(PROGRAM_AFTER_DIRECTML_H)
 #include "support/DirectML.h"
 #endif
@@ -16,6 +16,7 @@ using BOOL = int;
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "op/directml_case.hpp"
@@ -31,9 +32,14 @@ using namespace outside;
 // By number: an older <DirectML.h> does not name the newest.
 constexpr auto level = static_cast<DML_FEATURE_LEVEL>(0x6400);
 
-std::uint64_t digest(std::span<const std::byte> bytes) {
+/// Of results of four bytes; the same on a CPU of either byte order.
+std::uint64_t digest(std::span<const std::byte> results) {
   std::uint64_t hash = 14695981039346656037u;
-  for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 1099511628211u;
+  for (std::size_t i = 0; i + sizeof(std::uint32_t) <= results.size(); i += sizeof(std::uint32_t)) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, results.data() + i, sizeof(bits));
+    for (int shift = 0; shift < 32; shift += 8) hash = (hash ^ ((bits >> shift) & 0xFFu)) * 1099511628211u;
+  }
   return hash;
 }
 
