@@ -18,6 +18,11 @@ inline void move(std::byte* out, const std::byte* in) noexcept {
   std::memcpy(out, unit, Bytes);
 }
 
+inline void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
+inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
+  return reinterpret_cast<std::uintptr_t>(p) % alignment;
+}
+
 /// `bytes` < 16, exactly.
 inline void copy_few(std::byte* out, const std::byte* in, std::size_t bytes) noexcept {
   if (bytes >= 8) {
@@ -84,6 +89,38 @@ inline void step_tiles(const Tile& tile, const std::byte* in, std::byte* out, st
     in += tile.in_advance;
     out += tile.bytes();
   }
+}
+
+/// Tiles from `out` up to the next cache line, where a whole number of tiles ends; else a number that cannot be.
+inline std::size_t tiles_to_line(const std::byte* out, std::size_t tile_bytes) noexcept {
+  for (std::size_t k = 0; k < 64; ++k) {
+    if (misaligned(out + k * tile_bytes, 64) == 0) return k;
+  }
+  return ~std::size_t{0};
+}
+
+/// What is left of a row.
+struct ProgramRow {
+  const std::byte* from;
+  std::byte* to;
+  std::size_t left;          // tiles
+  std::size_t streamed = 0;  // steps of them
+};
+
+/// From the first whole line of a row on. Streamed are fours of steps, which are whole lines, as one that is written
+/// half around and half through the caches costs as much as many. `last`: tiles that are left to the row's end at
+/// least.
+DMLREF_NOINLINE inline ProgramRow begin_stream(const RowJob& job, std::size_t last, ProgramRow row) noexcept {
+  const ShuffleProgram& program = job.program;
+  if (program.last_bytes != 16) return row;
+  const std::size_t head = tiles_to_line(row.to, job.tile.bytes());
+  if (head >= row.left || row.left - head < program.tiles + last) return row;
+  step_tiles(job.tile, row.from, row.to, head);
+  row.from += static_cast<Index>(head) * job.tile.in_advance;
+  row.to += head * job.tile.bytes();
+  row.left -= head;
+  row.streamed = (row.left - last) / program.tiles / 4 * 4;
+  return row;
 }
 
 inline void shuffle_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,

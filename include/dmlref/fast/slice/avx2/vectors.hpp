@@ -8,9 +8,9 @@
 #include <immintrin.h>
 
 #include <cstddef>
-#include <cstdint>
 
 #include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/scalar.hpp"
 
 DMLREF_BEGIN
 namespace fast::avx2 {
@@ -30,10 +30,8 @@ DMLREF_TARGET_AVX2 inline void store32(std::byte* p, __m256i v) noexcept {
 DMLREF_TARGET_AVX2 inline void stream32(std::byte* p, __m256i v) noexcept {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
 }
-inline void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
-inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
-  return reinterpret_cast<std::uintptr_t>(p) % alignment;
-}
+using scalar::misaligned;
+using scalar::prefetch;
 
 /// From row r to a row about 1 KiB of output after it.
 inline Index next_row(const RowJob& job, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
