@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -58,25 +59,43 @@ enum class QlcInput : std::size_t {
   output_zero_point
 };
 
-/// The reference behind the boundary: right for every descriptor, and slow.
-template <class In, class Filter, class Out>
+/// Bytes of either sign as unsigned ones. With its top bit flipped a signed byte is its value plus 128, and so is its
+/// zero point: what a convolution knows of both, their difference, stays.
+template <class T>
+struct UnsignedAccess {
+  typename ByteAccess<T>::Byte* data = nullptr;
+  std::uint8_t flip = 0;  // 0x80 where they are signed
+  std::uint8_t load(Index index) const noexcept {
+    return static_cast<std::uint8_t>(ByteAccess<T>{data}.load(index) ^ flip);
+  }
+  void store(Index index, std::uint8_t value) const noexcept requires(!std::is_const_v<T>) {
+    ByteAccess<T>{data}.store(index, static_cast<std::uint8_t>(value ^ flip));
+  }
+};
+
+/// The reference behind the public API: right for every descriptor, and slow. One for all element types, as it is
+/// seldom what runs.
 class ReferenceQuantizedLinearConvolutionPlan final : public Plan {
  public:
-  explicit ReferenceQuantizedLinearConvolutionPlan(const QuantizedLinearConvolutionLayouts& layouts)
-      : layouts_(layouts) {}
+  explicit ReferenceQuantizedLinearConvolutionPlan(const QuantizedLinearConvolutionDesc& desc)
+      : layouts_(desc),
+        input_flip_(flip_of(desc.input)),
+        filter_flip_(flip_of(desc.filter)),
+        output_flip_(flip_of(desc.output)) {}
 
   void execute(const Bindings& bindings, Executor& executor) const noexcept override {
-    const reference::QuantizedLinearConvolutionTensors<In, Filter, Out, BoundView> tensors{
-        bound<In>(bindings, QlcInput::input, layouts_.input),
+    using Byte = std::uint8_t;
+    const reference::QuantizedLinearConvolutionTensors<Byte, Byte, Byte, View> tensors{
+        bytes(bindings, QlcInput::input, layouts_.input, input_flip_),
         bound<float>(bindings, QlcInput::input_scale, layouts_.input_scale),
-        bound<In>(bindings, QlcInput::input_zero_point, layouts_.input_zero_point),
-        bound<Filter>(bindings, QlcInput::filter, layouts_.filter),
+        zero_point(bindings, QlcInput::input_zero_point, layouts_.input_zero_point, input_flip_),
+        bytes(bindings, QlcInput::filter, layouts_.filter, filter_flip_),
         bound<float>(bindings, QlcInput::filter_scale, layouts_.filter_scale),
-        bound<Filter>(bindings, QlcInput::filter_zero_point, layouts_.filter_zero_point),
-        bound<std::int32_t>(bindings, QlcInput::bias, layouts_.bias),
+        zero_point(bindings, QlcInput::filter_zero_point, layouts_.filter_zero_point, filter_flip_),
+        layouts_.bias ? std::optional(bound<std::int32_t>(bindings, QlcInput::bias, *layouts_.bias)) : std::nullopt,
         bound<float>(bindings, QlcInput::output_scale, layouts_.output_scale),
-        bound<Out>(bindings, QlcInput::output_zero_point, layouts_.output_zero_point),
-        bind<Out>(bindings.output, layouts_.output)};
+        zero_point(bindings, QlcInput::output_zero_point, layouts_.output_zero_point, output_flip_),
+        View<Byte>({bindings.output, output_flip_}, layouts_.output)};
     const Index channels = layouts_.output.shape[1];
     auto plane = [&](std::size_t index) {
       const auto i = static_cast<Index>(index);
@@ -87,46 +106,40 @@ class ReferenceQuantizedLinearConvolutionPlan final : public Plan {
 
  private:
   template <class T>
-  using BoundView = ByteTensorView<T>;
-  template <class T>
-  static ByteTensorView<const T> bound(const Bindings& bindings, QlcInput which, const Layout& layout) noexcept {
-    return bind<const T>(bindings.inputs[static_cast<std::size_t>(which)], layout);
+  using View = TensorView<T, std::conditional_t<sizeof(T) == 1, UnsignedAccess<T>, ByteAccess<T>>>;
+  using Bytes = View<const std::uint8_t>;
+
+  static std::uint8_t flip_of(const TensorDesc& tensor) noexcept {
+    return tensor.data_type == DataType::int8 ? 0x80 : 0;
+  }
+  static const std::byte* data(const Bindings& bindings, QlcInput which) noexcept {
+    return bindings.inputs[static_cast<std::size_t>(which)];
   }
   template <class T>
-  static std::optional<ByteTensorView<const T>> bound(const Bindings& bindings, QlcInput which,
-                                                      const std::optional<Layout>& layout) noexcept {
-    if (!layout) return std::nullopt;
-    return bound<T>(bindings, which, *layout);
+  static View<const T> bound(const Bindings& bindings, QlcInput which, const Layout& layout) noexcept {
+    return bind<const T>(data(bindings, which), layout);
+  }
+  static Bytes bytes(const Bindings& bindings, QlcInput which, const Layout& layout, std::uint8_t flip) noexcept {
+    return Bytes({data(bindings, which), flip}, layout);
+  }
+  // An absent one is 0, which is 128 where bytes are signed.
+  static Bytes zero_point(const Bindings& bindings, QlcInput which, const std::optional<Layout>& layout,
+                          std::uint8_t flip) noexcept {
+    static constexpr std::byte none{0};
+    return layout ? bytes(bindings, which, *layout, flip) : Bytes({&none, flip}, Layout(Shape{1}));
   }
 
   QuantizedLinearConvolutionLayouts layouts_;
+  std::uint8_t input_flip_, filter_flip_, output_flip_;
 };
 
-/// Calls make.template operator()<In, Filter, Out>() with the element types of `desc`.
-template <class Make>
-auto with_qlc_types(const QuantizedLinearConvolutionDesc& desc, Make make) {
-  const auto with_output = [&]<class In, class Filter>() {
-    return desc.output.data_type == DataType::uint8 ? make.template operator()<In, Filter, std::uint8_t>()
-                                                    : make.template operator()<In, Filter, std::int8_t>();
-  };
-  const auto with_filter = [&]<class In>() {
-    return desc.filter.data_type == DataType::uint8 ? with_output.template operator()<In, std::uint8_t>()
-                                                    : with_output.template operator()<In, std::int8_t>();
-  };
-  return desc.input.data_type == DataType::uint8 ? with_filter.template operator()<std::uint8_t>()
-                                                 : with_filter.template operator()<std::int8_t>();
-}
-
 inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvolutionDesc& desc) {
-  return with_qlc_types(desc, [&]<class In, class Filter, class Out>() -> std::shared_ptr<const Plan> {
-    return std::make_shared<ReferenceQuantizedLinearConvolutionPlan<In, Filter, Out>>(
-        QuantizedLinearConvolutionLayouts(desc));
-  });
+  return std::make_shared<ReferenceQuantizedLinearConvolutionPlan>(desc);
 }
 
-/// A convolution in blocks (tiled, or after Winograd) behind the boundary. Each task has a share of neighbouring units
-/// (neighbouring blocks write to neighbouring lines, which two cores had better not do at once) and helps the others
-/// when it is done.
+/// A convolution in blocks (tiled, or after Winograd) behind the public API. Each task has a share of neighbouring
+/// units (neighbouring blocks write to neighbouring lines, which two cores had better not do at once) and helps the
+/// others when it is done.
 template <class Convolution>
 class BlockedConvolutionPlan final : public Plan {
  public:
@@ -194,7 +207,7 @@ using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
 #endif
 using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
 
-/// The direct convolution behind the boundary. Tasks draw units of work from a counter.
+/// The direct convolution behind the public API. Tasks draw units of work from a counter.
 class DirectConvolutionPlan final : public Plan {
  public:
   DirectConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, fast::DirectConvolution convolution)
