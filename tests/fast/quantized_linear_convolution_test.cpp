@@ -15,6 +15,7 @@
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
@@ -233,11 +234,13 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   Report chosen;
   const Isa isa = detail::choose_isa({}, chosen);  // what DMLREF_ISA says
   ASSERT_TRUE(chosen.ok());
-  detail::PlannedOperator fast = detail::plan(c.desc, isa, dmlref::this_cpu());
+  static std::size_t turn = 0;  // of the tuning rows
+  const Tuning& tuning = tuning_table[turn++ % tuning_table.size()];
+  detail::PlannedOperator fast = detail::plan(c.desc, isa, tuning);
   detail::PlannedOperator reference = fast;
   // Always a general convolution, also where the operator would choose another.
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa, dmlref::this_cpu())));
+      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa, tuning)));
 #if DMLREF_ARCH_X86_64
   if (isa == Isa::amx_int8) {
     dmlref::fast::AmxConvolution amx(c.desc);
@@ -370,20 +373,9 @@ TEST(FastQuantizedLinearConvolution, TilesOfAvxVnniByInstructionsOfAvx2) {
   expect_tiles_of_avx_vnni([](fast::qlc::Kernels& k) { vnni256_of_avx2::set_tiles(k); });
 }
 
-// Of which a CPU is given one.
-TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatKeepSums) {
+TEST(FastQuantizedLinearConvolution, TilesOfAvx512) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
   expect_equal_with(fast::qlc::avx512vnni::kernels, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
-}
-
-TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAhead) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_equal_with(fast::qlc::avx512vnni::full_width_kernels, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
-}
-
-TEST(FastQuantizedLinearConvolution, TilesOfAvx512ThatLookAheadWhereKIsSmall) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_equal_with(fast::qlc::avx512vnni::two_pipes_kernels, {Data::random, Data::ties}, {80, 80, 40, 3, 1});
 }
 #endif
 
@@ -509,7 +501,7 @@ Case make_case_of_zero_points(std::mt19937& random, Data data, const Limits& lim
   return c;
 }
 
-// Zero points that all weights take in, some only in two parts, or that do not pay.
+// Zero points that all weights take in, or not.
 TEST(FastQuantizedLinearConvolution, ZeroPointsThatWeightsTakeIn) {
   const std::uint64_t seed = dmlref_test::test_seed(26);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
@@ -519,6 +511,29 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsThatWeightsTakeIn) {
     const Case c = make_case_of_zero_points(random, i % 2 == 0 ? Data::random : Data::ties, {70, 70, 20, 3, 2}, far,
                                             i % 4 == 2 ? far : 0);
     ASSERT_NO_FATAL_FAILURE(expect_equal(c, pick(random, 1, 2))) << "case " << i;
+  }
+}
+
+// 1x1 layers of planes whose filters have zero points near the middle, or far from it.
+TEST(FastQuantizedLinearConvolution, ZeroPointsOfPlanes) {
+  const std::uint64_t seed = dmlref_test::test_seed(27);
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < dmlref_test::rounds(240); ++i) {
+    Case c = make_case_of_zero_points(random, i % 2 == 0 ? Data::random : Data::ties, {80, 90, 24, 1, 2},
+                                      i % 8 == 7 ? 128 : pick(random, 1, 6), i % 4 == 0 ? 6 : 0);
+    Dimensions in = c.desc.input.sizes, out = c.desc.output.sizes;
+    in[2] = out[2] = 1;
+    in[3] = out[3] = pick(random, 1, 300);
+    c.desc.input = TensorDesc(c.desc.input.data_type, in);
+    c.desc.output = TensorDesc(c.desc.output.data_type, out);
+    c.desc.strides = c.desc.dilations = {1, 1};
+    c.desc.start_padding = c.desc.end_padding = {0, 0};
+    c.inputs[0].resize(c.desc.input.total_size_in_bytes);
+    for (std::byte& byte : c.inputs[0]) byte = static_cast<std::byte>(pick(random, 0, 255));
+    // A weight may be farther from its zero point than two signed bytes reach.
+    if (i % 16 == 0) c.inputs[3][0] = std::byte{255}, c.inputs[5][0] = std::byte{0};
+    ASSERT_NO_FATAL_FAILURE(expect_equal(c)) << "case " << i;
   }
 }
 
@@ -539,65 +554,23 @@ struct Prepared {
   dmlref::fast::TiledConvolution::Run run;
 };
 
-// 1x1 layers of planes, some of which tiles interleave.
-TEST(FastQuantizedLinearConvolution, SecondPartsOfWeights) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  const std::uint64_t seed = dmlref_test::test_seed(27);
-  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  const auto& kernels = fast::qlc::avx512vnni::kernels;
-  int in_place = 0, staged = 0, none = 0;
-  const int rounds = dmlref_test::rounds(240);
-  for (int i = 0; i < rounds; ++i) {
-    Case c = make_case_of_zero_points(random, i % 2 == 0 ? Data::random : Data::ties, {80, 90, 24, 1, 2},
-                                      i % 8 == 7 ? 128 : pick(random, 1, 6), 0);
-    Dimensions in = c.desc.input.sizes, out = c.desc.output.sizes;
-    in[2] = out[2] = 1;
-    in[3] = out[3] = pick(random, 1, 300);
-    c.desc.input = TensorDesc(c.desc.input.data_type, in);
-    c.desc.output = TensorDesc(c.desc.output.data_type, out);
-    c.desc.strides = c.desc.dilations = {1, 1};
-    c.desc.start_padding = c.desc.end_padding = {0, 0};
-    c.inputs[0].resize(c.desc.input.total_size_in_bytes);
-    for (std::byte& byte : c.inputs[0]) byte = static_cast<std::byte>(pick(random, 0, 255));
-    // A weight may be farther from its zero point than two signed bytes reach.
-    if (i % 16 == 0) c.inputs[3][0] = std::byte{255}, c.inputs[5][0] = std::byte{0};
-    const Prepared prepared(c, kernels);
-    const bool listed = prepared.run.second_begin != nullptr;
-    in_place += listed && prepared.run.in_place;
-    staged += listed && !prepared.run.in_place;
-    none += !listed;
-    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels, &fast::qlc::avx512vnni::two_pipes_kernels}, c))
-        << "case " << i;
-  }
-  EXPECT_GT(in_place, rounds / 10);
-  EXPECT_GT(staged, rounds / 10);
-  EXPECT_GT(none, rounds / 16);
-}
-
-/// Of how many channels of `c` tiles have sums that are floats as they stand, and of how many one multiply-add rounds
-/// them.
-struct FloatChannels {
-  std::size_t all = 0, rounded = 0;
-};
-FloatChannels float_channels(const Case& c, const fast::qlc::Kernels& kernels) {
+/// Of how many channels of `c` one multiply-add rounds the sums.
+std::size_t rounded_channels(const Case& c, const fast::qlc::Kernels& kernels) {
   const Prepared prepared(c, kernels);
-  const dmlref::fast::TiledConvolution::Run& run = prepared.run;
-  FloatChannels channels;
-  if (run.float_offset == nullptr) return channels;
-  channels.all = c.desc.filter.sizes[0];
-  const float* const rounded = run.float_requantizer.rounded_scale;
-  for (std::size_t i = 0; rounded != nullptr && i < channels.all; ++i) channels.rounded += rounded[i] != 0 ? 1 : 0;
-  return channels;
+  const std::size_t channels = c.desc.filter.sizes[0];
+  std::size_t rounded = 0;
+  for (std::size_t i = 0; i < channels; ++i) {
+    rounded += prepared.run.requantizer.rounds(static_cast<std::ptrdiff_t>(i)) ? 1 : 0;
+  }
+  return rounded;
 }
 
 // 1x1 layers of few channels whose constants DML owns, up to the depth at which sums leave 22 bits.
-void expect_sums_that_are_floats(const std::vector<const fast::qlc::Kernels*>& kernels) {
+void expect_rounded_sums(const fast::qlc::Kernels& kernels) {
   const std::uint64_t seed = dmlref_test::test_seed(13);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  int floats = 0;
-  FloatChannels channels;
+  std::size_t channels = 0, rounded = 0;
   const int rounds = dmlref_test::rounds(400);
   for (int i = 0; i < rounds; ++i) {
     const Data data = i % 4 == 3 ? Data::extremes : i % 4 == 2 ? Data::ties : Data::random;
@@ -620,34 +593,27 @@ void expect_sums_that_are_floats(const std::vector<const fast::qlc::Kernels*>& k
       const float none = 0;
       std::memcpy(c.inputs[4].data(), &none, sizeof none);
     }
-    const FloatChannels here = float_channels(c, *kernels.front());
-    floats += here.all > 0 ? 1 : 0;
-    channels.all += here.all;
-    channels.rounded += here.rounded;
-    c.text += " floats: " + std::to_string(here.all) + ", rounded at once: " + std::to_string(here.rounded);
-    ASSERT_NO_FATAL_FAILURE(expect_equal_with(kernels, c)) << "case " << i;
+    const std::size_t here = rounded_channels(c, kernels);
+    channels += c.desc.filter.sizes[0];
+    rounded += here;
+    c.text += " rounded at once: " + std::to_string(here);
+    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels}, c)) << "case " << i;
   }
-  EXPECT_GT(floats, rounds / 4);
-  EXPECT_LT(floats, rounds);
-  EXPECT_GT(channels.rounded, channels.all / 10);
-  EXPECT_LT(channels.rounded, channels.all);
+  if (kernels.rounds_sums) EXPECT_GT(rounded, channels / 20);
+  EXPECT_LT(rounded, channels);
 }
 
-TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx512) {
+TEST(FastQuantizedLinearConvolution, RoundedSumsOfAvx512) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
-  expect_sums_that_are_floats({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::full_width_kernels,
-                               &fast::qlc::avx512vnni::two_pipes_kernels});
+  expect_rounded_sums(fast::qlc::avx512vnni::kernels);
 }
 
-// Pixels whose sums are those that a channel's multiply-add rounds to the wrong side, where tiles of channels know
-// that.
-TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
-  if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU does not run vpdpbusd";
+// Pixels whose sums are the nearest ones to a channel's ties.
+void expect_sums_next_to_ties(const fast::qlc::Kernels& kernels) {
   constexpr std::uint32_t depth = 16, channels = 192, most = 126 * 255;
   const std::uint64_t seed = dmlref_test::test_seed(14);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
-  int met = 0;
   for (int i = 0; i < 4; ++i) {
     Case c = make_deep_case(random, Data::random, depth, channels, DataType::uint8, DataType::int8);
     c.desc.input.strides = Dimensions{depth * channels, 1, depth * channels, depth};
@@ -666,19 +632,15 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
     c.inputs[3].assign(c.desc.filter.total_size_in_bytes, std::byte{126});
     for (std::size_t at = 0; at < c.inputs[3].size(); at += depth) c.inputs[3][at] = std::byte{1};
     c.inputs[4].resize(c.desc.filter_scale.total_size_in_bytes);
-    for (std::uint32_t channel = 0; channel < channels; ++channel) {
-      const float scale = 1.0f / static_cast<float>(pick(random, 1200, 1900)) + 1e-9f * static_cast<float>(channel);
-      std::memcpy(c.inputs[4].data() + 4 * channel, &scale, sizeof scale);
-    }
     const float input_scale = 0.7f, output_scale = 0.71f;
     std::memcpy(c.inputs[1].data(), &input_scale, sizeof input_scale);
     std::memcpy(c.inputs[7].data(), &output_scale, sizeof output_scale);
-    const Prepared prepared(c, fast::qlc::avx512vnni::full_width_kernels);
-    ASSERT_NE(prepared.run.float_offset, nullptr);
-    const fast::qlc::Requantizer& to = prepared.run.float_requantizer;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
-      const std::int32_t wanted = to.exception[channel] == 0 ? -1 : to.exception[channel] - to.float_base[channel];
-      if (wanted < 0 || static_cast<std::uint32_t>(wanted) > (depth - 1) * most) continue;
+      const float scale = 1.0f / static_cast<float>(pick(random, 1200, 1900)) + 1e-9f * static_cast<float>(channel);
+      std::memcpy(c.inputs[4].data() + 4 * channel, &scale, sizeof scale);
+      const double ratio = double{input_scale} * double{scale} / double{output_scale};
+      const auto wanted = static_cast<std::int64_t>((pick(random, 0, 254) + 0.5) / ratio + 0.5);
+      if (wanted > (depth - 1) * most) continue;
       std::byte* const pixel = c.inputs[0].data() + channel * depth;
       std::uint32_t large = static_cast<std::uint32_t>(wanted) / 126;
       pixel[0] = static_cast<std::byte>(wanted % 126);
@@ -687,14 +649,15 @@ TEST(FastQuantizedLinearConvolution, SumsThatAreExceptions) {
         pixel[k] = static_cast<std::byte>(value);
         large -= value;
       }
-      ++met;
     }
-    ASSERT_NO_FATAL_FAILURE(
-        expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::full_width_kernels,
-                           &fast::qlc::avx512vnni::two_pipes_kernels},
-                          c));
+    ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels}, c));
   }
-  EXPECT_GT(met, 10);
+}
+
+TEST(FastQuantizedLinearConvolution, SumsNextToTies) {
+  expect_sums_next_to_ties(fast::qlc::scalar::kernels);
+  if (supported(Isa::avx2)) expect_sums_next_to_ties(fast::qlc::avx2::kernels);
+  if (supported(Isa::avx512vnni)) expect_sums_next_to_ties(fast::qlc::avx512vnni::kernels);
 }
 
 // Sums that reach beyond what floats hold, of channels whose scale makes nothing of them.
@@ -716,12 +679,12 @@ TEST(FastQuantizedLinearConvolution, LargeSumsOfWhichNothingComes) {
     const std::int32_t bias = 0x34500000 + static_cast<std::int32_t>(i << 18);
     std::memcpy(c.inputs[6].data() + std::size_t{4} * i, &bias, sizeof bias);
   }
-  expect_equal_with({&fast::qlc::avx512vnni::kernels, &fast::qlc::avx512vnni::full_width_kernels}, c);
+  expect_equal_with({&fast::qlc::avx512vnni::kernels}, c);
 }
 
-TEST(FastQuantizedLinearConvolution, SumsThatAreFloatsOfAvx2) {
+TEST(FastQuantizedLinearConvolution, RoundedSumsOfAvx2) {
   if (!supported(Isa::avx2)) GTEST_SKIP() << "this CPU has no AVX2";
-  expect_sums_that_are_floats({&fast::qlc::avx2::kernels});
+  expect_rounded_sums(fast::qlc::avx2::kernels);
 }
 #endif
 
@@ -769,12 +732,15 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
           kernels.sum_runs(values, static_cast<std::ptrdiff_t>(count), static_cast<std::ptrdiff_t>(step * element),
                            static_cast<std::ptrdiff_t>(runs), sums.data());
           ASSERT_EQ(sums, expected) << runs << " runs of " << count << ", " << gap << " apart";
-          if (kernels.sum_flipped_runs == nullptr) continue;
+#if DMLREF_ARCH_X86_64
+          if (&kernels != &fast::qlc::avx512vnni::kernels) continue;
           for (std::size_t i = 0; i < size; ++i) values[i] ^= 0x80;
           sums.assign(runs + 1, -1);
-          kernels.sum_flipped_runs(values, static_cast<std::ptrdiff_t>(count), static_cast<std::ptrdiff_t>(step),
-                                   static_cast<std::ptrdiff_t>(runs), sums.data());
+          fast::qlc::avx512vnni::sum_flipped_runs(values, static_cast<std::ptrdiff_t>(count),
+                                                  static_cast<std::ptrdiff_t>(step), static_cast<std::ptrdiff_t>(runs),
+                                                  sums.data());
           ASSERT_EQ(sums, expected) << "flipped, " << runs << " runs of " << count << ", " << gap << " apart";
+#endif
         }
       }
     }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -12,7 +11,6 @@
 #include <bit>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 DMLREF_BEGIN
 namespace fast::qlc::avx2 {
@@ -476,7 +474,6 @@ constexpr Kernels make_kernels() noexcept {
             &quantize,
             &transpose};
   k.gather_pixels = &gather_pixels<2>;
-  k.pixel_strips = true;
   set_tiles(k);
   return k;
 }

@@ -10,33 +10,18 @@
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
-#include <utility>
-
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-/// Which tiles of channels are requantized out of the registers: docs/decisions/0121.
-enum class Ahead { if_shallow, always };
-
-template <Ahead A, int V, std::size_t... R>
-constexpr void set_channel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  if constexpr (A == Ahead::always) {
-    tiles.set(V, &channel_tile_ahead<V, static_cast<int>(R) + 1>...);
-  } else {
-    tiles.set(V, &channel_tile_ahead_if_shallow<V, static_cast<int>(R) + 1>...);
-  }
+template <int V, int... R>
+constexpr void set_channel_tiles(Tiles& tiles) noexcept {
+  tiles.set(V, Tile{R, &channel_strip<V, R>}...);
 }
-template <int V, std::size_t... R>
-constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(V, &pixel_strip<V, static_cast<int>(R) + 1>...);
-}
-template <std::size_t... R>
-constexpr void set_paired_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(4, &paired_strip<static_cast<int>(R) + 1>...);
+template <int V, int... R>
+constexpr void set_pixel_tiles(Tiles& tiles) noexcept {
+  tiles.set(V, Tile{R, &pixel_strip<V, R>}...);
 }
 
-/// `interleaves`: few output channels read planes in place: docs/decisions/0133.
-template <Ahead A, bool interleaves>
 constexpr Kernels make_kernels() noexcept {
   Kernels k{16,
             4,
@@ -56,31 +41,17 @@ constexpr Kernels make_kernels() noexcept {
             &transpose,
             &interleave_pairs_of,
             &pack_rows};
-  k.pixel_strips = true;
-  k.copies_ahead = true;
-  k.sum_flipped_runs = &sum_flipped_runs;
-  k.interleave_planes = &interleave_planes;
-  k.float_sums = true;
-  k.rounds_tiles = true;
-  k.compares_exceptions = true;
-  k.second_parts = true;
-  set_channel_tiles<A, 1>(k.channel_tiles, std::make_index_sequence<14>());
-  set_channel_tiles<A, 2>(k.channel_tiles, std::make_index_sequence<14>());
-  set_channel_tiles<A, 4>(k.channel_tiles, std::make_index_sequence<6>());
-  set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<6>());
-  set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<6>());
-  set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<6>());
-  k.interleaves = interleaves;
-  if constexpr (interleaves) {
-    set_paired_tiles(k.pixel_tiles, std::make_index_sequence<6>());
-  } else {
-    set_pixel_tiles<4>(k.pixel_tiles, std::make_index_sequence<6>());
-  }
+  k.rounds_sums = true;
+  // Feature maps are 7, 14, 28, 56, … wide.
+  set_channel_tiles<1, 1, 2, 4, 7, 14>(k.channel_tiles);
+  set_channel_tiles<2, 1, 2, 4, 7, 14>(k.channel_tiles);
+  set_channel_tiles<4, 1, 2, 4>(k.channel_tiles);
+  set_pixel_tiles<1, 1, 2, 4, 6>(k.pixel_tiles);
+  set_pixel_tiles<2, 1, 2, 4, 6>(k.pixel_tiles);
+  set_pixel_tiles<4, 1, 2, 4, 6>(k.pixel_tiles);
   return k;
 }
-inline constexpr Kernels kernels = make_kernels<Ahead::if_shallow, true>();
-inline constexpr Kernels full_width_kernels = make_kernels<Ahead::always, true>();
-inline constexpr Kernels two_pipes_kernels = make_kernels<Ahead::if_shallow, false>();
+inline constexpr Kernels kernels = make_kernels();
 
 }  // namespace fast::qlc::avx512vnni
 DMLREF_END

@@ -36,7 +36,6 @@ constexpr Kernels make_helpers() noexcept {
             &avx2::quantize,
             &avx2::transpose};
   k.gather_pixels = &avx2::gather_pixels<4>;
-  k.pixel_strips = true;
   return k;
 }
 constexpr Kernels make_kernels() noexcept {

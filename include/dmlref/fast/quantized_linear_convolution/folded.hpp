@@ -86,19 +86,43 @@ inline ChannelBounds fold_tables(const std::byte* const* inputs, const Geometry&
 }
 
 /// Of a packed channel whose sums are at most `bound`.
-inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, Exceptions exceptions,
-                                   SumsBegin as = SumsBegin::as_floats) noexcept {
+inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, SumsBegin as) noexcept {
   const float filter_scale = to.filter_scale_of(to.channel_of(channel));
   if (!is_usual(to.input_scale) || !is_usual(filter_scale) || !is_usual(to.output_scale)) return {};
   const double factor = static_cast<double>(to.input_scale) * static_cast<double>(filter_scale);
   const auto output_scale = static_cast<double>(to.output_scale);
-  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound, exceptions, as)
-                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound, exceptions, as);
+  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound, as)
+                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound, as);
 }
 
-/// Of a channel of which nothing comes.
+/// Of a channel of which nothing comes, whatever the sum.
 inline RoundedSums rounded_sums_of_nothing(const Requantizer& to) noexcept {
-  return {rounding_magic_bits, 0, rounding_magic + static_cast<float>(to.packed_zero_point())};
+  return {rounding_magic_bits, 0x1p-60f, rounding_magic + static_cast<float>(to.packed_zero_point())};
+}
+
+/// The tables of channels whose sums one multiply-add rounds: scales, 0 where it does not, and shifts. Of `together`
+/// neighbouring packed channels of a group, 64 at most, all are rounded so or none is. `offset`, which sums begin with,
+/// is moved accordingly.
+inline void fold_rounded_sums(const Requantizer& to, Index groups, Index together, double bound, SumsBegin as,
+                              const float* fixed_scale, float* scale, float* shift, std::uint32_t* offset) noexcept {
+  const RoundedSums nothing = rounded_sums_of_nothing(to);
+  for (Index group = 0; group < groups; ++group) {
+    const Index end = (group + 1) * to.packed_channels;
+    for (Index first = end - to.packed_channels; first < end; first += together) {
+      const Index last = smaller(first + together, end);
+      std::int32_t begin[64];
+      bool all = true;
+      for (Index c = first; all && c < last; ++c) {
+        const RoundedSums rounded = fixed_scale[c] == 0 ? nothing : rounded_sums_of(to, c, bound, as);
+        scale[c] = rounded.scale;
+        shift[c] = rounded.shift;
+        begin[c - first] = rounded.sum;
+        all = rounded.sum != 0;
+      }
+      for (Index c = first; all && c < last; ++c) offset[c] += wrap(begin[c - first]);
+      for (Index c = first; !all && c < last; ++c) scale[c] = 0;
+    }
+  }
 }
 
 /// What an execute knows of tables that are folded.

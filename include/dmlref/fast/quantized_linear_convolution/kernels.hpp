@@ -32,19 +32,10 @@ constexpr std::int32_t halves_of_factor(std::int32_t factor) noexcept {
                                    (static_cast<std::uint32_t>(factor) & 0xFFFFu));
 }
 
-/// What a weight less its zero point has beyond eight bits (tiled/zero_points.hpp).
-struct SecondPart {
-  std::int32_t channel;  ///< of the input of a 1x1 layer
-  std::int32_t part;     ///< fits a byte
-};
-
 /// A tile, or `count` tiles side by side: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of
 /// activation * weight, modulo 2^32.
 struct TileArgs {
   const std::uint8_t* activations;     ///< group of pixel p at step k: activations + offsets[k] + p * pixel_step
-  const std::uint8_t* unstaged;        ///< null, or the pixels, side by side, that a set that `copies_ahead` is to copy
-  std::uint8_t* staged;                ///< to here, where `activations` are
-  std::uint8_t flip;                   ///< each byte xor this
   const std::int32_t* offsets;         ///< bytes
   std::ptrdiff_t steps;                ///< number of groups along K
   std::ptrdiff_t run;                  ///< how many steps' groups lie side by side, a divisor of steps; 0: not known
@@ -57,26 +48,15 @@ struct TileArgs {
   const std::int32_t* pixel_offset;    ///< one per pixel of the tile
   const std::int32_t* channel_factor;  ///< one per channel, of halves_of_factor, or null: no such term
   const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
-  const std::int32_t* second_begin;    ///< null, or one per channel of the tile, and one more: where its second parts
-                                       ///< begin, in a set that has `second_parts`
-  const SecondPart* second_parts;      ///< of the weights of pixels in lanes, of 1x1 layers
   bool paired;                         ///< pixels in lanes: in the order of interleave_pairs
-  const std::uint8_t* planes;   ///< null, or instead of `activations` the pixels in the plane of channel 0, which
-                                ///< a set that `interleaves` brings into that order as it reads them, xor `flip`
-  std::ptrdiff_t channel_step;  ///< bytes to the next plane
-  std::ptrdiff_t channels;      ///< planes
-  std::int32_t* new_sums;       ///< null, or where such a tile writes what pixel_offset or pixel_sums point to:
-                                ///< per pixel the sum over its planes, times sum_factor
-  std::int32_t sum_factor;
-  std::int32_t* sums;              ///< rows x (vectors * lanes)
-  std::ptrdiff_t sums_pitch;       ///< elements from row to row
-  const Requantizer* requantizer;  ///< `bounded`, or null
-  std::ptrdiff_t first_channel;    ///< packed index of the tile's first channel
-  std::uint8_t* out;               ///< rows x (vectors * lanes) bytes
+  std::int32_t* sums;                  ///< rows x (vectors * lanes)
+  std::ptrdiff_t sums_pitch;           ///< elements from row to row
+  const Requantizer* requantizer;      ///< `bounded`, or null
+  std::ptrdiff_t first_channel;        ///< packed index of the tile's first channel
+  std::uint8_t* out;                   ///< rows x (vectors * lanes) bytes
   std::ptrdiff_t out_pitch;
   std::ptrdiff_t out_lanes;  ///< pixels in lanes: how many of a row's bytes to write
-  std::ptrdiff_t count;  ///< tiles along the line of pixels; only a set that `fuses` heeds it, with channels in lanes,
-                         ///< or that has pixel_strips, with pixels in lanes
+  std::ptrdiff_t count;      ///< tiles along the line of pixels; 1 where the set does not fuse
 };
 
 /// What interleave_pairs reads and writes.
@@ -89,17 +69,6 @@ struct PairsArgs {
   std::ptrdiff_t plane_step;  ///< bytes from four channels' groups to the next four's
   std::int32_t* sums;         ///< one per pixel, or null: not wanted
   std::int32_t factor;
-};
-
-/// What interleave_planes reads and writes.
-struct PlanesArgs {
-  const std::uint8_t* src;
-  std::ptrdiff_t channel_step, channels;
-  std::ptrdiff_t columns;
-  std::uint8_t flip;
-  std::uint8_t* dst;
-  std::uint8_t* odd;          ///< null, or where the groups of odd columns go: dst gets the even ones
-  std::ptrdiff_t plane_step;  ///< bytes from four channels' groups to the next four's
 };
 
 /// What gather_pixels reads and writes.
@@ -123,32 +92,40 @@ struct RowsArgs {
   std::int32_t* sums;  ///< 16
 };
 
-using Tile = void (*)(const TileArgs&) noexcept;
-
-inline constexpr std::size_t max_tile_rows = 14;
 inline constexpr std::size_t max_tile_vectors = 4;
+
+/// A tile of so many rows.
+struct Tile {
+  std::ptrdiff_t rows = 0;
+  void (*run)(const TileArgs&) noexcept = nullptr;
+};
 
 /// The tiles of one orientation, by vectors and rows.
 class Tiles {
  public:
-  /// As many tiles as there are arguments: of 1, 2, … rows.
+  /// Of ascending rows, the first of them 1.
   template <class... Rows>
   constexpr void set(std::ptrdiff_t vectors, Rows... tiles) noexcept {
     const auto v = static_cast<std::size_t>(vectors - 1);
     table_[v] = {tiles...};
-    rows_[v] = sizeof...(tiles);
+    count_[v] = sizeof...(tiles);
   }
   /// 0: no tile has so many vectors.
   constexpr std::ptrdiff_t max_rows(std::ptrdiff_t vectors) const noexcept {
-    return rows_[static_cast<std::size_t>(vectors - 1)];
+    const auto v = static_cast<std::size_t>(vectors - 1);
+    return count_[v] == 0 ? 0 : table_[v][count_[v] - 1].rows;
   }
-  constexpr Tile of(std::ptrdiff_t vectors, std::ptrdiff_t rows) const noexcept {
-    return table_[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
+  /// The tile of most rows that has no more than so many.
+  constexpr const Tile& fit(std::ptrdiff_t vectors, std::ptrdiff_t rows) const noexcept {
+    const auto v = static_cast<std::size_t>(vectors - 1);
+    std::size_t i = count_[v] - 1;
+    while (i > 0 && table_[v][i].rows > rows) --i;
+    return table_[v][i];
   }
 
  private:
-  std::array<std::array<Tile, max_tile_rows>, max_tile_vectors> table_{};
-  std::array<std::ptrdiff_t, max_tile_vectors> rows_{};
+  std::array<std::array<Tile, 6>, max_tile_vectors> table_{};
+  std::array<std::size_t, max_tile_vectors> count_{};
 };
 
 /// Everything an instruction set brings.
@@ -156,7 +133,8 @@ struct Kernels {
   std::ptrdiff_t lanes;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
   std::ptrdiff_t group;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
   bool signed_activations;
-  bool fuses;           ///< whether the tiles requantize and know channel_factor; else add_outer and quantize follow
+  bool fuses;           ///< whether the tiles requantize, know channel_factor and heed `count`; else add_outer and
+                        ///< quantize follow each
   Tiles channel_tiles;  ///< channels in lanes, a row is a pixel
   Tiles pixel_tiles;    ///< pixels in lanes, a row is a channel
 
@@ -198,21 +176,8 @@ struct Kernels {
   /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 1, 2, 3 channels
   /// (side by side), 16 or more. Null where the set stages planes as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
-  /// interleave for a row of all channels, and deal with a step of 2. Null where the set has nothing better than these.
-  void (*interleave_planes)(const PlanesArgs&) noexcept = nullptr;
-  /// Whether tiles with channels in lanes heed TileArgs::unstaged: pixels are copied a tile before they are multiplied.
-  bool copies_ahead = false;
-  /// Where they are: sum_runs of bytes whose top bits are yet to be flipped.
-  void (*sum_flipped_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step,
-                           std::ptrdiff_t pixels, std::int32_t* sums) noexcept = nullptr;
-  bool interleaves = false;   ///< whether paired tiles heed TileArgs::planes
-  bool pixel_strips = false;  ///< whether tiles with pixels in lanes heed TileArgs::count
-  /// Whether tiles requantize sums that are floats; of a set that has interleave_pairs, of pixels only paired ones.
-  bool float_sums = false;
-  /// Whether they do so of channels in lanes only where the sums of all of a tile's channels are rounded or mostly so.
-  bool rounds_tiles = false;
-  bool compares_exceptions = false;  ///< where these are mostly so
-  bool second_parts = false;         ///< whether tiles with pixels in lanes heed TileArgs::second_parts
+  /// Whether the tiles heed Requantizer::rounded_scale.
+  bool rounds_sums = false;
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a

@@ -9,7 +9,6 @@
 #include <arm_neon.h>
 
 #include <cstring>
-#include <utility>
 
 DMLREF_BEGIN
 namespace fast::qlc::neon {
@@ -141,9 +140,9 @@ inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requ
   }
 }
 
-template <bool PixelsInLanes, int V, std::size_t... R>
-constexpr void set_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(V, &tile<PixelsInLanes, V, static_cast<int>(R) + 1>...);
+template <bool PixelsInLanes, int V, int... R>
+constexpr void set_tiles(Tiles& tiles) noexcept {
+  tiles.set(V, Tile{R, &tile<PixelsInLanes, V, R>}...);
 }
 
 /// All but the tiles.
@@ -167,10 +166,10 @@ constexpr Kernels make_helpers() noexcept {
 }
 constexpr Kernels make_kernels() noexcept {
   Kernels k = make_helpers();
-  set_tiles<false, 1>(k.channel_tiles, std::make_index_sequence<8>());
-  set_tiles<false, 2>(k.channel_tiles, std::make_index_sequence<6>());
-  set_tiles<true, 1>(k.pixel_tiles, std::make_index_sequence<4>());
-  set_tiles<true, 2>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<false, 1, 1, 2, 4, 8>(k.channel_tiles);
+  set_tiles<false, 2, 1, 2, 4, 6>(k.channel_tiles);
+  set_tiles<true, 1, 1, 2, 4>(k.pixel_tiles);
+  set_tiles<true, 2, 1, 2, 4>(k.pixel_tiles);
   return k;
 }
 inline constexpr Kernels kernels = make_kernels();
@@ -211,20 +210,20 @@ DMLREF_TARGET_NEON_DOTPROD inline void tile(const TileArgs& t) noexcept {
   }
 }
 
-template <bool PixelsInLanes, int V, std::size_t... R>
-constexpr void set_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(V, &tile<PixelsInLanes, V, static_cast<int>(R) + 1>...);
+template <bool PixelsInLanes, int V, int... R>
+constexpr void set_tiles(Tiles& tiles) noexcept {
+  tiles.set(V, Tile{R, &tile<PixelsInLanes, V, R>}...);
 }
 
 constexpr Kernels make_kernels() noexcept {
   Kernels k = neon::make_helpers();
-  set_tiles<false, 1>(k.channel_tiles, std::make_index_sequence<12>());
-  set_tiles<false, 2>(k.channel_tiles, std::make_index_sequence<12>());
-  set_tiles<false, 4>(k.channel_tiles, std::make_index_sequence<6>());
-  set_tiles<true, 1>(k.pixel_tiles, std::make_index_sequence<4>());
-  set_tiles<true, 2>(k.pixel_tiles, std::make_index_sequence<4>());
-  set_tiles<true, 3>(k.pixel_tiles, std::make_index_sequence<4>());
-  set_tiles<true, 4>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<false, 1, 1, 2, 4, 7, 12>(k.channel_tiles);
+  set_tiles<false, 2, 1, 2, 4, 7, 12>(k.channel_tiles);
+  set_tiles<false, 4, 1, 2, 4, 6>(k.channel_tiles);
+  set_tiles<true, 1, 1, 2, 4>(k.pixel_tiles);
+  set_tiles<true, 2, 1, 2, 4>(k.pixel_tiles);
+  set_tiles<true, 3, 1, 2, 4>(k.pixel_tiles);
+  set_tiles<true, 4, 1, 2, 4>(k.pixel_tiles);
   return k;
 }
 inline constexpr Kernels kernels = make_kernels();

@@ -11,7 +11,7 @@
 //      the point: one fused multiply-add brings p + zero point + 1/2 in units of 2^-16, a conversion makes it an
 //      integer, whose upper half is the result and whose lower half is near 0 where a tie is near. In those units p is
 //      off by 2 (1 + 2^-8), the multiply-add rounds by at most 1/4 (results in range are below 2^23), the conversion by
-//      1/2: less than 3. Where sums are floats as they stand, float_sums.hpp adds 1/8, and the sum's error is none.
+//      1/2: less than 3.
 //   2. the lanes in that band (1 in 15000 of random data) go to reference/quantize.hpp: a double product, off by less
 //   than
 //      2^-51 of p, decides all but those within 2^-39 of a tie;
@@ -52,20 +52,17 @@ struct Requantizer {
   std::ptrdiff_t filter_scale_step = 0;     ///< bytes from channel to channel
   std::ptrdiff_t packed_channels = 1;       ///< of one group, filling included
   std::ptrdiff_t out_channels = 1;          ///< of one group
-  /// Where sums are floats as they stand (float_sums.hpp), per packed channel what is added to float times the scale,
-  /// and what an integer is more than the sum; else null.
-  const float* float_shift = nullptr;
-  const std::int32_t* float_base = nullptr;
-  /// … and, where it is not 0, the scale of a channel whose results one multiply-add leaves in the low halves
-  /// (rounded_sums.hpp); null where no channel has one.
+  /// Where it is not 0, the scale of a channel whose results one multiply-add leaves in the low halves, and what that
+  /// adds (rounded_sums.hpp); null where there is no such channel.
   const float* rounded_scale = nullptr;
-  /// … and the one float, as bits, whose result is another, or 0; null where none is excepted.
-  const std::int32_t* exception = nullptr;
+  const float* rounded_shift = nullptr;
 
   float filter_scale_of(std::ptrdiff_t channel) const noexcept;
   /// The operator's channel that lies at `packed`; filling counts as the last one.
   std::ptrdiff_t channel_of(std::ptrdiff_t packed) const noexcept;
-  /// Stages 2 and 3. Of a float, `sum` is its bits.
+  /// Whether the sums of a packed channel, and of those that share its tile, are rounded so.
+  bool rounds(std::ptrdiff_t packed) const noexcept { return rounded_scale != nullptr && rounded_scale[packed] != 0; }
+  /// Stages 2 and 3.
   std::uint8_t exact(std::int64_t sum, std::ptrdiff_t packed_channel) const noexcept;
   /// Stages 2 and 3 for the lanes in `lanes`.
   void refine(std::uint64_t lanes, const std::int32_t* sums, std::ptrdiff_t first, std::ptrdiff_t period,
@@ -92,7 +89,6 @@ inline std::ptrdiff_t Requantizer::channel_of(std::ptrdiff_t packed) const noexc
 
 inline std::uint8_t Requantizer::exact(std::int64_t sum, std::ptrdiff_t packed_channel) const noexcept {
   const std::ptrdiff_t channel = channel_of(packed_channel);
-  if (float_base != nullptr) sum -= float_base[packed_channel];
   const reference::RequantizeScale exact_scale(input_scale, filter_scale_of(channel), output_scale);
   const std::int64_t value = exact_scale.round(sum) + zero_point;
   const std::int64_t low = output_signed ? -128 : 0;

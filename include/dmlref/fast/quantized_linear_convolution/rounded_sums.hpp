@@ -6,7 +6,7 @@
 //
 // The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
 // each: which shifts take all of them to their sides is found out when constants are folded, and a k whose shift is one
-// of them. Who can compare sums with an exception has a shift nearly always.
+// of them.
 //
 // Sums too large for that begin with an integer k, and are converted to floats in the end: exactly as far as 24 bits
 // go, and what does not fit is far beyond the last tie.
@@ -25,7 +25,6 @@ namespace fast::qlc {
 struct RoundedSums {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats
   float scale = 0, shift = 0;
-  std::int32_t exception = 0;  // what the one sum is in the end whose result is another, as bits; 0: there is none
 };
 
 /// The sums next to ties, and on which side of them they lie.
@@ -68,8 +67,6 @@ inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std:
 /// Between which numbers what of the shift is no integer has to lie.
 struct RoundingRest {
   double low = -0x1p-14, high = 0x1p-14;
-  double low_sum = 0, high_sum = 0;                     // the sums next to ties that want it so
-  double second_low = -0x1p-14, second_high = 0x1p-14;  // all but these want
 };
 
 /// All is exact.
@@ -77,19 +74,8 @@ inline RoundingRest rest_of(const SumsNextToTies& next, double scale) noexcept {
   RoundingRest rest;
   for (std::ptrdiff_t i = 0; i < next.count; ++i) {
     const double needed = next.at[i].tie - next.at[i].sum * scale;
-    if (next.at[i].above && needed > rest.low) {
-      rest.second_low = rest.low;
-      rest.low = needed;
-      rest.low_sum = next.at[i].sum;
-    } else if (next.at[i].above) {
-      rest.second_low = needed > rest.second_low ? needed : rest.second_low;
-    } else if (needed < rest.high) {
-      rest.second_high = rest.high;
-      rest.high = needed;
-      rest.high_sum = next.at[i].sum;
-    } else {
-      rest.second_high = needed < rest.second_high ? needed : rest.second_high;
-    }
+    double& limit = next.at[i].above ? rest.low : rest.high;
+    if (next.at[i].above ? needed > limit : needed < limit) limit = needed;
   }
   return rest;
 }
@@ -118,14 +104,10 @@ inline RoundedSums sums_with_rest(float scale, double low, double high, std::int
   return {};
 }
 
-/// Whether one sum may be an exception.
-enum class Exceptions { none, one };
-
 /// The result of sums that begin with `sum` and are at most `bound` in the end, whatever the pixels, is round_exactly's
-/// plus the zero point, in [-128, 127] or beyond the same end of it; but for the exception.
+/// plus the zero point, in [-128, 127] or beyond the same end of it.
 inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
-                                double bound, Exceptions exceptions = Exceptions::none,
-                                SumsBegin as = SumsBegin::as_floats) noexcept {
+                                double bound, SumsBegin as = SumsBegin::as_floats) noexcept {
   const double ratio = factor / output_scale;
   if (!rounding_suits(ratio < 0 ? -ratio : ratio, bound, as)) return {};
   const SumsNextToTies next = sums_next_to_ties(factor, output_scale, zero_point, bound);
@@ -136,20 +118,6 @@ inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t
     const RoundingRest rest = rest_of(next, static_cast<double>(scale));
     const RoundedSums found = sums_with_rest(scale, rest.low, rest.high, zero_point, sum, bound, as);
     if (found.sum != 0) return found;
-  }
-  if (exceptions == Exceptions::none) return {};
-  for (const std::uint32_t neighbor : neighbors) {
-    const auto scale = std::bit_cast<float>(nearest + neighbor);
-    const RoundingRest rest = rest_of(next, static_cast<double>(scale));
-    double exception = rest.low_sum;
-    RoundedSums found = sums_with_rest(scale, rest.second_low, rest.high, zero_point, sum, bound, as);
-    if (found.sum == 0) {
-      exception = rest.high_sum;
-      found = sums_with_rest(scale, rest.low, rest.second_high, zero_point, sum, bound, as);
-    }
-    if (found.sum == 0) continue;
-    found.exception = found.sum - sum + static_cast<std::int32_t>(exception);
-    return found;
   }
   return {};
 }

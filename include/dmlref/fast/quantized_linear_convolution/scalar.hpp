@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
@@ -47,9 +46,9 @@ void tile(const TileArgs& t) noexcept {
   }
 }
 
-template <bool PixelsInLanes, std::size_t... R>
-constexpr void set_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(1, &tile<PixelsInLanes, static_cast<int>(R) + 1>...);
+template <bool PixelsInLanes, int... R>
+constexpr void set_tiles(Tiles& tiles) noexcept {
+  tiles.set(1, Tile{R, &tile<PixelsInLanes, R>}...);
 }
 
 constexpr Kernels make_kernels() noexcept {
@@ -69,8 +68,8 @@ constexpr Kernels make_kernels() noexcept {
             &portable::add_outer,
             &portable::quantize,
             &portable::transpose};
-  set_tiles<false>(k.channel_tiles, std::make_index_sequence<4>());
-  set_tiles<true>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_tiles<false, 1, 2, 4>(k.channel_tiles);
+  set_tiles<true, 1, 2, 4>(k.pixel_tiles);
   return k;
 }
 inline constexpr Kernels kernels = make_kernels();

@@ -9,8 +9,6 @@
 //   neon_dotprod   4     s8 x 4  sdot                 12x2 12x1 6x4                      4x4
 //   neon           4     s8 x 4  smull, sadalp        6x2 8x1                            4x2
 //   scalar         8     u8 x 4  plain C++            4x1                                4x1
-//   avx512vnni where K is small, on CPUs of full_width_512() always: channel tiles are requantized out of the registers
-//   (docs/decisions/0121); but on those of two_pipes_of_512(): few output channels read planes in place (0133)
 // clang-format on
 #pragma once
 
@@ -37,10 +35,7 @@ DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa, const Tuning&) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni:
-      return full_width_512()     ? avx512vnni::full_width_kernels
-             : two_pipes_of_512() ? avx512vnni::two_pipes_kernels
-                                  : avx512vnni::kernels;
+    case Isa::avx512vnni: return avx512vnni::kernels;
     case Isa::avxvnni: return avxvnni::kernels;
     case Isa::avx2: return avx2::kernels;
 #elif DMLREF_ARCH_ARM64

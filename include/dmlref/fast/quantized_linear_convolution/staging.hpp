@@ -198,18 +198,6 @@ inline void stage_planes(const Geometry& g, const StagedBlock& b, const Kernels&
     const std::uint32_t shifted = static_cast<std::uint8_t>(zero_point ^ flip);
     const std::uint32_t filling = shifted * (group == 4 ? 0x01010101u : 0x00010001u);
     const auto fill = [&](std::uint8_t* at) { std::memcpy(at, &filling, 4); };
-    const bool dealt = g.stride_x == 2 && b.phases == 2;
-    const Index least = dealt ? 1 : 17;  // columns for interleave_planes; interleave takes shorter vectors
-    if (kernels.interleave_planes != nullptr && (g.stride_x == 1 || dealt) && end - begin >= least) {
-      const auto at = [&](Index i) { return to + 4 * (dealt ? i % 2 * b.phase_columns + i / 2 : i); };
-      kernels.interleave_planes({row + (first_column + begin), g.in.c, g.in_channels, end - begin, flip, at(begin),
-                                 dealt ? at(begin + 1) : nullptr, b.plane_step});
-      for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
-        for (Index i = 0; i < begin; ++i) fill(at(i));
-        for (Index i = end; i < columns; ++i) fill(at(i));
-      }
-      return;
-    }
     for (Index c = 0; c < g.in_channels; c += group, to += b.plane_step) {
       std::uint8_t* groups = g.stride_x == 1 ? to : scratch;
       for (Index i = 0; i < begin; ++i) fill(groups + 4 * i);

@@ -35,12 +35,9 @@ class Epilogue {
         flip_(_mm256_set1_epi8(static_cast<char>(to != nullptr ? to->packed_flip() : 0))),
         nearest_(_mm256_set1_epi32(-1)) {}
 
-  /// Of eight sums of channels with those scales. `float_shift`: theirs, where sums are floats.
+  /// Of eight sums of channels with those scales.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE __m256i fixed(__m256i sums, __m256 scale) const noexcept {
     return _mm256_cvtps_epi32(_mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), scale, shift_));
-  }
-  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static __m256i fixed(__m256i sums, __m256 scale, __m256 float_shift) noexcept {
-    return _mm256_cvtps_epi32(_mm256_fmadd_ps(_mm256_castsi256_ps(sums), scale, float_shift));
   }
 
   /// The results of Count vectors, 8 bytes of each. The upper halves are the results, the lower ones tell how near a
@@ -55,19 +52,11 @@ class Epilogue {
     if constexpr (Count > 1) q01 = _mm256_blend_epi16(q01, v1, 0xAA);
     __m256i q23 = Count > 2 ? _mm256_srli_epi32(v2, 16) : q01;
     if constexpr (Count > 3) q23 = _mm256_blend_epi16(q23, v3, 0xAA);
-    return bytes_of(q01, q23);
-  }
-
-  /// The same of sums of a channel that has a rounded_scale: the lower halves are the results, and no tie is near.
-  template <int Count>
-  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE __m256i round(__m256i sum0, __m256i sum1, __m256i sum2, __m256 scale,
-                                                       __m256 float_shift) const noexcept {
-    const auto rounded = [&](__m256i sums) DMLREF_QLC_TARGET {
-      return _mm256_castps_si256(_mm256_fmadd_ps(_mm256_castsi256_ps(sums), scale, float_shift));
-    };
-    __m256i q01 = rounded(sum0);
-    if constexpr (Count > 1) q01 = _mm256_blend_epi16(q01, _mm256_slli_epi32(rounded(sum1), 16), 0xAA);
-    return bytes_of(q01, Count > 2 ? rounded(sum2) : q01);
+    const __m256i quads =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i bytes = _mm256_xor_si256(_mm256_packs_epi16(q01, q23), flip_);
+    return _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(bytes, quads), order);
   }
 
   /// Whether a sum among those packed so far has to be settled.
@@ -78,15 +67,6 @@ class Epilogue {
   }
 
  private:
-  // Of lanes with 16-bit results of vectors 0 and 1, and of vectors 2 and 3.
-  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE __m256i bytes_of(__m256i q01, __m256i q23) const noexcept {
-    const __m256i quads =
-        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    const __m256i bytes = _mm256_xor_si256(_mm256_packs_epi16(q01, q23), flip_);
-    return _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(bytes, quads), order);
-  }
-
   __m256 shift_;
   __m256i flip_;
   __m256i nearest_;  // in the lower halves
@@ -99,16 +79,10 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET void settle(const Requantizer& to, const std::
                                               std::uint8_t* out, std::ptrdiff_t pitch) noexcept {
   const Epilogue epilogue(&to);
   for (std::ptrdiff_t r = 0; r < rows; ++r, sums += lanes, out += pitch) {
-    if (RowIsChannel && to.rounded_scale != nullptr && to.rounded_scale[first + r] != 0) continue;
     for (std::ptrdiff_t l = 0; l < used; l += 8) {
-      const auto of_channels = [&](const float* values) DMLREF_QLC_TARGET {
-        return RowIsChannel ? _mm256_set1_ps(values[first + r]) : _mm256_loadu_ps(values + first + l);
-      };
-      const __m256 scale = of_channels(to.fixed_scale);
-      const __m256i fixed = to.float_shift != nullptr
-                                ? Epilogue::fixed(load(sums + l), scale, of_channels(to.float_shift))
-                                : epilogue.fixed(load(sums + l), scale);
-      const __m256i fraction = _mm256_and_si256(fixed, _mm256_set1_epi32(0xFFFF));
+      const float* const scales = to.fixed_scale + first;
+      const __m256 scale = RowIsChannel ? _mm256_set1_ps(scales[r]) : _mm256_loadu_ps(scales + l);
+      const __m256i fraction = _mm256_and_si256(epilogue.fixed(load(sums + l), scale), _mm256_set1_epi32(0xFFFF));
       const __m256i beyond = _mm256_cmpgt_epi32(fraction, _mm256_set1_epi32(static_cast<int>(fixed_band)));
       auto near = ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(beyond))) & 0xFFu;
       for (; near != 0; near &= near - 1) {
@@ -186,14 +160,7 @@ struct ChannelTile {
   /// Four vectors at a time, whichever pixels they belong to.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void finish(const TileArgs& t, const Registers& acc,
                                                             Epilogue epilogue) noexcept {
-    t.requantizer->float_shift != nullptr ? finish<SumsAre::floats>(t, acc, epilogue)
-                                          : finish<SumsAre::integers>(t, acc, epilogue);
-  }
-  template <SumsAre S>
-  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void finish(const TileArgs& t, const Registers& acc,
-                                                            Epilogue epilogue) noexcept {
     const float* const scales = t.requantizer->fixed_scale + t.first_channel;
-    const float* const shifts = S == SumsAre::floats ? t.requantizer->float_shift + t.first_channel : nullptr;
     const auto out = [&](int vector) { return t.out + vector / V * t.out_pitch + vector % V * 8; };
     constexpr int all = V * R;
 #pragma GCC unroll 16
@@ -202,12 +169,7 @@ struct ChannelTile {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         const int at = first + i < all ? first + i : all - 1;
-        const __m256 scale = _mm256_loadu_ps(scales + at % V * 8);
-        if constexpr (S == SumsAre::floats) {
-          fixed[i] = Epilogue::fixed(acc[at / V][at % V], scale, _mm256_loadu_ps(shifts + at % V * 8));
-        } else {
-          fixed[i] = epilogue.fixed(acc[at / V][at % V], scale);
-        }
+        fixed[i] = epilogue.fixed(acc[at / V][at % V], _mm256_loadu_ps(scales + at % V * 8));
       }
       const __m256i bytes = epilogue.pack<4>(fixed[0], fixed[1], fixed[2], fixed[3]);
       const __m128i low = _mm256_castsi256_si128(bytes);
@@ -327,36 +289,16 @@ struct PixelTile {
 
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void finish(const TileArgs& t, const Registers& acc,
                                                             Epilogue epilogue) noexcept {
-    t.requantizer->float_shift != nullptr ? finish<SumsAre::floats>(t, acc, epilogue)
-                                          : finish<SumsAre::integers>(t, acc, epilogue);
-  }
-  template <SumsAre S>
-  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void finish(const TileArgs& t, const Registers& acc,
-                                                            Epilogue epilogue) noexcept {
-    const Requantizer& to = *t.requantizer;
     const bool whole = t.out_lanes == 8 * V;
     std::uint8_t part[32];
     std::uint8_t* out = t.out;
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r, out += t.out_pitch) {
-      const std::ptrdiff_t channel = t.first_channel + r;
       const auto sums = [&](int v) DMLREF_QLC_TARGET { return acc[r][v < V ? v : 0]; };
-      __m256i bytes;
-      if constexpr (S == SumsAre::floats) {
-        const __m256 shift = _mm256_set1_ps(to.float_shift[channel]);
-        if (to.rounded_scale != nullptr && to.rounded_scale[channel] != 0) {
-          bytes = epilogue.round<V>(sums(0), sums(1), sums(2), _mm256_set1_ps(to.rounded_scale[channel]), shift);
-        } else {
-          const __m256 scale = _mm256_set1_ps(to.fixed_scale[channel]);
-          const __m256i last = Epilogue::fixed(sums(2), scale, shift);
-          bytes = epilogue.pack<V>(Epilogue::fixed(sums(0), scale, shift), Epilogue::fixed(sums(1), scale, shift), last,
-                                   last);
-        }
-      } else {
-        const __m256 scale = _mm256_set1_ps(to.fixed_scale[channel]);
-        const __m256i last = epilogue.fixed(sums(2), scale);
-        bytes = epilogue.pack<V>(epilogue.fixed(sums(0), scale), epilogue.fixed(sums(1), scale), last, last);
-      }
+      const __m256 scale = _mm256_set1_ps(t.requantizer->fixed_scale[t.first_channel + r]);
+      const __m256i last = epilogue.fixed(sums(2), scale);
+      const __m256i bytes =
+          epilogue.pack<V>(epilogue.fixed(sums(0), scale), epilogue.fixed(sums(1), scale), last, last);
       const __m128i low = _mm256_castsi256_si128(bytes);
       if (__builtin_expect(!whole, 0)) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(part), bytes);
@@ -412,23 +354,22 @@ DMLREF_QLC_TARGET inline void pixel_tile(const TileArgs& args) noexcept {
   }
 }
 
-template <int V, std::size_t... R>
-constexpr void set_channel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(V, &channel_tile<V, static_cast<int>(R) + 1>...);
+template <int V, int... R>
+constexpr void set_channel_tiles(Tiles& tiles) noexcept {
+  tiles.set(V, Tile{R, &channel_tile<V, R>}...);
 }
-template <int V, std::size_t... R>
-constexpr void set_pixel_tiles(Tiles& tiles, std::index_sequence<R...>) noexcept {
-  tiles.set(V, &pixel_tile<V, static_cast<int>(R) + 1>...);
+template <int V, int... R>
+constexpr void set_pixel_tiles(Tiles& tiles) noexcept {
+  tiles.set(V, Tile{R, &pixel_tile<V, R>}...);
 }
 
 constexpr void set_tiles(Kernels& k) noexcept {
-  k.float_sums = true;
-  set_channel_tiles<1>(k.channel_tiles, std::make_index_sequence<6>());
-  set_channel_tiles<2>(k.channel_tiles, std::make_index_sequence<6>());
-  if constexpr (held_vectors > 2) set_channel_tiles<3>(k.channel_tiles, std::make_index_sequence<4>());
-  set_channel_tiles<4>(k.channel_tiles, std::make_index_sequence<2>());
-  set_pixel_tiles<1>(k.pixel_tiles, std::make_index_sequence<4>());
-  set_pixel_tiles<2>(k.pixel_tiles, std::make_index_sequence<4>());
-  set_pixel_tiles<3>(k.pixel_tiles, std::make_index_sequence<4>());
+  set_channel_tiles<1, 1, 2, 4, 6>(k.channel_tiles);
+  set_channel_tiles<2, 1, 2, 4, 6>(k.channel_tiles);
+  if constexpr (held_vectors > 2) set_channel_tiles<3, 1, 2, 4>(k.channel_tiles);
+  set_channel_tiles<4, 1, 2>(k.channel_tiles);
+  set_pixel_tiles<1, 1, 2, 4>(k.pixel_tiles);
+  set_pixel_tiles<2, 1, 2, 4>(k.pixel_tiles);
+  set_pixel_tiles<3, 1, 2, 4>(k.pixel_tiles);
 }
 #endif

@@ -50,11 +50,7 @@ class Block {
     (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.slot.positions), pixel_sums());
     const Index positions = round_up(tiles_, 4) * tile_side;  // as many as are requantized
     for (Index i = tiles_ * tile_side; i < positions; ++i) pixel_sums()[i] = 0;
-    if (run_.halved_factor != nullptr) {
-      avx512vnni::halve_sums(pixel_sums(), positions);
-    } else if (run_.uniform && !run_.wide) {
-      multiply_sums(pixel_sums(), positions, run_.uniform_zero_point, at<std::int32_t>(p_.slot.pixel_offset));
-    }
+    if (run_.halved_factor != nullptr) avx512vnni::halve_sums(pixel_sums(), positions);
   }
 
   /// Strips [first, last) of output channels.
@@ -147,7 +143,6 @@ class Block {
   PixelTerms terms_of(Index tile, Index strip) const noexcept {
     if (!run_.pixel_terms) return {};
     const Index position = tile * tile_side;
-    if (run_.uniform && !run_.wide) return {Terms::offset, at<std::int32_t>(p_.slot.pixel_offset) + position, nullptr};
     const bool halves = run_.halved_factor != nullptr;
     return {halves ? Terms::halves : Terms::product, pixel_sums() + position,
             (halves ? run_.halved_factor : run_.minus_filter_zero_point) + first_channel(strip)};

@@ -28,52 +28,21 @@ struct Run : Folded {
   const std::int32_t* start = nullptr;          // what sums start from: 16 for each channel if planar, else 1
   const std::int32_t* halved_factor = nullptr;  // of minus_filter_zero_point; null: terms are not halved
   Rounding rounding = Rounding::fixed_point;
-  Requantizer rounded;  // for sums that are rounded; unbound where none is
 };
 
-/// The tables of channels whose sums one multiply-add rounds. With pixels in lanes each is by itself, its scale is not
-/// 0; else all of a strip are, or none, then their bases are 0. Offsets start from the bases.
+/// Which channels one multiply-add rounds, and their tables: with pixels in lanes each is by itself, else all of a
+/// strip are, or none.
 inline void fold_rounded_sums(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                               std::byte* memory) noexcept {
-  const auto* fixed_scale = reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale);
   auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
-  auto* shift = reinterpret_cast<float*>(memory + p.shift_at);
-  auto* base = reinterpret_cast<std::int32_t*>(memory + p.base_at);
-  auto* exception = reinterpret_cast<std::int32_t*>(memory + p.exception_at);
-  auto* offset = reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset);
-  const Index packed = p.packed_channels();
-  for (std::byte* table :
-       {memory + p.rounded_scale_at, memory + p.shift_at, memory + p.base_at, memory + p.exception_at}) {
-    std::memset(table, 0, static_cast<std::size_t>(4 * (p.g.groups * packed + 64)));
-  }
-  auto& found = *reinterpret_cast<std::int32_t*>(memory + p.rounded_found_at);
-  found = 0;
+  auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
+  std::memset(scale, 0, static_cast<std::size_t>(4 * (p.g.groups * p.packed_channels() + 64)));
   if (!bounds.bounded || bounds.wide) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
-  to.packed_channels = packed;
-  const Exceptions exceptions = p.layout.planar() ? Exceptions::none : Exceptions::one;
-  const Index together = p.layout.planar() ? 1 : p.strip_channels();
-  for (Index group = 0; group < p.g.groups; ++group) {
-    for (Index first = group * packed; first < (group + 1) * packed; first += together) {
-      const Index last = smaller(first + together, (group + 1) * packed);
-      bool all = true;
-      for (Index c = first; all && c < last; ++c) {
-        const RoundedSums rounded =
-            fixed_scale[c] == 0 ? rounded_sums_of_nothing(to)
-                                : rounded_sums_of(to, c, bounds.largest_sum, exceptions, SumsBegin::as_integers);
-        scale[c] = rounded.scale;
-        shift[c] = rounded.shift;
-        base[c] = rounded.sum;
-        exception[c] = rounded.exception;
-        all = rounded.sum != 0;
-      }
-      for (Index c = first; c < last; ++c) {
-        if (!all || (together == 1 && scale[c] == 0)) base[c] = 0;
-        offset[c] += wrap(base[c]);
-        found |= base[c];
-      }
-    }
-  }
+  to.packed_channels = p.packed_channels();
+  qlc::fold_rounded_sums(to, p.g.groups, p.layout.planar() ? 1 : p.strip_channels(), bounds.largest_sum,
+                         SumsBegin::as_integers, reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale),
+                         scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset));
 }
 
 /// The tables in `memory`, of constants and the packed filter.
@@ -94,7 +63,7 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
     offset[c] = bounds.wide ? 0 : wrap(wide_offset[c]);       // wide: of products alone
   }
   if (p.rounds()) fold_rounded_sums(p, bounds, inputs, memory);
-  if (p.halved_terms() && !bounds.uniform) {
+  if (p.halved_terms()) {
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
     for (Index c = 0; c < channels + 64; ++c) factor[c] = halves_of_factor(zero[c]);
   }
@@ -119,14 +88,11 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
   if (p.signed_pixels()) run.input_flip = 0;
   run.rounding = run.wide ? Rounding::wide : run.requantizer.bounded ? Rounding::fixed_point : Rounding::clamped;
-  if (p.rounds() && load<std::int32_t>(memory + p.rounded_found_at, 0) != 0) {
-    run.rounded = run.requantizer;
-    run.rounded.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
-    run.rounded.float_shift = reinterpret_cast<const float*>(memory + p.shift_at);
-    run.rounded.float_base = reinterpret_cast<const std::int32_t*>(memory + p.base_at);
-    run.rounded.exception = reinterpret_cast<const std::int32_t*>(memory + p.exception_at);
+  if (p.rounds()) {
+    run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
+    run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);
   }
-  if (p.halved_terms() && !run.uniform && !run.wide) {
+  if (p.halved_terms() && !run.wide) {
     run.halved_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
   run.start = reinterpret_cast<const std::int32_t*>(memory + (p.layout.planar() ? p.start_at : p.folded_at.offset));

@@ -1,7 +1,6 @@
 // finish.hpp: sums of AMX's tiles to bytes, 64 at a time, as far as the caller has time for it.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -19,20 +18,19 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
-/// The term of a filter's zero points: none, or one for each position, or of a position's sum and a channel's factor
-/// their product, or that as two products of halves (kernels.hpp).
-enum class Terms { none, offset, halves, product };
+/// The term of a filter's zero points: none, or of a position's sum and a channel's factor their product, as two
+/// products of halves (kernels.hpp) or as it is.
+enum class Terms { none, halves, product };
 
 struct PixelTerms {
   Terms kind = Terms::none;
-  const std::int32_t* positions = nullptr;  // offsets, sums, or halves of sums
+  const std::int32_t* positions = nullptr;  // sums, or halves of these
   const std::int32_t* factors = nullptr;    // of channels, or halves of these
 };
 
 template <Terms T>
 DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i add_term(__m512i products, __m512i position,
                                                              __m512i factor) noexcept {
-  if constexpr (T == Terms::offset) return _mm512_add_epi32(products, position);
   if constexpr (T == Terms::product) return _mm512_add_epi32(products, _mm512_mullo_epi32(position, factor));
   if constexpr (T == Terms::halves) return _mm512_dpwssd_epi32(products, position, factor);
   return products;
@@ -107,11 +105,7 @@ class NearTies {
 class PlanarFinish {
  public:
   DMLREF_TARGET_AMX_INT8 explicit PlanarFinish(const Run& run) noexcept
-      : epilogue_(run.requantizer),
-        slow_(run),
-        rounding_(run.rounding),
-        rounded_scale_(run.rounded.rounded_scale),
-        shift_(run.rounded.float_shift) {}
+      : epilogue_(run.requantizer), slow_(run), rounding_(run.rounding), to_(run.requantizer) {}
 
   /// Sums [channels][64]. `used` says which positions are pixels; they go to out, out + 1, … and those of the next
   /// channel `pitch` further on. What lies `ahead` of them will be written soon.
@@ -135,26 +129,25 @@ class PlanarFinish {
   /// The one that does.
   template <class Briskly>
   auto briskly() const noexcept {
-    const std::size_t row = (rounded_scale_ != nullptr ? 2 : 0) + (used_ != stored_ ? 1 : 0);
-    return table<Briskly>[row][static_cast<std::size_t>(terms_.kind)];
+    return terms_.kind == Terms::none ? Briskly::template of<Brisk<Terms::none>, PlanarFinish>
+                                      : Briskly::template of<Brisk<Terms::halves>, PlanarFinish>;
   }
 
   /// The usual case, kept in registers while tiles are multiplied: fixed point. Near ties are remembered, and settled
   /// in the end.
-  template <Terms T, bool Gaps, bool Rounds>
+  template <Terms T>
   class Brisk {
    public:
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit Brisk(const PlanarFinish& finish) noexcept
         : epilogue_(finish.epilogue_),
           sums_(finish.sums_),
-          scale_(finish.epilogue_.scales() + finish.channel_),
+          channel_(finish.channel_),
           factor_(finish.terms_.factors),
           out_(finish.out_),
           pitch_(finish.pitch_),
           ahead_(finish.ahead_),
-          rounded_scale_(Rounds ? finish.rounded_scale_ + finish.channel_ : nullptr),
-          shift_(Rounds ? finish.shift_ + finish.channel_ : nullptr),
-          used_(Gaps ? finish.used_ : 0),
+          to_(finish.to_),
+          used_(finish.used_),
           stored_(finish.stored_) {
       if constexpr (T != Terms::none) {
 #pragma GCC unroll 4
@@ -163,19 +156,17 @@ class PlanarFinish {
     }
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
       if (ahead_ != 0) __builtin_prefetch(out_ + ahead_, 1);
-      if (Rounds && *rounded_scale_ != 0) {
-        store(epilogue_.of_rounded<false, SumsAre::rounded_integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(),
-                                                                     *rounded_scale_, *shift_));
+      if (to_.rounds(channel_)) {
+        store(epilogue_.of_rounded<false, SumsAre::integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), channel_));
         near_ties_.add(false);
       } else {
-        const __m512 scale = _mm512_set1_ps(*scale_);
+        const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel_]);
         const auto [bytes, near_tie] = epilogue_.of_scale(sum<0>(), sum<1>(), sum<2>(), sum<3>(), scale);
         store(bytes);
         near_ties_.add(near_tie);
       }
       sums_ += 64;
-      ++scale_;
-      if constexpr (Rounds) ++rounded_scale_, ++shift_;
+      ++channel_;
       if constexpr (T == Terms::halves) ++factor_;
       out_ += pitch_;
     }
@@ -186,7 +177,7 @@ class PlanarFinish {
 
    private:
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes) const noexcept {
-      _mm512_mask_storeu_epi8(out_, stored_, Gaps ? _mm512_maskz_compress_epi8(used_, bytes) : bytes);
+      _mm512_mask_storeu_epi8(out_, stored_, used_ != stored_ ? _mm512_maskz_compress_epi8(used_, bytes) : bytes);
     }
     template <int I>
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE __m512i sum() const noexcept {
@@ -196,12 +187,12 @@ class PlanarFinish {
 
     avx512vnni::Epilogue epilogue_;
     const std::int32_t* sums_;
-    const float* scale_;
+    Index channel_;
     const std::int32_t* factor_;
     Vectors terms_{};
     std::uint8_t* out_;
     Index pitch_, ahead_;
-    const float *rounded_scale_, *shift_;
+    Requantizer to_;
     std::uint64_t used_, stored_;
     NearTies near_ties_;
   };
@@ -210,9 +201,8 @@ class PlanarFinish {
     for (Index i = 0; i < share && left_ > 0; ++i, --left_) {
       const Vectors v = sums();
       __m512i bytes;
-      if (rounded_scale_ != nullptr && rounded_scale_[channel_] != 0) {
-        const float scale = rounded_scale_[channel_], shift = shift_[channel_];
-        bytes = epilogue_.of_rounded<false, SumsAre::rounded_integers>(v.v[0], v.v[1], v.v[2], v.v[3], scale, shift);
+      if (to_.rounds(channel_)) {
+        bytes = epilogue_.of_rounded<false, SumsAre::integers>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
         bytes = epilogue_.of_channel<false>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else {
@@ -237,19 +227,10 @@ class PlanarFinish {
   }
 
  private:
-  // By the kind of terms; products are not usual.
-  template <class Briskly, bool Gaps, bool Rounds>
-  static constexpr auto of_terms = std::array{Briskly::template of<Brisk<Terms::none, Gaps, Rounds>, PlanarFinish>,
-                                              Briskly::template of<Brisk<Terms::offset, Gaps, Rounds>, PlanarFinish>,
-                                              Briskly::template of<Brisk<Terms::halves, Gaps, Rounds>, PlanarFinish>};
-  template <class Briskly>
-  static constexpr auto table = std::array{of_terms<Briskly, false, false>, of_terms<Briskly, true, false>,
-                                           of_terms<Briskly, false, true>, of_terms<Briskly, true, true>};
-
   template <Terms T>
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Vectors sums_of() const noexcept {
     Vectors of;
-    const __m512i factor = _mm512_set1_epi32(T == Terms::none || T == Terms::offset ? 0 : *terms_.factors);
+    const __m512i factor = _mm512_set1_epi32(T == Terms::none ? 0 : *terms_.factors);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
       const __m512i position = T == Terms::none ? factor : _mm512_loadu_si512(terms_.positions + 16 * i);
@@ -261,7 +242,6 @@ class PlanarFinish {
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Vectors sums() const noexcept {
     if (rounding_ == Rounding::wide) return sums_of<Terms::none>();
     switch (terms_.kind) {
-      case Terms::offset: return sums_of<Terms::offset>();
       case Terms::product: return sums_of<Terms::product>();
       case Terms::halves: return sums_of<Terms::halves>();
       default: return sums_of<Terms::none>();
@@ -271,7 +251,7 @@ class PlanarFinish {
   avx512vnni::Epilogue epilogue_;
   SlowFinish slow_;
   Rounding rounding_;
-  const float *rounded_scale_, *shift_;  // of channels, the scale not 0; null where none is rounded
+  const Requantizer& to_;
   const std::int32_t* sums_ = nullptr;
   Index left_ = 0, channel_ = 0;
   PixelTerms terms_;
@@ -284,7 +264,7 @@ class PlanarFinish {
 class PixelFinish {
  public:
   DMLREF_TARGET_AMX_INT8 explicit PixelFinish(const Run& run) noexcept
-      : epilogue_(run.requantizer), rounded_(run.rounded), slow_(run), rounding_(run.rounding), to_(run.rounded) {}
+      : epilogue_(run.requantizer), slow_(run), rounding_(run.rounding), to_(run.requantizer) {}
 
   /// Sums [positions][16 * vectors], vectors 1, 2 or 4. `places` has for each position the pixel's distance from out,
   /// or less than 0: no pixel.
@@ -294,8 +274,8 @@ class PixelFinish {
     vectors_ = vectors;
     left_ = positions * vectors / 4;
     channels_ = channels;
-    if (first != first_) are_ = sums_of_strip(first, 16 * vectors);
     first_ = first;
+    rounds_ = to_.rounds(first);
     terms_ = terms;
     places_ = places;
     out_ = out;
@@ -311,17 +291,18 @@ class PixelFinish {
   /// The one that does.
   template <class Briskly>
   auto briskly() const noexcept {
-    const std::size_t row = are_ == SumsAre::integers ? 0 : are_ == SumsAre::rounded_integers ? 2 : 4;
-    return table<Briskly>[row + (vectors_ == 4 ? 1 : 0)][static_cast<std::size_t>(terms_.kind)];
+    const bool terms = terms_.kind != Terms::none;
+    if (vectors_ == 4) return terms ? of<Briskly, Terms::halves, 4>() : of<Briskly, Terms::none, 4>();
+    return terms ? of<Briskly, Terms::halves, 2>() : of<Briskly, Terms::none, 2>();
   }
 
   /// As PlanarFinish::Brisk, for V vectors of channels, more than one.
-  template <Terms T, int V, SumsAre S>
+  template <Terms T, int V, bool Rounds>
   class Brisk {
    public:
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit Brisk(const PixelFinish& finish) noexcept
-        : epilogue_(S == SumsAre::integers ? finish.epilogue_ : finish.rounded_),
-          channels_(epilogue_.channels<V, S>(finish.first_)),
+        : epilogue_(finish.epilogue_),
+          channels_(epilogue_.channels<V, Rounds>(finish.first_)),
           sums_(finish.sums_),
           term_(finish.terms_.positions),
           places_(finish.places_),
@@ -334,7 +315,7 @@ class PixelFinish {
     }
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
       const __m512i sums[4] = {sum<0>(), sum<1>(), sum<2>(), sum<3>()};
-      const auto [bytes, near_tie] = epilogue_.of_pixels<V, S>(sums, channels_);
+      const auto [bytes, near_tie] = epilogue_.of_pixels<V, Rounds, SumsAre::integers>(sums, channels_);
       if constexpr (V == 4) {
         _mm512_mask_storeu_epi8(out_ + places_[0], stored(0), bytes);
       } else {
@@ -394,30 +375,17 @@ class PixelFinish {
   }
 
  private:
-  template <class Briskly, int V, SumsAre S>
-  static constexpr auto of_terms = std::array{Briskly::template of<Brisk<Terms::none, V, S>, PixelFinish>,
-                                              Briskly::template of<Brisk<Terms::offset, V, S>, PixelFinish>,
-                                              Briskly::template of<Brisk<Terms::halves, V, S>, PixelFinish>};
-  template <class Briskly>
-  static constexpr auto table = std::array{of_terms<Briskly, 2, SumsAre::integers>,
-                                           of_terms<Briskly, 4, SumsAre::integers>,
-                                           of_terms<Briskly, 2, SumsAre::rounded_integers>,
-                                           of_terms<Briskly, 4, SumsAre::rounded_integers>,
-                                           of_terms<Briskly, 2, SumsAre::mostly_rounded_integers>,
-                                           of_terms<Briskly, 4, SumsAre::mostly_rounded_integers>};
-
-  SumsAre sums_of_strip(Index first, Index channels) const noexcept {
-    if (to_.float_base == nullptr || to_.float_base[first] == 0) return SumsAre::integers;
-    std::int32_t exceptions = 0;
-    for (Index c = first; c < first + channels; ++c) exceptions |= to_.exception[c];
-    return exceptions != 0 ? SumsAre::mostly_rounded_integers : SumsAre::rounded_integers;
+  template <class Briskly, Terms T, int V>
+  auto of() const noexcept {
+    return rounds_ ? Briskly::template of<Brisk<T, V, true>, PixelFinish>
+                   : Briskly::template of<Brisk<T, V, false>, PixelFinish>;
   }
 
   template <int V, Terms T>
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void add_terms(Vectors& to) const noexcept {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const __m512i factor = T == Terms::offset ? __m512i{} : _mm512_loadu_si512(terms_.factors + i % V * 16);
+      const __m512i factor = _mm512_loadu_si512(terms_.factors + i % V * 16);
       to.v[i] = add_term<T>(to.v[i], _mm512_set1_epi32(terms_.positions[i / V]), factor);
     }
   }
@@ -428,7 +396,6 @@ class PixelFinish {
     for (int i = 0; i < 4; ++i) of.v[i] = _mm512_loadu_si512(sums_ + 16 * i);
     if (rounding_ == Rounding::wide) return of;  // SlowFinish adds the terms
     switch (terms_.kind) {
-      case Terms::offset: add_terms<V, Terms::offset>(of); break;
       case Terms::product: add_terms<V, Terms::product>(of); break;
       case Terms::halves: add_terms<V, Terms::halves>(of); break;
       default: break;
@@ -442,14 +409,11 @@ class PixelFinish {
     const Vectors v = sums<V>();
     __m512i bytes;
     bool near_tie = false;
-    if (are_ != SumsAre::integers) {
-      constexpr SumsAre S = SumsAre::mostly_rounded_integers;
-      const auto result = rounded_.of_pixels<V, S>(v.v, rounded_.channels<V, S>(first_));
-      bytes = result.bytes;
-      near_tie = result.near_tie;
+    constexpr SumsAre are = SumsAre::integers;
+    if (rounds_) {
+      bytes = epilogue_.of_pixels<V, true, are>(v.v, epilogue_.channels<V, true>(first_)).bytes;
     } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
-      constexpr SumsAre S = SumsAre::integers;
-      const auto result = epilogue_.of_pixels<V, S>(v.v, epilogue_.channels<V, S>(first_));
+      const auto result = epilogue_.of_pixels<V, false, are>(v.v, epilogue_.channels<V, false>(first_));
       bytes = result.bytes;
       near_tie = result.near_tie;
     } else {
@@ -480,16 +444,15 @@ class PixelFinish {
     std::int32_t kept[64];
     for (int i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums.v[i]);
     for (Index i = 0; i < pixels; ++i) {
-      const auto& epilogue = are_ == SumsAre::integers ? epilogue_ : rounded_;
-      if (places_[i] >= 0) epilogue.settle(kept + 64 / pixels * i, channels_, first_, out_ + places_[i]);
+      if (places_[i] >= 0) epilogue_.settle(kept + 64 / pixels * i, channels_, first_, out_ + places_[i]);
     }
   }
 
-  avx512vnni::Epilogue epilogue_, rounded_;
+  avx512vnni::Epilogue epilogue_;
   SlowFinish slow_;
   Rounding rounding_;
-  const Requantizer& to_;  // of rounded sums
-  SumsAre are_ = SumsAre::integers;
+  const Requantizer& to_;
+  bool rounds_ = false;  // all channels of a strip
   const std::int32_t* sums_ = nullptr;
   Index vectors_ = 4, left_ = 0, channels_ = 0, first_ = -1;
   PixelTerms terms_;

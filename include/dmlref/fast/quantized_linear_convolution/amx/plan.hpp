@@ -23,7 +23,7 @@ namespace fast::qlc::amx {
 
 /// Memory of one task.
 struct Slot {
-  Index scratch = 0, staged = 0, sums = 0, tiles = 0, positions = 0, pixel_sums = 0, pixel_offset = 0, size = 0;
+  Index scratch = 0, staged = 0, sums = 0, tiles = 0, positions = 0, pixel_sums = 0, size = 0;
 };
 
 /// 16 neighbouring positions of a block.
@@ -54,10 +54,10 @@ struct Plan {
 
   /// Whether tiles read signed bytes; else those are flipped as they are staged.
   bool signed_pixels() const noexcept { return layout.direct && g.input_signed; }
-  /// Whether terms of filter zero points that differ by channel are products of halves.
+  /// Whether terms of filter zero points are products of halves.
   bool halved_terms() const noexcept { return g.depth() <= deepest_halved_sum; }
   /// Whether sums are rounded as in rounded_sums.hpp where the data allow it: beyond that depth products take longer
-  /// than any rounding, and finding out takes some 2 us for a channel.
+  /// than any rounding, and finding out takes some 2 µs for a channel.
   bool rounds() const noexcept {
     constexpr Index deepest = 1024;
     return folded_at.kept_tables && g.depth() <= deepest;
@@ -94,8 +94,7 @@ struct Plan {
   Gather gather;
   FoldedPlaces folded_at;
   Index start_at = 0, factor_at = 0;
-  Index rounded_scale_at = 0, shift_at = 0, base_at = 0, exception_at = 0;  // where sums may be rounded
-  Index rounded_found_at = 0;                                               // an int32: whether some are
+  Index rounded_scale_at = 0, rounded_shift_at = 0;  // where one multiply-add may round
   Index persistent_size = 0, slots_at = 0;
   Index slots = 1;  // of tasks
   Slot slot;
@@ -185,10 +184,7 @@ struct Plan {
     factor_at = tables.take(halved_terms() ? 4 * channels : 0);
     if (rounds()) {
       rounded_scale_at = tables.take(4 * channels);
-      shift_at = tables.take(4 * channels);
-      base_at = tables.take(4 * channels);
-      exception_at = tables.take(4 * channels);
-      rounded_found_at = tables.take(4);
+      rounded_shift_at = tables.take(4 * channels);
     }
     persistent_size = persistent.size();
     slots_at = shared.size();
@@ -202,7 +198,6 @@ struct Plan {
                                            : 4 * (positions + 64));
     slot.positions = task.take(4 * (summed_positions() + 64));
     slot.pixel_sums = task.take(4 * (positions + 64));
-    slot.pixel_offset = task.take(4 * (positions + 64));
     slot.size = task.size();
     slots = task_slots();
   }

@@ -41,15 +41,6 @@ DMLREF_TARGET_AVX512VNNI inline void add_sums(const std::int32_t* more, Index co
   }
 }
 
-/// products[i] = sums[i] * factor modulo 2^32, up to a multiple of 16.
-DMLREF_TARGET_AVX512VNNI inline void multiply_sums(const std::int32_t* sums, Index count, std::int32_t factor,
-                                                   std::int32_t* products) noexcept {
-  const __m512i factors = _mm512_set1_epi32(factor);
-  for (Index i = 0; i < count; i += 16) {
-    _mm512_storeu_si512(products + i, _mm512_mullo_epi32(factors, _mm512_loadu_si512(sums + i)));
-  }
-}
-
 /// The sums over the windows of a planar block, at each position of its tiles. `positions` is scratch.
 inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
                        std::int32_t* sums) noexcept {

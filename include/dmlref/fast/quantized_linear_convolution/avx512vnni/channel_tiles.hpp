@@ -42,9 +42,7 @@ template <int V, int R>
 struct ChannelTile {
   static constexpr std::size_t rows = R, vectors = V;
   static constexpr int pixels = 4 / V;  // in a unit
-  static constexpr std::size_t kept_vectors = rows * vectors;
   static constexpr std::size_t units = (R + pixels - 1) / pixels;
-  static constexpr std::ptrdiff_t kept_pitch = 16 * V;
   using Registers = __m512i[rows][vectors];
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void start(const TileArgs& t, const TilePlace& at,
@@ -97,16 +95,6 @@ struct ChannelTile {
     }
   }
 
-  /// Of tiles of these channels.
-  DMLREF_TARGET_AVX512VNNI static SumsAre sums_are(const TileArgs& t) noexcept {
-    if (t.requantizer->float_shift == nullptr) return SumsAre::integers;
-    __m512i exceptions = _mm512_setzero_si512();
-    for (int v = 0; v < V; ++v) {
-      exceptions = _mm512_or_si512(exceptions, _mm512_loadu_si512(t.requantizer->exception + t.first_channel + 16 * v));
-    }
-    return _mm512_test_epi32_mask(exceptions, exceptions) != 0 ? SumsAre::mostly_rounded : SumsAre::rounded;
-  }
-
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void keep(const Registers& acc, std::int32_t* to,
                                                                  std::ptrdiff_t pitch) noexcept {
 #pragma GCC unroll 16
@@ -114,17 +102,6 @@ struct ChannelTile {
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) _mm512_storeu_si512(to + r * pitch + 16 * v, acc[r][v]);
     }
-  }
-
-  template <SumsAre S>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool write(const TileArgs& t, const Epilogue& epilogue,
-                                                                  const std::int32_t* kept, std::size_t unit,
-                                                                  std::uint8_t* out) noexcept {
-    const __m512i sums[4] = {_mm512_loadu_si512(kept), _mm512_loadu_si512(kept + 16), _mm512_loadu_si512(kept + 32),
-                             _mm512_loadu_si512(kept + 48)};
-    const auto [bytes, near_tie] = epilogue.of_pixels<V, S>(sums, epilogue.channels<V, S>(t.first_channel));
-    write_bytes(bytes, pixels * static_cast<std::ptrdiff_t>(unit), out, t.out_pitch);
-    return near_tie;
   }
 
   /// A unit's 64 bytes, whose first pixel is `first`.
@@ -151,14 +128,14 @@ struct ChannelTile {
 
   /// All units out of the registers; which of them have near ties, unit 0 in bit 0. All is read before the first byte
   /// is written, which for all that compilers know may change anything.
-  template <SumsAre S>
+  template <bool Rounds>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static std::uint32_t write_units(const TileArgs& t,
                                                                                  const Epilogue& epilogue,
                                                                                  const Registers& acc,
                                                                                  std::uint8_t* out) noexcept {
     const Epilogue* own = &epilogue;  // of this kind of sums: nothing is to be kept for whichever kind follows
     __asm__("" : "+r"(own));
-    const auto channels = own->channels<V, S>(t.first_channel);
+    const auto channels = own->channels<V, Rounds>(t.first_channel);
     const std::ptrdiff_t pitch = hidden(t.out_pitch);
     __m512i bytes[units];
     std::uint32_t suspects = 0;
@@ -170,7 +147,7 @@ struct ChannelTile {
         const std::size_t row = (4 * u + i) / vectors;
         sums[i] = acc[row < rows ? row : rows - 1][i % vectors];
       }
-      const auto result = own->of_pixels<V, S>(sums, channels);
+      const auto result = own->of_pixels<V, Rounds, SumsAre::floats>(sums, channels);
       bytes[u] = result.bytes;
       suspects |= std::uint32_t{result.near_tie} << u;
     }
@@ -178,175 +155,71 @@ struct ChannelTile {
     for (std::size_t u = 0; u < units; ++u) write_bytes(bytes[u], pixels * static_cast<std::ptrdiff_t>(u), out, pitch);
     return suspects;
   }
-
-  static void settle(const TileArgs& t, const Epilogue& epilogue, const std::int32_t* kept, std::size_t unit,
-                     std::uint8_t* out) noexcept {
-    const std::ptrdiff_t first = pixels * static_cast<std::ptrdiff_t>(unit);
-    for (std::ptrdiff_t r = first; r < first + pixels && r < R; ++r) {
-      epilogue.settle(kept + 16 * V * r, 16 * V, t.first_channel, out + r * t.out_pitch);
-    }
-  }
 };
 
-/// A strip of `args.count` tiles side by side. A tile's sums are kept in memory and requantized between the first steps
-/// of the next tile: the dot products leave half of the execution units idle, and more than the few instructions that
-/// the processor looks ahead. Nothing is called while sums are in registers: near ties wait until they have been kept.
-/// A function for each kind of sums: with two kinds in one, g++ keeps sums in memory in every step.
-template <int V, int R, SumsAre S>
-DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void kept_strip(const TileArgs& t) noexcept {
-  using Shape = ChannelTile<V, R>;
-  TilePlace at(t);
-  typename Shape::Registers acc;
-  constexpr std::size_t units = Shape::units;
-  alignas(64) std::int32_t buffers[2][64 * units];
-  for (auto& buffer : buffers) {
-    for (std::size_t v = Shape::kept_vectors; v < 4 * units; ++v) {  // no pixel's: sums of 0
-      _mm512_store_si512(buffer + 16 * v, _mm512_setzero_si512());
-    }
-  }
-  std::int32_t* kept = buffers[0];  // the tile that is being requantized
-  std::int32_t* spare = buffers[1];
-  const Epilogue epilogue(*t.requantizer);
-  std::uint8_t* out = at.out;
-  std::uint32_t suspects = 0;  // units with near ties, the latest one in bit 0
-  std::size_t unit = units;    // the next one to requantize
-  std::ptrdiff_t copied = t.unstaged == nullptr ? 0 : copy_pixels(t, 0, 2 * R, t.count * R);
-  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
-    Shape::start(t, at, acc);
-    const std::int32_t* offset = t.offsets;
-    const std::int32_t* const end = offset + t.steps;
-    const std::uint8_t* w = t.weights;
-    for (; unit < units && offset < end; ++offset, w += t.weight_step, ++unit) {
-      Shape::step(t, acc, at.activations + *offset, w);
-      suspects = 2 * suspects + Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out);
-    }
-    for (; offset < end; ++offset, w += t.weight_step) Shape::step(t, acc, at.activations + *offset, w);
-    for (; unit < units; ++unit) {
-      suspects = 2 * suspects + Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out);
-    }
-    Shape::keep(acc, spare, Shape::kept_pitch);
-    for (; suspects != 0; suspects &= suspects - 1) {
-      Shape::settle(t, epilogue, kept, units - 1 - static_cast<std::size_t>(std::countr_zero(suspects)), out);
-    }
-    std::int32_t* const finished = kept;
-    kept = spare;
-    spare = finished;
-    unit = 0;
-    out = at.out;
-    at.advance(R, t.pixel_step, t.out_pitch);
-    if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);
-  }
-  for (; unit < units; ++unit) {
-    if (Shape::template write<S>(t, epilogue, kept + 64 * unit, unit, out)) Shape::settle(t, epilogue, kept, unit, out);
-  }
-}
-
-/// Such a strip, whose sums have no exceptions, or a tile that is not requantized.
-template <int V, int R>
-DMLREF_TARGET_AVX512VNNI inline void channel_tile(const TileArgs& t) noexcept {
-  using Shape = ChannelTile<V, R>;
-  if (t.requantizer != nullptr) {
-    return t.requantizer->float_shift == nullptr ? kept_strip<V, R, SumsAre::integers>(t)
-                                                 : kept_strip<V, R, SumsAre::rounded>(t);
-  }
-  const TilePlace at(t);
-  typename Shape::Registers acc;
-  Shape::start(t, at, acc);
-  const std::uint8_t* w = t.weights;
-  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-    Shape::step(t, acc, at.activations + t.offsets[k], w);
-  }
-  Shape::keep(acc, t.sums, t.sums_pitch);
-}
-
-/// The sums of a tile of few pixels: K in four parts side by side, as one alone waits for its products.
-template <int V, int R>
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void sum_in_parts(const TileArgs& t) noexcept {
-  using Shape = ChannelTile<V, R>;
-  constexpr std::size_t parts = 4;
-  typename Shape::Registers acc[parts] = {};
-  Shape::start(t, TilePlace(t), acc[0]);
-  const std::ptrdiff_t each = t.steps / 4;
-  const auto step = [&](typename Shape::Registers& sums, std::ptrdiff_t k) DMLREF_TARGET_AVX512VNNI {
-    Shape::step(t, sums, t.activations + t.offsets[k], t.weights + k * t.weight_step);
-  };
-  for (std::ptrdiff_t k = 0; k < each; ++k) {
-#pragma GCC unroll 4
-    for (std::size_t p = 0; p < parts; ++p) step(acc[p], k + static_cast<std::ptrdiff_t>(p) * each);
-  }
-  for (std::ptrdiff_t k = 4 * each; k < t.steps; ++k) step(acc[0], k);
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < Shape::rows; ++r) {
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      const __m512i low = _mm512_add_epi32(acc[0][r][v], acc[1][r][v]);
-      acc[0][r][v] = _mm512_add_epi32(low, _mm512_add_epi32(acc[2][r][v], acc[3][r][v]));
-    }
-  }
-  Shape::keep(acc[0], t.sums, t.sums_pitch);
-}
-
 /// The units in `suspects`, whose sums are gone: computed once more.
-template <int V, int R>
-DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void settle_anew(const TileArgs& t, const TilePlace& at,
-                                                                 std::uint32_t suspects) noexcept {
-  using Shape = ChannelTile<V, R>;
-  constexpr int rest = R % Shape::pixels == 0 ? Shape::pixels : R % Shape::pixels;  // of the last unit
-  alignas(64) std::int32_t sums[64 * Shape::units];
+DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline void settle_anew(const TileArgs& t, const TilePlace& at, int vectors,
+                                                                 int rows, std::uint32_t suspects) noexcept {
   const Epilogue epilogue(*t.requantizer);
   for (; suspects != 0; suspects &= suspects - 1) {
-    const auto unit = static_cast<std::size_t>(std::countr_zero(suspects));
-    TilePlace place = at;
-    place.advance(Shape::pixels * static_cast<std::ptrdiff_t>(unit), t.pixel_step, t.out_pitch);
-    TileArgs again = t;
-    again.requantizer = nullptr;
-    again.activations = place.activations;
-    again.pixel_offset = place.pixel_offset;
-    again.pixel_sums = place.pixel_sums;
-    again.sums = sums + 64 * unit;
-    again.sums_pitch = Shape::kept_pitch;
-    unit + 1 == Shape::units ? sum_in_parts<V, rest>(again) : sum_in_parts<V, Shape::pixels>(again);
-    Shape::settle(t, epilogue, sums, unit, at.out);
+    __m512i acc[4];
+    const std::uint8_t *pixel[4], *weights[4];
+    std::ptrdiff_t row[4], channel[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const int vector = 4 * std::countr_zero(suspects) + i;
+      const int r = vector / vectors < rows ? vector / vectors : rows - 1;
+      row[i] = r;
+      channel[i] = 16 * (vector % vectors);
+      pixel[i] = at.activations + r * t.pixel_step;
+      weights[i] = t.weights + vector % vectors * t.weight_block;
+      acc[i] = _mm512_loadu_si512(t.channel_offset + channel[i]);
+      if (t.channel_factor != nullptr) {
+        const __m512i factor = _mm512_loadu_si512(t.channel_factor + channel[i]);
+        acc[i] = _mm512_dpwssd_epi32(acc[i], _mm512_set1_epi32(at.pixel_sums[r]), factor);
+      } else if (at.pixel_offset != nullptr) {
+        acc[i] = _mm512_add_epi32(acc[i], _mm512_set1_epi32(at.pixel_offset[r]));
+      }
+    }
+    for (std::ptrdiff_t k = 0; k < t.steps; ++k) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        multiply_add(acc[i], broadcast(pixel[i] + t.offsets[k]), _mm512_loadu_si512(weights[i] + k * t.weight_step));
+      }
+    }
+    for (int i = 0; i < 4; ++i) {
+      std::int32_t sums[16];
+      _mm512_storeu_si512(sums, acc[i]);
+      epilogue.settle(sums, 16, t.first_channel + channel[i], at.out + row[i] * t.out_pitch + channel[i]);
+    }
   }
 }
 
-/// The same strip, requantized out of the registers: for processors that see the next tile's products behind that
-/// (docs/decisions/0121). Nothing is kept of a tile: sums near a tie are computed again.
+/// A strip of `args.count` tiles side by side, requantized out of the registers: processors see the next tile's
+/// products behind that. Nothing is kept of a tile: sums near a tie are computed again. Or one tile that is not
+/// requantized.
 template <int V, int R>
-DMLREF_TARGET_AVX512VNNI inline void channel_tile_ahead(const TileArgs& t) noexcept {
+DMLREF_TARGET_AVX512VNNI inline void channel_strip(const TileArgs& t) noexcept {
   using Shape = ChannelTile<V, R>;
-  if (t.requantizer == nullptr || t.steps == 0) return channel_tile<V, R>(t);
+  static constexpr Requantizer none{};
   TilePlace at(t);
-  const Epilogue constants(*t.requantizer);
+  const Epilogue constants(t.requantizer != nullptr ? *t.requantizer : none);
   const Epilogue* epilogue = &constants;
   __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: there is no register to spare
-  const SumsAre are = Shape::sums_are(t);
-  std::ptrdiff_t copied = t.unstaged == nullptr ? 0 : copy_pixels(t, 0, 2 * R, t.count * R);
+  const bool rounds = t.requantizer != nullptr && t.requantizer->rounds(t.first_channel);
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
     typename Shape::Registers acc;
     Shape::start(t, at, acc);
     const std::uint8_t* w = t.weights;
-    std::ptrdiff_t k = 0;
-    do {
+    for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
       Shape::step(t, acc, at.activations + t.offsets[k], w);
-      w += t.weight_step;
-    } while (++k < t.steps);
-    const std::uint32_t suspects =
-        are == SumsAre::integers  ? Shape::template write_units<SumsAre::integers>(t, *epilogue, acc, at.out)
-        : are == SumsAre::rounded ? Shape::template write_units<SumsAre::rounded>(t, *epilogue, acc, at.out)
-                                  : Shape::template write_units<SumsAre::mostly_rounded>(t, *epilogue, acc, at.out);
-    if (__builtin_expect(suspects != 0, 0)) settle_anew<V, R>(t, at, suspects);
+    }
+    if (t.requantizer == nullptr) return Shape::keep(acc, t.sums, t.sums_pitch);
+    const std::uint32_t suspects = rounds ? Shape::template write_units<true>(t, *epilogue, acc, at.out)
+                                          : Shape::template write_units<false>(t, *epilogue, acc, at.out);
+    if (__builtin_expect(suspects != 0, 0)) settle_anew(t, at, V, R, suspects);
     at.advance(R, t.pixel_step, t.out_pitch);
-    if (__builtin_expect(copied != 0, 0)) copied = copy_pixels(t, copied, (tile + 3) * R, t.count * R);
   }
-}
-
-/// Either, by depth; floats may have exceptions.
-template <int V, int R>
-inline void channel_tile_ahead_if_shallow(const TileArgs& t) noexcept {
-  constexpr std::ptrdiff_t most_steps = 64;
-  const bool ahead = t.steps <= most_steps || (t.requantizer != nullptr && t.requantizer->float_shift != nullptr);
-  ahead ? channel_tile_ahead<V, R>(t) : channel_tile<V, R>(t);
 }
 
 }  // namespace fast::qlc::avx512vnni

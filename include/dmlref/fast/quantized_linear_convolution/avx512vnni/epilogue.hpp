@@ -78,16 +78,12 @@ class Epilogue {
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
   /// that interleave_pairs took their pixels from. Near ties are settled.
-  template <bool Paired, SumsAre S = SumsAre::integers>
+  template <bool Paired>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_channel(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
     const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel]);
-    const __m512 shift = S == SumsAre::floats ? _mm512_set1_ps(to_.float_shift[channel]) : shift_;
-    const __m512i v0 = fixed<S>(sum0, scale, shift);
-    const __m512i v1 = fixed<S>(sum1, scale, shift);
-    const __m512i v2 = fixed<S>(sum2, scale, shift);
-    const __m512i v3 = fixed<S>(sum3, scale, shift);
+    const __m512i v0 = fixed(sum0, scale), v1 = fixed(sum1, scale), v2 = fixed(sum2, scale), v3 = fixed(sum3, scale);
     const auto [bytes, near_tie] = finish<Paired>(v0, v1, v2, v3);
     if (__builtin_expect(!near_tie, 1)) return bytes;
     return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
@@ -96,75 +92,55 @@ class Epilogue {
   /// The same of a channel whose sums, floats or integers, a multiply-add rounds; no tie is near.
   template <bool Paired, SumsAre S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
-                                                                   __m512i sum3, float scale_of_channel,
-                                                                   float shift_of_channel) const noexcept {
-    const __m512 scale = _mm512_set1_ps(scale_of_channel), shift = _mm512_set1_ps(shift_of_channel);
+                                                                   __m512i sum3,
+                                                                   std::ptrdiff_t channel) const noexcept {
+    const __m512 scale = _mm512_set1_ps(to_.rounded_scale[channel]), shift = _mm512_set1_ps(to_.rounded_shift[channel]);
     return in_order<Paired>(pack_rounded(rounded<S>(sum0, scale, shift), rounded<S>(sum1, scale, shift),
                                          rounded<S>(sum2, scale, shift), rounded<S>(sum3, scale, shift)));
   }
 
-  const float* scales() const noexcept { return to_.fixed_scale; }
-
   /// Four vectors of sums of a channel with that scale; near ties are not settled.
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_scale(__m512i sum0, __m512i sum1, __m512i sum2, __m512i sum3,
                                                                 __m512 scale) const noexcept {
-    constexpr SumsAre S = SumsAre::integers;
-    return finish<false>(fixed<S>(sum0, scale, shift_), fixed<S>(sum1, scale, shift_), fixed<S>(sum2, scale, shift_),
-                         fixed<S>(sum3, scale, shift_));
+    return finish<false>(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
   }
 
-  /// What turns the sums of 16 * V channels into results.
+  /// What turns the sums of 16 * V channels into results. Rounds: with one multiply-add.
   template <int V>
   struct Channels {
     __m512 scale[static_cast<std::size_t>(V)], shift[static_cast<std::size_t>(V)];
-    __m512i exception[static_cast<std::size_t>(V)];
   };
-  template <int V, SumsAre S>
+  template <int V, bool Rounds>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Channels<V> channels(std::ptrdiff_t first) const noexcept {
     Channels<V> c;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      c.scale[v] = _mm512_loadu_ps((S == SumsAre::integers ? to_.fixed_scale : to_.rounded_scale) + first + 16 * v);
-      c.shift[v] = S == SumsAre::integers ? shift_ : _mm512_loadu_ps(to_.float_shift + first + 16 * v);
-      if constexpr (have_exceptions(S)) c.exception[v] = _mm512_loadu_si512(to_.exception + first + 16 * v);
+      c.scale[v] = _mm512_loadu_ps((Rounds ? to_.rounded_scale : to_.fixed_scale) + first + 16 * v);
+      c.shift[v] = Rounds ? _mm512_loadu_ps(to_.rounded_shift + first + 16 * v) : shift_;
     }
     return c;
   }
 
-  /// Sums of these channels, of 4 / V pixels one after the other.
-  template <int V, SumsAre S>
+  /// Sums of these channels, of 4 / V pixels one after the other. Of those that are rounded, S says what they are.
+  template <int V, bool Rounds, SumsAre S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const __m512i (&sums)[4],
                                                                  const Channels<V>& c) const noexcept {
     __m512i q[4];
-    __mmask16 usual = 0xFFFF;
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < 4; ++i) {
-      if constexpr (S == SumsAre::integers) {
-        q[i] = fixed<S>(sums[i], c.scale[i % V], c.shift[i % V]);
-      } else {
-        q[i] = rounded<S>(sums[i], c.scale[i % V], c.shift[i % V]);
-        if constexpr (have_exceptions(S)) {
-          usual = _mm512_mask_cmpneq_epi32_mask(usual, sums[i], c.exception[i % V]);
-        }
-      }
+      q[i] = Rounds ? rounded<S>(sums[i], c.scale[i % V], c.shift[i % V]) : fixed(sums[i], c.scale[i % V]);
     }
-    if constexpr (S == SumsAre::integers) return finish<false>(q[0], q[1], q[2], q[3]);
-    return {in_order<false>(pack_rounded(q[0], q[1], q[2], q[3])), usual != 0xFFFF};
+    if constexpr (!Rounds) return finish<false>(q[0], q[1], q[2], q[3]);
+    return {in_order<false>(pack_rounded(q[0], q[1], q[2], q[3])), false};
   }
 
   /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.
   DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI void settle(const std::int32_t* sums, std::ptrdiff_t count,
                                                        std::ptrdiff_t first, std::uint8_t* out) const noexcept {
     for (std::ptrdiff_t i = 0; i < count; i += 16) {
-      const __m512i sum = _mm512_loadu_si512(sums + i);
-      unsigned near;
-      if (to_.exception != nullptr) {
-        near = _mm512_cmpeq_epi32_mask(sum, _mm512_loadu_si512(to_.exception + first + i));
-      } else {
-        const __m512i value = fixed<SumsAre::integers>(sum, _mm512_loadu_ps(to_.fixed_scale + first + i), shift_);
-        const __m512i fraction = _mm512_and_si512(value, _mm512_set1_epi32(0xFFFF));
-        near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
-      }
+      const __m512i value = fixed(_mm512_loadu_si512(sums + i), _mm512_loadu_ps(to_.fixed_scale + first + i));
+      const __m512i fraction = _mm512_and_si512(value, _mm512_set1_epi32(0xFFFF));
+      unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
       for (; near != 0; near &= near - 1) {
         const std::ptrdiff_t at = i + std::countr_zero(near);
         out[at] = to_.exact(sums[at], first + at);
@@ -173,11 +149,8 @@ class Epilogue {
   }
 
  private:
-  template <SumsAre S>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i fixed(__m512i sums, __m512 scale,
-                                                                     __m512 shift) noexcept {
-    const __m512 sum = S == SumsAre::floats ? _mm512_castsi512_ps(sums) : _mm512_cvtepi32_ps(sums);
-    return _mm512_cvtps_epi32(_mm512_fmadd_ps(sum, scale, shift));
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed(__m512i sums, __m512 scale) const noexcept {
+    return _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, shift_));
   }
   template <bool Paired>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result finish(__m512i v0, __m512i v1, __m512i v2,
@@ -194,7 +167,7 @@ class Epilogue {
   template <SumsAre S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i rounded(__m512i sums, __m512 scale,
                                                                        __m512 shift) noexcept {
-    const __m512 sum = are_converted(S) ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
+    const __m512 sum = S == SumsAre::integers ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
     return _mm512_castps_si512(_mm512_fmadd_ps(sum, scale, shift));
   }
 

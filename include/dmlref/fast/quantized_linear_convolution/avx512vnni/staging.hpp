@@ -267,72 +267,6 @@ DMLREF_TARGET_AVX512VNNI inline void deal(const std::uint8_t* src, std::ptrdiff_
   }
 }
 
-/// The first `columns` of 64, of four channels, in one of two orders: all columns, or even ones and odd ones.
-template <bool Dealt>
-DMLREF_TARGET_AVX512VNNI inline void interleave_columns(const PlanesArgs& t, std::ptrdiff_t at,
-                                                        std::ptrdiff_t columns) noexcept {
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
-  const __m512i first_half = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-  const __m512i second_half = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  const auto lowest = [](std::ptrdiff_t count) { return ~std::uint64_t{0} >> (64 - count); };
-  const __mmask64 used = lowest(columns);
-  const std::uint64_t even = Dealt ? lowest((columns + 1) / 2) : 0;
-  const std::uint64_t odd = Dealt && columns > 1 ? lowest(columns / 2) : 0;
-  const std::uint8_t* src = t.src + at;
-  std::uint8_t* dst = t.dst + (Dealt ? 2 : 4) * at;
-  std::uint8_t* to_odd = t.odd + (Dealt ? 2 * at : 0);
-  // What is staged exceeds the first cache: the lines of the group after the next one are asked for.
-  const auto ask = [&t](const std::uint8_t* lines) {
-    for (std::ptrdiff_t i = 0; i < (Dealt ? 128 : 256); i += 64) __builtin_prefetch(lines + 2 * t.plane_step + i, 1);
-  };
-  for (std::ptrdiff_t c = 0; c < t.channels; c += 4, src += 4 * t.channel_step, dst += t.plane_step) {
-    const std::ptrdiff_t left = t.channels - c;  // what fills an incomplete group meets weights of 0
-    const std::ptrdiff_t steps[] = {0, left > 1 ? t.channel_step : 0, left > 2 ? 2 * t.channel_step : 0,
-                                    left > 3 ? 3 * t.channel_step : 0};
-    __m512i rows[4];
-#pragma GCC unroll 4
-    for (int e = 0; e < 4; ++e) rows[e] = _mm512_maskz_loadu_epi8(used, src + steps[e]);
-    __m512i v[4];
-    ask(dst);
-    if constexpr (Dealt) {
-      ask(to_odd);
-#pragma GCC unroll 4
-      for (int e = 0; e < 4; ++e) rows[e] = _mm512_xor_si512(flip, rows[e]);
-      interleave_by_parity(rows[0], rows[1], rows[2], rows[3], v);
-      _mm512_mask_storeu_epi32(dst, static_cast<__mmask16>(even), _mm512_permutex2var_epi64(v[0], first_half, v[2]));
-      _mm512_mask_storeu_epi32(dst + 64, static_cast<__mmask16>(even >> 16),
-                               _mm512_permutex2var_epi64(v[0], second_half, v[2]));
-      _mm512_mask_storeu_epi32(to_odd, static_cast<__mmask16>(odd), _mm512_permutex2var_epi64(v[1], first_half, v[3]));
-      _mm512_mask_storeu_epi32(to_odd + 64, static_cast<__mmask16>(odd >> 16),
-                               _mm512_permutex2var_epi64(v[1], second_half, v[3]));
-      to_odd += t.plane_step;
-    } else {
-      interleave64(rows[0], rows[1], rows[2], rows[3], flip, v);
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        _mm512_mask_storeu_epi32(dst + 64 * i, static_cast<__mmask16>(used >> (16 * i)), v[i]);
-      }
-    }
-  }
-}
-DMLREF_TARGET_AVX512VNNI inline void interleave_planes(const PlanesArgs& t) noexcept {
-  if (t.odd == nullptr && t.columns > 64) {
-    // Group by group, as planes of a 1x1 layer follow each other in memory.
-    const std::uint8_t* src = t.src;
-    std::uint8_t* dst = t.dst;
-    for (std::ptrdiff_t c = 0; c < t.channels; c += 4, src += 4 * t.channel_step, dst += t.plane_step) {
-      const std::uint8_t* rows[4];
-      for (std::ptrdiff_t e = 0; e < 4; ++e) rows[e] = c + e < t.channels ? src + e * t.channel_step : src;
-      interleave(rows, t.columns, t.flip, dst);
-    }
-    return;
-  }
-  for (std::ptrdiff_t at = 0; at < t.columns; at += 64) {
-    const std::ptrdiff_t columns = t.columns - at < 64 ? t.columns - at : 64;
-    t.odd != nullptr ? interleave_columns<true>(t, at, columns) : interleave_columns<false>(t, at, columns);
-  }
-}
-
 // Four windows lie within 16 bytes where the step is at most 4, which is all that staging asks for.
 DMLREF_TARGET_AVX512VNNI inline void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
                                              std::uint8_t flip, std::uint8_t* dst) noexcept {
@@ -362,24 +296,6 @@ DMLREF_TARGET_AVX512VNNI inline void convert(const std::uint8_t* src, std::ptrdi
   std::ptrdiff_t i = 0;
   for (; i + 64 <= count; i += 64) _mm512_storeu_si512(dst + i, _mm512_xor_si512(_mm512_loadu_si512(src + i), flips));
   for (; i < count; ++i) dst[i] = static_cast<std::uint8_t>(src[i] ^ flip);
-}
-
-/// TileArgs::unstaged: what is not copied yet of the strip's first `wanted` pixels, of `all`, and perhaps some more.
-/// Counts bytes, none of which are copied before `first`; returns how far it got.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::ptrdiff_t copy_pixels(const TileArgs& t, std::ptrdiff_t first,
-                                                                         std::ptrdiff_t wanted,
-                                                                         std::ptrdiff_t all) noexcept {
-  const std::ptrdiff_t end = wanted * t.pixel_step, bytes = all * t.pixel_step;
-  const std::uint8_t* const from = t.unstaged;  // not read anew after each store
-  std::uint8_t* const to = t.staged;
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip));
-  for (; first < end && first + 64 <= bytes; first += 64) {
-    _mm512_storeu_si512(to + first, _mm512_xor_si512(_mm512_loadu_si512(from + first), flip));
-  }
-  if (first >= end || first >= bytes) return first;
-  const __mmask64 rest = ~std::uint64_t{0} >> (64 - (bytes - first));
-  _mm512_mask_storeu_epi8(to + first, rest, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, from + first), flip));
-  return bytes;
 }
 
 }  // namespace fast::qlc::avx512vnni

@@ -18,12 +18,8 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-/// Adds neighbours of a and of b, all of 16 bits, and puts the sums side by side, in each 128 bits.
+/// Adds neighbours of a and of b, and puts the sums side by side, in each 128 bits.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold(__m512i a, __m512i b) noexcept {
-  return _mm512_madd_epi16(_mm512_packs_epi32(a, b), _mm512_set1_epi16(1));
-}
-/// The same for any sums.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold_wide(__m512i a, __m512i b) noexcept {
   const __m512 x = _mm512_castsi512_ps(a);
   const __m512 y = _mm512_castsi512_ps(b);
   return _mm512_add_epi32(_mm512_castps_si512(_mm512_shuffle_ps(x, y, 0x88)),
@@ -31,13 +27,8 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold_wide(__m512i a, __m51
 }
 
 /// Four vectors to the sums of their elements in each 128 bits, side by side.
-template <bool Wide = false>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fold_four(const __m512i (&of)[4]) noexcept {
-  if constexpr (Wide) {
-    return fold_wide(fold_wide(of[0], of[1]), fold_wide(of[2], of[3]));
-  } else {
-    return fold(fold(of[0], of[1]), fold(of[2], of[3]));
-  }
+  return fold(fold(of[0], of[1]), fold(of[2], of[3]));
 }
 
 /// Added to `sums`: four bytes to each, or Flipped, as signed ones, which are 128 less.
@@ -52,72 +43,10 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_bytes(__m512i bytes, _
 
 // How sixteen runs are summed, by their length. `beyond`: how far behind a run its loads reach, unless they are Masked.
 
-/// At most four bytes, side by side: spread to dwords.
-template <bool Flipped>
-struct FewBytes {
-  std::ptrdiff_t beyond;
-  __mmask64 used;
-  __m512i parts;   // dwords: those of four runs to each 128 bits
-  __m512i spread;  // bytes: a run to each dword
-
-  DMLREF_TARGET_AVX512VNNI explicit FewBytes(std::ptrdiff_t count) noexcept
-      : beyond(64 - 16 * count), used(~std::uint64_t{0} >> (64 - 16 * count)) {
-    constexpr std::int8_t no = -1;
-    alignas(16) static constexpr std::int8_t places[4][16] = {
-        {0, no, no, no, 1, no, no, no, 2, no, no, no, 3, no, no, no},
-        {0, 1, no, no, 2, 3, no, no, 4, 5, no, no, 6, 7, no, no},
-        {0, 1, 2, no, 3, 4, 5, no, 6, 7, 8, no, 9, 10, 11, no},
-        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
-    const __m512i four_runs = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    const __m512i dword = _mm512_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
-    parts = _mm512_add_epi32(_mm512_mullo_epi32(four_runs, _mm512_set1_epi32(static_cast<int>(count))), dword);
-    spread = _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(places[count - 1])));
-  }
-  template <bool Masked>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of(const std::uint8_t* src, std::ptrdiff_t) const noexcept {
-    const __m512i bytes = Masked ? _mm512_maskz_loadu_epi8(used, src) : _mm512_loadu_si512(src);
-    return sum_bytes<Flipped>(_mm512_shuffle_epi8(_mm512_permutexvar_epi32(parts, bytes), spread), _mm512_set1_epi8(1));
-  }
-};
-
-/// 16 bytes, side by side.
-template <bool Flipped>
-struct Quarters {
-  static constexpr std::ptrdiff_t beyond = 0;
-  template <bool Masked>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of(const std::uint8_t* src, std::ptrdiff_t) const noexcept {
-    __m512i vectors[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) vectors[i] = sum_bytes<Flipped>(_mm512_loadu_si512(src + 64 * i), _mm512_set1_epi8(1));
-    return _mm512_permutexvar_epi32(transposed_order(), fold_four(vectors));
-  }
-};
-
 /// The 128-bit halves of 256 bits are halves of a run.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i add_halves(__m512i a, __m512i b) noexcept {
   return _mm512_add_epi32(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xDD));
 }
-
-/// 32 bytes, side by side.
-template <bool Flipped>
-struct Halves {
-  static constexpr std::ptrdiff_t beyond = 0;
-  template <bool Masked>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of(const std::uint8_t* src, std::ptrdiff_t) const noexcept {
-    __m512i eight[2];
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; ++h) {
-      __m512i vectors[4];
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        vectors[i] = sum_bytes<Flipped>(_mm512_loadu_si512(src + 256 * h + 64 * i), _mm512_set1_epi8(1));
-      }
-      eight[h] = fold_four(vectors);  // runs 0 2 4 6, then 1 3 5 7
-    }
-    const __m512i order = _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-    return _mm512_permutexvar_epi32(order, add_halves(eight[0], eight[1]));
-  }
-};
 
 /// At most 32 bytes: two runs to a vector.
 template <bool Flipped>
@@ -153,9 +82,8 @@ struct Pairs {
   }
 };
 
-/// One run to a vector, or to several: the last one ends with the run. Wide: more than 1024 bytes, of which `fold` may
-/// not add the sums.
-template <bool Flipped, bool Wide>
+/// One run to a vector, or to several: the last one ends with the run.
+template <bool Flipped>
 struct Vectors {
   std::ptrdiff_t beyond, whole, last;
   __mmask64 used;
@@ -183,7 +111,7 @@ struct Vectors {
           run[i] = add_bytes<Flipped>(run[i], _mm512_loadu_si512(src + at + i * step), _mm512_set1_epi8(1));
         }
       }
-      quarter[q] = fold_four<Wide>(run);
+      quarter[q] = fold_four(run);
     }
     // Add the four 128-bit parts of each.
     const __m512i sum01 = _mm512_add_epi32(_mm512_shuffle_i32x4(quarter[0], quarter[1], 0x44),
@@ -228,22 +156,13 @@ DMLREF_TARGET_AVX512VNNI inline std::int32_t sum_run(const std::uint8_t* src, st
 template <bool Flipped>
 DMLREF_TARGET_AVX512VNNI inline void sum_runs_of(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
                                                  std::ptrdiff_t runs, std::int32_t* sums) noexcept {
-  const bool touching = step == count;
   const auto more = Flipped ? static_cast<std::int32_t>(128 * count) : 0;
   if (runs < 16) {
     for (std::ptrdiff_t r = 0; r < runs; ++r) sums[r] = sum_run<Flipped>(src + r * step, count) + more;
-  } else if (touching && count <= 4) {
-    sum_sixteens(FewBytes<Flipped>(count), src, step, runs, more, sums);
-  } else if (touching && count == 16) {
-    sum_sixteens(Quarters<Flipped>{}, src, step, runs, more, sums);
-  } else if (touching && count == 32) {
-    sum_sixteens(Halves<Flipped>{}, src, step, runs, more, sums);
   } else if (count <= 32) {
     sum_sixteens(Pairs<Flipped>(count), src, step, runs, more, sums);
-  } else if (count <= 1024) {
-    sum_sixteens(Vectors<Flipped, false>(count), src, step, runs, more, sums);
   } else {
-    sum_sixteens(Vectors<Flipped, true>(count), src, step, runs, more, sums);
+    sum_sixteens(Vectors<Flipped>(count), src, step, runs, more, sums);
   }
 }
 

@@ -7,7 +7,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
@@ -43,11 +42,9 @@ class Block {
 
   /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.
   void stage() noexcept {
-    unstaged_ = copies_ahead();
-    unsummed_ = run_.in_place && run_.pixel_terms;
     if (run_.paired) {
       stage_paired();
-    } else if (!unstaged_ && !p_.block.direct) {
+    } else if (!p_.block.direct) {
       qlc::stage(p_.g, p_.block, p_.kernels, input_, place_, run_.input_zero_point, run_.input_flip,
                  slot_ + p_.slot.scratch, slot_ + p_.slot.staged);
     }
@@ -67,15 +64,6 @@ class Block {
   }
 
  private:
-  // Whether the first tiles of channels that read the pixels copy them.
-  bool copies_ahead() const noexcept {
-    return p_.copies_ahead && run_.requantizer.bounded && !run_.wide && !terms_follow();
-  }
-  // Pixel x of row y in the input, of 1x1 layers.
-  const std::uint8_t* unstaged(Index y, Index x) const noexcept {
-    return input_ + (place_.y + y) * p_.g.in.y + (place_.x + x) * p_.g.in.x;
-  }
-
   // What all blocks of channels share.
   TileArgs tile_args() const noexcept {
     TileArgs t{};
@@ -85,10 +73,8 @@ class Block {
     t.run = p_.block.order.run_of_steps(p_.g.stride_x);
     t.pixel_step = p_.block.pixel_step;
     t.plane_step = p_.g.taps() == 1 ? p_.block.plane_step : 0;
-    t.flip = run_.input_flip;
     t.weight_step = 4 * p_.filter.lanes;
     t.weight_block = p_.filter.block_bytes();
-    t.second_parts = run_.second_parts;
     const bool complete = !run_.wide && !terms_follow();  // when a tile ends
     if (p_.kernels.fuses && run_.requantizer.bounded && complete) t.requantizer = &run_.requantizer;
     return t;
@@ -100,24 +86,14 @@ class Block {
     t.first_channel = (group_ * p_.filter.blocks + block) * p_.filter.lanes + c;
     t.channel_offset = run_.channel_offset + t.first_channel;
     if (run_.channel_factor != nullptr) t.channel_factor = run_.channel_factor + t.first_channel;
-    if (run_.second_begin != nullptr) t.second_begin = run_.second_begin + t.first_channel;
   }
 
-  // Integers again, or floats where the data allow it.
-  void choose_sums(SumsAre sums, TileArgs& t) const noexcept {
-    if (run_.float_offset == nullptr || t.requantizer == nullptr) return;
-    const bool floats = sums == SumsAre::floats;
-    t.requantizer = floats ? &run_.float_requantizer : &run_.requantizer;
-    t.channel_offset = (floats ? run_.float_offset : run_.channel_offset) + t.first_channel;
-  }
-
-  // Whether that many blocks from packed channel `first` on do.
-  bool have_float_sums(Index first, Index blocks) const noexcept {
-    if (run_.float_offset == nullptr) return false;
-    for (Index block = 0; block < blocks; ++block) {
-      if (run_.float_requantizer.float_base[first + block * p_.kernels.lanes] == 0) return false;
-    }
-    return true;
+  // The most blocks of `vectors` from packed channel `first` on whose sums are rounded in one way.
+  Index alike(Index first, Index vectors) const noexcept {
+    const auto rounds = [&](Index block) { return run_.requantizer.rounds(first + block * p_.kernels.lanes); };
+    Index blocks = 1;
+    while (blocks < vectors && rounds(blocks) == rounds(0)) ++blocks;
+    return blocks == vectors ? vectors : 1;
   }
 
   // The steps that output row `y` of the block needs. `weights` and `channel_offset` are those of all steps.
@@ -152,14 +128,14 @@ class Block {
     t.weights = run_.filter + p_.filter.ones_at();
     t.weight_step = weight_step;
     t.channel_offset = zero;
-    t.pixel_offset = p_.kernels.pixel_strips ? nullptr : zero;
+    t.pixel_offset = p_.kernels.fuses ? nullptr : zero;
     for (Index x = 0; x < count;) {
       const Index vectors = pixel_vectors(count - x);
       const Index width = vectors * p_.kernels.lanes;
-      if (p_.kernels.pixel_strips && count - x >= width) t.count = (count - x) / width;
+      if (p_.kernels.fuses && count - x >= width) t.count = (count - x) / width;
       t.activations = activations + 4 * x;
       t.sums = sums + x;
-      p_.kernels.pixel_tiles.of(vectors, 1)(t);
+      p_.kernels.pixel_tiles.fit(vectors, 1).run(t);
       x += t.count * width;
       t.count = 1;
     }
@@ -171,8 +147,8 @@ class Block {
   // The most vectors that a tile has, or as many as are left.
   Index pixel_vectors(Index pixels) const noexcept {
     Index vectors = 1;
-    while (vectors < 4 && vectors * p_.kernels.lanes < pixels && p_.kernels.pixel_tiles.max_rows(vectors + 1) > 0) {
-      ++vectors;
+    for (Index v = 2; v <= 4 && vectors * p_.kernels.lanes < pixels; ++v) {
+      if (p_.kernels.pixel_tiles.max_rows(v) > 0) vectors = v;
     }
     return vectors;
   }
@@ -182,10 +158,9 @@ class Block {
     const Index channels = p_.g.in_channels;
     const Index columns = place_.columns;
     if (p_.g.taps() == 1) {
-      const auto sum = unstaged_ && run_.input_flip != 0 ? p_.kernels.sum_flipped_runs : p_.kernels.sum_runs;
       for (Index y = 0; y < place_.rows; ++y) {
-        const std::uint8_t* from = unstaged_ ? unstaged(y, 0) : activations_ + y * p_.block.out_row_step;
-        sum(from, channels, p_.block.pixel_step, columns, pixel_sums_ + y * p_.pixel_pitch);
+        p_.kernels.sum_runs(activations_ + y * p_.block.out_row_step, channels, p_.block.pixel_step, columns,
+                            pixel_sums_ + y * p_.pixel_pitch);
       }
       return;
     }
@@ -226,21 +201,16 @@ class Block {
     }
   }
 
-  // Of blocks of 64 pixels, and what they are multiplied with.
-  std::int32_t* paired_sums() const noexcept { return run_.uniform ? pixel_offset_ : pixel_sums_; }
-  std::int32_t sum_factor() const noexcept { return run_.uniform ? run_.uniform_zero_point : 1; }
-
-  // A block of a 1x1 convolution, and the sums over its channels, unless the tiles see to that.
+  // A block of a 1x1 convolution, and the sums over its channels: as offsets where all share a zero point.
   void stage_paired() const noexcept {
     const Index whole = place_.columns / 64 * 64;
-    std::int32_t* const sums = paired_sums();
+    std::int32_t* const sums = run_.uniform ? pixel_offset_ : pixel_sums_;
+    const std::int32_t factor = run_.uniform ? run_.uniform_zero_point : 1;
     for (Index y = 0; y < place_.rows; ++y) {
       const std::uint8_t* from = input_ + (place_.y + y) * p_.g.in.y + place_.x;
       std::uint8_t* to = slot_ + p_.slot.staged + y * p_.block.row_step;
-      if (!run_.in_place) {
-        p_.kernels.interleave_pairs({from, p_.g.in.c, p_.g.in_channels, whole, run_.input_flip, to, p_.block.plane_step,
-                                     run_.pixel_terms ? sums + y * p_.pixel_pitch : nullptr, sum_factor()});
-      }
+      p_.kernels.interleave_pairs({from, p_.g.in.c, p_.g.in_channels, whole, run_.input_flip, to, p_.block.plane_step,
+                                   run_.pixel_terms ? sums + y * p_.pixel_pitch : nullptr, factor});
       if (whole == place_.columns) continue;
       from += whole;
       to += 4 * whole;
@@ -318,13 +288,10 @@ class Block {
     TileArgs t = tile_args();
     const bool fused = t.requantizer != nullptr;
     for (Index block = first_block; block < last_block;) {
-      const Index vectors = channel_vectors(last_block - block, place_.columns, fused);
-      const Index width = vectors * lanes;
-      const Index most = p_.kernels.channel_tiles.max_rows(vectors);
-      const Index tiles = ceil_div(place_.columns, most);
       move_to(block, 0, t);
       const Index first = t.first_channel;
-      choose_sums(have_float_sums(first, vectors) ? SumsAre::floats : SumsAre::integers, t);
+      const Index vectors = alike(first, channel_vectors(last_block - block, place_.columns, fused));
+      const Index width = vectors * lanes;
       t.sums = sums_;
       t.sums_pitch = width;
       const bool offset_used = needs_offset(t);
@@ -335,34 +302,26 @@ class Block {
       const std::int32_t* const channel_offset = t.channel_offset;
       for (Index y = 0; y < place_.rows; ++y) {
         choose_rows(y, weights, channel_offset, t);
-        // Some tiles of one row more, then the others.
-        const Index wider = place_.columns % tiles;
-        for (Index tile = 0; tile < tiles; tile += t.count) {
-          const Index rows = place_.columns / tiles + (tile < wider ? 1 : 0);
-          const Index x = tile * (place_.columns / tiles) + (tile < wider ? tile : wider);
-          t.count = !fused ? 1 : tile < wider ? wider - tile : tiles - tile;
+        for (Index x = 0; x < place_.columns;) {
+          const Tile& tile = p_.kernels.channel_tiles.fit(vectors, place_.columns - x);
+          t.count = fused ? (place_.columns - x) / tile.rows : 1;
           t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
-          if (unstaged_) {
-            t.unstaged = unstaged(y, x);
-            t.staged = slot_ + p_.slot.staged + (t.activations - activations_);
-          }
           if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
           t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;
           t.out = straight ? output_at(block * lanes, y) + x * p_.g.out.x : bytes;
-          p_.kernels.channel_tiles.of(vectors, rows)(t);
+          tile.run(t);
           if (!fused) {
             if (terms_follow()) {
-              p_.kernels.add_outer(sums_, width, rows, width, t.pixel_sums, run_.minus_filter_zero_point + first);
+              p_.kernels.add_outer(sums_, width, tile.rows, width, t.pixel_sums, run_.minus_filter_zero_point + first);
             }
-            p_.kernels.quantize(sums_, ceil_div(rows * width, 64), run_.requantizer, first, width, bytes);
+            p_.kernels.quantize(sums_, ceil_div(tile.rows * width, 64), run_.requantizer, first, width, bytes);
           }
-          bytes += t.count * rows * width;
+          bytes += t.count * tile.rows * width;
+          x += t.count * tile.rows;
         }
       }
       if (!straight) write(bytes_, width, block * lanes, width);
       block += vectors;
-      unstaged_ = false;
-      t.unstaged = nullptr;
     }
   }
 
@@ -370,23 +329,16 @@ class Block {
     const Index lanes = p_.kernels.lanes;
     const Index most_vectors = pixel_vectors(4 * lanes);
     const Index most = most_vectors * lanes;
-    const Index most_rows = p_.kernels.pixel_tiles.max_rows(most_vectors);
     TileArgs t = tile_args();
     const bool fused = t.requantizer != nullptr;
     const bool offset_used = needs_offset(t);
     const bool straight = fused && p_.g.out.x == 1;
     t.sums_pitch = p_.pixel_pitch;
     t.out_pitch = straight ? p_.g.out.c : p_.pixel_pitch;
-    t.channel_step = p_.g.in.c;
-    t.channels = p_.g.in_channels;
-    t.sum_factor = sum_factor();
-    const bool all_floats = p_.kernels.interleave_pairs == nullptr;
     for (Index block = first_block; block < last_block; ++block) {
       const Index here = p_.g.out_channels - block * lanes < lanes ? p_.g.out_channels - block * lanes : lanes;
-      const Index parts = ceil_div(here, most_rows);
-      for (Index part = 0; part < parts; ++part) {
-        const Index c = here * part / parts;
-        const Index rows = here * (part + 1) / parts - c;
+      for (Index c = 0, rows = 0; c < here; c += rows) {
+        rows = p_.kernels.pixel_tiles.fit(most_vectors, here - c).rows;
         move_to(block, c, t);
         const Index first = t.first_channel;
         const std::uint8_t* const weights = t.weights;
@@ -396,23 +348,19 @@ class Block {
           std::uint8_t* out = straight ? output_at(block * lanes + c, y) : bytes_;
           for (Index x = 0; x < place_.columns;) {
             const Index left = place_.columns - x;
-            const Index vectors = left >= most ? most_vectors : ceil_div(left, lanes);
+            const Index vectors = pixel_vectors(left);
             t.paired = run_.paired && left >= 64;
-            const bool in_place = run_.in_place && t.paired;
-            t.planes = in_place ? unstaged(y, x) : nullptr;
-            t.new_sums = in_place && unsummed_ ? paired_sums() + y * p_.pixel_pitch + x : nullptr;
-            choose_sums(t.paired || all_floats ? SumsAre::floats : SumsAre::integers, t);
             t.activations = activations_ + y * p_.block.out_row_step + x * p_.block.pixel_step;
             if (offset_used) t.pixel_offset = pixel_offset_ + y * p_.pixel_pitch + x;
             t.pixel_sums = pixel_sums_ + y * p_.pixel_pitch + x;
             t.sums = sums_ + x;
             t.out = out + x;
             t.out_lanes = left < vectors * lanes ? left : vectors * lanes;
-            if (p_.kernels.pixel_strips && fused && left >= most) {
+            if (fused && left >= most) {
               t.count = left / most;
               t.out_lanes = most;
             }
-            p_.kernels.pixel_tiles.of(vectors, rows)(t);
+            p_.kernels.pixel_tiles.fit(vectors, rows).run(t);
             x += t.count * vectors * lanes;
             t.count = 1;
           }
@@ -429,7 +377,6 @@ class Block {
             }
           }
         }
-        unsummed_ = false;
       }
     }
   }
@@ -509,7 +456,7 @@ class Block {
             t.steps = p_.filter.steps - step < piece ? p_.filter.steps - step : piece;
             t.offsets = p_.offsets.data() + step;
             t.weights = weights + step * t.weight_step;
-            p_.kernels.channel_tiles.of(1, 1)(t);
+            p_.kernels.channel_tiles.fit(1, 1).run(t);
             for (Index l = 0; l < lanes; ++l) wide[l] += sums_[l];
           }
           for (Index l = 0; l < count; ++l) {
@@ -528,8 +475,6 @@ class Block {
   std::uint8_t* slot_;
   BlockPlace place_{};
   Index image_ = 0, group_ = 0;
-  bool unstaged_ = false;                      // left to the tiles, which copy a tile ahead
-  bool unsummed_ = false;                      // left to the first tiles of pixels in place
   const std::uint8_t* input_ = nullptr;        // of the image's group
   const std::uint8_t* activations_ = nullptr;  // the block's first pixel
   std::int32_t* sums_;

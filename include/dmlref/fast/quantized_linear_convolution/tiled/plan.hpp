@@ -57,29 +57,11 @@ struct Plan {
   /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
   bool halved_terms() const noexcept { return kernels.fuses && g.depth() <= deepest_halved_sum; }
 
-  /// Whether sums may be floats as they stand, where the data allow it. A conversion less is worth finding them only
-  /// where a sum is of few products, and not for each execute.
-  bool float_sums() const noexcept {
+  /// Whether one multiply-add may round sums, where the data allow it. That is worth finding out only where a sum is of
+  /// few products, and not for each execute.
+  bool rounds_sums() const noexcept {
     constexpr Index deepest = 256;
-    return kernels.float_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
-  }
-
-  /// Whether each channel with a rounded_scale is rounded by itself.
-  bool rounds_channels() const noexcept {
-    return float_sums() && pixels_in_lanes && pairs == (kernels.interleave_pairs != nullptr);
-  }
-  /// Whether blocks of channels are, where each has one.
-  bool rounds_blocks() const noexcept { return float_sums() && !pixels_in_lanes && kernels.rounds_tiles; }
-
-  /// Whether the weights of a channel may have second parts (zero_points.hpp), and how many of all may: two for three
-  /// operations that they replace, the products of a term for each sum, or an addition, and of each pixel's sum; as
-  /// many where those sums would have to be halved.
-  bool second_parts() const noexcept {
-    return kernels.second_parts && folded_at.kept_tables && pixels_in_lanes && g.taps() == 1 && row_ranges.size() == 1;
-  }
-  Index most_second_parts(bool uniform = false) const noexcept {
-    const Index replaced = filter.groups * (g.out_channels / (uniform ? 2 : 1) + filter.steps);
-    return !uniform && g.depth() > deepest_short_sum ? replaced : replaced * 2 / 3;
+    return kernels.rounds_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
   }
 
   /// From one input row's sums of pixels to the next one's.
@@ -92,8 +74,6 @@ struct Plan {
   ChannelTensors tensors;
   bool pixels_in_lanes = false;
   bool pairs = false;
-  bool planes_in_place = false;  // pairs are made by the tiles, where the data allow it
-  bool copies_ahead = false;     // staged pixels are the input's, one after the other, and tiles may copy them
   StagedBlock block;
   BlockGrid grid;
   std::vector<std::int32_t> offsets;
@@ -105,11 +85,8 @@ struct Plan {
   Index row_steps = 0;
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
-  // Of the channels, beside those tables: where terms are halved, and where sums may be floats.
-  Index factor_at = 0;
-  Index floats_found_at = 0;  // an int32: whether there are any
-  Index float_shift_at = 0, float_base_at = 0, float_offset_at = 0, rounded_scale_at = 0, exception_at = 0;
-  Index second_begin_at = 0, second_parts_at = 0;
+  // Of the channels, beside those tables: where terms are halved, and where one multiply-add may round.
+  Index factor_at = 0, rounded_scale_at = 0, rounded_shift_at = 0;
   Index persistent_size = 0;
   Index slots_at = 0;
   Index slots = 1;  // of tasks
@@ -143,11 +120,6 @@ struct Plan {
     }
     pairs = kernels.interleave_pairs != nullptr && pixels_in_lanes && order.staging == Staging::planes &&
             g.pointwise() && g.in.x == 1;
-    // Each tile of six channels or fewer does it once more: beyond that many it costs more than staging does.
-    const Index most_channels = g.in_channels < 96 ? 32 : 64;
-    planes_in_place = pairs && kernels.interleaves && halved_terms() && g.out_channels <= most_channels;
-    copies_ahead = kernels.copies_ahead && order.staging == Staging::pixels && !direct && g.pointwise() &&
-                   g.in.c == 1 && g.in.x == g.in_channels;
     choose_block(order, direct);
     if (!usable()) return;
     offsets = step_offsets(g, block);
@@ -191,12 +163,11 @@ struct Plan {
   void choose_block(const DepthOrder& order, bool direct) {
     constexpr Index staged_target = 192 * 1024;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
-    // leave room in the first cache; less of it where few output channels read them, as the input passes through, too,
-    // unless it is read in place.
+    // leave room in the L1 cache; less of it where few output channels read them, as the input passes through, too.
     const Index narrow_row = pixels_in_lanes ? 192 : 224;
     Index wide_row = narrow_row;
     if (g.taps() == 1) {
-      const Index target = (planes_in_place ? 28 : g.out_channels < g.in_channels ? 12 : 20) * 1024;
+      const Index target = (g.out_channels < g.in_channels ? 12 : 20) * 1024;
       const Index grain = pixels_in_lanes ? 64 : 14;
       wide_row = target / (4 * order.steps()) / grain * grain;
       wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
@@ -257,17 +228,9 @@ struct Plan {
     Pieces& tables =
         folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
     if (halved_terms()) factor_at = tables.take(4 * channels);
-    if (float_sums()) {
-      float_shift_at = tables.take(4 * channels);
-      float_base_at = tables.take(4 * channels);
-      float_offset_at = tables.take(4 * channels);
-      if (rounds_channels() || rounds_blocks()) rounded_scale_at = tables.take(4 * channels);
-      if (rounds_blocks()) exception_at = tables.take(4 * channels);
-      floats_found_at = tables.take(4);
-    }
-    if (second_parts()) {
-      second_begin_at = tables.take(4 * (channels + 1));
-      second_parts_at = tables.take(static_cast<Index>(sizeof(SecondPart)) * most_second_parts());
+    if (rounds_sums()) {
+      rounded_scale_at = tables.take(4 * channels);
+      rounded_shift_at = tables.take(4 * channels);
     }
     persistent_size = persistent.size();
     slots_at = shared.size();
