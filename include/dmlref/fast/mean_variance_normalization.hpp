@@ -122,7 +122,8 @@ class Normalization {
       }
     }
     /// Every `step`-th element of a tensor from number `start` on.
-    void widen(const std::byte* tensor, Index start, Index step, std::size_t count, float* to) const noexcept {
+    DMLREF_NOINLINE void widen(const std::byte* tensor, Index start, Index step, std::size_t count,
+                               float* to) const noexcept {
       if (step == 1) return widen(tensor + start * static_cast<Index>(sizeof(T)), count, to);
       const ByteAccess<const T> elements_of{tensor};
       if (step == 0) {
@@ -140,7 +141,8 @@ class Normalization {
                                                   round_up(op.groups * op.chunks * sizeof(reference_chunk)));
     }
     /// Elements of a group from number `first` on, as floats. `ahead` elements further on lies what is read next.
-    void gather(const Place& base, std::uint64_t first, std::size_t count, float* to, Index ahead = 0) const noexcept {
+    DMLREF_NOINLINE void gather(const Place& base, std::uint64_t first, std::size_t count, float* to,
+                                Index ahead = 0) const noexcept {
       Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
@@ -199,15 +201,20 @@ class Normalization {
       });
     }
 
-    GroupCoefficients merge(const reference_chunk* chunks) const noexcept {
-      const auto group = reference::merge_chunks(op.count, [chunks](std::uint64_t c) { return chunks[c]; });
-      return GroupCoefficients::of(group, op.count, op.parameters);
+    DMLREF_NOINLINE GroupCoefficients merge(const reference_chunk* chunks) const noexcept {
+      GroupCoefficients merged;
+      with_fma(op.has_fma, [&] {
+        const auto group = reference::merge_chunks(op.count, [chunks](std::uint64_t c) { return chunks[c]; });
+        merged = GroupCoefficients::of(group, op.count, op.parameters);
+      });
+      return merged;
     }
 
     // ---- Results -------------------------------------------------------------------------------------------------
 
     /// Scale and bias of a chunk, with the activation's line.
-    void read_parameters(const Place& base, std::uint64_t first, std::size_t count, Workspace& work) const noexcept {
+    DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
+                                         Workspace& work) const noexcept {
       if (work.parameters_of == first) return;
       float scale[normalization_chunk];
       float bias[normalization_chunk];
@@ -223,6 +230,10 @@ class Normalization {
         i += n;
         walk.advance(static_cast<Index>(n));
       }
+      with_fma(op.has_fma, [&] { fold_parameters(scale, bias, count, work); });
+      if (op.shared_parameters) work.parameters_of = first;
+    }
+    void fold_parameters(const float* scale, const float* bias, std::size_t count, Workspace& work) const noexcept {
       // (As integers magnitudes keep their order, with NaN above infinity, and a compiler may compare many at once.)
       constexpr std::int64_t infinity = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
       constexpr std::int64_t magnitude = std::numeric_limits<std::int64_t>::max();
@@ -237,7 +248,6 @@ class Normalization {
       }
       work.largest_scale = std::bit_cast<double>(std::min(largest_scale, infinity));
       work.largest_bias = std::bit_cast<double>(std::min(largest_bias, infinity));
-      if (op.shared_parameters) work.parameters_of = first;
     }
 
     /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
@@ -269,8 +279,8 @@ class Normalization {
       bool all = false;
       std::size_t listed = 0;
     };
-    Doubts normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
-                         const GroupCoefficients& group, Workspace& work) const noexcept {
+    DMLREF_NOINLINE Doubts normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
+                                         const GroupCoefficients& group, Workspace& work) const noexcept {
       const Kernels& k = *op.kernels;
       const auto finish = static_cast<std::size_t>(op.finish);
       const bool has_values = op.finish == Finish::values;
@@ -326,8 +336,8 @@ class Normalization {
     }
 
     /// Of a group of one chunk.
-    void correct_group(const Place& base, const Doubts& doubts, GroupCoefficients group,
-                       Workspace& work) const noexcept {
+    DMLREF_NOINLINE void correct_group(const Place& base, const Doubts& doubts, GroupCoefficients group,
+                                       Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
       SmallGroup::complete(group, static_cast<double>(chunk_size(0)));
       correct(base, 0, chunk_size(0), doubts, group, found, work);
@@ -345,8 +355,8 @@ class Normalization {
       return doubts;
     }
 
-    void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
-                 Index ahead) const noexcept {
+    DMLREF_NOINLINE void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
+                                 Index ahead) const noexcept {
       Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
@@ -492,7 +502,8 @@ class Normalization {
     }
 
     /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
-    Row gather(const Place& base, const PieceTable::List& list, float* space, Index ahead) const noexcept {
+    DMLREF_NOINLINE Row gather(const Place& base, const PieceTable::List& list, float* space,
+                               Index ahead) const noexcept {
       const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
       if (is_half && op.near != 0) {
         for (std::size_t p = 0; p < list.count; ++p) {
@@ -592,8 +603,12 @@ class Normalization {
       correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
     }
 
-    void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
-                    Workspace& work) const noexcept {
+    DMLREF_NOINLINE void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+                                    PieceTable& pieces, Workspace& work) const noexcept {
+      with_fma(op.has_fma, [&] { sum_chunks_of(group, base, begin, end, pieces, work); });
+    }
+    void sum_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+                       PieceTable& pieces, Workspace& work) const noexcept {
       const Index ahead = to_next(group, base).input;
       for (std::uint64_t c = begin; c < end; ++c) {
         reference_chunk& chunk = statistics()[group * op.chunks + c];
@@ -606,9 +621,15 @@ class Normalization {
       }
     }
 
-    void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                          PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
-                          Workspace& work) const noexcept {
+    DMLREF_NOINLINE void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin,
+                                          std::uint64_t end, PieceTable& pieces,
+                                          std::optional<reference::ExactStatistics>& found,
+                                          Workspace& work) const noexcept {
+      with_fma(op.has_fma, [&] { normalize_chunks_of(group, base, begin, end, pieces, found, work); });
+    }
+    void normalize_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+                             PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
+                             Workspace& work) const noexcept {
       const Index ahead = to_next(group, base).output;
       for (std::uint64_t c = begin; c < end; ++c) {
         if (op.pieces) {
@@ -623,7 +644,7 @@ class Normalization {
       }
     }
 
-    void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
+    DMLREF_NOINLINE void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
       const std::uint64_t turn = op.shared_parameters ? turn_of(op.count) : 1;
@@ -685,13 +706,12 @@ class Normalization {
         parallel(tasks, [&](std::size_t t) {
           const std::uint64_t begin = op.groups * t / tasks;
           const std::uint64_t end = op.groups * (t + 1) / tasks;
-          run_task(op.has_fma, streams, [&] {
-            if (op.chunks == 1) {
-              rows(begin, end);
-            } else {
-              op.pipelines_pieces ? pipelined_large_groups(begin, end) : large_groups(begin, end);
-            }
-          });
+          if (op.chunks > 1 && !op.pipelines_pieces) {
+            large_groups(begin, end);
+          } else {
+            with_fma(op.has_fma, [&] { op.chunks == 1 ? rows(begin, end) : pipelined_large_groups(begin, end); });
+          }
+          end_task(streams);
         });
       } else {
         const std::uint64_t parts = std::min<std::uint64_t>(op.chunks, concurrency * 4);
@@ -701,10 +721,9 @@ class Normalization {
             PieceTable pieces = op.piece_table();
             const std::uint64_t group = t / parts;
             const std::uint64_t part = t % parts;
-            run_task(op.has_fma, streams, [&] {
-              body(group, op.geometry.kept.place(static_cast<Index>(group)), op.chunks * part / parts,
-                   op.chunks * (part + 1) / parts, pieces, work);
-            });
+            body(group, op.geometry.kept.place(static_cast<Index>(group)), op.chunks * part / parts,
+                 op.chunks * (part + 1) / parts, pieces, work);
+            end_task(streams);
           });
         };
         each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& pieces, Workspace& work) {

@@ -221,16 +221,12 @@ struct LinearPart {
   }
 };
 
-/// `activation` without its linear part.
-template <ActivationType type, class Real>
-inline Real activate_after_line(Real x, Real a, Real b) noexcept {
-  if constexpr (type == ActivationType::linear) {
-    return x;
-  } else if constexpr (type == ActivationType::hard_sigmoid) {
-    return clamp_to_unit(x);
-  } else {
-    return activate<type>(x, a, b);
-  }
+/// The activation `type` without its linear part.
+template <class Real>
+DMLREF_NOINLINE inline Real activate_after_line(ActivationType type, Real x, Real a, Real b) noexcept {
+  if (type == ActivationType::linear) return x;
+  if (type == ActivationType::hard_sigmoid) return clamp_to_unit(x);
+  return with_activation_type(type, [=](auto known) -> Real { return activate<known()>(x, a, b); });
 }
 
 /// What all elements of one group share: value = (x - mean) * rate * scale + bias.
@@ -333,38 +329,45 @@ inline bool is_near(Real value, Real point, Real doubt) noexcept {
 }
 
 /// Whether a value needs more bits: it nearly cancels, is NaN, or lies where the activation jumps or cancels.
-template <ActivationType type, class Real>
-inline bool is_doubtful(Real value, Real doubt, Real a, Real b) noexcept {
-  bool doubtful = !(std::fabs(value) >= doubt);
-  if constexpr (type == ActivationType::thresholded_relu) doubtful = doubtful || is_near(value, a, doubt);
-  if constexpr (type == ActivationType::shrink) {
-    doubtful =
-        doubtful || is_near(std::fabs(value), std::fabs(a), doubt) || is_near(std::fabs(value), std::fabs(b), doubt);
-  }
-  static_cast<void>(a);
-  static_cast<void>(b);
-  return doubtful;
+template <class Real>
+inline bool is_doubtful(ActivationType type, Real value, Real doubt, Real a, Real b) noexcept {
+  if (!(std::fabs(value) >= doubt)) return true;
+  if (type == ActivationType::thresholded_relu) return is_near(value, a, doubt);
+  if (type != ActivationType::shrink) return false;
+  return is_near(std::fabs(value), std::fabs(a), doubt) || is_near(std::fabs(value), std::fabs(b), doubt);
 }
 
 /// The activation of a value of 106 bits.
-template <ActivationType type>
-inline double activate_exact(DoubleDouble value, double a, double b) noexcept {
+inline double activate_exact(ActivationType type, DoubleDouble value, double a, double b) noexcept {
   const auto above = [](DoubleDouble v, double point) { return v.high > point || (v.high == point && v.low > 0.0); };
-  if constexpr (type == ActivationType::thresholded_relu) {
-    return above(value, a) ? value.high : 0.0;
-  } else if constexpr (type == ActivationType::shrink) {
+  if (type == ActivationType::thresholded_relu) return above(value, a) ? value.high : 0.0;
+  if (type == ActivationType::shrink) {
     if (above(value, b)) return (value.high - a) + value.low;
     return above({-value.high, -value.low}, b) ? (value.high + a) + value.low : 0.0;
-  } else {
-    static_cast<void>(above);
-    return activate_after_line<type>(value.high, a, b);
   }
+  return activate_after_line(type, value.high, a, b);
 }
 
-/// An element again, with as many bits as it takes. `exact()` gives the group's ExactStatistics.
-template <ActivationType type, class Exact>
-inline double normalize_carefully(float x, const GroupCoefficients& group, float scale, float bias,
-                                  const NormalizationParameters& parameters, const Exact& exact) noexcept {
+/// Where the ExactStatistics of a group come from: a callable by reference, so that the exact fallback, which hardly
+/// any element needs, is compiled once.
+class ExactSource {
+ public:
+  template <class Exact>
+  explicit ExactSource(const Exact& exact) noexcept
+      : exact_(&exact),
+        call_([](const void* of) -> const ExactStatistics& { return (*static_cast<const Exact*>(of))(); }) {}
+  const ExactStatistics& operator()() const noexcept { return call_(exact_); }
+
+ private:
+  const void* exact_;
+  const ExactStatistics& (*call_)(const void*);
+};
+
+/// An element again, with as many bits as it takes.
+DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficients& group, float scale, float bias,
+                                                  const NormalizationParameters& parameters,
+                                                  const ExactSource& exact) noexcept {
+  const ActivationType type = parameters.activation.type;
   const LinearPart line = LinearPart::of(parameters.activation);
   const double a = parameters.activation.parameters[0];
   const double b = parameters.activation.parameters[1];
@@ -372,8 +375,8 @@ inline double normalize_carefully(float x, const GroupCoefficients& group, float
   const DoubleDouble t = two_sum(line.factor * bias, line.addend);
   const auto c = ElementCoefficients<double>::of(group, s, t.high);
   const double value = c.value(x);
-  if (c.doubt != c.doubt || !is_doubtful<type>(value, c.doubt, a, b)) {
-    return activate_after_line<type>(value, a, b);
+  if (c.doubt != c.doubt || !is_doubtful(type, value, c.doubt, a, b)) {
+    return activate_after_line(type, value, a, b);
   }
   const auto value_from = [&](DoubleDouble mean, DoubleDouble variance) {
     DoubleDouble rate{1, 0};
@@ -381,14 +384,14 @@ inline double normalize_carefully(float x, const GroupCoefficients& group, float
     const DoubleDouble deviation = add(DoubleDouble{x, 0}, DoubleDouble{-mean.high, -mean.low});
     return add(multiply(multiply(deviation, rate), s), t);
   };
-  if constexpr (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
+  if (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
     const DoubleDouble careful = value_from(group.mean, group.variance);
     const double doubt =
         std::fma(std::fabs(c.slope), group.careful_slope_doubt, std::fabs(t.high) * group.careful_offset_doubt);
-    if (std::fabs(careful.high) >= doubt) return activate_after_line<type>(careful.high, a, b);
+    if (std::fabs(careful.high) >= doubt) return activate_after_line(type, careful.high, a, b);
   }
   const ExactStatistics& statistics = exact();
-  return activate_exact<type>(value_from(statistics.mean, statistics.variance), a, b);
+  return activate_exact(type, value_from(statistics.mean, statistics.variance), a, b);
 }
 
 /// The one rounding to the output's type; every NaN becomes the same one.
@@ -413,9 +416,10 @@ struct ScaleAndBias {
 };
 
 /// One element, from reading to rounding.
-template <class T, ActivationType type, class Exact>
+template <class T>
 inline T normalize_element(T element, const GroupCoefficients& group, float scale, float bias,
-                           const NormalizationParameters& parameters, const Exact& exact) noexcept {
+                           const NormalizationParameters& parameters, const ExactSource& exact) noexcept {
+  const ActivationType type = parameters.activation.type;
   using Real = std::conditional_t<std::is_same_v<T, half>, float, double>;
   const auto x = static_cast<float>(element);
   const ScaleAndBias sb = ScaleAndBias::of(LinearPart::of(parameters.activation), scale, bias);
@@ -423,10 +427,10 @@ inline T normalize_element(T element, const GroupCoefficients& group, float scal
   const Real value = c.value(x);
   const Real a = parameters.activation.parameters[0];
   const Real b = parameters.activation.parameters[1];
-  if (is_doubtful<type>(value, c.doubt, a, b)) {
-    return round_result<T>(normalize_carefully<type>(x, group, scale, bias, parameters, exact));
+  if (is_doubtful(type, value, c.doubt, a, b)) {
+    return round_result<T>(normalize_carefully(x, group, scale, bias, parameters, exact));
   }
-  return round_result<T>(activate_after_line<type>(value, a, b));
+  return round_result<T>(activate_after_line(type, value, a, b));
 }
 
 /// A dimension per bit.
@@ -487,15 +491,14 @@ inline void mean_variance_normalization(const In& input, const std::optional<In>
       return *found;
     };
 
-    with_activation_type(parameters.activation.type, [&](auto type) {
-      Coordinates within(input.rank(), 0);
-      do {
-        const Coordinates at = position(within);
-        const float s = scales ? static_cast<float>(scales->load(at)) : 1.0f;
-        const float b = biases ? static_cast<float>(biases->load(at)) : 0.0f;
-        output.store(at, normalize_element<T, type()>(input.load(at), coefficients, s, b, parameters, exact));
-      } while (advance(within, group));
-    });
+    const ExactSource source(exact);
+    Coordinates within(input.rank(), 0);
+    do {
+      const Coordinates at = position(within);
+      const float s = scales ? static_cast<float>(scales->load(at)) : 1.0f;
+      const float b = biases ? static_cast<float>(biases->load(at)) : 0.0f;
+      output.store(at, normalize_element<T>(input.load(at), coefficients, s, b, parameters, source));
+    } while (advance(within, group));
   } while (advance(base, groups));
 }
 

@@ -117,7 +117,7 @@ class ColumnNormalization {
       std::int64_t input[normalization_chunk];
       std::int64_t output[normalization_chunk];
 
-      void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
+      DMLREF_NOINLINE void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
         Walk walk(reduced, Place{}, static_cast<Index>(first));
         for (std::size_t i = 0; i < count;) {
           const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
@@ -165,7 +165,10 @@ class ColumnNormalization {
       k.join(lanes, width, sum, square);
     }
 
-    void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
+    DMLREF_NOINLINE void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
+      with_fma(op.has_fma_, [&] { sum_columns_of(outer, chunk, offsets); });
+    }
+    void sum_columns_of(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const Place base = outer_place(outer);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
@@ -201,7 +204,10 @@ class ColumnNormalization {
       }
     }
 
-    void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
+    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
+      with_fma(op.has_fma_, [&] { merge_columns_of(outer, strip); });
+    }
+    void merge_columns_of(std::uint64_t outer, std::uint64_t strip) const noexcept {
       const Place base = outer_place(outer);
       Strip& to = strip_at(outer, strip);
       to = Strip{};
@@ -248,7 +254,8 @@ class ColumnNormalization {
       }
     }
 
-    void normalize_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets, Workspace& work) const noexcept {
+    DMLREF_NOINLINE void normalize_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets,
+                                           Workspace& work) const noexcept {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
       const std::size_t widest = std::min<std::size_t>(op.width_, column_width);
@@ -317,26 +324,24 @@ class ColumnNormalization {
         parallel(outers, [&](std::size_t outer) {
           Workspace work;
           Offsets offsets;
-          run_task(op.has_fma_, op.streams_, [&] {
-            for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
-            for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
-            // (Backwards: what was summed last is still in the caches.)
-            for (std::uint64_t c = op.chunks_; c-- > 0;) normalize_columns(outer, c, offsets, work);
-          });
+          for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
+          for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
+          // (Backwards: what was summed last is still in the caches.)
+          for (std::uint64_t c = op.chunks_; c-- > 0;) normalize_columns(outer, c, offsets, work);
+          end_task(op.streams_);
         });
         return;
       }
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Offsets offsets;
-        run_task(op.has_fma_, op.streams_, [&] { sum_columns(t / op.chunks_, t % op.chunks_, offsets); });
+        sum_columns(t / op.chunks_, t % op.chunks_, offsets);
       });
-      parallel(outers * op.strips_, [&](std::size_t t) {
-        run_task(op.has_fma_, op.streams_, [&] { merge_columns(t / op.strips_, t % op.strips_); });
-      });
+      parallel(outers * op.strips_, [&](std::size_t t) { merge_columns(t / op.strips_, t % op.strips_); });
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
-        run_task(op.has_fma_, op.streams_, [&] { normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work); });
+        normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work);
+        end_task(op.streams_);
       });
     }
   };

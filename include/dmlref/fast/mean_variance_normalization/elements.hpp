@@ -66,15 +66,14 @@ struct Elements {
       }
       return *found;
     };
-    reference::with_activation_type(parameters.activation.type, [&](auto type) {
-      for (std::size_t i = 0; i < count; ++i) {
-        Place at = geometry.reduced.place(static_cast<Index>(first + (list != nullptr ? list[i] : i)));
-        at.add(base, 1);
-        const T result = reference::normalize_element<T, type()>(load(at.input), group, scale_at(at.scale),
-                                                                 bias_at(at.bias), parameters, exact);
-        ByteAccess<T>{buffers.output}.store(at.output, result);
-      }
-    });
+    const reference::ExactSource source(exact);
+    for (std::size_t i = 0; i < count; ++i) {
+      Place at = geometry.reduced.place(static_cast<Index>(first + (list != nullptr ? list[i] : i)));
+      at.add(base, 1);
+      const T result = reference::normalize_element<T>(load(at.input), group, scale_at(at.scale), bias_at(at.bias),
+                                                       parameters, source);
+      ByteAccess<T>{buffers.output}.store(at.output, result);
+    }
   }
 };
 
@@ -114,13 +113,11 @@ inline std::size_t list_near(const ActivationKernels& kernels, const Activation&
   if (!any) return 0;
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];
-  return reference::with_activation_type(activation.type, [&](auto type) {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (reference::is_doubtful<type()>(values[i], doubt, a, b)) list[found++] = static_cast<std::uint16_t>(i);
-    }
-    return found;
-  });
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (reference::is_doubtful(activation.type, values[i], doubt, a, b)) list[found++] = static_cast<std::uint16_t>(i);
+  }
+  return found;
 }
 
 /// Bytes of a part of the temporary memory.
@@ -128,22 +125,26 @@ constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes +
 
 #if DMLREF_ARCH_X86_64
 template <class Task>
-DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_task_with_fma(const Task& task) noexcept {
+DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_for_fma(const Task& task) noexcept {
   task();
 }
 #endif
-/// Runs a task. What it computes between the kernels is full of std::fma, which is an instruction where this function
-/// is compiled for it and a call of the library elsewhere; the bits are the same. `streams`: the task stores past the
-/// caches. One fence at its end shows that to other threads; one for each chunk would wait for memory each time.
+/// Runs `task`, which is full of std::fma: an instruction where this function is compiled for it and a call of the
+/// library elsewhere; the bits are the same. What `task` calls is inlined unless it is DMLREF_NOINLINE.
 template <class Task>
-inline void run_task(bool has_fma, bool streams, const Task& task) noexcept {
+inline void with_fma(bool has_fma, const Task& task) noexcept {
 #if DMLREF_ARCH_X86_64
-  has_fma ? run_task_with_fma(task) : task();
-  if (streams) _mm_sfence();
+  has_fma ? run_for_fma(task) : task();
 #else
   static_cast<void>(has_fma);
-  static_cast<void>(streams);
   task();
+#endif
+}
+/// At the end of a task. `streams`: it stored past the caches. One fence shows that to other threads; one for each
+/// chunk would wait for memory each time.
+inline void end_task([[maybe_unused]] bool streams) noexcept {
+#if DMLREF_ARCH_X86_64
+  if (streams) _mm_sfence();
 #endif
 }
 

@@ -59,7 +59,7 @@ struct Dimensions {
     }
     at[rank++] = inner;
   }
-  constexpr Place place(Index linear) const noexcept {
+  DMLREF_NOINLINE Place place(Index linear) const noexcept {
     Place sum;
     for (std::size_t d = rank; d-- > 0;) {
       sum.add(at[d].step, linear % at[d].extent);
@@ -72,7 +72,8 @@ struct Dimensions {
 /// Walks dimensions in row-major order, a stretch of the innermost one at a time.
 class Walk {
  public:
-  Walk(const Dimensions& dimensions, Place base, Index first) noexcept : dimensions_(&dimensions), place_(base) {
+  DMLREF_NOINLINE Walk(const Dimensions& dimensions, Place base, Index first) noexcept
+      : dimensions_(&dimensions), place_(base) {
     for (std::size_t d = dimensions.rank; d-- > 0;) {
       const Dimension& dimension = dimensions.at[d];
       index_[d] = first % dimension.extent;
@@ -90,7 +91,7 @@ class Walk {
   Place step() const noexcept { return dimensions_->rank == 0 ? Place{} : dimensions_->at[dimensions_->rank - 1].step; }
 
   /// Steps `count` elements on, at most `stretch()`.
-  void advance(Index count) noexcept {
+  DMLREF_NOINLINE void advance(Index count) noexcept {
     for (std::size_t d = dimensions_->rank; d-- > 0;) {
       const Dimension& dimension = dimensions_->at[d];
       index_[d] += count;

@@ -37,7 +37,7 @@ class PieceTable {
   static constexpr std::size_t most = 256;  // more than a chunk can have
   static constexpr std::uint64_t most_chunks = 64;
 
-  bool fill(std::uint64_t first, std::uint64_t last) noexcept {
+  DMLREF_NOINLINE bool fill(std::uint64_t first, std::uint64_t last) noexcept {
     Walk walk(reduced_, Place{}, static_cast<Index>(first * normalization_chunk));
     std::uint16_t used = 0;
     for (std::uint64_t c = first; c < last; ++c) {

@@ -18,24 +18,20 @@ inline void apply(const Activation& activation, const Real* values, std::byte* t
   using T = std::conditional_t<std::is_same_v<Real, float>, half, float>;
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];
-  reference::with_activation_type(activation.type, [&](auto type) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto result = static_cast<T>(reference::activate_after_line<type()>(values[i], a, b));
-      std::memcpy(to + i * sizeof(T), &result, sizeof(T));
-    }
-  });
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto result = static_cast<T>(reference::activate_after_line(activation.type, values[i], a, b));
+    std::memcpy(to + i * sizeof(T), &result, sizeof(T));
+  }
 }
 
 template <class Real>
 inline bool any_doubtful(const Activation& activation, const Real* values, std::size_t count, Real doubt) noexcept {
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];
-  return reference::with_activation_type(activation.type, [&](auto type) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (reference::is_doubtful<type()>(values[i], doubt, a, b)) return true;
-    }
-    return false;
-  });
+  for (std::size_t i = 0; i < count; ++i) {
+    if (reference::is_doubtful(activation.type, values[i], doubt, a, b)) return true;
+  }
+  return false;
 }
 
 inline const ActivationKernels& activation_kernels() noexcept {
