@@ -122,68 +122,7 @@ inline const CpuFeatures& cpu_features() noexcept {
   return features;
 }
 
-inline unsigned detect_amd_family() noexcept {
-#if DMLREF_ARCH_X86_64
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool amd =
-      __get_cpuid(0, &a, &b, &c, &d) != 0 && b == 0x68747541u && d == 0x69746E65u && c == 0x444D4163u;  // AuthenticAMD
-  if (!amd || __get_cpuid(1, &a, &b, &c, &d) == 0) return 0;
-  const unsigned family = (a >> 8) & 0xFu;
-  return family == 0xFu ? family + ((a >> 20) & 0xFFu) : family;
-#else
-  return 0;
-#endif
-}
-
-// On models 0x20 and 0x60 on of Zen 5 the pipes are half as wide.
-inline bool detect_full_width_512() noexcept {
-#if DMLREF_ARCH_X86_64
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (detect_amd_family() != 26 || __get_cpuid(1, &a, &b, &c, &d) == 0) return false;
-  const unsigned models = (a >> 16) & 0xFu;  // sixteen of them
-  return models != 2 && models != 6;
-#else
-  return false;
-#endif
-}
-
-// Ice Lake, Sapphire Rapids, Emerald Rapids and Granite Rapids as Xeons. A virtual machine may say another model, but
-// only Xeons have tiles.
-inline bool detect_two_pipes_of_512() noexcept {
-#if DMLREF_ARCH_X86_64
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool intel =
-      __get_cpuid(0, &a, &b, &c, &d) != 0 && b == 0x756E6547u && d == 0x49656E69u && c == 0x6C65746Eu;  // GenuineIntel
-  if (!intel || __get_cpuid(1, &a, &b, &c, &d) == 0 || ((a >> 8) & 0xFu) != 6) return false;
-  const unsigned model = ((a >> 12) & 0xF0u) | ((a >> 4) & 0xFu);
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1u << 24)) != 0) return true;  // AMX-TILE
-  return model == 106 || model == 108 || model == 143 || model == 173 || model == 174 || model == 207;
-#else
-  return false;
-#endif
-}
-
 }  // namespace detail
-
-/// The family of an AMD CPU, 0 where it is none: 25 is Zen 3 and Zen 4, 26 Zen 5. For choices that were measured on one
-/// and would be a guess on another; what a kernel may use is Isa's to say.
-inline unsigned amd_family() noexcept {
-  static const unsigned family = detail::detect_amd_family();
-  return family;
-}
-
-/// Whether this CPU is known to take 512 bits in one turn in each of its floating-point pipes.
-inline bool full_width_512() noexcept {
-  static const bool known = detail::detect_full_width_512();
-  return known;
-}
-
-/// Whether this CPU is known as one of Intel's that have two pipes of 512 bits, beside which its third one of 256
-/// rests.
-inline bool two_pipes_of_512() noexcept {
-  static const bool known = detail::detect_two_pipes_of_512();
-  return known;
-}
 
 /// Whether this CPU, system and build run `isa`.
 inline bool supported(Isa isa) noexcept {
