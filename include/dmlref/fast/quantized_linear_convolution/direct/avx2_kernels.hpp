@@ -31,6 +31,8 @@ inline constexpr Kernels kernels{
     .stage = &stage,
     .stage_even = &stage_even,
     .unstage = &unstage,
+    .fold = &avx2::fold,
+    .fold_numbers = &avx2::fold_numbers,
     .rounded_sums = true,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/folding.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/round_exactly.hpp"
 #include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
@@ -174,6 +175,8 @@ struct Kernels {
   /// The same of every second byte of a row of src, starting with its first.
   void (*stage_even)(const StageArgs&) noexcept = nullptr;
   void (*unstage)(const UnstageArgs&) noexcept = nullptr;
+  void (*fold)(const FoldArgs&, FoldedChannels&) noexcept = &fold_any;
+  void (*fold_numbers)(const FoldArgs&, FoldedChannels&) noexcept = &direct::fold_numbers;
   bool rounded_sums = false;  ///< whether kernels take sums as in rounded_sums.hpp
   /// Depthwise kernels of three rows and columns, or five, channels in lanes. A unit is three taps of a kernel column
   /// and a spare slot; with five rows another one has the other two, twice. Weights of 16 bits: see columns256.hpp.

@@ -117,6 +117,8 @@ inline constexpr Kernels kernels{
     .stage = &avx2::stage,
     .stage_even = &avx2::stage_even,
     .unstage = &avx2::unstage,
+    .fold = &avx2::fold,
+    .fold_numbers = &avx2::fold_numbers,
     .rounded_sums = true,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,

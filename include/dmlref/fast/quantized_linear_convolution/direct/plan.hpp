@@ -118,8 +118,11 @@ struct Plan {
   Index deal = 1;           // column phases
   Index row_quads = 1, units = 1;
   std::vector<Index> row_phases;
-  std::vector<Index> slot_weights;  // of the units: the weight's offset from its output channel's first, or -1
-  std::vector<Index> slot_places;   // the weight's place, in weights, from that of the lane's first
+  std::vector<Index> slot_weights;    // of the units: the weight's offset from its output channel's first, or -1
+  std::uint8_t weight_pattern[16]{};  // the same of up to 16 slots, as FoldArgs::pattern
+  bool weight_pattern_suits = false;
+  Index filter_bytes = 0;
+  std::vector<Index> places;  // of a block's lanes, in the order of the accumulators
   std::vector<Chunk> chunks;
   std::vector<Band> bands;
   Index band_rows = 1, band_columns = 1;  // of a band, at most
@@ -187,8 +190,19 @@ struct Plan {
     }
     for (Index slot = 0; slot < units * group(); ++slot) {
       const Tap at = tap(slot);
-      slot_places.push_back(slot / group() * group() * (by_channels ? kernels.block : 1) + slot % group());
       slot_weights.push_back(at.real ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : -1);
+    }
+    for (Index lane = 0; lane < kernels.block; ++lane) {
+      const Index block = kernels.block;
+      places.push_back(by_quads ? lane % 4 * (block / 4) + lane / 4 : place_of_lane(lane, block));
+    }
+    filter_bytes = (g.all_out_channels() - 1) * g.filter.n + (g.in_channels - 1) * g.filter.c +
+                   (g.kernel_h - 1) * g.filter.y + (g.kernel_w - 1) * g.filter.x + 1;
+    weight_pattern_suits = slot_weights.size() <= 16;
+    for (std::size_t slot = 0; slot < 16; ++slot) {
+      const Index from = slot < slot_weights.size() ? slot_weights[slot] : -1;
+      weight_pattern[slot] = static_cast<std::uint8_t>(from < 0 ? 0x80 : from);
+      weight_pattern_suits = weight_pattern_suits && from < 16;
     }
     make_bands();
     choose_batch();
@@ -409,7 +423,7 @@ struct Plan {
     if (!by_channels) {
       channels_at = at;
       channel_bytes = qlc::round_up(static_cast<Index>(sizeof(ChannelData)) + slots, 8);
-      folded_bytes = at + channel_bytes * g.all_out_channels();
+      folded_bytes = at + channel_bytes * g.all_out_channels() + 32;  // weights are written 32 bytes at a time
       return;
     }
     for (Chunk& chunk : chunks) {
