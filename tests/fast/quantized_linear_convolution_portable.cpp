@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       const std::string what =
           name + ", " + std::string(tuning.name) + ", case " + std::to_string(i) + ": " + describe(shape);
       const std::shared_ptr<const detail::Plan> chosen = detail::qlc_plan(test.desc, row.isa, tuning);
-      if (dynamic_cast<const detail::DirectConvolutionPlan*>(chosen.get()) != nullptr) ++direct;
+      if (chosen->is<detail::DirectConvolutionPlan>()) ++direct;
       fast::TiledConvolution tiled(test.desc, fast::qlc::kernels_of(row.isa, tuning));
       if (!tiled.usable()) return 1;
       if (!check(*chosen, test, random, "chosen, " + what)) return 1;

@@ -30,15 +30,15 @@ struct NormalizationTask {
 
 /// Normalization of float or half.
 template <class T>
-class NormalizationPlan final : public Plan {
+class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
  public:
   NormalizationPlan(const NormalizationTask& task, Isa isa, const Tuning& tuning) noexcept
       : normalization_(fast::normalization::Geometry::of(task.input, task.output, task.scale, task.bias, task.axes),
                        task.parameters, isa, tuning) {}
 
-  BindingProperties properties() const noexcept override { return {normalization_.temporary_bytes(), 0}; }
+  BindingProperties properties() const noexcept { return {normalization_.temporary_bytes(), 0}; }
 
-  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+  void execute(const Bindings& bindings, Executor& executor) const noexcept {
     normalization_.execute(
         {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.output, bindings.temporary},
         executor.concurrency(),
@@ -51,11 +51,11 @@ class NormalizationPlan final : public Plan {
 
 /// The reference on float or half: for parameters with which an activation makes NaN of numbers.
 template <class T>
-class ReferenceNormalizationPlan final : public Plan {
+class ReferenceNormalizationPlan final : public PlanOf<ReferenceNormalizationPlan<T>> {
  public:
   explicit ReferenceNormalizationPlan(const NormalizationTask& task) noexcept : task_(task) {}
 
-  void execute(const Bindings& bindings, Executor&) const noexcept override {
+  void execute(const Bindings& bindings, Executor&) const noexcept {
     using View = ByteTensorView<const T>;
     const auto optional_view = [&](std::size_t i, const std::optional<Layout>& layout) {
       return layout ? std::optional<View>(bind<const T>(bindings.inputs[i], *layout)) : std::nullopt;

@@ -48,23 +48,79 @@ struct Bindings {
   std::byte* temporary = nullptr;
 };
 
+template <class Concrete>
+class PlanOf;
+
 /// One operator made ready: shapes resolved, kernels chosen, memory counted. Immutable, so threads may share it.
+///
+/// Its table of functions is written out: from a virtual call g++ looks at every override that a translation unit
+/// defines, with all kernels of operators that the program does not use, and drops them only after it has optimized
+/// them in part. A program of one operator took more than twice the time to compile.
 class Plan {
  public:
-  virtual ~Plan() = default;
   /// What the plan itself needs, beyond the copies of owned tensors that the boundary keeps for it.
-  virtual BindingProperties properties() const noexcept { return {}; }
+  BindingProperties properties() const noexcept { return calls_->properties(*this); }
   /// Whether `execute` reads the owned input `index` as it was given. False where `initialize` packs all it needs.
-  virtual bool keeps_owned(std::size_t index) const noexcept {
+  bool keeps_owned(std::size_t index) const noexcept { return calls_->keeps_owned(*this, index); }
+  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, the rest is null.
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
+    calls_->initialize(*this, owned, persistent);
+  }
+  void execute(const Bindings& bindings, Executor& executor) const noexcept {
+    calls_->execute(*this, bindings, executor);
+  }
+
+  /// Whether it is a `Concrete`, for tests of what is chosen.
+  template <class Concrete>
+  bool is() const noexcept {
+    return calls_ == &PlanOf<Concrete>::calls;
+  }
+
+ protected:
+  struct Calls {
+    BindingProperties (*properties)(const Plan&) noexcept;
+    bool (*keeps_owned)(const Plan&, std::size_t) noexcept;
+    void (*initialize)(const Plan&, const Bindings&, std::byte*) noexcept;
+    void (*execute)(const Plan&, const Bindings&, Executor&) noexcept;
+  };
+  explicit Plan(const Calls* calls) noexcept : calls_(calls) {}
+  ~Plan() = default;  // a shared_ptr destroys what it was made of
+
+ private:
+  const Calls* calls_;
+};
+
+/// The base of a plan `Concrete`, which defines `execute`, and others where they do more than here.
+template <class Concrete>
+class PlanOf : public Plan {
+ public:
+  BindingProperties properties() const noexcept { return {}; }
+  bool keeps_owned(std::size_t index) const noexcept {
     static_cast<void>(index);
     return true;
   }
-  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, the rest is null.
-  virtual void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     static_cast<void>(owned);
     static_cast<void>(persistent);
   }
-  virtual void execute(const Bindings& bindings, Executor& executor) const noexcept = 0;
+
+ protected:
+  PlanOf() noexcept : Plan(&calls) {}
+  ~PlanOf() = default;
+
+ private:
+  friend class Plan;
+  static const Concrete& of(const Plan& plan) noexcept { return static_cast<const Concrete&>(plan); }
+  static constexpr Calls calls{
+      [](const Plan& plan) noexcept { return of(plan).properties(); },
+      [](const Plan& plan, std::size_t index) noexcept { return of(plan).keeps_owned(index); },
+      [](const Plan& plan, const Bindings& owned, std::byte* persistent) noexcept {
+        of(plan).initialize(owned, persistent);
+      },
+      [](const Plan& plan, const Bindings& bindings, Executor& executor) noexcept {
+        of(plan).execute(bindings, executor);
+      },
+  };
 };
 
 /// A plan with the tensors it binds, in the order of the desc.

@@ -75,7 +75,7 @@ struct UnsignedAccess {
 
 /// The reference behind the public API: right for every descriptor, and slow. One for all element types, as it is
 /// seldom what runs.
-class ReferenceQuantizedLinearConvolutionPlan final : public Plan {
+class ReferenceQuantizedLinearConvolutionPlan final : public PlanOf<ReferenceQuantizedLinearConvolutionPlan> {
  public:
   explicit ReferenceQuantizedLinearConvolutionPlan(const QuantizedLinearConvolutionDesc& desc)
       : layouts_(desc),
@@ -83,7 +83,7 @@ class ReferenceQuantizedLinearConvolutionPlan final : public Plan {
         filter_flip_(flip_of(desc.filter)),
         output_flip_(flip_of(desc.output)) {}
 
-  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+  void execute(const Bindings& bindings, Executor& executor) const noexcept {
     using Byte = std::uint8_t;
     const reference::QuantizedLinearConvolutionTensors<Byte, Byte, Byte, View> tensors{
         bytes(bindings, QlcInput::input, layouts_.input, input_flip_),
@@ -141,20 +141,18 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvo
 /// units (neighbouring blocks write to neighbouring lines, which two cores had better not do at once) and helps the
 /// others when it is done.
 template <class Convolution>
-class BlockedConvolutionPlan final : public Plan {
+class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convolution>> {
  public:
   explicit BlockedConvolutionPlan(Convolution convolution) : convolution_(std::move(convolution)) {}
 
-  BindingProperties properties() const noexcept override {
+  BindingProperties properties() const noexcept {
     return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
   }
-  bool keeps_owned(std::size_t index) const noexcept override {
-    return index != static_cast<std::size_t>(QlcInput::filter);
-  }
-  void initialize(const Bindings& owned, std::byte* persistent) const noexcept override {
+  bool keeps_owned(std::size_t index) const noexcept { return index != static_cast<std::size_t>(QlcInput::filter); }
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     convolution_.initialize(owned.inputs.data(), persistent);
   }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+  void execute(const Bindings& bindings, Executor& executor) const noexcept {
     const fast::qlc::Buffers buffers{bindings.inputs.data(), bindings.output, bindings.persistent, bindings.temporary};
     const Index tasks = convolution_.tasks(executor.concurrency());
     // Winograd's transforms take filters that DML owns, hence packed at initialize.
@@ -208,19 +206,19 @@ using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
 using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
 
 /// The direct convolution behind the public API. Tasks draw units of work from a counter.
-class DirectConvolutionPlan final : public Plan {
+class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
  public:
   DirectConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, fast::DirectConvolution convolution)
       : convolution_(std::move(convolution)), reference_(reference_qlc_plan(desc)) {}
 
-  BindingProperties properties() const noexcept override {
+  BindingProperties properties() const noexcept {
     const std::uint64_t bytes = convolution_.folded_bytes();
     return convolution_.folds_at_initialize() ? BindingProperties{0, bytes} : BindingProperties{bytes, 0};
   }
-  void initialize(const Bindings& owned, std::byte* persistent) const noexcept override {
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     if (convolution_.folds_at_initialize()) convolution_.fold(owned.inputs.data(), persistent);
   }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+  void execute(const Bindings& bindings, Executor& executor) const noexcept {
     const std::byte* folded = bindings.persistent;
     if (!convolution_.folds_at_initialize()) {
       convolution_.fold(bindings.inputs.data(), bindings.temporary);

@@ -16,12 +16,12 @@
 DMLREF_BEGIN
 namespace detail {
 
-class SlicePlan final : public Plan {
+class SlicePlan final : public PlanOf<SlicePlan> {
  public:
   SlicePlan(const TensorDesc& input, const Layout& window, const Layout& output, Isa isa, const Tuning& tuning)
       : slice_(window, output, size_of(input.data_type), input.total_size_in_bytes, isa, tuning) {}
 
-  void execute(const Bindings& bindings, Executor& executor) const noexcept override {
+  void execute(const Bindings& bindings, Executor& executor) const noexcept {
     const std::byte* in = bindings.inputs[0];
     std::byte* out = bindings.output;
     const std::size_t tasks = slice_.tasks(executor.concurrency());
