@@ -20,7 +20,7 @@ class PieceTable {
   PieceTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
       : reduced_(reduced), count_(count), element_size_(element_size) {
     const std::uint64_t chunks = chunk_count(count);
-    whole_ = used && chunks <= most_chunks && fill(0, chunks);
+    whole_ = used && reduced.rank > 1 && chunks <= most_chunks && fill(0, chunks);
   }
 
   struct List {
@@ -28,6 +28,11 @@ class PieceTable {
     std::size_t count;
   };
   List of(std::uint64_t chunk) noexcept {
+    if (reduced_.rank == 1) {  // the usual case of more chunks than the table holds, without divisions
+      const Place start = Place{}.add(reduced_.at[0].step, static_cast<Index>(chunk * normalization_chunk));
+      at_[0] = {start.input * element_size_, start.output * element_size_, chunk_size(count_, chunk)};
+      return {at_, 1};
+    }
     if (whole_) return {at_ + begin_[chunk], static_cast<std::size_t>(begin_[chunk + 1] - begin_[chunk])};
     fill(chunk, chunk + 1);
     return {at_, begin_[1]};
