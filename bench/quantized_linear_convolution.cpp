@@ -20,8 +20,11 @@ Memory copy_of(const std::vector<T>& values) {
 
 class ConvolutionCase final : public OpenCase {
  public:
-  ConvolutionCase(ConvolutionProblem problem, bool nhwc, bool owned)
-      : problem_(std::move(problem)), nhwc_(nhwc), owned_(owned) {
+  ConvolutionCase(ConvolutionProblem problem, bool nhwc, const std::string& variant)
+      : problem_(std::move(problem)),
+        nhwc_(nhwc),
+        weights_owned_(variant != "bound"),
+        activations_owned_(variant == "owned") {
     const ConvolutionProblem& p = problem_;
     input_ = copy_of(nhwc ? p.input_nhwc : p.input_nchw);
     filter_ = copy_of(p.filter);
@@ -49,21 +52,25 @@ class ConvolutionCase final : public OpenCase {
     };
     const auto per_channel = [](std::size_t count) { return Dimensions{1, static_cast<std::uint32_t>(count), 1, 1}; };
     const auto constant = [&](TensorDesc tensor) {
-      tensor.owned_by_dml = owned_;
+      tensor.owned_by_dml = weights_owned_;
+      return tensor;
+    };
+    const auto of_activations = [&](TensorDesc tensor) {
+      tensor.owned_by_dml = activations_owned_;
       return tensor;
     };
     dmlref::QuantizedLinearConvolutionDesc d;
     d.input = TensorDesc(in, l.input, strides(l.input));
-    d.input_scale = constant(TensorDesc(DataType::float32, {1, 1, 1, 1}));
-    d.input_zero_point = constant(TensorDesc(in, {1, 1, 1, 1}));
+    d.input_scale = of_activations(TensorDesc(DataType::float32, {1, 1, 1, 1}));
+    d.input_zero_point = of_activations(TensorDesc(in, {1, 1, 1, 1}));
     d.filter = constant(TensorDesc(weights, {l.output_channels, p.channels() / l.groups, l.kernel_h, l.kernel_w}));
     d.filter_scale = constant(TensorDesc(DataType::float32, per_channel(p.filter_scale.size())));
     if (p.has_filter_zero_point()) {
       d.filter_zero_point = constant(TensorDesc(weights, per_channel(p.filter_zero_point.size())));
     }
     d.bias = constant(TensorDesc(DataType::int32, per_channel(l.output_channels)));
-    d.output_scale = constant(TensorDesc(DataType::float32, {1, 1, 1, 1}));
-    d.output_zero_point = constant(TensorDesc(in, {1, 1, 1, 1}));
+    d.output_scale = of_activations(TensorDesc(DataType::float32, {1, 1, 1, 1}));
+    d.output_zero_point = of_activations(TensorDesc(in, {1, 1, 1, 1}));
     d.output = TensorDesc(in, output_sizes, strides(output_sizes));
     d.strides = {l.stride, l.stride};
     d.dilations = {l.dilation, l.dilation};
@@ -90,8 +97,8 @@ class ConvolutionCase final : public OpenCase {
   }
 
   std::vector<Peer> peers() const override {
-    // Peers take their filter prepacked; a filter bound at execute is measured without them.
-    if (!owned_) return {};
+    // Peers take their constants before; what is bound at execute is measured without them.
+    if (!activations_owned_) return {};
     std::vector<Peer> list;
 #if defined(DMLREF_BENCH_ONEDNN)
     list.push_back({"oneDNN", [this](unsigned t) { return onednn_convolution(problem_, nhwc_, t); }});
@@ -117,7 +124,9 @@ class ConvolutionCase final : public OpenCase {
 
  private:
   ConvolutionProblem problem_;
-  bool nhwc_, owned_;
+  bool nhwc_;
+  bool weights_owned_;      // and the filter's scale and zero point, and the bias
+  bool activations_owned_;  // scales and zero points of input and output
   Memory input_, filter_, filter_scale_, filter_zero_, bias_, input_scale_, input_zero_, output_scale_, output_zero_;
 };
 
@@ -142,7 +151,7 @@ int main(int argc, char** argv) {
   op.open = [&](const bench::CaseName& name, const std::string& regime) -> std::unique_ptr<bench::OpenCase> {
     return std::make_unique<bench::ConvolutionCase>(
         make_problem(workload.layers[name.row], workload.type(name.type), bench::data_of(regime)),
-        name.layout == "nhwc", name.variant != "bound");
+        name.layout == "nhwc", name.variant);
   };
   return drive(argc, argv, op);
 }

@@ -77,9 +77,9 @@ QuantizedLinearConvolutionWorkload QuantizedLinearConvolutionWorkload::load() {
                                row.at("dilation"), row.at("groups")});
     for (const LayerType& type : workload.types) {
       for (const Json& layout : json.at("layouts")) {
-        for (const Json& filter : json.at("filters")) {
+        for (const Json& binding : json.at("bindings")) {
           add(workload.cases,
-              {row.at("name"), type.name, layout, filter, false, row.value("tiny", false), workload.layers.size() - 1},
+              {row.at("name"), type.name, layout, binding, false, row.value("tiny", false), workload.layers.size() - 1},
               quick);
         }
       }

@@ -15,7 +15,7 @@ struct CaseName {
   std::string name;     ///< the row of the workload file
   std::string type;     ///< "u8s8pc", "f32", …
   std::string layout;   ///< "nchw", "nhwc", "packed"
-  std::string variant;  ///< QLC: "owned", "bound"; MVN: "plain/none", "sb/relu", …; slices: empty
+  std::string variant;  ///< QLC: "owned", "io_bound", "bound"; MVN: "plain/none", "sb/relu", …; slices: empty
   bool quick = false;   ///< part of the quick report
   bool tiny = false;    ///< part of the self-test only
   std::size_t row = 0;  ///< index into the workload's rows
