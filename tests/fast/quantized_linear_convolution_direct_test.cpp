@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"

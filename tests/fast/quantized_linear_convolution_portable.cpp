@@ -63,9 +63,9 @@ int main(int argc, char** argv) {
       const Tuning& tuning = tuning_table[static_cast<std::size_t>(i) % tuning_table.size()];
       const std::string what =
           name + ", " + std::string(tuning.name) + ", case " + std::to_string(i) + ": " + describe(shape);
-      const std::shared_ptr<const detail::Plan> chosen = detail::qlc_plan(test.desc, row.isa, tuning);
+      const std::shared_ptr<const detail::Plan> chosen = detail::plan(test.desc, row.isa, tuning).plan;
       if (chosen->is<detail::DirectConvolutionPlan>()) ++direct;
-      fast::TiledConvolution tiled(test.desc, fast::qlc::kernels_of(row.isa, tuning));
+      fast::TiledConvolution tiled(test.desc, fast::qlc::kernels_of(row.isa));
       if (!tiled.usable()) return 1;
       if (!check(*chosen, test, random, "chosen, " + what)) return 1;
       if (!check(detail::TiledConvolutionPlan(std::move(tiled)), test, random, "tiled, " + what)) return 1;

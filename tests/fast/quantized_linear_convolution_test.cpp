@@ -240,7 +240,7 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   detail::PlannedOperator reference = fast;
   // Always a general convolution, also where the operator would choose another.
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa, tuning)));
+      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
 #if DMLREF_ARCH_X86_64
   if (isa == Isa::amx_int8) {
     dmlref::fast::AmxConvolution amx(c.desc);
@@ -706,7 +706,7 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
 // Bytes are summed in place, too, up to where memory ends.
 TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen), this_cpu());
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
   ASSERT_TRUE(chosen.ok());
   if (kernels.signed_activations) GTEST_SKIP() << "sums of signed bytes";
   const std::size_t element = 4 / static_cast<std::size_t>(kernels.group), slack = element == 1 ? 0 : 64;
@@ -749,7 +749,7 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
 
 TEST(FastQuantizedLinearConvolution, SumsOfWindows) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen), this_cpu());
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
   ASSERT_TRUE(chosen.ok());
   std::mt19937 random(24);
   for (const std::size_t stride : {1u, 2u, 3u}) {

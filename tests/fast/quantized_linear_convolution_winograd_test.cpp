@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/portable.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"
+#include "support/winograd_portable.hpp"
 
 namespace {
 
@@ -136,7 +136,7 @@ TEST(WinogradConvolution, IsChosenWhereItIsFaster) {
       test.desc.filter.owned_by_dml = true;
       const fast::WinogradConvolution winograd(test.desc, *kernels);
       ASSERT_TRUE(winograd.usable()) << describe(shape);
-      const bool chosen = detail::qlc_plan(test.desc, isa_in_use(), this_cpu())->properties().persistent_bytes ==
+      const bool chosen = detail::qlc_plan(test.desc, isa_in_use())->properties().persistent_bytes ==
                           detail::WinogradConvolutionPlan(winograd).properties().persistent_bytes;
       EXPECT_EQ(chosen, layer.chosen) << describe(shape);
     }

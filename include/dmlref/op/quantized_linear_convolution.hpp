@@ -244,7 +244,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
   std::shared_ptr<const Plan> reference_;  // where a bias is too large for 32-bit sums
 };
 
-inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
+inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
   if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(desc))) return reference_qlc_plan(desc);
   if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
@@ -259,7 +259,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
     if (fast::AmxConvolution amx(desc); amx.worthwhile()) return std::make_shared<AmxConvolutionPlan>(std::move(amx));
   }
 #endif
-  if (fast::TiledConvolution tiled(desc, fast::qlc::kernels_of(isa, tuning)); tiled.usable()) {
+  if (fast::TiledConvolution tiled(desc, fast::qlc::kernels_of(isa)); tiled.usable()) {
     return std::make_shared<TiledConvolutionPlan>(std::move(tiled));
   }
   return reference_qlc_plan(desc);
@@ -267,14 +267,14 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
+DMLREF_SEPARABLE PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
            slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
            slot("OutputZeroPointTensor", desc.output_zero_point)},
           slot("OutputTensor", desc.output),
-          qlc_plan(desc, isa, tuning)};
+          qlc_plan(desc, isa)};
 }
 
 #endif

@@ -308,54 +308,11 @@ DMLREF_TARGET_AVX2 inline void gather_in_steps(const PixelsArgs& t) noexcept {
   if (x < t.columns) gather_columns<Group, Columns>(t, t.columns - Columns);
 }
 
-/// Where 48 bytes of 3 channels side by side come from: for each vector and plane the plane's columns, 0x80 for bytes
-/// of the other planes.
-struct Thirds {
-  alignas(16) std::uint8_t columns[3][3][16];
-};
-constexpr Thirds make_thirds() noexcept {
-  Thirds t{};
-  for (int i = 0; i < 48; ++i) {
-    for (int c = 0; c < 3; ++c) t.columns[i / 16][c][i % 16] = static_cast<std::uint8_t>(i % 3 == c ? i / 3 : 0x80);
-  }
-  return t;
-}
-inline constexpr Thirds thirds = make_thirds();
-
-/// 16 columns of 3 channels.
-template <int Group>
-DMLREF_TARGET_AVX2 inline void gather_thirds(const PixelsArgs& t, std::ptrdiff_t column) noexcept {
-  const __m128i flip = _mm_set1_epi8(static_cast<char>(t.flip));
-  __m128i planes[3];
-#pragma GCC unroll 3
-  for (int c = 0; c < 3; ++c) planes[c] = _mm_xor_si128(load16(t.src + c * t.channel_step + column), flip);
-#pragma GCC unroll 3
-  for (int v = 0; v < 3; ++v) {
-    __m128i bytes = _mm_shuffle_epi8(planes[0], load16(thirds.columns[v][0]));
-    bytes = _mm_or_si128(bytes, _mm_shuffle_epi8(planes[1], load16(thirds.columns[v][1])));
-    bytes = _mm_or_si128(bytes, _mm_shuffle_epi8(planes[2], load16(thirds.columns[v][2])));
-    store_groups<Group>(t.dst + column * t.pixel_step + 64 / Group * v, bytes);
-  }
-}
-
 template <int Group>
 DMLREF_TARGET_AVX2 inline void gather_pixels(const PixelsArgs& t) noexcept {
-  if (t.channels == 1) return convert<Group>(t.src, t.columns, t.flip, t.dst);
-  if (Group == 2 && t.channels == 2) {
-    const std::uint8_t* const rows[2] = {t.src, t.src + t.channel_step};
-    return interleave<2>(rows, t.columns, t.flip, t.dst);
-  }
-  if (t.channels == 3 && t.columns >= 16) {
-    std::ptrdiff_t x = 0;
-    for (; x + 16 <= t.columns; x += 16) gather_thirds<Group>(t, x);
-    if (x < t.columns) gather_thirds<Group>(t, t.columns - 16);
-    return;
-  }
-  if (t.channels >= 16) {
-    if (t.columns >= 16) return gather_in_steps<Group, 16>(t);
-    if (t.columns >= 8) return gather_in_steps<Group, 8>(t);
-    if (t.columns >= 4) return gather_in_steps<Group, 4>(t);
-  }
+  if (t.columns >= 16) return gather_in_steps<Group, 16>(t);
+  if (t.columns >= 8) return gather_in_steps<Group, 8>(t);
+  if (t.columns >= 4) return gather_in_steps<Group, 4>(t);
   for (std::ptrdiff_t x = 0; x < t.columns; ++x) {
     for (std::ptrdiff_t c = 0; c < t.channels; ++c) {
       portable::put<Group>(t.dst + x * t.pixel_step, c,
@@ -364,17 +321,15 @@ DMLREF_TARGET_AVX2 inline void gather_pixels(const PixelsArgs& t) noexcept {
   }
 }
 
-template <bool Bounded>
-DMLREF_TARGET_AVX2 inline void quantize_blocks(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
-                                               std::ptrdiff_t first, std::ptrdiff_t period,
-                                               std::uint8_t* out) noexcept {
+DMLREF_TARGET_AVX2 inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
+                                        std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
   __m256 scale[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     scale[v] = period == 1 ? _mm256_set1_ps(to.scale[first]) : _mm256_loadu_ps(to.scale + first + 8 * v % period);
   }
   const __m256 magic = _mm256_set1_ps(rounding_magic);
-  const __m256 band = _mm256_set1_ps(Bounded ? float_band : clamped_band);
+  const __m256 band = _mm256_set1_ps(clamped_band);
   const __m256 high = _mm256_set1_ps(float_clamp);
   const __m256 low = _mm256_set1_ps(-float_clamp);
   const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
@@ -387,16 +342,9 @@ DMLREF_TARGET_AVX2 inline void quantize_blocks(const std::int32_t* sums, std::pt
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       const __m256 sum = _mm256_cvtepi32_ps(load(sums + 8 * v));
-      __m256 rounded;
-      if constexpr (Bounded) {
-        rounded = _mm256_fmadd_ps(sum, scale[v], magic);
-        residual[v] = _mm256_fmsub_ps(sum, scale[v], _mm256_sub_ps(rounded, magic));
-      } else {
-        const __m256 product = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(sum, scale[v]), high), low);
-        rounded = _mm256_add_ps(product, magic);
-        residual[v] = _mm256_sub_ps(product, _mm256_sub_ps(rounded, magic));
-      }
-      residual[v] = _mm256_and_ps(residual[v], magnitude);
+      const __m256 product = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(sum, scale[v]), high), low);
+      const __m256 rounded = _mm256_add_ps(product, magic);
+      residual[v] = _mm256_and_ps(_mm256_sub_ps(product, _mm256_sub_ps(rounded, magic)), magnitude);
       q[v] = _mm256_sub_epi32(_mm256_castps_si256(rounded), shift);
     }
     const __m256 worst =
@@ -412,15 +360,6 @@ DMLREF_TARGET_AVX2 inline void quantize_blocks(const std::int32_t* sums, std::pt
       }
       to.refine(lanes, sums, first, period, out);
     }
-  }
-}
-
-DMLREF_TARGET_AVX2 inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
-                                        std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
-  if (to.bounded) {
-    quantize_blocks<true>(sums, blocks, to, first, period, out);
-  } else {
-    quantize_blocks<false>(sums, blocks, to, first, period, out);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -91,7 +91,7 @@ inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* 
                           : load<std::uint8_t>(data, index * tensor.step);
 }
 
-/// What stages 2 and 3 of a convolution need of its tensors; not the scales per packed channel, their number and bounds
+/// What a Requantizer takes from a convolution's tensors; not the scales per packed channel, their number and bounds
 /// (channels.hpp).
 inline Requantizer bind_requantizer(const std::byte* const* inputs, const Geometry& g,
                                     const ChannelTensors& tensors) noexcept {

@@ -9,7 +9,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

@@ -14,8 +14,8 @@
 #include "dmlref/fast/quantized_linear_convolution/channels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
-#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

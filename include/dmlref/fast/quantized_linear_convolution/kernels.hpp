@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -173,8 +173,8 @@ struct Kernels {
   /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Null
   /// where the set has nothing better than element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
-  /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; 1, 2, 3 channels
-  /// (side by side), 16 or more. Null where the set stages planes as planes or windows only.
+  /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; of 16 channels or
+  /// more. Null where the set stages planes as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
   /// Whether the tiles heed Requantizer::rounded_scale.
   bool rounds_sums = false;

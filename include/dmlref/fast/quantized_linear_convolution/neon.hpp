@@ -107,7 +107,7 @@ inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t r
   }
 }
 
-/// Stage 1 on four lanes; a product beyond the clamp saturates, so it is clamped always.
+/// On four lanes; a product beyond the clamp saturates, so it is clamped always.
 inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
                      std::ptrdiff_t period, std::uint8_t* out) noexcept {
   const float32x4_t high = vdupq_n_f32(float_clamp);

@@ -94,7 +94,7 @@ inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t r
   }
 }
 
-/// Stage 1 without fused multiply-adds: the product is rounded too, hence the wider band.
+/// With the product clamped.
 inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
                      std::ptrdiff_t period, std::uint8_t* out) noexcept {
   const std::int32_t low = to.output_signed ? -128 : 0;

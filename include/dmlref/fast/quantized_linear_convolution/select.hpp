@@ -22,16 +22,15 @@
 #include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
 #endif
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/isa/tuning.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
-DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa, const Tuning& tuning) noexcept;
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa, const Tuning&) noexcept {
+DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:

@@ -26,7 +26,7 @@ DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE const std::uint8_t* in_order(const std::u
   return pointer;
 }
 
-/// Stage 1 of requantize.hpp in fixed point, for up to 32 sums at a time.
+/// Requantizes in fixed point, for up to 32 sums at a time.
 class Epilogue {
  public:
   /// Made before a tile's first step, whose products hide how long that takes. Null: not to be used.
@@ -72,7 +72,7 @@ class Epilogue {
   __m256i nearest_;  // in the lower halves
 };
 
-/// Stages 2 and 3 for the sums of a tile that are near a tie. A row is a channel, or a pixel.
+/// Exact results for the sums of a tile that are near a tie. A row is a channel, or a pixel.
 template <bool RowIsChannel>
 DMLREF_NOINLINE DMLREF_QLC_TARGET void settle(const Requantizer& to, const std::int32_t* sums, std::ptrdiff_t rows,
                                               std::ptrdiff_t lanes, std::ptrdiff_t used, std::ptrdiff_t first,

@@ -22,7 +22,7 @@
 #include "dmlref/fast/quantized_linear_convolution/channels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"

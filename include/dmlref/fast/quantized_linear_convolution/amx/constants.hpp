@@ -16,13 +16,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
-/// How sums become bytes.
-enum class Rounding {
-  fixed_point,  // stage 1 of requantize.hpp in fixed point
-  clamped,      // stage 1 with the product clamped
-  wide          // 64 bits, one by one
-};
-
 /// What one execute knows.
 struct Run : Folded {
   const std::int32_t* start = nullptr;          // what sums start from: 16 for each channel if planar, else 1
@@ -87,7 +80,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
                            Run& run) noexcept {
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
   if (p.signed_pixels()) run.input_flip = 0;
-  run.rounding = run.wide ? Rounding::wide : run.requantizer.bounded ? Rounding::fixed_point : Rounding::clamped;
+  run.rounding = run.wide ? Rounding::exact : run.requantizer.bounded ? Rounding::fixed_point : Rounding::clamped;
   if (p.rounds()) {
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
     run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);

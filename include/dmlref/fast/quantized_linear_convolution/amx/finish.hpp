@@ -157,7 +157,7 @@ class PlanarFinish {
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
       if (ahead_ != 0) __builtin_prefetch(out_ + ahead_, 1);
       if (to_.rounds(channel_)) {
-        store(epilogue_.of_rounded<false, SumsAre::integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), channel_));
+        store(epilogue_.of_rounded<false, SumsBegin::as_integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), channel_));
         near_ties_.add(false);
       } else {
         const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel_]);
@@ -202,7 +202,7 @@ class PlanarFinish {
       const Vectors v = sums();
       __m512i bytes;
       if (to_.rounds(channel_)) {
-        bytes = epilogue_.of_rounded<false, SumsAre::integers>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
+        bytes = epilogue_.of_rounded<false, SumsBegin::as_integers>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
         bytes = epilogue_.of_channel<false>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else {
@@ -240,7 +240,7 @@ class PlanarFinish {
   }
   /// Where sums are wide, SlowFinish adds the terms.
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Vectors sums() const noexcept {
-    if (rounding_ == Rounding::wide) return sums_of<Terms::none>();
+    if (rounding_ == Rounding::exact) return sums_of<Terms::none>();
     switch (terms_.kind) {
       case Terms::product: return sums_of<Terms::product>();
       case Terms::halves: return sums_of<Terms::halves>();
@@ -315,7 +315,7 @@ class PixelFinish {
     }
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
       const __m512i sums[4] = {sum<0>(), sum<1>(), sum<2>(), sum<3>()};
-      const auto [bytes, near_tie] = epilogue_.of_pixels<V, Rounds, SumsAre::integers>(sums, channels_);
+      const auto [bytes, near_tie] = epilogue_.of_pixels<V, Rounds, SumsBegin::as_integers>(sums, channels_);
       if constexpr (V == 4) {
         _mm512_mask_storeu_epi8(out_ + places_[0], stored(0), bytes);
       } else {
@@ -394,7 +394,7 @@ class PixelFinish {
     Vectors of;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) of.v[i] = _mm512_loadu_si512(sums_ + 16 * i);
-    if (rounding_ == Rounding::wide) return of;  // SlowFinish adds the terms
+    if (rounding_ == Rounding::exact) return of;  // SlowFinish adds the terms
     switch (terms_.kind) {
       case Terms::product: add_terms<V, Terms::product>(of); break;
       case Terms::halves: add_terms<V, Terms::halves>(of); break;
@@ -409,7 +409,7 @@ class PixelFinish {
     const Vectors v = sums<V>();
     __m512i bytes;
     bool near_tie = false;
-    constexpr SumsAre are = SumsAre::integers;
+    constexpr SumsBegin are = SumsBegin::as_integers;
     if (rounds_) {
       bytes = epilogue_.of_pixels<V, true, are>(v.v, epilogue_.channels<V, true>(first_)).bytes;
     } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {

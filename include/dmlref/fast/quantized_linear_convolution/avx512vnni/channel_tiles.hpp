@@ -147,7 +147,7 @@ struct ChannelTile {
         const std::size_t row = (4 * u + i) / vectors;
         sums[i] = acc[row < rows ? row : rows - 1][i % vectors];
       }
-      const auto result = own->of_pixels<V, Rounds, SumsAre::floats>(sums, channels);
+      const auto result = own->of_pixels<V, Rounds, SumsBegin::as_floats>(sums, channels);
       bytes[u] = result.bytes;
       suspects |= std::uint32_t{result.near_tie} << u;
     }

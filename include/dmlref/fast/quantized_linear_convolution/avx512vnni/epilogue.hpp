@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/float_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -28,7 +28,7 @@ DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
   return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 }
 
-/// Stages 2 and 3 of requantize.hpp for those of 64 sums of one channel whose fixed-point values v0 to v3 are near a
+/// Exact results for those of 64 sums of one channel whose fixed-point values v0 to v3 are near a
 /// tie. By value: in an array the hot path would have to store them.
 DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i bytes, __m512i sum0, __m512i sum1,
                                                                        __m512i sum2, __m512i sum3, __m512i v0,
@@ -52,7 +52,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
   return _mm512_loadu_si512(out);
 }
 
-/// Requantizes 64 sums: stage 1 of requantize.hpp, in fixed point. Its constants are hidden from the optimizers: one
+/// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers: one
 /// makes them anew for every 64, another knows a longer way to do the permutation.
 class Epilogue {
  public:
@@ -90,7 +90,7 @@ class Epilogue {
   }
 
   /// The same of a channel whose sums, floats or integers, a multiply-add rounds; no tie is near.
-  template <bool Paired, SumsAre S>
+  template <bool Paired, SumsBegin S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
@@ -122,7 +122,7 @@ class Epilogue {
   }
 
   /// Sums of these channels, of 4 / V pixels one after the other. Of those that are rounded, S says what they are.
-  template <int V, bool Rounds, SumsAre S>
+  template <int V, bool Rounds, SumsBegin S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const __m512i (&sums)[4],
                                                                  const Channels<V>& c) const noexcept {
     __m512i q[4];
@@ -134,7 +134,7 @@ class Epilogue {
     return {in_order<false>(pack_rounded(q[0], q[1], q[2], q[3])), false};
   }
 
-  /// Stages 2 and 3 for the sums of `count` neighbouring channels that are near a tie.
+  /// Exact results for the sums of `count` neighbouring channels that are near a tie.
   DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI void settle(const std::int32_t* sums, std::ptrdiff_t count,
                                                        std::ptrdiff_t first, std::uint8_t* out) const noexcept {
     for (std::ptrdiff_t i = 0; i < count; i += 16) {
@@ -164,10 +164,10 @@ class Epilogue {
     return {in_order<Paired>(bytes), _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
   }
 
-  template <SumsAre S>
+  template <SumsBegin S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i rounded(__m512i sums, __m512 scale,
                                                                        __m512 shift) noexcept {
-    const __m512 sum = S == SumsAre::integers ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
+    const __m512 sum = S == SumsBegin::as_integers ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
     return _mm512_castps_si512(_mm512_fmadd_ps(sum, scale, shift));
   }
 

@@ -29,7 +29,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_outer(std::int32_t* sums, std::ptrdiff_
   }
 }
 
-/// Stage 1 with the product clamped: for scales too large for the tiles' fixed point.
+/// With the product clamped: for scales too large for the tiles' fixed point.
 DMLREF_TARGET_AVX512VNNI inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
                                               std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
   __m512 scale[4];

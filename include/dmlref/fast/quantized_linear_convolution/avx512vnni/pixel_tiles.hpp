@@ -28,7 +28,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void write_rows(
     const __m512i sum0 = acc[r][0], sum1 = acc[r][V > 1 ? 1 : 0];
     const __m512i sum2 = acc[r][V > 2 ? 2 : 0], sum3 = acc[r][V > 3 ? 3 : 0];
     const __m512i bytes = t.requantizer->rounds(channel)
-                              ? epilogue.of_rounded<Paired, SumsAre::floats>(sum0, sum1, sum2, sum3, channel)
+                              ? epilogue.of_rounded<Paired, SumsBegin::as_floats>(sum0, sum1, sum2, sum3, channel)
                               : epilogue.of_channel<Paired>(sum0, sum1, sum2, sum3, channel);
     if constexpr (Paired) {
       _mm512_storeu_si512(out, bytes);

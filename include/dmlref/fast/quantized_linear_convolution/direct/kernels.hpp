@@ -12,15 +12,15 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/folding.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/round_exactly.hpp"
-#include "dmlref/fast/quantized_linear_convolution/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
 /// What the sums of a channel start from and how they are rounded: times the scale, plus the shift.
 ///
-/// Integers are rounded in fixed point with 16 bits behind the point (requantize.hpp): the scale is times 2^16; the
+/// Integers are rounded in fixed point with 16 bits behind the point (requantizer.hpp): the scale is times 2^16; the
 /// shift has the zero point, one half, and the largest error, so that the high half is the result unless the low half
 /// is `near_tie` or less: then the value may have passed a tie. Of sums that are floats (rounded_sums.hpp) none is in
 /// doubt, and the results are in the low halves.

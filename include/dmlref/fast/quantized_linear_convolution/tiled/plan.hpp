@@ -133,14 +133,9 @@ struct Plan {
     place_memory();
   }
 
-  // Planes may be staged as pixels: many, or few where windows or pairs of planes hold more filling.
+  // Planes of many channels may be staged as pixels.
   bool gathered(const DepthOrder& order) const noexcept {
-    if (kernels.gather_pixels == nullptr || order.staging == Staging::pixels || g.in.x != 1) return false;
-    if (g.in_channels >= 16) return true;
-    return g.in_channels < 4 && g.dilation_x == 1 && pixel_steps() < order.steps();
-  }
-  Index pixel_steps() const noexcept {
-    return DepthOrder{Staging::pixels, kernels.group, g.in_channels, g.kernel_h, g.kernel_w, true}.steps();
+    return kernels.gather_pixels != nullptr && order.staging == Staging::planes && g.in.x == 1 && g.in_channels >= 16;
   }
 
   // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
@@ -149,14 +144,14 @@ struct Plan {
   void choose_orientation(const DepthOrder& order, bool gathers) {
     pixels_in_lanes = false;
     if (order.staging == Staging::pixels) return;
-    const Index steps = gathers && g.in_channels < 4 ? pixel_steps() : order.steps();
-    const Index epilogue = 12, transposition = gathers && g.in_channels >= 16 ? 9 : 3;
+    const Index steps = order.steps();
+    const Index epilogue = 12, transposition = gathers ? 9 : 3;
     const Index slower = gathers || (order.staging == Staging::windows && order.group == 2) ? 9 : 8;
     const Index lanes = kernels.lanes;
     const bool planar = g.out.x == 1;
     const Index pixels = g.out_height * round_up(g.out_width, lanes) * g.out_channels;
     const Index channels = g.out_height * g.out_width * round_up(g.out_channels, lanes);
-    pixels_in_lanes = pixels * (order.steps() + epilogue + (planar ? 0 : transposition)) * slower <=
+    pixels_in_lanes = pixels * (steps + epilogue + (planar ? 0 : transposition)) * slower <=
                       channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
   }
 

@@ -1,6 +1,7 @@
-// portable.hpp: the kernels in plain C++: the matrices as they stand.
+// portable.hpp: staging in plain C++, for what vectors leave over.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "dmlref/config.hpp"
@@ -8,82 +9,6 @@
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd::portable {
-
-template <const Transform& T>
-void input(const InputArgs& a) noexcept {
-  constexpr int n = T.inputs();
-  constexpr Positions positions = positions_of(T);
-  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
-    const std::int16_t* d = a.staged + tile * T.outputs * T.stride * a.pixel_step;
-    for (std::ptrdiff_t c = 0; c < a.channels; ++c) {
-      std::int32_t rows[9][9] = {};  // B^T d
-      for (int i = 0; i < n; ++i) {
-        for (int k = 0; k < n; ++k) {
-          for (int j = 0; j < n; ++j) rows[i][j] += T.input[i][k] * d[k * a.row_step + j * a.pixel_step + c];
-        }
-      }
-      for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) {
-          std::int32_t sum = 0;
-          for (int k = 0; k < n; ++k) sum += rows[i][k] * T.input[j][k];
-          a.at(positions.at[i][j], tile)[c] = static_cast<std::int16_t>(sum);
-        }
-      }
-    }
-  }
-}
-
-inline void multiply(const MultiplyArgs& a) noexcept {
-  const std::int16_t* u = a.u;
-  const std::int16_t* plane_v = a.v;
-  for (int plane = 0; plane < a.transform->planes(); ++plane) {
-    const int depth = a.transform->positions_of(plane);
-    const std::ptrdiff_t steps = depth * a.steps;
-    for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
-      const std::int16_t* v = plane_v + tile * depth * a.tile_step;
-      std::uint32_t sums[block] = {};
-      for (std::ptrdiff_t step = 0; step < steps; ++step) {
-        const std::int32_t v0 = v[2 * step], v1 = v[2 * step + 1];
-        const std::int16_t* pairs = u + step * 2 * block;
-        for (std::ptrdiff_t c = 0; c < block; ++c) {
-          sums[c] += static_cast<std::uint32_t>(v0 * pairs[2 * c] + v1 * pairs[2 * c + 1]);
-        }
-      }
-      std::int32_t* m = a.m + plane * a.m_position_step + tile * block;
-      for (std::ptrdiff_t c = 0; c < block; ++c) m[c] = static_cast<std::int32_t>(sums[c]);
-    }
-    u += steps * 2 * block;
-    plane_v += depth * a.position_step;
-  }
-}
-
-template <const Transform& T>
-void output(const OutputArgs& a) noexcept {
-  constexpr int n = T.components;
-  for (std::ptrdiff_t tile = 0; tile < a.tiles; ++tile) {
-    for (std::ptrdiff_t c = 0; c < block; ++c) {
-      const std::int32_t* m = a.m + tile * block + c;
-      std::uint32_t rows[4][7] = {};  // A^T M
-      for (int i = 0; i < T.outputs; ++i) {
-        for (int k = 0; k < n; ++k) {
-          const auto factor = static_cast<std::uint32_t>(T.output[i][k]);
-          for (int j = 0; j < n; ++j) {
-            rows[i][j] += factor * static_cast<std::uint32_t>(m[(k * n + j) * a.position_step]);
-          }
-        }
-      }
-      for (int i = 0; i < T.outputs; ++i) {
-        for (int j = 0; j < T.outputs; ++j) {
-          std::uint32_t sum = 0;
-          for (int k = 0; k < n; ++k) sum += rows[i][k] * static_cast<std::uint32_t>(T.output[j][k]);
-          std::int32_t& to = a.sums[i * a.row_step + (tile * T.outputs + j) * block + c];
-          const std::int32_t from = a.offset != nullptr ? a.offset[c] : to;
-          to = static_cast<std::int32_t>(static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(T.unscale(sum)));
-        }
-      }
-    }
-  }
-}
 
 inline void stage_pixels(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::int32_t zero,
                          std::int16_t* dst) noexcept {
@@ -97,27 +22,6 @@ inline void stage_planes(const std::uint8_t* const* rows, std::ptrdiff_t count, 
       dst[i * pitch + c] = static_cast<std::int16_t>((rows[c][i] ^ flip) - zero);
     }
   }
-}
-
-inline void sum_channels(const std::int16_t* src, std::ptrdiff_t channels, std::ptrdiff_t pixels,
-                         std::int32_t* sums) noexcept {
-  for (std::ptrdiff_t p = 0; p < pixels; ++p) {
-    std::int32_t sum = 0;
-    for (std::ptrdiff_t c = 0; c < channels; ++c) sum += src[p * channels + c];
-    sums[p] = sum;
-  }
-}
-
-constexpr Kernels make_kernels(const qlc::Kernels& shared) noexcept {
-  return {&shared,
-          {{&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>, 1200, 1100},
-           {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>, 4000, 4800},
-           {&strided_tiles_of_2, &input<strided_tiles_of_2>, &output<strided_tiles_of_2>, 3500, 1500},
-           {&strided_tiles_of_4, &input<strided_tiles_of_4>, &output<strided_tiles_of_4>, 15000, 9000}},
-          &multiply,
-          &stage_planes,
-          &stage_pixels,
-          &sum_channels};
 }
 
 }  // namespace fast::qlc::winograd::portable

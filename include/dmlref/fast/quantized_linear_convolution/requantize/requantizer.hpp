@@ -1,21 +1,24 @@
-// requantize.hpp: from an exact sum to the output byte, correctly rounded.
+// requantizer.hpp: from an exact sum to the output byte, correctly rounded: the modes, and why each is right.
 //
-// The value is p = sum * inputScale * filterScale[c] / outputScale, rounded half to even, plus the zero point, clamped.
-// Three stages, each of which knows its own error:
-//   1. float32, all lanes. Only |p| <= 256 matters: beyond, the result saturates whatever the zero point. The scale and
-//      the converted sum are each off by at most 2^-24 of themselves, so p is off by less than 2^-15 (1 + 2^-8). Adding
-//      1.5 * 2^23 in a fused multiply-add rounds that p half to even without another error, and a second fused
-//      multiply-add gives the residual to 2^-25: it decides where it stays 1.0625 * 2^-15 away from one half. Where the
-//      product is clamped first (`bounded` is false) its own rounding adds 2^-24 of p, and the band is 2^-14.
-//      Where |p| < 2^15 for sure, the tiles of AVX-512 and of 256 bits do the same in fixed point with 16 bits behind
-//      the point: one fused multiply-add brings p + zero point + 1/2 in units of 2^-16, a conversion makes it an
-//      integer, whose upper half is the result and whose lower half is near 0 where a tie is near. In those units p is
-//      off by 2 (1 + 2^-8), the multiply-add rounds by at most 1/4 (results in range are below 2^23), the conversion by
-//      1/2: less than 3.
-//   2. the lanes in that band (1 in 15000 of random data) go to reference/quantize.hpp: a double product, off by less
-//   than
-//      2^-51 of p, decides all but those within 2^-39 of a tie;
-//   3. and those are compared in exact integers.
+// The result is p = sum * inputScale * filterScale[c] / outputScale, rounded half to even, plus the zero point,
+// clamped. Only |p| <= 256 matters: beyond, the result saturates whatever the zero point. The scale as a float and the
+// sum converted to one are each off by at most 2^-24 of themselves, so their product is off by less than 2^-15 (1 +
+// 2^-8).
+//
+//   clamped         Any sums. The float product, clamped to 2^20, is itself rounded, by 2^-24 of p more; added to
+//                   1.5 * 2^23 it is rounded half to even without another error. Where its distance from that integer
+//                   is at most 1/2 - 2^-14, p rounds to the same one. Else it is near a tie.
+//   fixed_point     |p| < 2^15 for every sum. A fused multiply-add brings p + zero point + 1/2 in units of 2^-16, a
+//                   conversion makes it an integer, whose upper half is the result. In those units p is off by less
+//                   than 2 (1 + 2^-8), the multiply-add by at most 1/4 (results in range are below 2^23), the
+//                   conversion by 1/2: together less than fixed_error = 3. That is added, which makes the error
+//                   positive: only where the lower half is at most fixed_band may a tie have been passed.
+//   multiply_add    A fused multiply-add leaves the result in the low half. When constants are folded, the sums next to
+//                   each of the 255 ties are looked at (rounded_sums.hpp), so that no sum is near a tie.
+//   exact           A near tie, and sums of more than 32 bits, one by one: reference/quantize.hpp. A double product,
+//   off
+//                   by less than 2^-51 of p, decides all but those within 2^-39 of a tie; these are compared in
+//                   integers.
 #pragma once
 
 #include <bit>
@@ -29,9 +32,11 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
+/// How sums become bytes.
+enum class Rounding { clamped, fixed_point, multiply_add, exact };
+
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
-inline constexpr float float_band = 0.5f - 0x1.1p-15f;
 inline constexpr float clamped_band = 0.5f - 0x1p-14f;
 inline constexpr float float_clamp =
     0x1p20f;  // what lies beyond saturates; keeps products within rounding_magic's reach
@@ -62,9 +67,8 @@ struct Requantizer {
   std::ptrdiff_t channel_of(std::ptrdiff_t packed) const noexcept;
   /// Whether the sums of a packed channel, and of those that share its tile, are rounded so.
   bool rounds(std::ptrdiff_t packed) const noexcept { return rounded_scale != nullptr && rounded_scale[packed] != 0; }
-  /// Stages 2 and 3.
   std::uint8_t exact(std::int64_t sum, std::ptrdiff_t packed_channel) const noexcept;
-  /// Stages 2 and 3 for the lanes in `lanes`.
+  /// Exactly, those in `lanes`.
   void refine(std::uint64_t lanes, const std::int32_t* sums, std::ptrdiff_t first, std::ptrdiff_t period,
               std::uint8_t* out) const noexcept;
   /// What the quantize kernels add after rounding: their packs saturate to INT8, UINT8 is that xor 0x80.
