@@ -75,7 +75,6 @@ inline void fold_any(const FoldArgs& t, FoldedChannels& f) noexcept {
 /// arithmetic. With vectors of the compiler's, which every target has.
 [[gnu::always_inline]] inline void fold_four_numbers(const FoldArgs& t, std::ptrdiff_t c, FoldedChannels& f) noexcept {
   using Doubles = double __attribute__((vector_size(32)));
-  using Longs = std::int64_t __attribute__((vector_size(32)));
   using Floats = float __attribute__((vector_size(16)));
   using Words = std::int32_t __attribute__((vector_size(16)));
   Doubles factor;
@@ -83,8 +82,7 @@ inline void fold_any(const FoldArgs& t, FoldedChannels& f) noexcept {
   std::memcpy(&factor, f.factor + c, sizeof factor);
   std::memcpy(&bias, f.bias + c, sizeof bias);
   const Doubles ratio = factor / t.output_scale;
-  const Doubles size = reinterpret_cast<const Doubles&>(
-      static_cast<const Longs&>(reinterpret_cast<const Longs&>(ratio) & std::int64_t{0x7FFFFFFFFFFFFFFF}));
+  const Doubles size = ratio < 0 ? -ratio : ratio;
   const Doubles given = __builtin_convertvector(bias, Doubles);
   const Doubles bound = t.most + (given < 0 ? -given : given);
   // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: float need not follow.
