@@ -148,11 +148,11 @@ TEST(Slice, EmulatedInt64WithDoubledStrides) {  // a UINT32 tensor over the low 
 }
 
 TEST(Slice, StridesThatAreNeverTakenMayBeOfAnySize) {
-  constexpr std::uint32_t largest = 0xFFFFFFFF;
+  constexpr std::uint32_t most = 0xFFFFFFFF;
   const std::vector<double> input{1, 2, 3, 4};
-  const TensorDesc in(DataType::float64, {1, 4, 1}, Dimensions{largest, 1, largest});
-  const TensorDesc out(DataType::float64, {1, 2, 1}, Dimensions{largest, 1, largest});
-  EXPECT_EQ(run_slice(SliceDesc{in, out, {0, 1, 0}, {1, 2, 1}, {largest, 2, largest}}, input, 2),
+  const TensorDesc in(DataType::float64, {1, 4, 1}, Dimensions{most, 1, most});
+  const TensorDesc out(DataType::float64, {1, 2, 1}, Dimensions{most, 1, most});
+  EXPECT_EQ(run_slice(SliceDesc{in, out, {0, 1, 0}, {1, 2, 1}, {most, 2, most}}, input, 2),
             (std::vector<double>{2, 4}));
   EXPECT_EQ(run_slice(Slice1Desc{in, out, {0, 0, 0}, {1, 4, 1}, {INT32_MIN, -2, INT32_MAX}}, input, 2),
             (std::vector<double>{4, 2}));
