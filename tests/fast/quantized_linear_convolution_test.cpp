@@ -560,7 +560,7 @@ std::size_t rounded_channels(const Case& c, const fast::qlc::Kernels& kernels) {
   const std::size_t channels = c.desc.filter.sizes[0];
   std::size_t rounded = 0;
   for (std::size_t i = 0; i < channels; ++i) {
-    rounded += prepared.run.requantizer.rounds(static_cast<std::ptrdiff_t>(i)) ? 1 : 0;
+    rounded += prepared.run.requantizer.rounds(static_cast<std::ptrdiff_t>(i)) ? 1u : 0u;
   }
   return rounded;
 }
@@ -599,7 +599,9 @@ void expect_rounded_sums(const fast::qlc::Kernels& kernels) {
     c.text += " rounded at once: " + std::to_string(here);
     ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels}, c)) << "case " << i;
   }
-  if (kernels.rounds_sums) EXPECT_GT(rounded, channels / 20);
+  if (kernels.rounds_sums) {
+    EXPECT_GT(rounded, channels / 20);
+  }
   EXPECT_LT(rounded, channels);
 }
 
