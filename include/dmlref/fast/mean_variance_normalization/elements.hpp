@@ -125,7 +125,7 @@ constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes +
 
 #if DMLREF_ARCH_X86_64
 template <class Task>
-DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_for_fma(const Task& task) noexcept {
+DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_with_fma(const Task& task) noexcept {
   task();
 }
 #endif
@@ -134,7 +134,7 @@ DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_for_fma(const Task& 
 template <class Task>
 inline void with_fma(bool has_fma, const Task& task) noexcept {
 #if DMLREF_ARCH_X86_64
-  has_fma ? run_for_fma(task) : task();
+  has_fma ? run_with_fma(task) : task();
 #else
   static_cast<void>(has_fma);
   task();
