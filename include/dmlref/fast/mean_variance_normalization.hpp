@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include "dmlref/config.hpp"
@@ -43,6 +44,7 @@ class Normalization {
                 const Tuning& tuning) noexcept
       : schedule_(geometry, parameters, isa, tuning) {}
 
+  std::string_view strategy_name() const noexcept { return schedule_.geometry.columns ? "columns" : "rows"; }
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
     if (schedule_.geometry.columns) return columns().temporary_bytes();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,17 @@ class Slice {
   Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes, Isa isa,
         const Tuning& row)
       : Slice(from, to, element_size, in_bytes, slice_kernels(isa, row.slice), SliceThresholds(isa, row.slice)) {}
+
+  std::string_view strategy_name() const noexcept {
+    switch (walks_.front().job.kind) {
+      case RowKind::copy: return "copy";
+      case RowKind::fill: return "fill";
+      case RowKind::shuffle: return "shuffle";
+      case RowKind::strip: return "strip";
+      case RowKind::steps: break;
+    }
+    return "steps";
+  }
 
   /// How many tasks are worth while for an executor of that concurrency.
   std::size_t tasks(std::size_t concurrency) const noexcept {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -180,6 +181,10 @@ class CompiledOperator {
     return report;
   }
 
+  /// The strategy chosen for this descriptor, e.g. "winograd"; "" where there is none (compile failed).
+  std::string_view strategy_name() const noexcept {
+    return planned_.plan == nullptr ? std::string_view{} : planned_.plan->strategy_name();
+  }
   /// The tensors of the desc in order, for callers who bind by name.
   std::span<const detail::TensorSlot> input_slots() const noexcept { return planned_.inputs; }
   const detail::TensorSlot& output_slot() const noexcept { return planned_.output; }

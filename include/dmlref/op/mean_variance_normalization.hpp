@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
@@ -36,6 +37,7 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
       : normalization_(fast::normalization::Geometry::of(task.input, task.output, task.scale, task.bias, task.axes),
                        task.parameters, isa, tuning) {}
 
+  std::string_view strategy_name() const noexcept { return normalization_.strategy_name(); }
   BindingProperties properties() const noexcept { return {normalization_.temporary_bytes(), 0}; }
 
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
@@ -55,6 +57,7 @@ class ReferenceNormalizationPlan final : public PlanOf<ReferenceNormalizationPla
  public:
   explicit ReferenceNormalizationPlan(const NormalizationTask& task) noexcept : task_(task) {}
 
+  std::string_view strategy_name() const noexcept { return "reference"; }
   void execute(const Bindings& bindings, Executor&) const noexcept {
     using View = ByteTensorView<const T>;
     const auto optional_view = [&](std::size_t i, const std::optional<Layout>& layout) {

@@ -70,6 +70,8 @@ class Plan {
     calls_->execute(*this, bindings, executor);
   }
 
+  /// The strategy chosen for this shape, e.g. "winograd": for tests, and for people who ask why a call is slow.
+  std::string_view strategy_name() const noexcept { return calls_->strategy_name(*this); }
   /// Whether it is a `Concrete`, for tests of what is chosen.
   template <class Concrete>
   bool is() const noexcept {
@@ -82,6 +84,7 @@ class Plan {
     bool (*keeps_owned)(const Plan&, std::size_t) noexcept;
     void (*initialize)(const Plan&, const Bindings&, std::byte*) noexcept;
     void (*execute)(const Plan&, const Bindings&, Executor&) noexcept;
+    std::string_view (*strategy_name)(const Plan&) noexcept;
   };
   explicit Plan(const Calls* calls) noexcept : calls_(calls) {}
   ~Plan() = default;  // a shared_ptr destroys what it was made of
@@ -90,7 +93,7 @@ class Plan {
   const Calls* calls_;
 };
 
-/// The base of a plan `Concrete`, which defines `execute`, and others where they do more than here.
+/// The base of a plan `Concrete`, which defines `execute` and `strategy_name`, and others where they do more than here.
 template <class Concrete>
 class PlanOf : public Plan {
  public:
@@ -120,6 +123,7 @@ class PlanOf : public Plan {
       [](const Plan& plan, const Bindings& bindings, Executor& executor) noexcept {
         of(plan).execute(bindings, executor);
       },
+      [](const Plan& plan) noexcept { return of(plan).strategy_name(); },
   };
 };
 

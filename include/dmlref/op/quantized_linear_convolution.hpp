@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -83,6 +84,7 @@ class ReferenceQuantizedLinearConvolutionPlan final : public PlanOf<ReferenceQua
         filter_flip_(flip_of(desc.filter)),
         output_flip_(flip_of(desc.output)) {}
 
+  std::string_view strategy_name() const noexcept { return "reference"; }
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
     using Byte = std::uint8_t;
     const reference::QuantizedLinearConvolutionTensors<Byte, Byte, Byte, View> tensors{
@@ -148,6 +150,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
   BindingProperties properties() const noexcept {
     return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
   }
+  std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
   bool keeps_owned(std::size_t index) const noexcept { return index != static_cast<std::size_t>(QlcInput::filter); }
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     convolution_.initialize(owned.inputs.data(), persistent);
@@ -211,6 +214,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
   DirectConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, fast::DirectConvolution convolution)
       : convolution_(std::move(convolution)), reference_(reference_qlc_plan(desc)) {}
 
+  std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
   BindingProperties properties() const noexcept {
     const std::uint64_t bytes = convolution_.folded_bytes();
     return convolution_.folds_at_initialize() ? BindingProperties{0, bytes} : BindingProperties{bytes, 0};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/slice.hpp"
@@ -21,6 +22,7 @@ class SlicePlan final : public PlanOf<SlicePlan> {
   SlicePlan(const TensorDesc& input, const Layout& window, const Layout& output, Isa isa, const Tuning& tuning)
       : slice_(window, output, size_of(input.data_type), input.total_size_in_bytes, isa, tuning) {}
 
+  std::string_view strategy_name() const noexcept { return slice_.strategy_name(); }
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
     const std::byte* in = bindings.inputs[0];
     std::byte* out = bindings.output;

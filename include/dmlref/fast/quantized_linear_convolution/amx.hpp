@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/block.hpp"
@@ -29,6 +30,7 @@ class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::
 
   /// Whether the layouts are as said, and the filter is no deeper than 65536.
   bool usable() const noexcept { return plan_.usable; }
+  std::string_view strategy_name() const noexcept { return "amx"; }
   /// Tiles of 16 pixels are for 8 at least, unless packing takes most of the time and is faster here: of filters that
   /// are bound at execute, and whose input channels do not lie side by side. Tiles of 64 values of K are for more than
   /// 24, or 32 if output channels are few, unless dot products would not round in one multiply-add.

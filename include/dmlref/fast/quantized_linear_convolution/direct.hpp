@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/constants.hpp"
@@ -42,6 +43,10 @@ class DirectConvolution {
 
   /// Whether this path is made for the shape: few input channels per group, and rows that fit a task's memory.
   bool usable() const noexcept { return plan_.usable; }
+  std::string_view strategy_name() const noexcept {
+    if (plan_.by_columns) return "columns in place";
+    return plan_.in_place ? "planes in place" : plan_.by_channels ? "staged channels" : "staged planes";
+  }
   /// The constants are folded once, at initialize; otherwise at each execute.
   bool folds_at_initialize() const noexcept { return plan_.constants_owned; }
   std::uint64_t folded_bytes() const noexcept {

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
@@ -32,6 +33,7 @@ class TiledConvolution : public qlc::BlockedConvolution<qlc::tiled::Plan, qlc::t
   TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels)
       : BlockedConvolution(qlc::tiled::Plan(desc, kernels)) {}
 
+  std::string_view strategy_name() const noexcept { return "tiled"; }
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return plan_.usable(); }
 };

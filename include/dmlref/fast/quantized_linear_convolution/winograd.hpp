@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
@@ -70,6 +71,7 @@ class WinogradConvolution {
 
   /// 3x3 with stride 1, or 2 without dilation, one group, and a filter that is there at initialize.
   bool usable() const noexcept { return usable_; }
+  std::string_view strategy_name() const noexcept { return "winograd"; }
   /// Whether this is the faster way than multiplying every tap, which is nearer to the peak.
   bool worthwhile() const noexcept {
     const double direct = static_cast<double>(g_.batch * g_.out_height * g_.out_width) *
