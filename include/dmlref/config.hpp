@@ -161,6 +161,12 @@
   DMLREF_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_TAG_SIMD, DMLREF_TAG_FMA, DMLREF_TAG_BMI, \
                DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE)
 
+// Names of the functions by which a separate program calls its kernels: C's, with no code tag, so that units compiled
+// for this very CPU find the kernels of a library that was not (docs/dispatch.md).
+#define DMLREF_SEAM_IMPL(major, minor, name) dmlref_##major##_##minor##_##name
+#define DMLREF_SEAM_PASTE(major, minor, name) DMLREF_SEAM_IMPL(major, minor, name)
+#define DMLREF_SEAM(name) DMLREF_SEAM_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, name)
+
 #define DMLREF_BEGIN \
   namespace dmlref { \
   inline namespace DMLREF_ABI {

@@ -13,6 +13,7 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/op/seam.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 #include "dmlref/view/bind.hpp"
 
@@ -107,13 +108,26 @@ PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Is
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
   return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa, tuning);
 }
 
-DMLREF_SEPARABLE PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
   return normalization_plan(desc, reference::axis_set(desc.axes), isa, tuning);
 }
+
+#if defined(DMLREF_IMPLEMENTATION)
+extern "C" {
+void DMLREF_SEAM(plan_mean_variance_normalization)(const MeanVarianceNormalizationDesc& desc, Isa isa,
+                                                   const Tuning& tuning, PlannedOperator& planned) {
+  planned = plan(desc, isa, tuning);
+}
+void DMLREF_SEAM(plan_mean_variance_normalization1)(const MeanVarianceNormalization1Desc& desc, Isa isa,
+                                                    const Tuning& tuning, PlannedOperator& planned) {
+  planned = plan(desc, isa, tuning);
+}
+}
+#endif
 
 #endif
 

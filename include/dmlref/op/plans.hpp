@@ -14,15 +14,7 @@
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "dmlref/op/slice.hpp"
 #else
-DMLREF_BEGIN
-namespace detail {
-PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning);
-PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning);
-PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning);
-PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning);
-PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning);
-}  // namespace detail
-DMLREF_END
+#include "dmlref/op/seam.hpp"
 #endif
 
 DMLREF_BEGIN

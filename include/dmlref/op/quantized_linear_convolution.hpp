@@ -17,6 +17,7 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/op/seam.hpp"
 #include "dmlref/reference/quantized_linear_convolution.hpp"
 #include "dmlref/view/bind.hpp"
 
@@ -271,7 +272,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
+inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
@@ -280,6 +281,15 @@ DMLREF_SEPARABLE PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc
           slot("OutputTensor", desc.output),
           qlc_plan(desc, isa)};
 }
+
+#if defined(DMLREF_IMPLEMENTATION)
+extern "C" {
+void DMLREF_SEAM(plan_quantized_linear_convolution)(const QuantizedLinearConvolutionDesc& desc, Isa isa,
+                                                    const Tuning& tuning, PlannedOperator& planned) {
+  planned = plan(desc, isa, tuning);
+}
+}
+#endif
 
 #endif
 

@@ -11,6 +11,7 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/op/seam.hpp"
 #include "dmlref/reference/slice.hpp"
 #include "dmlref/view/bind.hpp"
 
@@ -37,7 +38,7 @@ class SlicePlan final : public PlanOf<SlicePlan> {
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
   return {{slot("InputTensor", desc.input)},
@@ -45,7 +46,7 @@ DMLREF_SEPARABLE PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuni
           std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
 }
 
-DMLREF_SEPARABLE PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
                                                  desc.window_sizes, desc.window_strides);
@@ -53,6 +54,17 @@ DMLREF_SEPARABLE PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tun
           slot("OutputTensor", desc.output),
           std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
 }
+
+#if defined(DMLREF_IMPLEMENTATION)
+extern "C" {
+void DMLREF_SEAM(plan_slice)(const SliceDesc& desc, Isa isa, const Tuning& tuning, PlannedOperator& planned) {
+  planned = plan(desc, isa, tuning);
+}
+void DMLREF_SEAM(plan_slice1)(const Slice1Desc& desc, Isa isa, const Tuning& tuning, PlannedOperator& planned) {
+  planned = plan(desc, isa, tuning);
+}
+}
+#endif
 
 #endif
 
