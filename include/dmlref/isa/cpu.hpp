@@ -65,7 +65,7 @@ struct CpuFeatures {
 };
 
 // Tiles are 8 KiB of state that Linux saves only for processes that ask: arch_prctl(ARCH_REQ_XCOMP_PERM, 18). Without
-// the C library, whose headers need not know it (docs/decisions/0111).
+// the C library, whose headers need not know it.
 #if DMLREF_ARCH_X86_64
 inline bool request_tiles() noexcept {
 #if defined(__linux__)

@@ -12,7 +12,7 @@ namespace fast::qlc {
 
 inline constexpr Index most_tasks = 64;
 
-/// As many as the machine has threads, within bounds (docs/decisions/0034).
+/// As many as the machine has threads, within bounds: memory is counted at compile, before the executor is known.
 inline Index task_slots() noexcept {
   const auto threads = static_cast<Index>(std::thread::hardware_concurrency());
   return threads < 1 ? 1 : threads > most_tasks ? most_tasks : threads;
