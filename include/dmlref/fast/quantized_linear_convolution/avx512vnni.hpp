@@ -8,6 +8,7 @@
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN
@@ -37,7 +38,7 @@ constexpr Kernels make_kernels() noexcept {
             &sum_windows,
             &halve_sums,
             &add_outer,
-            &quantize,
+            &requantize::avx512::clamped,
             &transpose,
             &interleave_pairs_of,
             &pack_rows};

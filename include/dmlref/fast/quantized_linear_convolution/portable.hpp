@@ -94,27 +94,6 @@ inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t r
   }
 }
 
-/// With the product clamped.
-inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
-                     std::ptrdiff_t period, std::uint8_t* out) noexcept {
-  const std::int32_t low = to.output_signed ? -128 : 0;
-  for (std::ptrdiff_t i = 0; i < 64 * blocks; ++i) {
-    const std::ptrdiff_t channel = first + i % period;
-    float product = static_cast<float>(sums[i]) * to.scale[channel];
-    product = product < -float_clamp ? -float_clamp : product > float_clamp ? float_clamp : product;
-    const auto truncated = static_cast<std::int32_t>(product);
-    const float rest = product - static_cast<float>(truncated);
-    const float magnitude = rest < 0 ? -rest : rest;
-    if (magnitude > clamped_band && magnitude < 1 - clamped_band) {
-      out[i] = to.exact(sums[i], channel);
-      continue;
-    }
-    const std::int32_t away = magnitude < 0.5f ? 0 : product < 0 ? -1 : 1;
-    const std::int32_t value = truncated + away + to.zero_point;
-    out[i] = static_cast<std::uint8_t>(value < low ? low : value > low + 255 ? low + 255 : value);
-  }
-}
-
 inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels, std::ptrdiff_t channels,
                       std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept {
   for (std::ptrdiff_t c = 0; c < channels; ++c) {

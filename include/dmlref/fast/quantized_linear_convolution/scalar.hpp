@@ -5,6 +5,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::scalar {
@@ -66,7 +67,7 @@ constexpr Kernels make_kernels() noexcept {
             &portable::sum_windows,
             &portable::halve_sums,
             &portable::add_outer,
-            &portable::quantize,
+            &requantize::scalar::clamped,
             &portable::transpose};
   set_tiles<false, 1, 2, 4>(k.channel_tiles);
   set_tiles<true, 1, 2, 4>(k.pixel_tiles);

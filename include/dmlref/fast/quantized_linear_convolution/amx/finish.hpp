@@ -52,7 +52,7 @@ class SlowFinish {
     std::uint8_t out[64];
     for (int i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums.v[i]);
     if (run_.rounding == Rounding::clamped) {
-      avx512vnni::quantize(kept, 1, run_.requantizer, first, period, out);
+      requantize::avx512::clamped(kept, 1, run_.requantizer, first, period, out);
     } else {
       for (Index i = 0; i < 64; ++i) {
         const Index channel = i % period;

@@ -4,7 +4,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -42,8 +42,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
   for (int v = 0; v < 4; ++v) {
     std::int32_t kept[16];
     _mm512_storeu_si512(kept, sums[v]);
-    const __m512i fraction = _mm512_and_si512(values[v], _mm512_set1_epi32(0xFFFF));
-    unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+    unsigned near = requantize::avx512::lanes_near_ties(values[v]);
     for (; near != 0; near &= near - 1) {
       const int l = std::countr_zero(near);
       out[paired ? l / 4 * 16 + v / 2 * 8 + l % 4 * 2 + v % 2 : 16 * v + l] = to.exact(kept[l], channel);
@@ -52,8 +51,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
   return _mm512_loadu_si512(out);
 }
 
-/// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers: one
-/// makes them anew for every 64, another knows a longer way to do the permutation.
+/// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers, as those of ShuffledHalves are.
 class Epilogue {
  public:
   struct Result {
@@ -67,13 +65,10 @@ class Epilogue {
         band_(_mm512_set1_epi16(static_cast<short>(fixed_band))),
         quads_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15))),
         order_(transposed_order()),
-        halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15))),
-        low_halves_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13))),
         to_(to) {
-    __asm__("" : DMLREF_IN_ZMM(band_), DMLREF_IN_ZMM(flip_), DMLREF_IN_MASK(low_bytes_), DMLREF_IN_MASK(even_words_));
     __asm__(""
-            : DMLREF_IN_ZMM(quads_), DMLREF_IN_ZMM(order_), DMLREF_IN_ZMM(halves_), DMLREF_IN_ZMM(low_halves_),
-              DMLREF_IN_MASK(high_bytes_));
+            : DMLREF_IN_ZMM(band_), DMLREF_IN_ZMM(flip_), DMLREF_IN_ZMM(quads_), DMLREF_IN_ZMM(order_),
+              DMLREF_IN_MASK(even_words_));
   }
 
   /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
@@ -95,8 +90,11 @@ class Epilogue {
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
     const __m512 scale = _mm512_set1_ps(to_.rounded_scale[channel]), shift = _mm512_set1_ps(to_.rounded_shift[channel]);
-    return in_order<Paired>(pack_rounded(rounded<S>(sum0, scale, shift), rounded<S>(sum1, scale, shift),
-                                         rounded<S>(sum2, scale, shift), rounded<S>(sum3, scale, shift)));
+    const auto rounded = [&](__m512i sum) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+      return requantize::avx512::by_multiply_add<S>(sum, scale, shift);
+    };
+    return in_order<Paired>(
+        requantize::avx512::pack_low(rounded(sum0), rounded(sum1), rounded(sum2), rounded(sum3), flip_, halves_));
   }
 
   /// Four vectors of sums of a channel with that scale; near ties are not settled.
@@ -128,10 +126,11 @@ class Epilogue {
     __m512i q[4];
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < 4; ++i) {
-      q[i] = Rounds ? rounded<S>(sums[i], c.scale[i % V], c.shift[i % V]) : fixed(sums[i], c.scale[i % V]);
+      q[i] = Rounds ? requantize::avx512::by_multiply_add<S>(sums[i], c.scale[i % V], c.shift[i % V])
+                    : fixed(sums[i], c.scale[i % V]);
     }
     if constexpr (!Rounds) return finish<false>(q[0], q[1], q[2], q[3]);
-    return {in_order<false>(pack_rounded(q[0], q[1], q[2], q[3])), false};
+    return {in_order<false>(requantize::avx512::pack_low(q[0], q[1], q[2], q[3], flip_, halves_)), false};
   }
 
   /// Exact results for the sums of `count` neighbouring channels that are near a tie.
@@ -139,8 +138,7 @@ class Epilogue {
                                                        std::ptrdiff_t first, std::uint8_t* out) const noexcept {
     for (std::ptrdiff_t i = 0; i < count; i += 16) {
       const __m512i value = fixed(_mm512_loadu_si512(sums + i), _mm512_loadu_ps(to_.fixed_scale + first + i));
-      const __m512i fraction = _mm512_and_si512(value, _mm512_set1_epi32(0xFFFF));
-      unsigned near = _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+      unsigned near = requantize::avx512::lanes_near_ties(value);
       for (; near != 0; near &= near - 1) {
         const std::ptrdiff_t at = i + std::countr_zero(near);
         out[at] = to_.exact(sums[at], first + at);
@@ -150,33 +148,13 @@ class Epilogue {
 
  private:
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed(__m512i sums, __m512 scale) const noexcept {
-    return _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, shift_));
+    return requantize::avx512::in_fixed_point(sums, scale, shift_);
   }
   template <bool Paired>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result finish(__m512i v0, __m512i v1, __m512i v2,
                                                               __m512i v3) const noexcept {
-    // The upper halves are the results: those of v0 and v1 in turn, then v2 and v3. The lower ones tell how near a tie
-    // is.
-    const __m512i q01 = _mm512_mask_shuffle_epi8(v1, low_bytes_, v0, halves_);
-    const __m512i q23 = _mm512_mask_shuffle_epi8(v3, low_bytes_, v2, halves_);
-    const __m512i nearest = _mm512_min_epu16(_mm512_min_epu16(v0, v1), _mm512_min_epu16(v2, v3));
-    const __m512i bytes = _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
-    return {in_order<Paired>(bytes), _mm512_mask_cmple_epu16_mask(even_words_, nearest, band_) != 0};
-  }
-
-  template <SumsBegin S>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static __m512i rounded(__m512i sums, __m512 scale,
-                                                                       __m512 shift) noexcept {
-    const __m512 sum = S == SumsBegin::as_integers ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
-    return _mm512_castps_si512(_mm512_fmadd_ps(sum, scale, shift));
-  }
-
-  /// As finish does with the upper halves, with the lower ones.
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_rounded(__m512i v0, __m512i v1, __m512i v2,
-                                                                     __m512i v3) const noexcept {
-    const __m512i q01 = _mm512_mask_shuffle_epi8(v0, high_bytes_, v1, low_halves_);
-    const __m512i q23 = _mm512_mask_shuffle_epi8(v2, high_bytes_, v3, low_halves_);
-    return _mm512_xor_si512(_mm512_packs_epi16(q01, q23), flip_);
+    return {in_order<Paired>(requantize::avx512::pack_high(v0, v1, v2, v3, flip_, halves_)),
+            requantize::avx512::near_tie(v0, v1, v2, v3, band_, even_words_)};
   }
 
   template <bool Paired>
@@ -190,10 +168,7 @@ class Epilogue {
   __m512i band_;
   __m512i quads_;  // from alternating bytes to four of each vector
   __m512i order_;
-  __m512i halves_;                             // the upper half of a dword in both
-  __m512i low_halves_;                         // the lower half in both
-  __mmask64 low_bytes_ = 0x3333333333333333;   // of the lower half
-  __mmask64 high_bytes_ = 0xCCCCCCCCCCCCCCCC;  // of the upper half
+  requantize::avx512::ShuffledHalves halves_;
   __mmask32 even_words_ = 0x55555555;
   const Requantizer& to_;
 };

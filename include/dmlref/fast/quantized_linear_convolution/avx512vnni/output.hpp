@@ -1,4 +1,4 @@
-// output.hpp: sums from memory: corrected, requantized, transposed.
+// output.hpp: sums from memory, corrected; bytes, transposed.
 #pragma once
 
 #include "dmlref/config.hpp"
@@ -26,39 +26,6 @@ DMLREF_TARGET_AVX512VNNI inline void add_outer(std::int32_t* sums, std::ptrdiff_
       const __m512i product = _mm512_mullo_epi32(row, _mm512_loadu_si512(per_lane + l));
       _mm512_storeu_si512(at, _mm512_add_epi32(_mm512_loadu_si512(at), product));
     }
-  }
-}
-
-/// With the product clamped: for scales too large for the tiles' fixed point.
-DMLREF_TARGET_AVX512VNNI inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
-                                              std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
-  __m512 scale[4];
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    scale[v] = period == 1 ? _mm512_set1_ps(to.scale[first]) : _mm512_loadu_ps(to.scale + first + 16 * v % period);
-  }
-  const __m512 magic = _mm512_set1_ps(rounding_magic);
-  const __m512 band = _mm512_set1_ps(clamped_band);
-  const __m512 high = _mm512_set1_ps(float_clamp);
-  const __m512 low = _mm512_set1_ps(-float_clamp);
-  const __m512i shift = _mm512_set1_epi32(rounding_magic_bits - to.packed_zero_point());
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(to.packed_flip()));
-  const __m512i order = transposed_order();
-  for (std::ptrdiff_t b = 0; b < blocks; ++b, sums += 64, out += 64) {
-    __m512i q[4];
-    std::uint64_t lanes = 0;
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      const __m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + 16 * v));
-      const __m512 product = _mm512_max_ps(_mm512_min_ps(_mm512_mul_ps(sum, scale[v]), high), low);
-      const __m512 rounded = _mm512_add_ps(product, magic);
-      const __m512 residual = _mm512_abs_ps(_mm512_sub_ps(product, _mm512_sub_ps(rounded, magic)));
-      lanes |= std::uint64_t{_mm512_cmp_ps_mask(residual, band, _CMP_NLE_UQ)} << (16 * v);
-      q[v] = _mm512_sub_epi32(_mm512_castps_si512(rounded), shift);
-    }
-    const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
-    _mm512_storeu_si512(out, _mm512_xor_si512(_mm512_permutexvar_epi32(order, bytes), flip));
-    if (__builtin_expect(lanes != 0, 0)) to.refine(lanes, sums, first, period, out);
   }
 }
 

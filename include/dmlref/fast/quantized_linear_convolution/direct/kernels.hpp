@@ -14,6 +14,7 @@
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
@@ -84,7 +85,7 @@ template <std::ptrdiff_t Kernel, class Rows>
 }
 
 /// One run of lanes.
-struct LaneArgs {
+struct LaneArgs : requantize::ExactRounding {  // factor: as `sum`
   const std::uint8_t* staged = nullptr;
   const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, or per quad of a kernel row (row kernels)
   std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
@@ -107,10 +108,6 @@ struct LaneArgs {
   /// A bit for each output (pixel kernels), or for each block of a period (channels; channel_columns has one), whose
   /// sums are floats.
   std::uint32_t floats = 0;
-  const double* factor = nullptr;  ///< inputScale * filterScale with outputScale's sign, as `sum`
-  double output_scale = 1;         ///< positive
-  std::int32_t zero_point = 0;     ///< less 128 for UINT8: kernels saturate to INT8, then xor `flip`
-  std::uint8_t flip = 0;
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels: blocks after which weights, sums and scales repeat
   std::uint8_t* out = nullptr;
@@ -188,29 +185,11 @@ struct Kernels {
   bool pairs_in_place = false;
 };
 
+using requantize::Factors;
+
 /// Where lane `lane` of a block lies in the order of the accumulators.
 constexpr std::ptrdiff_t place_of_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {
   return (lane % 16 / 4 * (block / 16) + lane / 16) * 4 + lane % 4;
-}
-
-/// Which factor belongs to which sum of a block.
-enum class Factors {
-  one,   ///< one for all
-  each,  ///< one per sum, in the accumulators' order
-  parts  ///< one per 128-bit part of a vector
-};
-
-/// Decides what fixed point leaves in doubt: sums whose result in `fixed` has a low half up to its lane's `near_tie`.
-/// `lanes`: of a vector. Cold: one value in some 20000.
-[[gnu::noinline]] inline void round_near_ties(const std::int32_t* sums, std::int32_t* fixed, std::ptrdiff_t count,
-                                              const std::uint16_t* near_tie, std::ptrdiff_t lanes, Factors factors,
-                                              const double* factor, const LaneArgs& t) noexcept {
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const std::ptrdiff_t lane = i % lanes;
-    if (static_cast<std::uint16_t>(fixed[i]) > near_tie[2 * lane]) continue;
-    const std::ptrdiff_t which = factors == Factors::one ? 0 : factors == Factors::each ? i : lane / 4;
-    fixed[i] = (round_exactly(sums[i], factor[which], t.output_scale) + t.zero_point) * 65536;
-  }
 }
 
 }  // namespace fast::qlc::direct

@@ -29,7 +29,7 @@ inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff
   if (vminvq_u16(low) <= t.near_tie) {
     std::int32_t lanes[16];
     for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
-    scalar::quantize(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
+    requantize::scalar::exact(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
     return;
   }
   const int8x16_t bytes =

@@ -9,15 +9,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::scalar {
 
-inline void quantize(const std::int32_t (&sums)[16], const LaneArgs& t, std::ptrdiff_t lane, std::ptrdiff_t lane_step,
-                     std::uint8_t* out) noexcept {
-  for (std::ptrdiff_t i = 0; i < 16; ++i) {
-    std::int32_t q = round_exactly(sums[i], t.factor[lane + i * lane_step], t.output_scale) + t.zero_point;
-    q = q < -128 ? -128 : q > 127 ? 127 : q;
-    out[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(q) ^ t.flip);
-  }
-}
-
 template <bool Channels>
 inline void taps(const LaneArgs& t) noexcept {
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
@@ -37,7 +28,7 @@ inline void taps(const LaneArgs& t) noexcept {
     }
     std::int32_t wrapped[16];
     std::memcpy(wrapped, sums, sizeof wrapped);
-    quantize(wrapped, t, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
+    requantize::scalar::exact(wrapped, t, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -55,51 +56,41 @@ DMLREF_TARGET_AVX512VNNI inline Epilogue make_epilogue(const LaneArgs& t) noexce
   }
 }
 
-/// The high halves as bytes; within 128 bits they come in the order 0 of fixed[0], 0 of fixed[1], 1 of fixed[0], …, 0
-/// of fixed[2], 0 of fixed[3], ….
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack_high(const __m512i (&fixed)[4],
-                                                                         const Epilogue& e) noexcept {
-  constexpr __mmask32 odd = 0xAAAAAAAA;
-  const __m512i first = _mm512_mask_mov_epi16(_mm512_srli_epi32(fixed[0], 16), odd, fixed[1]);
-  const __m512i second = _mm512_mask_mov_epi16(_mm512_srli_epi32(fixed[2], 16), odd, fixed[3]);
-  return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
-}
-
-/// The same of low halves.
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack_low(const __m512i (&results)[4],
-                                                                        const Epilogue& e) noexcept {
-  constexpr __mmask32 odd = 0xAAAAAAAA;
-  const __m512i first = _mm512_mask_mov_epi16(results[0], odd, _mm512_slli_epi32(results[1], 16));
-  const __m512i second = _mm512_mask_mov_epi16(results[2], odd, _mm512_slli_epi32(results[3], 16));
-  return _mm512_xor_si512(_mm512_packs_epi16(first, second), e.flip);
-}
-
-/// Integer sums in fixed point; whether some may have passed a tie.
+/// Four vectors of integer sums in fixed point.
 template <Factors F>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline bool fix(const __m512i (&sums)[4], const Epilogue& e,
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void fix(const __m512i (&sums)[4], const Epilogue& e,
                                                                 __m512i (&fixed)[4]) noexcept {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     constexpr bool each = F == Factors::each;
-    const __m512 sum = _mm512_cvtepi32_ps(sums[v]);
-    fixed[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(sum, e.scale[each ? v : 0], e.shift[each ? v : 0]));
+    fixed[v] = requantize::avx512::in_fixed_point(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
   }
-  const __m512i least = _mm512_min_epu16(_mm512_min_epu16(fixed[0], fixed[1]), _mm512_min_epu16(fixed[2], fixed[3]));
-  constexpr std::uint32_t low_halves = 0x55555555;
-  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, e.near_tie)) & low_halves) != 0;
+}
+
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline bool near_tie(const __m512i (&fixed)[4],
+                                                                     const Epilogue& e) noexcept {
+  return requantize::avx512::near_tie(fixed[0], fixed[1], fixed[2], fixed[3], e.near_tie);
+}
+
+/// As requantize::avx512::pack_high orders them.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i pack_high(const __m512i (&fixed)[4],
+                                                                         const Epilogue& e) noexcept {
+  constexpr requantize::avx512::BlendedHalves halves;
+  return requantize::avx512::pack_high(fixed[0], fixed[1], fixed[2], fixed[3], e.flip, halves);
 }
 
 template <Factors F>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_floats(const __m512i (&sums)[4],
                                                                                const Epilogue& e) noexcept {
-  __m512i results[4];
+  __m512i q[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     constexpr bool each = F == Factors::each;
-    const __m512 sum = _mm512_castsi512_ps(sums[v]);
-    results[v] = _mm512_castps_si512(_mm512_fmadd_ps(sum, e.scale[each ? v : 0], e.shift[each ? v : 0]));
+    q[v] = requantize::avx512::by_multiply_add<SumsBegin::as_floats>(sums[v], e.scale[each ? v : 0],
+                                                                     e.shift[each ? v : 0]);
   }
-  return pack_low(results, e);
+  constexpr requantize::avx512::BlendedHalves halves;
+  return requantize::avx512::pack_low(q[0], q[1], q[2], q[3], e.flip, halves);
 }
 
 /// 64 sums to 64 bytes, in `pack_high`'s order; where some may have passed a tie, `quantize` must look at them again.
@@ -109,7 +100,8 @@ template <Factors F>
                                                                                 bool& near_tie) noexcept {
   if (e.floats) return quantize_floats<F>(sums, e);
   __m512i fixed[4];
-  near_tie = fix<F>(sums, e, fixed);
+  fix<F>(sums, e, fixed);
+  near_tie = avx512vnni::near_tie(fixed, e);
   return pack_high(fixed, e);
 }
 
@@ -120,19 +112,8 @@ template <Factors F>
                                                                         const double* factor) noexcept {
   if (e.floats) return quantize_floats<F>(sums, e);
   __m512i fixed[4];
-  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) {
-    alignas(64) std::int32_t lanes[64], results[64];
-    alignas(64) std::uint16_t limits[32];
-    _mm512_store_si512(limits, e.near_tie);
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      _mm512_store_si512(lanes + 16 * v, sums[v]);
-      _mm512_store_si512(results + 16 * v, fixed[v]);
-    }
-    round_near_ties(lanes, results, 64, limits, 16, F, factor, t);
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) fixed[v] = _mm512_load_si512(results + 16 * v);
-  }
+  fix<F>(sums, e, fixed);
+  if (__builtin_expect(near_tie(fixed, e), 0)) requantize::avx512::settle<F>(sums, fixed, e.near_tie, factor, t);
   return pack_high(fixed, e);
 }
 
