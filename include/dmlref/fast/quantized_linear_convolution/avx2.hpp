@@ -4,6 +4,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -321,48 +322,6 @@ DMLREF_TARGET_AVX2 inline void gather_pixels(const PixelsArgs& t) noexcept {
   }
 }
 
-DMLREF_TARGET_AVX2 inline void quantize(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
-                                        std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
-  __m256 scale[4];
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    scale[v] = period == 1 ? _mm256_set1_ps(to.scale[first]) : _mm256_loadu_ps(to.scale + first + 8 * v % period);
-  }
-  const __m256 magic = _mm256_set1_ps(rounding_magic);
-  const __m256 band = _mm256_set1_ps(clamped_band);
-  const __m256 high = _mm256_set1_ps(float_clamp);
-  const __m256 low = _mm256_set1_ps(-float_clamp);
-  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF));
-  const __m256i shift = _mm256_set1_epi32(rounding_magic_bits - to.packed_zero_point());
-  const __m256i flip = _mm256_set1_epi8(static_cast<char>(to.packed_flip()));
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  for (std::ptrdiff_t b = 0; b < 2 * blocks; ++b, sums += 32, out += 32) {
-    __m256 residual[4];
-    __m256i q[4];
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      const __m256 sum = _mm256_cvtepi32_ps(load(sums + 8 * v));
-      const __m256 product = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(sum, scale[v]), high), low);
-      const __m256 rounded = _mm256_add_ps(product, magic);
-      residual[v] = _mm256_and_ps(_mm256_sub_ps(product, _mm256_sub_ps(rounded, magic)), magnitude);
-      q[v] = _mm256_sub_epi32(_mm256_castps_si256(rounded), shift);
-    }
-    const __m256 worst =
-        _mm256_max_ps(_mm256_max_ps(residual[0], residual[1]), _mm256_max_ps(residual[2], residual[3]));
-    const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
-    store32(out, _mm256_xor_si256(_mm256_permutevar8x32_epi32(bytes, order), flip));
-    if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(worst, band, _CMP_NLE_UQ)) != 0, 0)) {
-      std::uint64_t lanes = 0;
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-        const int mask = _mm256_movemask_ps(_mm256_cmp_ps(residual[v], band, _CMP_NLE_UQ));
-        lanes |= std::uint64_t{static_cast<unsigned>(mask)} << (8 * v);
-      }
-      to.refine(lanes, sums, first, period, out);
-    }
-  }
-}
-
 // The last 16 pixels overlap those before rather than leave a remainder.
 DMLREF_TARGET_AVX2 inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels,
                                          std::ptrdiff_t channels, std::uint8_t* dst,
@@ -410,7 +369,7 @@ constexpr Kernels make_kernels() noexcept {
             &portable::sum_windows,
             &portable::halve_sums,
             &add_outer,
-            &quantize,
+            &requantize::avx2::clamped,
             &transpose};
   k.gather_pixels = &gather_pixels<2>;
   set_tiles(k);

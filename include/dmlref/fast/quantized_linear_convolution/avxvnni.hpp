@@ -33,7 +33,7 @@ constexpr Kernels make_helpers() noexcept {
             &portable::sum_windows,
             &portable::halve_sums,
             &avx2::add_outer,
-            &avx2::quantize,
+            &requantize::avx2::clamped,
             &avx2::transpose};
   k.gather_pixels = &avx2::gather_pixels<4>;
   return k;

@@ -37,7 +37,7 @@ class Epilogue {
 
   /// Of eight sums of channels with those scales.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE __m256i fixed(__m256i sums, __m256 scale) const noexcept {
-    return _mm256_cvtps_epi32(_mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), scale, shift_));
+    return requantize::avx2::in_fixed_point(sums, scale, shift_);
   }
 
   /// The results of Count vectors, 8 bytes of each. The upper halves are the results, the lower ones tell how near a
@@ -49,9 +49,9 @@ class Epilogue {
     if constexpr (Count > 2) nearest_ = _mm256_min_epu16(nearest_, v2);
     if constexpr (Count > 3) nearest_ = _mm256_min_epu16(nearest_, v3);
     __m256i q01 = _mm256_srli_epi32(v0, 16);
-    if constexpr (Count > 1) q01 = _mm256_blend_epi16(q01, v1, 0xAA);
+    if constexpr (Count > 1) q01 = requantize::avx2::join_high_halves(v0, v1);
     __m256i q23 = Count > 2 ? _mm256_srli_epi32(v2, 16) : q01;
-    if constexpr (Count > 3) q23 = _mm256_blend_epi16(q23, v3, 0xAA);
+    if constexpr (Count > 3) q23 = requantize::avx2::join_high_halves(v2, v3);
     const __m256i quads =
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -61,9 +61,7 @@ class Epilogue {
 
   /// Whether a sum among those packed so far has to be settled.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE bool near_tie() const noexcept {
-    const __m256i band = _mm256_set1_epi32(static_cast<int>(0xFFFF0000u + fixed_band));
-    const __m256i low = _mm256_or_si256(nearest_, _mm256_set1_epi32(static_cast<int>(0xFFFF0000u)));
-    return _mm256_movemask_epi8(_mm256_cmpeq_epi16(_mm256_max_epu16(low, band), band)) != static_cast<int>(0xCCCCCCCCu);
+    return requantize::avx2::near_tie(nearest_, _mm256_set1_epi32(static_cast<int>(fixed_band)));
   }
 
  private:
@@ -82,9 +80,7 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET void settle(const Requantizer& to, const std::
     for (std::ptrdiff_t l = 0; l < used; l += 8) {
       const float* const scales = to.fixed_scale + first;
       const __m256 scale = RowIsChannel ? _mm256_set1_ps(scales[r]) : _mm256_loadu_ps(scales + l);
-      const __m256i fraction = _mm256_and_si256(epilogue.fixed(load(sums + l), scale), _mm256_set1_epi32(0xFFFF));
-      const __m256i beyond = _mm256_cmpgt_epi32(fraction, _mm256_set1_epi32(static_cast<int>(fixed_band)));
-      auto near = ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(beyond))) & 0xFFu;
+      unsigned near = requantize::avx2::lanes_near_ties(epilogue.fixed(load(sums + l), scale));
       for (; near != 0; near &= near - 1) {
         const std::ptrdiff_t at = l + std::countr_zero(near);
         if (at < used) out[at] = to.exact(sums[at], first + (RowIsChannel ? r : at));

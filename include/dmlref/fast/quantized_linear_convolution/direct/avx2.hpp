@@ -4,6 +4,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -60,62 +61,24 @@ struct Epilogue {
   }
 }
 
-/// Sums that are floats to results in low halves.
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i round_floats(__m256i sums, __m256 scale,
-                                                                      __m256 shift) noexcept {
-  return _mm256_castps_si256(_mm256_fmadd_ps(_mm256_castsi256_ps(sums), scale, shift));
-}
-
-/// The low halves of 32-bit lanes as words, interleaved: even[0], odd[0], even[1], ….
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i join_low_halves(__m256i even, __m256i odd) noexcept {
-  return _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
-}
-/// The same of high halves.
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i join_high_halves(__m256i even, __m256i odd) noexcept {
-  return _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA);
-}
-
-/// `quantize` where something may have passed a tie.
-template <Factors F>
-[[gnu::noinline]] DMLREF_TARGET_AVX2 inline __m256i quantize_near_ties(const __m256i* sums, const __m256i* fixed,
-                                                                       const __m256i& near_tie, const LaneArgs& t,
-                                                                       const double* factor) noexcept {
-  alignas(32) std::int32_t lanes[32], results[32];
-  alignas(32) std::uint16_t limits[16];
-  store(limits, near_tie);
-  for (int v = 0; v < 4; ++v) {
-    store(lanes + 8 * v, load(sums + v));
-    store(results + 8 * v, load(fixed + v));
-  }
-  round_near_ties(lanes, results, 32, limits, 8, F, factor, t);
-  return _mm256_packs_epi16(join_high_halves(load(results), load(results + 8)),
-                            join_high_halves(load(results + 16), load(results + 24)));
-}
-
 /// 32 sums to 32 bytes; within 128 bits they come in the order 0 of sums[0], 0 of sums[1], 1 of sums[0], …, 0 of
 /// sums[2], 0 of sums[3], ….
 template <Factors F>
 [[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i quantize(const __m256i (&sums)[4], const Epilogue& e,
                                                                   const LaneArgs& t, const double* factor) noexcept {
+  using namespace requantize::avx2;
   constexpr bool each = F == Factors::each;
   __m256i q[4];
   if (e.floats) {
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) q[v] = round_floats(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
+    for (int v = 0; v < 4; ++v) q[v] = by_multiply_add(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
     return _mm256_xor_si256(_mm256_packs_epi16(join_low_halves(q[0], q[1]), join_low_halves(q[2], q[3])), e.flip);
   }
 #pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    const __m256 sum = _mm256_cvtepi32_ps(sums[v]);
-    q[v] = _mm256_cvtps_epi32(_mm256_fmadd_ps(sum, e.scale[each ? v : 0], e.shift[each ? v : 0]));
-  }
+  for (int v = 0; v < 4; ++v) q[v] = in_fixed_point(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
   __m256i bytes = _mm256_packs_epi16(join_high_halves(q[0], q[1]), join_high_halves(q[2], q[3]));
   const __m256i least = _mm256_min_epu16(_mm256_min_epu16(q[0], q[1]), _mm256_min_epu16(q[2], q[3]));
-  const __m256i near = _mm256_cmpeq_epi16(_mm256_min_epu16(least, e.near_tie), least);
-  constexpr int low_halves = 0x33333333;
-  if (__builtin_expect((_mm256_movemask_epi8(near) & low_halves) != 0, 0)) {
-    bytes = quantize_near_ties<F>(sums, q, e.near_tie, t, factor);
-  }
+  if (__builtin_expect(near_tie(least, e.near_tie), 0)) bytes = settle<F>(sums, q, e.near_tie, factor, t);
   return _mm256_xor_si256(bytes, e.flip);
 }
 

@@ -120,9 +120,9 @@ template <int Step, bool High, bool Floats>
     add_pairs(sums[0], column.pairs, w + 2 * unit_bytes);
     add_pairs(sums[0], across, w + 4 * unit_bytes);
     if constexpr (Floats) {
-      const __m256i even = avx2::round_floats(sums[0][0], scale[0], shift[0]);
-      const __m256i odd = avx2::round_floats(sums[0][1], scale[1], shift[1]);
-      const __m256i words = avx2::join_low_halves(even, odd);
+      const __m256i even = requantize::avx2::by_multiply_add(sums[0][0], scale[0], shift[0]);
+      const __m256i odd = requantize::avx2::by_multiply_add(sums[0][1], scale[1], shift[1]);
+      const __m256i words = requantize::avx2::join_low_halves(even, odd);
       if constexpr (High) {
         avx2::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), flip)));
       } else {

@@ -5,6 +5,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/neon.hpp"
 
 #if DMLREF_ARCH_ARM64
 #include <arm_neon.h>
@@ -22,19 +23,15 @@ inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff
   for (int v = 0; v < 4; ++v) {
     const float32x4_t scale = Channels ? vld1q_f32(t.scale + at + 4 * v) : vdupq_n_f32(*t.scale);
     const float32x4_t shift = Channels ? vld1q_f32(t.shift + at + 4 * v) : vdupq_n_f32(*t.shift);
-    fixed[v] = vreinterpretq_s16_s32(vcvtnq_s32_f32(vfmaq_f32(shift, vcvtq_f32_s32(sums[v]), scale)));
+    fixed[v] = requantize::neon::in_fixed_point(sums[v], scale, shift);
   }
-  const uint16x8_t low = vminq_u16(vreinterpretq_u16_s16(vuzp1q_s16(fixed[0], fixed[1])),
-                                   vreinterpretq_u16_s16(vuzp1q_s16(fixed[2], fixed[3])));
-  if (vminvq_u16(low) <= t.near_tie) {
+  if (requantize::neon::near_tie(fixed, t.near_tie)) {
     std::int32_t lanes[16];
     for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
     requantize::scalar::exact(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
     return;
   }
-  const int8x16_t bytes =
-      vcombine_s8(vqmovn_s16(vuzp2q_s16(fixed[0], fixed[1])), vqmovn_s16(vuzp2q_s16(fixed[2], fixed[3])));
-  vst1q_u8(out, veorq_u8(vreinterpretq_u8_s8(bytes), vdupq_n_u8(t.flip)));
+  vst1q_u8(out, requantize::neon::pack_high(fixed, vdupq_n_u8(t.flip)));
 }
 
 template <bool Channels>

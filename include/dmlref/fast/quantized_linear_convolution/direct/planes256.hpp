@@ -262,8 +262,8 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
       }
     }
     if constexpr (Floats) {
-      to[0] = avx2::join_low_halves(avx2::round_floats(rows[0][0], scale, shift),
-                                    avx2::round_floats(rows[0][1], scale, shift));
+      to[0] = requantize::avx2::join_low_halves(requantize::avx2::by_multiply_add(rows[0][0], scale, shift),
+                                                requantize::avx2::by_multiply_add(rows[0][1], scale, shift));
     } else {
       to[0] = rows[0][0];
       to[1] = rows[0][1];
