@@ -25,9 +25,9 @@ constexpr std::int32_t first_part(std::int32_t d) noexcept { return d > 127 ? 12
 /// place, which has most.
 inline void use_spare_slots(const Plan& plan, FoldedChannels& f, Index c) noexcept {
   const auto move = [&](Index from, Index to) {
-    const std::int32_t d = f.d[c][from];
-    f.d[c][from] = static_cast<std::int16_t>(first_part(d));
-    f.d[c][to] = static_cast<std::int16_t>(d - first_part(d));
+    const std::int32_t d = f.d(c)[from];
+    f.d(c)[from] = static_cast<std::int16_t>(first_part(d));
+    f.d(c)[to] = static_cast<std::int16_t>(d - first_part(d));
   };
   Index counts[3]{};
   for (Index unit = 0; unit < plan.units; ++unit) {
@@ -36,7 +36,7 @@ inline void use_spare_slots(const Plan& plan, FoldedChannels& f, Index c) noexce
       if (plan.taps_of_unit(unit) == 2) {
         move(at, at + 2);
       } else {
-        counts[tap] += f.d[c][at] != first_part(f.d[c][at]);
+        counts[tap] += f.d(c)[at] != first_part(f.d(c)[at]);
       }
     }
   }
@@ -52,7 +52,7 @@ inline void use_spare_slots(const Plan& plan, FoldedChannels& f, Index c) noexce
 inline std::uint32_t wide_units(const Plan& plan, const FoldedChannels& f, Index c) noexcept {
   std::uint32_t wide = 0;
   for (Index slot = 0; slot < plan.units * plan.group(); ++slot) {
-    if (f.d[c][slot] != first_part(f.d[c][slot])) wide |= std::uint32_t{1} << (slot / plan.group() % 32);
+    if (f.d(c)[slot] != first_part(f.d(c)[slot])) wide |= std::uint32_t{1} << (slot / plan.group() % 32);
   }
   return wide;
 }
@@ -64,27 +64,49 @@ inline std::uint32_t wide_units(const Plan& plan, const FoldedChannels& f, Index
   return one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
 }
 
-/// What tensors have for channels `first`, `first` + `step`, …; beyond `count`, what the last one has.
-inline void load_channels(const Plan& plan, const std::byte* const* inputs, const FoldedHeader& h, Index first,
+/// One tensor's values for channels `first`, `first` + `step`, …; beyond `count`, the last one's.
+template <class T>
+void load_lanes(const qlc::ChannelTensor& tensor, const std::byte* data, Index first, Index step, Index count,
+                T* to) noexcept {
+  const Index by = step * tensor.step;
+  const std::byte* from = data + first * tensor.step * static_cast<Index>(sizeof(T));
+  if (count == fold_lanes && by == 1) {
+    std::memcpy(to, from, sizeof(T) * static_cast<std::size_t>(fold_lanes));
+    return;
+  }
+  for (Index lane = 0; lane < fold_lanes; ++lane) to[lane] = qlc::load<T>(from, smaller(lane, count - 1) * by);
+}
+
+/// What tensors have for channels `first`, `first` + `step`, …; beyond `count`, what the last one has. Returns whether
+/// all scales are usual.
+inline bool load_channels(const Plan& plan, const std::byte* const* inputs, const FoldedHeader& h, Index first,
                           Index step, Index count, FoldedChannels& f) noexcept {
   const qlc::ChannelTensors& tensors = plan.tensors;
-  const std::byte* const filter_scale = inputs[qlc::filter_scale_tensor];
-  const std::byte* const bias = inputs[qlc::bias_tensor];
-  const auto* zero_point = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_zero_point_tensor]);
+  load_lanes(tensors.filter_scale, inputs[qlc::filter_scale_tensor], first, step, count, f.filter_scale);
+  if (tensors.bias.present) {
+    load_lanes(tensors.bias, inputs[qlc::bias_tensor], first, step, count, f.bias);
+  } else {
+    std::memset(f.bias, 0, sizeof f.bias);
+  }
   // A byte xor 0x80 is its signed value plus 128; and so is an offset.
-  const std::uint8_t flip = tensors.filter_zero_point.is_signed ? 0x80 : 0;
-  const std::int16_t none = plan.g.filter_signed ? 128 : 0;
+  std::uint8_t offset[fold_lanes];
+  if (tensors.filter_zero_point.present) {
+    load_lanes(tensors.filter_zero_point, inputs[qlc::filter_zero_point_tensor], first, step, count, offset);
+  } else {
+    std::memset(offset, 0, sizeof offset);
+  }
+  const std::uint8_t flip = plan.g.filter_signed ? 0x80 : 0;
+  for (Index lane = 0; lane < fold_lanes; ++lane) f.offset[lane] = static_cast<std::int16_t>(offset[lane] ^ flip);
   const bool usual = is_usual(h.input_scale) && is_usual(h.given_output_scale);
+  bool all = usual;
+  for (Index lane = 0; lane < fold_lanes; ++lane) all = is_usual(f.filter_scale[lane]) && all;
+  if (all) return true;
   const double input_scale = static_cast<double>(h.given_output_scale < 0 ? -h.input_scale : h.input_scale);
   for (Index lane = 0; lane < fold_lanes; ++lane) {
-    const Index channel = first + smaller(lane, count - 1) * step;
-    const float scale = qlc::load<float>(filter_scale, channel * tensors.filter_scale.step);
+    const float scale = f.filter_scale[lane];
     f.factor[lane] = usual && is_usual(scale) ? input_scale * static_cast<double>(scale) : odd_factor(h, scale);
-    f.bias[lane] = tensors.bias.present ? qlc::load<std::int32_t>(bias, channel * tensors.bias.step) : 0;
-    f.offset[lane] = tensors.filter_zero_point.present
-                         ? static_cast<std::int16_t>(zero_point[channel * tensors.filter_zero_point.step] ^ flip)
-                         : none;
   }
+  return false;
 }
 
 /// Where kernels multiply bytes a channel with any difference above 127 is negated: then 128 fits, and what does not is
@@ -93,26 +115,24 @@ inline void negate(Index slots, FoldedChannels& f) noexcept {
   for (Index c = 0; c < fold_lanes; ++c) {
     if (f.highest[c] <= 127) continue;
     f.factor[c] = -f.factor[c];
+    f.scale[c] = f.scale[c] == 0 ? 0 : -f.scale[c];
     f.sum[c] = static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(f.sum[c]));
     f.lowest[c] = -f.highest[c];
-    for (Index slot = 0; slot < slots; ++slot) f.d[c][slot] = static_cast<std::int16_t>(-f.d[c][slot]);
+    for (Index slot = 0; slot < slots; ++slot) f.d(c)[slot] = static_cast<std::int16_t>(-f.d(c)[slot]);
   }
 }
 
 /// What byte weights that do not fit need: a shift of all, spare slots, or second parts.
 inline void fold_wide_weights(const Plan& plan, FoldedChannels& f) noexcept {
   for (Index c = 0; c < fold_lanes; ++c) {
-    f.wide[c] = 0;
-    f.window_shift[c] = 0;
-    f.spare[c] = 2;
-    if (!plan.bytes() || f.lowest[c] >= -128) continue;
+    if (f.lowest[c] >= -128) continue;
     if (plan.shifts()) {
       f.window_shift[c] = f.lowest[c] + 128;
       f.wide[c] = 1;
       f.sum[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(f.sum[c]) +
                                            static_cast<std::uint32_t>(f.window_shift[c] * window_middle));
       for (Index slot = 0; slot < plan.units * plan.group(); ++slot) {
-        f.d[c][slot] = static_cast<std::int16_t>(f.d[c][slot] - f.window_shift[c]);
+        f.d(c)[slot] = static_cast<std::int16_t>(f.d(c)[slot] - f.window_shift[c]);
       }
       continue;
     }
@@ -124,24 +144,32 @@ inline void fold_wide_weights(const Plan& plan, FoldedChannels& f) noexcept {
 /// Output channels `first`, `first` + `step`, ….
 inline void fold_channels(const Plan& plan, const std::byte* const* inputs, Index first, Index step, Index count,
                           FoldedHeader& h, FoldedChannels& f) noexcept {
-  load_channels(plan, inputs, h, first, step, count, f);
   FoldArgs t;
+  t.usual = load_channels(plan, inputs, h, first, step, count, f);
+  t.input_scale = static_cast<double>(h.given_output_scale < 0 ? -h.input_scale : h.input_scale);
   t.filter = reinterpret_cast<const std::uint8_t*>(inputs[qlc::filter_tensor]) + first * plan.g.filter.n;
   t.step = step * plan.g.filter.n;
   t.readable = plan.filter_bytes - first * plan.g.filter.n;
   t.count = count;
   t.slot_weights = plan.slot_weights.data();
   t.slots = plan.units * plan.group();
-  t.pattern = plan.weight_pattern_suits ? plan.weight_pattern : nullptr;
+  t.runs = plan.slot_runs.empty() ? nullptr : plan.slot_runs.data();
   t.flip = plan.g.filter_signed ? 0x80 : 0;
   t.fill = h.fill;
   t.most = static_cast<double>(plan.g.depth()) * 65025.0;
   t.output_scale = h.output_scale;
   t.middle = 65536.0f * (static_cast<float>(h.zero_point) + 0.5f);
-  plan.kernels.fold(t, f);
-  if (plan.bytes()) negate(t.slots, f);
+  f.pitch = qlc::round_up(t.slots, 16);
   plan.kernels.fold_numbers(t, f);
-  for (Index c = 0; c < count; ++c) h.fits = h.fits && f.bound[c] < 0x1p31;
+  plan.kernels.fold(t, f);
+  h.fits = h.fits && f.fits;
+  for (Index c = 0; c < fold_lanes; ++c) {
+    f.wide[c] = 0;
+    f.window_shift[c] = 0;
+    f.spare[c] = 2;
+  }
+  if (!plan.bytes() || f.bytes) return;
+  negate(t.slots, f);
   fold_wide_weights(plan, f);
 }
 
@@ -159,11 +187,23 @@ inline void pack_weights(const Plan& plan, const std::int16_t* d, bool wide, std
     }
     return;
   }
+  if (!wide) {
+    using Words = std::int16_t __attribute__((vector_size(16)));
+    using Bytes = std::int8_t __attribute__((vector_size(8)));
+    for (Index slot = 0; slot < slots; slot += 8) {
+      Words words;
+      std::memcpy(&words, d + slot, sizeof words);
+      const Bytes bytes = __builtin_convertvector(words, Bytes);
+      std::memcpy(to + slot, &bytes, slots - slot >= 8 ? 8 : 4);  // slots are quads
+    }
+    if (plan.weight_parts() != 1) std::memset(to + slots, 0, static_cast<std::size_t>(slots));
+    return;
+  }
   for (Index slot = 0; slot < slots; ++slot) to[slot] = static_cast<std::byte>(first_part(d[slot]) & 0xFF);
   if (plan.weight_parts() == 1) return;
   std::byte* const second = to + slots;
   for (Index slot = 0; slot < slots; ++slot) {
-    second[slot] = wide ? static_cast<std::byte>((d[slot] - first_part(d[slot])) & 0xFF) : std::byte{0};
+    second[slot] = static_cast<std::byte>((d[slot] - first_part(d[slot])) & 0xFF);
   }
 }
 
@@ -191,7 +231,7 @@ inline void fold_pixels(const Plan& plan, const std::byte* const* inputs, Index 
     put_sum(offsetof(ChannelData, integers), f.sum[c], f.scale[c], f.shift[c], f.near_tie[c]);
     put_sum(offsetof(ChannelData, floats), floats.sum, floats.scale, floats.shift, 0);
     put(offsetof(ChannelData, wide), f.wide[c]);
-    pack_weights(plan, f.d[c], f.wide[c] != 0, at + sizeof(ChannelData));
+    pack_weights(plan, f.d(c), f.wide[c] != 0, at + sizeof(ChannelData));
   }
 }
 
@@ -226,7 +266,7 @@ inline void spread_over_quads(const Plan& plan, const FoldedChannels& f, Index c
   for (Index slot = 0; slot < plan.units * 4; ++slot) {
     const Index from = slot % 4 - quad;
     const bool own = from >= 0 && from < plan.lane_channels;
-    to[slot] = own ? f.d[c][slot - quad] : static_cast<std::int16_t>(-f.window_shift[c]);
+    to[slot] = own ? f.d(c)[slot - quad] : static_cast<std::int16_t>(-f.window_shift[c]);
   }
 }
 
@@ -240,7 +280,7 @@ inline void store_lanes(const Plan& plan, const Chunk& chunk, const FoldedChanne
   const std::int32_t low_half = f.window_shift[c] & 0xFFFF;
   alignas(16) std::byte row[4 * most_slots];
   std::int16_t spread[most_slots];
-  const std::int16_t* d = f.d[c];
+  const std::int16_t* d = f.d(c);
   if (plan.by_quads) {
     spread_over_quads(plan, f, c, chunk.first + in_chunk, spread);
     d = spread;
@@ -268,6 +308,29 @@ inline void store_lanes(const Plan& plan, const Chunk& chunk, const FoldedChanne
   }
 }
 
+/// The same of channels `c` to `c` + 3, which are neighbours in each block: quads of lanes, of four bytes for a unit.
+inline void store_four_lanes(const Plan& plan, const Chunk& chunk, const FoldedChannels& f, Index c, Index in_chunk,
+                             std::byte* data) noexcept {
+  const Index block = plan.kernels.block;
+  const int block_bits = std::countr_zero(static_cast<std::size_t>(block));
+  const Index units = plan.units * plan.weight_parts();
+  alignas(16) std::byte rows[4][4 * most_slots];
+  for (Index i = 0; i < 4; ++i) pack_weights(plan, f.d(c + i), f.wide[c + i] != 0, rows[i]);
+  for (Index lane = in_chunk; lane < chunk.period * block; lane += chunk.pitch) {
+    const Index first = lane >> block_bits << block_bits;
+    const Index place = plan.places[static_cast<std::size_t>(lane - first)];
+    const Index at = first + place;
+    std::memcpy(data + chunk.sum_at + 4 * at, f.sum + c, 16);
+    std::memcpy(data + chunk.scale_at + 4 * at, f.scale + c, 16);
+    std::memcpy(data + chunk.shift_at + 4 * at, f.shift + c, 16);
+    std::memcpy(data + chunk.factor_at + 8 * at, f.factor + c, 32);
+    std::byte* to = data + chunk.weights_at + 4 * (first * units + place);
+    for (Index unit = 0; unit < units; ++unit, to += 4 * block) {
+      for (Index i = 0; i < 4; ++i) std::memcpy(to + 4 * i, rows[i] + 4 * unit, 4);
+    }
+  }
+}
+
 inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const Chunk& chunk, Index m, FoldedHeader& h,
                        Search search, std::byte* to) noexcept {
   std::byte* const data = to + chunk.data_at + m * chunk.data_bytes;
@@ -276,6 +339,7 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
   RoundedSums rounded[most_chunk_channels];
   const bool rounds = search == Search::yes && plan.kernels.rounded_sums;
   if (chunk.pitch != chunk.count) std::memset(data, 0, static_cast<std::size_t>(chunk.data_bytes));  // of filling
+  const bool fours = !plan.by_quads && plan.group() * plan.weight_bytes() == 4 && chunk.pitch % 4 == 0;
   for (Index first = 0; first < chunk.count; first += fold_lanes) {
     const Index count = smaller(fold_lanes, chunk.count - first);
     fold_channels(plan, inputs, (chunk.first + first) * plan.lane_outputs + m, plan.lane_outputs, count, h, f);
@@ -291,7 +355,11 @@ inline void fold_chunk(const Plan& plan, const std::byte* const* inputs, const C
           head.spare[f.spare[c]] |= std::uint64_t{1} << lane;
         }
       }
-      store_lanes(plan, chunk, f, c, in_chunk, data);
+      if (!fours || c / 4 * 4 + 4 > count) {
+        store_lanes(plan, chunk, f, c, in_chunk, data);
+      } else if (c % 4 == 0) {
+        store_four_lanes(plan, chunk, f, c, in_chunk, data);
+      }
     }
   }
   if (rounds) head.floats = use_floats(plan, chunk, rounded, data);

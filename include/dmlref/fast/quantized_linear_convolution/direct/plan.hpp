@@ -118,9 +118,8 @@ struct Plan {
   Index deal = 1;           // column phases
   Index row_quads = 1, units = 1;
   std::vector<Index> row_phases;
-  std::vector<Index> slot_weights;    // of the units: the weight's offset from its output channel's first, or -1
-  std::uint8_t weight_pattern[16]{};  // the same of up to 16 slots, as FoldArgs::pattern
-  bool weight_pattern_suits = false;
+  std::vector<Index> slot_weights;  // of the units: the weight's offset from its output channel's first, or -1
+  std::vector<SlotRun> slot_runs;   // the same, where all are such
   Index filter_bytes = 0;
   std::vector<Index> places;  // of a block's lanes, in the order of the accumulators
   std::vector<Chunk> chunks;
@@ -198,12 +197,7 @@ struct Plan {
     }
     filter_bytes = (g.all_out_channels() - 1) * g.filter.n + (g.in_channels - 1) * g.filter.c +
                    (g.kernel_h - 1) * g.filter.y + (g.kernel_w - 1) * g.filter.x + 1;
-    weight_pattern_suits = slot_weights.size() <= 16;
-    for (std::size_t slot = 0; slot < 16; ++slot) {
-      const Index from = slot < slot_weights.size() ? slot_weights[slot] : -1;
-      weight_pattern[slot] = static_cast<std::uint8_t>(from < 0 ? 0x80 : from);
-      weight_pattern_suits = weight_pattern_suits && from < 16;
-    }
+    make_slot_runs();
     make_bands();
     choose_batch();
     place();
@@ -397,6 +391,26 @@ struct Plan {
     }
     const Index taps = g.taps();
     return {slot / taps, slot % taps / g.kernel_w, slot % g.kernel_w, slot < g.depth()};
+  }
+
+  void make_slot_runs() {
+    const std::size_t slots = slot_weights.size();
+    for (std::size_t first = 0; first < slots; first += 16) {
+      const std::size_t last = first + 16 < slots ? first + 16 : slots;
+      SlotRun run;
+      run.base = filter_bytes;
+      for (std::size_t slot = first; slot < last; ++slot) {
+        if (slot_weights[slot] >= 0) run.base = smaller(run.base, slot_weights[slot]);
+      }
+      for (std::size_t i = 0; i < 16; ++i) {
+        const Index from = first + i < last && slot_weights[first + i] >= 0 ? slot_weights[first + i] - run.base : -1;
+        run.low[i] = static_cast<std::uint8_t>(from >= 0 && from < 16 ? from : 0x80);
+        run.high[i] = static_cast<std::uint8_t>(from >= 16 ? from - 16 : 0x80);
+        run.two = run.two || from >= 16;
+        if (from >= 32) return slot_runs.clear();
+      }
+      slot_runs.push_back(run);
+    }
   }
 
   void make_offsets(Chunk& chunk) const {
