@@ -46,13 +46,10 @@ struct Tuning {
     std::uint64_t stream_percent = 100, stream_percent_of_rows = 100;
     bool streams_parts_of_lines = true;  ///< rows that share a cache line with the next go past the caches, too
   };
-  /// QUANTIZED_LINEAR_CONVOLUTION.
-  struct Convolution {};
 
   std::string_view name;
   Slice slice{};
   Normalization normalization{};
-  Convolution convolution{};
 };
 
 enum class CpuModel : std::size_t { generic, zen3, zen4, zen5, xeon_avx512, xeon_amx };

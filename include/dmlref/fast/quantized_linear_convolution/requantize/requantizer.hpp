@@ -16,8 +16,7 @@
 //   multiply_add    A fused multiply-add leaves the result in the low half. When constants are folded, the sums next to
 //                   each of the 255 ties are looked at (rounded_sums.hpp), so that no sum is near a tie.
 //   exact           A near tie, and sums of more than 32 bits, one by one: reference/quantize.hpp. A double product,
-//   off
-//                   by less than 2^-51 of p, decides all but those within 2^-39 of a tie; these are compared in
+//                   off by less than 2^-51 of p, decides all but those within 2^-39 of a tie; these are compared in
 //                   integers.
 #pragma once
 
@@ -38,8 +37,8 @@ enum class Rounding { clamped, fixed_point, multiply_add, exact };
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
 inline constexpr float clamped_band = 0.5f - 0x1p-14f;
-inline constexpr float float_clamp =
-    0x1p20f;  // what lies beyond saturates; keeps products within rounding_magic's reach
+/// What lies beyond saturates. Keeps products within rounding_magic's reach.
+inline constexpr float float_clamp = 0x1p20f;
 
 inline constexpr std::uint32_t fixed_error = 3;
 inline constexpr std::uint32_t fixed_band = 2 * fixed_error - 1;
