@@ -108,11 +108,11 @@ PlannedOperator normalization_plan(const Desc& desc, reference::AxisSet axes, Is
 
 #if DMLREF_HAS_KERNELS
 
-inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator make_plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
   return normalization_plan(desc, reference::cross_channel_axes(desc.cross_channel), isa, tuning);
 }
 
-inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator make_plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
   return normalization_plan(desc, reference::axis_set(desc.axes), isa, tuning);
 }
 
@@ -120,12 +120,19 @@ inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa,
 extern "C" {
 void DMLREF_SEAM(plan_mean_variance_normalization)(const MeanVarianceNormalizationDesc& desc, Isa isa,
                                                    const Tuning& tuning, PlannedOperator& planned) {
-  planned = plan(desc, isa, tuning);
+  planned = make_plan(desc, isa, tuning);
 }
 void DMLREF_SEAM(plan_mean_variance_normalization1)(const MeanVarianceNormalization1Desc& desc, Isa isa,
                                                     const Tuning& tuning, PlannedOperator& planned) {
-  planned = plan(desc, isa, tuning);
+  planned = make_plan(desc, isa, tuning);
 }
+}
+#elif !defined(DMLREF_SEPARATE)
+inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
+  return make_plan(desc, isa, tuning);
+}
+inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
+  return make_plan(desc, isa, tuning);
 }
 #endif
 

@@ -272,7 +272,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc
 
 #if DMLREF_HAS_KERNELS
 
-inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
+inline PlannedOperator make_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
@@ -286,8 +286,12 @@ inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa,
 extern "C" {
 void DMLREF_SEAM(plan_quantized_linear_convolution)(const QuantizedLinearConvolutionDesc& desc, Isa isa,
                                                     const Tuning& tuning, PlannedOperator& planned) {
-  planned = plan(desc, isa, tuning);
+  planned = make_plan(desc, isa, tuning);
 }
+}
+#elif !defined(DMLREF_SEPARATE)
+inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
+  return make_plan(desc, isa, tuning);
 }
 #endif
 

@@ -28,7 +28,7 @@ void DMLREF_SEAM(plan_mean_variance_normalization1)(const MeanVarianceNormalizat
                                                     const Tuning& tuning, PlannedOperator& planned);
 }
 
-#if !DMLREF_HAS_KERNELS
+// The same text in all units, with kernels or without: these are inline, and the linker keeps one of them.
 inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
   PlannedOperator planned;
   DMLREF_SEAM(plan_slice)(desc, isa, tuning, planned);
@@ -54,7 +54,6 @@ inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa,
   DMLREF_SEAM(plan_mean_variance_normalization1)(desc, isa, tuning, planned);
   return planned;
 }
-#endif
 
 }  // namespace detail
 DMLREF_END

@@ -38,7 +38,7 @@ class SlicePlan final : public PlanOf<SlicePlan> {
 
 #if DMLREF_HAS_KERNELS
 
-inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator make_plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
   return {{slot("InputTensor", desc.input)},
@@ -46,7 +46,7 @@ inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning
           std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
 }
 
-inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
+inline PlannedOperator make_plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
   const Layout output = layout_of(desc.output);
   const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
                                                  desc.window_sizes, desc.window_strides);
@@ -58,11 +58,18 @@ inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tunin
 #if defined(DMLREF_IMPLEMENTATION)
 extern "C" {
 void DMLREF_SEAM(plan_slice)(const SliceDesc& desc, Isa isa, const Tuning& tuning, PlannedOperator& planned) {
-  planned = plan(desc, isa, tuning);
+  planned = make_plan(desc, isa, tuning);
 }
 void DMLREF_SEAM(plan_slice1)(const Slice1Desc& desc, Isa isa, const Tuning& tuning, PlannedOperator& planned) {
-  planned = plan(desc, isa, tuning);
+  planned = make_plan(desc, isa, tuning);
 }
+}
+#elif !defined(DMLREF_SEPARATE)
+inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
+  return make_plan(desc, isa, tuning);
+}
+inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
+  return make_plan(desc, isa, tuning);
 }
 #endif
 
