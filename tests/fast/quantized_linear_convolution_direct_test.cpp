@@ -182,10 +182,11 @@ void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int ca
     QlcCase test = make_qlc_case(random, shape, all[i % 8], layouts[i % 3]);
     const bool owned = chance(random, 50);
     if (owned) own_constants(test.desc);
-    const fast::DirectConvolution direct(test.desc, kernels);
+    const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
+    const fast::DirectConvolution direct(problem, kernels);
     if (!direct.usable()) continue;
     ++direct_cases;
-    const detail::DirectConvolutionPlan plan(test.desc, direct);
+    const detail::DirectConvolutionPlan plan(problem, direct);
     dmlref_test::ThreadExecutor threads(pick(random, 2, 4));
     Executor& executor = i % 8 == 0 ? static_cast<Executor&>(threads) : sequential();
     compare(test, run_plan(plan, test, random, executor, owned), "case " + std::to_string(i) + ": " + describe(shape));
@@ -220,9 +221,10 @@ void expect_wide_weights_equal_to_reference(const fast::qlc::direct::Kernels& ke
     widen_weights(random, test, percent);
     const bool owned = chance(random, 70);
     if (owned) own_constants(test.desc);
-    const fast::DirectConvolution direct(test.desc, kernels);
+    const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
+    const fast::DirectConvolution direct(problem, kernels);
     if (!direct.usable()) continue;
-    const detail::DirectConvolutionPlan plan(test.desc, direct);
+    const detail::DirectConvolutionPlan plan(problem, direct);
     compare(test, run_plan(plan, test, random, sequential(), owned),
             "case " + std::to_string(i) + ": " + std::to_string(percent) + " % wide, " + describe(shape));
     if (testing::Test::HasFailure()) return;
@@ -319,9 +321,10 @@ TEST(DirectConvolution, OddScales) {
     test.inputs[1] = bytes_of(test.desc.input_scale, scale());
     test.inputs[4] = bytes_from<float>(test.desc.filter_scale, scale);
     test.inputs[7] = bytes_of(test.desc.output_scale, scale());
-    const fast::DirectConvolution direct(test.desc, fast::qlc::direct::kernels_of(isa));
+    const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
+    const fast::DirectConvolution direct(problem, fast::qlc::direct::kernels_of(isa));
     ASSERT_TRUE(direct.usable());
-    const detail::DirectConvolutionPlan plan(test.desc, direct);
+    const detail::DirectConvolutionPlan plan(problem, direct);
     compare(test, run_plan(plan, test, random, sequential(), false), "case " + std::to_string(i));
     if (testing::Test::HasFailure()) return;
   }

@@ -65,10 +65,11 @@ int main(int argc, char** argv) {
           name + ", " + std::string(tuning.name) + ", case " + std::to_string(i) + ": " + describe(shape);
       const std::shared_ptr<const detail::Plan> chosen = detail::plan(test.desc, row.isa, tuning).plan;
       if (chosen->is<detail::DirectConvolutionPlan>()) ++direct;
-      fast::TiledConvolution tiled(test.desc, fast::qlc::kernels_of(row.isa));
+      const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
+      fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(row.isa));
       if (!tiled.usable()) return 1;
       if (!check(*chosen, test, random, "chosen, " + what)) return 1;
-      if (!check(detail::TiledConvolutionPlan(std::move(tiled)), test, random, "tiled, " + what)) return 1;
+      if (!check(detail::TiledConvolutionPlan(problem, std::move(tiled)), test, random, "tiled, " + what)) return 1;
     }
     std::printf("%s: %d cases agree, %d of them direct\n", name.c_str(), cases, direct);
   }

@@ -239,15 +239,16 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   detail::PlannedOperator fast = detail::plan(c.desc, isa, tuning);
   detail::PlannedOperator reference = fast;
   // Always a general convolution, also where the operator would choose another.
+  const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      dmlref::fast::TiledConvolution(c.desc, dmlref::fast::qlc::kernels_of(isa)));
+      problem, dmlref::fast::TiledConvolution(problem, dmlref::fast::qlc::kernels_of(isa)));
 #if DMLREF_ARCH_X86_64
   if (isa == Isa::amx_int8) {
-    dmlref::fast::AmxConvolution amx(c.desc);
-    if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(std::move(amx));
+    dmlref::fast::AmxConvolution amx(problem);
+    if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx));
   }
 #endif
-  reference.plan = detail::reference_qlc_plan(c.desc);
+  reference.plan = detail::reference_qlc_plan(problem);
   dmlref_test::ThreadExecutor executor(threads);
   const Bytes expected = run(c, std::move(reference), sequential());
   expect_same_bytes(c, expected, run(c, std::move(fast), executor));
@@ -335,10 +336,11 @@ TEST(FastQuantizedLinearConvolution, AnyNumberOfThreads) {
 void expect_equal_with(const std::vector<const fast::qlc::Kernels*>& kernels, const Case& c) {
   detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar, this_cpu());
   detail::PlannedOperator reference = fast;
-  reference.plan = detail::reference_qlc_plan(c.desc);
+  const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
+  reference.plan = detail::reference_qlc_plan(problem);
   const Bytes expected = run(c, std::move(reference), sequential());
   for (const fast::qlc::Kernels* const set : kernels) {
-    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(dmlref::fast::TiledConvolution(c.desc, *set));
+    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(problem, dmlref::fast::TiledConvolution(problem, *set));
     ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, fast, sequential())));
   }
 }
@@ -541,7 +543,7 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsOfPlanes) {
 /// What tiles know of a case's constants, and where they know it from.
 struct Prepared {
   Prepared(const Case& c, const fast::qlc::Kernels& kernels)
-      : convolution(c.desc, kernels),
+      : convolution(detail::qlc_problem(c.desc), kernels),
         persistent(convolution.persistent_bytes()),
         temporary(convolution.temporary_bytes()) {
     const std::byte* inputs[9];

@@ -41,9 +41,10 @@ std::vector<int> tile_sizes(const QlcShape& shape) {
 void expect_equal_to_reference(QlcCase test, const Kernels& kernels, int outputs, Random& random, std::size_t threads,
                                const std::string& what) {
   test.desc.filter.owned_by_dml = true;
-  const fast::WinogradConvolution convolution(test.desc, kernels, outputs);
+  const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
+  const fast::WinogradConvolution convolution(problem, kernels, outputs);
   ASSERT_TRUE(convolution.usable()) << what;
-  const detail::WinogradConvolutionPlan plan(convolution);
+  const detail::WinogradConvolutionPlan plan(problem, convolution);
   dmlref_test::ThreadExecutor several(threads);
   compare(test, run_plan(plan, test, random, threads == 1 ? sequential() : several, true),
           what + ", tiles of " + std::to_string(outputs));
@@ -134,10 +135,10 @@ TEST(WinogradConvolution, IsChosenWhereItIsFaster) {
       shape.stride = {layer.stride, layer.stride};
       QlcCase test = make_qlc_case(random, shape, QlcData::random, layout);
       test.desc.filter.owned_by_dml = true;
-      const fast::WinogradConvolution winograd(test.desc, *kernels);
+      const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
+      const fast::WinogradConvolution winograd(problem, *kernels);
       ASSERT_TRUE(winograd.usable()) << describe(shape);
-      const bool chosen = detail::qlc_plan(test.desc, isa_in_use())->properties().persistent_bytes ==
-                          detail::WinogradConvolutionPlan(winograd).properties().persistent_bytes;
+      const bool chosen = detail::qlc_plan(problem, isa_in_use())->strategy_name() == winograd.strategy_name();
       EXPECT_EQ(chosen, layer.chosen) << describe(shape);
     }
   }
@@ -152,7 +153,7 @@ TEST(WinogradConvolution, LeavesOtherStridesAlone) {
     shape.dilation = {dilation, dilation};
     QlcCase test = make_qlc_case(random, shape, QlcData::random, QlcLayout::packed);
     test.desc.filter.owned_by_dml = true;
-    return fast::WinogradConvolution(test.desc, *sets().front()).usable();
+    return fast::WinogradConvolution(detail::qlc_problem(test.desc), *sets().front()).usable();
   };
   EXPECT_TRUE(usable({1, 1}, 1));
   EXPECT_TRUE(usable({1, 1}, 2));

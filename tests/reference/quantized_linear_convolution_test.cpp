@@ -331,7 +331,7 @@ std::size_t check_against_rationals(const QlcCase& test, const std::vector<std::
 
 std::vector<std::byte> run_reference(const QlcCase& test) {
   std::vector<std::byte> output = test.output;
-  detail::reference_qlc_plan(test.desc)->execute(test.bindings(output.data()), sequential());
+  detail::reference_qlc_plan(detail::qlc_problem(test.desc))->execute(test.bindings(output.data()), sequential());
   return output;
 }
 

@@ -62,7 +62,7 @@ inline void own_constants(QuantizedLinearConvolutionDesc& desc) {
 /// What tells `got` from what the reference makes of the case; empty where nothing does.
 inline std::string difference(const QlcCase& test, const std::vector<std::byte>& got) {
   std::vector<std::byte> expected = test.output;
-  detail::reference_qlc_plan(test.desc)->execute(test.bindings(expected.data()), sequential());
+  detail::reference_qlc_plan(detail::qlc_problem(test.desc))->execute(test.bindings(expected.data()), sequential());
   if (got == expected) return {};
   std::size_t wrong = 0, first = got.size();
   for (std::size_t i = got.size(); i-- > 0;) {

@@ -24,42 +24,22 @@
 DMLREF_BEGIN
 namespace detail {
 
-/// The layouts of a valid QLC descriptor; absent tensors have none.
-struct QuantizedLinearConvolutionLayouts {
-  explicit QuantizedLinearConvolutionLayouts(const QuantizedLinearConvolutionDesc& desc)
-      : input(layout_of(desc.input)),
-        input_scale(layout_of(desc.input_scale)),
-        filter(layout_of(desc.filter)),
-        filter_scale(layout_of(desc.filter_scale)),
-        output_scale(layout_of(desc.output_scale)),
-        output(layout_of(desc.output)) {
-    if (desc.input_zero_point) input_zero_point = layout_of(*desc.input_zero_point);
-    if (desc.filter_zero_point) filter_zero_point = layout_of(*desc.filter_zero_point);
-    if (desc.bias) bias = layout_of(*desc.bias);
-    if (desc.output_zero_point) output_zero_point = layout_of(*desc.output_zero_point);
-    geometry.strides = Strides::from<std::uint32_t>(desc.strides);
-    geometry.dilations = Strides::from<std::uint32_t>(desc.dilations);
-    geometry.start_padding = Shape::from<std::uint32_t>(desc.start_padding);
-    geometry.group_count = static_cast<Index>(desc.group_count);
-  }
-
-  Layout input, input_scale, filter, filter_scale, output_scale, output;
-  std::optional<Layout> input_zero_point, filter_zero_point, bias, output_zero_point;
-  reference::ConvolutionGeometry geometry;
-};
-
-/// Places of the tensors in the desc, and so in the bindings.
-enum class QlcInput : std::size_t {
-  input,
-  input_scale,
-  input_zero_point,
-  filter,
-  filter_scale,
-  filter_zero_point,
-  bias,
-  output_scale,
-  output_zero_point
-};
+/// A valid descriptor as the plans see it.
+inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc) {
+  const auto operand = [](const TensorDesc& tensor) {
+    return fast::qlc::Operand{layout_of(tensor), true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
+                              tensor.total_size_in_bytes};
+  };
+  const auto optional = [&](const std::optional<TensorDesc>& tensor) {
+    return tensor ? operand(*tensor) : fast::qlc::Operand{};
+  };
+  return {{operand(desc.input), operand(desc.input_scale), optional(desc.input_zero_point), operand(desc.filter),
+           operand(desc.filter_scale), optional(desc.filter_zero_point), optional(desc.bias),
+           operand(desc.output_scale), optional(desc.output_zero_point)},
+          operand(desc.output),
+          {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
+           Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)}};
+}
 
 /// Bytes of either sign as unsigned ones. With its top bit flipped a signed byte is its value plus 128, and so is its
 /// zero point: what a convolution knows of both, their difference, stays.
@@ -75,36 +55,33 @@ struct UnsignedAccess {
   }
 };
 
-/// The reference behind the public API: right for every descriptor, and slow. One for all element types, as it is
-/// seldom what runs.
+/// The reference behind the public API: right for every problem, and slow. One for all element types, as it is seldom
+/// what runs.
 class ReferenceQuantizedLinearConvolutionPlan final : public PlanOf<ReferenceQuantizedLinearConvolutionPlan> {
  public:
-  explicit ReferenceQuantizedLinearConvolutionPlan(const QuantizedLinearConvolutionDesc& desc)
-      : layouts_(desc),
-        input_flip_(flip_of(desc.input)),
-        filter_flip_(flip_of(desc.filter)),
-        output_flip_(flip_of(desc.output)) {}
+  explicit ReferenceQuantizedLinearConvolutionPlan(const fast::qlc::Problem& problem) : problem_(problem) {}
 
   std::string_view strategy_name() const noexcept { return "reference"; }
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
+    using namespace fast::qlc;
     using Byte = std::uint8_t;
     const reference::QuantizedLinearConvolutionTensors<Byte, Byte, Byte, View> tensors{
-        bytes(bindings, QlcInput::input, layouts_.input, input_flip_),
-        bound<float>(bindings, QlcInput::input_scale, layouts_.input_scale),
-        zero_point(bindings, QlcInput::input_zero_point, layouts_.input_zero_point, input_flip_),
-        bytes(bindings, QlcInput::filter, layouts_.filter, filter_flip_),
-        bound<float>(bindings, QlcInput::filter_scale, layouts_.filter_scale),
-        zero_point(bindings, QlcInput::filter_zero_point, layouts_.filter_zero_point, filter_flip_),
-        layouts_.bias ? std::optional(bound<std::int32_t>(bindings, QlcInput::bias, *layouts_.bias)) : std::nullopt,
-        bound<float>(bindings, QlcInput::output_scale, layouts_.output_scale),
-        zero_point(bindings, QlcInput::output_zero_point, layouts_.output_zero_point, output_flip_),
-        View<Byte>({bindings.output, output_flip_}, layouts_.output)};
-    const Index channels = layouts_.output.shape[1];
+        bytes(bindings, input_tensor),
+        words<float>(bindings, input_scale_tensor),
+        zero_point(bindings, input_zero_point_tensor, problem_.inputs[input_tensor]),
+        bytes(bindings, filter_tensor),
+        words<float>(bindings, filter_scale_tensor),
+        zero_point(bindings, filter_zero_point_tensor, problem_.inputs[filter_tensor]),
+        problem_.inputs[bias_tensor].present ? std::optional(words<std::int32_t>(bindings, bias_tensor)) : std::nullopt,
+        words<float>(bindings, output_scale_tensor),
+        zero_point(bindings, output_zero_point_tensor, problem_.output),
+        View<Byte>({bindings.output, flip_of(problem_.output)}, problem_.output.layout)};
+    const Shape& out = problem_.output.layout.shape;
     auto plane = [&](std::size_t index) {
       const auto i = static_cast<Index>(index);
-      reference::quantized_linear_convolution(tensors, layouts_.geometry, i / channels, i % channels);
+      reference::quantized_linear_convolution(tensors, problem_.geometry, i / out[1], i % out[1]);
     };
-    parallel_for(executor, static_cast<std::size_t>(layouts_.output.shape[0] * channels), plane);
+    parallel_for(executor, static_cast<std::size_t>(out[0] * out[1]), plane);
   }
 
  private:
@@ -112,32 +89,26 @@ class ReferenceQuantizedLinearConvolutionPlan final : public PlanOf<ReferenceQua
   using View = TensorView<T, std::conditional_t<sizeof(T) == 1, UnsignedAccess<T>, ByteAccess<T>>>;
   using Bytes = View<const std::uint8_t>;
 
-  static std::uint8_t flip_of(const TensorDesc& tensor) noexcept {
-    return tensor.data_type == DataType::int8 ? 0x80 : 0;
-  }
-  static const std::byte* data(const Bindings& bindings, QlcInput which) noexcept {
-    return bindings.inputs[static_cast<std::size_t>(which)];
-  }
+  static std::uint8_t flip_of(const fast::qlc::Operand& tensor) noexcept { return tensor.is_signed ? 0x80 : 0; }
   template <class T>
-  static View<const T> bound(const Bindings& bindings, QlcInput which, const Layout& layout) noexcept {
-    return bind<const T>(data(bindings, which), layout);
+  View<const T> words(const Bindings& bindings, fast::qlc::Input which) const noexcept {
+    return bind<const T>(bindings.inputs[which], problem_.inputs[which].layout);
   }
-  static Bytes bytes(const Bindings& bindings, QlcInput which, const Layout& layout, std::uint8_t flip) noexcept {
-    return Bytes({data(bindings, which), flip}, layout);
+  Bytes bytes(const Bindings& bindings, fast::qlc::Input which) const noexcept {
+    const fast::qlc::Operand& tensor = problem_.inputs[which];
+    return Bytes({bindings.inputs[which], flip_of(tensor)}, tensor.layout);
   }
-  // An absent one is 0, which is 128 where bytes are signed.
-  static Bytes zero_point(const Bindings& bindings, QlcInput which, const std::optional<Layout>& layout,
-                          std::uint8_t flip) noexcept {
+  // An absent one is 0, which is 128 where the bytes that it belongs to are signed.
+  Bytes zero_point(const Bindings& bindings, fast::qlc::Input which, const fast::qlc::Operand& of) const noexcept {
     static constexpr std::byte none{0};
-    return layout ? bytes(bindings, which, *layout, flip) : Bytes({&none, flip}, Layout(Shape{1}));
+    return problem_.inputs[which].present ? bytes(bindings, which) : Bytes({&none, flip_of(of)}, Layout(Shape{1}));
   }
 
-  QuantizedLinearConvolutionLayouts layouts_;
-  std::uint8_t input_flip_, filter_flip_, output_flip_;
+  fast::qlc::Problem problem_;
 };
 
-inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvolutionDesc& desc) {
-  return std::make_shared<ReferenceQuantizedLinearConvolutionPlan>(desc);
+inline std::shared_ptr<const Plan> reference_qlc_plan(const fast::qlc::Problem& problem) {
+  return std::make_shared<ReferenceQuantizedLinearConvolutionPlan>(problem);
 }
 
 /// A convolution in blocks (tiled, or after Winograd) behind the public API. Each task has a share of neighbouring
@@ -146,18 +117,21 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const QuantizedLinearConvo
 template <class Convolution>
 class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convolution>> {
  public:
-  explicit BlockedConvolutionPlan(Convolution convolution) : convolution_(std::move(convolution)) {}
+  BlockedConvolutionPlan(const fast::qlc::Problem& problem, Convolution convolution)
+      : origins_(problem), convolution_(std::move(convolution)) {}
 
   BindingProperties properties() const noexcept {
     return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
   }
   std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
-  bool keeps_owned(std::size_t index) const noexcept { return index != static_cast<std::size_t>(QlcInput::filter); }
+  bool keeps_owned(std::size_t index) const noexcept { return index != fast::qlc::filter_tensor; }
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    convolution_.initialize(owned.inputs.data(), persistent);
+    convolution_.initialize(origins_.inputs(owned.inputs).data(), persistent);
   }
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
-    const fast::qlc::Buffers buffers{bindings.inputs.data(), bindings.output, bindings.persistent, bindings.temporary};
+    const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
+    const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.output), bindings.persistent,
+                                     bindings.temporary};
     const Index tasks = convolution_.tasks(executor.concurrency());
     // Winograd's transforms take filters that DML owns, hence packed at initialize.
     if constexpr (requires { &Convolution::pack_part; }) pack(buffers, executor, convolution_.packing_parts(tasks));
@@ -201,6 +175,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
     }
   }
 
+  fast::qlc::Origins origins_;
   Convolution convolution_;
 };
 using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;
@@ -212,8 +187,8 @@ using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution
 /// The direct convolution behind the public API. Tasks draw units of work from a counter.
 class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
  public:
-  DirectConvolutionPlan(const QuantizedLinearConvolutionDesc& desc, fast::DirectConvolution convolution)
-      : convolution_(std::move(convolution)), reference_(reference_qlc_plan(desc)) {}
+  DirectConvolutionPlan(const fast::qlc::Problem& problem, fast::DirectConvolution convolution)
+      : origins_(problem), convolution_(std::move(convolution)), reference_(reference_qlc_plan(problem)) {}
 
   std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
   BindingProperties properties() const noexcept {
@@ -221,12 +196,14 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
     return convolution_.folds_at_initialize() ? BindingProperties{0, bytes} : BindingProperties{bytes, 0};
   }
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    if (convolution_.folds_at_initialize()) convolution_.fold(owned.inputs.data(), persistent);
+    if (convolution_.folds_at_initialize()) convolution_.fold(origins_.inputs(owned.inputs).data(), persistent);
   }
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
+    const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
+    std::byte* const output = origins_.output(bindings.output);
     const std::byte* folded = bindings.persistent;
     if (!convolution_.folds_at_initialize()) {
-      convolution_.fold(bindings.inputs.data(), bindings.temporary);
+      convolution_.fold(inputs.data(), bindings.temporary);
       folded = bindings.temporary;
     }
     if (!fast::DirectConvolution::fits(folded)) return reference_->execute(bindings, executor);
@@ -238,36 +215,40 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
     parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t) {
       for (Index first = next.fetch_add(grain); first < units; first = next.fetch_add(grain)) {
         for (Index unit = first; unit < first + grain && unit < units; ++unit) {
-          convolution_.run(folded, bindings.inputs[static_cast<std::size_t>(QlcInput::input)], bindings.output, unit);
+          convolution_.run(folded, inputs[fast::qlc::input_tensor], output, unit);
         }
       }
     });
   }
 
  private:
+  fast::qlc::Origins origins_;
   fast::DirectConvolution convolution_;
   std::shared_ptr<const Plan> reference_;  // where a bias is too large for 32-bit sums
 };
 
-inline std::shared_ptr<const Plan> qlc_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa) {
-  if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(desc))) return reference_qlc_plan(desc);
-  if (fast::DirectConvolution direct(desc, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
-    return std::make_shared<DirectConvolutionPlan>(desc, std::move(direct));
+/// The fastest way that there is, by strides of either sign.
+inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
+  if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(problem))) return reference_qlc_plan(problem);
+  if (fast::DirectConvolution direct(problem, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
+    return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
   }
   if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::winograd::kernels_of(isa); kernels != nullptr) {
-    if (fast::WinogradConvolution winograd(desc, *kernels); winograd.worthwhile()) {
-      return std::make_shared<WinogradConvolutionPlan>(std::move(winograd));
+    if (fast::WinogradConvolution winograd(problem, *kernels); winograd.worthwhile()) {
+      return std::make_shared<WinogradConvolutionPlan>(problem, std::move(winograd));
     }
   }
 #if DMLREF_ARCH_X86_64
   if (isa == Isa::amx_int8) {
-    if (fast::AmxConvolution amx(desc); amx.worthwhile()) return std::make_shared<AmxConvolutionPlan>(std::move(amx));
+    if (fast::AmxConvolution amx(problem); amx.worthwhile()) {
+      return std::make_shared<AmxConvolutionPlan>(problem, std::move(amx));
+    }
   }
 #endif
-  if (fast::TiledConvolution tiled(desc, fast::qlc::kernels_of(isa)); tiled.usable()) {
-    return std::make_shared<TiledConvolutionPlan>(std::move(tiled));
+  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa)); tiled.usable()) {
+    return std::make_shared<TiledConvolutionPlan>(problem, std::move(tiled));
   }
-  return reference_qlc_plan(desc);
+  return reference_qlc_plan(problem);
 }
 
 #if DMLREF_HAS_KERNELS
@@ -279,7 +260,7 @@ inline PlannedOperator make_plan(const QuantizedLinearConvolutionDesc& desc, Isa
            slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
            slot("OutputZeroPointTensor", desc.output_zero_point)},
           slot("OutputTensor", desc.output),
-          qlc_plan(desc, isa)};
+          qlc_plan(qlc_problem(desc), isa)};
 }
 
 #if defined(DMLREF_IMPLEMENTATION)

@@ -65,7 +65,7 @@ class BlockedConvolution {
   /// What is packed and folded of tensors that DML owns.
   std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
 
-  /// Packs and folds what DML owns; `inputs` as `Input` counts them, null where it does not.
+  /// Packs and folds what DML owns; `inputs` as in Buffers, null where it does not.
   void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
     const FoldedPlaces& at = plan_.folded_at;
     if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter, 0, filter_blocks());

@@ -4,30 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
-/// The inputs in the order of the desc.
-enum Input : std::size_t {
-  input_tensor,
-  input_scale_tensor,
-  input_zero_point_tensor,
-  filter_tensor,
-  filter_scale_tensor,
-  filter_zero_point_tensor,
-  bias_tensor,
-  output_scale_tensor,
-  output_zero_point_tensor
-};
-
-/// Where the bytes are: inputs as `Input` counts them, null where absent or owned by DML and packed.
+/// Where the elements (0, …, 0) are: inputs as `Input` counts them, null where absent or owned by DML and packed.
 struct Buffers {
   const std::byte* const* inputs = nullptr;
   std::byte* output = nullptr;
@@ -42,14 +28,11 @@ struct ChannelTensor {
   Index step = 0;  // elements from channel to channel
 
   ChannelTensor() = default;
-  explicit ChannelTensor(const TensorDesc& tensor) : present(true), is_signed(tensor.data_type == DataType::int8) {
-    const Layout layout = layout_of(tensor);
-    for (std::size_t d = 0; d < layout.rank(); ++d) {
-      if (layout.shape[d] > 1) step = layout.strides[d];
+  explicit ChannelTensor(const Operand& tensor) : present(tensor.present), is_signed(tensor.is_signed) {
+    for (std::size_t d = 0; d < tensor.layout.rank(); ++d) {
+      if (tensor.layout.shape[d] > 1) step = tensor.layout.strides[d];
     }
   }
-  explicit ChannelTensor(const std::optional<TensorDesc>& tensor)
-      : ChannelTensor(tensor ? ChannelTensor(*tensor) : ChannelTensor()) {}
 };
 
 /// The tensors of one value, or of one per output channel, that may be absent, and the filter's scale.
@@ -57,20 +40,21 @@ struct ChannelTensors {
   ChannelTensor input_zero_point, filter_scale, filter_zero_point, bias, output_zero_point;
 
   ChannelTensors() = default;
-  explicit ChannelTensors(const QuantizedLinearConvolutionDesc& desc)
-      : input_zero_point(desc.input_zero_point),
-        filter_scale(desc.filter_scale),
-        filter_zero_point(desc.filter_zero_point),
-        bias(desc.bias),
-        output_zero_point(desc.output_zero_point) {}
+  explicit ChannelTensors(const Problem& problem)
+      : input_zero_point(problem.inputs[input_zero_point_tensor]),
+        filter_scale(problem.inputs[filter_scale_tensor]),
+        filter_zero_point(problem.inputs[filter_zero_point_tensor]),
+        bias(problem.inputs[bias_tensor]),
+        output_zero_point(problem.inputs[output_zero_point_tensor]) {}
 };
 
 /// Whether DML owns all that is constant: whatever is there but the input.
-inline bool constants_owned(const QuantizedLinearConvolutionDesc& desc) noexcept {
-  const auto owned = [](const std::optional<TensorDesc>& tensor) { return !tensor || tensor->owned_by_dml; };
-  return desc.input_scale.owned_by_dml && owned(desc.input_zero_point) && desc.filter.owned_by_dml &&
-         desc.filter_scale.owned_by_dml && owned(desc.filter_zero_point) && owned(desc.bias) &&
-         desc.output_scale.owned_by_dml && owned(desc.output_zero_point);
+inline bool constants_owned(const Problem& problem) noexcept {
+  bool owned = true;
+  for (std::size_t i = 0; i < input_count; ++i) {
+    if (i != input_tensor && problem.inputs[i].present) owned = owned && problem.inputs[i].owned;
+  }
+  return owned;
 }
 
 template <class T>

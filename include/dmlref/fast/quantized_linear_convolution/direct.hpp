@@ -38,8 +38,7 @@ namespace fast {
 
 class DirectConvolution {
  public:
-  DirectConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::direct::Kernels& kernels)
-      : plan_(desc, kernels) {}
+  DirectConvolution(const qlc::Problem& problem, const qlc::direct::Kernels& kernels) : plan_(problem, kernels) {}
 
   /// Whether this path is made for the shape: few input channels per group, and rows that fit a task's memory.
   bool usable() const noexcept { return plan_.usable; }
@@ -178,8 +177,8 @@ class DirectConvolution {
     plane.kernel = plan_.g.kernel_w;
     plane.stride = plan_.g.stride_x;
     plane.kernel_reach = (plan_.g.kernel_w - 1) * plan_.g.dilation_x;
-    plane.tensor = tensor;
-    plane.tensor_bytes = plan_.input_bytes();
+    plane.tensor = tensor + plan_.g.input_begin;
+    plane.tensor_bytes = plan_.g.input_end - plan_.g.input_begin;
     t.weights = data;
     t.weight_step = plan_.channel_bytes;
     plan_.kernels.pixel_planes(t, plane);

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -27,7 +28,10 @@ struct PackedFilter {
   Index bytes() const noexcept { return ones_at() + round_up(steps * 4, 64); }
 };
 
-/// Where the elements of every step lie in a channel's filter; -1 for filling. All steps, `group` elements each.
+/// Stands for filling in place of an element's offset, which may be below 0.
+inline constexpr Index no_element = std::numeric_limits<Index>::min();
+
+/// Where the elements of every step lie in a channel's filter, or no_element. All steps, `group` elements each.
 inline std::vector<Index> element_offsets(const Geometry& g, const DepthOrder& order) {
   std::vector<Index> offsets;
   offsets.reserve(static_cast<std::size_t>(order.steps() * order.group));
@@ -35,7 +39,7 @@ inline std::vector<Index> element_offsets(const Geometry& g, const DepthOrder& o
     for (Index e = 0; e < order.group; ++e) {
       DepthOrder::Element at;
       const bool there = order.locate(step, e, at);
-      offsets.push_back(there ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : Index{-1});
+      offsets.push_back(there ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : no_element);
     }
   }
   return offsets;
@@ -54,10 +58,10 @@ std::int32_t pack_channel(const std::uint8_t* channel, const Index* offsets, Ind
   std::int32_t sum = 0;
   for (Index step = first; step < last; ++step) {
     const Index* at = offsets + step * Group;
-    const bool regular = at[Group - 1] == at[0] + (Group - 1) * stride && at[0] >= 0;
+    const bool regular = at[Group - 1] == at[0] + (Group - 1) * stride && at[0] != no_element;
     std::uint32_t packed = 0;
     for (int e = 0; e < Group; ++e) {
-      if (!regular && at[e] < 0) continue;
+      if (!regular && at[e] == no_element) continue;
       const std::int32_t element = value(channel[regular ? at[0] + e * stride : at[e]]);
       sum += element;
       packed |= (static_cast<std::uint32_t>(element) & mask) << (32 / Group * (lowest_first ? e : Group - 1 - e));
@@ -175,7 +179,7 @@ inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernel
   }
   if (first > 0) return;  // the rest belongs to no block
   for (Index i = 0; i < packed.steps * group_size; ++i) {
-    const auto one = static_cast<std::uint16_t>(offsets[i] < 0 ? 0 : 1);
+    const auto one = static_cast<std::uint16_t>(offsets[i] == no_element ? 0 : 1);
     if (group_size == 4) {
       ones[i] = static_cast<std::uint8_t>(one);
     } else {

@@ -27,8 +27,8 @@ struct FoldedPlaces {
   Index bounds = 0, scale = 0, fixed_scale = 0, offset = 0, zero = 0, wide_offset = 0;
 
   FoldedPlaces() = default;
-  explicit FoldedPlaces(const QuantizedLinearConvolutionDesc& desc)
-      : kept_filter(desc.filter.owned_by_dml), kept_tables(constants_owned(desc)) {}
+  explicit FoldedPlaces(const Problem& problem)
+      : kept_filter(problem.inputs[filter_tensor].owned), kept_tables(constants_owned(problem)) {}
 
   /// For so many channels, `offsets` of each. Returns the memory that the tables are in.
   Pieces& place(Pieces& persistent, Pieces& temporary, Index filter_bytes, Index channels, Index offsets) noexcept {

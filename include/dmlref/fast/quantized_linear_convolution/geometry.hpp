@@ -1,22 +1,24 @@
-// geometry.hpp: the convolution as numbers: what the loops need to know of the descriptor.
+// geometry.hpp: the convolution as numbers: what the loops need to know of the problem.
 #pragma once
 
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
-#include "dmlref/view/bind.hpp"
+#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
 constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
+constexpr Index magnitude(Index a) noexcept { return a < 0 ? -a : a; }
 constexpr Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
 constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
 
 /// Steps of a four-dimensional tensor, in elements.
 struct Steps {
   Index n, c, y, x;
+  /// None leads back.
+  bool forward() const noexcept { return n >= 0 && c >= 0 && y >= 0 && x >= 0; }
 };
 
 /// A convolution in two dimensions; one of one dimension has height 1.
@@ -24,7 +26,8 @@ struct Geometry {
   Index batch, groups, in_channels, out_channels;  // channels of one group
   Index height, width, out_height, out_width;
   Index kernel_h, kernel_w, stride_y, stride_x, dilation_y, dilation_x, pad_y, pad_x;
-  Steps in, out, filter;  // filter.n: from output channel to output channel
+  Steps in, out, filter;         // filter.n: from output channel to output channel
+  Index input_begin, input_end;  // bytes of the input that may be read, counted from its element (0, 0, 0, 0)
   bool input_signed, filter_signed, output_signed;
 
   Index taps() const noexcept { return kernel_h * kernel_w; }
@@ -44,19 +47,18 @@ inline Steps steps_of(const Layout& layout) noexcept {
   return layout.rank() == 4 ? Steps{s[0], s[1], s[2], s[3]} : Steps{s[0], s[1], 0, s[2]};
 }
 
-inline Geometry geometry_of(const QuantizedLinearConvolutionDesc& desc) noexcept {
-  const Layout in = layout_of(desc.input);
-  const Layout filter = layout_of(desc.filter);
-  const Layout out = layout_of(desc.output);
+inline Geometry geometry_of(const Problem& problem) noexcept {
+  const Operand &input = problem.inputs[input_tensor], &kernel = problem.inputs[filter_tensor];
+  const Layout &in = input.layout, &filter = kernel.layout, &out = problem.output.layout;
   const std::size_t last = in.rank() - 1;
   const bool flat = in.rank() == 3;
-  const auto along = [flat](const Dimensions& values, Index missing, Index& y, Index& x) {
+  const auto along = [flat](const IndexList& values, Index missing, Index& y, Index& x) {
     x = values.back();
-    y = flat || values.size() < 2 ? missing : Index{values.front()};
+    y = flat || values.size() < 2 ? missing : values[0];
   };
   Geometry g{};
   g.batch = in.shape[0];
-  g.groups = desc.group_count;
+  g.groups = problem.geometry.group_count;
   g.in_channels = filter.shape[1];
   g.out_channels = filter.shape[0] / g.groups;
   g.height = flat ? 1 : in.shape[2];
@@ -65,20 +67,22 @@ inline Geometry geometry_of(const QuantizedLinearConvolutionDesc& desc) noexcept
   g.out_width = out.shape[last];
   g.kernel_h = flat ? 1 : filter.shape[2];
   g.kernel_w = filter.shape[last];
-  along(desc.strides, 1, g.stride_y, g.stride_x);
-  along(desc.dilations, 1, g.dilation_y, g.dilation_x);
-  along(desc.start_padding, 0, g.pad_y, g.pad_x);
+  along(problem.geometry.strides, 1, g.stride_y, g.stride_x);
+  along(problem.geometry.dilations, 1, g.dilation_y, g.dilation_x);
+  along(problem.geometry.start_padding, 0, g.pad_y, g.pad_x);
   g.in = steps_of(in);
   g.out = steps_of(out);
   g.filter = steps_of(filter);
-  g.input_signed = desc.input.data_type == DataType::int8;
-  g.filter_signed = desc.filter.data_type == DataType::int8;
-  g.output_signed = desc.output.data_type == DataType::int8;
+  g.input_begin = -in.offset;
+  g.input_end = static_cast<Index>(input.readable_bytes) - in.offset;
+  g.input_signed = input.is_signed;
+  g.filter_signed = kernel.is_signed;
+  g.output_signed = problem.output.is_signed;
   return g;
 }
 
 /// Whether offsets along a kernel this wide and the size of the smallest block of input under it stay far below what
-/// their types hold. Of extents of 1 descriptors may give any stride and any dilation, and any padding that such a
+/// their types hold. Extents of 1 may have any stride and any dilation, and any padding that such a
 /// kernel needs; the reference, which multiplies no two of them, does those.
 inline bool offsets_fit(const Geometry& g) noexcept {
   constexpr Index largest_stride = 1 << 12, largest_reach = 1 << 16, largest_padding = 1 << 20;

@@ -30,8 +30,8 @@ namespace fast {
 /// General convolutions: any shape, type mix and layout.
 class TiledConvolution : public qlc::BlockedConvolution<qlc::tiled::Plan, qlc::tiled::Block, qlc::tiled::Run> {
  public:
-  TiledConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::Kernels& kernels)
-      : BlockedConvolution(qlc::tiled::Plan(desc, kernels)) {}
+  TiledConvolution(const qlc::Problem& problem, const qlc::Kernels& kernels)
+      : BlockedConvolution(qlc::tiled::Plan(problem, kernels)) {}
 
   std::string_view strategy_name() const noexcept { return "tiled"; }
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.

@@ -51,13 +51,9 @@ class WinogradConvolution {
   };
 
   /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
-  WinogradConvolution(const QuantizedLinearConvolutionDesc& desc, const qlc::winograd::Kernels& kernels,
-                      int outputs = 0)
-      : g_(qlc::geometry_of(desc)),
-        kernels_(kernels),
-        input_bytes_(static_cast<Index>(desc.input.total_size_in_bytes)),
-        tensors_(desc) {
-    if (!desc.filter.owned_by_dml) return;
+  WinogradConvolution(const qlc::Problem& problem, const qlc::winograd::Kernels& kernels, int outputs = 0)
+      : g_(qlc::geometry_of(problem)), kernels_(kernels), tensors_(problem) {
+    if (!problem.inputs[qlc::filter_tensor].owned) return;
     for (const qlc::winograd::Tiles& tiles : kernels.tiles) {
       const qlc::winograd::Transform& t = *tiles.transform;
       if (!qlc::winograd::suits(g_, t) || (outputs != 0 && outputs != t.outputs)) continue;
@@ -237,7 +233,7 @@ class WinogradConvolution {
       const Index ready = row == 0 ? 0 : t.inputs(1) - step;
       auto* staged = work.at<std::int16_t>(slot_.staged) + row * step * pitch;
       qlc::winograd::stage(g_, kernels_, t.channels,
-                           {work.run.input + place.batch * g_.in.n, work.run.input + input_bytes_,
+                           {work.run.input + place.batch * g_.in.n, work.run.input + g_.input_end,
                             place.y * t.stride() - g_.pad_y + (row * step + ready) * g_.dilation_y,
                             place.x * t.stride() - g_.pad_x, t.inputs(1) - ready, columns, work.run.flip,
                             work.run.input_zero, work.at<std::uint8_t>(slot_.scratch), staged + ready * pitch});
@@ -343,7 +339,6 @@ class WinogradConvolution {
 
   qlc::Geometry g_;
   const qlc::winograd::Kernels& kernels_;
-  Index input_bytes_ = 0;
   qlc::ChannelTensors tensors_;
   bool usable_ = false;
   qlc::winograd::Tiling tiling_;

@@ -74,8 +74,7 @@ class Block {
   bool in_place() const noexcept {
     if (!l_.direct) return false;
     const Index reach = p_.offsets.back() + (tiles_ * tile_side - 1) * l_.pixel_step + tile_depth;
-    const Index end = (g_.batch - 1) * g_.in.n + (g_.groups * g_.in_channels - 1) * g_.in.c + (g_.width - 1) * g_.in.x;
-    return (input_ - run_.input) + place_.x * g_.in.x + reach <= end + 1;
+    return (input_ - run_.input) + place_.x * g_.in.x + reach <= g_.input_end;
   }
 
   void find_tiles() const noexcept {

@@ -56,7 +56,7 @@ struct Gather {
       if (!locate(g, l, chunk, byte, e)) continue;
       const Index place = e.channel * g.filter.c + e.y * g.filter.y + e.x * g.filter.x;
       least = left == 0 ? place : smaller(least, place);
-      end = place < end ? end : place + 1;
+      end = left == 0 || place >= end ? place + 1 : end;
       places[static_cast<std::size_t>(byte)] = place;
       left |= std::uint64_t{1} << byte;
     }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/gather.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/layout.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
@@ -35,8 +34,7 @@ struct PixelTile {
 
 /// Immutable once made.
 struct Plan {
-  explicit Plan(const QuantizedLinearConvolutionDesc& desc)
-      : g(flatten(geometry_of(desc))), tensors(desc), folded_at(desc) {
+  explicit Plan(const Problem& problem) : g(flatten(geometry_of(problem))), tensors(problem), folded_at(problem) {
     usable = suits();
     if (usable) choose();
   }
@@ -104,10 +102,16 @@ struct Plan {
   // 32 bits hold the products.
   bool suits() const noexcept {
     if (g.depth() > 65536) return false;
-    if (g.out.c == 1 && g.out_channels > 1) return g.in.c == 1 || g.in_channels == 1;
+    if (!planar()) return (g.in.c == 1 || g.in_channels == 1) && places_fit();
     return g.in.x == 1 && g.out.x == 1 && (g.out_height == 1 || g.out.y == g.out_width);
   }
   bool planar() const noexcept { return !(g.out.c == 1 && g.out_channels > 1); }
+  // Distances of output pixels are kept in 31 bits; below 0 stands for none.
+  bool places_fit() const noexcept {
+    const double reach = static_cast<double>(g.out_height - 1) * static_cast<double>(g.out.y) +
+                         static_cast<double>(g.out_width - 1) * static_cast<double>(g.out.x);
+    return g.out.y >= 0 && g.out.x >= 0 && reach < 0x1p31;
+  }
 
   Layout layout_of_block(bool windows, bool linear, Index width, bool direct, Index rows, Index columns) const {
     return planar() ? planar_layout(g, windows, linear, width, rows, columns) : pixel_layout(g, direct, rows, columns);

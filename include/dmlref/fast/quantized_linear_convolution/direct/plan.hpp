@@ -72,8 +72,11 @@ T read(const std::byte* from) noexcept {
 
 /// A convolution as this path sees it, immutable once made.
 struct Plan {
-  Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& kernels_to_use)
-      : g(qlc::geometry_of(desc)), kernels(kernels_to_use), tensors(desc), constants_owned(qlc::constants_owned(desc)) {
+  Plan(const Problem& problem, const Kernels& kernels_to_use)
+      : g(qlc::geometry_of(problem)),
+        kernels(kernels_to_use),
+        tensors(problem),
+        constants_owned(qlc::constants_owned(problem)) {
     usable = suits() && choose();
   }
 
@@ -91,10 +94,6 @@ struct Plan {
   Index outputs_at_once(Index left) const noexcept {
     if (by_rows || left < 2 || kernels.pixel_taps_2 == nullptr) return 1;
     return left < 4 ? 2 : 4;
-  }
-  Index input_bytes() const noexcept {
-    return (g.batch - 1) * g.in.n + (g.groups * g.in_channels - 1) * g.in.c + (g.height - 1) * g.in.y +
-           (g.width - 1) * g.in.x + 1;
   }
   /// in_threes: three, with a spare slot behind them, or two, each of which has one.
   Index taps_of_unit(Index unit) const noexcept { return g.kernel_h == 5 && unit % 2 == 1 ? 2 : 3; }
@@ -134,7 +133,7 @@ struct Plan {
 
  private:
   bool suits() const noexcept {
-    return g.groups > 1 && g.in_channels <= 4 && g.out_channels <= 8 && g.depth() <= 256 &&
+    return g.groups > 1 && g.filter.forward() && g.in_channels <= 4 && g.out_channels <= 8 && g.depth() <= 256 &&
            (g.in_channels == 1 || g.out_channels <= 4);
   }
 
@@ -150,8 +149,9 @@ struct Plan {
     lane_outputs = by_quads ? 1 : g.out_channels;
     // A row kernel reads quads of one kernel row through byte shuffles within 16 bytes.
     kernel = by_quads ? kernels.channel_quads : by_channels ? kernels.channel_taps : kernels.pixel_taps;
-    by_columns = by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
-    in_place = by_columns || (kernels.planes_suit != nullptr && kernels.planes_suit(g));
+    const bool forward = g.in.forward() && g.out.forward();  // what is read in place, or beside it
+    by_columns = forward && by_channels && kernels.columns_suit != nullptr && kernels.columns_suit(g);
+    in_place = by_columns || (forward && kernels.planes_suit != nullptr && kernels.planes_suit(g));
     in_pairs = in_place && kernels.pairs_in_place;
     const bool rows_suit = !by_channels && g.in_channels == 1 && g.kernel_w > 1 && !in_pairs && kernels.reach > 0;
     by_rows = rows_suit && (g.stride_x == 1 ? g.dilation_x <= kernels.reach : g.stride_x == 2 && g.dilation_x == 1);

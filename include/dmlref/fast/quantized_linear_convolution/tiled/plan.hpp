@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
 #include "dmlref/fast/quantized_linear_convolution/filter.hpp"
@@ -35,8 +34,8 @@ struct Slot {
 
 /// What a tiled convolution decides at compile. Immutable once made.
 struct Plan {
-  Plan(const QuantizedLinearConvolutionDesc& desc, const Kernels& set)
-      : g(flatten(geometry_of(desc))), kernels(set), tensors(desc), folded_at(desc) {
+  Plan(const Problem& problem, const Kernels& set)
+      : g(flatten(geometry_of(problem))), kernels(set), tensors(problem), folded_at(problem) {
     choose();
   }
 
@@ -78,7 +77,7 @@ struct Plan {
   BlockGrid grid;
   std::vector<std::int32_t> offsets;
   std::vector<std::int32_t> plane_offsets;
-  std::vector<Index> elements;
+  std::vector<Index> elements;             // element_offsets
   std::vector<KernelRows> row_ranges;      // the first one: all rows
   std::vector<std::uint8_t> range_of_row;  // of the output
   PackedFilter filter{};
@@ -102,7 +101,8 @@ struct Plan {
       const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
                           (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
                           g.pad_y > 0 || g.pad_x > 0;
-      const Index reach = (g.kernel_h - 1) * g.dilation_y * g.in.y + (g.kernel_w - 1) * g.dilation_x * g.in.x;
+      const Index reach =
+          (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) + (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x);
       if (order.joined && g.in.x != g.in_channels && g.kernel_w > 1) order.joined = false;
       direct = kernels.group == 4 && g.in_channels % 4 == 0 && !padded &&
                g.input_signed == kernels.signed_activations && reach < (std::numeric_limits<std::int32_t>::max)();

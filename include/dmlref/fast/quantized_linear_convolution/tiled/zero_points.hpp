@@ -30,8 +30,9 @@ void each_step(const Plan& p, const std::int32_t* zero, std::byte* packed, Visit
     for (Index step = 0; step < p.filter.steps; ++step, weights += count) {
       const Index* at = &p.elements[static_cast<std::size_t>(step * elements)];
       bool complete = true;
-      for (Index e = 0; e < elements; ++e) complete = complete && at[e] >= 0;
-      for (Index i = 0; i < count && !complete; ++i) partial[i] = at[i % elements] < 0 ? std::int16_t{0} : whole[i];
+      for (Index e = 0; e < elements; ++e) complete = complete && at[e] != no_element;
+      for (Index i = 0; i < count && !complete; ++i)
+        partial[i] = at[i % elements] == no_element ? std::int16_t{0} : whole[i];
       if (!visit(block, step, weights, complete ? whole : partial)) return;
     }
   }
@@ -64,7 +65,8 @@ void subtract_zero_points(const Plan& p, const std::int32_t* zero, std::byte* pa
   const Index of_row = p.row_steps * elements;
   for (Index ky = 0; ky < p.g.kernel_h; ++ky) {
     std::int32_t weights = 0;  // of a channel
-    for (Index e = ky * of_row; e < (ky + 1) * of_row; ++e) weights += p.elements[static_cast<std::size_t>(e)] >= 0;
+    for (Index e = ky * of_row; e < (ky + 1) * of_row; ++e)
+      weights += p.elements[static_cast<std::size_t>(e)] != no_element;
     std::byte* const sums = packed + p.filter.sums_at() + ky * p.filter.row_sums_bytes();
     for (Index channel = 0; channel < p.filter.groups * p.filter.channels(); ++channel) {
       const std::int32_t sum = load<std::int32_t>(sums, channel) + weights * zero[channel];

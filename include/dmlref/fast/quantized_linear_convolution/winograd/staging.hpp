@@ -16,7 +16,7 @@ inline constexpr Index staged_slack = 8;
 
 struct StagingArgs {
   const std::uint8_t* input;  ///< of the image
-  const std::uint8_t* end;    ///< of the whole tensor
+  const std::uint8_t* end;    ///< of what may be read of the whole tensor
   Index y, x;                 ///< in the input, of the first staged pixel; may lie in the padding
   Index rows, columns;
   std::uint8_t flip;

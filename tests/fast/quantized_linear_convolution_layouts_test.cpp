@@ -1,0 +1,243 @@
+// quantized_linear_convolution_layouts_test.cpp: every strategy on layouts that no descriptor can express: negative
+// strides, offsets, memory before and after the elements. Against the reference on the same layouts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "support/quantized_linear_convolution_run.hpp"
+#include "support/seed.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::test;
+using fast::qlc::Operand;
+using fast::qlc::Problem;
+
+/// The signs of strides, and the order of dimensions.
+enum class Lie { planar, channels_last, any };
+
+/// Other strides for the same shape. Planar and channels last keep an innermost step of 1, mostly.
+void lay_out(Random& random, Lie lie, bool repeats, Index element_bytes, Operand& tensor) {
+  const std::size_t rank = tensor.layout.rank();
+  std::vector<std::size_t> order(rank);  // from the innermost out
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  if (lie == Lie::channels_last && rank > 2) std::rotate(order.begin(), order.end() - 2, order.end() - 1);
+  if (lie == Lie::any) std::shuffle(order.begin(), order.end(), random);
+  const bool gaps = chance(random, 40), turned = chance(random, 70);
+  Index step = lie == Lie::any && gaps ? pick(random, 1, 2) : 1, low = 0, high = 0;
+  for (const std::size_t d : order) {
+    const Index extent = tensor.layout.shape[d];
+    const bool innermost = d == order.front() && lie != Lie::any;
+    const bool back = turned && chance(random, innermost ? 10 : 50);
+    tensor.layout.strides[d] = repeats && chance(random, 5) ? 0 : back ? -step : step;
+    const Index reach = (extent - 1) * tensor.layout.strides[d];
+    (reach < 0 ? low : high) += reach;
+    step = step * extent + (gaps ? pick(random, 0, 3) : 0);
+  }
+  const Index before = chance(random, 30) ? pick(random, 0, 40) : 0,
+              after = chance(random, 30) ? pick(random, 0, 80) : 0;
+  tensor.layout.offset = before - low;
+  tensor.readable_bytes = static_cast<std::uint64_t>((before - low + high + 1 + after) * element_bytes);
+}
+
+/// As many elements as can be read, each one of those in `from`.
+std::vector<std::byte> elements(Random& random, const std::vector<std::byte>& from, std::uint64_t bytes,
+                                std::size_t element_bytes) {
+  std::vector<std::byte> to(bytes);
+  for (std::size_t at = 0; at < to.size(); at += element_bytes) {
+    std::memcpy(&to[at], &from[random() % (from.size() / element_bytes) * element_bytes], element_bytes);
+  }
+  return to;
+}
+
+/// A problem with its data. Of `test` the descriptor does not count.
+struct LaidOut {
+  Problem problem;
+  QlcCase test;
+};
+
+LaidOut make(Random& random, const QlcShape& shape, Lie lie, int owned) {
+  LaidOut made;
+  constexpr QlcData data[] = {QlcData::random, QlcData::ties, QlcData::extremes, QlcData::huge_bias};
+  made.test = make_qlc_case(random, shape, data[pick(random, 0, 3)], QlcLayout::packed);
+  made.test.desc.filter.owned_by_dml = owned > 0;
+  if (owned > 1) own_constants(made.test.desc);
+  made.problem = detail::qlc_problem(made.test.desc);
+  for (std::size_t i = 0; i < fast::qlc::input_count; ++i) {
+    Operand& tensor = made.problem.inputs[i];
+    if (!tensor.present) continue;
+    const Index bytes = fast::qlc::element_bytes(i);
+    const bool filter = i == fast::qlc::filter_tensor;
+    lay_out(random, filter && chance(random, 50) ? Lie::any : lie, true, bytes, tensor);
+    made.test.inputs[i] = elements(random, made.test.inputs[i], tensor.readable_bytes, static_cast<std::size_t>(bytes));
+  }
+  lay_out(random, lie, false, 1, made.problem.output);
+  made.test.output.resize(made.problem.output.readable_bytes);
+  for (std::size_t i = 0; i < made.test.output.size(); ++i) made.test.output[i] = static_cast<std::byte>(37 * i + 11);
+  return made;
+}
+
+QlcShape random_shape(Random& random) {
+  QlcShape shape;
+  do {
+    const std::uint32_t kind = pick(random, 0, 3);
+    const bool depthwise = kind == 0, small_groups = kind == 1;
+    shape = {};
+    shape.batch = pick(random, 1, 3);
+    shape.groups = depthwise ? pick(random, 2, 140) : small_groups ? pick(random, 2, 5) : 1;
+    shape.in_channels = depthwise ? 1 : pick(random, 1, small_groups ? 8 : 70);
+    shape.out_channels = depthwise ? 1 : pick(random, 1, small_groups ? 8 : 40);
+    shape.flat = chance(random, 10);
+    const bool winograd = kind == 2 && !shape.flat;
+    const std::uint32_t both = pick(random, 1, 2);  // strides
+    for (std::size_t d = 0; d < 2; ++d) {
+      const bool used = d == 1 || !shape.flat;
+      shape.in[d] = used ? pick(random, 1, 24) : 1;
+      shape.kernel[d] = winograd || (used && depthwise) ? 3 : used && !chance(random, 40) ? pick(random, 1, 4) : 1;
+      shape.stride[d] = winograd || (used && depthwise) ? both : used && !chance(random, 60) ? pick(random, 1, 3) : 1;
+      shape.dilation[d] = used && !winograd && !chance(random, 80) ? pick(random, 1, 3) : 1;
+      shape.start[d] = used ? pick(random, 0, 2) : 0;
+      shape.end[d] = used ? pick(random, 0, 2) : 0;
+    }
+  } while (!shape.fits());
+  return shape;
+}
+
+/// All strategies that can do it, the chosen one among them.
+std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem, Isa isa) {
+  std::vector<std::shared_ptr<const detail::Plan>> plans{detail::qlc_plan(problem, isa)};
+  if (fast::DirectConvolution direct(problem, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
+    plans.push_back(std::make_shared<detail::DirectConvolutionPlan>(problem, std::move(direct)));
+  }
+  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::winograd::kernels_of(isa); kernels != nullptr) {
+    if (fast::WinogradConvolution winograd(problem, *kernels); winograd.usable()) {
+      plans.push_back(std::make_shared<detail::WinogradConvolutionPlan>(problem, std::move(winograd)));
+    }
+  }
+#if DMLREF_ARCH_X86_64
+  if (isa == Isa::amx_int8) {
+    if (fast::AmxConvolution amx(problem); amx.usable()) {
+      plans.push_back(std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx)));
+    }
+  }
+#endif
+  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa)); tiled.usable()) {
+    plans.push_back(std::make_shared<detail::TiledConvolutionPlan>(problem, std::move(tiled)));
+  }
+  return plans;
+}
+
+std::string strides_of(const Problem& problem) {
+  std::string text;
+  for (const Operand* tensor :
+       {&problem.inputs[fast::qlc::input_tensor], &problem.inputs[fast::qlc::filter_tensor], &problem.output}) {
+    text += text.empty() ? ", strides" : " |";
+    for (const Index stride : tensor->layout.strides) text += ' ' + std::to_string(stride);
+  }
+  return text;
+}
+
+TEST(QuantizedLinearConvolutionLayouts, EveryStrategyEqualsTheReference) {
+  Random random(dmlref_test::test_seed());
+  constexpr Lie lies[] = {Lie::planar, Lie::channels_last, Lie::any};
+  std::map<std::string, int> ran;
+  for (int i = 0; i < dmlref_test::rounds(600) && !HasFailure(); ++i) {
+    const QlcShape shape = random_shape(random);
+    const int owned = static_cast<int>(pick(random, 0, 2));
+    const LaidOut made = make(random, shape, lies[i % 3], owned);
+    std::vector<std::byte> expected = made.test.output;
+    detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
+    for (const std::shared_ptr<const detail::Plan>& plan : plans_of(made.problem, isa_in_use())) {
+      dmlref_test::ThreadExecutor several(3);
+      Executor& executor = i % 8 == 0 ? static_cast<Executor&>(several) : sequential();
+      const std::string name(plan->strategy_name());
+      EXPECT_EQ(run_plan(*plan, made.test, random, executor, owned > 0), expected)
+          << name << ", case " << i << ": " << describe(shape) << strides_of(made.problem);
+      ++ran[name];
+    }
+  }
+  for (const auto& [name, times] : ran) std::printf("%s: %d\n", name.c_str(), times);
+  EXPECT_GT(ran["tiled"], 0);
+  EXPECT_GT(ran["staged planes"], 0);
+  EXPECT_GT(ran["staged channels"], 0);
+}
+
+/// A problem of packed tensors, planar or with channels last, whose input and output are as given but for their signs.
+std::string_view strategy(const QlcShape& shape, QlcLayout layout, std::array<Index, 4> in_signs,
+                          std::array<Index, 4> out_signs, Isa isa) {
+  Random random(1);
+  QlcCase test = make_qlc_case(random, shape, QlcData::random, layout);
+  own_constants(test.desc);
+  Problem problem = detail::qlc_problem(test.desc);
+  const auto turn = [](Operand& tensor, const std::array<Index, 4>& signs) {
+    for (std::size_t d = 0; d < 4; ++d) {
+      Layout& l = tensor.layout;
+      if (signs[d] < 0) l.offset += (l.shape[d] - 1) * l.strides[d];
+      l.strides[d] *= signs[d];
+    }
+  };
+  turn(problem.inputs[fast::qlc::input_tensor], in_signs);
+  turn(problem.output, out_signs);
+  return detail::qlc_plan(problem, isa)->strategy_name();
+}
+
+// What reads beside the elements, or counts on the order of rows, leaves strides that lead back to others.
+TEST(QuantizedLinearConvolutionLayouts, NothingInPlaceWhereStridesLeadBack) {
+  QlcShape depthwise;
+  depthwise.groups = 64;
+  depthwise.in = {20, 20};
+  depthwise.kernel = {3, 3};
+  depthwise.start = depthwise.end = {1, 1};
+  const std::array<Index, 4> ahead{1, 1, 1, 1}, flipped{1, 1, 1, -1}, upside_down{1, 1, -1, 1};
+  const Isa isa = isa_in_use();
+  const bool in_place = isa != Isa::scalar && isa != Isa::neon && isa != Isa::neon_dotprod;
+  for (const QlcLayout layout : {QlcLayout::packed, QlcLayout::channels_last}) {
+    const bool planar = layout == QlcLayout::packed;
+    const std::string_view staged = planar ? "staged planes" : "staged channels";
+    const std::string_view best = !in_place ? staged : planar ? "planes in place" : "columns in place";
+    EXPECT_EQ(strategy(depthwise, layout, ahead, ahead, isa), best);
+    EXPECT_EQ(strategy(depthwise, layout, flipped, ahead, isa), staged);
+    EXPECT_EQ(strategy(depthwise, layout, upside_down, ahead, isa), staged);
+    EXPECT_EQ(strategy(depthwise, layout, ahead, flipped, isa), staged);
+  }
+}
+
+// The strategies of some layers, by instruction set.
+TEST(QuantizedLinearConvolutionLayouts, StrategiesOfLayers) {
+  struct Layer {
+    std::uint32_t in_channels, out_channels, size, kernel, stride;
+    bool winograd;  // where there are such kernels
+  };
+  constexpr Layer layers[] = {{64, 64, 56, 3, 1, true},    {128, 128, 28, 3, 1, true}, {64, 64, 112, 3, 2, true},
+                              {512, 512, 14, 3, 2, false}, {64, 256, 56, 1, 1, false}, {3, 64, 56, 7, 2, false},
+                              {64, 64, 28, 5, 1, false}};
+  const Isa isa = isa_in_use();
+  const bool has_winograd = fast::qlc::winograd::kernels_of(isa) != nullptr;
+  for (const Layer& layer : layers) {
+    QlcShape shape;
+    shape.in_channels = layer.in_channels;
+    shape.out_channels = layer.out_channels;
+    shape.in = {layer.size, layer.size};
+    shape.kernel = {layer.kernel, layer.kernel};
+    shape.stride = {layer.stride, layer.stride};
+    shape.start = shape.end = {layer.kernel / 2, layer.kernel / 2};
+    const std::string_view other = isa == Isa::amx_int8 ? "amx" : "tiled";
+    for (const QlcLayout layout : {QlcLayout::packed, QlcLayout::channels_last}) {
+      EXPECT_EQ(strategy(shape, layout, {1, 1, 1, 1}, {1, 1, 1, 1}, isa),
+                layer.winograd && has_winograd ? "winograd" : other)
+          << describe(shape);
+    }
+  }
+}
+
+}  // namespace
