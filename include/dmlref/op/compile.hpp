@@ -83,7 +83,7 @@ inline CompileResult compile(const OperatorDesc& desc, FeatureLevel level, const
 }
 template <OneOperatorDesc Desc>
 CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
-  return detail::compile_valid(desc, validate(OperatorDesc(desc), level), options);
+  return detail::compile_valid(desc, rules::validate_one(desc, level), options);
 }
 
 /// The same for Microsoft's structs.

@@ -48,20 +48,21 @@ inline constexpr OperatorType type_of(const QuantizedLinearConvolutionDesc&) noe
 inline constexpr OperatorType type_of(const MeanVarianceNormalizationDesc&) noexcept { return mvn; }
 inline constexpr OperatorType type_of(const MeanVarianceNormalization1Desc&) noexcept { return mvn1; }
 
+/// All rules that the desc of one operator breaks at `level`: a program of one operator holds its rules alone.
+template <class Desc>
+Report validate_one(const Desc& desc, FeatureLevel level) {
+  Report report;
+  level = check_operator_level(report, type_of(desc), check_feature_level(report, level));
+  auto facts = read(report, desc);
+  check(report, level, std::move(facts));
+  return report;
+}
+
 }  // namespace rules
 
 /// All rules that `desc` breaks at `level`. Touches no tensor memory.
 inline Report validate(const OperatorDesc& desc, FeatureLevel level) {
-  Report report;
-  level = rules::check_feature_level(report, level);
-  std::visit(
-      [&](const auto& d) {
-        level = rules::check_operator_level(report, rules::type_of(d), level);
-        auto facts = rules::read(report, d);
-        rules::check(report, level, std::move(facts));
-      },
-      desc);
-  return report;
+  return std::visit([&](const auto& d) { return rules::validate_one(d, level); }, desc);
 }
 
 DMLREF_END
