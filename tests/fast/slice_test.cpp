@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -507,6 +509,110 @@ TEST_F(FastSlice, TranspositionOfLines) {
       const SliceCase it = slice1_case(random, type, {1, c, 1, w}, {1, 1, 1, 1}, {}, {c * w, 1, c * w, c});
       SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
       check(it);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Layouts that no descriptor gives: strides of either sign on both sides, in any order of memory, offsets anywhere.
+// Bytes around and between the output's elements stay, and nothing outside of the readable bytes is read.
+class SliceOfLayouts : public FastSlice {
+ protected:
+  /// Strides under which no two elements share memory, the lowest element up to 40 from the address.
+  Layout layout(const Shape& shape) {
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (number(0, 1) == 0) std::shuffle(order.begin(), order.end(), random);
+    Layout result(shape, Strides(shape.size(), 0), number(0, 40));
+    Index step = number(0, 3) == 0 ? number(2, 4) : 1;
+    for (std::size_t i = order.size(); i-- > 0;) {
+      const std::size_t d = order[i];
+      const bool downwards = number(0, 1) == 0;
+      if (downwards) result.offset += step * (shape[d] - 1);
+      result.strides[d] = downwards ? -step : step;
+      step *= shape[d];
+      if (number(0, 2) == 0) step += number(1, 5);
+    }
+    return result;
+  }
+
+  /// Elements from the address on up to the last one's end, and some beyond.
+  std::size_t span_of(const Layout& layout) {
+    Index last = layout.offset;
+    for (std::size_t d = 0; d < layout.rank(); ++d) {
+      if (layout.strides[d] > 0) last += layout.strides[d] * (layout.shape[d] - 1);
+    }
+    return static_cast<std::size_t>(last) + 1 + (number(0, 1) == 0 ? 0 : number(1, 40));
+  }
+
+  void check_layouts(const Layout& from, const Layout& to, std::size_t size) {
+    const auto input = dmlref_test::detail::random_bytes(random, span_of(from) * size);
+    const auto before = dmlref_test::detail::random_bytes(random, span_of(to) * size);
+    std::vector<std::byte> expected = before;
+    Coordinates at(to.rank(), 0);
+    do {
+      Index source = from.offset, target = to.offset;
+      for (std::size_t d = 0; d < to.rank(); ++d) {
+        source += at[d] * from.strides[d];
+        target += at[d] * to.strides[d];
+      }
+      std::memcpy(expected.data() + static_cast<std::size_t>(target) * size,
+                  input.data() + static_cast<std::size_t>(source) * size, size);
+    } while (advance(at, to.shape));
+
+    const Tuning::Slice& model = next_model();
+    fast::SliceThresholds thresholds(isa_under_test(), model);
+    if (number(0, 1) == 0) thresholds.stream_bytes = 0;
+    if (number(0, 1) == 0) take_irregular_order(thresholds);
+    if (number(0, 1) == 0) thresholds.columns_from = 0;
+    const fast::Slice slice(from, to, size, input.size(), fast::slice_kernels(isa_under_test(), model), thresholds);
+    const std::size_t tasks = number(1, 3);
+    for (const auto side : {GuardedBuffer::Side::end, GuardedBuffer::Side::begin}) {
+      const GuardedBuffer in(input.size(), side), out(before.size(), side);
+      std::memcpy(in.data(), input.data(), input.size());
+      std::memcpy(out.data(), before.data(), before.size());
+      for (std::size_t task = 0; task < tasks; ++task) slice.run(in.data(), out.data(), task, tasks);
+      ASSERT_EQ(dmlref_test::first_difference(out.span(), expected), expected.size()) << tasks << " tasks";
+    }
+  }
+};
+
+TEST_F(SliceOfLayouts, StridesOfEitherSignOnBothSides) {
+  for (const std::size_t size : {1u, 2u, 4u, 8u}) {
+    for (std::size_t rank = 1; rank <= 5; ++rank) {
+      for (int round = 0; round < 60; ++round) {
+        Shape shape(rank, 1);
+        for (std::size_t d = 0; d < rank; ++d) shape[d] = number(1, 6);
+        shape[number(0, static_cast<std::uint32_t>(rank) - 1)] = number(1, round % 6 == 0 ? 1500 : 90);
+        SCOPED_TRACE(testing::Message() << "seed " << seed << " element size " << size << " rank " << rank << " round "
+                                        << round);
+        check_layouts(layout(shape), layout(shape), size);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Both sides of a transposition downwards, in squares and in what is left of them.
+TEST_F(SliceOfLayouts, TranspositionsDownwards) {
+  for (const std::size_t size : {1u, 2u, 4u, 8u}) {
+    for (int round = 0; round < 24; ++round) {
+      const Index rows = number(1, 200), columns = number(1, 200);
+      Shape shape(2, rows);
+      shape[1] = columns;
+      Layout from(shape, Strides(2, 1), 0), to(shape, Strides(2, 1), 0);
+      from.strides[1] = rows;
+      to.strides[0] = columns;
+      for (Layout* side : {&from, &to}) {
+        for (std::size_t d = 0; d < 2; ++d) {
+          if (number(0, 1) == 0) continue;
+          side->offset += side->strides[d] * (shape[d] - 1);
+          side->strides[d] = -side->strides[d];
+        }
+      }
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " element size " << size << ' ' << rows << " x "
+                                      << columns);
+      check_layouts(from, to, size);
       if (HasFatalFailure()) return;
     }
   }

@@ -48,10 +48,12 @@ struct SliceThresholds {
 /// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
 class Slice {
  public:
-  /// `in_bytes`: size of the whole input tensor, of which no byte beyond is touched.
-  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes,
-        const SliceKernels& kernels, const SliceThresholds& thresholds)
+  /// Layouts of one shape, strides of either sign; offsets count from the addresses that `run` is given. `in_bytes`:
+  /// how many bytes from the input's address on may be read. Of the output only the elements are written.
+  Slice(Layout from, Layout to, std::size_t element_size, std::uint64_t in_bytes, const SliceKernels& kernels,
+        const SliceThresholds& thresholds)
       : kernels_(kernels), thresholds_(thresholds), in_bytes_(static_cast<std::size_t>(in_bytes)) {
+    walk_output_upwards(from, to);
     CopyDims dims = copy_dims(from, to, element_size);
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);

@@ -36,8 +36,20 @@ struct CopyDims {
   }
 };
 
+/// The same elements with every stride of the output upwards: each dimension that it walks downwards is begun at its
+/// other end, on both sides. What follows may then take the output's strides for sizes.
+constexpr void walk_output_upwards(Layout& from, Layout& to) noexcept {
+  for (std::size_t d = 0; d < to.rank(); ++d) {
+    if (to.strides[d] >= 0) continue;
+    for (Layout* layout : {&from, &to}) {
+      layout->offset += layout->strides[d] * (to.shape[d] - 1);
+      layout->strides[d] = -layout->strides[d];
+    }
+  }
+}
+
 /// The dimensions of a copy in the order of the output's memory (the order of a copy is free), neighbours merged, runs
-/// that both sides have contiguous taken as units.
+/// that both sides have contiguous taken as units. No stride of the output is negative.
 constexpr CopyDims copy_dims(const Layout& from, const Layout& to, std::size_t element_size) noexcept {
   const Index size = static_cast<Index>(element_size);
   JointLayout<2> joint;
