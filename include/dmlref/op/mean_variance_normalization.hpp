@@ -127,13 +127,6 @@ void DMLREF_SEAM(plan_mean_variance_normalization1)(const MeanVarianceNormalizat
   planned = make_plan(desc, isa, tuning);
 }
 }
-#elif !defined(DMLREF_SEPARATE)
-inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
-  return make_plan(desc, isa, tuning);
-}
-inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
-  return make_plan(desc, isa, tuning);
-}
 #endif
 
 #endif

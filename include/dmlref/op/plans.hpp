@@ -20,6 +20,13 @@
 DMLREF_BEGIN
 namespace detail {
 
+#if !defined(DMLREF_SEPARATE)
+template <class Desc>
+PlannedOperator plan(const Desc& desc, Isa isa, const Tuning& tuning) {
+  return make_plan(desc, isa, tuning);
+}
+#endif
+
 inline PlannedOperator plan(const OperatorDesc& desc, Isa isa, const Tuning& tuning) {
   return std::visit([&](const auto& d) { return plan(d, isa, tuning); }, desc);
 }

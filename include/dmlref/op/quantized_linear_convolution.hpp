@@ -270,10 +270,6 @@ void DMLREF_SEAM(plan_quantized_linear_convolution)(const QuantizedLinearConvolu
   planned = make_plan(desc, isa, tuning);
 }
 }
-#elif !defined(DMLREF_SEPARATE)
-inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
-  return make_plan(desc, isa, tuning);
-}
 #endif
 
 #endif

@@ -28,30 +28,25 @@ void DMLREF_SEAM(plan_mean_variance_normalization1)(const MeanVarianceNormalizat
                                                     const Tuning& tuning, PlannedOperator& planned);
 }
 
-// The same text in all units, with kernels or without: these are inline, and the linker keeps one of them.
-inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
+/// The function that plans a desc. One row an operator.
+template <class Desc>
+inline constexpr auto planner_of = nullptr;
+template <>
+inline constexpr auto planner_of<SliceDesc> = &DMLREF_SEAM(plan_slice);
+template <>
+inline constexpr auto planner_of<Slice1Desc> = &DMLREF_SEAM(plan_slice1);
+template <>
+inline constexpr auto planner_of<QuantizedLinearConvolutionDesc> = &DMLREF_SEAM(plan_quantized_linear_convolution);
+template <>
+inline constexpr auto planner_of<MeanVarianceNormalizationDesc> = &DMLREF_SEAM(plan_mean_variance_normalization);
+template <>
+inline constexpr auto planner_of<MeanVarianceNormalization1Desc> = &DMLREF_SEAM(plan_mean_variance_normalization1);
+
+// The same text in all units, with kernels or without: the linker keeps one of them.
+template <class Desc>
+PlannedOperator plan(const Desc& desc, Isa isa, const Tuning& tuning) {
   PlannedOperator planned;
-  DMLREF_SEAM(plan_slice)(desc, isa, tuning, planned);
-  return planned;
-}
-inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
-  PlannedOperator planned;
-  DMLREF_SEAM(plan_slice1)(desc, isa, tuning, planned);
-  return planned;
-}
-inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
-  PlannedOperator planned;
-  DMLREF_SEAM(plan_quantized_linear_convolution)(desc, isa, tuning, planned);
-  return planned;
-}
-inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
-  PlannedOperator planned;
-  DMLREF_SEAM(plan_mean_variance_normalization)(desc, isa, tuning, planned);
-  return planned;
-}
-inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
-  PlannedOperator planned;
-  DMLREF_SEAM(plan_mean_variance_normalization1)(desc, isa, tuning, planned);
+  planner_of<Desc>(desc, isa, tuning, planned);
   return planned;
 }
 

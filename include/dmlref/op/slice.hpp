@@ -64,13 +64,6 @@ void DMLREF_SEAM(plan_slice1)(const Slice1Desc& desc, Isa isa, const Tuning& tun
   planned = make_plan(desc, isa, tuning);
 }
 }
-#elif !defined(DMLREF_SEPARATE)
-inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
-  return make_plan(desc, isa, tuning);
-}
-inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
-  return make_plan(desc, isa, tuning);
-}
 #endif
 
 #endif
