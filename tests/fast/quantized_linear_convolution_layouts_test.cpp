@@ -24,20 +24,21 @@ using fast::qlc::Operand;
 using fast::qlc::Problem;
 
 /// The signs of strides, and the order of dimensions.
-enum class Lie { planar, channels_last, any };
+enum class Arrangement { planar, channels_last, any };
 
 /// Other strides for the same shape. Planar and channels last keep an innermost step of 1, mostly.
-void lay_out(Random& random, Lie lie, bool repeats, Index element_bytes, Operand& tensor) {
+void lay_out(Random& random, Arrangement arrangement, bool repeats, Index element_bytes, Operand& tensor) {
   const std::size_t rank = tensor.layout.rank();
   std::vector<std::size_t> order(rank);  // from the innermost out
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
-  if (lie == Lie::channels_last && rank > 2) std::rotate(order.begin(), order.end() - 2, order.end() - 1);
-  if (lie == Lie::any) std::shuffle(order.begin(), order.end(), random);
+  if (arrangement == Arrangement::channels_last && rank > 2)
+    std::rotate(order.begin(), order.end() - 2, order.end() - 1);
+  if (arrangement == Arrangement::any) std::shuffle(order.begin(), order.end(), random);
   const bool gaps = chance(random, 40), turned = chance(random, 70);
-  Index step = lie == Lie::any && gaps ? pick(random, 1, 2) : 1, low = 0, high = 0;
+  Index step = arrangement == Arrangement::any && gaps ? pick(random, 1, 2) : 1, low = 0, high = 0;
   for (const std::size_t d : order) {
     const Index extent = tensor.layout.shape[d];
-    const bool innermost = d == order.front() && lie != Lie::any;
+    const bool innermost = d == order.front() && arrangement != Arrangement::any;
     const bool back = turned && chance(random, innermost ? 10 : 50);
     tensor.layout.strides[d] = repeats && chance(random, 5) ? 0 : back ? -step : step;
     const Index reach = (extent - 1) * tensor.layout.strides[d];
@@ -60,13 +61,13 @@ std::vector<std::byte> elements(Random& random, const std::vector<std::byte>& fr
   return to;
 }
 
-/// A problem with its data. Of `test` the descriptor does not count.
+/// A problem with its data. Ignores `test.desc`: `problem` describes the tensors.
 struct LaidOut {
   Problem problem;
   QlcCase test;
 };
 
-LaidOut make(Random& random, const QlcShape& shape, Lie lie, int owned) {
+LaidOut make(Random& random, const QlcShape& shape, Arrangement arrangement, int owned) {
   LaidOut made;
   constexpr QlcData data[] = {QlcData::random, QlcData::ties, QlcData::extremes, QlcData::huge_bias};
   made.test = make_qlc_case(random, shape, data[pick(random, 0, 3)], QlcLayout::packed);
@@ -78,10 +79,10 @@ LaidOut make(Random& random, const QlcShape& shape, Lie lie, int owned) {
     if (!tensor.present) continue;
     const Index bytes = fast::qlc::element_bytes(i);
     const bool filter = i == fast::qlc::filter_tensor;
-    lay_out(random, filter && chance(random, 50) ? Lie::any : lie, true, bytes, tensor);
+    lay_out(random, filter && chance(random, 50) ? Arrangement::any : arrangement, true, bytes, tensor);
     made.test.inputs[i] = elements(random, made.test.inputs[i], tensor.readable_bytes, static_cast<std::size_t>(bytes));
   }
-  lay_out(random, lie, false, 1, made.problem.output);
+  lay_out(random, arrangement, false, 1, made.problem.output);
   made.test.output.resize(made.problem.output.readable_bytes);
   for (std::size_t i = 0; i < made.test.output.size(); ++i) made.test.output[i] = static_cast<std::byte>(37 * i + 11);
   return made;
@@ -149,12 +150,12 @@ std::string strides_of(const Problem& problem) {
 
 TEST(QuantizedLinearConvolutionLayouts, EveryStrategyEqualsTheReference) {
   Random random(dmlref_test::test_seed());
-  constexpr Lie lies[] = {Lie::planar, Lie::channels_last, Lie::any};
+  constexpr Arrangement arrangements[] = {Arrangement::planar, Arrangement::channels_last, Arrangement::any};
   std::map<std::string, int> ran;
   for (int i = 0; i < dmlref_test::rounds(600) && !HasFailure(); ++i) {
     const QlcShape shape = random_shape(random);
     const int owned = static_cast<int>(pick(random, 0, 2));
-    const LaidOut made = make(random, shape, lies[i % 3], owned);
+    const LaidOut made = make(random, shape, arrangements[i % 3], owned);
     std::vector<std::byte> expected = made.test.output;
     detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
     for (const std::shared_ptr<const detail::Plan>& plan : plans_of(made.problem, isa_in_use())) {
