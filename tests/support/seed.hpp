@@ -31,8 +31,8 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
-/// How many random cases a test takes: a sixth of `usual` under the address sanitizer, where each takes many times as
-/// long.
-constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 5) / 6 : usual; }
+/// How many random cases a test takes: a sixteenth of `usual` under the address sanitizer, where each takes many times
+/// as long.
+constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 15) / 16 : usual; }
 
 }  // namespace dmlref_test
