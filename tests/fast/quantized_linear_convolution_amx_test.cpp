@@ -79,7 +79,7 @@ TEST_F(AmxConvolution, EqualsTheReferenceWithinItsMemory) {
     const std::size_t threads = i % 7 == 0 ? pick(random, 2, 5) : 1;
     if (expect_equal_to_reference(test, random, threads, "case " + std::to_string(i) + ": " + describe(shape))) ++taken;
   }
-  EXPECT_GT(2 * taken, rounds) << "most of these are for the tiles";
+  EXPECT_TRUE(dmlref_test::often(2 * taken, rounds)) << taken << " for the tiles";
 }
 
 // Pixels that are read where they lie, the last of them too close to the end of the input for a whole tile.
@@ -178,7 +178,7 @@ TEST_F(AmxConvolution, RoundedSums) {
     const detail::AmxConvolutionPlan plan(problem, fast::AmxConvolution(problem));
     compare(test, run_plan(plan, test, random, sequential(), true), "case " + std::to_string(i));
   }
-  EXPECT_GT(rounded, all / 8);
+  EXPECT_TRUE(dmlref_test::often(rounded, all / 8)) << rounded;
   EXPECT_LT(rounded, all);
 }
 

@@ -168,9 +168,9 @@ TEST(QuantizedLinearConvolutionLayouts, EveryStrategyEqualsTheReference) {
     }
   }
   for (const auto& [name, times] : ran) std::printf("%s: %d\n", name.c_str(), times);
-  EXPECT_GT(ran["tiled"], 0);
-  EXPECT_GT(ran["staged planes"], 0);
-  EXPECT_GT(ran["staged channels"], 0);
+  for (const char* name : {"tiled", "staged planes", "staged channels"}) {
+    EXPECT_TRUE(dmlref_test::often(ran[name], 0)) << name;
+  }
 }
 
 /// A problem of packed tensors, planar or with channels last, whose input and output are as given but for their signs.

@@ -602,7 +602,7 @@ void expect_rounded_sums(const fast::qlc::Kernels& kernels) {
     ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels}, c)) << "case " << i;
   }
   if (kernels.rounds_sums) {
-    EXPECT_GT(rounded, channels / 20);
+    EXPECT_TRUE(dmlref_test::often(static_cast<int>(rounded), static_cast<int>(channels / 20))) << rounded;
   }
   EXPECT_LT(rounded, channels);
 }

@@ -35,4 +35,8 @@ inline constexpr bool sanitized = false;
 /// as long.
 constexpr int rounds(int usual) noexcept { return sanitized ? (usual + 15) / 16 : usual; }
 
+/// Whether a random test met what it is for more than `least` times. The few rounds under the address sanitizer may
+/// miss a rare kind.
+constexpr bool often(int count, int least) noexcept { return sanitized || count > least; }
+
 }  // namespace dmlref_test
