@@ -50,14 +50,13 @@ class Slice {
  public:
   /// Layouts of one shape, strides of either sign; offsets count from the addresses that `run` is given. `in_bytes`:
   /// how many bytes from the input's address on may be read. Of the output only the elements are written.
-  Slice(Layout from, Layout to, std::size_t element_size, std::uint64_t in_bytes, const SliceKernels& kernels,
-        const SliceThresholds& thresholds)
+  Slice(const Layout& from, const Layout& to, std::size_t element_size, std::uint64_t in_bytes,
+        const SliceKernels& kernels, const SliceThresholds& thresholds)
       : kernels_(kernels), thresholds_(thresholds), in_bytes_(static_cast<std::size_t>(in_bytes)) {
-    walk_output_upwards(from, to);
-    CopyDims dims = copy_dims(from, to, element_size);
+    RowPlace first;
+    const CopyDims dims = copy_dims(from, to, element_size, first);
     out_bytes_ = static_cast<std::uint64_t>(element_count(to.shape)) * element_size;
     in_lines_ = touched_bytes(dims, in_bytes);
-    const RowPlace first{from.offset * static_cast<Index>(element_size), to.offset * static_cast<Index>(element_size)};
     plan(dims, first);
     plan_several_tasks();
   }
@@ -300,12 +299,7 @@ class Slice {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
       const bool backwards = job.kind == RowKind::shuffle && job.tile.in_advance < 0;
       for (std::size_t d = 0; d < dims.rank; ++d) {
-        CopyDim& dim = dims.dim[d];
-        if ((dim.in < 0) == backwards) continue;
-        first.in += dim.in * (dim.extent - 1);
-        first.out += dim.out * (dim.extent - 1);
-        dim.in = -dim.in;
-        dim.out = -dim.out;
+        if ((dims.dim[d].in < 0) != backwards) turn(dims.dim[d], first);
       }
     }
     job.joined = rows_joined(job.out_bytes, dims);
@@ -466,12 +460,7 @@ class Slice {
     }
     if (across == dims.rank || magnitude(inner.in) < 32) return false;
     CopyDim cross = dims.dim[across];
-    if (cross.in < 0) {
-      first.in += cross.in * (cross.extent - 1);
-      first.out += cross.out * (cross.extent - 1);
-      cross.in = -cross.in;
-      cross.out = -cross.out;
-    }
+    if (cross.in < 0) turn(cross, first);
     // A strip of a few lines by as many bytes of output fills half of the first-level cache.
     const Index line = (dims.unit == 1 ? 128 : 256) / cross.in;
     if (line < 2) return false;

@@ -2,7 +2,5 @@
 #pragma once
 
 #include "dmlref/fast/slice/avx512/columns.hpp"
-#include "dmlref/fast/slice/avx512/copies.hpp"
 #include "dmlref/fast/slice/avx512/groups.hpp"
-#include "dmlref/fast/slice/avx512/transposition.hpp"
 #include "dmlref/fast/slice/avx512/whole_rows.hpp"

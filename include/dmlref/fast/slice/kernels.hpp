@@ -22,8 +22,8 @@ inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept
     case Isa::avx512vnni:
       return {
           .copy = &avx512::copy_rows,
-          .stream_joined = &avx512::stream_joined_rows,
-          .joined_from = 64,
+          .stream_joined = &avx2::stream_joined_rows,
+          .joined_from = 128,
           .fill = &scalar::fill_rows,
           .shuffle = &avx2::shuffle_rows,
           .program_prefetch = 2048,
@@ -31,7 +31,7 @@ inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept
           .tile_cycles = 1.5,
           .groups = tuning.byte_permutations && supports_byte_permutations() ? &avx512::group_rows : nullptr,
           .steps = &scalar::step_rows,
-          .strip = &avx512::strip_rows,
+          .strip = &avx2::strip_rows,
           .wide_from = 48,
           .reverse = {&avx512::wide_rows<1, -1>, &avx512::wide_rows<2, -1>, &avx512::wide_rows<4, -1>,
                       &avx512::wide_rows<8, -1>},

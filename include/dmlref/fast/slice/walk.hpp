@@ -8,7 +8,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/slice/job.hpp"
-#include "dmlref/view/coalesce.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -36,44 +35,37 @@ struct CopyDims {
   }
 };
 
-/// The same elements with every stride of the output upwards: each dimension that it walks downwards is begun at its
-/// other end, on both sides. What follows may then take the output's strides for sizes.
-constexpr void walk_output_upwards(Layout& from, Layout& to) noexcept {
-  for (std::size_t d = 0; d < to.rank(); ++d) {
-    if (to.strides[d] >= 0) continue;
-    for (Layout* layout : {&from, &to}) {
-      layout->offset += layout->strides[d] * (to.shape[d] - 1);
-      layout->strides[d] = -layout->strides[d];
-    }
-  }
+/// Begins a dimension at its other end: its steps change their signs, and rows start from another `first`.
+constexpr void turn(CopyDim& dim, RowPlace& first) noexcept {
+  first.in += dim.in * (dim.extent - 1);
+  first.out += dim.out * (dim.extent - 1);
+  dim.in = -dim.in;
+  dim.out = -dim.out;
 }
 
-/// The dimensions of a copy in the order of the output's memory (the order of a copy is free), neighbours merged, runs
-/// that both sides have contiguous taken as units. No stride of the output is negative.
-constexpr CopyDims copy_dims(const Layout& from, const Layout& to, std::size_t element_size) noexcept {
+/// The dimensions of a copy in the order of the output's memory (the order of a copy is free), each with the output
+/// upwards, neighbours merged, runs that both sides have contiguous taken as units. `first`: where they begin.
+constexpr CopyDims copy_dims(const Layout& from, const Layout& to, std::size_t element_size, RowPlace& first) noexcept {
   const Index size = static_cast<Index>(element_size);
-  JointLayout<2> joint;
-  for (std::size_t d = 0; d < to.rank(); ++d) {  // insertion sort by the output's stride, the largest first
+  first = {from.offset * size, to.offset * size};
+  CopyDims sorted;
+  for (std::size_t d = 0; d < to.rank(); ++d) {  // insertion sort by the output's step, the largest first
     if (to.shape[d] == 1) continue;
-    std::size_t at = joint.shape.size();
-    joint.shape.push_back(0);
-    joint.strides[0].push_back(0);
-    joint.strides[1].push_back(0);
-    for (; at > 0 && joint.strides[1][at - 1] < to.strides[d]; --at) {
-      joint.shape[at] = joint.shape[at - 1];
-      joint.strides[0][at] = joint.strides[0][at - 1];
-      joint.strides[1][at] = joint.strides[1][at - 1];
-    }
-    joint.shape[at] = to.shape[d];
-    joint.strides[0][at] = from.strides[d];
-    joint.strides[1][at] = to.strides[d];
+    CopyDim dim{to.shape[d], from.strides[d] * size, to.strides[d] * size};
+    if (dim.out < 0) turn(dim, first);
+    std::size_t at = sorted.rank++;
+    for (; at > 0 && sorted.dim[at - 1].out < dim.out; --at) sorted.dim[at] = sorted.dim[at - 1];
+    sorted.dim[at] = dim;
   }
-  joint = coalesce(joint);
   CopyDims dims;
   dims.unit = element_size;
-  for (std::size_t d = 0; d < joint.rank(); ++d) {
-    if (joint.shape[d] == 1) continue;
-    dims.push_back({joint.shape[d], joint.strides[0][d] * size, joint.strides[1][d] * size});
+  for (std::size_t d = 0; d < sorted.rank; ++d) {
+    const CopyDim& dim = sorted.dim[d];
+    if (dims.rank > 0 && dims.back().in == dim.in * dim.extent && dims.back().out == dim.out * dim.extent) {
+      dims.back() = {dims.back().extent * dim.extent, dim.in, dim.out};
+    } else {
+      dims.push_back(dim);
+    }
   }
   while (dims.rank > 0 && dims.back().in == static_cast<Index>(dims.unit) && dims.back().out == dims.back().in) {
     dims.unit *= static_cast<std::size_t>(dims.back().extent);

@@ -51,7 +51,8 @@ DMLREF_TARGET_AVX2 inline void copy_block(const std::byte* in, std::byte* out) n
 }
 
 /// More than 160 bytes through the caches. The end is loaded first: it may lie in another page.
-DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes) noexcept {
+DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std::size_t bytes,
+                                        Index output_prefetch) noexcept {
   const std::byte* const in_end = in + bytes - 128;
   std::byte* const end = out + bytes - 128;
   const __m256i a = load32(in_end), b = load32(in_end + 32), c = load32(in_end + 64), d = load32(in_end + 96);
@@ -59,7 +60,13 @@ DMLREF_TARGET_AVX2 inline void copy_run(const std::byte* in, std::byte* out, std
   store32(out, load32(in));
   in += head;
   out += head;
-  for (; out + 96 < end; in += 128, out += 128) copy_block(in, out);
+  for (; out + 96 < end; in += 128, out += 128) {
+    if (output_prefetch != 0) {
+      prefetch(out + output_prefetch);
+      prefetch(out + output_prefetch + 64);
+    }
+    copy_block(in, out);
+  }
   for (; out < end; in += 32, out += 32) store32(out, load32(in));
   store32(end, a);
   store32(end + 32, b);
@@ -105,9 +112,10 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowJob& job,
       stream_run(in + rows[r].in, out + rows[r].out, bytes, next_row(job, rows, r, count));
     }
   } else {
+    const Index output_prefetch = job.output_prefetch;
     for (std::size_t r = 0; r < count; ++r) {
       prefetch_ends(in, rows, r, count, static_cast<Index>(bytes - 1));
-      copy_run(in + rows[r].in, out + rows[r].out, bytes);
+      copy_run(in + rows[r].in, out + rows[r].out, bytes, output_prefetch);
     }
   }
 }

@@ -1,4 +1,4 @@
-// whole_rows.hpp: whole rows of reversed or every second elements.
+// whole_rows.hpp: whole rows copied, reversed or of every second elements.
 #pragma once
 
 #include "dmlref/config.hpp"
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dmlref/fast/slice/avx2/copies.hpp"
 #include "dmlref/fast/slice/avx2/whole_rows.hpp"
 #include "dmlref/fast/slice/avx512/columns.hpp"
 #include "dmlref/fast/slice/avx512/streams.hpp"
@@ -21,6 +22,14 @@
 
 DMLREF_BEGIN
 namespace fast::avx512 {
+
+/// Copies are bound by memory, not by the width of vectors: AVX2's do whatever takes no order of lines of its own.
+DMLREF_TARGET_AVX512VNNI inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out,
+                                               const RowPlace* rows, std::size_t count, Room room) noexcept {
+  if (job.in_columns) return rows_in_columns<1, 1>(job, in, out, rows, count);
+  if (job.stream && job.out_bytes >= 256) return stream_rows<1, 1>(job, in, out, rows, count);
+  avx2::copy_rows(job, in, out, rows, count, room);
+}
 
 /// Rows of at least 32 bytes. The last vector overlaps the ones before: short rows are faster by vectors of 32 bytes,
 /// unless they are one of 64.
