@@ -45,7 +45,7 @@ struct PlaneArgs {
   std::ptrdiff_t row_step = 0, plane_step = 0;  ///< of src
   std::ptrdiff_t rows = 0, width = 0;           ///< of the input
   std::ptrdiff_t pad_y = 0, pad_x = 0;  ///< before the first row, the first column; pad_y < 0: a band of output rows
-  std::uint8_t fill = 0, flip = 0;      ///< as in StageArgs
+  std::uint8_t fill = 0, flip = 0;      ///< as in StageArgs (rows.hpp)
   std::uint8_t* dst = nullptr;
   std::ptrdiff_t dst_row_step = 0, dst_plane_step = 0;
   std::ptrdiff_t out_rows = 0, out_width = 0;
@@ -119,34 +119,6 @@ struct LaneArgs : requantize::ExactRounding {  // factor: as `sum`
 /// Halfway through what windows sum to, at most 256 bytes, so that what is left has 16 bits with a sign.
 inline constexpr std::int32_t window_middle = 32640;
 
-/// Rows of input to planes of `plane_bytes`: `before` bytes of fill, then each row's `width` bytes xor flip and fill up
-/// to `pitch`, then fill to the plane's end, which is at least 64 bytes away.
-struct StageArgs {
-  const std::uint8_t* src = nullptr;
-  std::ptrdiff_t row_step = 0, plane_step = 0;  ///< of src
-  std::ptrdiff_t planes = 1, rows = 0, width = 0;
-  std::ptrdiff_t before = 0, pitch = 0, plane_bytes = 0;
-  std::uint8_t fill = 0, flip = 0;
-  std::uint8_t* dst = nullptr;
-  std::ptrdiff_t dst_plane_step = 0;
-};
-
-/// Rows of bytes to the output: dst[p * dst_plane_step + r * dst_row_step + i] for i < width, and nothing else.
-struct UnstageArgs {
-  const std::uint8_t* src = nullptr;
-  std::ptrdiff_t row_step = 0, plane_step = 0;  ///< of src; 64 bytes from each row's start are readable
-  std::ptrdiff_t planes = 1, rows = 0, width = 0;
-  std::uint8_t* dst = nullptr;
-  std::ptrdiff_t dst_row_step = 0, dst_plane_step = 0;
-
-  /// Bytes from `at` that belong to this call and are not yet final: rows without gaps follow each other.
-  constexpr std::ptrdiff_t ahead(std::ptrdiff_t plane, std::ptrdiff_t row) const noexcept {
-    if (dst_row_step != width) return width;
-    const std::ptrdiff_t here = (rows - row) * width;
-    return dst_plane_step == rows * width ? here + (planes - 1 - plane) * rows * width : here;
-  }
-};
-
 /// Everything an instruction set brings; what its table leaves out it does not have.
 struct Kernels {
   std::ptrdiff_t block = 0;  ///< lanes of a block; a multiple of 16
@@ -168,10 +140,6 @@ struct Kernels {
   /// output channel 4 d + m of a block is lane d of accumulator m; a unit has four weights whatever `group` is. Null
   /// where there is none.
   void (*channel_quads)(const LaneArgs&) noexcept = nullptr;
-  void (*stage)(const StageArgs&) noexcept = nullptr;
-  /// The same of every second byte of a row of src, starting with its first.
-  void (*stage_even)(const StageArgs&) noexcept = nullptr;
-  void (*unstage)(const UnstageArgs&) noexcept = nullptr;
   void (*fold)(const FoldArgs&, FoldedChannels&) noexcept = &fold_any;
   void (*fold_numbers)(const FoldArgs&, FoldedChannels&) noexcept = &direct::fold_numbers;
   bool rounded_sums = false;  ///< whether kernels take sums as in rounded_sums.hpp

@@ -4,7 +4,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/neon.hpp"
 
 #if DMLREF_ARCH_ARM64
@@ -69,32 +68,11 @@ inline void taps(const LaneArgs& t) noexcept {
   }
 }
 
-inline void stage_even(const StageArgs& t) noexcept {
-  const uint8x16_t flips = vdupq_n_u8(t.flip);
-  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
-    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
-    const std::uint8_t* src = t.src + p * t.plane_step;
-    std::uint8_t* const end = dst + t.plane_bytes;
-    std::memset(dst, t.fill, static_cast<std::size_t>(t.before));
-    dst += t.before;
-    for (std::ptrdiff_t r = t.rows; r > 0; --r, src += t.row_step, dst += t.pitch) {
-      std::ptrdiff_t i = 0;
-      for (; 2 * i + 32 <= 2 * t.width - 1; i += 16) vst1q_u8(dst + i, veorq_u8(vld2q_u8(src + 2 * i).val[0], flips));
-      for (; i < t.width; ++i) dst[i] = static_cast<std::uint8_t>(src[2 * i] ^ t.flip);
-      std::memset(dst + t.width, t.fill, static_cast<std::size_t>(t.pitch - t.width));
-    }
-    std::memset(dst, t.fill, static_cast<std::size_t>(end - dst));
-  }
-}
-
 inline constexpr Kernels kernels{
     .block = 16,
     .group = 1,
     .pixel_taps = &taps<false>,
     .channel_taps = &taps<true>,
-    .stage = &scalar::stage<1>,
-    .stage_even = &stage_even,
-    .unstage = &scalar::unstage,
 };
 
 }  // namespace fast::qlc::direct::neon

@@ -32,39 +32,11 @@ inline void taps(const LaneArgs& t) noexcept {
   }
 }
 
-template <std::ptrdiff_t Step>
-inline void stage(const StageArgs& t) noexcept {
-  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
-    std::uint8_t* dst = t.dst + p * t.dst_plane_step;
-    std::uint8_t* const end = dst + t.plane_bytes;
-    std::memset(dst, t.fill, static_cast<std::size_t>(t.before));
-    dst += t.before;
-    for (std::ptrdiff_t r = 0; r < t.rows; ++r, dst += t.pitch) {
-      const std::uint8_t* src = t.src + p * t.plane_step + r * t.row_step;
-      for (std::ptrdiff_t i = 0; i < t.width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * Step] ^ t.flip);
-      std::memset(dst + t.width, t.fill, static_cast<std::size_t>(t.pitch - t.width));
-    }
-    std::memset(dst, t.fill, static_cast<std::size_t>(end - dst));
-  }
-}
-
-inline void unstage(const UnstageArgs& t) noexcept {
-  for (std::ptrdiff_t p = 0; p < t.planes; ++p) {
-    for (std::ptrdiff_t r = 0; r < t.rows; ++r) {
-      std::memcpy(t.dst + p * t.dst_plane_step + r * t.dst_row_step, t.src + p * t.plane_step + r * t.row_step,
-                  static_cast<std::size_t>(t.width));
-    }
-  }
-}
-
 inline constexpr Kernels kernels{
     .block = 16,
     .group = 1,
     .pixel_taps = &taps<false>,
     .channel_taps = &taps<true>,
-    .stage = &stage<1>,
-    .stage_even = &stage<2>,
-    .unstage = &unstage,
 };
 
 }  // namespace fast::qlc::direct::scalar
