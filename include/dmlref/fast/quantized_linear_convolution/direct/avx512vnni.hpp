@@ -4,9 +4,9 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/channel_columns.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/pixel_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/planes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/taps.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64

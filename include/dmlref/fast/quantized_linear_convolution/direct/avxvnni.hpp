@@ -19,10 +19,7 @@ namespace fast::qlc::direct::avxvnni {
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
-// Their table is in the last one.
-#include "dmlref/fast/quantized_linear_convolution/direct/lanes256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/vnni256.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avxvnni

@@ -9,7 +9,7 @@
 // 16 of 32 channels at a time, so that the sums of three outputs stay in registers: the results of the lower eight of
 // each 128 bits wait in memory for those of the upper eight.
 //
-// Included once per set with 256-bit registers, inside its namespace, as lanes256.hpp; hence no guard. The includer
+// Included once per set with 256-bit registers, inside its namespace, as epilogue.hpp; hence no guard. The includer
 // defines DMLREF_QLC_TARGET and a function multiply_add(sums, pairs, weights) of 16-bit pairs; without them this is
 // empty.
 #if defined(DMLREF_QLC_TARGET)
@@ -50,7 +50,7 @@ template <bool High>
   __m256i words[3];
 #pragma GCC unroll 3
   for (int y = 0; y < 3; ++y) {
-    const __m256i bytes = _mm256_xor_si256(avx2::load(rows.row[y] + at[y]), rows.flips);
+    const __m256i bytes = _mm256_xor_si256(V::load(rows.row[y] + at[y]), rows.flips);
     words[y] = High ? _mm256_unpackhi_epi8(bytes, zero) : _mm256_unpacklo_epi8(bytes, zero);
   }
   return {{_mm256_unpacklo_epi16(words[0], words[1]), _mm256_unpackhi_epi16(words[0], words[1])}, words[2]};
@@ -59,8 +59,8 @@ template <bool High>
 /// Adds the products of pairs and the weights of a unit, of two vectors each.
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_pairs(__m256i (&sums)[2], const __m256i (&pairs)[2],
                                                                const std::byte* weights) noexcept {
-  sums[0] = multiply_add(sums[0], pairs[0], avx2::load(weights));
-  sums[1] = multiply_add(sums[1], pairs[1], avx2::load(weights + 32));
+  sums[0] = multiply_add(sums[0], pairs[0], V::load(weights));
+  sums[1] = multiply_add(sums[1], pairs[1], V::load(weights + 32));
 }
 
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline void copy_sums(__m256i (&to)[2], const __m256i (&from)[2]) noexcept {
@@ -78,7 +78,7 @@ template <int Step, bool High, bool Floats>
   constexpr std::ptrdiff_t first = High ? 2 : 0;  // of a block's four vectors
   constexpr std::ptrdiff_t unit_bytes = 128;
   const std::byte* const w = t.weights + 32 * first;
-  const __m256i start[2] = {avx2::load(t.sum + 8 * first), avx2::load(t.sum + 8 * first + 8)};
+  const __m256i start[2] = {V::load(t.sum + 8 * first), V::load(t.sum + 8 * first + 8)};
   const __m256 scale[2] = {e.scale[first], e.scale[first + 1]}, shift[2] = {e.shift[first], e.shift[first + 1]};
   const __m256i flip = e.flip;
   const std::ptrdiff_t step = part.step;
@@ -124,7 +124,7 @@ template <int Step, bool High, bool Floats>
       const __m256i odd = requantize::avx2::by_multiply_add(sums[0][1], scale[1], shift[1]);
       const __m256i words = requantize::avx2::join_low_halves(even, odd);
       if constexpr (High) {
-        avx2::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), flip)));
+        V::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), flip)));
       } else {
         *waiting++ = words;
       }
@@ -154,7 +154,7 @@ DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& t, const ColumnArgs& co
   rows.width = p.width;
   rows.flips = _mm256_set1_epi8(static_cast<char>(p.flip));
   rows.fills = _mm256_set1_epi16(p.fill);
-  avx2::store(filling, _mm256_set1_epi8(static_cast<char>(p.fill ^ p.flip)));
+  V::store(filling, _mm256_set1_epi8(static_cast<char>(p.fill ^ p.flip)));
   for (std::ptrdiff_t y = 0; y < p.out_rows; ++y) {
     take_rows<3>(p, y, filling, rows);
     for (std::ptrdiff_t x = 0; x < p.out_width; x += most_outputs) {
@@ -165,7 +165,7 @@ DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& t, const ColumnArgs& co
       half_of_row<Step, true, Floats>(t, e, rows, part, waiting[0]);
       for (std::ptrdiff_t i = 0; !Floats && i < outputs; ++i) {
         const __m256i bytes = avx2::quantize<Factors::each>(waiting[i], e, t, t.factor);
-        avx2::store(part.to + i * part.step, avx2::in_order(bytes));
+        V::store(part.to + i * part.step, avx2::in_order(bytes));
       }
     }
   }

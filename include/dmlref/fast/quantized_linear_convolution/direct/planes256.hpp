@@ -13,7 +13,7 @@
 // are rounded: so fewer instructions wait for others. Up to 8 output columns fill half a vector: the other half takes
 // the next plane.
 //
-// Included once per set with 256-bit registers, inside its namespace, as lanes256.hpp; hence no guard. The includer
+// Included once per set with 256-bit registers, inside its namespace, as epilogue.hpp; hence no guard. The includer
 // defines DMLREF_QLC_TARGET and a function multiply_add(sums, pairs, weights) of 16-bit pairs; without them this is
 // empty.
 #if defined(DMLREF_QLC_TARGET)
@@ -106,8 +106,8 @@ template <std::size_t K, std::size_t S, bool TwoPlanes>
                                                                   StripChannel<K, S>& c) noexcept {
   using Shape = StripShape<K, S>;
   const auto halves = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    const __m256i low = avx2::broadcast(from[0] + at);
-    return TwoPlanes ? _mm256_blend_epi32(low, avx2::broadcast(from[1] + at), 0xF0) : low;
+    const __m256i low = V::broadcast(from[0] + at);
+    return TwoPlanes ? _mm256_blend_epi32(low, V::broadcast(from[1] + at), 0xF0) : low;
   };
 #pragma GCC unroll 5
   for (std::size_t k = 0; k < K; ++k) {
@@ -192,7 +192,7 @@ template <std::size_t K, std::size_t S, Columns Which>
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
       pixels[v] = S == 1 ? _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * v)))
-                         : _mm256_shuffle_epi8(avx2::load(from + 2 * v), even);
+                         : _mm256_shuffle_epi8(V::load(from + 2 * v), even);
       pixels[v] = _mm256_xor_si256(pixels[v], p.flips);
     }
   } else {

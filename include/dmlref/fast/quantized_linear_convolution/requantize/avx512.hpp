@@ -1,11 +1,11 @@
-// avx512.hpp: the modes of requantizer.hpp on 16 lanes, for every kernel of AVX-512 and of AMX. Where constants come
-// from, and the order of bytes, is the callers' affair.
+// avx512.hpp: the modes of requantizer.hpp on 16 lanes, for every kernel of AVX-512 and of AMX.
 #pragma once
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
+#include "dmlref/fast/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -15,36 +15,31 @@
 DMLREF_BEGIN
 namespace fast::qlc::requantize::avx512 {
 
-/// fixed_point: integer sums to results in high halves; low halves tell how near a tie is.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i in_fixed_point(__m512i sums, __m512 scale,
-                                                                     __m512 shift) noexcept {
-  return _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, shift));
+using V = simd::avx512::Vector;
+
+/// The high halves of 32-bit lanes as words, interleaved: even[0], odd[0], even[1], …. One instruction more than
+/// ShuffledHalves and no constant in a vector register: the direct kernels keep weights and sums there all the time,
+/// and shuffle for their products already.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_high_halves(__m512i even, __m512i odd) noexcept {
+  return _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), 0xAAAAAAAA, odd);
+}
+/// The same of low halves.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_low_halves(__m512i even, __m512i odd) noexcept {
+  return _mm512_mask_mov_epi16(even, 0xAAAAAAAA, _mm512_slli_epi32(odd, 16));
 }
 
-/// multiply_add: sums to results in low halves.
-template <SumsBegin S>
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i by_multiply_add(__m512i sums, __m512 scale,
-                                                                      __m512 shift) noexcept {
-  const __m512 sum = S == SumsBegin::as_integers ? _mm512_cvtepi32_ps(sums) : _mm512_castsi512_ps(sums);
-  return _mm512_castps_si512(_mm512_fmadd_ps(sum, scale, shift));
-}
-
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i least_words(__m512i v0, __m512i v1, __m512i v2,
-                                                                  __m512i v3) noexcept {
-  return _mm512_min_epu16(_mm512_min_epu16(v0, v1), _mm512_min_epu16(v2, v3));
-}
-
-/// Whether a low half among four vectors in fixed point is at most its lane's `band`.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool near_tie(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                                            __m512i band) noexcept {
+/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its `band`.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool near_tie(__m512i least, __m512i band) noexcept {
   constexpr std::uint32_t low_halves = 0x55555555;
-  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least_words(v0, v1, v2, v3), band)) & low_halves) != 0;
+  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, band)) & low_halves) != 0;
 }
 
-/// The same where a register has a bit for each low half: one operation less with the comparison's result.
+/// The same of four vectors where a register has a bit for each low half: one operation less with the comparison's
+/// result.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool near_tie(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
                                                             __m512i band, __mmask32 low_halves) noexcept {
-  return _mm512_mask_cmple_epu16_mask(low_halves, least_words(v0, v1, v2, v3), band) != 0;
+  const __m512i least = V::least_words(V::least_words(v0, v1), V::least_words(v2, v3));
+  return _mm512_mask_cmple_epu16_mask(low_halves, least, band) != 0;
 }
 
 /// A bit for each lane in fixed point that is near a tie.
@@ -76,84 +71,24 @@ class ShuffledHalves {
   __mmask64 high_bytes_ = 0xCCCCCCCCCCCCCCCC;  // of the upper half
 };
 
-/// The same by a shift and a blend: one instruction more and no constant in a vector register. The direct kernels keep
-/// weights and sums there all the time, and shuffle for their products already.
-struct BlendedHalves {
-  static constexpr __mmask32 odd_words = 0xAAAAAAAA;
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i high(__m512i even, __m512i odd) const noexcept {
-    return _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_words, odd);
-  }
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i low(__m512i even, __m512i odd) const noexcept {
-    return _mm512_mask_mov_epi16(even, odd_words, _mm512_slli_epi32(odd, 16));
-  }
-};
-
 /// The high halves of four vectors as bytes; within 128 bits they come in the order 0 of v0, 0 of v1, 1 of v0, …, 0 of
-/// v2, 0 of v3, …. Halves: ShuffledHalves or BlendedHalves.
-template <class Halves>
+/// v2, 0 of v3, ….
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_high(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                                                __m512i flip, const Halves& halves) noexcept {
+                                                                __m512i flip, const ShuffledHalves& halves) noexcept {
   const __m512i first = halves.high(v0, v1), second = halves.high(v2, v3);
   return _mm512_xor_si512(_mm512_packs_epi16(first, second), flip);
 }
 
 /// The same of low halves.
-template <class Halves>
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_low(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                                               __m512i flip, const Halves& halves) noexcept {
+                                                               __m512i flip, const ShuffledHalves& halves) noexcept {
   const __m512i first = halves.low(v0, v1), second = halves.low(v2, v3);
   return _mm512_xor_si512(_mm512_packs_epi16(first, second), flip);
 }
 
-/// Exactly, those lanes in fixed point whose low half is at most their `band`.
-template <Factors F>
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void settle(const __m512i (&sums)[4], __m512i (&fixed)[4], __m512i band,
-                                                          const double* factor, const ExactRounding& exact) noexcept {
-  alignas(64) std::int32_t lanes[64], results[64];
-  alignas(64) std::uint16_t limits[32];
-  _mm512_store_si512(limits, band);
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    _mm512_store_si512(lanes + 16 * v, sums[v]);
-    _mm512_store_si512(results + 16 * v, fixed[v]);
-  }
-  round_near_ties(lanes, results, 64, limits, 16, F, factor, exact);
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) fixed[v] = _mm512_load_si512(results + 16 * v);
-}
-
-/// As scalar::clamped.
-DMLREF_TARGET_AVX512VNNI inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
-                                             std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
-  __m512 scale[4];
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    scale[v] = period == 1 ? _mm512_set1_ps(to.scale[first]) : _mm512_loadu_ps(to.scale + first + 16 * v % period);
-  }
-  const __m512 magic = _mm512_set1_ps(rounding_magic);
-  const __m512 band = _mm512_set1_ps(clamped_band);
-  const __m512 high = _mm512_set1_ps(float_clamp);
-  const __m512 low = _mm512_set1_ps(-float_clamp);
-  const __m512i shift = _mm512_set1_epi32(rounding_magic_bits - to.packed_zero_point());
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(to.packed_flip()));
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  for (std::ptrdiff_t b = 0; b < blocks; ++b, sums += 64, out += 64) {
-    __m512i q[4];
-    std::uint64_t lanes = 0;
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) {
-      const __m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + 16 * v));
-      const __m512 product = _mm512_max_ps(_mm512_min_ps(_mm512_mul_ps(sum, scale[v]), high), low);
-      const __m512 rounded = _mm512_add_ps(product, magic);
-      const __m512 residual = _mm512_abs_ps(_mm512_sub_ps(product, _mm512_sub_ps(rounded, magic)));
-      lanes |= std::uint64_t{_mm512_cmp_ps_mask(residual, band, _CMP_NLE_UQ)} << (16 * v);
-      q[v] = _mm512_sub_epi32(_mm512_castps_si512(rounded), shift);
-    }
-    const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
-    _mm512_storeu_si512(out, _mm512_xor_si512(_mm512_permutexvar_epi32(order, bytes), flip));
-    if (__builtin_expect(lanes != 0, 0)) to.refine(lanes, sums, first, period, out);
-  }
-}
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/requantize/vectors.hpp"
+#undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::requantize::avx512
 DMLREF_END

@@ -11,8 +11,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/taps.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -41,17 +40,6 @@ struct ColumnRows {
 struct ColumnQuads {
   __m512i v[2][4];
 };
-
-/// Quads of two pairs of rows.
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_quads_of(__m512i a, __m512i b, __m512i c, __m512i d,
-                                                                          __m512i (&quads)[4]) noexcept {
-  const __m512i low01 = _mm512_unpacklo_epi8(a, b), high01 = _mm512_unpackhi_epi8(a, b);
-  const __m512i low23 = _mm512_unpacklo_epi8(c, d), high23 = _mm512_unpackhi_epi8(c, d);
-  quads[0] = _mm512_unpacklo_epi16(low01, low23);
-  quads[1] = _mm512_unpackhi_epi16(low01, low23);
-  quads[2] = _mm512_unpacklo_epi16(high01, high23);
-  quads[3] = _mm512_unpackhi_epi16(high01, high23);
-}
 
 /// The column of pixels `x`, or of pixels x and x + 1. `Inner`: they exist.
 template <int Kernel, int Pixels, bool Inner>
@@ -84,8 +72,8 @@ template <int Kernel, int Pixels, bool Inner>
     spare = _mm512_mask_mov_epi8(spare, rows.spare[1], pixels[1]);
   }
   ColumnQuads quads;
-  make_quads_of(pixels[0], pixels[1], pixels[2], spare, quads.v[0]);
-  if constexpr (Kernel == 5) make_quads_of(pixels[3], pixels[4], pixels[3], pixels[4], quads.v[1]);
+  zip(pixels[0], pixels[1], pixels[2], spare, quads.v[0]);
+  if constexpr (Kernel == 5) zip(pixels[3], pixels[4], pixels[3], pixels[4], quads.v[1]);
   return quads;
 }
 

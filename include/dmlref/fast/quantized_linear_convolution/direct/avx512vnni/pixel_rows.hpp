@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -30,11 +30,11 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_rows(const LaneArgs& args) noexcept {
                                 _mm512_shuffle_epi8(_mm512_loadu_si512(x + t.stride), pattern),
                                 _mm512_shuffle_epi8(_mm512_loadu_si512(x + half), pattern),
                                 _mm512_shuffle_epi8(_mm512_loadu_si512(x + half + t.stride), pattern)};
-      const __m512i w = broadcast(t.weights + 4 * u);
+      const __m512i w = V::broadcast(t.weights + 4 * u);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], w);
       if ((t.wide >> (u % 32) & 1) != 0) {
-        const __m512i more = broadcast(second + 4 * u);
+        const __m512i more = V::broadcast(second + 4 * u);
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sums[v] = _mm512_dpbusd_epi32(sums[v], quads[v], more);
       }

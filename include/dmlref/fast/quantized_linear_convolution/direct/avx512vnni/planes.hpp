@@ -9,7 +9,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/avx512vnni/multiply_add.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
@@ -24,8 +24,6 @@
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
-
-using qlc::avx512vnni::multiply_add;
 
 /// What kind of strips.
 enum class Strips { wide, narrow, stride2 };
@@ -118,10 +116,10 @@ template <bool Wide>
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add(const Quads& quads, const PlaneConstants& c,
                                                                 int kernel_row, __m512i (&sums)[4]) noexcept {
   const auto add_products = [&](__m512i weights) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    multiply_add(sums[0], quads.a, weights);
-    multiply_add(sums[1], quads.b, weights);
-    multiply_add(sums[2], quads.c, weights);
-    multiply_add(sums[3], quads.d, weights);
+    qlc::avx512vnni::multiply_add(sums[0], quads.a, weights);
+    qlc::avx512vnni::multiply_add(sums[1], quads.b, weights);
+    qlc::avx512vnni::multiply_add(sums[2], quads.c, weights);
+    qlc::avx512vnni::multiply_add(sums[3], quads.d, weights);
   };
   add_products(c.weights[kernel_row]);
   if constexpr (Wide) {
@@ -193,6 +191,16 @@ template <Strips Kind, int Planes>
   store_rows<Kind, Planes>(p, group, strip, y, 0, quantize<Factors::parts>(sums, c.epilogue, t, factor));
 }
 
+/// Four vectors of sums to bytes; where some may have passed a tie, `quantize` must look at them again.
+[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i quantize_at_once(const __m512i (&sums)[4],
+                                                                                const Epilogue& e,
+                                                                                bool& near_tie) noexcept {
+  if (e.floats) return quantize_floats<Factors::parts>(sums, e);
+  __m512i fixed[4];
+  near_tie = fix<Factors::parts>(sums, e, fixed);
+  return _mm512_xor_si512(rounding::pack_high(fixed), e.flip);
+}
+
 /// Goes down a strip. Sums take what an input row adds to them when that row is made into quads: with a stride of 1,
 /// the rows of three output rows at once. A row is rounded while the next one is summed: so fewer instructions wait for
 /// others.
@@ -256,7 +264,7 @@ template <Strips Kind, int Planes, bool Wide>
     for (std::ptrdiff_t y = first; y < end; y += step, bit <<= 1) {
       if (y + step < p.out_rows) sum_next(following);
       bool near_tie = false;
-      const __m512i bytes = quantize_at_once<Factors::parts>(sums, c.epilogue, near_tie);
+      const __m512i bytes = quantize_at_once(sums, c.epilogue, near_tie);
       store_rows<Kind, Planes>(p, group, strip, y, strip.whole_rows, bytes);
       if (__builtin_expect(near_tie, 0)) near_ties |= bit;
       copy(following, sums);

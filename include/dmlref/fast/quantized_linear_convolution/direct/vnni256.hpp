@@ -1,0 +1,30 @@
+// vnni256.hpp: the direct convolution's kernels with dot products on 8 lanes; a block is 32 lanes.
+//
+// Included once per encoding of the dot products, inside its namespace; hence no guard. The includer defines
+// DMLREF_QLC_TARGET (the attribute) and functions dot(sums, quads, weights) of bytes and multiply_add(sums, pairs,
+// weights) of words; without them this is empty.
+#if defined(DMLREF_QLC_TARGET)
+
+using namespace avx2;  // the epilogue
+
+#include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
+
+inline constexpr Kernels kernels{
+    .block = 32,
+    .group = 4,
+    .pixel_planes = &pixel_planes,
+    .planes_suit = &planes_suit,
+    .pixel_taps = &pixel_taps_of<1>,
+    .channel_taps = &channel_taps,
+    .channel_quads = &channel_quads,
+    .fold = &avx2::fold,
+    .fold_numbers = &avx2::fold_numbers,
+    .rounded_sums = true,
+    .channel_columns = &channel_columns,
+    .columns_suit = &columns_suit,
+    .pairs_in_place = true,
+};
+
+#endif
