@@ -42,7 +42,7 @@ struct TensorSlot {
 
 /// Where the bytes are. Null for absent tensors, and for owned ones that the plan does not keep.
 struct Bindings {
-  std::array<const std::byte*, max_inputs> inputs{};
+  std::array<const std::byte*, max_inputs> inputs;  // as many as the operator has: zeroing all costs 5 ns a call
   std::byte* output = nullptr;
   const std::byte* persistent = nullptr;  // the plan's own part
   std::byte* temporary = nullptr;
