@@ -503,8 +503,8 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void piece16(const std::byte* from
     if (doubts == Doubts::listed && any_below(value[0], value[1], line.doubt)) {
       DMLREF_UNROLL
       for (std::size_t v = 0; v < 2; ++v) {
-        chunk.doubtful = avx2::list_doubtful(line.doubtful16(value[v], 0, all), chunk.first + i + 16 * v, SIZE_MAX,
-                                             chunk.list, chunk.doubtful);
+        chunk.doubtful = list_doubtful(line.doubtful16(value[v], 0, all), chunk.first + i + 16 * v, SIZE_MAX,
+                                       chunk.list, chunk.doubtful);
       }
     }
   }
@@ -521,8 +521,8 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void piece16(const std::byte* from
     if constexpr (doubts == Doubts::seldom) {
       least[0] = _mm512_mask_range_ps(least[0], first_of_16(left), least[0], value, lesser_magnitude);
     } else {
-      chunk.doubtful = avx2::list_doubtful(line.doubtful16(value, 0, all), chunk.first + i, chunk.first + count,
-                                           chunk.list, chunk.doubtful);
+      chunk.doubtful = list_doubtful(line.doubtful16(value, 0, all), chunk.first + i, chunk.first + count, chunk.list,
+                                     chunk.doubtful);
     }
   }
   chunk.first += count;
@@ -581,7 +581,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::size_t row16_from(const Row& 
       DMLREF_UNROLL
       for (std::size_t v = 0; v < 2; ++v) {
         const std::size_t at = i + 16 * v;
-        doubtful = avx2::list_doubtful(line.doubtful16(value[v], at, all), at, SIZE_MAX, list, doubtful);
+        doubtful = list_doubtful(line.doubtful16(value[v], at, all), at, SIZE_MAX, list, doubtful);
       }
     }
   }
@@ -591,7 +591,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE std::size_t row16_from(const Row& 
     const __m512 value = line.value16(_mm512_maskz_loadu_ps(mask, floats + i), i, mask);
     if constexpr (ahead) add_last_halves<true>(lanes, halves + i * sizeof(half), left, ahead_floats + i);
     store_last16<finish>(to + i * avx2::stored_bytes16<finish>, value, left, alpha);
-    doubtful = avx2::list_doubtful(line.doubtful16(value, i, mask), i, count, list, doubtful);
+    doubtful = list_doubtful(line.doubtful16(value, i, mask), i, count, list, doubtful);
   }
   if constexpr (ahead) *row.ahead.sums = total(lanes);
   static_cast<void>(halves);

@@ -194,5 +194,22 @@ inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
 #endif
 }
 
+/// Asks for a line of the cache that is read soon.
+inline void prefetch_line(const std::byte* at) noexcept {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(at);
+#endif
+}
+
+/// Appends the numbers of the set bits below `limit`.
+inline std::size_t list_doubtful(unsigned mask, std::size_t first, std::size_t limit, std::uint16_t* list,
+                                 std::size_t count) noexcept {
+  for (; mask != 0; mask &= mask - 1) {
+    const std::size_t element = first + static_cast<std::size_t>(__builtin_ctz(mask));
+    if (element < limit) list[count++] = static_cast<std::uint16_t>(element);
+  }
+  return count;
+}
+
 }  // namespace fast::normalization
 DMLREF_END

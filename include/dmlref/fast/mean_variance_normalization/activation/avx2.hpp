@@ -14,6 +14,7 @@
 
 #include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
+#include "dmlref/fast/simd/reals/avx2.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 #define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 __attribute__((always_inline)) inline
@@ -22,85 +23,10 @@
 DMLREF_BEGIN
 namespace fast::normalization::avx2 {
 
-struct Doubles {
-  using Real = double;
-  static constexpr std::size_t lanes = 4;
-  __m256d v;
-  DMLREF_VECTOR_TARGET static Doubles of(double x) noexcept { return {_mm256_set1_pd(x)}; }
-  DMLREF_VECTOR_TARGET static Doubles load(const double* from) noexcept { return {_mm256_loadu_pd(from)}; }
-};
-struct Floats {
-  using Real = float;
-  static constexpr std::size_t lanes = 8;
-  __m256 v;
-  DMLREF_VECTOR_TARGET static Floats of(float x) noexcept { return {_mm256_set1_ps(x)}; }
-  DMLREF_VECTOR_TARGET static Floats load(const float* from) noexcept { return {_mm256_loadu_ps(from)}; }
-};
-
-DMLREF_VECTOR_TARGET Doubles sum(Doubles a, Doubles b) noexcept { return {_mm256_add_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles difference(Doubles a, Doubles b) noexcept { return {_mm256_sub_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles product(Doubles a, Doubles b) noexcept { return {_mm256_mul_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {_mm256_div_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept {
-  return {_mm256_fmadd_pd(a.v, b.v, c.v)};
-}
-DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
-  return {_mm256_fnmadd_pd(a.v, b.v, c.v)};
-}
-DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept { return {_mm256_min_pd(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept { return {_mm256_max_pd(least.v, x.v)}; }
-DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept {
-  return {_mm256_andnot_pd(_mm256_set1_pd(double{-0.0}), x.v)};
-}
-DMLREF_VECTOR_TARGET Doubles negated(Doubles x) noexcept { return {_mm256_xor_pd(_mm256_set1_pd(-0.0), x.v)}; }
-DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
-  return {_mm256_or_pd(_mm256_and_pd(_mm256_set1_pd(-0.0), sign.v), size.v)};
-}
-DMLREF_VECTOR_TARGET Doubles power_of_2(Doubles shifted) noexcept {
-  return {_mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(shifted.v), 52))};
-}
-DMLREF_VECTOR_TARGET Doubles less(Doubles a, Doubles b) noexcept { return {_mm256_cmp_pd(a.v, b.v, _CMP_LT_OQ)}; }
-DMLREF_VECTOR_TARGET Doubles at_most(Doubles a, Doubles b) noexcept { return {_mm256_cmp_pd(a.v, b.v, _CMP_LE_OQ)}; }
-DMLREF_VECTOR_TARGET Doubles not_at_most(Doubles a, Doubles b) noexcept {
-  return {_mm256_cmp_pd(a.v, b.v, _CMP_NLE_UQ)};
-}
-DMLREF_VECTOR_TARGET Doubles either(Doubles a, Doubles b) noexcept { return {_mm256_or_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET bool any(Doubles mask) noexcept { return _mm256_movemask_pd(mask.v) != 0; }
-DMLREF_VECTOR_TARGET Doubles choose(Doubles mask, Doubles yes, Doubles no) noexcept {
-  return {_mm256_blendv_pd(no.v, yes.v, mask.v)};
-}
-DMLREF_VECTOR_TARGET Floats sum(Floats a, Floats b) noexcept { return {_mm256_add_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {_mm256_sub_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {_mm256_div_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
-DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept {
-  return {_mm256_fnmadd_ps(a.v, b.v, c.v)};
-}
-DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept { return {_mm256_min_ps(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept { return {_mm256_max_ps(least.v, x.v)}; }
-DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), x.v)}; }
-DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {_mm256_xor_ps(_mm256_set1_ps(-0.0f), x.v)}; }
-DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
-  return {_mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), sign.v), size.v)};
-}
-DMLREF_VECTOR_TARGET Floats power_of_2(Floats shifted) noexcept {
-  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(shifted.v), 23))};
-}
-DMLREF_VECTOR_TARGET Floats less(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
-DMLREF_VECTOR_TARGET Floats at_most(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)}; }
-DMLREF_VECTOR_TARGET Floats not_at_most(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_NLE_UQ)}; }
-DMLREF_VECTOR_TARGET Floats either(Floats a, Floats b) noexcept { return {_mm256_or_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET bool any(Floats mask) noexcept { return _mm256_movemask_ps(mask.v) != 0; }
-DMLREF_VECTOR_TARGET Floats choose(Floats mask, Floats yes, Floats no) noexcept {
-  return {_mm256_blendv_ps(no.v, yes.v, mask.v)};
-}
-DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Doubles x) noexcept {
-  _mm_storeu_ps(reinterpret_cast<float*>(to), _mm256_cvtpd_ps(x.v));
-}
-DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x.v, _MM_FROUND_TO_NEAREST_INT));
-}
+using simd::avx2::Doubles;
+using simd::avx2::Floats;
+using simd::avx2::Pair;
+using simd::avx2::Vectors;
 
 #include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
 

@@ -14,6 +14,7 @@
 
 #include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
+#include "dmlref/fast/simd/reals/avx512.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 #include "dmlref/isa/avx512_begin.hpp"
@@ -24,96 +25,12 @@
 DMLREF_BEGIN
 namespace fast::normalization::avx512 {
 
-struct Doubles {
-  using Real = double;
-  static constexpr std::size_t lanes = 8;
-  __m512d v;
-  DMLREF_VECTOR_TARGET static Doubles of(double x) noexcept { return {_mm512_set1_pd(x)}; }
-  DMLREF_VECTOR_TARGET static Doubles load(const double* from) noexcept { return {_mm512_loadu_pd(from)}; }
-};
-struct Floats {
-  using Real = float;
-  static constexpr std::size_t lanes = 16;
-  __m512 v;
-  DMLREF_VECTOR_TARGET static Floats of(float x) noexcept { return {_mm512_set1_ps(x)}; }
-  DMLREF_VECTOR_TARGET static Floats load(const float* from) noexcept { return {_mm512_loadu_ps(from)}; }
-};
-
-DMLREF_VECTOR_TARGET Doubles sum(Doubles a, Doubles b) noexcept { return {_mm512_add_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles difference(Doubles a, Doubles b) noexcept { return {_mm512_sub_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles product(Doubles a, Doubles b) noexcept { return {_mm512_mul_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {_mm512_div_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept {
-  return {_mm512_fmadd_pd(a.v, b.v, c.v)};
-}
-DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
-  return {_mm512_fnmadd_pd(a.v, b.v, c.v)};
-}
-DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept { return {_mm512_min_pd(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept { return {_mm512_max_pd(least.v, x.v)}; }
-DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept { return {_mm512_abs_pd(x.v)}; }
-DMLREF_VECTOR_TARGET Doubles negated(Doubles x) noexcept { return {_mm512_xor_pd(_mm512_set1_pd(-0.0), x.v)}; }
-DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
-  const __m512i bits = _mm512_ternarylogic_epi64(_mm512_castpd_si512(_mm512_set1_pd(-0.0)), _mm512_castpd_si512(sign.v),
-                                                 _mm512_castpd_si512(size.v), 0xCA);
-  return {_mm512_castsi512_pd(bits)};
-}
-DMLREF_VECTOR_TARGET Doubles power_of_2(Doubles shifted) noexcept {
-  return {_mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(shifted.v), 52))};
-}
-DMLREF_VECTOR_TARGET __mmask8 less(Doubles a, Doubles b) noexcept { return _mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ); }
-DMLREF_VECTOR_TARGET __mmask8 at_most(Doubles a, Doubles b) noexcept {
-  return _mm512_cmp_pd_mask(a.v, b.v, _CMP_LE_OQ);
-}
-DMLREF_VECTOR_TARGET __mmask8 not_at_most(Doubles a, Doubles b) noexcept {
-  return _mm512_cmp_pd_mask(a.v, b.v, _CMP_NLE_UQ);
-}
-DMLREF_VECTOR_TARGET Doubles choose(__mmask8 mask, Doubles yes, Doubles no) noexcept {
-  return {_mm512_mask_blend_pd(mask, no.v, yes.v)};
-}
-DMLREF_VECTOR_TARGET Floats sum(Floats a, Floats b) noexcept { return {_mm512_add_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {_mm512_sub_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {_mm512_mul_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {_mm512_div_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept {
-  return {_mm512_fnmadd_ps(a.v, b.v, c.v)};
-}
-DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept { return {_mm512_min_ps(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept { return {_mm512_max_ps(least.v, x.v)}; }
-DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {_mm512_abs_ps(x.v)}; }
-DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {_mm512_xor_ps(_mm512_set1_ps(-0.0f), x.v)}; }
-DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
-  const __m512i bits = _mm512_ternarylogic_epi32(_mm512_castps_si512(_mm512_set1_ps(-0.0f)),
-                                                 _mm512_castps_si512(sign.v), _mm512_castps_si512(size.v), 0xCA);
-  return {_mm512_castsi512_ps(bits)};
-}
-DMLREF_VECTOR_TARGET Floats power_of_2(Floats shifted) noexcept {
-  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(shifted.v), 23))};
-}
-DMLREF_VECTOR_TARGET __mmask16 less(Floats a, Floats b) noexcept { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ); }
-DMLREF_VECTOR_TARGET __mmask16 at_most(Floats a, Floats b) noexcept { return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ); }
-DMLREF_VECTOR_TARGET __mmask16 not_at_most(Floats a, Floats b) noexcept {
-  return _mm512_cmp_ps_mask(a.v, b.v, _CMP_NLE_UQ);
-}
-DMLREF_VECTOR_TARGET Floats choose(__mmask16 mask, Floats yes, Floats no) noexcept {
-  return {_mm512_mask_blend_ps(mask, no.v, yes.v)};
-}
-template <class Mask>
-DMLREF_VECTOR_TARGET Mask either(Mask a, Mask b) noexcept {
-  return static_cast<Mask>(a | b);
-}
-template <class Mask>
-DMLREF_VECTOR_TARGET bool any(Mask mask) noexcept {
-  return mask != 0;
-}
-DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Doubles x) noexcept {
-  _mm256_storeu_ps(reinterpret_cast<float*>(to), _mm512_cvtpd_ps(x.v));
-}
-DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
-  // (The plain form is a macro at -O0, whose own conversion warns where the includer asks for -Wsign-conversion.)
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtps_ph(0xFFFF, x.v, _MM_FROUND_TO_NEAREST_INT));
-}
+using simd::avx512::any;  // (of masks, which are integers)
+using simd::avx512::Doubles;
+using simd::avx512::either;
+using simd::avx512::Floats;
+using simd::avx512::Pair;
+using simd::avx512::Vectors;
 
 #include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
 

@@ -37,16 +37,6 @@ DMLREF_TARGET_AVX2 inline void store16(std::byte* to, std::size_t i, __m256 valu
   static_cast<void>(alpha);
 }
 
-/// Appends the numbers of the set bits below `limit`.
-inline std::size_t list_doubtful(unsigned mask, std::size_t first, std::size_t limit, std::uint16_t* list,
-                                 std::size_t count) noexcept {
-  for (; mask != 0; mask &= mask - 1) {
-    const std::size_t element = first + static_cast<std::size_t>(__builtin_ctz(mask));
-    if (element < limit) list[count++] = static_cast<std::uint16_t>(element);
-  }
-  return count;
-}
-
 DMLREF_TARGET_AVX2 inline __m256 doubtful_of(__m256 value, __m256 doubt) noexcept {
   return _mm256_cmp_ps(absolute(value), doubt, _CMP_NGE_UQ);
 }

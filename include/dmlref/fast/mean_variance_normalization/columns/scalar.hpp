@@ -15,14 +15,12 @@
 DMLREF_BEGIN
 namespace fast::normalization::scalar {
 
-/// Columns from number `first` on.
 template <class T>
-inline void add_columns_from(std::size_t first, const Columns& columns, const double* pivot,
-                             ColumnLanes& lanes) noexcept {
+inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const T> from{columns.from + columns.offset[i]};
     const std::size_t lane = i % normalization_lanes;
-    for (std::size_t c = first; c < columns.width; ++c) {
+    for (std::size_t c = 0; c < columns.width; ++c) {
       StripLanes& strip = lanes.strip[c / strip_width];
       double x = static_cast<double>(static_cast<float>(from.load(static_cast<Index>(c))));
       if (pivot != nullptr) x -= pivot[c];
@@ -31,11 +29,6 @@ inline void add_columns_from(std::size_t first, const Columns& columns, const do
       square = std::fma(x, x, square);
     }
   }
-}
-
-template <class T>
-inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  add_columns_from<T>(0, columns, pivot, lanes);
 }
 
 inline void join_columns(const ColumnLanes& lanes, std::size_t width, double* sum, double* square) noexcept {
@@ -52,13 +45,13 @@ inline void join_columns(const ColumnLanes& lanes, std::size_t width, double* su
 }
 
 template <Finish finish>
-inline void columns32_from(std::size_t first, const Columns& columns, const ColumnLines32& line, std::byte* to,
-                           const std::int64_t* to_offset, double alpha, float* least) noexcept {
-  for (std::size_t c = first; c < columns.width; ++c) least[c] = std::numeric_limits<float>::infinity();
+inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
+                      double alpha, float* least) noexcept {
+  for (std::size_t c = 0; c < columns.width; ++c) least[c] = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const float> from{columns.from + columns.offset[i]};
     std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
-    for (std::size_t c = first; c < columns.width; ++c) {
+    for (std::size_t c = 0; c < columns.width; ++c) {
       const double x = static_cast<double>(from.load(static_cast<Index>(c)));
       const float size = store32<finish>(row, c, std::fma(x - line.shift[c], line.slope[c], line.offset[c]), alpha);
       least[c] = size < least[c] ? size : least[c];
@@ -66,19 +59,13 @@ inline void columns32_from(std::size_t first, const Columns& columns, const Colu
   }
 }
 template <Finish finish>
-inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
-                      double alpha, float* least) noexcept {
-  columns32_from<finish>(0, columns, line, to, to_offset, alpha, least);
-}
-
-template <Finish finish>
-inline std::size_t columns16_from(std::size_t first, const Columns& columns, const ColumnLines16& line, std::byte* to,
-                                  const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
+inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                             const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
   std::size_t count = 0;
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const half> from{columns.from + columns.offset[i]};
     std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
-    for (std::size_t c = first; c < columns.width; ++c) {
+    for (std::size_t c = 0; c < columns.width; ++c) {
       const auto x = static_cast<float>(from.load(static_cast<Index>(c)));
       const float value = std::fma(x - line.shift[c], line.slope[c], line.offset[c]);
       store16<finish>(row, c, value, alpha);
@@ -89,12 +76,7 @@ inline std::size_t columns16_from(std::size_t first, const Columns& columns, con
   }
   return count;
 }
-template <Finish finish>
-inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
-                             const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
-  return columns16_from<finish>(0, columns, line, to, to_offset, alpha, doubtful);
-}
-/// Results that were stored past the caches become visible to other threads.
+
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
   static constexpr ColumnKernels table{

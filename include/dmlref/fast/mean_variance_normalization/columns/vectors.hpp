@@ -1,0 +1,314 @@
+// vectors.hpp: the kernels of neighbouring groups: one text for all instruction sets that have vectors.
+//
+// It is included once in the namespace of each, where Doubles, Floats, Vectors and First are those of fast/simd/reals
+// and `Sizes` says what the target has registers for; without the macro DMLREF_VECTOR_TARGET it is empty. What
+// scalar.hpp computes one by one, `unit` columns compute at a time: a vector of floats, or two of doubles.
+#ifdef DMLREF_VECTOR_TARGET
+
+inline constexpr std::size_t unit = Floats::lanes;
+using Wide = Vectors<Doubles>;
+
+// ---- Sums ----------------------------------------------------------------------------------------------------------
+
+/// Adds `units` vectors of columns of a row. Half of the sums go by way of fma(x, 1, sum), which is the same number:
+/// additions compete with conversions.
+template <class T, bool shifted, bool whole, std::size_t units>
+DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide (&pivot)[units], Wide (&total)[units],
+                                  Wide (&square)[units]) noexcept {
+  DMLREF_UNROLL
+  for (std::size_t u = 0; u < units; ++u) {
+    Wide x;
+    if constexpr (whole) {
+      x = doubles_from<T>(row + u * unit * sizeof(T));
+    } else {
+      x = widened(floats_from<T>(row, first));
+    }
+    if constexpr (shifted) x = difference(x, pivot[u]);
+    total[u] = {sum(total[u].first, x.first), fused(x.second, Doubles::of(1.0), total[u].second)};
+    square[u] = fused(x, x, square[u]);
+  }
+}
+
+/// Adds `units` vectors of columns of a strip, some lanes at a time: enough chains of additions to hide their latency.
+/// If not `whole`, only the first columns of one.
+template <class T, bool shifted, bool whole, std::size_t units>
+DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, const double* pivot,
+                                    ColumnLanes& lanes) noexcept {
+  constexpr std::size_t at_once = Sizes::summed_vectors > units ? Sizes::summed_vectors / units : 1;
+  StripLanes& strip = lanes.strip[column / strip_width];
+  const std::size_t within = column % strip_width;
+  const First first(whole ? unit : columns.width - column);
+  Wide p[units];
+  DMLREF_UNROLL
+  for (std::size_t u = 0; u < units; ++u) p[u] = shifted ? Wide::load(pivot + column + u * unit) : Wide::of(0.0);
+  const std::byte* const from = columns.from + column * sizeof(T);
+  const std::int64_t* const offset = columns.offset;
+  const std::size_t rows = columns.rows;
+  const std::int64_t ahead = column * sizeof(T) % 64 == 0 ? columns.prefetch : 0;  // (once for each line of the cache)
+  for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
+    Wide s[at_once][units];
+    Wide q[at_once][units];
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l < at_once; ++l) {
+      DMLREF_UNROLL
+      for (std::size_t u = 0; u < units; ++u) {
+        s[l][u] = Wide::load(&strip.sum[lane + l][within + u * unit]);
+        q[l][u] = Wide::load(&strip.square[lane + l][within + u * unit]);
+      }
+    }
+    std::size_t i = lane;
+    for (; i + at_once <= rows; i += normalization_lanes) {
+      DMLREF_UNROLL
+      for (std::size_t l = 0; l < at_once; ++l) {
+        const std::byte* const row = from + offset[i + l];
+        if (ahead != 0) prefetch_line(row + ahead);
+        add_row<T, shifted, whole, units>(row, first, p, s[l], q[l]);
+      }
+    }
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l + 1 < at_once; ++l) {
+      if (i + l < rows) add_row<T, shifted, whole, units>(from + offset[i + l], first, p, s[l], q[l]);
+    }
+    DMLREF_UNROLL
+    for (std::size_t l = 0; l < at_once; ++l) {
+      DMLREF_UNROLL
+      for (std::size_t u = 0; u < units; ++u) {
+        store(reinterpret_cast<std::byte*>(&strip.sum[lane + l][within + u * unit]), s[l][u]);
+        store(reinterpret_cast<std::byte*>(&strip.square[lane + l][within + u * unit]), q[l][u]);
+      }
+    }
+  }
+}
+template <class T, bool shifted>
+DMLREF_VECTOR_KERNEL void add_strips(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  constexpr std::size_t wide = strip_width / unit < Sizes::summed_vectors ? strip_width / unit : Sizes::summed_vectors;
+  std::size_t c = 0;
+  for (; c + wide * unit <= columns.width; c += wide * unit)
+    add_strip<T, shifted, true, wide>(columns, c, pivot, lanes);
+  if constexpr (wide > 1) {
+    for (; c + unit <= columns.width; c += unit) add_strip<T, shifted, true, 1>(columns, c, pivot, lanes);
+  }
+  if (c < columns.width) add_strip<T, shifted, false, 1>(columns, c, pivot, lanes);
+}
+template <class T>
+DMLREF_VECTOR_KERNEL void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  pivot != nullptr ? add_strips<T, true>(columns, pivot, lanes) : add_strips<T, false>(columns, nullptr, lanes);
+}
+
+/// Sums of a vector of columns over the lanes.
+DMLREF_VECTOR_TARGET Doubles join(const double (&lane)[normalization_lanes][strip_width], std::size_t column) noexcept {
+  Doubles t[normalization_lanes];
+  DMLREF_UNROLL
+  for (std::size_t l = 0; l < normalization_lanes; ++l) t[l] = Doubles::load(&lane[l][column]);
+  DMLREF_UNROLL
+  for (std::size_t l = 0; l < 8; ++l) t[l] = sum(t[l], t[l + 8]);
+  DMLREF_UNROLL
+  for (std::size_t l = 0; l < 4; ++l) t[l] = sum(t[l], t[l + 4]);
+  return sum(sum(t[0], t[2]), sum(t[1], t[3]));
+}
+DMLREF_VECTOR_KERNEL void join_columns(const ColumnLanes& lanes, std::size_t width, double* total,
+                                       double* square) noexcept {
+  for (std::size_t c = 0; c < width; c += Doubles::lanes) {
+    const StripLanes& strip = lanes.strip[c / strip_width];
+    store(reinterpret_cast<std::byte*>(total + c), join(strip.sum, c % strip_width));
+    store(reinterpret_cast<std::byte*>(square + c), join(strip.square, c % strip_width));
+  }
+}
+
+// ---- Results -------------------------------------------------------------------------------------------------------
+
+/// Activations that a comparison decides; NaN stays NaN and -0 stays -0, as in the reference.
+template <Finish finish, class V>
+DMLREF_VECTOR_TARGET V clamped(V value) noexcept {
+  if constexpr (finish == Finish::unit) value = not_above(value, V::of(1));
+  if constexpr (finish == Finish::relu || finish == Finish::unit) value = not_below(value, V::of(0));
+  return value;
+}
+template <Finish finish, class V>
+DMLREF_VECTOR_TARGET V leaky(V value, V alpha) noexcept {
+  if constexpr (finish == Finish::leaky_relu) value = choose(less(value, V::of(0)), product(value, alpha), value);
+  return value;
+}
+
+/// The smallest magnitudes so far: of results, or of values that an activation of its own will round. (Rounding keeps
+/// their order.)
+template <Finish finish>
+using Low = std::conditional_t<finish == Finish::values, Wide, Floats>;
+DMLREF_VECTOR_TARGET Floats magnitudes(Floats low) noexcept { return low; }
+DMLREF_VECTOR_TARGET Floats magnitudes(Wide low) noexcept { return rounded(low); }
+
+/// A unit of values rounded and finished.
+template <Finish finish>
+DMLREF_VECTOR_TARGET Floats result_of(Wide value, Wide alpha, Floats& low) noexcept {
+  const Floats result = rounded(value);
+  low = lesser_magnitude(low, result);
+  if constexpr (finish == Finish::leaky_relu) return rounded(leaky<finish>(value, alpha));
+  return clamped<finish>(result);
+}
+
+/// `units` vectors of columns row by row, their lines in registers.
+template <Finish finish, std::size_t units>
+DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
+                                  const std::int64_t* to_offset, Wide alpha, float* least) noexcept {
+  Wide slope[units], offset[units];
+  Low<finish> low[units];
+  DMLREF_UNROLL
+  for (std::size_t u = 0; u < units; ++u) {
+    slope[u] = Wide::load(line.slope + column + u * unit);
+    offset[u] = Wide::load(line.offset + column + u * unit);
+    low[u] = Low<finish>::of(std::numeric_limits<float>::infinity());
+  }
+  const double* const shift = line.shift + column;
+  const std::byte* const from = columns.from + column * sizeof(float);  // (copies: stores may change `columns`)
+  const std::int64_t* const from_offset = columns.offset;
+  const std::size_t rows = columns.rows;
+  const std::size_t width = columns.width;
+  const std::int64_t ahead = columns.prefetch;
+  const bool streams = Sizes::streams && columns.stream;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::byte* const row = from + from_offset[i];
+    DMLREF_UNROLL
+    for (std::size_t u = 0; u < units; ++u) {
+      const std::size_t at = u * unit;
+      if (Sizes::prefetches && at * sizeof(float) % 64 == 0) prefetch_line(row + at * sizeof(float) + ahead);
+      const Wide x = difference(doubles_from<float>(row + at * sizeof(float)), Wide::load(shift + at));
+      const Wide value = fused(x, slope[u], offset[u]);
+      if constexpr (finish == Finish::values) {
+        low[u] = lesser_magnitude(low[u], value);
+        store(to + (i * width + column + at) * sizeof(double), value);
+      } else {
+        const Floats result = result_of<finish>(value, alpha, low[u]);
+        std::byte* const out = to + to_offset[i] + (column + at) * sizeof(float);
+        streams ? stream(out, result) : store(out, result);
+      }
+    }
+  }
+  DMLREF_UNROLL
+  for (std::size_t u = 0; u < units; ++u) {
+    store(reinterpret_cast<std::byte*>(least + column + u * unit), magnitudes(low[u]));
+  }
+}
+/// The first columns of a vector.
+template <Finish finish>
+DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
+                                const std::int64_t* to_offset, Wide alpha, float* least) noexcept {
+  const First first(columns.width - column);
+  const Wide shift = Wide::load(line.shift + column);
+  const Wide slope = Wide::load(line.slope + column);
+  const Wide offset = Wide::load(line.offset + column);
+  Low<finish> low = Low<finish>::of(std::numeric_limits<float>::infinity());
+  for (std::size_t i = 0; i < columns.rows; ++i) {
+    const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
+    const Wide value = fused(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
+    if constexpr (finish == Finish::values) {
+      low = lesser_magnitude(low, value);
+      std::byte space[unit * sizeof(double)];
+      store(space, value);
+      std::memcpy(to + (i * columns.width + column) * sizeof(double), space, first.count * sizeof(double));
+    } else {
+      store(to + to_offset[i] + column * sizeof(float), result_of<finish>(value, alpha, low), first);
+    }
+  }
+  store(reinterpret_cast<std::byte*>(least + column), magnitudes(low));
+}
+template <Finish finish>
+DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                    const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
+  const Wide alpha = Wide::of(alpha_value);
+  constexpr std::size_t wide = Sizes::result_vectors;
+  std::size_t c = 0;
+  for (; c + wide * unit <= columns.width; c += wide * unit) {
+    strip32<finish, wide>(columns, c, line, to, to_offset, alpha, least);
+  }
+  if constexpr (wide > 1) {
+    for (; c + unit <= columns.width; c += unit) strip32<finish, 1>(columns, c, line, to, to_offset, alpha, least);
+  }
+  if (c < columns.width) few32<finish>(columns, c, line, to, to_offset, alpha, least);
+}
+
+DMLREF_VECTOR_TARGET auto doubtful_of(Floats value, Floats doubt) noexcept {
+  return not_at_least(magnitude(value), doubt);
+}
+
+/// A vector of columns, four rows at a time: a branch for each row's doubts costs more than the rest of such a row.
+/// `whole`: not only the first of them.
+template <Finish finish, bool whole>
+DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t column, const ColumnLines16& line,
+                                         std::byte* to, const std::int64_t* to_offset, Floats alpha,
+                                         std::uint16_t* list) noexcept {
+  using Mask = decltype(doubtful_of(Floats{}, Floats{}));
+  constexpr std::size_t at_once = 4;
+  const First first(whole ? unit : columns.width - column);
+  const Floats shift = Floats::load(line.shift + column);
+  const Floats slope = Floats::load(line.slope + column);
+  const Floats offset = Floats::load(line.offset + column);
+  const Floats doubt = Floats::load(line.doubt + column);
+  const std::byte* const from = columns.from + column * sizeof(half);  // (copies: stores may change `columns`)
+  const std::int64_t* const from_offset = columns.offset;
+  const std::size_t rows = columns.rows;
+  const std::size_t width = columns.width;
+  const std::int64_t ahead = Sizes::prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
+  std::size_t doubtful = 0;
+  for (std::size_t i = 0; i < rows; i += at_once) {
+    Mask mask[at_once];
+    DMLREF_UNROLL
+    for (std::size_t k = 0; k < at_once; ++k) {
+      mask[k] = Mask{};
+      if (i + k >= rows) continue;
+      const std::byte* const row = from + from_offset[i + k];
+      if (ahead != 0) prefetch_line(row + ahead);
+      Floats x;
+      if constexpr (whole) {
+        x = floats_from<half>(row);
+      } else {
+        x = floats_from<half>(row, first);
+      }
+      const Floats value = fused(difference(x, shift), slope, offset);
+      constexpr std::size_t size = finish == Finish::values ? sizeof(float) : sizeof(half);
+      std::byte space[unit * size];
+      std::byte* const place =
+          (finish == Finish::values ? to + (i + k) * width * size : to + to_offset[i + k]) + column * size;
+      std::byte* const out = whole ? place : space;
+      if constexpr (finish == Finish::values) {
+        store(out, value);
+      } else {
+        store_rounded(out, clamped<finish>(leaky<finish>(value, alpha)));
+      }
+      if constexpr (!whole) std::memcpy(place, space, first.count * size);
+      mask[k] = doubtful_of(value, doubt);
+    }
+    if (!any(either(either(mask[0], mask[1]), either(mask[2], mask[3])))) continue;
+    for (std::size_t k = 0; k < at_once; ++k) {
+      const std::size_t row = (i + k) * width;
+      doubtful = list_doubtful(bits(mask[k]), row + column, row + width, list, doubtful);
+    }
+  }
+  return doubtful;
+}
+template <Finish finish>
+DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
+                                           const std::int64_t* to_offset, float alpha_value,
+                                           std::uint16_t* list) noexcept {
+  const Floats alpha = Floats::of(alpha_value);
+  std::size_t doubtful = 0;
+  std::size_t c = 0;
+  for (; c + unit <= columns.width; c += unit) {
+    doubtful += strip16<finish, true>(columns, c, line, to, to_offset, alpha, list + doubtful);
+  }
+  if (c < columns.width) doubtful += strip16<finish, false>(columns, c, line, to, to_offset, alpha, list + doubtful);
+  return doubtful;
+}
+
+inline const ColumnKernels& column_kernels() noexcept {
+  using enum Finish;
+  static constexpr ColumnKernels table{
+      add_columns<float>,
+      add_columns<half>,
+      join_columns,
+      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
+      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
+      Sizes::large_blocks};
+  return table;
+}
+
+#endif  // DMLREF_VECTOR_TARGET
