@@ -400,7 +400,7 @@ TEST(FastNormalizationOperators, Mvn0IsMvn1OverItsAxes) {
 TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
   namespace n = dmlref::fast::normalization;
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "this CPU has no AVX-512";
-  const n::ColumnKernels* const tables[] = {&n::scalar::column_kernels(), &n::avx512::columns::column_kernels()};
+  const n::ColumnKernels* const tables[] = {&n::scalar::column_kernels(), &n::avx512::column_kernels()};
   std::mt19937_64 random(seed());
   for (const std::size_t width : {4u, 16u, 21u, 32u, 48u, 63u, 64u}) {
     for (const std::size_t rows : {1u, 2u, 3u, 15u, 16u, 18u, 31u, 50u, 63u, 64u}) {

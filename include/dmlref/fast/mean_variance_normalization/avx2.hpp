@@ -1,36 +1,63 @@
-// avx2.hpp: the normalization kernels for AVX2, FMA and F16C.
+// avx2.hpp: the kernels of normalization with AVX2, FMA and F16C: the texts that all instruction sets share.
 #pragma once
 
 #include "dmlref/config.hpp"
 
 #if DMLREF_ARCH_X86_64
 
-#include "dmlref/fast/mean_variance_normalization/avx2/float16.hpp"
-#include "dmlref/fast/mean_variance_normalization/avx2/float32.hpp"
-#include "dmlref/fast/mean_variance_normalization/avx2/sums.hpp"
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
+#include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+#include "dmlref/fast/simd/reals/avx2.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 __attribute__((always_inline)) inline
+#define DMLREF_VECTOR_KERNEL DMLREF_TARGET_AVX2 inline
 
 DMLREF_BEGIN
 namespace fast::normalization::avx2 {
 
-inline const Kernels& kernels() noexcept {
-  using enum Finish;
-  static constexpr Kernels table{
-      widen,
-      sums,
-      shifted_sums,
-      piece_sums,
-      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
-      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
-      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
-      1024};
-  return table;
-}
+using simd::avx2::Doubles;
+using simd::avx2::doubles_from;
+using simd::avx2::First;
+using simd::avx2::Floats;
+using simd::avx2::floats_from;
+using simd::avx2::Pair;
+using simd::avx2::Vectors;
+
+/// What suits the instruction set.
+struct Target {
+  static constexpr std::size_t summed_vectors = 2;  // of columns, in registers at once: of sums,
+  static constexpr std::size_t result_vectors = 2;  // and of results
+  static constexpr bool streams = true;             // there are stores past the caches,
+  static constexpr bool streams_halves = false;     // which pay for float16
+  static constexpr bool prefetches = true;
+  static constexpr bool pipelined = false;     // rows form the sums of others on the way (`RowAhead`)
+  static constexpr bool subtracts = true;      // rather than multiply and add
+  static constexpr bool unshifted = true;      // has kernels for groups without a shift
+  static constexpr bool large_blocks = false;  // of columns
+  static constexpr std::int64_t near = 1024;   // as Kernels::near
+};
+
+#include "dmlref/fast/mean_variance_normalization/finish.hpp"
+
+#include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
+#include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
+#include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
 
 }  // namespace fast::normalization::avx2
 DMLREF_END
+
+#undef DMLREF_VECTOR_TARGET
+#undef DMLREF_VECTOR_KERNEL
 
 #endif  // DMLREF_ARCH_X86_64

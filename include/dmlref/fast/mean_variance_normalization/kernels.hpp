@@ -99,8 +99,8 @@ struct Pieces32 {
   std::int64_t summed_ahead = 0;
 };
 
-/// A row of float32 with a scale and a bias for each element; otherwise as Row32. Not all kernels look at `wide` and
-/// `stream`; those that are pipelined do.
+/// A row of float32 with a scale and a bias for each element; otherwise as Row32. Kernels that
+/// are not pipelined take `from`, whatever `wide` is.
 struct EachRow32 {
   const std::byte* from;
   double* wide;
@@ -165,8 +165,10 @@ struct Kernels {
   /// `output` (may be null): where as many floats will be written next.
   SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide, const std::byte* output);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
-  /// Sums of a chunk in pieces.
+  /// Sums of a chunk in pieces of float32 or float16, of which only the last may have another length than a multiple of
+  /// 16. What lies `ahead` bytes further on is asked for.
   SumAndSquare (*piece_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
+  SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
   /// The least |value| of the row, as float.
   float (*row32[5])(const Row32&);
   float (*each_row32[5])(const EachRow32&);
@@ -180,10 +182,6 @@ struct Kernels {
   /// Whether rows and pieces form the sums of others on the way (`RowAhead`, `Pieces32::sums`), and rows with a scale
   /// and a bias for each element go past the caches where the others do.
   bool pipelined = false;
-  /// Sums of a chunk of float16 in pieces, of which only the last may have another length than a multiple of 16; null:
-  /// they are widened first. `ahead` as in piece_sums, 0: nothing is prefetched.
-  SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count,
-                            std::int64_t ahead) = nullptr;
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written; `locality` 3: into the first cache.
@@ -194,10 +192,11 @@ inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
 #endif
 }
 
-/// Asks for a line of the cache that is read soon.
-inline void prefetch_line(const std::byte* at) noexcept {
+/// The same for one line of the cache. (Always inlined: g++ drops calls of a function that does nothing else.)
+template <int written = 0, int locality = 3>
+DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* at) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
-  __builtin_prefetch(at);
+  __builtin_prefetch(at, written, locality);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
@@ -55,10 +56,17 @@ inline SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, dou
   add_to<true>(lanes, floats, count, pivot, nullptr);
   return total(lanes);
 }
+template <class T>
 inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t) noexcept {
   Lanes lanes;
   for (std::size_t p = 0; p < count; ++p) {
-    add_to<false>(lanes, from + pieces[p].from, pieces[p].count, 0.0, nullptr);
+    const std::byte* floats = from + pieces[p].from;
+    float widened[normalization_chunk];
+    if constexpr (std::is_same_v<T, half>) {
+      widen(floats, widened, pieces[p].count);
+      floats = reinterpret_cast<const std::byte*>(widened);
+    }
+    add_to<false>(lanes, floats, pieces[p].count, 0.0, nullptr);
   }
   return total(lanes);
 }
@@ -108,20 +116,16 @@ inline float row32(const Row32& row) noexcept {
   return least;
 }
 
-/// Row by row; `row32` is the kernel for one.
-inline float pieces32_by(float (*row32_of)(const Row32&), const Pieces32& chunk) noexcept {
+template <Finish finish>
+inline float pieces32(const Pieces32& chunk) noexcept {
   float least = std::numeric_limits<float>::infinity();
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece& piece = chunk.pieces[p];
-    const float low = row32_of(
+    const float low = row32<finish>(
         {chunk.from + piece.from, nullptr, chunk.to + piece.to, piece.count, chunk.line, chunk.alpha, chunk.stream});
     least = low < least ? low : least;
   }
   return least;
-}
-template <Finish finish>
-inline float pieces32(const Pieces32& chunk) noexcept {
-  return pieces32_by(row32<finish>, chunk);
 }
 
 template <Finish finish>
@@ -156,26 +160,20 @@ inline std::size_t renumber(std::uint16_t* list, std::size_t count, std::size_t 
   return count;
 }
 
-/// Row by row; `widen_of` and `row16_of` are the kernels for one.
-inline std::size_t pieces16_by(void (*widen_of)(const std::byte*, float*, std::size_t),
-                               std::size_t (*row16_of)(const Row16&), const Pieces16& chunk) noexcept {
+template <Finish finish>
+inline std::size_t pieces16(const Pieces16& chunk) noexcept {
   alignas(64) float row[normalization_chunk];
   std::size_t first = 0;
   std::size_t doubtful = 0;
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece& piece = chunk.pieces[p];
     std::byte* const to = chunk.to + piece.to;
-    if (chunk.ahead != 0) prefetch<1>(to + chunk.ahead, piece.count * sizeof(half));
-    widen_of(chunk.from + piece.from, row, piece.count);
+    widen(chunk.from + piece.from, row, piece.count);
     std::uint16_t* const list = chunk.doubtful + doubtful;
-    doubtful += renumber(list, row16_of({row, to, piece.count, chunk.line, chunk.alpha, list}), first);
+    doubtful += renumber(list, row16<finish>({row, to, piece.count, chunk.line, chunk.alpha, list}), first);
     first += piece.count;
   }
   return doubtful;
-}
-template <Finish finish>
-inline std::size_t pieces16(const Pieces16& chunk) noexcept {
-  return pieces16_by(widen, row16<finish>, chunk);
 }
 
 template <Finish finish>
@@ -198,7 +196,8 @@ inline const Kernels& kernels() noexcept {
       widen,
       sums,
       shifted_sums,
-      piece_sums,
+      piece_sums<float>,
+      piece_sums<half>,
       {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
       {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
       {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},

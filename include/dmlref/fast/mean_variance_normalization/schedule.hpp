@@ -50,7 +50,7 @@ struct Schedule {
       const Dimension& inner = geometry.reduced.at[geometry.reduced.rank - 1];
       stretches = chunks > 1 && inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
       const bool from_lane_0 = stretches && inner.extent % 16 == 0;
-      summed_pieces = (!is_half || kernels->half_sums != nullptr) && from_lane_0;
+      summed_pieces = from_lane_0;
       pieces = (is_half ? stretches : summed_pieces) && !geometry.varying && !has_values;
       const bool is_long =
           inner.extent >= 4 * static_cast<Index>(normalization_chunk) && (!kernels->pipelined || (!is_half && streams));

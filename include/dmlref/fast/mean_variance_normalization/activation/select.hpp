@@ -2,11 +2,11 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/avx2.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/avx512.hpp"
 #include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/neon.hpp"
 #include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx2.hpp"
+#include "dmlref/fast/mean_variance_normalization/avx512.hpp"
+#include "dmlref/fast/mean_variance_normalization/neon.hpp"
 #include "dmlref/isa/cpu.hpp"
 
 DMLREF_BEGIN

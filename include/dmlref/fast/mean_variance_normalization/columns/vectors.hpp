@@ -1,17 +1,13 @@
 // vectors.hpp: the kernels of neighbouring groups: one text for all instruction sets that have vectors.
 //
 // It is included once in the namespace of each, where Doubles, Floats, Vectors and First are those of fast/simd/reals
-// and `Sizes` says what the target has registers for; without the macro DMLREF_VECTOR_TARGET it is empty. What
+// and `Target` says what suits the target; without the macro DMLREF_VECTOR_TARGET it is empty. What
 // scalar.hpp computes one by one, `unit` columns compute at a time: a vector of floats, or two of doubles.
 #ifdef DMLREF_VECTOR_TARGET
 
-inline constexpr std::size_t unit = Floats::lanes;
-using Wide = Vectors<Doubles>;
-
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
-/// Adds `units` vectors of columns of a row. Half of the sums go by way of fma(x, 1, sum), which is the same number:
-/// additions compete with conversions.
+/// Adds `units` vectors of columns of a row.
 template <class T, bool shifted, bool whole, std::size_t units>
 DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide (&pivot)[units], Wide (&total)[units],
                                   Wide (&square)[units]) noexcept {
@@ -24,8 +20,7 @@ DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide 
       x = widened(floats_from<T>(row, first));
     }
     if constexpr (shifted) x = difference(x, pivot[u]);
-    total[u] = {sum(total[u].first, x.first), fused(x.second, Doubles::of(1.0), total[u].second)};
-    square[u] = fused(x, x, square[u]);
+    accumulate(total[u], square[u], x);
   }
 }
 
@@ -34,7 +29,7 @@ DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide 
 template <class T, bool shifted, bool whole, std::size_t units>
 DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, const double* pivot,
                                     ColumnLanes& lanes) noexcept {
-  constexpr std::size_t at_once = Sizes::summed_vectors > units ? Sizes::summed_vectors / units : 1;
+  constexpr std::size_t at_once = Target::summed_vectors > units ? Target::summed_vectors / units : 1;
   StripLanes& strip = lanes.strip[column / strip_width];
   const std::size_t within = column % strip_width;
   const First first(whole ? unit : columns.width - column);
@@ -81,7 +76,8 @@ DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, 
 }
 template <class T, bool shifted>
 DMLREF_VECTOR_KERNEL void add_strips(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  constexpr std::size_t wide = strip_width / unit < Sizes::summed_vectors ? strip_width / unit : Sizes::summed_vectors;
+  constexpr std::size_t wide =
+      strip_width / unit < Target::summed_vectors ? strip_width / unit : Target::summed_vectors;
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit)
     add_strip<T, shifted, true, wide>(columns, c, pivot, lanes);
@@ -117,35 +113,6 @@ DMLREF_VECTOR_KERNEL void join_columns(const ColumnLanes& lanes, std::size_t wid
 
 // ---- Results -------------------------------------------------------------------------------------------------------
 
-/// Activations that a comparison decides; NaN stays NaN and -0 stays -0, as in the reference.
-template <Finish finish, class V>
-DMLREF_VECTOR_TARGET V clamped(V value) noexcept {
-  if constexpr (finish == Finish::unit) value = not_above(value, V::of(1));
-  if constexpr (finish == Finish::relu || finish == Finish::unit) value = not_below(value, V::of(0));
-  return value;
-}
-template <Finish finish, class V>
-DMLREF_VECTOR_TARGET V leaky(V value, V alpha) noexcept {
-  if constexpr (finish == Finish::leaky_relu) value = choose(less(value, V::of(0)), product(value, alpha), value);
-  return value;
-}
-
-/// The smallest magnitudes so far: of results, or of values that an activation of its own will round. (Rounding keeps
-/// their order.)
-template <Finish finish>
-using Low = std::conditional_t<finish == Finish::values, Wide, Floats>;
-DMLREF_VECTOR_TARGET Floats magnitudes(Floats low) noexcept { return low; }
-DMLREF_VECTOR_TARGET Floats magnitudes(Wide low) noexcept { return rounded(low); }
-
-/// A unit of values rounded and finished.
-template <Finish finish>
-DMLREF_VECTOR_TARGET Floats result_of(Wide value, Wide alpha, Floats& low) noexcept {
-  const Floats result = rounded(value);
-  low = lesser_magnitude(low, result);
-  if constexpr (finish == Finish::leaky_relu) return rounded(leaky<finish>(value, alpha));
-  return clamped<finish>(result);
-}
-
 /// `units` vectors of columns row by row, their lines in registers.
 template <Finish finish, std::size_t units>
 DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
@@ -156,7 +123,7 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
   for (std::size_t u = 0; u < units; ++u) {
     slope[u] = Wide::load(line.slope + column + u * unit);
     offset[u] = Wide::load(line.offset + column + u * unit);
-    low[u] = Low<finish>::of(std::numeric_limits<float>::infinity());
+    low[u] = no_low<finish>();
   }
   const double* const shift = line.shift + column;
   const std::byte* const from = columns.from + column * sizeof(float);  // (copies: stores may change `columns`)
@@ -164,23 +131,17 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
   const std::size_t rows = columns.rows;
   const std::size_t width = columns.width;
   const std::int64_t ahead = columns.prefetch;
-  const bool streams = Sizes::streams && columns.stream;
+  const bool streams = Target::streams && columns.stream;
   for (std::size_t i = 0; i < rows; ++i) {
     const std::byte* const row = from + from_offset[i];
     DMLREF_UNROLL
     for (std::size_t u = 0; u < units; ++u) {
       const std::size_t at = u * unit;
-      if (Sizes::prefetches && at * sizeof(float) % 64 == 0) prefetch_line(row + at * sizeof(float) + ahead);
+      if (Target::prefetches && at * sizeof(float) % 64 == 0) prefetch_line(row + at * sizeof(float) + ahead);
       const Wide x = difference(doubles_from<float>(row + at * sizeof(float)), Wide::load(shift + at));
       const Wide value = fused(x, slope[u], offset[u]);
-      if constexpr (finish == Finish::values) {
-        low[u] = lesser_magnitude(low[u], value);
-        store(to + (i * width + column + at) * sizeof(double), value);
-      } else {
-        const Floats result = result_of<finish>(value, alpha, low[u]);
-        std::byte* const out = to + to_offset[i] + (column + at) * sizeof(float);
-        streams ? stream(out, result) : store(out, result);
-      }
+      std::byte* const out = finish == Finish::values ? to + i * width * sizeof(double) : to + to_offset[i];
+      finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, alpha, low[u], streams);
     }
   }
   DMLREF_UNROLL
@@ -196,7 +157,7 @@ DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, cons
   const Wide shift = Wide::load(line.shift + column);
   const Wide slope = Wide::load(line.slope + column);
   const Wide offset = Wide::load(line.offset + column);
-  Low<finish> low = Low<finish>::of(std::numeric_limits<float>::infinity());
+  Low<finish> low = no_low<finish>();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
     const Wide value = fused(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
@@ -215,7 +176,7 @@ template <Finish finish>
 DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
                                     const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
   const Wide alpha = Wide::of(alpha_value);
-  constexpr std::size_t wide = Sizes::result_vectors;
+  constexpr std::size_t wide = Target::result_vectors;
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit) {
     strip32<finish, wide>(columns, c, line, to, to_offset, alpha, least);
@@ -224,10 +185,6 @@ DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32&
     for (; c + unit <= columns.width; c += unit) strip32<finish, 1>(columns, c, line, to, to_offset, alpha, least);
   }
   if (c < columns.width) few32<finish>(columns, c, line, to, to_offset, alpha, least);
-}
-
-DMLREF_VECTOR_TARGET auto doubtful_of(Floats value, Floats doubt) noexcept {
-  return not_at_least(magnitude(value), doubt);
 }
 
 /// A vector of columns, four rows at a time: a branch for each row's doubts costs more than the rest of such a row.
@@ -247,7 +204,7 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
   const std::int64_t* const from_offset = columns.offset;
   const std::size_t rows = columns.rows;
   const std::size_t width = columns.width;
-  const std::int64_t ahead = Sizes::prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
+  const std::int64_t ahead = Target::prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
   std::size_t doubtful = 0;
   for (std::size_t i = 0; i < rows; i += at_once) {
     Mask mask[at_once];
@@ -264,16 +221,12 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
         x = floats_from<half>(row, first);
       }
       const Floats value = fused(difference(x, shift), slope, offset);
-      constexpr std::size_t size = finish == Finish::values ? sizeof(float) : sizeof(half);
+      constexpr std::size_t size = stored_bytes16<finish>;
       std::byte space[unit * size];
       std::byte* const place =
           (finish == Finish::values ? to + (i + k) * width * size : to + to_offset[i + k]) + column * size;
       std::byte* const out = whole ? place : space;
-      if constexpr (finish == Finish::values) {
-        store(out, value);
-      } else {
-        store_rounded(out, clamped<finish>(leaky<finish>(value, alpha)));
-      }
+      finish16<finish>(out, value, alpha, false);
       if constexpr (!whole) std::memcpy(place, space, first.count * size);
       mask[k] = doubtful_of(value, doubt);
     }
@@ -307,7 +260,7 @@ inline const ColumnKernels& column_kernels() noexcept {
       join_columns,
       {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
       {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      Sizes::large_blocks};
+      Target::large_blocks};
   return table;
 }
 

@@ -112,6 +112,20 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> widened(Floats x) noexcept {
   return {{_mm256_cvtps_pd(_mm256_castps256_ps128(x.v))}, {_mm256_cvtps_pd(_mm256_extractf128_ps(x.v, 1))}};
 }
 
+/// The sum of the lanes, by halves; the least lane.
+DMLREF_VECTOR_TARGET double sum_of_lanes(Doubles x) noexcept {
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(x.v), _mm256_extractf128_pd(x.v, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+DMLREF_VECTOR_TARGET float least_lane(Floats x) noexcept {
+  __m128 four = _mm_min_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
+  four = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+/// Nothing, but compilers then do not know the number.
+DMLREF_VECTOR_TARGET void pin(Doubles& x) noexcept { __asm__("" : "+x"(x.v)); }
+DMLREF_VECTOR_TARGET void pin(Floats& x) noexcept { __asm__("" : "+x"(x.v)); }
+
 /// Elements of T, float or half, from memory.
 template <class T>
 DMLREF_VECTOR_TARGET Floats floats_from(const std::byte* from) noexcept {
@@ -140,6 +154,9 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
 /// Past the caches, to a multiple of 32 bytes.
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept {
   _mm256_stream_ps(reinterpret_cast<float*>(to), x.v);
+}
+DMLREF_VECTOR_TARGET void stream_rounded(std::byte* to, Floats x) noexcept {
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x.v, _MM_FROUND_TO_NEAREST_INT));
 }
 /// The first elements of a vector; the others are 0, or stay as they are.
 struct First {

@@ -131,6 +131,22 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> widened(Floats x) noexcept {
   return {{_mm512_cvtps_pd(_mm512_castps512_ps256(x.v))}, {_mm512_cvtps_pd(_mm512_extractf32x8_ps(x.v, 1))}};
 }
 
+/// The sum of the lanes, by halves; the least lane.
+DMLREF_VECTOR_TARGET double sum_of_lanes(Doubles x) noexcept {
+  const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(x.v), _mm512_extractf64x4_pd(x.v, 1));
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+DMLREF_VECTOR_TARGET float least_lane(Floats x) noexcept {
+  const __m256 eight = _mm256_min_ps(_mm512_castps512_ps256(x.v), _mm512_extractf32x8_ps(x.v, 1));
+  __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+/// Nothing, but compilers then do not know the number.
+DMLREF_VECTOR_TARGET void pin(Doubles& x) noexcept { __asm__("" : DMLREF_IN_ZMM(x.v)); }
+DMLREF_VECTOR_TARGET void pin(Floats& x) noexcept { __asm__("" : DMLREF_IN_ZMM(x.v)); }
+
 /// Elements of T, float or half, from memory.
 template <class T>
 DMLREF_VECTOR_TARGET Floats floats_from(const std::byte* from) noexcept {
@@ -156,6 +172,9 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept { _mm512_stor
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept {
   _mm256_stream_ps(reinterpret_cast<float*>(to), _mm512_castps512_ps256(x.v));
   _mm256_stream_ps(reinterpret_cast<float*>(to + 32), _mm512_extractf32x8_ps(x.v, 1));
+}
+DMLREF_VECTOR_TARGET void stream_rounded(std::byte* to, Floats x) noexcept {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtps_ph(0xFFFF, x.v, _MM_FROUND_TO_NEAREST_INT));
 }
 /// The first elements of a vector; the others are 0, or stay as they are.
 struct First {

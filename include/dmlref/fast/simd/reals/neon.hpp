@@ -127,6 +127,13 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> widened(Floats x) noexcept {
   return {{vcvt_f64_f32(vget_low_f32(x.v))}, {vcvt_high_f64_f32(x.v)}};
 }
 
+/// The sum of the lanes; the least lane.
+DMLREF_VECTOR_TARGET double sum_of_lanes(Doubles x) noexcept { return vaddvq_f64(x.v); }
+DMLREF_VECTOR_TARGET float least_lane(Floats x) noexcept { return vminnmvq_f32(x.v); }
+/// Nothing, but compilers then do not know the number.
+DMLREF_VECTOR_TARGET void pin(Doubles& x) noexcept { __asm__("" : "+w"(x.v)); }
+DMLREF_VECTOR_TARGET void pin(Floats& x) noexcept { __asm__("" : "+w"(x.v)); }
+
 /// Elements of T, float or half, from memory. (Addresses are arbitrary: everything is loaded and stored as bytes.)
 template <class T>
 DMLREF_VECTOR_TARGET Floats floats_from(const std::byte* from) noexcept {
@@ -148,6 +155,7 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
   vst1q_u8(reinterpret_cast<std::uint8_t*>(to), vreinterpretq_u8_f64(x.v));
 }
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept { store(to, x); }
+DMLREF_VECTOR_TARGET void stream_rounded(std::byte* to, Floats x) noexcept { store_rounded(to, x); }
 /// The first elements of a vector; the others are 0, or stay as they are.
 struct First {
   std::size_t count;

@@ -1,0 +1,87 @@
+// finish.hpp: what the kernels of rows and of columns do with values: one text for all instruction sets that have
+// vectors. Included once in the namespace of each, see avx2.hpp.
+#ifdef DMLREF_VECTOR_TARGET
+
+/// How many elements the kernels take at a time: a vector of floats, or two of doubles.
+inline constexpr std::size_t unit = Floats::lanes;
+using Wide = Vectors<Doubles>;
+
+template <Finish finish>
+constexpr std::size_t stored_bytes32 = finish == Finish::values ? sizeof(double) : sizeof(float);
+template <Finish finish>
+constexpr std::size_t stored_bytes16 = finish == Finish::values ? sizeof(float) : sizeof(half);
+
+/// Adds to Σ and Σ². Half of the sums go by way of fma(x, 1, sum), which is the same number: additions compete with
+/// conversions.
+DMLREF_VECTOR_TARGET void accumulate(Wide& total, Wide& square, Wide x) noexcept {
+  total = {sum(total.first, x.first), fused(x.second, Doubles::of(1.0), total.second)};
+  square = fused(x, x, square);
+}
+
+/// Activations that a comparison decides; NaN stays NaN and -0 stays -0, as in the reference.
+template <Finish finish, class V>
+DMLREF_VECTOR_TARGET V clamped(V value) noexcept {
+  if constexpr (finish == Finish::unit) value = not_above(value, V::of(1));
+  if constexpr (finish == Finish::relu || finish == Finish::unit) value = not_below(value, V::of(0));
+  return value;
+}
+template <Finish finish, class V>
+DMLREF_VECTOR_TARGET V leaky(V value, V alpha) noexcept {
+  if constexpr (finish == Finish::leaky_relu) value = choose(less(value, V::of(0)), product(value, alpha), value);
+  return value;
+}
+
+/// The smallest magnitudes so far: of results, or of values that an activation of its own will round. (Rounding keeps
+/// their order.)
+template <Finish finish>
+using Low = std::conditional_t<finish == Finish::values, Wide, Floats>;
+template <Finish finish>
+DMLREF_VECTOR_TARGET Low<finish> no_low() noexcept {
+  return Low<finish>::of(std::numeric_limits<float>::infinity());
+}
+DMLREF_VECTOR_TARGET Floats magnitudes(Floats low) noexcept { return low; }
+DMLREF_VECTOR_TARGET Floats magnitudes(Wide low) noexcept { return rounded(low); }
+
+/// A unit of values rounded and finished.
+template <Finish finish>
+DMLREF_VECTOR_TARGET Floats result_of(Wide value, Wide alpha, Floats& low) noexcept {
+  const Floats result = rounded(value);
+  low = lesser_magnitude(low, result);
+  if constexpr (finish == Finish::leaky_relu) return rounded(leaky<finish>(value, alpha));
+  return clamped<finish>(result);
+}
+/// The same stored, or (Finish::values) the values as they are. `streams`: past the caches.
+template <Finish finish>
+DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Wide alpha, Low<finish>& low, bool streams) noexcept {
+  if constexpr (finish == Finish::values) {
+    low = lesser_magnitude(low, value);
+    store(to, value);
+  } else {
+    const Floats result = result_of<finish>(value, alpha, low);
+    if (Target::streams && streams) {
+      stream(to, result);
+    } else {
+      store(to, result);
+    }
+  }
+}
+
+/// A unit of float16's values.
+template <Finish finish>
+DMLREF_VECTOR_TARGET void finish16(std::byte* to, Floats value, Floats alpha, bool streams) noexcept {
+  if constexpr (finish == Finish::values) {
+    store(to, value);
+  } else {
+    const Floats result = clamped<finish>(leaky<finish>(value, alpha));
+    if (finish == Finish::identity && Target::streams_halves && streams) {
+      stream_rounded(to, result);
+    } else {
+      store_rounded(to, result);
+    }
+  }
+}
+DMLREF_VECTOR_TARGET auto doubtful_of(Floats value, Floats doubt) noexcept {
+  return not_at_least(magnitude(value), doubt);
+}
+
+#endif  // DMLREF_VECTOR_TARGET
