@@ -17,6 +17,7 @@
 #include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+#include "dmlref/fast/simd/reals/avx2.hpp"
 #include "dmlref/fast/simd/reals/avx512.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -41,14 +42,15 @@ using simd::avx512::Vectors;
 
 /// What suits the instruction set.
 struct Target {
-  static constexpr std::size_t summed_vectors = 4;  // of columns, in registers at once: of sums,
-  static constexpr std::size_t result_vectors = 4;  // and of results
-  static constexpr bool streams = true;             // there are stores past the caches,
-  static constexpr bool streams_halves = true;      // which pay for float16
+  using NarrowSums = simd::avx2::Vectors<simd::avx2::Doubles>;  // of rows; see Tuning::Normalization::narrow_sums
+  static constexpr std::size_t summed_vectors = 4;              // of columns, in registers at once: of sums,
+  static constexpr std::size_t result_vectors = 4;              // and of results
+  static constexpr bool streams = true;                         // there are stores past the caches,
+  static constexpr bool streams_halves = true;                  // which pay for float16
   static constexpr bool prefetches = true;
   static constexpr bool pipelined = true;     // rows form the sums of others on the way (`RowAhead`)
   static constexpr bool subtracts = false;    // rather than multiply and add
-  static constexpr bool unshifted = false;    // has kernels for groups without a shift
+  static constexpr bool unshifted = true;     // has kernels for groups without a shift
   static constexpr bool large_blocks = true;  // of columns
   static constexpr std::int64_t near = 4096;  // as Kernels::near
 };

@@ -185,14 +185,15 @@ struct Kernels {
 };
 
 /// Asks for `bytes` at `from`: to be read, or to be written; `locality` 3: into the first cache.
+/// (Always inlined: g++ drops calls of a function that does nothing else.)
 template <int written, int locality = 2>
-inline void prefetch(const std::byte* from, std::size_t bytes) noexcept {
+DMLREF_ALWAYS_INLINE void prefetch(const std::byte* from, std::size_t bytes) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
   for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, locality);
 #endif
 }
 
-/// The same for one line of the cache. (Always inlined: g++ drops calls of a function that does nothing else.)
+/// The same for one line of the cache.
 template <int written = 0, int locality = 3>
 DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* at) noexcept {
 #if defined(__GNUC__) || defined(__clang__)

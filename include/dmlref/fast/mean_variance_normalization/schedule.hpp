@@ -30,7 +30,7 @@ struct Schedule {
   Schedule(const Geometry& places, const reference::NormalizationParameters& p, Isa isa, const Tuning& tuning) noexcept
       : geometry(places),
         parameters(p),
-        kernels(&kernels_of(isa)),
+        kernels(&kernels_of(isa, tuning.normalization)),
         activation_kernels(&activation_kernels_of(isa)),
         column_kernels(&column_kernels_of(isa)),
         has_fma(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::amx_int8),

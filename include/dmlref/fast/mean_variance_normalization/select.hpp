@@ -8,15 +8,16 @@
 #include "dmlref/fast/mean_variance_normalization/neon.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
 
-inline const Kernels& kernels_of(Isa isa) noexcept {
+inline const Kernels& kernels_of(Isa isa, const Tuning::Normalization& row) noexcept {
   switch (isa) {
 #if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni: return avx512::kernels();
+    case Isa::avx512vnni: return row.narrow_sums ? avx512::kernels<avx512::NarrowSums>() : avx512::kernels();
     case Isa::avxvnni:
     case Isa::avx2: return avx2::kernels();
 #endif
@@ -24,8 +25,10 @@ inline const Kernels& kernels_of(Isa isa) noexcept {
     case Isa::neon_dotprod:
     case Isa::neon: return neon::kernels();
 #endif
-    default: return scalar::kernels();
+    default: break;
   }
+  static_cast<void>(row);
+  return scalar::kernels();
 }
 
 }  // namespace fast::normalization

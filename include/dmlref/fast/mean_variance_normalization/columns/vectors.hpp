@@ -24,11 +24,24 @@ DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide 
   }
 }
 
+/// Prefetches whole rows in their order, some at each step of a strip: the prefetcher of L2 then soon runs ahead.
+struct RowsAhead {
+  const std::byte* from;  // null: none
+  const std::int64_t* offset;
+  std::size_t rows, bytes, at_once;
+  std::size_t next = 0;  // row
+
+  DMLREF_VECTOR_TARGET void step() noexcept {
+    if (from == nullptr) return;
+    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0, 3>(from + offset[next], bytes);
+  }
+};
+
 /// Adds `units` vectors of columns of a strip, some lanes at a time: enough chains of additions to hide their latency.
 /// If not `whole`, only the first columns of one.
 template <class T, bool shifted, bool whole, std::size_t units>
-DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, const double* pivot,
-                                    ColumnLanes& lanes) noexcept {
+DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, const double* pivot, ColumnLanes& lanes,
+                                    RowsAhead& ahead) noexcept {
   constexpr std::size_t at_once = Target::summed_vectors > units ? Target::summed_vectors / units : 1;
   StripLanes& strip = lanes.strip[column / strip_width];
   const std::size_t within = column % strip_width;
@@ -39,7 +52,6 @@ DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, 
   const std::byte* const from = columns.from + column * sizeof(T);
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;
-  const std::int64_t ahead = column * sizeof(T) % 64 == 0 ? columns.prefetch : 0;  // (once for each line of the cache)
   for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
     Wide s[at_once][units];
     Wide q[at_once][units];
@@ -53,11 +65,10 @@ DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, 
     }
     std::size_t i = lane;
     for (; i + at_once <= rows; i += normalization_lanes) {
+      ahead.step();
       DMLREF_UNROLL
       for (std::size_t l = 0; l < at_once; ++l) {
-        const std::byte* const row = from + offset[i + l];
-        if (ahead != 0) prefetch_line(row + ahead);
-        add_row<T, shifted, whole, units>(row, first, p, s[l], q[l]);
+        add_row<T, shifted, whole, units>(from + offset[i + l], first, p, s[l], q[l]);
       }
     }
     DMLREF_UNROLL
@@ -78,13 +89,18 @@ template <class T, bool shifted>
 DMLREF_VECTOR_KERNEL void add_strips(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   constexpr std::size_t wide =
       strip_width / unit < Target::summed_vectors ? strip_width / unit : Target::summed_vectors;
+  constexpr std::size_t rows_at_once = Target::summed_vectors / wide;
+  const std::size_t strips = (columns.width + wide * unit - 1) / (wide * unit);
+  RowsAhead ahead{columns.prefetch != 0 ? columns.from + columns.prefetch : nullptr, columns.offset, columns.rows,
+                  columns.width * sizeof(T), (rows_at_once + strips - 1) / strips};
   std::size_t c = 0;
-  for (; c + wide * unit <= columns.width; c += wide * unit)
-    add_strip<T, shifted, true, wide>(columns, c, pivot, lanes);
-  if constexpr (wide > 1) {
-    for (; c + unit <= columns.width; c += unit) add_strip<T, shifted, true, 1>(columns, c, pivot, lanes);
+  for (; c + wide * unit <= columns.width; c += wide * unit) {
+    add_strip<T, shifted, true, wide>(columns, c, pivot, lanes, ahead);
   }
-  if (c < columns.width) add_strip<T, shifted, false, 1>(columns, c, pivot, lanes);
+  if constexpr (wide > 1) {
+    for (; c + unit <= columns.width; c += unit) add_strip<T, shifted, true, 1>(columns, c, pivot, lanes, ahead);
+  }
+  if (c < columns.width) add_strip<T, shifted, false, 1>(columns, c, pivot, lanes, ahead);
 }
 template <class T>
 DMLREF_VECTOR_KERNEL void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
@@ -114,7 +130,7 @@ DMLREF_VECTOR_KERNEL void join_columns(const ColumnLanes& lanes, std::size_t wid
 // ---- Results -------------------------------------------------------------------------------------------------------
 
 /// `units` vectors of columns row by row, their lines in registers.
-template <Finish finish, std::size_t units>
+template <Finish finish, std::size_t units, bool shifted>
 DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
                                   const std::int64_t* to_offset, Wide alpha, float* least) noexcept {
   Wide slope[units], offset[units];
@@ -125,7 +141,7 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
     offset[u] = Wide::load(line.offset + column + u * unit);
     low[u] = no_low<finish>();
   }
-  const double* const shift = line.shift + column;
+  [[maybe_unused]] const double* const shift = line.shift + column;
   const std::byte* const from = columns.from + column * sizeof(float);  // (copies: stores may change `columns`)
   const std::int64_t* const from_offset = columns.offset;
   const std::size_t rows = columns.rows;
@@ -138,7 +154,8 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
     for (std::size_t u = 0; u < units; ++u) {
       const std::size_t at = u * unit;
       if (Target::prefetches && at * sizeof(float) % 64 == 0) prefetch_line(row + at * sizeof(float) + ahead);
-      const Wide x = difference(doubles_from<float>(row + at * sizeof(float)), Wide::load(shift + at));
+      Wide x = Wide::from_floats(row + at * sizeof(float));
+      if constexpr (shifted) x = difference(x, Wide::load(shift + at));
       const Wide value = fused(x, slope[u], offset[u]);
       std::byte* const out = finish == Finish::values ? to + i * width * sizeof(double) : to + to_offset[i];
       finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, alpha, low[u], streams);
@@ -172,34 +189,49 @@ DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, cons
   }
   store(reinterpret_cast<std::byte*>(least + column), magnitudes(low));
 }
-template <Finish finish>
-DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                    const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
+template <Finish finish, bool shifted>
+DMLREF_VECTOR_KERNEL void columns32_of(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                       const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
   const Wide alpha = Wide::of(alpha_value);
   constexpr std::size_t wide = Target::result_vectors;
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit) {
-    strip32<finish, wide>(columns, c, line, to, to_offset, alpha, least);
+    strip32<finish, wide, shifted>(columns, c, line, to, to_offset, alpha, least);
   }
   if constexpr (wide > 1) {
-    for (; c + unit <= columns.width; c += unit) strip32<finish, 1>(columns, c, line, to, to_offset, alpha, least);
+    for (; c + unit <= columns.width; c += unit) {
+      strip32<finish, 1, shifted>(columns, c, line, to, to_offset, alpha, least);
+    }
   }
   if (c < columns.width) few32<finish>(columns, c, line, to, to_offset, alpha, least);
 }
+template <Finish finish>
+DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
+                                    const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
+  bool shifted = !Target::unshifted;
+  for (std::size_t c = 0; c < columns.width && !shifted; ++c) shifted = line.shift[c] != 0;
+  if (shifted) return columns32_of<finish, true>(columns, line, to, to_offset, alpha_value, least);
+  columns32_of<finish, !Target::unshifted>(columns, line, to, to_offset, alpha_value, least);
+}
 
-/// A vector of columns, four rows at a time: a branch for each row's doubts costs more than the rest of such a row.
-/// `whole`: not only the first of them.
-template <Finish finish, bool whole>
+/// `units` vectors of columns, several rows at a time where they are few: a branch for the doubts of each costs more
+/// than the rest of such a row. If not `whole`, only the first columns of one.
+template <Finish finish, bool whole, std::size_t units>
 DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t column, const ColumnLines16& line,
                                          std::byte* to, const std::int64_t* to_offset, Floats alpha,
                                          std::uint16_t* list) noexcept {
   using Mask = decltype(doubtful_of(Floats{}, Floats{}));
-  constexpr std::size_t at_once = 4;
+  constexpr std::size_t at_once = 4 / units;  // rows
+  constexpr std::size_t size = stored_bytes16<finish>;
   const First first(whole ? unit : columns.width - column);
-  const Floats shift = Floats::load(line.shift + column);
-  const Floats slope = Floats::load(line.slope + column);
-  const Floats offset = Floats::load(line.offset + column);
-  const Floats doubt = Floats::load(line.doubt + column);
+  Floats shift[units], slope[units], offset[units], doubt[units];
+  DMLREF_UNROLL
+  for (std::size_t u = 0; u < units; ++u) {
+    shift[u] = Floats::load(line.shift + column + u * unit);
+    slope[u] = Floats::load(line.slope + column + u * unit);
+    offset[u] = Floats::load(line.offset + column + u * unit);
+    doubt[u] = Floats::load(line.doubt + column + u * unit);
+  }
   const std::byte* const from = columns.from + column * sizeof(half);  // (copies: stores may change `columns`)
   const std::int64_t* const from_offset = columns.offset;
   const std::size_t rows = columns.rows;
@@ -207,33 +239,33 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
   const std::int64_t ahead = Target::prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
   std::size_t doubtful = 0;
   for (std::size_t i = 0; i < rows; i += at_once) {
-    Mask mask[at_once];
+    Mask mask[4];
     DMLREF_UNROLL
-    for (std::size_t k = 0; k < at_once; ++k) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t row = i + k / units;
+      const std::size_t u = k % units;
       mask[k] = Mask{};
-      if (i + k >= rows) continue;
-      const std::byte* const row = from + from_offset[i + k];
-      if (ahead != 0) prefetch_line(row + ahead);
+      if (row >= rows) continue;
+      const std::byte* const halves = from + from_offset[row] + u * unit * sizeof(half);
+      if (ahead != 0 && u * unit * sizeof(half) % 64 == 0) prefetch_line(halves + ahead);
       Floats x;
       if constexpr (whole) {
-        x = floats_from<half>(row);
+        x = floats_from<half>(halves);
       } else {
-        x = floats_from<half>(row, first);
+        x = floats_from<half>(halves, first);
       }
-      const Floats value = fused(difference(x, shift), slope, offset);
-      constexpr std::size_t size = stored_bytes16<finish>;
+      const Floats value = fused(difference(x, shift[u]), slope[u], offset[u]);
       std::byte space[unit * size];
       std::byte* const place =
-          (finish == Finish::values ? to + (i + k) * width * size : to + to_offset[i + k]) + column * size;
-      std::byte* const out = whole ? place : space;
-      finish16<finish>(out, value, alpha, false);
+          (finish == Finish::values ? to + row * width * size : to + to_offset[row]) + (column + u * unit) * size;
+      finish16<finish>(whole ? place : space, value, alpha, false);
       if constexpr (!whole) std::memcpy(place, space, first.count * size);
-      mask[k] = doubtful_of(value, doubt);
+      mask[k] = doubtful_of(value, doubt[u]);
     }
     if (!any(either(either(mask[0], mask[1]), either(mask[2], mask[3])))) continue;
-    for (std::size_t k = 0; k < at_once; ++k) {
-      const std::size_t row = (i + k) * width;
-      doubtful = list_doubtful(bits(mask[k]), row + column, row + width, list, doubtful);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t row = (i + k / units) * width;
+      doubtful = list_doubtful(bits(mask[k]), row + column + k % units * unit, row + width, list, doubtful);
     }
   }
   return doubtful;
@@ -243,12 +275,18 @@ DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnL
                                            const std::int64_t* to_offset, float alpha_value,
                                            std::uint16_t* list) noexcept {
   const Floats alpha = Floats::of(alpha_value);
+  constexpr std::size_t wide = Target::result_vectors;
   std::size_t doubtful = 0;
   std::size_t c = 0;
-  for (; c + unit <= columns.width; c += unit) {
-    doubtful += strip16<finish, true>(columns, c, line, to, to_offset, alpha, list + doubtful);
+  for (; c + wide * unit <= columns.width; c += wide * unit) {
+    doubtful += strip16<finish, true, wide>(columns, c, line, to, to_offset, alpha, list + doubtful);
   }
-  if (c < columns.width) doubtful += strip16<finish, false>(columns, c, line, to, to_offset, alpha, list + doubtful);
+  if constexpr (wide > 1) {
+    for (; c + unit <= columns.width; c += unit) {
+      doubtful += strip16<finish, true, 1>(columns, c, line, to, to_offset, alpha, list + doubtful);
+    }
+  }
+  if (c < columns.width) doubtful += strip16<finish, false, 1>(columns, c, line, to, to_offset, alpha, list + doubtful);
   return doubtful;
 }
 

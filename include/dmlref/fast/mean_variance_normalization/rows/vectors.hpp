@@ -5,6 +5,9 @@
 inline constexpr std::size_t block = normalization_lanes;
 inline constexpr std::size_t block_units = block / unit;
 
+/// How wide the vectors are that take sums: as wide as those of results, or half of that.
+using NarrowSums = Target::NarrowSums;
+
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -25,87 +28,93 @@ DMLREF_VECTOR_KERNEL void widen(const std::byte* halves, float* floats, std::siz
   }
 }
 
-/// The lanes in registers.
+/// The lanes in registers, each W two vectors of doubles.
+template <class W>
 struct Lanes {
-  Wide total[block_units];
-  Wide square[block_units];
+  static constexpr std::size_t units = block / W::lanes;
+  W total[units];
+  W square[units];
 };
-DMLREF_VECTOR_TARGET void clear(Lanes& lanes) noexcept {
+template <class W>
+DMLREF_VECTOR_TARGET void clear(Lanes<W>& lanes) noexcept {
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < block_units; ++u) lanes.total[u] = lanes.square[u] = Wide::of(0);
+  for (std::size_t u = 0; u < lanes.units; ++u) lanes.total[u] = lanes.square[u] = W::of(0);
 }
-/// Adds a block. `keep`: `kept` takes float32 as doubles, float16 as floats.
-template <class T, bool keep, class Kept>
-DMLREF_VECTOR_TARGET void add_block(Lanes& lanes, const std::byte* elements, Kept* kept) noexcept {
+/// Adds a block of floats or halves. `keep`: `kept` takes them as doubles.
+template <class T, bool keep, class W>
+DMLREF_VECTOR_TARGET void add_block(Lanes<W>& lanes, const std::byte* elements, double* kept) noexcept {
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < block_units; ++u) {
-    const std::byte* const from = elements + u * unit * sizeof(T);
-    Wide x;
-    if constexpr (keep && std::is_same_v<T, half>) {
-      const Floats floats = floats_from<T>(from);
-      store(reinterpret_cast<std::byte*>(kept + u * unit), floats);
-      x = widened(floats);
+  for (std::size_t u = 0; u < lanes.units; ++u) {
+    const std::byte* const from = elements + u * W::lanes * sizeof(T);
+    W x;
+    if constexpr (std::is_same_v<T, half>) {
+      x = doubles_from<half>(from);
     } else {
-      x = doubles_from<T>(from);
-      if constexpr (keep) store(reinterpret_cast<std::byte*>(kept + u * unit), x);
+      x = W::from_floats(from);
     }
+    if constexpr (keep) store(reinterpret_cast<std::byte*>(kept + u * W::lanes), x);
     accumulate(lanes.total[u], lanes.square[u], x);
   }
   static_cast<void>(kept);
 }
 /// Adds the last elements of a chunk, fewer than a block; what is left of it is taken as zeros, which change no sum.
-template <class T, bool keep, class Kept>
-DMLREF_VECTOR_TARGET void add_last(Lanes& lanes, const std::byte* elements, std::size_t count, Kept* kept) noexcept {
+template <class T, bool keep, class W>
+DMLREF_VECTOR_TARGET void add_last(Lanes<W>& lanes, const std::byte* elements, std::size_t count,
+                                   double* kept) noexcept {
   alignas(64) std::byte last[block * sizeof(T)]{};
   std::memcpy(last, elements, count * sizeof(T));
   add_block<T, keep>(lanes, last, kept);
 }
 
 /// The lanes in the order of reference::sum_lanes.
-DMLREF_VECTOR_TARGET double sum_lanes(const Wide (&of)[block_units]) noexcept {
-  Doubles lane[2 * block_units];
+template <class W, std::size_t units>
+DMLREF_VECTOR_TARGET double sum_lanes(const W (&of)[units]) noexcept {
+  decltype(W::first) lane[2 * units];
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < block_units; ++u) {
+  for (std::size_t u = 0; u < units; ++u) {
     lane[2 * u] = of[u].first;
     lane[2 * u + 1] = of[u].second;
   }
   DMLREF_UNROLL
-  for (std::size_t n = block_units; n > 0; n /= 2) {
+  for (std::size_t n = units; n > 0; n /= 2) {
     DMLREF_UNROLL
     for (std::size_t k = 0; k < n; ++k) lane[k] = sum(lane[k], lane[k + n]);
   }
   return sum_of_lanes(lane[0]);
 }
-DMLREF_VECTOR_TARGET SumAndSquare total_of(const Lanes& lanes) noexcept {
+template <class W>
+DMLREF_VECTOR_TARGET SumAndSquare total_of(const Lanes<W>& lanes) noexcept {
   return {sum_lanes(lanes.total), sum_lanes(lanes.square)};
 }
 
-template <bool keep>
+template <bool keep, class W>
 DMLREF_VECTOR_KERNEL SumAndSquare sums_of(const std::byte* floats, std::size_t count, double* wide,
                                           const std::byte* output) noexcept {
-  Lanes lanes;
+  Lanes<W> lanes;
   clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
     if (Target::prefetches && output != nullptr) prefetch_line<1>(output + i * sizeof(float));
-    add_block<float, keep>(lanes, floats + i * sizeof(float), wide + i);
+    add_block<float, keep>(lanes, floats + i * sizeof(float), keep ? wide + i : nullptr);
   }
-  if (i < count) add_last<float, keep>(lanes, floats + i * sizeof(float), count - i, wide + i);
+  if (i < count) add_last<float, keep>(lanes, floats + i * sizeof(float), count - i, keep ? wide + i : nullptr);
   return total_of(lanes);
 }
+template <class W>
 DMLREF_VECTOR_KERNEL SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide,
                                        const std::byte* output) noexcept {
-  return wide != nullptr ? sums_of<true>(floats, count, wide, output) : sums_of<false>(floats, count, nullptr, output);
+  return wide != nullptr ? sums_of<true, W>(floats, count, wide, output)
+                         : sums_of<false, W>(floats, count, nullptr, output);
 }
 /// Rare. What is left of the last block is added one by one.
 DMLREF_VECTOR_KERNEL SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
-  Lanes lanes;
+  Lanes<Wide> lanes;
   clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
     DMLREF_UNROLL
     for (std::size_t u = 0; u < block_units; ++u) {
-      const Wide x = doubles_from<float>(floats + (i + u * unit) * sizeof(float));
+      const Wide x = Wide::from_floats(floats + (i + u * unit) * sizeof(float));
       accumulate(lanes.total[u], lanes.square[u], difference(x, Wide::of(pivot)));
     }
   }
@@ -119,21 +128,23 @@ DMLREF_VECTOR_KERNEL SumAndSquare shifted_sums(const std::byte* floats, std::siz
   return scalar::total(rest);
 }
 /// Pieces of float or half, of which only the last may have another length than a multiple of a block.
-template <class T>
+template <class T, class W>
 DMLREF_VECTOR_KERNEL SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
                                              std::int64_t ahead) noexcept {
-  Lanes lanes;
+  constexpr std::size_t line = 64 / sizeof(T);  // elements of a cache line
+  Lanes<W> lanes;
   clear(lanes);
-  T* const none = nullptr;
   for (std::size_t p = 0; p < count; ++p) {
     const std::byte* const start = from + pieces[p].from;
     const std::size_t size = pieces[p].count;
     std::size_t i = 0;
-    for (; i + block <= size; i += block) {
+    for (; i + line <= size; i += line) {
       if (Target::prefetches) prefetch_line<0, 2>(start + i * sizeof(T) + ahead);
-      add_block<T, false>(lanes, start + i * sizeof(T), none);
+      DMLREF_UNROLL
+      for (std::size_t k = i; k < i + line; k += block) add_block<T, false>(lanes, start + k * sizeof(T), nullptr);
     }
-    if (i < size) add_last<T, false>(lanes, start + i * sizeof(T), size - i, none);
+    for (; i + block <= size; i += block) add_block<T, false>(lanes, start + i * sizeof(T), nullptr);
+    if (i < size) add_last<T, false>(lanes, start + i * sizeof(T), size - i, nullptr);
   }
   return total_of(lanes);
 }
@@ -221,13 +232,13 @@ DMLREF_VECTOR_TARGET float least_of(Low<finish> (&low)[block_units]) noexcept {
   return least_lane(magnitudes(low[0]));
 }
 
-/// A Row32 with OneLine32 or an EachRow32 with LinePerElement32.
-template <Finish finish, Source source, class Row, class Line>
-DMLREF_VECTOR_TARGET float row32_from(const Row& row, const Line line) noexcept {
+/// A Row32 with OneLine32 or an EachRow32 with LinePerElement32. W: of the sums, if there are any.
+template <Finish finish, Source source, class W = Wide, class Row, class Line>
+DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept {
   constexpr bool has_sums = source == Source::doubles_and_sums;
   constexpr std::size_t bytes = stored_bytes32<finish>;
   const Wide alpha = Wide::of(row.alpha);
-  const bool streams = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % 32 == 0;
+  const bool streams = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % sizeof(Floats) == 0;
   const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
   double* const wide = row.wide;
   std::byte* const to = row.to;
@@ -239,7 +250,7 @@ DMLREF_VECTOR_TARGET float row32_from(const Row& row, const Line line) noexcept 
   Low<finish> low[block_units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < block_units; ++u) low[u] = no_low<finish>();
-  Lanes lanes;
+  Lanes<W> lanes;
   if constexpr (has_sums) clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
@@ -252,7 +263,7 @@ DMLREF_VECTOR_TARGET float row32_from(const Row& row, const Line line) noexcept 
       const std::size_t at = i + u * unit;
       Wide x;
       if constexpr (source == Source::floats) {
-        x = doubles_from<float>(from + at * sizeof(float));
+        x = Wide::from_floats(from + at * sizeof(float));
       } else {
         x = Wide::load(wide + at);
       }
@@ -291,32 +302,32 @@ DMLREF_VECTOR_TARGET float row32_from(const Row& row, const Line line) noexcept 
   static_cast<void>(output);
   return least_of<finish>(low);
 }
-template <Finish finish, bool shifted>
+template <Finish finish, bool shifted, class W>
 DMLREF_VECTOR_KERNEL float row32_of(const Row32& row) noexcept {
   const OneLine32<shifted> line(row.line);
   if (row.wide == nullptr) return row32_from<finish, Source::floats>(row, line);
   if constexpr (Target::pipelined) {
-    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums>(row, line);
+    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums, W>(row, line);
   }
   return row32_from<finish, Source::doubles>(row, line);
 }
-template <Finish finish>
+template <Finish finish, class W>
 DMLREF_VECTOR_KERNEL float row32(const Row32& row) noexcept {
-  if (without_shift(row.line.shift)) return row32_of<finish, !Target::unshifted>(row);
-  return row32_of<finish, true>(row);
+  if (without_shift(row.line.shift)) return row32_of<finish, !Target::unshifted, W>(row);
+  return row32_of<finish, true, W>(row);
 }
-template <Finish finish>
+template <Finish finish, class W>
 DMLREF_VECTOR_KERNEL float each_row32(const EachRow32& row) noexcept {
   const LinePerElement32 line(row);
   if constexpr (Target::pipelined) {
-    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums>(row, line);
+    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums, W>(row, line);
     if (row.wide != nullptr) return row32_from<finish, Source::doubles>(row, line);
   }
   return row32_from<finish, Source::floats>(row, line);
 }
 
 /// `has_sums`: with those of the same chunk of another group.
-template <Finish finish, bool has_sums, bool shifted>
+template <Finish finish, bool has_sums, bool shifted, class W>
 DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   const OneLine32<shifted> line(chunk.line);
   const Wide alpha = Wide::of(chunk.alpha);
@@ -325,14 +336,14 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   Low<finish> low[block_units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < block_units; ++u) low[u] = no_low<finish>();
-  Lanes lanes;
+  Lanes<W> lanes;
   if constexpr (has_sums) clear(lanes);
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece piece = chunk.pieces[p];
     const std::byte* const from = chunk.from + piece.from;
     const std::byte* const summed = has_sums ? chunk.summed + piece.from : from;
     std::byte* const to = chunk.to + piece.to;
-    const bool streams = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
+    const bool streams = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % sizeof(Floats) == 0;
     // (What is stored past the caches is not asked for.)
     const std::byte* const read = near != 0 || chunk.stream ? from + near : to + chunk.ahead;
     const std::byte* const written = near != 0 && !chunk.stream ? to + near : read;
@@ -347,9 +358,9 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
       Wide value[block_units];
       DMLREF_UNROLL
       for (std::size_t u = 0; u < block_units; ++u) {
-        value[u] = line.value(doubles_from<float>(from + at + u * unit * sizeof(float)), 0);
+        value[u] = line.value(Wide::from_floats(from + at + u * unit * sizeof(float)), 0);
       }
-      if constexpr (has_sums) add_block<float, false, double>(lanes, summed + at, nullptr);
+      if constexpr (has_sums) add_block<float, false>(lanes, summed + at, nullptr);
       DMLREF_UNROLL
       for (std::size_t u = 0; u < block_units; ++u) {
         finish32<finish>(to + at + u * unit * sizeof(float), value[u], alpha, low[u], streams);
@@ -359,17 +370,17 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   if constexpr (has_sums) *chunk.sums = total_of(lanes);
   return least_of<finish>(low);
 }
-template <Finish finish, bool shifted>
+template <Finish finish, bool shifted, class W>
 DMLREF_VECTOR_KERNEL float pieces32_with(const Pieces32& chunk) noexcept {
   if constexpr (Target::pipelined) {
-    if (chunk.sums != nullptr) return pieces32_of<finish, true, shifted>(chunk);
+    if (chunk.sums != nullptr) return pieces32_of<finish, true, shifted, W>(chunk);
   }
-  return pieces32_of<finish, false, shifted>(chunk);
+  return pieces32_of<finish, false, shifted, Wide>(chunk);
 }
-template <Finish finish>
+template <Finish finish, class W>
 DMLREF_VECTOR_KERNEL float pieces32(const Pieces32& chunk) noexcept {
-  if (without_shift(chunk.line.shift)) return pieces32_with<finish, !Target::unshifted>(chunk);
-  return pieces32_with<finish, true>(chunk);
+  if (without_shift(chunk.line.shift)) return pieces32_with<finish, !Target::unshifted, W>(chunk);
+  return pieces32_with<finish, true, W>(chunk);
 }
 
 // ---- Results of float16 --------------------------------------------------------------------------------------------
@@ -434,7 +445,8 @@ struct LinePerElement16 {
   }
 };
 
-inline constexpr std::size_t step16 = 32;  ///< one branch for the doubts of so many elements
+/// One branch for the doubts of so many elements.
+inline constexpr std::size_t step16 = unit < 16 ? 32 : 64;
 
 /// The doubtful values of a chunk so far.
 struct Listed {
@@ -456,10 +468,10 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
       value[v] = line.value(floats_from<T>(from + at * sizeof(T)), at);
       finish16<finish>(to + at * bytes, value[v], alpha, streams);
     }
-    auto doubtful = doubtful_of(value[0], line.doubt);
+    Floats low = magnitude(value[0]);
     DMLREF_UNROLL
-    for (std::size_t v = 1; v < step16 / unit; ++v) doubtful = either(doubtful, doubtful_of(value[v], line.doubt));
-    if (!any(doubtful)) continue;
+    for (std::size_t v = 1; v < step16 / unit; ++v) low = lesser_magnitude(low, value[v]);
+    if (!any(doubtful_of(low, line.doubt))) continue;
     DMLREF_UNROLL
     for (std::size_t v = 0; v < step16 / unit; ++v) {
       const std::size_t at = i + v * unit;
@@ -485,8 +497,8 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
   }
 }
 
-/// A row's results from its floats; where there is a row ahead, its sums as well, and its floats are kept.
-template <Finish finish, class Row, class Line>
+/// A row's results from its floats. A row ahead becomes floats on the way, and is summed then.
+template <Finish finish, class W, class Row, class Line>
 DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noexcept {
   Listed listed{row.doubtful, 0};
   const auto* const from = reinterpret_cast<const std::byte*>(row.from);
@@ -498,19 +510,26 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
     if (row.ahead.elements != nullptr) {
       const std::byte* const halves = row.ahead.elements;
       float* const floats = row.ahead.floats;
-      Lanes lanes;
+      const auto* const summed = reinterpret_cast<const std::byte*>(floats);
+      constexpr std::size_t lag = 2 * step16;  // floats just stored would hold up those who load them
+      Lanes<W> lanes;
       clear(lanes);
+      std::size_t k = 0;
       for (; i + step16 <= count; i += step16) {
         DMLREF_UNROLL
-        for (std::size_t k = i; k < i + step16; k += block) {
-          add_block<half, true>(lanes, halves + k * sizeof(half), floats + k);
+        for (std::size_t u = i; u < i + step16; u += unit) widen_unit<half>(halves + u * sizeof(half), floats + u);
+        if (i >= lag) {
+          DMLREF_UNROLL
+          for (std::size_t b = 0; b < step16; b += block, k += block) {
+            add_block<float, false>(lanes, summed + k * sizeof(float), nullptr);
+          }
         }
         piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, step16, line.behind(i), alpha,
                                false, i, listed);
       }
-      std::size_t k = i;
-      for (; k + block <= count; k += block) add_block<half, true>(lanes, halves + k * sizeof(half), floats + k);
-      if (k < count) add_last<half, true>(lanes, halves + k * sizeof(half), count - k, floats + k);
+      widen(halves + i * sizeof(half), floats + i, count - i);
+      for (; k + block <= count; k += block) add_block<float, false>(lanes, summed + k * sizeof(float), nullptr);
+      if (k < count) add_last<float, false>(lanes, summed + k * sizeof(float), count - k, nullptr);
       *row.ahead.sums = total_of(lanes);
     }
   }
@@ -518,14 +537,14 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
                          false, i, listed);
   return listed.count;
 }
-template <Finish finish>
+template <Finish finish, class W>
 DMLREF_VECTOR_KERNEL std::size_t row16(const Row16& row) noexcept {
-  if (without_shift(row.line.shift)) return row16_with<finish>(row, OneLine16<!Target::unshifted>(row.line));
-  return row16_with<finish>(row, OneLine16<true>(row.line));
+  if (without_shift(row.line.shift)) return row16_with<finish, W>(row, OneLine16<!Target::unshifted>(row.line));
+  return row16_with<finish, W>(row, OneLine16<true>(row.line));
 }
-template <Finish finish>
+template <Finish finish, class W>
 DMLREF_VECTOR_KERNEL std::size_t each_row16(const EachRow16& row) noexcept {
-  return row16_with<finish>(row, LinePerElement16(row));
+  return row16_with<finish, W>(row, LinePerElement16(row));
 }
 template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL std::size_t pieces16_of(const Pieces16& chunk) noexcept {
@@ -557,20 +576,24 @@ DMLREF_VECTOR_KERNEL std::size_t pieces16(const Pieces16& chunk) noexcept {
   return pieces16_of<finish, true>(chunk);
 }
 
-inline const Kernels& kernels() noexcept {
+/// W: Wide, or NarrowSums.
+template <class W = Wide>
+const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{
       widen,
-      sums,
+      sums<W>,
       shifted_sums,
-      piece_sums<float>,
-      piece_sums<half>,
-      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
-      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
-      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
+      piece_sums<float, W>,
+      piece_sums<half, Wide>,
+      {row32<identity, W>, row32<relu, W>, row32<leaky_relu, W>, row32<unit, W>, row32<values, W>},
+      {each_row32<identity, W>, each_row32<relu, W>, each_row32<leaky_relu, W>, each_row32<unit, W>,
+       each_row32<values, W>},
+      {pieces32<identity, W>, pieces32<relu, W>, pieces32<leaky_relu, W>, pieces32<unit, W>},
+      {row16<identity, W>, row16<relu, W>, row16<leaky_relu, W>, row16<unit, W>, row16<values, W>},
       {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>},
+      {each_row16<identity, W>, each_row16<relu, W>, each_row16<leaky_relu, W>, each_row16<unit, W>,
+       each_row16<values, W>},
       Target::near,
       Target::pipelined};
   return table;

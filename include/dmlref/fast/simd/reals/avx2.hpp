@@ -25,6 +25,9 @@ struct Doubles {
   __m256d v;
   DMLREF_VECTOR_TARGET static Doubles of(double x) noexcept { return {_mm256_set1_pd(x)}; }
   DMLREF_VECTOR_TARGET static Doubles load(const double* from) noexcept { return {_mm256_loadu_pd(from)}; }
+  DMLREF_VECTOR_TARGET static Doubles from_floats(const std::byte* from) noexcept {
+    return {_mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from)))};
+  }
 };
 struct Floats {
   using Real = float;
@@ -141,8 +144,7 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_from(const std::byte* from) noexce
     return {{_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))))},
             {_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + 8))))}};
   } else {
-    return {{_mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from)))},
-            {_mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from + 16)))}};
+    return Vectors<Doubles>::from_floats(from);
   }
 }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept {
@@ -151,7 +153,7 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept {
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
   _mm256_storeu_pd(reinterpret_cast<double*>(to), x.v);
 }
-/// Past the caches, to a multiple of 32 bytes.
+/// By non-temporal stores, to a multiple of what is stored.
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept {
   _mm256_stream_ps(reinterpret_cast<float*>(to), x.v);
 }

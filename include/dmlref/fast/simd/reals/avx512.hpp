@@ -27,6 +27,9 @@ struct Doubles {
   __m512d v;
   DMLREF_VECTOR_TARGET static Doubles of(double x) noexcept { return {_mm512_set1_pd(x)}; }
   DMLREF_VECTOR_TARGET static Doubles load(const double* from) noexcept { return {_mm512_loadu_pd(from)}; }
+  DMLREF_VECTOR_TARGET static Doubles from_floats(const std::byte* from) noexcept {
+    return {_mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from)))};
+  }
 };
 struct Floats {
   using Real = float;
@@ -162,16 +165,14 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_from(const std::byte* from) noexce
     return {{_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))))},
             {_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 16))))}};
   } else {
-    return {{_mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from)))},
-            {_mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from + 32)))}};
+    return Vectors<Doubles>::from_floats(from);
   }
 }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept { _mm512_storeu_ps(to, x.v); }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept { _mm512_storeu_pd(to, x.v); }
-/// Past the caches, to a multiple of 32 bytes.
+/// By non-temporal stores, to a multiple of what is stored.
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept {
-  _mm256_stream_ps(reinterpret_cast<float*>(to), _mm512_castps512_ps256(x.v));
-  _mm256_stream_ps(reinterpret_cast<float*>(to + 32), _mm512_extractf32x8_ps(x.v, 1));
+  _mm512_stream_ps(reinterpret_cast<float*>(to), x.v);
 }
 DMLREF_VECTOR_TARGET void stream_rounded(std::byte* to, Floats x) noexcept {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtps_ph(0xFFFF, x.v, _MM_FROUND_TO_NEAREST_INT));

@@ -25,6 +25,9 @@ struct Doubles {
   float64x2_t v;
   DMLREF_VECTOR_TARGET static Doubles of(double x) noexcept { return {vdupq_n_f64(x)}; }
   DMLREF_VECTOR_TARGET static Doubles load(const double* from) noexcept { return {vld1q_f64(from)}; }
+  DMLREF_VECTOR_TARGET static Doubles from_floats(const std::byte* from) noexcept {
+    return {vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from))))};
+  }
 };
 struct DoublesMask {
   uint64x2_t v;

@@ -2,10 +2,11 @@
 //
 // It is included once in the namespace of each, after the macro DMLREF_VECTOR_TARGET names the attribute and the types
 // Doubles and Floats stand for a vector of either; without the macro it is empty. Their operations: of, load,
-// store_rounded (to the type that the results have), sum, difference, product, quotient, fused(a, b, c) = a * b + c,
-// less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0, sign), not_above(x, most),
-// not_below(x, least) (both hand NaN on), power_of_2 (of a shifted integer), and with masks less, at_most, not_at_most,
-// choose(mask, yes, no), either, any. For lesser_magnitude(so far, x) NaN may be any number.
+// from_floats (of Doubles), store_rounded (to the type that the results have), sum, difference, product, quotient,
+// fused(a, b, c) = a * b + c, less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0,
+// sign), not_above(x, most), not_below(x, least) (both hand NaN on), power_of_2 (of a shifted integer), and with masks
+// less, at_most, not_at_most, choose(mask, yes, no), either, any. For lesser_magnitude(so far, x) NaN may be any
+// number.
 #ifdef DMLREF_VECTOR_TARGET
 
 /// Two vectors (or pairs of them) that take each step together, so that their long chains of operations overlap; and
@@ -22,6 +23,9 @@ struct Vectors {
   DMLREF_VECTOR_TARGET static Vectors of(Real x) noexcept { return {V::of(x), V::of(x)}; }
   DMLREF_VECTOR_TARGET static Vectors load(const Real* from) noexcept {
     return {V::load(from), V::load(from + V::lanes)};
+  }
+  DMLREF_VECTOR_TARGET static Vectors from_floats(const std::byte* from) noexcept {
+    return {V::from_floats(from), V::from_floats(from + V::lanes * sizeof(float))};
   }
 };
 template <class V>
