@@ -1,0 +1,13 @@
+# FetchContent from a clone: of a repository made here, so that what is tested is the working tree.
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
+needs(git)
+foreach(part IN ITEMS CMakeLists.txt LICENSE cmake compiled include)
+  file(COPY ${SOURCE}/${part} DESTINATION ${WORK}/repository)
+endforeach()
+set(git git -C ${WORK}/repository -c user.name=tests -c user.email=tests@localhost)
+step(${git} init --quiet)
+step(${git} add .)
+step(${git} commit --quiet --message=release)
+step(${git} tag release)
+build_consumer(-DWAY=fetch_content -DDMLREF_SOURCE=${WORK}/repository -DLEVELS=0)
+expect_prints(${WORK}/build/consumer_0 "${slice}")

@@ -1,0 +1,22 @@
+# pkg-config: the headers alone, and the static library.
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
+needs(pkg-config)
+step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix --component development)
+file(GLOB_RECURSE file ${WORK}/prefix/*/dmlref.pc)
+get_filename_component(folder "${file}" DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} ${folder})
+
+# build(PACKAGE SOURCE): WORK/PACKAGE from consumer/SOURCE with the flags that pkg-config says.
+function(build package source)
+  step(pkg-config --modversion ${package})
+  expect_equal("${output}" "${version}\n" "version of ${package}")
+  step(pkg-config --cflags ${package})
+  separate_arguments(compile_flags UNIX_COMMAND "${output}")
+  step(pkg-config --libs ${package})
+  separate_arguments(libraries UNIX_COMMAND "${output}")
+  step(${COMPILER} -std=c++20 ${compile_flags} ${consumer}/${source} ${libraries} -o ${WORK}/${package})
+endfunction()
+build(dmlref main.cpp)
+expect_prints(${WORK}/dmlref "${slice}")
+build(dmlref-compiled operators.cpp)
+expect_prints(${WORK}/dmlref-compiled "${operators}")
