@@ -28,6 +28,16 @@
 #define DMLREF_EMULATE_AVX512 0
 #endif
 
+// Whether broken preconditions of views are found and reported (view/expect.hpp).
+#ifndef DMLREF_CHECKED
+#define DMLREF_CHECKED 0
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define DMLREF_TRAP() __builtin_trap()
+#else
+#define DMLREF_TRAP() (*static_cast<volatile char*>(nullptr) = 0)
+#endif
+
 // Attributes of instruction-set functions: features, never "arch=" (which stops inlining), see docs/dispatch.md.
 #if DMLREF_ARCH_X86_64
 #define DMLREF_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
@@ -155,11 +165,17 @@
 #define DMLREF_TAG_SEPARATE n
 #endif
 
-#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h) v##a##_##b##_##c##d##e##f##g##h
-#define DMLREF_PASTE(a, b, c, d, e, f, g, h) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h)
+#if DMLREF_CHECKED
+#define DMLREF_TAG_CHECKED c
+#else
+#define DMLREF_TAG_CHECKED n
+#endif
+
+#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i) v##a##_##b##_##c##d##e##f##g##h##i
+#define DMLREF_PASTE(a, b, c, d, e, f, g, h, i) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i)
 #define DMLREF_ABI                                                                                          \
   DMLREF_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_TAG_SIMD, DMLREF_TAG_FMA, DMLREF_TAG_BMI, \
-               DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE)
+               DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE, DMLREF_TAG_CHECKED)
 
 // Names of the functions by which a separate program calls its kernels: C's, with no code tag, so that units compiled
 // for this very CPU find the kernels of a library that was not (docs/dispatch.md).

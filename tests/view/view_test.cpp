@@ -38,14 +38,51 @@ constexpr Shape edited() {
 }
 static_assert(edited() == Shape{2, 4, 5});
 
-TEST(Shape, TakesNoMoreThanEight) {
+// Whatever way more than eight come in, the rank is nine, which nothing accepts.
+static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8}.size() == 8);
+static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}.size() == 9 && Shape(12, 1).size() == 9);
+static_assert(Shape(8, 1) != Shape(9, 1));
+static_assert(!try_element_count(Shape(9, 1)) && !Layout(Shape(9, 1)).is_valid());
+
+TEST(Shape, MoreThanEightAreNotCutToEight) {
   Shape shape;
   for (Index d = 1; d <= 12; ++d) shape.push_back(d);
-  EXPECT_EQ(shape.size(), max_rank);
-  EXPECT_EQ(shape.back(), 8);
+  EXPECT_EQ(shape.size(), max_rank + 1);
   shape.insert_front(99);
-  EXPECT_EQ(shape[0], 1);
+  EXPECT_EQ(shape.size(), max_rank + 1);
+  EXPECT_EQ(shape[0], 99);
+  const std::array<std::uint32_t, 30> many{};
+  EXPECT_EQ(Shape::from<std::uint32_t>(many).size(), max_rank + 1);
+  shape = Shape(8, 2);
+  shape.insert(3, 1);
+  EXPECT_EQ(shape.size(), max_rank + 1);
 }
+
+// Roles of lists cannot be mixed up.
+template <class To, class... From>
+concept Takes = requires(From... from) {
+  To(from...);
+};
+template <class... Args>
+concept Advances = requires(Args&... args) {
+  advance(args...);
+};
+static_assert(Takes<Layout, Shape, Strides> && !Takes<Layout, Strides, Shape> && !Takes<Layout, Shape, Shape>);
+static_assert(Takes<TensorView<int>, int*, Shape, Strides> && !Takes<TensorView<int>, int*, Strides, Shape>);
+static_assert(!Takes<TensorView<int>, int*, Strides> && !Takes<TensorView<int>, int*, IndexList>);
+static_assert(Advances<Coordinates, Shape> && !Advances<Shape, Coordinates> && !Advances<Coordinates, Coordinates>);
+static_assert(!std::is_convertible_v<Shape, Strides> && !std::is_convertible_v<Strides, Coordinates> &&
+              !std::is_convertible_v<Coordinates, Shape> && !std::is_convertible_v<IndexList, Shape>);
+static_assert(std::is_convertible_v<Shape, IndexList> && Strides(Shape{2, 3}) == Strides{2, 3});
+template <class A, class B>
+concept Comparable = requires(A a, B b) {
+  a == b;
+};
+static_assert(Comparable<Shape, Shape> && !Comparable<Shape, Strides>);
+
+static_assert(try_element_count(Shape{2, 3}) == 6 && try_element_count(Shape{}) == 1);
+static_assert(try_element_count(Shape{Index{1} << 40, 0, 2}) == 0);
+static_assert(!try_element_count(Shape{2, -1}) && !try_element_count(Shape{Index{1} << 40, Index{1} << 40}));
 
 TEST(Shape, ProductsBeyond32BitsAreExact) {
   EXPECT_EQ(element_count(Shape{65536, 65536, 16}), Index{1} << 36);
@@ -84,7 +121,7 @@ constexpr TensorView<const int> matrix(numbers.data(), Shape{3, 4});
 
 static_assert(matrix(1, 2) == 6 && matrix.load({2, 3}) == 11);
 static_assert(matrix.rank() == 2 && matrix.size() == 12 && matrix.extent(1) == 4 && matrix.stride(0) == 4);
-static_assert(matrix.permuted({1, 0}).shape() == Shape{4, 3} && matrix.permuted({1, 0})(3, 1) == matrix(1, 3));
+static_assert(matrix.permute({1, 0}).shape() == Shape{4, 3} && matrix.permute({1, 0})(3, 1) == matrix(1, 3));
 static_assert(matrix.with_layout(Layout(Shape{3, 4}, Strides{-4, -1}, 11))(0, 0) == 11);
 static_assert(matrix.with_layout(Layout(Shape{3, 4}, Strides{-4, -1}, 11))(2, 1) == 2);
 static_assert(TensorView<const int>(numbers.data(), Shape{1, 4}).broadcast_to(Shape{2, 3, 4})(1, 2, 3) == 3);
@@ -94,7 +131,7 @@ static_assert(TensorView(numbers.data(), Shape{2, 2}, Strides{0, 3})(1, 1) == 3)
 constexpr int transposed_sum() {
   std::array<int, 12> to{};
   const TensorView<int> out(to.data(), Shape{4, 3});
-  const TensorView<const int> in = matrix.permuted({1, 0});
+  const TensorView<const int> in = matrix.permute({1, 0});
   Coordinates at(2, 0);
   do out.store(at, in.load(at));
   while (advance(at, out.shape()));
@@ -166,7 +203,7 @@ constexpr int row_count(const TensorView<const int>& view) {
   for (const auto row : rows(view)) count += row.size() > 0 ? 1 : 0;
   return count;
 }
-static_assert(row_count(matrix) == 1 && row_count(matrix.permuted({1, 0})) == 4);
+static_assert(row_count(matrix) == 1 && row_count(matrix.permute({1, 0})) == 4);
 static_assert(row_count(TensorView<const int>(numbers.data(), Shape{0, 4})) == 0);
 static_assert(row_count(TensorView<const int>(numbers.data(), Shape{})) == 1);
 static_assert(weighted(TensorView<const int>(numbers.data(), Shape{2, 2}, Strides{4, 2})) ==

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/directml_types.hpp"
 
 DMLREF_BEGIN
 

@@ -12,9 +12,9 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
-#include "dmlref/validate/overlap.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/support_table.hpp"
+#include "dmlref/view/overlap.hpp"
 #include "dmlref/view/shape.hpp"
 
 DMLREF_BEGIN
@@ -233,7 +233,7 @@ inline void check_no_overlap(const TensorRules& rules) {
                      "is 0 where Sizes[" + std::to_string(d) + "] is " + std::to_string(sizes[d]) + expected);
   }
   if (broadcasts || strides.empty()) return;
-  const auto overlap = find_overlap(sizes, strides);
+  const auto overlap = find_overlap(Shape::from(sizes), Strides::from(strides));
   if (!overlap) return;
   rules.report.add(RuleId::output_strides_overlap, stride_field(overlap->dimension),
                    "is " + std::to_string(strides[overlap->dimension]) + " which makes elements " +

@@ -1,4 +1,4 @@
-// bind.hpp: a tensor descriptor's layout, and its bytes as a view.
+// bind.hpp: the layout of a tensor descriptor, with which its bytes are bound (tensor_view.hpp).
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,6 @@ DMLREF_BEGIN
 inline Layout layout_of(const TensorDesc& tensor) noexcept {
   const Shape shape = Shape::from<std::uint32_t>(tensor.sizes);
   return tensor.strides ? Layout(shape, Strides::from<std::uint32_t>(*tensor.strides)) : Layout(shape);
-}
-
-/// Bytes at any address as elements of T. T const: read only.
-template <class T>
-ByteTensorView<T> bind(typename ByteAccess<T>::Byte* data, const Layout& layout) noexcept {
-  return ByteTensorView<T>(ByteAccess<T>{data}, layout);
 }
 
 DMLREF_END

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "dmlref/config.hpp"
-#include "dmlref/view/tensor_view.hpp"
+#include "dmlref/view/layout.hpp"
 
 DMLREF_BEGIN
 

@@ -5,6 +5,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/view/coalesce.hpp"
+#include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
 

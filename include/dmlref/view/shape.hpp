@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <optional>
 #include <span>
 
 #include "dmlref/config.hpp"
+#include "dmlref/view/expect.hpp"
 
 DMLREF_BEGIN
 
@@ -17,48 +20,67 @@ inline constexpr std::size_t max_rank = 8;
 /// Signed, so that a reversed view can step backwards.
 using Index = std::int64_t;
 
-/// At most `max_rank` numbers; more than that are not taken (ranks are judged before views are made). No heap.
-class IndexList {
+/// What the numbers of a list mean. Lists of different roles do not convert to each other unasked, so a shape cannot
+/// stand where strides are meant.
+enum class IndexRole { any, shape, strides, coordinates };
+
+/// Up to `max_rank` numbers, no heap. A list that was given more has the size `max_rank + 1`, whatever their count:
+/// such a rank is refused by all that judges ranks, where a list cut short would pass.
+template <IndexRole role>
+class BasicIndexList {
  public:
-  constexpr IndexList() noexcept = default;
-  constexpr IndexList(std::initializer_list<Index> values) noexcept {
+  constexpr BasicIndexList() noexcept = default;
+  constexpr BasicIndexList(std::initializer_list<Index> values) noexcept {
     for (const Index value : values) push_back(value);
   }
   /// `rank` copies of `value`.
-  constexpr IndexList(std::size_t rank, Index value) noexcept {
-    for (std::size_t d = 0; d < rank; ++d) push_back(value);
+  constexpr BasicIndexList(std::size_t rank, Index value) noexcept {
+    for (; size_ < rank && size_ <= max_rank; ++size_) values_[size_] = value;
+  }
+  /// The same numbers in another role: a plain IndexList may be had of any list, the rest by name only.
+  template <IndexRole other>
+  requires(other !=
+           role) explicit(role != IndexRole::any) constexpr BasicIndexList(const BasicIndexList<other>& list) noexcept {
+    for (const Index value : list) push_back(value);
   }
   template <class Integer>
-  static constexpr IndexList from(std::span<const Integer> values) noexcept {
-    IndexList list;
+  static constexpr BasicIndexList from(std::span<const Integer> values) noexcept {
+    BasicIndexList list;
     for (const Integer value : values) list.push_back(static_cast<Index>(value));
     return list;
   }
 
   constexpr std::size_t size() const noexcept { return size_; }
   constexpr bool empty() const noexcept { return size_ == 0; }
-  constexpr Index& operator[](std::size_t d) noexcept { return values_[d]; }
-  constexpr Index operator[](std::size_t d) const noexcept { return values_[d]; }
+  /// d < size().
+  constexpr Index& operator[](std::size_t d) noexcept { return values_[checked(d)]; }
+  constexpr Index operator[](std::size_t d) const noexcept { return values_[checked(d)]; }
   constexpr Index* begin() noexcept { return values_.data(); }
   constexpr Index* end() noexcept { return values_.data() + size_; }
   constexpr const Index* begin() const noexcept { return values_.data(); }
   constexpr const Index* end() const noexcept { return values_.data() + size_; }
-  constexpr Index back() const noexcept { return values_[size_ - 1]; }
+  /// Not of an empty list.
+  constexpr Index back() const noexcept { return values_[checked(size_ - 1)]; }
   constexpr void push_back(Index value) noexcept {
-    if (size_ < max_rank) values_[size_++] = value;
+    if (size_ <= max_rank) values_[size_++] = value;
   }
-  constexpr void insert_front(Index value) noexcept {
-    if (size_ == max_rank) return;
-    for (std::size_t d = size_; d > 0; --d) values_[d] = values_[d - 1];
-    values_[0] = value;
-    ++size_;
+  /// d <= size().
+  constexpr void insert(std::size_t d, Index value) noexcept {
+    detail::expect(d <= size_, "IndexList::insert: position beyond the end");
+    push_back(0);
+    for (std::size_t i = size_; i-- > d + 1;) values_[i] = values_[i - 1];
+    if (d < size_) values_[d] = value;
   }
+  constexpr void insert_front(Index value) noexcept { insert(0, value); }
+  /// d < size().
   constexpr void erase(std::size_t d) noexcept {
+    detail::expect(d < size_, "IndexList::erase: no such entry");
+    if (d >= size_) return;
     for (; d + 1 < size_; ++d) values_[d] = values_[d + 1];
     --size_;
   }
 
-  friend constexpr bool operator==(const IndexList& a, const IndexList& b) noexcept {
+  friend constexpr bool operator==(const BasicIndexList& a, const BasicIndexList& b) noexcept {
     if (a.size_ != b.size_) return false;
     for (std::size_t d = 0; d < a.size_; ++d) {
       if (a.values_[d] != b.values_[d]) return false;
@@ -67,25 +89,51 @@ class IndexList {
   }
 
  private:
-  std::array<Index, max_rank> values_{};
+  constexpr std::size_t checked(std::size_t d) const noexcept {
+    if constexpr (DMLREF_CHECKED) detail::expect(d < size_, "IndexList: no such entry");
+    return d;
+  }
+  std::array<Index, max_rank + 1> values_{};
   std::size_t size_ = 0;
 };
 
-using Shape = IndexList;        ///< extents, in elements
-using Strides = IndexList;      ///< steps, in elements; 0 broadcasts, a negative one walks backwards
-using Coordinates = IndexList;  ///< one position
+using IndexList = BasicIndexList<IndexRole::any>;  ///< e.g. axes, or an order of dimensions
+using Shape = BasicIndexList<IndexRole::shape>;    ///< extents, in elements
+using Strides =
+    BasicIndexList<IndexRole::strides>;  ///< steps, in elements; 0 broadcasts, a negative one walks backwards
+using Coordinates = BasicIndexList<IndexRole::coordinates>;  ///< one position
 
-/// Number of elements; 1 for rank 0.
+namespace detail {
+/// Wraps where the product is no Index.
+constexpr Index product(Index a, Index b) noexcept {
+  return static_cast<Index>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+}  // namespace detail
+
+/// Number of elements; 1 for rank 0. Of a shape for which try_element_count gives nothing it is any number.
 constexpr Index element_count(const Shape& shape) noexcept {
   Index count = 1;
-  for (const Index extent : shape) count *= extent;
+  for (const Index extent : shape) count = detail::product(count, extent);
   return count;
+}
+
+/// Number of elements; nothing where an extent is negative, the rank above `max_rank`, or the count beyond an Index.
+constexpr std::optional<Index> try_element_count(const Shape& shape) noexcept {
+  Index count = 1;
+  bool none = false;
+  for (const Index extent : shape) {
+    if (extent < 0 || (extent > 0 && count > (std::numeric_limits<Index>::max)() / extent)) return std::nullopt;
+    none = none || extent == 0;
+    if (extent > 0) count *= extent;
+  }
+  if (shape.size() > max_rank) return std::nullopt;
+  return none ? 0 : count;
 }
 
 /// Strides of the packed, row-major layout.
 constexpr Strides packed_strides(const Shape& shape) noexcept {
   Strides strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = detail::product(strides[d], shape[d]);
   return strides;
 }
 

@@ -3,40 +3,24 @@
 
 #include <cstddef>
 #include <cstring>
-#include <span>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/view/expect.hpp"
+#include "dmlref/view/layout.hpp"
 #include "dmlref/view/shape.hpp"
+#include "dmlref/view/transform.hpp"
 
 DMLREF_BEGIN
-
-/// A shape, the step of every dimension, and where element (0, …, 0) lies, counted in elements from the data pointer.
-struct Layout {
-  Shape shape;
-  Strides strides;
-  Index offset = 0;
-
-  constexpr Layout() noexcept = default;
-  /// Packed, row-major.
-  explicit constexpr Layout(const Shape& extents) noexcept : shape(extents), strides(packed_strides(extents)) {}
-  constexpr Layout(const Shape& extents, const Strides& steps, Index first = 0) noexcept
-      : shape(extents), strides(steps), offset(first) {}
-
-  constexpr std::size_t rank() const noexcept { return shape.size(); }
-  constexpr Index operator()(const Coordinates& at) const noexcept {
-    Index index = offset;
-    for (std::size_t d = 0; d < shape.size(); ++d) index += at[d] * strides[d];
-    return index;
-  }
-  friend constexpr bool operator==(const Layout&, const Layout&) noexcept = default;
-};
 
 /// Access through an ordinary pointer; works in constant expressions.
 template <class T>
 struct DirectAccess {
   T* data = nullptr;
+  constexpr T* pointer(Index index) const noexcept { return data + index; }
+  constexpr T& operator[](Index index) const noexcept { return data[index]; }
   constexpr std::remove_const_t<T> load(Index index) const noexcept { return data[index]; }
   constexpr void store(Index index, std::remove_const_t<T> value) const noexcept requires(!std::is_const_v<T>) {
     data[index] = value;
@@ -48,17 +32,22 @@ template <class T>
 struct ByteAccess {
   using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
   Byte* data = nullptr;
+  constexpr Byte* pointer(Index index) const noexcept { return data + index * static_cast<Index>(sizeof(T)); }
   std::remove_const_t<T> load(Index index) const noexcept {
     std::remove_const_t<T> value;
-    std::memcpy(&value, data + index * static_cast<Index>(sizeof(T)), sizeof(T));
+    std::memcpy(&value, pointer(index), sizeof(T));
     return value;
   }
   void store(Index index, std::remove_const_t<T> value) const noexcept requires(!std::is_const_v<T>) {
-    std::memcpy(data + index * static_cast<Index>(sizeof(T)), &value, sizeof(T));
+    std::memcpy(pointer(index), &value, sizeof(T));
   }
 };
 
-/// Does not own; copying is cheap. T const: read only. Coordinates are not checked.
+/// Does not own; copying is cheap. T const: read only; a TensorView<T> converts to it.
+///
+/// Each operation below states in transform.hpp what it requires of its arguments. Where they do not fit, `try_x` gives
+/// nothing; `x` breaks a precondition: an error in a constant expression, a call of the handler in a checked unit
+/// (expect.hpp), else a view of no elements. Access to elements is not examined but in checked units.
 template <class T, class Access = DirectAccess<T>>
 class TensorView {
  public:
@@ -66,14 +55,25 @@ class TensorView {
   using value_type = std::remove_const_t<T>;
   using access_type = Access;
 
+  /// One element at null: rank 0.
   constexpr TensorView() noexcept = default;
-  constexpr TensorView(Access access, const Layout& layout) noexcept : access_(access), layout_(layout) {}
+  /// layout.is_valid(), and all its elements lie in memory.
+  constexpr TensorView(Access access, const Layout& layout) noexcept : access_(access), layout_(layout) {
+    if constexpr (DMLREF_CHECKED) detail::expect(layout.is_valid(), "TensorView: invalid layout");
+  }
   /// Packed elements at `data`.
   constexpr TensorView(T* data, const Shape& shape) noexcept requires std::is_same_v<Access, DirectAccess<T>>
-      : access_{data}, layout_(shape) {}
+      : TensorView(Access{data}, Layout(shape)) {}
+  /// `data` points to element (0, …, 0).
   constexpr TensorView(T* data, const Shape& shape,
                        const Strides& strides) noexcept requires std::is_same_v<Access, DirectAccess<T>>
-      : access_{data}, layout_(shape, strides) {}
+      : TensorView(Access{data}, Layout(shape, strides)) {}
+  template <class Other, class OtherAccess>
+  requires(!std::is_const_v<Other> && std::is_same_v<const Other, T> &&
+           requires(OtherAccess other) {
+             Access{other.data};
+           }) constexpr TensorView(const TensorView<Other, OtherAccess>& other) noexcept
+      : access_{other.access().data}, layout_(other.layout()) {}
 
   constexpr const Layout& layout() const noexcept { return layout_; }
   constexpr const Shape& shape() const noexcept { return layout_.shape; }
@@ -82,38 +82,101 @@ class TensorView {
   constexpr Index extent(std::size_t d) const noexcept { return layout_.shape[d]; }
   constexpr Index stride(std::size_t d) const noexcept { return layout_.strides[d]; }
   constexpr Index size() const noexcept { return element_count(layout_.shape); }
+  constexpr bool is_contiguous() const noexcept { return layout_.is_contiguous(); }
+  constexpr bool is_unique() const noexcept { return layout_.is_unique(); }
+  constexpr Index required_span_size() const noexcept { return layout_.required_span_size(); }
   constexpr const Access& access() const noexcept { return access_; }
+  /// Element (0, …, 0), as T* or, of a view of bytes, as bytes.
+  constexpr auto* data() const noexcept { return access_.pointer(layout_.offset); }
 
-  constexpr value_type load(const Coordinates& at) const noexcept { return access_.load(layout_(at)); }
-  constexpr void store(const Coordinates& at, value_type value) const noexcept { access_.store(layout_(at), value); }
+  /// Requires layout().contains(at), as the next two.
+  constexpr value_type load(const Coordinates& at) const noexcept { return access_.load(index_of(at)); }
+  constexpr void store(const Coordinates& at, value_type value) const noexcept { access_.store(index_of(at), value); }
+  /// T&, or a value where the memory holds other objects.
   template <class... I>
-  requires(sizeof...(I) > 0 && (std::is_integral_v<I> && ...)) constexpr value_type operator()(I... at) const noexcept {
-    return load(Coordinates{static_cast<Index>(at)...});
+  requires(std::is_integral_v<I>&&...) constexpr decltype(auto) operator()(I... at) const noexcept {
+    const Index index = index_of(Coordinates{static_cast<Index>(at)...});
+    if constexpr (requires(const Access& access) { access[index]; }) {
+      return access_[index];
+    } else {
+      return access_.load(index);
+    }
+  }
+  /// The element, where there is one at these coordinates.
+  template <class... I>
+  requires(std::is_integral_v<I>&&...) constexpr std::optional<value_type> at(I... at) const noexcept {
+    return this->at(Coordinates{static_cast<Index>(at)...});
+  }
+  constexpr std::optional<value_type> at(const Coordinates& at) const noexcept {
+    return layout_.contains(at) ? std::optional(access_.load(layout_(at))) : std::nullopt;
   }
 
-  /// The same elements under another layout.
+  /// The same memory under another layout.
   constexpr TensorView with_layout(const Layout& layout) const noexcept { return TensorView(access_, layout); }
 
-  /// Dimension d of the result is dimension order[d] of this view. `order` is a permutation of 0 … rank - 1.
-  constexpr TensorView permuted(const IndexList& order) const noexcept {
-    Layout layout = layout_;
-    for (std::size_t d = 0; d < rank(); ++d) {
-      layout.shape[d] = extent(static_cast<std::size_t>(order[d]));
-      layout.strides[d] = stride(static_cast<std::size_t>(order[d]));
-    }
-    return with_layout(layout);
+  constexpr TensorView slice(const Coordinates& offsets, const Shape& sizes, const Strides& strides) const noexcept {
+    return required(dmlref::try_slice(layout_, offsets, sizes, strides), "TensorView::slice: no such window");
+  }
+  constexpr TensorView flip(std::size_t d) const noexcept {
+    return required(dmlref::try_flip(layout_, d), "TensorView::flip: no such dimension");
+  }
+  constexpr TensorView select(std::size_t d, Index i) const noexcept {
+    return required(dmlref::try_select(layout_, d, i), "TensorView::select: no such dimension or coordinate");
+  }
+  constexpr TensorView squeeze() const noexcept { return with_layout(squeezed(layout_)); }
+  constexpr TensorView unsqueeze(std::size_t d) const noexcept {
+    return required(dmlref::try_unsqueeze(layout_, d), "TensorView::unsqueeze: no place for it, or a ninth dimension");
+  }
+  constexpr TensorView permute(const IndexList& order) const noexcept {
+    return required(dmlref::try_permute(layout_, order), "TensorView::permute: no permutation of the dimensions");
+  }
+  constexpr TensorView broadcast_to(const Shape& shape) const noexcept {
+    return required(dmlref::try_broadcast_to(layout_, shape), "TensorView::broadcast_to: incompatible shape");
+  }
+  constexpr TensorView reshape(const Shape& shape) const noexcept {
+    return required(dmlref::try_reshape(layout_, shape), "TensorView::reshape: another count, or not without a copy");
   }
 
-  /// Every size-1 or missing leading dimension repeated to `shape` with stride 0. The shapes must be compatible:
-  /// compared from the right, each extent equal or 1.
-  constexpr TensorView broadcast_to(const Shape& shape) const noexcept {
-    Strides strides(shape.size(), 0);
-    const std::size_t lead = shape.size() - rank();
-    for (std::size_t d = 0; d < rank(); ++d) strides[lead + d] = extent(d) == 1 ? 0 : stride(d);
-    return with_layout(Layout(shape, strides, layout_.offset));
+  constexpr std::optional<TensorView> try_slice(const Coordinates& offsets, const Shape& sizes,
+                                                const Strides& strides) const noexcept {
+    return given(dmlref::try_slice(layout_, offsets, sizes, strides));
+  }
+  constexpr std::optional<TensorView> try_flip(std::size_t d) const noexcept {
+    return given(dmlref::try_flip(layout_, d));
+  }
+  constexpr std::optional<TensorView> try_select(std::size_t d, Index i) const noexcept {
+    return given(dmlref::try_select(layout_, d, i));
+  }
+  constexpr std::optional<TensorView> try_unsqueeze(std::size_t d) const noexcept {
+    return given(dmlref::try_unsqueeze(layout_, d));
+  }
+  constexpr std::optional<TensorView> try_permute(const IndexList& order) const noexcept {
+    return given(dmlref::try_permute(layout_, order));
+  }
+  constexpr std::optional<TensorView> try_broadcast_to(const Shape& shape) const noexcept {
+    return given(dmlref::try_broadcast_to(layout_, shape));
+  }
+  constexpr std::optional<TensorView> try_reshape(const Shape& shape) const noexcept {
+    return given(dmlref::try_reshape(layout_, shape));
+  }
+
+  [[deprecated("permute; goes in 0.3")]] constexpr TensorView permuted(const IndexList& order) const noexcept {
+    return permute(order);
   }
 
  private:
+  constexpr Index index_of(const Coordinates& at) const noexcept {
+    if constexpr (DMLREF_CHECKED) detail::expect(layout_.contains(at), "TensorView: no such element");
+    return layout_(at);
+  }
+  constexpr TensorView required(const std::optional<Layout>& layout, const char* what) const noexcept {
+    detail::expect(layout.has_value(), what);
+    return with_layout(layout ? *layout : Layout(Shape{0}));
+  }
+  constexpr std::optional<TensorView> given(const std::optional<Layout>& layout) const noexcept {
+    return layout ? std::optional(with_layout(*layout)) : std::nullopt;
+  }
+
   Access access_{};
   Layout layout_{};
 };
@@ -121,6 +184,12 @@ class TensorView {
 /// A view of bytes (any alignment) as elements of T.
 template <class T>
 using ByteTensorView = TensorView<T, ByteAccess<T>>;
+
+/// Bytes at any address as elements of T. T const: read only.
+template <class T>
+constexpr ByteTensorView<T> bind(typename ByteAccess<T>::Byte* data, const Layout& layout) noexcept {
+  return ByteTensorView<T>(ByteAccess<T>{data}, layout);
+}
 
 template <class T>
 TensorView(T*, const Shape&) -> TensorView<T>;

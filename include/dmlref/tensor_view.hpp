@@ -1,0 +1,7 @@
+// tensor_view.hpp: tensors as views of memory, without operators: needs nothing of DirectML.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/view/coalesce.hpp"
+#include "dmlref/view/rows.hpp"
+#include "dmlref/view/tensor_view.hpp"

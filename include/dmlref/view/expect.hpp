@@ -1,0 +1,35 @@
+// expect.hpp: preconditions: checked in constant expressions, and at run time where DMLREF_CHECKED is 1.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "dmlref/config.hpp"
+
+DMLREF_BEGIN
+
+/// What a unit compiled with DMLREF_CHECKED=1 calls where a precondition is broken; `what` says which. It may return:
+/// then the program goes on as an unchecked one would. It may not throw.
+using PreconditionHandler = void (*)(const char* what);
+
+namespace detail {
+inline PreconditionHandler precondition_handler = nullptr;
+
+/// Never in a constant expression: a compiler that names this function has found a broken precondition.
+DMLREF_NOINLINE inline void precondition_failed(const char* what) noexcept {
+  if (precondition_handler == nullptr) DMLREF_TRAP();
+  precondition_handler(what);
+}
+
+constexpr void expect(bool holds, const char* what) noexcept {
+  if (!holds && (DMLREF_CHECKED || std::is_constant_evaluated())) precondition_failed(what);
+}
+}  // namespace detail
+
+/// Sets the handler of all checked units, before other threads use the library; null, the default, traps. Gives the one
+/// before.
+inline PreconditionHandler set_precondition_handler(PreconditionHandler handler) noexcept {
+  return std::exchange(detail::precondition_handler, handler);
+}
+
+DMLREF_END
