@@ -3,5 +3,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/view/coalesce.hpp"
+#include "dmlref/view/interop.hpp"
 #include "dmlref/view/rows.hpp"
 #include "dmlref/view/tensor_view.hpp"

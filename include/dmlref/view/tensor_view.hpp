@@ -114,51 +114,39 @@ class TensorView {
   /// The same memory under another layout.
   constexpr TensorView with_layout(const Layout& layout) const noexcept { return TensorView(access_, layout); }
 
+  constexpr std::optional<TensorView> try_slice(const Coordinates& offsets, const Shape& sizes,
+                                                const Strides& strides) const noexcept {
+    return seen(dmlref::try_slice(layout_, offsets, sizes, strides));
+  }
+  constexpr auto try_flip(std::size_t d) const noexcept { return seen(dmlref::try_flip(layout_, d)); }
+  constexpr auto try_select(std::size_t d, Index i) const noexcept { return seen(dmlref::try_select(layout_, d, i)); }
+  constexpr auto try_unsqueeze(std::size_t d) const noexcept { return seen(dmlref::try_unsqueeze(layout_, d)); }
+  constexpr auto try_permute(const IndexList& order) const noexcept {
+    return seen(dmlref::try_permute(layout_, order));
+  }
+  constexpr auto try_broadcast_to(const Shape& to) const noexcept {
+    return seen(dmlref::try_broadcast_to(layout_, to));
+  }
+  constexpr auto try_reshape(const Shape& to) const noexcept { return seen(dmlref::try_reshape(layout_, to)); }
+
   constexpr TensorView slice(const Coordinates& offsets, const Shape& sizes, const Strides& strides) const noexcept {
-    return required(dmlref::try_slice(layout_, offsets, sizes, strides), "TensorView::slice: no such window");
+    return must(try_slice(offsets, sizes, strides), "TensorView::slice");
   }
-  constexpr TensorView flip(std::size_t d) const noexcept {
-    return required(dmlref::try_flip(layout_, d), "TensorView::flip: no such dimension");
-  }
+  constexpr TensorView flip(std::size_t d) const noexcept { return must(try_flip(d), "TensorView::flip"); }
   constexpr TensorView select(std::size_t d, Index i) const noexcept {
-    return required(dmlref::try_select(layout_, d, i), "TensorView::select: no such dimension or coordinate");
+    return must(try_select(d, i), "TensorView::select");
   }
   constexpr TensorView squeeze() const noexcept { return with_layout(squeezed(layout_)); }
   constexpr TensorView unsqueeze(std::size_t d) const noexcept {
-    return required(dmlref::try_unsqueeze(layout_, d), "TensorView::unsqueeze: no place for it, or a ninth dimension");
+    return must(try_unsqueeze(d), "TensorView::unsqueeze");
   }
   constexpr TensorView permute(const IndexList& order) const noexcept {
-    return required(dmlref::try_permute(layout_, order), "TensorView::permute: no permutation of the dimensions");
+    return must(try_permute(order), "TensorView::permute");
   }
-  constexpr TensorView broadcast_to(const Shape& shape) const noexcept {
-    return required(dmlref::try_broadcast_to(layout_, shape), "TensorView::broadcast_to: incompatible shape");
+  constexpr TensorView broadcast_to(const Shape& to) const noexcept {
+    return must(try_broadcast_to(to), "TensorView::broadcast_to");
   }
-  constexpr TensorView reshape(const Shape& shape) const noexcept {
-    return required(dmlref::try_reshape(layout_, shape), "TensorView::reshape: another count, or not without a copy");
-  }
-
-  constexpr std::optional<TensorView> try_slice(const Coordinates& offsets, const Shape& sizes,
-                                                const Strides& strides) const noexcept {
-    return given(dmlref::try_slice(layout_, offsets, sizes, strides));
-  }
-  constexpr std::optional<TensorView> try_flip(std::size_t d) const noexcept {
-    return given(dmlref::try_flip(layout_, d));
-  }
-  constexpr std::optional<TensorView> try_select(std::size_t d, Index i) const noexcept {
-    return given(dmlref::try_select(layout_, d, i));
-  }
-  constexpr std::optional<TensorView> try_unsqueeze(std::size_t d) const noexcept {
-    return given(dmlref::try_unsqueeze(layout_, d));
-  }
-  constexpr std::optional<TensorView> try_permute(const IndexList& order) const noexcept {
-    return given(dmlref::try_permute(layout_, order));
-  }
-  constexpr std::optional<TensorView> try_broadcast_to(const Shape& shape) const noexcept {
-    return given(dmlref::try_broadcast_to(layout_, shape));
-  }
-  constexpr std::optional<TensorView> try_reshape(const Shape& shape) const noexcept {
-    return given(dmlref::try_reshape(layout_, shape));
-  }
+  constexpr TensorView reshape(const Shape& to) const noexcept { return must(try_reshape(to), "TensorView::reshape"); }
 
   [[deprecated("permute; goes in 0.3")]] constexpr TensorView permuted(const IndexList& order) const noexcept {
     return permute(order);
@@ -169,12 +157,12 @@ class TensorView {
     if constexpr (DMLREF_CHECKED) detail::expect(layout_.contains(at), "TensorView: no such element");
     return layout_(at);
   }
-  constexpr TensorView required(const std::optional<Layout>& layout, const char* what) const noexcept {
-    detail::expect(layout.has_value(), what);
-    return with_layout(layout ? *layout : Layout(Shape{0}));
-  }
-  constexpr std::optional<TensorView> given(const std::optional<Layout>& layout) const noexcept {
+  constexpr std::optional<TensorView> seen(const std::optional<Layout>& layout) const noexcept {
     return layout ? std::optional(with_layout(*layout)) : std::nullopt;
+  }
+  constexpr TensorView must(const std::optional<TensorView>& view, const char* operation) const noexcept {
+    detail::expect(view.has_value(), operation);
+    return view ? *view : with_layout(Layout(Shape{0}));
   }
 
   Access access_{};
