@@ -279,14 +279,10 @@ concept EigenMap = IsEigenMap<T>::value;
 template <EigenMap Map>
 using EigenElement = std::remove_pointer_t<decltype(std::declval<Map&>().data())>;
 
-/// Elements from the first to the last of `layout`, both included. No stride is negative.
-inline std::size_t reach(const Layout& layout) noexcept {
-  Index last = 0;
-  for (std::size_t d = 0; d < layout.rank(); ++d) {
-    if (layout.shape[d] == 0) return 0;
-    last += (layout.shape[d] - 1) * layout.strides[d];
-  }
-  return static_cast<std::size_t>(last) + 1;
+/// A map's memory, which begins at element (0, ..., 0): no stride is negative.
+template <class Map>
+auto eigen_memory(Map& map) noexcept {
+  return std::span(map.data(), static_cast<std::size_t>(eigen_layout(map).required_span_size()));
 }
 
 }  // namespace detail
@@ -327,11 +323,11 @@ TensorDesc tensor_desc_of(const Map& map) {
 /// descriptor's TotalTensorSizeInBytes is rounded up to a multiple of 4, so 8- and 16-bit maps may fall short of it.
 template <detail::EigenMap Map>
 std::span<const std::byte> bytes_of(const Map& map) noexcept {
-  return std::as_bytes(std::span(map.data(), detail::reach(detail::eigen_layout(map))));
+  return std::as_bytes(detail::eigen_memory(map));
 }
 template <detail::EigenMap Map>
 requires(!std::is_const_v<detail::EigenElement<Map>>) std::span<std::byte> writable_bytes_of(Map& map)
-noexcept { return std::as_writable_bytes(std::span(map.data(), detail::reach(detail::eigen_layout(map)))); }
+noexcept { return std::as_writable_bytes(detail::eigen_memory(map)); }
 
 namespace detail {
 
@@ -346,12 +342,12 @@ using ConstLike = std::conditional_t<std::is_const_v<T>, const Plain, Plain>;
 /// Where element (0, ..., 0) of a view lies, as Eigen's element type; null for bytes that are not aligned to it.
 template <class T>
 T* eigen_data(const TensorView<T>& view) noexcept {
-  return view.access().data + view.layout().offset;
+  return view.data();
 }
 template <class T>
 ConstLike<T, EigenScalar<T>>* eigen_data(const ByteTensorView<T>& view) noexcept {
   using Element = ConstLike<T, EigenScalar<T>>;
-  auto* const data = view.access().data + view.layout().offset * static_cast<Index>(sizeof(T));
+  auto* const data = view.data();
   return reinterpret_cast<std::uintptr_t>(data) % alignof(EigenScalar<T>) == 0 ? reinterpret_cast<Element*>(data)
                                                                                : nullptr;
 }

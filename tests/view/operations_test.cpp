@@ -133,7 +133,7 @@ TEST_F(Operations, SlicesAreWindows) {
     for_each(to->shape, [&](const Coordinates& at) {
       Coordinates in = offsets;
       for (std::size_t d = 0; d < in.size(); ++d) {
-        in[d] += strides[d] > 0 ? at[d] * strides[d] : sizes[d] - 1 - at[d] * -strides[d];
+        in[d] += strides[d] > 0 ? at[d] * strides[d] : sizes[d] - 1 + at[d] * strides[d];
         EXPECT_TRUE(in[d] >= offsets[d] && in[d] < offsets[d] + sizes[d]);
       }
       ASSERT_EQ((*to)(at), from(in)) << "seed " << seed << " round " << round;
@@ -171,7 +171,7 @@ TEST_F(Operations, DimensionsAreMirroredTakenAddedAndReordered) {
     const std::set<Index> distinct(order.begin(), order.end());
     ASSERT_EQ(reordered.has_value(),
               order.size() == from.rank() && distinct.size() == order.size() &&
-                  (distinct.empty() || (*distinct.begin() == 0 && *distinct.rbegin() + 1 == Index(from.rank()))));
+                  (distinct.empty() || (*distinct.begin() == 0 && *distinct.rbegin() == Index(from.rank()) - 1)));
     const Layout flat = squeezed(from);
     EXPECT_EQ(std::count(flat.shape.begin(), flat.shape.end(), 1), 0);
 

@@ -18,13 +18,13 @@ DMLREF_BEGIN
 struct half;
 
 /// Rank 1.
-template <class T>
-constexpr TensorView<T> view_of(std::span<T> memory) noexcept {
+template <class T, std::size_t n>
+constexpr TensorView<T> view_of(std::span<T, n> memory) noexcept {
   return TensorView<T>(memory.data(), Shape{static_cast<Index>(memory.size())});
 }
 /// `layout` over `memory`, its offset counted from the first element. Nothing where it is invalid or leaves the memory.
-template <class T>
-constexpr std::optional<TensorView<T>> try_view_of(std::span<T> memory, const Layout& layout) noexcept {
+template <class T, std::size_t n>
+constexpr std::optional<TensorView<T>> try_view_of(std::span<T, n> memory, const Layout& layout) noexcept {
   if (!layout.is_valid()) return std::nullopt;
   const Index lowest = layout.lowest_index();
   const Index size = layout.required_span_size();
