@@ -100,7 +100,7 @@ std::string word_of(T value, const Style& style) {
     return decimals == 0 ? text + '.' : without_zeros(text);
   }
   std::string text = scientific(number, style.decimals);
-  if (style.decimals == 0) text.insert(text.find('e'), ".");
+  if (style.decimals == 0) text.insert(text.find('e'), 1, '.');
   return text.insert(text.find('e') + 2, style.exponent_digits - (text.size() - text.find('e') - 2), '0');
 }
 

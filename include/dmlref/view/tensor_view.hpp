@@ -94,8 +94,12 @@ class TensorView {
   constexpr void store(const Coordinates& at, value_type value) const noexcept { access_.store(index_of(at), value); }
   /// T&, or a value where the memory holds other objects.
   template <class... I>
-  requires(std::is_integral_v<I>&&...) constexpr decltype(auto) operator()(I... at) const noexcept {
-    const Index index = index_of(Coordinates{static_cast<Index>(at)...});
+  requires(sizeof...(I) <= max_rank && (std::is_integral_v<I> && ...)) constexpr decltype(auto) operator()(
+      I... at) const noexcept {
+    if constexpr (DMLREF_CHECKED) static_cast<void>(index_of(Coordinates{static_cast<Index>(at)...}));
+    Index index = layout_.offset;
+    [[maybe_unused]] std::size_t d = 0;
+    ((index += static_cast<Index>(at) * layout_.strides[d++]), ...);  // with a rank that the compiler sees
     if constexpr (requires(const Access& access) { access[index]; }) {
       return access_[index];
     } else {
