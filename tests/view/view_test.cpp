@@ -38,7 +38,7 @@ constexpr Shape edited() {
 }
 static_assert(edited() == Shape{2, 4, 5});
 
-// Whatever way more than eight come in, the rank is nine, which nothing accepts.
+// More than eight numbers always make the rank nine, which every check refuses.
 static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8}.size() == 8);
 static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}.size() == 9 && Shape(12, 1).size() == 9);
 static_assert(Shape(8, 1) != Shape(9, 1));

@@ -8,8 +8,8 @@
 
 DMLREF_BEGIN
 
-/// What a unit compiled with DMLREF_CHECKED=1 calls where a precondition is broken; `what` says which. It may return:
-/// then the program goes on as an unchecked one would. It may not throw.
+/// Called where a unit compiled with DMLREF_CHECKED=1 breaks a precondition; `what` names it. After it returns, the
+/// program continues as an unchecked one. It must not throw.
 using PreconditionHandler = void (*)(const char* what);
 
 namespace detail {
@@ -26,8 +26,8 @@ constexpr void expect(bool holds, const char* what) noexcept {
 }
 }  // namespace detail
 
-/// Sets the handler of all checked units, before other threads use the library; null, the default, traps. Gives the one
-/// before.
+/// Sets the handler of all checked units that have this code tag, before other threads use the library; null, the
+/// default, traps. Returns the previous handler.
 inline PreconditionHandler set_precondition_handler(PreconditionHandler handler) noexcept {
   return std::exchange(detail::precondition_handler, handler);
 }

@@ -20,12 +20,12 @@ inline constexpr std::size_t max_rank = 8;
 /// Signed, so that a reversed view can step backwards.
 using Index = std::int64_t;
 
-/// What the numbers of a list mean. Lists of different roles do not convert to each other unasked, so a shape cannot
-/// stand where strides are meant.
+/// What the numbers of a list mean. Roles do not convert to each other implicitly, so strides passed as a shape do not
+/// compile.
 enum class IndexRole { any, shape, strides, coordinates };
 
-/// Up to `max_rank` numbers, no heap. A list that was given more has the size `max_rank + 1`, whatever their count:
-/// such a rank is refused by all that judges ranks, where a list cut short would pass.
+/// Up to `max_rank` numbers, no heap. A list that is given more has the size `max_rank + 1`, whatever their count:
+/// every check of ranks refuses it, where a list cut to eight would pass.
 template <IndexRole role>
 class BasicIndexList {
  public:
@@ -37,7 +37,7 @@ class BasicIndexList {
   constexpr BasicIndexList(std::size_t rank, Index value) noexcept {
     for (; size_ < rank && size_ <= max_rank; ++size_) values_[size_] = value;
   }
-  /// The same numbers in another role: a plain IndexList may be had of any list, the rest by name only.
+  /// The same numbers in another role: implicit to a plain IndexList, explicit to all others.
   template <IndexRole other>
   requires(other !=
            role) explicit(role != IndexRole::any) constexpr BasicIndexList(const BasicIndexList<other>& list) noexcept {

@@ -45,9 +45,9 @@ struct ByteAccess {
 
 /// Does not own; copying is cheap. T const: read only; a TensorView<T> converts to it.
 ///
-/// Each operation below states in transform.hpp what it requires of its arguments. Where they do not fit, `try_x` gives
-/// nothing; `x` breaks a precondition: an error in a constant expression, a call of the handler in a checked unit
-/// (expect.hpp), else a view of no elements. Access to elements is not examined but in checked units.
+/// transform.hpp states what each operation requires of its arguments. Where they do not fit, `try_x` returns nothing,
+/// and `x` breaks a precondition: an error in a constant expression, a call of the handler in a checked unit
+/// (expect.hpp), else a view of no elements. Element access is checked in checked units only.
 template <class T, class Access = DirectAccess<T>>
 class TensorView {
  public:

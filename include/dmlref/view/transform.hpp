@@ -1,5 +1,5 @@
-// transform.hpp: layouts of the same memory: windows, mirrors, other orders and shapes. Each gives nothing where its
-// arguments do not fit the layout, which is valid.
+// transform.hpp: layouts of the same memory: windows, mirrors, other orders and shapes. Each requires a valid layout
+// and returns nothing where its arguments do not fit.
 #pragma once
 
 #include <cstddef>
