@@ -9,13 +9,12 @@
 #include <limits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/reference/uint128.hpp"
 
 DMLREF_BEGIN
 namespace reference {
 
 namespace detail {
-
-__extension__ typedef unsigned __int128 Uint128;
 
 /// A float taken apart: (-1)^negative * significand * 2^exponent. By bits, so that no mode of the CPU flushes it.
 struct FloatParts {
@@ -46,7 +45,8 @@ constexpr double power_of_two(int exponent) noexcept {  // -1022 <= exponent <= 
 }  // namespace detail
 
 /// Rounded values beyond this are not told apart: they lie outside every output range, whatever the zero point.
-inline constexpr std::int64_t rounding_limit = 4096;
+inline constexpr int rounding_bits = 12;
+inline constexpr std::int64_t rounding_limit = std::int64_t{1} << rounding_bits;
 
 /// inputScale * filterScale / outputScale without any rounding: ±numerator / denominator * 2^exponent. The scales may
 /// be any floats: subnormal, huge, negative. A scale that is 0, infinite or NaN is undefined data in DirectML; here the
@@ -92,19 +92,24 @@ class RequantizeScale {
 
     // n / d * 2^exponent_ with n < 2^49 * 2^48 and d < 2^24.
     const auto magnitude = static_cast<std::uint64_t>(accumulator < 0 ? -accumulator : accumulator);
-    detail::Uint128 n = detail::Uint128{magnitude} * numerator_;
-    detail::Uint128 d = denominator_;
+    detail::Uint128 n = detail::Uint128::product(magnitude, numerator_);
+    detail::Uint128 d{0, denominator_};
     if (exponent_ >= 0) {
-      if (exponent_ > 36 || (n >> (36 - exponent_)) != 0) return limit;  // n * 2^e / d > 2^36 / 2^24
-      n <<= exponent_;
+      if (exponent_ > 36 || (n >> (36 - exponent_)) != detail::Uint128{}) return limit;  // n * 2^e / d > 2^36 / 2^24
+      n = n << exponent_;
     } else {
       if (exponent_ < -98) return 0;  // below 2^97 / 2^99
-      d <<= -exponent_;               // below 2^122
+      d = d << -exponent_;            // below 2^122
     }
-    const detail::Uint128 floor = n / d;
-    if (floor >= static_cast<detail::Uint128>(rounding_limit)) return limit;
-    const detail::Uint128 twice_rest = 2 * (n - floor * d);
-    auto rounded = static_cast<std::int64_t>(floor);
+    // n / d bit by bit, without a product that may not fit; n becomes the rest.
+    if ((n >> rounding_bits) >= d) return limit;
+    std::int64_t rounded = 0;
+    for (int bit = rounding_bits - 1; bit >= 0; --bit) {
+      if ((n >> bit) < d) continue;
+      n = n - (d << bit);
+      rounded += std::int64_t{1} << bit;
+    }
+    const detail::Uint128 twice_rest = n << 1;
     if (twice_rest > d || (twice_rest == d && rounded % 2 != 0)) ++rounded;
     return negative ? -rounded : rounded;
   }
