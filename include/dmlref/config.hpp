@@ -16,12 +16,6 @@
 #else
 #define DMLREF_ARCH_ARM64 0
 #endif
-// The dot product needs a compiler that offers the intrinsics: g++ by attribute, clang 14 only by command-line flag.
-#if DMLREF_ARCH_ARM64 && (defined(__ARM_FEATURE_DOTPROD) || (defined(__GNUC__) && !defined(__clang__)))
-#define DMLREF_HAS_NEON_DOTPROD 1
-#else
-#define DMLREF_HAS_NEON_DOTPROD 0
-#endif
 
 // For the library's own tests: defined as 1 where tests/emulated_avx512 stands for the compiler's intrinsics.
 #ifndef DMLREF_EMULATE_AVX512
@@ -36,6 +30,52 @@
 #define DMLREF_TRAP() __builtin_trap()
 #else
 #define DMLREF_TRAP() (*static_cast<volatile char*>(nullptr) = 0)
+#endif
+
+// GCC does not align the stack to more than 16 bytes on Windows (bug 54412), so kernels that put wider vectors there
+// fault. Define this as 1 where the assembler is given -muse-unaligned-vector-move, as our CMake targets do.
+#ifndef DMLREF_UNALIGNED_VECTORS
+#define DMLREF_UNALIGNED_VECTORS 0
+#endif
+
+// DMLREF_TARGETS: the most that is compiled in, by its name and in the order of Isa, e.g. -DDMLREF_TARGETS=avx2. A name
+// of another architecture leaves out nothing, and so does no definition.
+#define DMLREF_RANK_scalar 1
+#define DMLREF_RANK_avx2 2
+#define DMLREF_RANK_avxvnni 3
+#define DMLREF_RANK_avx512vnni 4
+#define DMLREF_RANK_amx_int8 5
+#define DMLREF_RANK_neon 6
+#define DMLREF_RANK_neon_dotprod 7
+#define DMLREF_RANK_IMPL(name) DMLREF_RANK_##name
+#define DMLREF_RANK_PASTE(name) DMLREF_RANK_IMPL(name)
+#if defined(_WIN32) && defined(__GNUC__) && !defined(__clang__) && !DMLREF_UNALIGNED_VECTORS
+#define DMLREF_RANK 1
+#elif defined(DMLREF_TARGETS)
+#define DMLREF_RANK DMLREF_RANK_PASTE(DMLREF_TARGETS)
+#else
+#define DMLREF_RANK 9
+#endif
+#if DMLREF_RANK == 0
+#error "DMLREF_TARGETS is none of scalar, avx2, avxvnni, avx512vnni, amx_int8, neon, neon_dotprod"
+#endif
+
+// The instruction sets whose kernels this translation unit compiles.
+#define DMLREF_HAS_AVX2 (DMLREF_ARCH_X86_64 && DMLREF_RANK >= 2)
+#define DMLREF_HAS_AVXVNNI (DMLREF_ARCH_X86_64 && DMLREF_RANK >= 3)
+#define DMLREF_HAS_AVX512VNNI (DMLREF_ARCH_X86_64 && DMLREF_RANK >= 4)
+// Permission for tiles is Linux's to give, and g++'s intrinsics for them do not assemble on Windows.
+#if defined(__linux__)
+#define DMLREF_HAS_AMX_INT8 (DMLREF_ARCH_X86_64 && DMLREF_RANK >= 5)
+#else
+#define DMLREF_HAS_AMX_INT8 0
+#endif
+#define DMLREF_HAS_NEON (DMLREF_ARCH_ARM64 && DMLREF_RANK >= 2)
+// The dot product needs a compiler that offers the intrinsics: g++ by attribute, clang 14 only by command-line flag.
+#if defined(__ARM_FEATURE_DOTPROD) || (defined(__GNUC__) && !defined(__clang__))
+#define DMLREF_HAS_NEON_DOTPROD (DMLREF_ARCH_ARM64 && DMLREF_RANK >= 2 && DMLREF_RANK != 6)
+#else
+#define DMLREF_HAS_NEON_DOTPROD 0
 #endif
 
 // Attributes of instruction-set functions: features, never "arch=" (which stops inlining), see docs/dispatch.md.
@@ -56,7 +96,7 @@
   __attribute__((              \
       target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi,avx512vbmi2,amx-tile,amx-int8")))
 #endif
-#if DMLREF_HAS_NEON_DOTPROD
+#if DMLREF_ARCH_ARM64
 #if defined(__clang__)
 #define DMLREF_TARGET_NEON_DOTPROD
 #else
@@ -171,11 +211,11 @@
 #define DMLREF_TAG_CHECKED n
 #endif
 
-#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i) v##a##_##b##_##c##d##e##f##g##h##i
-#define DMLREF_PASTE(a, b, c, d, e, f, g, h, i) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i)
+#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i, j) v##a##_##b##_##c##d##e##f##g##h##i##j
+#define DMLREF_PASTE(a, b, c, d, e, f, g, h, i, j) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i, j)
 #define DMLREF_ABI                                                                                          \
   DMLREF_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_TAG_SIMD, DMLREF_TAG_FMA, DMLREF_TAG_BMI, \
-               DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE, DMLREF_TAG_CHECKED)
+               DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE, DMLREF_TAG_CHECKED, DMLREF_RANK)
 
 // Names of the functions by which a separate program calls its kernels: C's, with no code tag, so that units compiled
 // for this very CPU find the kernels of a library that was not (docs/dispatch.md).

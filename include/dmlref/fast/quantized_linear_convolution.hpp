@@ -2,10 +2,12 @@
 // for 3x3 where products are of 16 bits, in tile registers where there are any, tiled for everything else.
 #pragma once
 
-#include "dmlref/fast/quantized_linear_convolution/amx.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/select.hpp"
 #include "dmlref/fast/quantized_linear_convolution/select.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/select.hpp"
+#if DMLREF_HAS_AMX_INT8
+#include "dmlref/fast/quantized_linear_convolution/amx.hpp"
+#endif

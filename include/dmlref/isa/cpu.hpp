@@ -102,8 +102,8 @@ inline CpuFeatures detect_cpu() noexcept {
   constexpr unsigned tiles = (1u << 24) | (1u << 25);  // AMX-TILE, AMX-INT8
   constexpr unsigned vbmi = (1u << 1) | (1u << 6);     // VBMI, VBMI2
   cpu.avx512vbmi = cpu.avx512vnni && (c & (1u << 1)) != 0;
-  cpu.amx_int8 =
-      cpu.avx512vnni && (c & vbmi) == vbmi && (d & tiles) == tiles && (state & 0x60000u) == 0x60000u && request_tiles();
+  cpu.amx_int8 = DMLREF_HAS_AMX_INT8 && cpu.avx512vnni && (c & vbmi) == vbmi && (d & tiles) == tiles &&
+                 (state & 0x60000u) == 0x60000u && request_tiles();
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
 #endif
 #elif DMLREF_ARCH_ARM64
@@ -124,17 +124,17 @@ inline const CpuFeatures& cpu_features() noexcept {
 
 }  // namespace detail
 
-/// Whether this CPU, system and build run `isa`.
+/// Whether this CPU and system run `isa`, and DMLREF_TARGETS does not leave it out.
 inline bool supported(Isa isa) noexcept {
   const detail::CpuFeatures& cpu = detail::cpu_features();
   switch (isa) {
     case Isa::scalar: return true;
-    case Isa::avx2: return cpu.avx2;
-    case Isa::avxvnni: return cpu.avxvnni;
-    case Isa::avx512vnni: return cpu.avx512vnni;
-    case Isa::amx_int8: return cpu.amx_int8;
-    case Isa::neon: return cpu.neon;
-    case Isa::neon_dotprod: return cpu.neon_dotprod;
+    case Isa::avx2: return DMLREF_HAS_AVX2 && cpu.avx2;
+    case Isa::avxvnni: return DMLREF_HAS_AVXVNNI && cpu.avxvnni;
+    case Isa::avx512vnni: return DMLREF_HAS_AVX512VNNI && cpu.avx512vnni;
+    case Isa::amx_int8: return DMLREF_HAS_AMX_INT8 && cpu.amx_int8;
+    case Isa::neon: return DMLREF_HAS_NEON && cpu.neon;
+    case Isa::neon_dotprod: return DMLREF_HAS_NEON_DOTPROD && cpu.neon_dotprod;
   }
   return false;
 }

@@ -179,7 +179,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
   Convolution convolution_;
 };
 using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AMX_INT8
 using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
 #endif
 using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
@@ -238,7 +238,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, I
       return std::make_shared<WinogradConvolutionPlan>(problem, std::move(winograd));
     }
   }
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
     if (fast::AmxConvolution amx(problem); amx.worthwhile()) {
       return std::make_shared<AmxConvolutionPlan>(problem, std::move(amx));

@@ -17,7 +17,7 @@
 #include "dmlref/reference/mean_variance_normalization.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
 #include <xmmintrin.h>
 #endif
 
@@ -123,7 +123,7 @@ inline std::size_t list_near(const ActivationKernels& kernels, const Activation&
 /// Bytes of a part of the temporary memory.
 constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
 template <class Task>
 DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_with_fma(const Task& task) noexcept {
   task();
@@ -133,7 +133,7 @@ DMLREF_TARGET_AVX2 __attribute__((flatten)) inline void run_with_fma(const Task&
 /// library elsewhere; the bits are the same. What `task` calls is inlined unless it is DMLREF_NOINLINE.
 template <class Task>
 inline void with_fma(bool has_fma, const Task& task) noexcept {
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
   has_fma ? run_with_fma(task) : task();
 #else
   static_cast<void>(has_fma);
@@ -143,7 +143,7 @@ inline void with_fma(bool has_fma, const Task& task) noexcept {
 /// At the end of a task. `streams`: it stored past the caches. One fence shows that to other threads; one for each
 /// chunk would wait for memory each time.
 inline void end_task([[maybe_unused]] bool streams) noexcept {
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
   if (streams) _mm_sfence();
 #endif
 }

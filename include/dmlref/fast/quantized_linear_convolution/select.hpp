@@ -15,11 +15,19 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #if DMLREF_HAS_KERNELS
-#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/neon.hpp"
 #include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
+#if DMLREF_HAS_AVX2
+#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
+#endif
+#if DMLREF_HAS_AVXVNNI
+#include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
+#endif
+#if DMLREF_HAS_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
+#endif
+#if DMLREF_HAS_NEON
+#include "dmlref/fast/quantized_linear_convolution/neon.hpp"
+#endif
 #endif
 #include "dmlref/isa/cpu.hpp"
 
@@ -32,16 +40,26 @@ DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
 
 DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
-#if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni: return avx512vnni::kernels;
-    case Isa::avxvnni: return avxvnni::kernels;
-    case Isa::avx2: return avx2::kernels;
-#elif DMLREF_ARCH_ARM64
-#if DMLREF_HAS_NEON_DOTPROD
-    case Isa::neon_dotprod: return neon_dotprod::kernels;
+    case Isa::avx512vnni:
+#if DMLREF_HAS_AVX512VNNI
+      return avx512vnni::kernels;
 #endif
-    case Isa::neon: return neon::kernels;
+    case Isa::avxvnni:
+#if DMLREF_HAS_AVXVNNI
+      return avxvnni::kernels;
+#endif
+    case Isa::avx2:
+#if DMLREF_HAS_AVX2
+      return avx2::kernels;
+#endif
+    case Isa::neon_dotprod:
+#if DMLREF_HAS_NEON_DOTPROD
+      return neon_dotprod::kernels;
+#endif
+    case Isa::neon:
+#if DMLREF_HAS_NEON
+      return neon::kernels;
 #endif
     default: return scalar::kernels;
   }

@@ -2,13 +2,19 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/avx2.hpp"
-#include "dmlref/fast/slice/avx512.hpp"
 #include "dmlref/fast/slice/job.hpp"
-#include "dmlref/fast/slice/neon.hpp"
 #include "dmlref/fast/slice/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#if DMLREF_HAS_AVX2
+#include "dmlref/fast/slice/avx2.hpp"
+#endif
+#if DMLREF_HAS_AVX512VNNI
+#include "dmlref/fast/slice/avx512.hpp"
+#endif
+#if DMLREF_HAS_NEON
+#include "dmlref/fast/slice/neon.hpp"
+#endif
 
 DMLREF_BEGIN
 namespace fast {
@@ -17,9 +23,9 @@ namespace fast {
 inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept {
   static_cast<void>(tuning);  // has a choice between kernels on x86-64 alone
   switch (isa) {
-#if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
     case Isa::avx512vnni:
+#if DMLREF_HAS_AVX512VNNI
       return {
           .copy = &avx512::copy_rows,
           .stream_joined = &avx2::stream_joined_rows,
@@ -39,8 +45,10 @@ inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept
                            &avx512::wide_rows<8, 2>},
           .fence = &avx2::fence,
       };
+#endif
     case Isa::avxvnni:
     case Isa::avx2:
+#if DMLREF_HAS_AVX2
       return {
           .copy = &avx2::copy_rows,
           .stream_joined = &avx2::stream_joined_rows,
@@ -59,9 +67,9 @@ inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept
           .fence = &avx2::fence,
       };
 #endif
-#if DMLREF_ARCH_ARM64
     case Isa::neon_dotprod:
     case Isa::neon:
+#if DMLREF_HAS_NEON
       return {
           .copy = &neon::copy_rows,
           .fill = &scalar::fill_rows,

@@ -8,7 +8,7 @@
 
 #include "dmlref/config.hpp"
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
 #include <immintrin.h>
 #endif
 
@@ -147,7 +147,7 @@ inline void fold_numbers(const FoldArgs& t, FoldedChannels& f) noexcept {
   for (std::ptrdiff_t c = 0; c < fold_lanes; c += 4) fold_four_numbers(t, c, f);
 }
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
 
 namespace avx2 {
 

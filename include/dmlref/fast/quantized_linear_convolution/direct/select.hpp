@@ -4,11 +4,19 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 #if DMLREF_HAS_KERNELS
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2_kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
+#if DMLREF_HAS_AVX2
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2_kernels.hpp"
+#endif
+#if DMLREF_HAS_AVXVNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
+#endif
+#if DMLREF_HAS_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
+#endif
+#if DMLREF_HAS_NEON
+#include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
+#endif
 #endif
 #include "dmlref/isa/cpu.hpp"
 
@@ -21,14 +29,23 @@ DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
 
 DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
   switch (isa) {
-#if DMLREF_ARCH_X86_64
     case Isa::amx_int8:
-    case Isa::avx512vnni: return avx512vnni::kernels;
-    case Isa::avxvnni: return avxvnni::kernels;
-    case Isa::avx2: return avx2::kernels;
-#elif DMLREF_ARCH_ARM64
+    case Isa::avx512vnni:
+#if DMLREF_HAS_AVX512VNNI
+      return avx512vnni::kernels;
+#endif
+    case Isa::avxvnni:
+#if DMLREF_HAS_AVXVNNI
+      return avxvnni::kernels;
+#endif
+    case Isa::avx2:
+#if DMLREF_HAS_AVX2
+      return avx2::kernels;
+#endif
     case Isa::neon_dotprod:
-    case Isa::neon: return neon::kernels;
+    case Isa::neon:
+#if DMLREF_HAS_NEON
+      return neon::kernels;
 #endif
     default: return scalar::kernels;
   }

@@ -4,7 +4,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
-#if DMLREF_HAS_KERNELS
+#if DMLREF_HAS_KERNELS && DMLREF_HAS_AVX2
 #include "dmlref/fast/quantized_linear_convolution/winograd/avx2.hpp"
 #endif
 #include "dmlref/isa/cpu.hpp"
@@ -18,7 +18,7 @@ DMLREF_SEPARABLE const Kernels* kernels_of(Isa isa) noexcept;
 #if DMLREF_HAS_KERNELS
 
 DMLREF_SEPARABLE const Kernels* kernels_of(Isa isa) noexcept {
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX2
   if (isa == Isa::avx2) return &avx2::kernels;
 #endif
   static_cast<void>(isa);

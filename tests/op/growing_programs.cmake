@@ -1,0 +1,11 @@
+# growing_programs.cmake PROGRAM…: each has to be larger than the one before it.
+set(before 0)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE 3 ${last})
+  file(SIZE ${CMAKE_ARGV${i}} bytes)
+  message("${bytes} ${CMAKE_ARGV${i}}")
+  if(bytes LESS_EQUAL before)
+    message(FATAL_ERROR "no larger than the one before it")
+  endif()
+  set(before ${bytes})
+endforeach()
