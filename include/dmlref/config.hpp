@@ -5,7 +5,15 @@
 #define DMLREF_VERSION_MINOR 1
 #define DMLREF_VERSION_PATCH 0
 
-// Instruction sets that this translation unit can name. Which one runs is decided at run time (isa/cpu.hpp).
+// Extended precision would round sums and products twice.
+#include <cfloat>
+#include <cstdint>
+#if FLT_EVAL_METHOD != 0
+#error \
+    "dmlref requires FLT_EVAL_METHOD 0: float and double arithmetic in their own types. On 32-bit x86: -msse2 -mfpmath=sse"
+#endif
+
+// The architecture whose intrinsics this compiler has. Which instruction set runs is decided at run time (isa/cpu.hpp).
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
 #define DMLREF_ARCH_X86_64 1
 #else
@@ -223,9 +231,23 @@
 #define DMLREF_SEAM_PASTE(major, minor, name) DMLREF_SEAM_IMPL(major, minor, name)
 #define DMLREF_SEAM(name) DMLREF_SEAM_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, name)
 
-#define DMLREF_BEGIN \
-  namespace dmlref { \
+// Index has 64 bits, addresses and distances in memory may have 32. Plans count in the former, and what a kernel gets
+// is in memory, so that it fits the latter.
+#if (defined(__GNUC__) || defined(__clang__)) && PTRDIFF_MAX < INT64_MAX
+#define DMLREF_NARROWING_BEGIN                                                     \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wnarrowing\"") \
+      _Pragma("GCC diagnostic ignored \"-Wconversion\"") _Pragma("GCC diagnostic ignored \"-Wsign-conversion\"")
+#define DMLREF_NARROWING_END _Pragma("GCC diagnostic pop")
+#else
+#define DMLREF_NARROWING_BEGIN
+#define DMLREF_NARROWING_END
+#endif
+
+#define DMLREF_BEGIN     \
+  DMLREF_NARROWING_BEGIN \
+  namespace dmlref {     \
   inline namespace DMLREF_ABI {
 #define DMLREF_END \
   }                \
-  }
+  }                \
+  DMLREF_NARROWING_END

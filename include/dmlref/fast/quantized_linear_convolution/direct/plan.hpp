@@ -117,8 +117,8 @@ struct Plan {
   Index deal = 1;           // column phases
   Index row_quads = 1, units = 1;
   std::vector<Index> row_phases;
-  std::vector<Index> slot_weights;  // of the units: the weight's offset from its output channel's first, or -1
-  std::vector<SlotRun> slot_runs;   // the same, where all are such
+  std::vector<std::ptrdiff_t> slot_weights;  // of the units: the weight's offset from its output channel's first, or -1
+  std::vector<SlotRun> slot_runs;            // the same, where all are such
   Index filter_bytes = 0;
   std::vector<Index> places;  // of a block's lanes, in the order of the accumulators
   std::vector<Chunk> chunks;

@@ -75,8 +75,8 @@ struct Transform {
   /// Positions that make one of the planes of M.
   constexpr int positions_of(int plane) const noexcept { return depth[plane / components] * depth[plane % components]; }
   /// The most channels whose sum is certain to survive.
-  constexpr std::ptrdiff_t most_channels() const noexcept {
-    return ((std::ptrdiff_t{1} << (31 - shift)) - 1) / (9 * 255 * 128);
+  constexpr std::int64_t most_channels() const noexcept {
+    return ((std::int64_t{1} << (31 - shift)) - 1) / (9 * 255 * 128);
   }
   /// Y from scale^2 Y modulo 2^32.
   constexpr std::int32_t unscale(std::uint32_t scaled) const noexcept {
