@@ -1,14 +1,48 @@
-// guarded_buffer.hpp: memory between two pages that must not be touched.
+// guarded_buffer.hpp: memory between two pages that must not be touched. WebAssembly has no such pages: there it is
+// just memory.
 #pragma once
 
+#if defined(_WIN32)
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#elif !defined(__EMSCRIPTEN__)
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <span>
 
 namespace dmlref_test {
+
+/// Pages of the system: `reserve` gives some that must not be touched (null: refused), `open` makes part of them
+/// usable.
+namespace pages {
+#if defined(_WIN32)
+inline std::size_t size() { return 4096; }
+inline void* reserve(std::size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS); }
+inline bool open(void* first, std::size_t bytes) {
+  return VirtualAlloc(first, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;
+}
+inline void release(void* first, std::size_t) { VirtualFree(first, 0, MEM_RELEASE); }
+#elif defined(__EMSCRIPTEN__)
+inline std::size_t size() { return 4096; }
+inline void* reserve(std::size_t bytes) { return std::aligned_alloc(size(), bytes); }
+inline bool open(void*, std::size_t) { return true; }
+inline void release(void* first, std::size_t) { std::free(first); }
+#else
+inline std::size_t size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+inline void* reserve(std::size_t bytes) {
+  void* const first = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return first == MAP_FAILED ? nullptr : first;
+}
+inline bool open(void* first, std::size_t bytes) { return ::mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0; }
+inline void release(void* first, std::size_t bytes) { ::munmap(first, bytes); }
+#endif
+}  // namespace pages
 
 /// `bytes` bytes that end right before, or begin right after, an inaccessible page: one byte beyond is a fault.
 class GuardedBuffer {
@@ -16,17 +50,19 @@ class GuardedBuffer {
   enum class Side { end, begin };
 
   GuardedBuffer(std::size_t bytes, Side side) {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t page = pages::size();
     const std::size_t inside = (bytes + page - 1) / page * page;
     mapped_ = inside + 2 * page;
-    base_ = static_cast<std::byte*>(::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) refused("mmap");
-    if (inside != 0 && ::mprotect(base_ + page, inside, PROT_READ | PROT_WRITE) != 0) refused("mprotect");
+    base_ = static_cast<std::byte*>(pages::reserve(mapped_));
+    if (base_ == nullptr || (inside != 0 && !pages::open(base_ + page, inside))) {
+      std::perror("pages of a guarded buffer");
+      std::_Exit(3);
+    }
     std::byte* first = base_ + page;
     if (side == Side::end) first += inside - bytes;
     span_ = {first, bytes};
   }
-  ~GuardedBuffer() { ::munmap(base_, mapped_); }
+  ~GuardedBuffer() { pages::release(base_, mapped_); }
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
@@ -34,11 +70,6 @@ class GuardedBuffer {
   std::byte* data() const { return span_.data(); }
 
  private:
-  [[noreturn]] static void refused(const char* what) {
-    std::perror(what);
-    ::_exit(3);
-  }
-
   std::byte* base_ = nullptr;
   std::size_t mapped_ = 0;
   std::span<std::byte> span_;

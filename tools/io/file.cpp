@@ -19,6 +19,15 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
+/// For reading or writing bytes; names of files have wide characters on Windows.
+File open_file(const std::filesystem::path& path, bool writes) {
+#if defined(_WIN32)
+  return File(_wfopen(path.c_str(), writes ? L"wb" : L"rb"));
+#else
+  return File(std::fopen(path.c_str(), writes ? "wb" : "rb"));
+#endif
+}
+
 std::string reason() { return std::strerror(errno); }
 
 }  // namespace
@@ -26,7 +35,7 @@ std::string reason() { return std::strerror(errno); }
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t most) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw FileError("is a directory, expected a file");
-  const File file(std::fopen(path.c_str(), "rb"));
+  const File file = open_file(path, false);
   if (!file) throw FileError("cannot be opened: " + reason());
 
   MemoryBudget budget;
@@ -55,7 +64,7 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t 
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  File file(std::fopen(path.c_str(), "wb"));
+  File file = open_file(path, true);
   if (!file) throw FileError("cannot be written: " + reason());
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   if (std::fclose(file.release()) != 0 || !written) throw FileError("cannot be written: " + reason());

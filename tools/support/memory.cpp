@@ -1,11 +1,34 @@
 #include "support/memory.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstring>
 
+#if defined(_WIN32)
+#define NOMINMAX
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <unistd.h>
+#endif
+
 namespace dmlref::tool {
+namespace {
+
+/// Bytes of physical memory; 0 where the system does not say.
+std::uint64_t physical_memory() {
+#if defined(_WIN32)
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof status;
+  return GlobalMemoryStatusEx(&status) != 0 ? status.ullTotalPhys : 0;
+#else
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+#endif
+}
+
+}  // namespace
 
 Memory::Memory(std::uint64_t bytes) : size_(static_cast<std::size_t>(bytes)) {
   if (bytes == 0) return;
@@ -14,9 +37,7 @@ Memory::Memory(std::uint64_t bytes) : size_(static_cast<std::size_t>(bytes)) {
 }
 
 MemoryBudget::MemoryBudget() : limit_(std::uint64_t{4} << 30), left_(0) {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page > 0) limit_ = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
+  if (const std::uint64_t physical = physical_memory(); physical != 0) limit_ = physical / 2;
   left_ = limit_;
 }
 
