@@ -251,3 +251,14 @@
   }                \
   }                \
   DMLREF_NARROWING_END
+
+// <windows.h> defines names of ours as nothing, for the pointers of 16-bit systems; its own headers use the upper-case
+// ones.
+#if defined(near) || defined(far)
+#undef near
+#undef far
+#undef NEAR
+#undef FAR
+#define NEAR
+#define FAR
+#endif

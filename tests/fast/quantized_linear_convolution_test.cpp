@@ -242,7 +242,7 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
       problem, dmlref::fast::TiledConvolution(problem, dmlref::fast::qlc::kernels_of(isa)));
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
     dmlref::fast::AmxConvolution amx(problem);
     if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx));

@@ -3,9 +3,11 @@
 #pragma once
 
 #if defined(_WIN32)
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX 1
+#define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
+#undef far
+#undef near
 #elif !defined(__EMSCRIPTEN__)
 #include <sys/mman.h>
 #include <unistd.h>

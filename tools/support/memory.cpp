@@ -5,8 +5,8 @@
 #include <cstring>
 
 #if defined(_WIN32)
-#define NOMINMAX
-#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX 1
+#define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 #else
 #include <unistd.h>

@@ -385,7 +385,7 @@ class Normalization {
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
-      const SmallGroup small(size, op.parameters);
+      const SmallGroup constants(size, op.parameters);
       const bool stored_past =
           streams && (!op.geometry.varying || op.kernels->pipelined) && op.finish != Finish::values;
       // (A scale and a bias for each element want the first cache for themselves.)
@@ -408,8 +408,8 @@ class Normalization {
         double* doubles = nullptr;
         if constexpr (!is_half) doubles = wide;
         const GroupCoefficients group =
-            small.coefficients(op.kernels->sums(row.floats, size, doubles, output),
-                               [&](double pivot) { return op.kernels->shifted_sums(row.floats, size, pivot); });
+            constants.coefficients(op.kernels->sums(row.floats, size, doubles, output),
+                                   [&](double pivot) { return op.kernels->shifted_sums(row.floats, size, pivot); });
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) correct_group(base, doubts, group, work);
       }
@@ -422,7 +422,7 @@ class Normalization {
     void pipelined_small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
-      const SmallGroup small(size, op.parameters);
+      const SmallGroup constants(size, op.parameters);
       constexpr std::size_t ahead = 2;
       const bool asks = !is_half && op.near != 0 && op.finish == Finish::values;
       Place base[ahead];
@@ -431,7 +431,7 @@ class Normalization {
       SumAndSquare sums[ahead];
       float* floats_of[ahead]{};  // of float16
       const auto settle = [&](std::size_t turn) {
-        groups[turn] = small.coefficients(sums[turn], [&](double pivot) {
+        groups[turn] = constants.coefficients(sums[turn], [&](double pivot) {
           // (Nobody else wants this part of the workspace between two rows.)
           const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(floats_of[turn])
                                                   : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;

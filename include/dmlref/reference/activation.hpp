@@ -11,6 +11,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/reference/elementary.hpp"
+#include "dmlref/reference/fma.hpp"
 
 DMLREF_BEGIN
 namespace reference {
@@ -31,7 +32,7 @@ inline Real clamp_to_unit(Real x) noexcept {
 /// max(0, min(Alpha * x + Beta, 1)).
 template <class Real>
 inline Real hard_sigmoid(Real x, Real alpha, Real beta) noexcept {
-  return clamp_to_unit(std::fma(alpha, x, beta));
+  return clamp_to_unit(reference::fma(alpha, x, beta));
 }
 
 /// x >= 0: x; else Alpha * x.
@@ -43,7 +44,7 @@ inline Real leaky_relu(Real x, Real alpha) noexcept {
 /// Alpha * x + Beta.
 template <class Real>
 inline Real linear(Real x, Real alpha, Real beta) noexcept {
-  return std::fma(alpha, x, beta);
+  return reference::fma(alpha, x, beta);
 }
 
 /// ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|).

@@ -5,6 +5,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/reference/elementary.hpp"
+#include "dmlref/reference/fma.hpp"
 
 DMLREF_BEGIN
 namespace reference {
@@ -32,7 +33,7 @@ inline DoubleDouble fast_two_sum(double a, double b) noexcept {
 /// a * b without error.
 inline DoubleDouble two_product(double a, double b) noexcept {
   const double product = rounded_product(a, b);
-  return {product, std::fma(a, b, -product)};
+  return {product, reference::fma(a, b, -product)};
 }
 
 inline DoubleDouble add(DoubleDouble a, DoubleDouble b) noexcept {
@@ -46,7 +47,7 @@ inline DoubleDouble add(DoubleDouble a, double b) noexcept { return add(a, Doubl
 
 inline DoubleDouble multiply(DoubleDouble a, DoubleDouble b) noexcept {
   const DoubleDouble product = two_product(a.high, b.high);
-  return fast_two_sum(product.high, std::fma(a.high, b.low, std::fma(a.low, b.high, product.low)));
+  return fast_two_sum(product.high, reference::fma(a.high, b.low, reference::fma(a.low, b.high, product.low)));
 }
 
 inline DoubleDouble multiply(DoubleDouble a, double b) noexcept { return multiply(a, DoubleDouble{b, 0}); }
@@ -54,7 +55,7 @@ inline DoubleDouble multiply(DoubleDouble a, double b) noexcept { return multipl
 /// a / b for an exact b.
 inline DoubleDouble divide(DoubleDouble a, double b) noexcept {
   const double quotient = a.high / b;
-  const double remainder = std::fma(-quotient, b, a.high) + a.low;
+  const double remainder = reference::fma(-quotient, b, a.high) + a.low;
   return fast_two_sum(quotient, remainder / b);
 }
 

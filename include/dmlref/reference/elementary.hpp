@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/reference/fma.hpp"
 
 DMLREF_BEGIN
 namespace reference {
@@ -22,16 +23,16 @@ namespace reference {
 /// (A product -0 becomes +0.)
 template <class Real>
 inline Real rounded_product(Real a, Real b) noexcept {
-  return std::fma(a, b, Real{0});
+  return reference::fma(a, b, Real{0});
 }
 
 /// The polynomial c[0] + c[1] x + ...: pairs c[i] + c[i + 1] x by Horner's rule in z = x^2, which halves the chain.
 template <class Real, std::size_t N>
 inline Real polynomial(Real x, Real z, const Real (&c)[N]) noexcept {
   std::size_t i = N - N % 2;
-  Real sum = N % 2 == 1 ? c[N - 1] : std::fma(c[N - 1], x, c[N - 2]);
+  Real sum = N % 2 == 1 ? c[N - 1] : reference::fma(c[N - 1], x, c[N - 2]);
   if (N % 2 == 0) i -= 2;
-  for (; i > 0; i -= 2) sum = std::fma(sum, z, std::fma(c[i - 1], x, c[i - 2]));
+  for (; i > 0; i -= 2) sum = reference::fma(sum, z, reference::fma(c[i - 1], x, c[i - 2]));
   return sum;
 }
 
@@ -94,11 +95,11 @@ struct ReducedExponential {
 template <class Real>
 inline ReducedExponential<Real> reduce_exponential(Real x) noexcept {
   using E = Elementary<Real>;
-  const Real shifted = std::fma(x, E::log2_e, E::shifter);
+  const Real shifted = reference::fma(x, E::log2_e, E::shifter);
   const Real k = shifted - E::shifter;
-  Real r = std::fma(k, -E::ln_2, x);
-  if constexpr (E::ln_2_rest != 0) r = std::fma(k, -E::ln_2_rest, r);
-  const Real rest = std::fma(r * r, polynomial(r, r * r, E::exponential), r);
+  Real r = reference::fma(k, -E::ln_2, x);
+  if constexpr (E::ln_2_rest != 0) r = reference::fma(k, -E::ln_2_rest, r);
+  const Real rest = reference::fma(r * r, polynomial(r, r * r, E::exponential), r);
   const auto bits = std::bit_cast<typename E::Bits>(shifted);
   return {std::bit_cast<Real>(bits << E::mantissa_bits), rest};
 }
@@ -118,7 +119,7 @@ inline Real not_above(Real x, Real most) noexcept {
 template <class Real>
 inline Real exponential(Real x) noexcept {
   const auto e = detail::reduce_exponential(detail::not_below(x, -Elementary<Real>::limit));
-  return std::fma(e.scale, e.rest, e.scale);
+  return reference::fma(e.scale, e.rest, e.scale);
 }
 
 /// e^x - 1, accurate near 0 too.
@@ -126,7 +127,7 @@ template <class Real>
 inline Real exponential_minus_1(Real x) noexcept {
   using E = Elementary<Real>;
   const auto e = detail::reduce_exponential(detail::not_above(detail::not_below(x, -E::limit), E::limit));
-  return std::fma(e.scale, e.rest, e.scale - Real{1});
+  return reference::fma(e.scale, e.rest, e.scale - Real{1});
 }
 
 /// ln(1 + u) for u in [0, 1]: 2 artanh(u / (2 + u)), with ln 2 taken out where u is above sqrt(2) - 1.
@@ -137,7 +138,7 @@ inline Real logarithm_of_1_plus(Real u) noexcept {
   const Real s = (upper ? u - Real{1} : u) / (u + (upper ? Real{3} : Real{2}));
   const Real z = s * s;
   const Real twice = s + s;
-  const Real rest = std::fma(twice * z, polynomial(z, z * z, E::artanh), twice);
+  const Real rest = reference::fma(twice * z, polynomial(z, z * z, E::artanh), twice);
   return rest + (upper ? E::ln_2 : Real{0});
 }
 
@@ -153,7 +154,7 @@ inline Real complementary_error_function(Real t) noexcept {
 template <class Real>
 inline Real hyperbolic_tangent(Real x) noexcept {
   const auto e = detail::reduce_exponential(detail::not_below(Real{-2} * std::fabs(x), -Elementary<Real>::limit));
-  const Real n = std::fma(e.scale, e.rest, e.scale - Real{1});
+  const Real n = reference::fma(e.scale, e.rest, e.scale - Real{1});
   return std::copysign(n / (n + Real{2}), x);
 }
 

@@ -19,6 +19,7 @@
 #include "dmlref/desc/half.hpp"
 #include "dmlref/reference/activation.hpp"
 #include "dmlref/reference/double_double.hpp"
+#include "dmlref/reference/fma.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -71,7 +72,7 @@ struct SumAndSquare {
 /// the values are summed again after `chunk_pivot` has been subtracted.
 inline bool needs_pivot(std::size_t size, SumAndSquare plain) noexcept {
   const double inverse = 1.0 / static_cast<double>(size);
-  const double deviations = std::fma(-plain.sum, plain.sum * inverse, plain.square);
+  const double deviations = reference::fma(-plain.sum, plain.sum * inverse, plain.square);
   return plain.square <= (std::numeric_limits<double>::max)() && !(deviations * 4096.0 >= plain.square);
 }
 
@@ -83,7 +84,7 @@ inline double chunk_pivot(std::size_t size, SumAndSquare plain) noexcept {
 /// The statistics of a chunk of `size` values from the sums of (x - pivot) and its square.
 inline ChunkStatistics chunk_from_sums(std::size_t size, double pivot, SumAndSquare sums) noexcept {
   const double inverse = 1.0 / static_cast<double>(size);
-  const double deviations = std::fma(-sums.sum, sums.sum * inverse, sums.square);
+  const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
   const DoubleDouble total = two_sum(static_cast<double>(size) * pivot, sums.sum);  // exact product
   return {total.high, pivot == 0.0 ? 0.0 : total.low, deviations < 0.0 ? 0.0 : deviations, sums.square};
 }
@@ -105,7 +106,7 @@ inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept 
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double x = values[i] - pivot;
       sums[i % normalization_lanes] += x;
-      squares[i % normalization_lanes] = std::fma(x, x, squares[i % normalization_lanes]);
+      squares[i % normalization_lanes] = reference::fma(x, x, squares[i % normalization_lanes]);
     }
     return {sum_lanes(sums), sum_lanes(squares)};
   };
@@ -139,7 +140,7 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
     const auto size = static_cast<double>(chunk_size(count, c));
     const DoubleDouble mean = divide(fast_two_sum(part.sum, part.sum_low), size);
     const double deviation = (mean.high - group.mean.high) + (mean.low - group.mean.low);
-    between = std::fma(deviation * deviation, size, between);
+    between = reference::fma(deviation * deviation, size, between);
   }
   const DoubleDouble deviations = two_sum(within.high, within.low + between);
   group.deviations = deviations.high;
@@ -251,17 +252,17 @@ struct GroupCoefficients {
     GroupCoefficients c;
     c.mean = group.mean;
     c.variance = group.variance;
-    const bool small = group.mean.high * group.mean.high <= 16.0 * (group.deviations * inverse);
-    c.shift = small ? 0.0 : group.mean.high;
-    c.rest = small ? group.mean.high : group.mean.low;
+    const bool near_zero = group.mean.high * group.mean.high <= 16.0 * (group.deviations * inverse);
+    c.shift = near_zero ? 0.0 : group.mean.high;
+    c.rest = near_zero ? group.mean.high : group.mean.low;
     double amplification = 0;
     if (parameters.normalize_variance) {
-      c.rate = 1.0 / std::sqrt(std::fma(group.deviations, inverse, static_cast<double>(parameters.epsilon)));
+      c.rate = 1.0 / std::sqrt(reference::fma(group.deviations, inverse, static_cast<double>(parameters.epsilon)));
       amplification = square * c.rate * c.rate;
     }
     c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
-    c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
-    c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
+    c.slope_doubt = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
+    c.offset_doubt = reference::fma(amplification, 0x1p-24, 0x1p-24);
     const std::uint64_t chunks = chunk_count(count);
     c.careful_offset_doubt = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
     return c;
@@ -284,14 +285,14 @@ struct ElementCoefficients<double> {
     ElementCoefficients c;
     c.shift = group.shift;
     c.slope = group.rate * scale;
-    c.offset = std::fma(-group.rest, c.slope, bias);
-    c.doubt = std::fma(std::fabs(c.slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
+    c.offset = reference::fma(-group.rest, c.slope, bias);
+    c.doubt = reference::fma(std::fabs(c.slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
     const double sum = std::fabs(group.mean.high) + std::fabs(c.slope) + std::fabs(c.offset);
     if (!(sum <= (std::numeric_limits<double>::max)())) c.doubt = std::numeric_limits<double>::quiet_NaN();
     return c;
   }
 
-  double value(double x) const noexcept { return std::fma(x - shift, slope, offset); }
+  double value(double x) const noexcept { return reference::fma(x - shift, slope, offset); }
 };
 
 template <>
@@ -308,14 +309,15 @@ struct ElementCoefficients<float> {
     c.shift = static_cast<float>(group.mean.high);
     const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
     c.slope = static_cast<float>(group.rate) * s;
-    c.offset = std::fma(-rest, c.slope, b);
-    c.doubt = std::fma(std::fabs(c.slope), static_cast<float>(group.slope_doubt * 0x1p-13), std::fabs(b) * 0x1p-9f);
+    c.offset = reference::fma(-rest, c.slope, b);
+    c.doubt =
+        reference::fma(std::fabs(c.slope), static_cast<float>(group.slope_doubt * 0x1p-13), std::fabs(b) * 0x1p-9f);
     const float sum = std::fabs(c.shift) + std::fabs(c.slope) + std::fabs(c.offset);
     if (!(sum <= (std::numeric_limits<float>::max)())) c.doubt = std::numeric_limits<float>::quiet_NaN();
     return c;
   }
 
-  float value(float x) const noexcept { return std::fma(x - shift, slope, offset); }
+  float value(float x) const noexcept { return reference::fma(x - shift, slope, offset); }
 };
 
 /// What part of a point counts as near it. A power of two: products with it are exact.
@@ -387,7 +389,7 @@ DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficien
   if (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
     const DoubleDouble careful = value_from(group.mean, group.variance);
     const double doubt =
-        std::fma(std::fabs(c.slope), group.careful_slope_doubt, std::fabs(t.high) * group.careful_offset_doubt);
+        reference::fma(std::fabs(c.slope), group.careful_slope_doubt, std::fabs(t.high) * group.careful_offset_doubt);
     if (std::fabs(careful.high) >= doubt) return activate_after_line(type, careful.high, a, b);
   }
   const ExactStatistics& statistics = exact();
@@ -411,7 +413,7 @@ struct ScaleAndBias {
   double scale;
   double bias;
   static ScaleAndBias of(const LinearPart& line, float scale, float bias) noexcept {
-    return {line.factor * scale, std::fma(line.factor, static_cast<double>(bias), line.addend)};
+    return {line.factor * scale, reference::fma(line.factor, static_cast<double>(bias), line.addend)};
   }
 };
 

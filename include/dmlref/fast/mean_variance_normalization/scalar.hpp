@@ -10,6 +10,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/reference/fma.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -36,7 +37,7 @@ inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, dou
     if constexpr (shifted) {
       const double d = x - pivot;
       lanes.sum[lane] += d;
-      lanes.square[lane] = std::fma(d, d, lanes.square[lane]);
+      lanes.square[lane] = reference::fma(d, d, lanes.square[lane]);
     } else {
       lanes.sum[lane] += x;
       lanes.square[lane] += x * x;  // exact product: fused or not, the same
@@ -110,7 +111,7 @@ inline float row32(const Row32& row) noexcept {
   for (std::size_t i = 0; i < row.count; ++i) {
     const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     const float size =
-        store32<finish>(row.to, i, std::fma(x - row.line.shift, row.line.slope, row.line.offset), row.alpha);
+        store32<finish>(row.to, i, reference::fma(x - row.line.shift, row.line.slope, row.line.offset), row.alpha);
     least = size < least ? size : least;
   }
   return least;
@@ -136,8 +137,8 @@ inline float each_row32(const EachRow32& row) noexcept {
   for (std::size_t i = 0; i < row.count; ++i) {
     const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     const double slope = group.rate * row.scale[i];
-    const double offset = std::fma(-group.rest, slope, row.bias[i]);
-    const float size = store32<finish>(row.to, i, std::fma(x - group.shift, slope, offset), row.alpha);
+    const double offset = reference::fma(-group.rest, slope, row.bias[i]);
+    const float size = store32<finish>(row.to, i, reference::fma(x - group.shift, slope, offset), row.alpha);
     least = size < least ? size : least;
   }
   return least;
@@ -147,7 +148,7 @@ template <Finish finish>
 inline std::size_t row16(const Row16& row) noexcept {
   std::size_t doubtful = 0;
   for (std::size_t i = 0; i < row.count; ++i) {
-    const float value = std::fma(row.from[i] - row.line.shift, row.line.slope, row.line.offset);
+    const float value = reference::fma(row.from[i] - row.line.shift, row.line.slope, row.line.offset);
     store16<finish>(row.to, i, value, row.alpha);
     if (!(std::fabs(value) >= row.line.doubt)) row.doubtful[doubtful++] = static_cast<std::uint16_t>(i);
   }
@@ -181,9 +182,9 @@ inline std::size_t each_row16(const EachRow16& row) noexcept {
   std::size_t doubtful = 0;
   for (std::size_t i = 0; i < row.count; ++i) {
     const float slope = row.rate * row.scale[i];
-    const float offset = std::fma(-row.rest, slope, row.bias[i]);
-    const float doubt = std::fma(std::fabs(slope), row.slope_doubt, std::fabs(row.bias[i]) * 0x1p-9f);
-    const float value = std::fma(row.from[i] - row.shift, slope, offset);
+    const float offset = reference::fma(-row.rest, slope, row.bias[i]);
+    const float doubt = reference::fma(std::fabs(slope), row.slope_doubt, std::fabs(row.bias[i]) * 0x1p-9f);
+    const float value = reference::fma(row.from[i] - row.shift, slope, offset);
     store16<finish>(row.to, i, value, row.alpha);
     if (!(std::fabs(value) >= doubt)) row.doubtful[doubtful++] = static_cast<std::uint16_t>(i);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/reference/fma.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
@@ -33,7 +34,7 @@ struct SmallGroup {
                                             const ShiftedSums& shifted_sums) const noexcept {
     constexpr double most = (std::numeric_limits<double>::max)();
     // (As reference::needs_pivot and chunk_from_sums, whose quotient each chunk would wait for.)
-    const double deviations = std::fma(-sums.sum, sums.sum * inverse, sums.square);
+    const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
     if (sums.square <= most && !(deviations * 4096.0 >= sums.square)) {
       return of(reference::chunk_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
     }
@@ -50,18 +51,18 @@ struct SmallGroup {
     reference::GroupCoefficients c;
     const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
     c.mean = std::fabs(mean.high) <= most ? mean : reference::DoubleDouble{chunk.sum, 0};
-    const bool small = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
-    c.shift = small ? 0.0 : c.mean.high;
-    c.rest = small ? c.mean.high : c.mean.low;
+    const bool near_zero = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
+    c.shift = near_zero ? 0.0 : c.mean.high;
+    c.rest = near_zero ? c.mean.high : c.mean.low;
     const double square = chunk.magnitude * inverse;
     double amplification = 0;
     if (normalize_variance) {
-      c.rate = 1.0 / std::sqrt(std::fma(chunk.deviations, inverse, epsilon));
+      c.rate = 1.0 / std::sqrt(reference::fma(chunk.deviations, inverse, epsilon));
       amplification = square * c.rate * c.rate;
     }
     c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
-    c.slope_doubt = std::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
-    c.offset_doubt = std::fma(amplification, 0x1p-24, 0x1p-24);
+    c.slope_doubt = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
+    c.offset_doubt = reference::fma(amplification, 0x1p-24, 0x1p-24);
     c.careful_offset_doubt = amplification * 0x1p-24;
     c.variance = {chunk.deviations, 0};
     return c;

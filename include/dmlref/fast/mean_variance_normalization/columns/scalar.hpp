@@ -10,6 +10,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+#include "dmlref/reference/fma.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -26,7 +27,7 @@ inline void add_columns(const Columns& columns, const double* pivot, ColumnLanes
       if (pivot != nullptr) x -= pivot[c];
       strip.sum[lane][c % strip_width] += x;
       double& square = strip.square[lane][c % strip_width];
-      square = std::fma(x, x, square);
+      square = reference::fma(x, x, square);
     }
   }
 }
@@ -53,7 +54,8 @@ inline void columns32(const Columns& columns, const ColumnLines32& line, std::by
     std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
     for (std::size_t c = 0; c < columns.width; ++c) {
       const double x = static_cast<double>(from.load(static_cast<Index>(c)));
-      const float size = store32<finish>(row, c, std::fma(x - line.shift[c], line.slope[c], line.offset[c]), alpha);
+      const float size =
+          store32<finish>(row, c, reference::fma(x - line.shift[c], line.slope[c], line.offset[c]), alpha);
       least[c] = size < least[c] ? size : least[c];
     }
   }
@@ -67,7 +69,7 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
     std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
     for (std::size_t c = 0; c < columns.width; ++c) {
       const auto x = static_cast<float>(from.load(static_cast<Index>(c)));
-      const float value = std::fma(x - line.shift[c], line.slope[c], line.offset[c]);
+      const float value = reference::fma(x - line.shift[c], line.slope[c], line.offset[c]);
       store16<finish>(row, c, value, alpha);
       if (!(std::fabs(value) >= line.doubt[c])) {
         doubtful[count++] = static_cast<std::uint16_t>(i * columns.width + c);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/reference/fma.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -26,7 +27,7 @@ inline std::int32_t round_exactly(std::int32_t sum, double factor, double output
   if (distance > 0x1p-38 || distance < -0x1p-38) {
     return distance < 0 ? static_cast<std::int32_t>(tie - 0.5) : static_cast<std::int32_t>(tie + 0.5);
   }
-  const double side = std::fma(s, factor, -(tie * output_scale));
+  const double side = reference::fma(s, factor, -(tie * output_scale));
   const auto lower = static_cast<std::int32_t>(tie - 0.5);
   return side < 0 ? lower : side > 0 ? lower + 1 : lower + (lower & 1);
 }

@@ -4,8 +4,10 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
-#if DMLREF_HAS_KERNELS && DMLREF_HAS_AVX2
+#if DMLREF_HAS_KERNELS
+#if DMLREF_HAS_AVX2
 #include "dmlref/fast/quantized_linear_convolution/winograd/avx2.hpp"
+#endif
 #endif
 #include "dmlref/isa/cpu.hpp"
 
