@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dmlref/op/run.hpp"
@@ -62,12 +63,13 @@ class FastSlice : public testing::Test {
     return prepare(it, this_cpu().slice, thresholds);
   }
 
+  static fast::SliceKernels kernels() { return fast::slice_kernels(isa_under_test(), this_cpu().slice); }
   static fast::SliceThresholds thresholds_of_this_cpu() {
     return fast::SliceThresholds(isa_under_test(), this_cpu().slice);
   }
 
   static void take_irregular_order(fast::SliceThresholds& thresholds) {
-    thresholds.irregular_copy_from = thresholds.irregular_from = 0;
+    thresholds.irregular_from = 0;
     thresholds.irregular_to = ~std::uint64_t{0};
   }
 
@@ -79,11 +81,12 @@ class FastSlice : public testing::Test {
     if (number(0, 2) != 0) thresholds.kept_bytes = 0;
     if (number(0, 2) == 0) thresholds.output_prefetch = 256 - thresholds.output_prefetch;
     if (number(0, 1) == 0) thresholds.interleave_from = number(0, 1) * 4096;
+    if (number(0, 2) == 0) thresholds.prefetch_within = !thresholds.prefetch_within;
     if (number(0, 1) == 0) take_irregular_order(thresholds);
     if (number(0, 1) == 0) thresholds.columns_from = 0;
     thresholds.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const fast::Slice slice = prepare(it, model, thresholds);
-    for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.job.kind];
+    for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.strategy().name];
     const std::size_t tasks = number(0, 2) == 0 ? number(2, 7) : 1;
 
     // Unaligned addresses.
@@ -121,7 +124,7 @@ class FastSlice : public testing::Test {
   std::uint64_t seed;
   std::mt19937_64 random;
   std::size_t models = 0;
-  std::map<fast::RowKind, int> seen;
+  std::map<std::string_view, int> seen;
 };
 
 TEST_F(FastSlice, RandomCasesOfEveryRankAndElementSize) {
@@ -134,12 +137,12 @@ TEST_F(FastSlice, RandomCasesOfEveryRankAndElementSize) {
       if (HasFatalFailure()) return;
     }
   }
-  EXPECT_GT(seen[fast::RowKind::copy], 0);
-  EXPECT_GT(seen[fast::RowKind::fill], 0);
-  EXPECT_GT(seen[fast::RowKind::steps], 0);
-  EXPECT_GT(seen[fast::RowKind::strip], 0);
+  EXPECT_GT(seen["copy"], 0);
+  EXPECT_GT(seen["fill"], 0);
+  EXPECT_GT(seen["steps"], 0);
+  EXPECT_GT(seen["strip"], 0);
   if (isa_under_test() != Isa::scalar) {
-    EXPECT_GT(seen[fast::RowKind::shuffle], 0);
+    EXPECT_GT(seen["shuffle"], 0);
   }
 }
 
@@ -201,7 +204,7 @@ TEST_F(FastSlice, LongRowsOfEveryInnerStride) {
 
 // Rows that each begin where the one before it ends, at every place in a line: written around the caches as one stream.
 TEST_F(FastSlice, JoinedRowsOfEveryLength) {
-  const std::size_t from = fast::slice_kernels(isa_under_test(), this_cpu().slice).joined_from;
+  const std::size_t from = kernels().joined_from;
   if (from == 0) GTEST_SKIP() << "no kernel for joined rows";
   for (std::uint32_t length = 60; length <= 400; length += number(1, 3)) {
     const SliceCase it = slice1_case(random, DataType::uint8, {2 * number(1, 40), length}, {2, 1});
@@ -211,7 +214,7 @@ TEST_F(FastSlice, JoinedRowsOfEveryLength) {
     const fast::Slice slice = prepare(it, thresholds);
     const fast::RowWalk& walk = slice.walks()[0];
     if (walk.rows() > 1) {
-      EXPECT_EQ(walk.job.stream && walk.job.joined, length >= from);
+      EXPECT_EQ(walk.stores(1) == fast::Stores::non_temporal && walk.strategy().joined, length >= from);
     }
     check(it);
     if (HasFatalFailure()) return;
@@ -272,10 +275,9 @@ TEST_F(FastSlice, RowsInAnIrregularOrder) {
         thresholds.stream_bytes = ~std::uint64_t{0};
         take_irregular_order(thresholds);
         const fast::Slice slice = prepare(it, thresholds);
-        const bool wide =
-            fast::slice_kernels(isa_under_test(), this_cpu().slice).wide_from != 0 && bytes > 64 && bytes % 64 == 0;
-        if (step == 1 ? bytes <= 256 : wide && step != -2) {
-          EXPECT_TRUE(slice.walks()[0].job.irregular);
+        const bool lines = kernels().reverse != nullptr && bytes > 64 && bytes % 64 == 0;
+        if (step == 1 ? bytes <= 256 : lines && step != -2) {
+          EXPECT_TRUE(slice.walks()[0].irregular());
         }
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
@@ -292,7 +294,7 @@ TEST_F(FastSlice, RowsInAnIrregularOrder) {
 // Rows cut out of longer ones, a column at a time: some that end with a column, some that do not, upwards and
 // downwards.
 TEST_F(FastSlice, RowsInColumns) {
-  const bool has_wide = fast::slice_kernels(isa_under_test(), this_cpu().slice).wide_from != 0;
+  const bool has_lines = kernels().every_second != nullptr;
   for (const DataType type : types) {
     const auto size = static_cast<std::uint32_t>(size_of(type));
     for (const std::int32_t step : {1, -1, 2, -2}) {
@@ -308,8 +310,9 @@ TEST_F(FastSlice, RowsInColumns) {
         thresholds.irregular_to = 0;
         thresholds.columns_from = 0;
         const fast::Slice slice = prepare(it, thresholds);
-        const fast::RowJob& job = slice.walks()[0].job;
-        EXPECT_EQ(job.in_columns, (step == 1 || (step == 2 && has_wide)) && bytes * apart >= 512 && !job.stream);
+        const fast::Stores stores = slice.walks()[0].stores(1);
+        EXPECT_EQ(stores == fast::Stores::in_columns, (step == 1 || (step == 2 && has_lines)) && bytes * apart >= 512 &&
+                                                          stores != fast::Stores::non_temporal);
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
           for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
@@ -363,19 +366,20 @@ TEST_F(FastSlice, RowsAreInterleavedFromALengthOn) {
   for (const std::int32_t step : {1, -1}) {
     for (const std::uint32_t length : {4095u, 4096u}) {
       const SliceCase it = slice1_case(random, DataType::uint8, {4, length}, {2, step});
-      EXPECT_EQ(prepare(it, thresholds).walks()[0].job.interleave, length >= 4096);
+      EXPECT_EQ(prepare(it, thresholds).walks()[0].strategy().interleave, length >= 4096);
     }
   }
 }
 
 // A copy that reads more than it writes fills the caches as well.
 TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
+  if (kernels().pattern == nullptr) GTEST_SKIP() << "every second element takes steps, which have no such stores";
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   const SliceCase cropped = slice1_case(random, DataType::uint8, {3, 8192}, {2, 1});
   const auto streamed = [&](const SliceCase& it, std::uint64_t from) {
     fast::SliceThresholds thresholds = thresholds_of_this_cpu();
     thresholds.stream_bytes = from;
-    return prepare(it, thresholds).walks()[0].job.stream;
+    return prepare(it, thresholds).walks()[0].stores(1) == fast::Stores::non_temporal;
   };
   EXPECT_TRUE(streamed(thinned, 2 * 3 * 8192));
   EXPECT_FALSE(streamed(thinned, 2 * 3 * 8192 + 1));
@@ -385,14 +389,16 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
 
 // What several tasks keep in the caches is the input and three times the output.
 TEST_F(FastSlice, SeveralTasksStreamLess) {
+  if (kernels().pattern == nullptr) GTEST_SKIP() << "every second element takes steps, which have no such stores";
   const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   fast::SliceThresholds thresholds = thresholds_of_this_cpu();
   thresholds.stream_bytes = 0;
   for (const bool stays : {true, false}) {
     thresholds.kept_bytes = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
     const fast::Slice slice = prepare(it, thresholds);
-    EXPECT_TRUE(slice.walks(1)[0].job.stream);
-    EXPECT_EQ(slice.walks(2)[0].job.stream, !stays);
+    const fast::RowWalk& walk = slice.walks()[0];
+    EXPECT_EQ(walk.stores(1), fast::Stores::non_temporal);
+    EXPECT_EQ(walk.stores(2), stays ? fast::Stores::cached : fast::Stores::non_temporal);
   }
 }
 
@@ -412,56 +418,61 @@ TEST_F(FastSlice, EveryShortInnerDimension) {
   }
 }
 
-// Tiles that are nearly a vector, in rows that do not follow one another: with and without room around them.
-TEST_F(FastSlice, RowsOfTilesOfEveryLength) {
-  int alone = 0;
-  for (std::uint32_t tile = 7; tile <= 17; ++tile) {
+// Periods that are nearly a vector, in rows that do not follow one another: with and without room around them.
+TEST_F(FastSlice, RowsOfPeriodsNearlyAVector) {
+  int apart = 0;
+  const auto is_apart = [](const fast::RowWalk& walk) {
+    return kernels().pattern != nullptr && walk.strategy().kernel == kernels().pattern &&
+           static_cast<const fast::PatternRows&>(walk.strategy()).pattern.pitch < 16;
+  };
+  for (std::uint32_t period = 7; period <= 17; ++period) {
     for (const std::int32_t step : {1, -1}) {
       for (int round = 0; round < 12; ++round) {
         const std::uint32_t rows = number(1, 20), count = number(1, round < 10 ? 12 : 400);
-        const std::uint32_t pitch = tile + number(1, 9), plane = (2 * count + number(0, 3)) * pitch;
+        const std::uint32_t pitch = period + number(1, 9), plane = (2 * count + number(0, 3)) * pitch;
         SliceCase it;
-        const std::uint32_t offset = number(0, pitch - tile);
+        const std::uint32_t offset = number(0, pitch - period);
         it.desc =
             Slice1Desc{TensorDesc(DataType::uint8, Dimensions{rows, 2 * count, pitch}, Dimensions{plane, pitch, 1}),
-                       TensorDesc(DataType::uint8, Dimensions{rows, count, tile}),
+                       TensorDesc(DataType::uint8, Dimensions{rows, count, period}),
                        {0, 0, offset},
-                       {rows, 2 * count, tile},
+                       {rows, 2 * count, period},
                        {1, number(0, 1) == 0 ? 2 : -2, step}};
         expect(it, random);
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
         fast::SliceThresholds thresholds = thresholds_of_this_cpu();
         const fast::Slice slice = prepare(it, thresholds);
-        for (const fast::RowWalk& walk : slice.walks()) alone += walk.job.tiles_alone ? 1 : 0;
+        for (const fast::RowWalk& walk : slice.walks()) apart += is_apart(walk) ? 1 : 0;
         check(it);
         if (HasFatalFailure()) return;
       }
     }
   }
-  if (fast::slice_kernels(isa_under_test(), this_cpu().slice).tiles != nullptr) {
-    EXPECT_GT(alone, 0);
+  if (kernels().pattern != nullptr) {
+    EXPECT_GT(apart, 0);
   }
 }
 
-// Short rows that are a few permutations: tiles of every unit and step, groups of every length.
+// Short rows that are a few permutations: periods of every unit and step, groups of every length.
 TEST_F(FastSlice, RowsOfGroups) {
   const Tuning::Slice& model = tuning_of(CpuModel::zen4).slice;
   int groups[5] = {}, quarters[5] = {};
   for (const DataType type : types) {
     for (const std::int32_t step : {1, -1, 2, -2, 3}) {
-      for (std::uint32_t tile = 1; tile <= 9; ++tile) {
+      for (std::uint32_t units = 1; units <= 9; ++units) {
         for (int round = 0; round < 6; ++round) {
           const std::uint32_t rows = number(1, 30), count = number(1, 9), apart = number(1, 2);
           const SliceCase it = slice1_case(
-              random, type, {rows, apart * count, static_cast<std::uint32_t>(std::abs(step)) * tile},
+              random, type, {rows, apart * count, static_cast<std::uint32_t>(std::abs(step)) * units},
               {1, number(0, 1) == 0 ? static_cast<std::int32_t>(apart) : -static_cast<std::int32_t>(apart), step});
           SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
           const fast::Slice slice = prepare(it, model);
+          const fast::RowKernel kernel = fast::slice_kernels(isa_under_test(), model).groups;
           for (const fast::RowWalk& walk : slice.walks()) {
-            const fast::TileGroup& group = walk.job.group;
-            if (group.tiles == 0) continue;
-            ++groups[(walk.job.count + group.tiles - 1) / group.tiles];
-            ++quarters[(group.span + 15) / 16];
+            if (kernel == nullptr || walk.strategy().kernel != kernel) continue;
+            const auto& grouped = static_cast<const fast::GroupRows&>(walk.strategy());
+            ++groups[(grouped.count + grouped.group.periods - 1) / grouped.group.periods];
+            ++quarters[(grouped.group.span + 15) / 16];
           }
           check(it);
           if (HasFatalFailure()) return;
@@ -615,6 +626,43 @@ TEST_F(SliceOfLayouts, TranspositionsDownwards) {
       check_layouts(from, to, size);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+// A strategy of one's own, as docs/slices.md says under "Adding a strategy": a struct with what a row takes, a kernel
+// that reads it, and walks over rows of it. Nothing else knows of it.
+struct MaskedRows : fast::RowStrategy {
+  std::byte mask{};
+};
+
+void copy_masked_rows(const fast::RowStrategy& strategy, const std::byte* in, std::byte* out,
+                      const fast::RowPlace* rows, std::size_t count, fast::RowAccess) noexcept {
+  const std::byte mask = static_cast<const MaskedRows&>(strategy).mask;
+  for (std::size_t r = 0; r < count; ++r) {
+    for (std::size_t b = 0; b < strategy.out_bytes; ++b) out[rows[r].out + Index(b)] = in[rows[r].in + Index(b)] & mask;
+  }
+}
+
+TEST_F(FastSlice, RunsAStrategyFromOutside) {
+  const Layout from({7, 5}, Strides{9, 1}, 2), to({7, 5}, Strides{5, 1}, 0);
+  const std::vector<std::byte> input = dmlref_test::detail::random_bytes(random, 70);
+  std::vector<std::byte> output(35);
+
+  fast::RowPlace first;
+  const fast::CopyDims dims = fast::copy_dims(from, to, 1, first);
+  MaskedRows rows;
+  rows.name = "masked";
+  rows.kernel = &copy_masked_rows;
+  rows.out_bytes = dims.unit;
+  rows.mask = std::byte{0x0F};
+  fast::CopyPlan plan;
+  plan.walks.emplace_back(std::make_shared<const MaskedRows>(rows), dims, first);
+  const fast::Slice slice(std::move(plan), input.size(), 1);
+
+  EXPECT_EQ(slice.strategy_name(), "masked");
+  for (std::size_t task = 0; task < 3; ++task) slice.run(input.data(), output.data(), task, 3);
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    EXPECT_EQ(output[i], input[2 + i / 5 * 9 + i % 5] & std::byte{0x0F}) << i;
   }
 }
 

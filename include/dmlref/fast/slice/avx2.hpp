@@ -5,18 +5,21 @@
 
 #if DMLREF_ARCH_X86_64
 
-#include <immintrin.h>
+#include <cstddef>
 
-#include "dmlref/fast/slice/avx2/copies.hpp"
-#include "dmlref/fast/slice/avx2/programs.hpp"
-#include "dmlref/fast/slice/avx2/transposition.hpp"
+#include "dmlref/fast/slice/avx2/line_rows.hpp"
 #include "dmlref/fast/slice/avx2/vectors.hpp"
-#include "dmlref/fast/slice/avx2/whole_rows.hpp"
+#include "dmlref/fast/slice/scalar.hpp"
+#include "dmlref/fast/slice/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::avx2 {
 
-inline void fence() noexcept { _mm_sfence(); }
+#define DMLREF_SLICE_TARGET DMLREF_TARGET_AVX2
+#include "dmlref/fast/slice/copy_rows.hpp"
+#include "dmlref/fast/slice/shuffle_rows.hpp"
+#include "dmlref/fast/slice/strip_rows.hpp"
+#undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::avx2
 DMLREF_END

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dmlref/fast/slice/job.hpp"
 #include "dmlref/fast/slice/scalar.hpp"
+#include "dmlref/fast/slice/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::neon {
@@ -19,25 +19,13 @@ namespace fast::neon {
 inline uint8x16_t load16(const std::byte* p) noexcept { return vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)); }
 inline void store16(std::byte* p, uint8x16_t v) noexcept { vst1q_u8(reinterpret_cast<std::uint8_t*>(p), v); }
 
-inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
-                      Room room) noexcept {
-  const std::size_t bytes = job.out_bytes;
-  if (bytes < 16 && room.read && room.write) {
-    for (std::size_t r = 0; r < count; ++r) store16(out + rows[r].out, load16(in + rows[r].in));
-  } else if (bytes >= 16 && bytes <= 32) {
-    for (std::size_t r = 0; r < count; ++r) {
-      const uint8x16_t first = load16(in + rows[r].in), last = load16(in + rows[r].in + bytes - 16);
-      store16(out + rows[r].out, first);
-      store16(out + rows[r].out + bytes - 16, last);
-    }
-  } else {
-    scalar::copy_rows(job, in, out, rows, count, room);
-  }
-}
-
 using Bytes16 = uint8x16_t;
+using Vector = uint8x16_t;
+inline constexpr std::size_t vector_bytes = 16;
 inline constexpr bool streams = false;
 
+inline uint8x16_t load(const std::byte* p) noexcept { return load16(p); }
+inline void store(std::byte* p, uint8x16_t v) noexcept { store16(p, v); }
 inline void stream16(std::byte* p, uint8x16_t v) noexcept { store16(p, v); }
 inline uint8x16_t load_control(const ShuffleTerm& term) noexcept { return vld1q_u8(term.control.data()); }
 /// A control of 0x80 is out of the table's range, which gives 0.
@@ -69,9 +57,15 @@ inline uint8x16_t unpack_high(uint8x16_t a, uint8x16_t b) noexcept {
   }
 }
 
+inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+                           std::size_t count, RowAccess access) noexcept {
+  scalar::copy_rows(strategy, in, out, rows, count, access);
+}
+
 #define DMLREF_SLICE_TARGET
-#include "dmlref/fast/slice/shuffles.hpp"
-#include "dmlref/fast/slice/squares.hpp"
+#include "dmlref/fast/slice/copy_rows.hpp"
+#include "dmlref/fast/slice/shuffle_rows.hpp"
+#include "dmlref/fast/slice/strip_rows.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::neon

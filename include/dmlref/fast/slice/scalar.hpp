@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/job.hpp"
+#include "dmlref/fast/slice/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::scalar {
@@ -18,9 +18,17 @@ inline void move(std::byte* out, const std::byte* in) noexcept {
   std::memcpy(out, unit, Bytes);
 }
 
-inline void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
+/// Always inline: g++ takes a function that only prefetches for one without an effect.
+DMLREF_ALWAYS_INLINE void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
 inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignment;
+}
+
+/// Orders non-temporal stores before later ones.
+inline void store_fence() noexcept {
+#if DMLREF_ARCH_X86_64
+  __builtin_ia32_sfence();
+#endif
 }
 
 /// `bytes` < 16, exactly.
@@ -79,106 +87,70 @@ inline void step_row(std::size_t unit_bytes, const std::byte* in, std::byte* out
   }
 }
 
-/// `count` tiles, one after another.
-inline void step_tiles(const Tile& tile, const std::byte* in, std::byte* out, std::size_t count) noexcept {
-  if (tile.units == 1) {
-    return step_row(tile.unit_bytes, in, out, count, tile.in_advance, static_cast<Index>(tile.unit_bytes));
+/// `count` periods, one after another.
+inline void step_periods(const PatternPeriod& period, const std::byte* in, std::byte* out, std::size_t count) noexcept {
+  if (period.units == 1) {
+    return step_row(period.unit_bytes, in, out, count, period.in_advance, static_cast<Index>(period.unit_bytes));
   }
   for (; count > 0; --count) {
-    step_row(tile.unit_bytes, in, out, tile.units, tile.in_step, static_cast<Index>(tile.unit_bytes));
-    in += tile.in_advance;
-    out += tile.bytes();
+    step_row(period.unit_bytes, in, out, period.units, period.in_step, static_cast<Index>(period.unit_bytes));
+    in += period.in_advance;
+    out += period.bytes();
   }
 }
 
-/// Tiles from `out` up to the next cache line, where a whole number of tiles ends; else a number that cannot be.
-inline std::size_t tiles_to_line(const std::byte* out, std::size_t tile_bytes) noexcept {
-  for (std::size_t k = 0; k < 64; ++k) {
-    if (misaligned(out + k * tile_bytes, 64) == 0) return k;
-  }
-  return ~std::size_t{0};
-}
-
-/// What is left of a row.
-struct ProgramRow {
-  const std::byte* from;
-  std::byte* to;
-  std::size_t left;          // tiles
-  std::size_t streamed = 0;  // steps of them
-};
-
-/// From the first whole line of a row on. Streamed are fours of steps, which are whole lines, as one that is written
-/// half around and half through the caches costs as much as many. `last`: tiles that are left to the row's end at
-/// least.
-DMLREF_NOINLINE inline ProgramRow begin_stream(const RowJob& job, std::size_t last, ProgramRow row) noexcept {
-  const ShuffleProgram& program = job.program;
-  if (program.last_bytes != 16) return row;
-  const std::size_t head = tiles_to_line(row.to, job.tile.bytes());
-  if (head >= row.left || row.left - head < program.tiles + last) return row;
-  step_tiles(job.tile, row.from, row.to, head);
-  row.from += static_cast<Index>(head) * job.tile.in_advance;
-  row.to += head * job.tile.bytes();
-  row.left -= head;
-  row.streamed = (row.left - last) / program.tiles / 4 * 4;
-  return row;
-}
-
-inline void shuffle_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows,
-                         std::size_t count, Room) noexcept {
-  for (std::size_t r = 0; r < count; ++r) step_tiles(job.tile, in + rows[r].in, out + rows[r].out, job.count);
-}
-
-inline void copy_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
-                      Room) noexcept {
-  if (job.out_bytes < 16) {
-    for (std::size_t r = 0; r < count; ++r) copy_few(out + rows[r].out, in + rows[r].in, job.out_bytes);
+inline void copy_rows(const RowStrategy& row, const std::byte* in, std::byte* out, const RowPlace* rows,
+                      std::size_t count, RowAccess) noexcept {
+  if (row.out_bytes < 16) {
+    for (std::size_t r = 0; r < count; ++r) copy_few(out + rows[r].out, in + rows[r].in, row.out_bytes);
     return;
   }
-  for (std::size_t r = 0; r < count; ++r) std::memcpy(out + rows[r].out, in + rows[r].in, job.out_bytes);
+  for (std::size_t r = 0; r < count; ++r) std::memcpy(out + rows[r].out, in + rows[r].in, row.out_bytes);
 }
 
 /// The unit is written once and then doubled.
-inline void fill_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
-                      Room) noexcept {
+inline void fill_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+                      std::size_t count, RowAccess) noexcept {
+  const std::size_t unit_bytes = static_cast<const FillRows&>(strategy).unit_bytes;
   for (std::size_t r = 0; r < count; ++r) {
     std::byte* to = out + rows[r].out;
-    std::memcpy(to, in + rows[r].in, job.unit_bytes);
-    std::size_t done = job.unit_bytes;
-    while (done < job.out_bytes) {
-      std::size_t more = done < 4096 ? done : 4096 / job.unit_bytes * job.unit_bytes;
-      if (more > job.out_bytes - done) more = job.out_bytes - done;
+    std::memcpy(to, in + rows[r].in, unit_bytes);
+    std::size_t done = unit_bytes;
+    while (done < strategy.out_bytes) {
+      std::size_t more = done < 4096 ? done : 4096 / unit_bytes * unit_bytes;
+      if (more > strategy.out_bytes - done) more = strategy.out_bytes - done;
       std::memcpy(to + done, to, more);
       done += more;
     }
   }
 }
 
-inline void step_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
-                      Room) noexcept {
+inline void step_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+                      std::size_t count, RowAccess) noexcept {
+  const auto& steps = static_cast<const StepRows&>(strategy);
   for (std::size_t r = 0; r < count; ++r) {
-    step_row(job.unit_bytes, in + rows[r].in, out + rows[r].out, job.count, job.in_step, job.out_step);
+    step_row(steps.unit_bytes, in + rows[r].in, out + rows[r].out, steps.count, steps.in_step, steps.out_step);
   }
 }
 
-/// Blocks of `width` rows by a few units, so that the lines of both sides stay in the first-level cache.
-inline void strip_rows(const RowJob& job, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
-                       Room) noexcept {
+/// Blocks of `width` rows by a few units, so that the lines of both sides stay in L1d.
+inline void strip_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+                       std::size_t count, RowAccess) noexcept {
   constexpr std::size_t block = 64;
+  const auto& strip = static_cast<const StripRows&>(strategy);
   for (std::size_t r = 0; r < count; ++r) {
-    for (std::size_t at = 0; at < job.count; at += block) {
-      const std::size_t units = job.count - at < block ? job.count - at : block;
-      const std::byte* from = in + rows[r].in + static_cast<Index>(at) * job.in_step;
-      std::byte* to = out + rows[r].out + static_cast<Index>(at) * job.out_step;
-      for (std::size_t w = 0; w < job.width; ++w) {
-        step_row(job.unit_bytes, from, to, units, job.in_step, job.out_step);
-        from += job.in_cross;
-        to += job.out_cross;
+    for (std::size_t at = 0; at < strip.count; at += block) {
+      const std::size_t units = strip.count - at < block ? strip.count - at : block;
+      const std::byte* from = in + rows[r].in + static_cast<Index>(at) * strip.in_step;
+      std::byte* to = out + rows[r].out + static_cast<Index>(at) * strip.out_step;
+      for (std::size_t w = 0; w < strip.width; ++w) {
+        step_row(strip.unit_bytes, from, to, units, strip.in_step, strip.out_step);
+        from += strip.in_cross;
+        to += strip.out_cross;
       }
     }
   }
 }
-
-inline void fence() noexcept {}
 
 }  // namespace fast::scalar
 DMLREF_END
