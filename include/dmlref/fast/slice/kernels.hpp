@@ -35,7 +35,7 @@ inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept
   kernels.strip = &avx2::strip_rows;
 #if DMLREF_HAS_AVX512VNNI
   const bool has_512 = isa == Isa::avx512vnni || isa == Isa::amx_int8;
-  if (has_512 && tuning.byte_permutations && supports_byte_permutations()) kernels.groups = &avx512::group_rows;
+  if (has_512 && tuning.byte_permutations && supports_byte_permutations()) kernels.permute = &avx512::permute_rows;
 #endif
 #elif DMLREF_HAS_NEON
   kernels.copy = &neon::copy_rows;

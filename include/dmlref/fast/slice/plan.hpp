@@ -78,7 +78,7 @@ class Planner {
     std::size_t count = 0;
     std::size_t dims = 0;  // that the row takes; 0: there is no way that is better than steps
     ShufflePattern pattern{};
-    PeriodGroup group{};
+    bool permute = false;  // by one permutation
     double cycles_per_byte = 0;
   };
 
@@ -87,21 +87,12 @@ class Planner {
     const ShufflePattern pattern = shuffle_pattern(period, count);
     if (pattern.periods == 0) return;
     const std::size_t bytes = count * period.bytes();
-    double cycles = line_kernel(period, bytes) != nullptr ? static_cast<double>(bytes) / 16.0 : pattern.cost(count);
-    PeriodGroup group = group_of(period, count);
-    if (group.periods != 0) {
-      const std::size_t groups = (count + group.periods - 1) / group.periods;
-      const bool masked = group.span <= 16 || group.span > 32 || group.out_bytes > 32;  // loaded and stored so
-      const double one = (group.out_bytes > 32 ? 3.0 : 2.0) + (masked ? 2.0 : 0.0);
-      const double grouped = one * static_cast<double>(groups);
-      if (grouped < cycles) {
-        cycles = grouped;
-      } else {
-        group.periods = 0;
-      }
-    }
+    double cycles = pattern.cost(count);
+    if (line_kernel(period, bytes) != nullptr) cycles = static_cast<double>(bytes) / 16.0;
+    const bool permute = cycles > 2.0 && permutes(period, bytes);
+    if (permute) cycles = 2.0;
     const double cycles_per_byte = (cycles + 4.0) / static_cast<double>(bytes);
-    if (cycles_per_byte < best.cycles_per_byte) best = {period, count, dims, pattern, group, cycles_per_byte};
+    if (cycles_per_byte < best.cycles_per_byte) best = {period, count, dims, pattern, permute, cycles_per_byte};
   }
 
   /// Reversal and every second unit have kernels of their own for rows that are long enough.
@@ -113,32 +104,24 @@ class Planner {
     return nullptr;
   }
 
-  /// Rows of so few periods that up to four groups of them make one, and that no line kernel is made for.
-  PeriodGroup group_of(const PatternPeriod& period, std::size_t count) const noexcept {
-    constexpr std::size_t vector = 64, most = 4;
-    PeriodGroup group;
-    if (kernels_.groups == nullptr || line_kernel(period, count * period.bytes()) != nullptr) return group;
-    const Index step = magnitude(period.in_step) * static_cast<Index>(period.units - 1);
-    Index lowest = period.in_step < 0 ? -step : 0;
-    const auto alone = static_cast<std::size_t>(step) + period.unit_bytes;
-    const auto advance = static_cast<std::size_t>(magnitude(period.in_advance));
-    if (alone > vector || period.bytes() > vector) return group;
-    std::size_t periods = 1;
-    while (periods < count && alone + periods * advance <= vector && (periods + 1) * period.bytes() <= vector) {
-      ++periods;
+  struct Span {
+    Index lowest = 0;   // byte that a row reads, from its place
+    Index highest = 0;  // one past it
+  };
+  static Span span_of(const PatternPeriod& period, std::size_t count) noexcept {
+    Span span{0, static_cast<Index>(period.unit_bytes)};
+    for (const Index reach :
+         {static_cast<Index>(period.units - 1) * period.in_step, static_cast<Index>(count - 1) * period.in_advance}) {
+      (reach < 0 ? span.lowest : span.highest) += reach;
     }
-    const std::size_t groups = (count + periods - 1) / periods;
-    if (groups > most) return group;
-    periods = (count + groups - 1) / groups;
-    if (period.in_advance < 0) lowest += period.in_advance * static_cast<Index>(periods - 1);
-    group.periods = periods;
-    group.out_bytes = periods * period.bytes();
-    group.span = alone + (periods - 1) * advance;
-    group.load = lowest;
-    for (std::size_t b = 0; b < group.out_bytes; ++b) {
-      group.control[b] = static_cast<std::uint8_t>(period.source(b) - lowest);
-    }
-    return group;
+    return span;
+  }
+
+  /// Whether one permutation makes a row, with no more than room beyond it on either side.
+  bool permutes(const PatternPeriod& period, std::size_t bytes) const noexcept {
+    const Span span = span_of(period, bytes / period.bytes());
+    const Index read = span.highest - span.lowest;
+    return kernels_.permute != nullptr && bytes > 16 && bytes <= 32 && read > 16 && read <= 32;
   }
 
   // Strategies: each makes its rows and adds walks over them.
@@ -220,6 +203,7 @@ class Planner {
     const PatternPeriod& period = best.period;
     const std::size_t row_bytes = best.count * period.bytes();
     dims.rank -= best.dims;
+    if (best.permute) return permute(dims, first, best);
     const bool alone = shared_lines(dims, period.in_advance) == dims.rank;
     // Rows in an irregular order are cut as well: the longest do without, and there must be no rest.
     constexpr std::size_t cut_to = 64;
@@ -227,27 +211,8 @@ class Planner {
                      line_kernel(period, cut_to) != nullptr && suits_irregular_order();
     for (const Piece& piece : pieces(dims, first, best.count, period.bytes(), period.in_advance,
                                      static_cast<Index>(period.bytes()), cut ? cut_to : 0)) {
-      const auto set = [&](auto& rows) {
-        rows->name = "shuffle";
-        rows->out_bytes = piece.count * period.bytes();
-        rows->highest = static_cast<Index>(period.unit_bytes);
-        for (const Index reach : {static_cast<Index>(period.units - 1) * period.in_step,
-                                  static_cast<Index>(piece.count - 1) * period.in_advance}) {
-          (reach < 0 ? rows->lowest : rows->highest) += reach;
-        }
-        rows->period = period;
-        rows->count = piece.count;
-      };
-      if (best.group.periods != 0 && piece.count == best.count) {
-        const auto rows = std::make_shared<GroupRows>();
-        set(rows);
-        rows->kernel = kernels_.groups;
-        rows->group = best.group;
-        add(rows, {}, piece.dims, piece.first);
-        continue;
-      }
       const auto rows = std::make_shared<PatternRows>();
-      set(rows);
+      set_pattern(*rows, period, piece.count);
       const RowKernel lines = line_kernel(period, rows->out_bytes);
       rows->kernel = lines != nullptr ? lines : kernels_.pattern;
       rows->pattern = lines != nullptr                      ? pattern_of(period, 16 / period.unit_bytes)
@@ -256,6 +221,28 @@ class Planner {
       const Index stride = lines == nullptr ? 0 : period.in_advance < 0 ? -1 : 2;
       add(rows, Reads{alone, stride, period.in_advance < 0}, piece.dims, piece.first);
     }
+  }
+
+  static void set_pattern(PatternRows& rows, const PatternPeriod& period, std::size_t count) noexcept {
+    const Span span = span_of(period, count);
+    rows.name = "shuffle";
+    rows.out_bytes = count * period.bytes();
+    rows.lowest = span.lowest;
+    rows.highest = span.highest;
+    rows.period = period;
+    rows.count = count;
+  }
+
+  void permute(const CopyDims& dims, RowPlace first, const Shuffle& best) {
+    const auto rows = std::make_shared<PermutedRows>();
+    set_pattern(*rows, best.period, best.count);
+    rows->kernel = kernels_.permute;
+    rows->pattern = best.pattern;
+    rows->load = rows->lowest;
+    for (std::size_t b = 0; b < rows->out_bytes; ++b) {
+      rows->control[b] = static_cast<std::uint8_t>(best.period.source(b) - rows->load);
+    }
+    add(rows, {}, dims, first);
   }
 
   void steps(CopyDims dims, RowPlace first) {

@@ -28,15 +28,6 @@ struct PatternPeriod {
   }
 };
 
-/// As many periods as one permutation of 64 bytes makes out of one vector.
-struct PeriodGroup {
-  std::size_t periods = 0;
-  std::size_t out_bytes = 0;
-  std::size_t span = 0;                    // bytes of input
-  Index load = 0;                          // the first of them, from the first period
-  std::array<std::uint8_t, 64> control{};  // of each byte of output the byte of input
-};
-
 /// One byte shuffle: 16 bytes loaded at in + `load`; byte i of the result is byte control[i] of them, or 0 where
 /// control[i] is 0x80.
 struct alignas(16) ShuffleTerm {

@@ -82,11 +82,10 @@ struct PatternRows : RowStrategy {
   ShufflePattern pattern{};
 };
 
-/// `count` periods, in groups that one permutation makes.
-struct GroupRows : RowStrategy {
-  PatternPeriod period{};
-  std::size_t count = 0;
-  PeriodGroup group{};
+/// Rows of a pattern that one permutation of 32 bytes makes where there is room to read and to write.
+struct PermutedRows : PatternRows {
+  std::array<std::uint8_t, 32> control{};  // of each byte of output the byte of input
+  Index load = 0;                          // the first of these, from the row's place
 };
 
 /// The kernels of one target. Null: there is none, and another strategy does it.
@@ -98,7 +97,7 @@ struct SliceKernels {
   RowKernel reverse = nullptr;       // patterns of rows of at least `wide_from` bytes
   RowKernel every_second = nullptr;  // the same
   static constexpr std::size_t wide_from = 48;
-  RowKernel groups = nullptr;
+  RowKernel permute = nullptr;
   RowKernel steps = nullptr;
   RowKernel strip = nullptr;
 };
