@@ -457,7 +457,7 @@ TEST_F(FastSlice, RowsOfPeriodsNearlyAVector) {
 TEST_F(FastSlice, RowsOfOnePermutation) {
   const Tuning::Slice& model = tuning_of(CpuModel::zen4).slice;
   const fast::RowKernel kernel = fast::slice_kernels(isa_under_test(), model).permute;
-  std::map<std::size_t, int> permuted;  // by length
+  std::map<std::size_t, int> permuted, read;  // by bytes of output and of input
   for (const DataType type : types) {
     for (const std::int32_t step : {1, -1, 2, -2, 3}) {
       for (std::uint32_t units = 1; units <= 9; ++units) {
@@ -469,7 +469,9 @@ TEST_F(FastSlice, RowsOfOnePermutation) {
           SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
           const fast::Slice slice = prepare(it, model);
           for (const fast::RowWalk& walk : slice.walks()) {
-            if (kernel != nullptr && walk.strategy().kernel == kernel) ++permuted[walk.strategy().out_bytes];
+            if (kernel == nullptr || walk.strategy().kernel != kernel) continue;
+            ++permuted[walk.strategy().out_bytes];
+            ++read[static_cast<const fast::PermutedRows&>(walk.strategy()).in_bytes];
           }
           check(it);
           if (HasFatalFailure()) return;
@@ -479,6 +481,8 @@ TEST_F(FastSlice, RowsOfOnePermutation) {
   }
   if (kernel == nullptr) GTEST_SKIP() << "no permutation of bytes, so these were patterns";
   EXPECT_GT(permuted.size(), 3u);
+  EXPECT_LE(read.begin()->first, 32u);
+  EXPECT_GE(read.rbegin()->first, 48u);
   for (const auto& [bytes, rows] : permuted) {
     EXPECT_GT(bytes, 16u);
     EXPECT_LE(bytes, 32u);

@@ -32,7 +32,7 @@ struct Tuning {
     std::int64_t output_prefetch = 0;  ///< bytes ahead of stores where these wait for their lines; 0: none
     bool irregular_order = false;      ///< of rows in L2, whose lines the prefetchers then do not mistake
     bool column_order = false;         ///< of rows cut out of longer ones, beyond whose ends prefetchers read
-    bool byte_permutations = false;    ///< of 64 bytes, for short rows, where the CPU has them
+    bool byte_permutations = false;    ///< of 32 bytes, for short rows, where the CPU has them
   };
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
   struct Normalization {

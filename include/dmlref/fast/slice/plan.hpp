@@ -121,7 +121,8 @@ class Planner {
   bool permutes(const PatternPeriod& period, std::size_t bytes) const noexcept {
     const Span span = span_of(period, bytes / period.bytes());
     const Index read = span.highest - span.lowest;
-    return kernels_.permute != nullptr && bytes > 16 && bytes <= 32 && read > 16 && read <= 32;
+    return kernels_.permute != nullptr && bytes > 16 && bytes <= 32 && read > 16 && read <= 64 &&
+           (read <= 32 || read >= 48);
   }
 
   // Strategies: each makes its rows and adds walks over them.
@@ -181,6 +182,7 @@ class Planner {
       rows->name = "copy";
       rows->kernel = kernels_.copy;
       rows->out_bytes = piece.count;
+      rows->exact = piece.count >= 32;
       rows->highest = static_cast<Index>(piece.count);
       add(rows, Reads{true, 1}, piece.dims, piece.first);
     }
@@ -193,6 +195,7 @@ class Planner {
       const auto rows = std::make_shared<FillRows>();
       rows->name = "fill";
       rows->kernel = kernels_.fill;
+      rows->exact = true;
       rows->out_bytes = piece.count * dims.unit;
       rows->unit_bytes = dims.unit;
       add(rows, {}, piece.dims, piece.first);
@@ -218,6 +221,7 @@ class Planner {
       rows->pattern = lines != nullptr                      ? pattern_of(period, 16 / period.unit_bytes)
                       : piece.count >= best.pattern.periods ? best.pattern
                                                             : shuffle_pattern(period, piece.count);
+      rows->exact = lines != nullptr || (rows->pattern.over_read == 0 && rows->pattern.last_bytes == 16);
       const Index stride = lines == nullptr ? 0 : period.in_advance < 0 ? -1 : 2;
       add(rows, Reads{alone, stride, period.in_advance < 0}, piece.dims, piece.first);
     }
@@ -238,9 +242,9 @@ class Planner {
     set_pattern(*rows, best.period, best.count);
     rows->kernel = kernels_.permute;
     rows->pattern = best.pattern;
-    rows->load = rows->lowest;
+    rows->in_bytes = static_cast<std::size_t>(rows->highest - rows->lowest);
     for (std::size_t b = 0; b < rows->out_bytes; ++b) {
-      rows->control[b] = static_cast<std::uint8_t>(best.period.source(b) - rows->load);
+      rows->control[b] = static_cast<std::uint8_t>(best.period.source(b) - rows->lowest);
     }
     add(rows, {}, dims, first);
   }
@@ -253,6 +257,7 @@ class Planner {
       const auto rows = std::make_shared<StepRows>();
       rows->name = "steps";
       rows->kernel = kernels_.steps;
+      rows->exact = true;
       rows->out_bytes = (piece.count - 1) * static_cast<std::size_t>(inner.out) + dims.unit;
       rows->unit_bytes = dims.unit;
       rows->count = piece.count;
@@ -294,6 +299,7 @@ class Planner {
       const auto rows = std::make_shared<StripRows>();
       rows->name = "strip";
       rows->kernel = kernels_.strip;
+      rows->exact = true;
       rows->out_bytes = static_cast<std::size_t>(inner.extent) * dims.unit;
       rows->unit_bytes = dims.unit;
       rows->count = static_cast<std::size_t>(inner.extent);

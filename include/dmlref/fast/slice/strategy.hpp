@@ -44,7 +44,8 @@ struct RowStrategy {
   std::string_view name;
   RowKernel kernel = nullptr;
   std::size_t out_bytes = 0;  // from the row's first byte to the end of its last
-  // The lowest and one past the highest byte that a row reads, from its place: for kernels that heed RowAccess.
+  bool exact = false;         // touches nothing beyond its rows, whatever RowAccess permits
+  // The lowest and one past the highest byte that a row reads, from its place; of no matter to exact rows.
   Index lowest = 0;
   Index highest = 0;
   bool joined = false;           // every row starts where the one before it ends
@@ -82,10 +83,10 @@ struct PatternRows : RowStrategy {
   ShufflePattern pattern{};
 };
 
-/// Rows of a pattern that one permutation of 32 bytes makes where there is room to read and to write.
+/// Rows of a pattern that one permutation makes: 17 to 32 bytes out of `in_bytes`, up to 64.
 struct PermutedRows : PatternRows {
-  std::array<std::uint8_t, 32> control{};  // of each byte of output the byte of input
-  Index load = 0;                          // the first of these, from the row's place
+  std::array<std::uint8_t, 32> control{};  // of each byte of output the byte of input, from `lowest` on
+  std::size_t in_bytes = 0;
 };
 
 /// The kernels of one target. Null: there is none, and another strategy does it.

@@ -147,7 +147,7 @@ class RowWalk {
     const RowPlace* rows = table_.data() + at.inside;
     const std::byte* from = in + at.base.in;
     std::byte* to = out + at.base.out;
-    if (strategy.out_bytes > room_limit)
+    if (strategy.exact || strategy.out_bytes > room_limit)
       return strategy.kernel(strategy, from, to, rows, count, {false, false, stores});
     // Writing past a row is good where the rows that follow in this call fill it again.
     const std::size_t loose = left <= keep_ ? 0 : left - keep_ < count ? left - keep_ : count;

@@ -318,8 +318,10 @@ DMLREF_TARGET_AVX2 inline void every_second_rows(const RowStrategy& strategy, co
   }
 }
 
-DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out,
-                                              const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+/// Not inline: the shortest calls would save registers for it.
+DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in,
+                                                              std::byte* out, const RowPlace* rows, std::size_t count,
+                                                              RowAccess access) noexcept {
   if (strategy.joined && access.stores == Stores::non_temporal) {
     return stream_joined_rows(strategy, in, out, rows, count);
   }
