@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avxvnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
@@ -31,7 +31,7 @@ DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations, _
 }
 inline constexpr int held_vectors = dmlref::fast::qlc::avxvnni::held_vectors;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256
 
@@ -46,7 +46,7 @@ DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i
 }
 inline constexpr int held_vectors = dmlref::fast::qlc::avxvnni::held_vectors;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256_of_avx2
 #endif

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"

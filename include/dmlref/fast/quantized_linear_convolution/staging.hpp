@@ -17,7 +17,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

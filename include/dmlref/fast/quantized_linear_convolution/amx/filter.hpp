@@ -12,8 +12,8 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/gather.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -8,8 +8,8 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

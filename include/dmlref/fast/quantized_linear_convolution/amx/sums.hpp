@@ -6,8 +6,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/sums.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

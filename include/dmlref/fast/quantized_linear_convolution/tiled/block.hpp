@@ -8,11 +8,11 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 
 DMLREF_BEGIN

@@ -7,8 +7,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/zero_points.hpp"
 

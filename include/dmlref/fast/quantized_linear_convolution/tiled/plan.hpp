@@ -10,13 +10,13 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {

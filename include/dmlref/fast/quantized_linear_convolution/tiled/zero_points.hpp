@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
 
 DMLREF_BEGIN

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/portable.hpp"
 
 #if DMLREF_ARCH_X86_64

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/transform.hpp"
 
 DMLREF_BEGIN

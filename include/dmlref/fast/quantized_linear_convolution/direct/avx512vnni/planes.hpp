@@ -8,10 +8,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/multiply_add.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/multiply_add.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/channel_tiles.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/output.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/pixel_tiles.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/channel_tiles.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/output.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/pixel_tiles.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN
@@ -14,7 +14,7 @@ DMLREF_TARGET_AVXVNNI inline __m256i dot(__m256i sums, __m256i activations, __m2
 
 inline constexpr int held_vectors = 3;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
-#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
 
 /// All but the tiles, which a test replaces by others of the same text.

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::portable {

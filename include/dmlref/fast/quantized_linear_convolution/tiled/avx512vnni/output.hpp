@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -13,20 +13,20 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #if DMLREF_HAS_KERNELS
-#include "dmlref/fast/quantized_linear_convolution/scalar.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/fast/quantized_linear_convolution/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVXVNNI
-#include "dmlref/fast/quantized_linear_convolution/avxvnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avxvnni.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni.hpp"
 #endif
 #if DMLREF_HAS_NEON
-#include "dmlref/fast/quantized_linear_convolution/neon.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/neon.hpp"
 #endif
 #endif
 #include "dmlref/isa/cpu.hpp"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/neon.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 
 #if DMLREF_ARCH_ARM64
 #include <arm_neon.h>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/multiply_add.hpp"
-#include "dmlref/fast/quantized_linear_convolution/avx512vnni/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/multiply_add.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::scalar {

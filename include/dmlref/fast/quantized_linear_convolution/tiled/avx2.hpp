@@ -3,8 +3,8 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/portable.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -30,7 +30,7 @@ DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i
 
 inline constexpr int held_vectors = 2;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/tiles256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles256.hpp"
 #undef DMLREF_QLC_TARGET
 
 DMLREF_TARGET_AVX2 inline __m128i load16(const std::uint8_t* from) noexcept {
