@@ -26,27 +26,29 @@
 // The tiles of AVX-VNNI under AVX-512's encoding of the same instruction: proves their text where AVX-VNNI cannot run.
 namespace vnni256 {
 using namespace dmlref::fast::qlc;
-DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
-  return _mm256_dpbusd_epi32(sums, activations, weights);
+using avx2::V, avx2::Epilogue, avxvnni::held_weights, avxvnni::held_pixels;
+namespace rounding = requantize::avx2;
+DMLREF_TARGET_AVX512VNNI inline void multiply_add(__m256i& sums, __m256i activations, __m256i weights) noexcept {
+  sums = _mm256_dpbusd_epi32(sums, activations, weights);
 }
-inline constexpr int held_vectors = dmlref::fast::qlc::avxvnni::held_vectors;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/tiled/tiles256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256
 
 // And with the instruction made of AVX2's, where neither encoding can run.
 namespace vnni256_of_avx2 {
 using namespace dmlref::fast::qlc;
-DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
+using avx2::V, avx2::Epilogue, avxvnni::held_weights, avxvnni::held_pixels;
+namespace rounding = requantize::avx2;
+DMLREF_TARGET_AVX2 inline void multiply_add(__m256i& sums, __m256i activations, __m256i weights) noexcept {
   const __m256i even = _mm256_madd_epi16(_mm256_and_si256(activations, _mm256_set1_epi16(0xFF)),
                                          _mm256_srai_epi16(_mm256_slli_epi16(weights, 8), 8));
   const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(activations, 8), _mm256_srai_epi16(weights, 8));
-  return _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
+  sums = _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
 }
-inline constexpr int held_vectors = dmlref::fast::qlc::avxvnni::held_vectors;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/tiled/tiles256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256_of_avx2
 #endif
@@ -358,7 +360,7 @@ void expect_equal_with(const fast::qlc::Kernels& kernels, const std::vector<Data
 template <class SetTiles>
 void expect_tiles_of_avx_vnni(SetTiles set_tiles) {
   static const fast::qlc::Kernels kernels = [&] {
-    fast::qlc::Kernels k = fast::qlc::avxvnni::make_helpers();
+    fast::qlc::Kernels k = fast::qlc::avx2::make_helpers<4>();
     set_tiles(k);
     return k;
   }();

@@ -55,10 +55,8 @@ struct Folded {
   std::uint8_t input_zero_point = 0;  // the byte that padding holds, unshifted
   std::uint8_t input_flip = 0;
   std::int32_t shifted_zero_point = 0;  // of the input as the kernels read it
-  std::int32_t uniform_zero_point = 0;  // minus the filter zero point where all channels share it
   bool pixel_terms = false;             // some filter zero point, shifted, is not 0
-  bool uniform = true;
-  bool wide = false;  // sums may exceed 32 bits
+  bool wide = false;                    // sums may exceed 32 bits
 };
 
 /// Kernels read unsigned or signed activations: whether the input has to be flipped (its top bits), and what becomes of
@@ -139,8 +137,6 @@ inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensor
   to.requantizer.fixed_scale = reinterpret_cast<const float*>(memory + at.fixed_scale);
   to.requantizer.packed_channels = packed_channels;
   to.requantizer.bounded = bounds.bounded;
-  to.uniform_zero_point = bounds.first_zero;
-  to.uniform = bounds.uniform;
   to.pixel_terms = bounds.pixel_terms();
   to.wide = bounds.wide;
 

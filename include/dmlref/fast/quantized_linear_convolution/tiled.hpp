@@ -33,7 +33,7 @@ class TiledConvolution : public qlc::BlockedConvolution<qlc::tiled::Plan, qlc::t
   TiledConvolution(const qlc::Problem& problem, const qlc::Kernels& kernels)
       : BlockedConvolution(qlc::tiled::Plan(problem, kernels)) {}
 
-  std::string_view strategy_name() const noexcept { return "tiled"; }
+  std::string_view strategy_name() const noexcept { return plan_.strategy_name(); }
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return plan_.usable(); }
 };

@@ -62,6 +62,10 @@ struct Vector {
   DMLREF_OPERATION Bits difference(Bits a, Bits b) noexcept { return _mm256_sub_epi32(a, b); }
   DMLREF_OPERATION Bits either(Bits a, Bits b) noexcept { return _mm256_xor_si256(a, b); }  ///< exclusive or
   DMLREF_OPERATION Bits least_words(Bits a, Bits b) noexcept { return _mm256_min_epu16(a, b); }
+  /// sums + the two products of words in each lane.
+  DMLREF_OPERATION Bits plus_word_products(Bits sums, Bits a, Bits b) noexcept {
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b));
+  }
 
   DMLREF_OPERATION Bits zip_low_bytes(Bits a, Bits b) noexcept { return _mm256_unpacklo_epi8(a, b); }
   DMLREF_OPERATION Bits zip_high_bytes(Bits a, Bits b) noexcept { return _mm256_unpackhi_epi8(a, b); }
@@ -122,6 +126,9 @@ struct Vector {
   DMLREF_OPERATION Bits difference(Bits a, Bits b) noexcept { return _mm512_sub_epi32(a, b); }
   DMLREF_OPERATION Bits either(Bits a, Bits b) noexcept { return _mm512_xor_si512(a, b); }
   DMLREF_OPERATION Bits least_words(Bits a, Bits b) noexcept { return _mm512_min_epu16(a, b); }
+  DMLREF_OPERATION Bits plus_word_products(Bits sums, Bits a, Bits b) noexcept {
+    return _mm512_dpwssd_epi32(sums, a, b);
+  }
 
   DMLREF_OPERATION Bits zip_low_bytes(Bits a, Bits b) noexcept { return _mm512_unpacklo_epi8(a, b); }
   DMLREF_OPERATION Bits zip_high_bytes(Bits a, Bits b) noexcept { return _mm512_unpackhi_epi8(a, b); }

@@ -8,7 +8,6 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/output.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -190,8 +190,8 @@ class Stager {
       gather_row(row + c * g_.in.c, width, g_.in.x, first_column(), 1, count, run_.input_zero_point, scratch_);
       for (Index group = 0; group < groups; ++group, to += l_.tile_step) {
         for (Index x = 0; x < pixels; x += tile_side) {
-          avx512vnni::windows(scratch_ + 4 * group + x * g_.stride_x, tile_side, g_.stride_x, run_.input_flip,
-                              to + x / tile_side * l_.strip_step);
+          avx2::windows4(scratch_ + 4 * group + x * g_.stride_x, tile_side, g_.stride_x, run_.input_flip,
+                         to + x / tile_side * l_.strip_step);
         }
       }
     }
@@ -211,10 +211,10 @@ class Stager {
     const std::uint8_t* from = row + (first_column() + begin * skip) * g_.in.x;
     std::uint8_t* at = to + begin * l_.column_step;
     if (skip * g_.in.x == l_.column_step && l_.column_step == g_.in_channels) {
-      avx512vnni::convert(from, (end - begin) * g_.in_channels, run_.input_flip, at);
+      avx2::convert<4>(from, (end - begin) * g_.in_channels, run_.input_flip, at);
     } else {
       for (Index x = begin; x < end; ++x, from += skip * g_.in.x, at += l_.column_step) {
-        avx512vnni::convert(from, g_.in_channels, run_.input_flip, at);
+        avx2::convert<4>(from, g_.in_channels, run_.input_flip, at);
       }
     }
     fill(end, need);

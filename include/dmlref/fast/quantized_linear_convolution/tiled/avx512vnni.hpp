@@ -1,59 +1,51 @@
-// avx512vnni.hpp: the tiled convolution with vpdpbusd on 16 lanes.
+// avx512vnni.hpp: the tiled convolution with vpdpbusd on 16 lanes; helpers that are not faster so are those of AVX2.
 #pragma once
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/channel_tiles.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/output.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/pixel_tiles.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/multiply_add.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <bit>
+
+#include "dmlref/isa/avx512_begin.hpp"
+
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-template <int V, int... R>
-constexpr void set_channel_tiles(Tiles& tiles) noexcept {
-  tiles.set(V, Tile{R, &channel_strip<V, R>}...);
-}
-template <int V, int... R>
-constexpr void set_pixel_tiles(Tiles& tiles) noexcept {
-  tiles.set(V, Tile{R, &pixel_strip<V, R>}...);
-}
+using V = simd::avx512::Vector;
+namespace rounding = requantize::avx512;
+inline constexpr int held_weights = 2, held_pixels = 4;
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
+#undef DMLREF_QLC_TARGET
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{16,
-            4,
-            false,
-            true,
-            {},
-            {},
-            &interleave,
-            &deal,
-            &windows,
-            &convert,
-            &sum_runs,
-            &sum_windows,
-            &halve_sums,
-            &add_outer,
-            &requantize::avx512::clamped,
-            &transpose,
-            &interleave_pairs_of,
-            &pack_rows};
+  Kernels k = avx2::make_helpers<4>();
+  k.lanes = 16;
   k.rounds_sums = true;
-  // Feature maps are 7, 14, 28, 56, … wide.
-  set_channel_tiles<1, 1, 2, 4, 7, 14>(k.channel_tiles);
-  set_channel_tiles<2, 1, 2, 4, 7, 14>(k.channel_tiles);
-  set_channel_tiles<4, 1, 2, 4>(k.channel_tiles);
-  set_pixel_tiles<1, 1, 2, 4, 6>(k.pixel_tiles);
-  set_pixel_tiles<2, 1, 2, 4, 6>(k.pixel_tiles);
-  set_pixel_tiles<4, 1, 2, 4, 6>(k.pixel_tiles);
+  k.interleave = &interleave;
+  k.interleave_by_parity = &interleave_by_parity;
+  k.pack_rows = &pack_rows;
+  k.gather_pixels = nullptr;  // a K-group is four channels there, which tiles read as fast from planes
+  k.sum_runs = &sum_runs;
+  k.sum_windows = &sum_windows;
+  k.halve_sums = &halve_sums;
+  k.quantize = &requantize::avx512::clamped;
+  set_tiles(k);
   return k;
 }
 inline constexpr Kernels kernels = make_kernels();
 
 }  // namespace fast::qlc::avx512vnni
 DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
 #endif

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <variant>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
@@ -18,13 +19,18 @@ namespace fast::qlc::tiled {
 /// What one execute knows.
 struct Run : Folded {
   const std::int32_t* channel_offset = nullptr;
-  const std::int32_t* channel_factor = nullptr;  // of halves; unset where the plan does not halve terms
-  bool paired = false;  // blocks of 64 pixels are read in the order of Kernels::interleave_pairs
+  ZeroPointTerm term = ZeroPointTerm::none;      // that tiles add
+  const std::int32_t* channel_factor = nullptr;  // of a product
+  TileOutput tile_output = TileOutput::sums;
+  PixelOrder order = PixelOrder::plain;  // of staged planes
+
+  /// Whether a product of zero points is left to add_outer.
+  bool term_follows() const noexcept { return pixel_terms && term == ZeroPointTerm::none; }
 };
 
 /// Blocks [first, last) of the filter, of all groups', as the tiles read it.
 inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, Index first, Index last) noexcept {
-  qlc::pack_filter(p.g, p.block.order, p.kernels, p.filter, p.elements.data(),
+  qlc::pack_filter(p.g, p.block.order, p.kernels, p.filter, p.depth.elements.data(),
                    reinterpret_cast<const std::uint8_t*>(filter), reinterpret_cast<std::uint8_t*>(to), first, last);
 }
 
@@ -55,7 +61,7 @@ inline void fold_rounded_sums(const Plan& p, const ChannelBounds& bounds, const 
   if (!bounds.bounded || bounds.wide || bounds.largest_sum >= 0x1p22) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.filter.channels();
-  qlc::fold_rounded_sums(to, p.filter.groups, p.pixels_in_lanes ? 1 : p.kernels.lanes, bounds.largest_sum,
+  qlc::fold_rounded_sums(to, p.filter.groups, p.pixels_in_lanes() ? 1 : p.kernels.lanes, bounds.largest_sum,
                          SumsBegin::as_floats, reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale), scale,
                          shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset));
 }
@@ -80,7 +86,7 @@ inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
   if (p.rounds_sums()) fold_rounded_sums(p, bounds, inputs, memory);
-  if (!p.halved_terms() || bounds.uniform) return;
+  if (!p.halved_terms() || !bounds.pixel_terms()) return;
   auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
   for (Index at = 0; at < channels + 64; ++at) factor[at] = halves_of_factor(zero[at]);
 }
@@ -108,10 +114,14 @@ inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, 
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.filter.channels(), p.kernels.signed_activations, run);
-  run.paired = p.pairs && run.requantizer.bounded && !run.wide;
   run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
-  if (p.halved_terms() && !run.uniform) {
+  if (p.halved_terms() && run.pixel_terms && !run.wide) {
+    run.term = ZeroPointTerm::product;
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
+  }
+  if (p.kernels.requantize && run.requantizer.bounded && !run.wide && !run.term_follows()) {
+    run.tile_output = TileOutput::bytes;
+    if (const auto* pixels = std::get_if<TiledPixels>(&p.strategy)) run.order = pixels->order;
   }
   if (!p.rounds_sums()) return;
   run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);

@@ -9,11 +9,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
-#include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -27,23 +26,6 @@ struct PackedFilter {
   Index ones_at() const noexcept { return sums_at() + round_up(kernel_rows * row_sums_bytes(), 64); }
   Index bytes() const noexcept { return ones_at() + round_up(steps * 4, 64); }
 };
-
-/// Stands for filling in place of an element's offset, which may be below 0.
-inline constexpr Index no_element = std::numeric_limits<Index>::min();
-
-/// Where the elements of every step lie in a channel's filter, or no_element. All steps, `group` elements each.
-inline std::vector<Index> element_offsets(const Geometry& g, const DepthOrder& order) {
-  std::vector<Index> offsets;
-  offsets.reserve(static_cast<std::size_t>(order.steps() * order.group));
-  for (Index step = 0; step < order.steps(); ++step) {
-    for (Index e = 0; e < order.group; ++e) {
-      DepthOrder::Element at;
-      const bool there = order.locate(step, e, at);
-      offsets.push_back(there ? at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x : no_element);
-    }
-  }
-  return offsets;
-}
 
 /// Steps [first, last) of one output channel: Group elements each, weight_step bytes apart. Returns their sum. Most
 /// groups are complete and their elements `stride` apart, which saves looking each of them up.
@@ -137,7 +119,7 @@ inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels
 }
 
 /// Blocks [first, last) of all groups'. Unsigned filters are shifted by -128, and so are their zero points. `offsets`
-/// are those of element_offsets.
+/// are DepthTables::elements.
 inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernels& kernels, const PackedFilter& packed,
                         const Index* offsets, const std::uint8_t* filter, std::uint8_t* to, Index first,
                         Index last) noexcept {

@@ -32,43 +32,64 @@ constexpr std::int32_t halves_of_factor(std::int32_t factor) noexcept {
                                    (static_cast<std::uint32_t>(factor) & 0xFFFFu));
 }
 
-/// A tile, or `count` tiles side by side: sums[..][..] = channel_offset[channel] + pixel_offset[pixel] + sum over k of
-/// activation * weight, modulo 2^32.
-struct TileArgs {
-  const std::uint8_t* activations;     ///< group of pixel p at step k: activations + offsets[k] + p * pixel_step
-  const std::int32_t* offsets;         ///< bytes
-  std::ptrdiff_t steps;                ///< number of groups along K
-  std::ptrdiff_t run;                  ///< how many steps' groups lie side by side, a divisor of steps; 0: not known
-  std::ptrdiff_t pixel_step;           ///< bytes; 4 where pixels lie in lanes
-  std::ptrdiff_t plane_step;           ///< pixels in lanes: offsets[k] is k times this; 0: not known
-  const std::uint8_t* weights;         ///< group of channel c at step k: weights + k * weight_step + c * 4
-  std::ptrdiff_t weight_step;          ///< bytes
-  std::ptrdiff_t weight_block;         ///< channels in lanes: bytes from one vector's weights to the next one's
-  const std::int32_t* channel_offset;  ///< one per channel of the tile
-  const std::int32_t* pixel_offset;    ///< one per pixel of the tile
-  const std::int32_t* channel_factor;  ///< one per channel, of halves_of_factor, or null: no such term
-  const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
-  bool paired;                         ///< pixels in lanes: in the order of interleave_pairs
-  std::int32_t* sums;                  ///< rows x (vectors * lanes)
-  std::ptrdiff_t sums_pitch;           ///< elements from row to row
-  const Requantizer* requantizer;      ///< `bounded`, or null
-  std::ptrdiff_t first_channel;        ///< packed index of the tile's first channel
-  std::uint8_t* out;                   ///< rows x (vectors * lanes) bytes
-  std::ptrdiff_t out_pitch;
-  std::ptrdiff_t out_lanes;  ///< pixels in lanes: how many of a row's bytes to write
-  std::ptrdiff_t count;      ///< tiles along the line of pixels; 1 where the set does not fuse
+/// Both streams of a tile.
+struct TileOperands {
+  const std::uint8_t* activations;  ///< K-group of pixel p at step k: activations + offsets[k] + p * pixel_step
+  const std::int32_t* offsets;      ///< bytes
+  std::ptrdiff_t steps;             ///< K-groups
+  std::ptrdiff_t pixel_step;        ///< bytes; 4 where pixels lie in lanes
+  const std::uint8_t* weights;      ///< K-group of channel c at step k: weights + k * weight_step + c * 4
+  std::ptrdiff_t weight_step;       ///< bytes
+  std::ptrdiff_t weight_block;      ///< channels in lanes: bytes from one vector's weights to the next one's
 };
 
-/// What interleave_pairs reads and writes.
-struct PairsArgs {
-  const std::uint8_t* src;
-  std::ptrdiff_t channel_step, channels;
-  std::ptrdiff_t pixels;  ///< a multiple of 64
-  std::uint8_t flip;
-  std::uint8_t* dst;
-  std::ptrdiff_t plane_step;  ///< bytes from four channels' groups to the next four's
-  std::int32_t* sums;         ///< one per pixel, or null: not wanted
-  std::int32_t factor;
+/// What a tile adds for filter zero points: nothing, or a product of one factor per channel and one sum per pixel.
+enum class ZeroPointTerm { none, product };
+
+/// What accumulators begin with.
+struct TileOffsets {
+  const std::int32_t* channel;  ///< one per channel of the tile
+  ZeroPointTerm term;
+  const std::int32_t* channel_factor;  ///< of a product: one per channel, of halves_of_factor
+  const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
+};
+
+/// Where accumulators go: rows x (vectors * lanes).
+struct TileSums {
+  std::int32_t* at;
+  std::ptrdiff_t pitch;  ///< elements from row to row
+};
+
+/// The order of pixels in lanes: as in memory, or by_parity in blocks of 64 (Kernels::interleave_by_parity).
+enum class PixelOrder { plain, by_parity };
+
+/// Where the pixel in lane `i` of 64 lies, by_parity: each 16 are 0 2 4 6 | 1 3 5 7 | 8 10 12 14 | 9 11 13 15, and the
+/// first of the four are the first vector of 16 lanes.
+constexpr std::ptrdiff_t place_by_parity(std::ptrdiff_t i) noexcept {
+  return i % 16 / 4 * 16 + i / 32 * 8 + i % 4 * 2 + i / 16 % 2;
+}
+
+/// How accumulators become rows x (vectors * lanes) bytes, and where these go.
+struct TileBytes {
+  const Requantizer& requantizer;  ///< `bounded`
+  std::ptrdiff_t first_channel;    ///< packed index of the tile's first channel
+  std::uint8_t* at;
+  std::ptrdiff_t pitch;
+  std::ptrdiff_t used_lanes;  ///< pixels in lanes: how many of a row's bytes to write
+  PixelOrder order;           ///< pixels in lanes
+};
+
+enum class TileOutput { sums, bytes };
+
+/// `count` tiles along the line of pixels: accumulator = offset + sum over k of activation * weight, modulo 2^32.
+/// Targets that do not `requantize` heed operands, offsets.channel and sums, of one tile.
+struct TileArgs {
+  TileOperands operands;
+  TileOffsets offsets;
+  TileOutput output;
+  TileSums sums;
+  TileBytes bytes;
+  std::ptrdiff_t count;
 };
 
 /// What gather_pixels reads and writes.
@@ -130,54 +151,57 @@ class Tiles {
 
 /// Everything an instruction set brings.
 struct Kernels {
-  std::ptrdiff_t lanes;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
-  std::ptrdiff_t group;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
-  bool signed_activations;
-  bool fuses;           ///< whether the tiles requantize, know channel_factor and heed `count`; else add_outer and
-                        ///< quantize follow each
-  Tiles channel_tiles;  ///< channels in lanes, a row is a pixel
-  Tiles pixel_tiles;    ///< pixels in lanes, a row is a channel
+  std::ptrdiff_t lanes = 0;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
+  std::ptrdiff_t group = 4;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
+  bool signed_activations = false;
+  bool requantize = false;   ///< whether tiles do it, and add zero-point terms; else add_outer and quantize follow
+  bool rounds_sums = false;  ///< whether tiles heed Requantizer::rounded_scale
+  Tiles channel_tiles{};     ///< channels in lanes, a row is a pixel
+  Tiles pixel_tiles{};       ///< pixels in lanes, a row is a channel
 
   /// dst[i] = the group of `group` bytes rows[0][i], rows[1][i], …, each xor `flip`, widened where group is 2.
   void (*interleave)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
-                     std::uint8_t* dst) noexcept;
+                     std::uint8_t* dst) noexcept = nullptr;
   /// dst[i] = src[i * step], groups of 4 bytes. May read 128 bytes past the last one.
-  void (*deal)(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count, std::uint8_t* dst) noexcept;
+  void (*deal)(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count,
+               std::uint8_t* dst) noexcept = nullptr;
   /// dst[i] = the group src[i * step], src[i * step + 1], …, each xor `flip`, widened where group is 2. May
   /// read 16 bytes past the last one.
   void (*windows)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
-                  std::uint8_t* dst) noexcept;
+                  std::uint8_t* dst) noexcept = nullptr;
   /// dst[i] = src[i] xor flip, as bytes or widened.
-  void (*convert)(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::uint8_t* dst) noexcept;
+  void (*convert)(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
+                  std::uint8_t* dst) noexcept = nullptr;
   /// sums[p] = the sum of the `count` staged values at src + p * pixel_step.
   void (*sum_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
-                   std::int32_t* sums) noexcept;
+                   std::int32_t* sums) noexcept = nullptr;
   /// sums[i] = the sum of from[i * stride + t * tap_step] over t < taps. May read 128 bytes past the last one, and
   /// write up to a multiple of 16 sums.
   void (*sum_windows)(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
-                      std::ptrdiff_t count, std::int32_t* sums) noexcept;
+                      std::ptrdiff_t count, std::int32_t* sums) noexcept = nullptr;
   /// sums[i] = halves_of_sum(sums[i]). May write up to a multiple of 16 sums.
-  void (*halve_sums)(std::int32_t* sums, std::ptrdiff_t count) noexcept;
+  void (*halve_sums)(std::int32_t* sums, std::ptrdiff_t count) noexcept = nullptr;
   /// sums[r][l] += per_row[r] * per_lane[l], modulo 2^32.
   void (*add_outer)(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
-                    const std::int32_t* per_row, const std::int32_t* per_lane) noexcept;
+                    const std::int32_t* per_row, const std::int32_t* per_lane) noexcept = nullptr;
   /// Requantizes 64 * blocks sums; sum i belongs to channel first + i % period. period: 1, or 64 is a multiple of it.
   void (*quantize)(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to, std::ptrdiff_t first,
-                   std::ptrdiff_t period, std::uint8_t* out) noexcept;
+                   std::ptrdiff_t period, std::uint8_t* out) noexcept = nullptr;
   /// dst[c * dst_pitch + p] = src[p * src_pitch + c] for p < pixels, c < channels. Reads whole lines of src.
   void (*transpose)(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::ptrdiff_t pixels, std::ptrdiff_t channels,
-                    std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept;
-  /// Blocks of 64 pixels of all channels to groups, in an order of its own, which the pixel tiles undo (`paired`), with
-  /// sums[p] = factor * the sum over p's channels. Null where the set has no such order.
-  void (*interleave_pairs)(const PairsArgs&) noexcept = nullptr;
-  /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Null
-  /// where the set has nothing better than element by element.
+                    std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept = nullptr;
+
+  // What not every set has: null.
+
+  /// As interleave, but whole blocks of 64 come in an order that saves permutations (PixelOrder::by_parity).
+  void (*interleave_by_parity)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
+                               std::uint8_t* dst) noexcept = nullptr;
+  /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Else
+  /// they are packed element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
   /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; of 16 channels or
-  /// more. Null where the set stages planes as planes or windows only.
+  /// more. Else planes are staged as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;
-  /// Whether the tiles heed Requantizer::rounded_scale.
-  bool rounds_sums = false;
 };
 
 /// The same pointer, from where the optimizer cannot see: keeps it from holding the sum of every pixel's offset in a
@@ -185,6 +209,15 @@ struct Kernels {
 inline const std::uint8_t* hidden(const std::uint8_t* pointer) noexcept {
 #if defined(__GNUC__)
   __asm__("" : "+r"(pointer));
+#endif
+  return pointer;
+}
+
+/// The same pointer. Three vectors, twelve sums and a group leave clang no register for what it would load before the
+/// last step's products are done.
+DMLREF_ALWAYS_INLINE const std::uint8_t* in_order(const std::uint8_t* pointer) noexcept {
+#if defined(__clang__)
+  __asm__ volatile("" : "+r"(pointer));
 #endif
   return pointer;
 }

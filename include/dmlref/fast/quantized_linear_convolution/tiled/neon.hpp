@@ -22,50 +22,22 @@ inline int8x16_t broadcast(const std::uint8_t* group) noexcept {
   return vreinterpretq_s8_s32(vdupq_n_s32(value));
 }
 
-/// Sums of four lanes, kept as pairs of halves: lane 0 and 1 in `low`, 2 and 3 in `high`.
-struct Halves {
+/// Four lanes, kept as pairs of halves: lane 0 and 1 in `low`, 2 and 3 in `high`.
+struct Accumulators {
   int32x4_t low, high;
 };
-
-inline void dot(Halves& sums, int8x16_t a, int8x16_t b) noexcept {
+inline Accumulators begin(int32x4_t offset) noexcept {
+  return {vzip1q_s32(offset, vdupq_n_s32(0)), vzip2q_s32(offset, vdupq_n_s32(0))};
+}
+inline void multiply_add(Accumulators& sums, int8x16_t a, int8x16_t b) noexcept {
   sums.low = vpadalq_s16(sums.low, vmull_s8(vget_low_s8(a), vget_low_s8(b)));
   sums.high = vpadalq_s16(sums.high, vmull_high_s8(a, b));
 }
+inline int32x4_t total(const Accumulators& sums) noexcept { return vpaddq_s32(sums.low, sums.high); }
 
-/// Which side is which makes no difference to the arithmetic, only to the addresses.
-template <bool PixelsInLanes, int V, int R>
-inline void tile(const TileArgs& t) noexcept {
-  constexpr std::size_t rows = R, vectors = V;
-  Halves acc[rows][vectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[r][v] = {vdupq_n_s32(0), vdupq_n_s32(0)};
-  }
-  const std::uint8_t* w = t.weights;
-  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-    const std::uint8_t* a = t.activations + t.offsets[k];
-    int8x16_t lanes[vectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) lanes[v] = load(PixelsInLanes ? a + 16 * v : w + v * t.weight_block);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const int8x16_t group = broadcast(PixelsInLanes ? w + 4 * r : a + r * t.pixel_step);
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) dot(acc[r][v], group, lanes[v]);
-    }
-  }
-  const std::int32_t* per_row = PixelsInLanes ? t.channel_offset : t.pixel_offset;
-  const std::int32_t* per_lane = PixelsInLanes ? t.pixel_offset : t.channel_offset;
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      const int32x4_t offset = vaddq_s32(vld1q_s32(per_lane + 4 * v), vdupq_n_s32(per_row[r]));
-      vst1q_s32(t.sums + r * t.sums_pitch + 4 * v, vaddq_s32(offset, vpaddq_s32(acc[r][v].low, acc[r][v].high)));
-    }
-  }
-}
+#define DMLREF_QLC_TARGET
+#include "dmlref/fast/quantized_linear_convolution/tiled/neon/tiles.hpp"
+#undef DMLREF_QLC_TARGET
 
 inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
                        std::uint8_t* dst) noexcept {
@@ -108,29 +80,17 @@ inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t r
   }
 }
 
-template <bool PixelsInLanes, int V, int... R>
-constexpr void set_tiles(Tiles& tiles) noexcept {
-  tiles.set(V, Tile{R, &tile<PixelsInLanes, V, R>}...);
-}
-
 /// All but the tiles.
 constexpr Kernels make_helpers() noexcept {
-  return {4,
-          4,
-          true,
-          false,
-          {},
-          {},
-          &interleave,
-          &portable::deal,
-          &portable::windows<4>,
-          &convert,
-          &sum_runs,
-          &portable::sum_windows,
-          &portable::halve_sums,
-          &add_outer,
-          &requantize::neon::clamped,
-          &portable::transpose};
+  Kernels k = portable::make_helpers();
+  k.lanes = 4;
+  k.signed_activations = true;
+  k.interleave = &interleave;
+  k.convert = &convert;
+  k.sum_runs = &sum_runs;
+  k.add_outer = &add_outer;
+  k.quantize = &requantize::neon::clamped;
+  return k;
 }
 constexpr Kernels make_kernels() noexcept {
   Kernels k = make_helpers();
@@ -147,41 +107,16 @@ inline constexpr Kernels kernels = make_kernels();
 #if DMLREF_HAS_NEON_DOTPROD
 namespace fast::qlc::neon_dotprod {
 
-template <bool PixelsInLanes, int V, int R>
-DMLREF_TARGET_NEON_DOTPROD inline void tile(const TileArgs& t) noexcept {
-  constexpr std::size_t rows = R, vectors = V;
-  const std::int32_t* per_row = PixelsInLanes ? t.channel_offset : t.pixel_offset;
-  const std::int32_t* per_lane = PixelsInLanes ? t.pixel_offset : t.channel_offset;
-  int32x4_t acc[rows][vectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[r][v] = vaddq_s32(vld1q_s32(per_lane + 4 * v), vdupq_n_s32(per_row[r]));
-  }
-  const std::uint8_t* w = t.weights;
-  for (std::ptrdiff_t k = 0; k < t.steps; ++k, w += t.weight_step) {
-    const std::uint8_t* a = t.activations + t.offsets[k];
-    int8x16_t lanes[vectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) lanes[v] = neon::load(PixelsInLanes ? a + 16 * v : w + v * t.weight_block);
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const int8x16_t group = neon::broadcast(PixelsInLanes ? w + 4 * r : a + r * t.pixel_step);
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] = vdotq_s32(acc[r][v], group, lanes[v]);
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) vst1q_s32(t.sums + r * t.sums_pitch + 4 * v, acc[r][v]);
-  }
+using Accumulators = int32x4_t;
+inline int32x4_t begin(int32x4_t offset) noexcept { return offset; }
+DMLREF_TARGET_NEON_DOTPROD DMLREF_ALWAYS_INLINE void multiply_add(int32x4_t& sums, int8x16_t a, int8x16_t b) noexcept {
+  sums = vdotq_s32(sums, a, b);
 }
+inline int32x4_t total(int32x4_t sums) noexcept { return sums; }
 
-template <bool PixelsInLanes, int V, int... R>
-constexpr void set_tiles(Tiles& tiles) noexcept {
-  tiles.set(V, Tile{R, &tile<PixelsInLanes, V, R>}...);
-}
+#define DMLREF_QLC_TARGET DMLREF_TARGET_NEON_DOTPROD
+#include "dmlref/fast/quantized_linear_convolution/tiled/neon/tiles.hpp"
+#undef DMLREF_QLC_TARGET
 
 constexpr Kernels make_kernels() noexcept {
   Kernels k = neon::make_helpers();

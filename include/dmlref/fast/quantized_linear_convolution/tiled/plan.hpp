@@ -1,10 +1,13 @@
-// plan.hpp: what a tiled convolution decides at compile: which dimension lies in lanes, how the input is staged, how
-// large a block is, and where everything lies in the temporary memory.
+// plan.hpp: what a tiled convolution decides at compile: its strategy, how the input is staged, how large a block is,
+// and where everything lies in the temporary memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -13,10 +16,10 @@
 #include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
-#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
@@ -28,16 +31,40 @@ struct KernelRows {
 
 /// Memory of one task, cut into pieces of 64 bytes' alignment.
 struct Slot {
-  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, pixel_offset = 0, positions = 0, wide = 0,
-        size = 0;
+  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, wide = 0, size = 0;
+};
+
+/// Output channels lie in lanes: a tile is some pixels times vectors of channels (run_channels.hpp).
+struct TiledChannels {
+  static constexpr std::string_view name = "tiled channels";
+};
+
+/// Output pixels lie in lanes: a tile is some channels times vectors of pixels (run_pixels.hpp).
+struct TiledPixels {
+  static constexpr std::string_view name = "tiled pixels";
+  PixelOrder order;  ///< of a staged block, where tiles requantize
 };
 
 /// What a tiled convolution decides at compile. Immutable once made.
 struct Plan {
   Plan(const Problem& problem, const Kernels& set)
       : g(flatten(geometry_of(problem))), kernels(set), tensors(problem), folded_at(problem) {
-    choose();
+    const auto [order, in_place] = choose_order();
+    choose_block(order, in_place);
+    if (!usable()) return;
+    depth = depth_tables(g, block);
+    for (Index plane = 0; plane < order.channel_groups() && order.staging == Staging::planes; ++plane) {
+      plane_offsets.push_back(static_cast<std::int32_t>(plane * block.plane_step));
+    }
+    filter = {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
+    choose_row_ranges();
+    place_memory();
   }
+
+  std::string_view strategy_name() const noexcept {
+    return std::visit([](const auto& of) { return of.name; }, strategy);
+  }
+  bool pixels_in_lanes() const noexcept { return std::holds_alternative<TiledPixels>(strategy); }
 
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return block.order.steps() <= Index{1} << 22 && block.bytes < Index{1} << 31; }
@@ -54,7 +81,7 @@ struct Plan {
   const BlockGrid& grid_for(Index) const noexcept { return grid; }
 
   /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
-  bool halved_terms() const noexcept { return kernels.fuses && g.depth() <= deepest_halved_sum; }
+  bool halved_terms() const noexcept { return kernels.requantize && g.depth() <= deepest_halved_sum; }
 
   /// Whether one multiply-add may round sums, where the data allow it. That is worth finding out only where a sum is of
   /// few products, and not for each execute.
@@ -62,6 +89,8 @@ struct Plan {
     constexpr Index deepest = 256;
     return kernels.rounds_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
   }
+
+  Index row_steps() const noexcept { return block.order.row_steps(); }
 
   /// From one input row's sums of pixels to the next one's.
   Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
@@ -71,17 +100,14 @@ struct Plan {
   Geometry g;
   const Kernels& kernels;
   ChannelTensors tensors;
-  bool pixels_in_lanes = false;
-  bool pairs = false;
+  std::variant<TiledChannels, TiledPixels> strategy;
   StagedBlock block;
   BlockGrid grid;
-  std::vector<std::int32_t> offsets;
+  DepthTables depth;
   std::vector<std::int32_t> plane_offsets;
-  std::vector<Index> elements;             // element_offsets
   std::vector<KernelRows> row_ranges;      // the first one: all rows
   std::vector<std::uint8_t> range_of_row;  // of the output
   PackedFilter filter{};
-  Index row_steps = 0;
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
   // Of the channels, beside those tables: where terms are halved, and where one multiply-add may round.
@@ -92,58 +118,53 @@ struct Plan {
   Slot slot;
 
  private:
-  void choose() {
+  // The order in which K is walked, and whether the input is read in place; the strategy with them.
+  std::pair<DepthOrder, bool> choose_order() {
     DepthOrder order{Staging::planes, kernels.group, g.in_channels, g.kernel_h, g.kernel_w, false};
-    bool direct = false;
+    const bool joins = g.dilation_x == 1 || g.kernel_w == 1;
     if (g.in.c == 1 && g.in_channels > 1) {
       order.staging = Staging::pixels;
-      order.joined = g.dilation_x == 1 || g.kernel_w == 1;
-      const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
-                          (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
-                          g.pad_y > 0 || g.pad_x > 0;
-      const Index reach =
-          (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) + (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x);
-      if (order.joined && g.in.x != g.in_channels && g.kernel_w > 1) order.joined = false;
-      direct = kernels.group == 4 && g.in_channels % 4 == 0 && !padded &&
-               g.input_signed == kernels.signed_activations && reach < (std::numeric_limits<std::int32_t>::max)();
-    } else if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && order.group % g.stride_x == 0) {
-      DepthOrder windows = order;
-      windows.staging = Staging::windows;
-      if (windows.steps() < order.steps()) order = windows;
+      if (is_read_in_place()) {
+        order.joined = joins && (g.in.x == g.in_channels || g.kernel_w == 1);
+        return {order, true};
+      }
+    } else {
+      if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && order.group % g.stride_x == 0) {
+        DepthOrder windows = order;
+        windows.staging = Staging::windows;
+        if (windows.steps() < order.steps()) order = windows;
+      }
+      // Planes of many channels may be staged as pixels.
+      const bool gathers =
+          kernels.gather_pixels != nullptr && order.staging == Staging::planes && g.in.x == 1 && g.in_channels >= 16;
+      if (pixels_pay(order, gathers)) {
+        const bool by_parity =
+            kernels.interleave_by_parity != nullptr && order.staging == Staging::planes && g.pointwise() && g.in.x == 1;
+        strategy = TiledPixels{by_parity ? PixelOrder::by_parity : PixelOrder::plain};
+      } else if (gathers) {
+        order.staging = Staging::pixels;
+      }
     }
-    choose_orientation(order, gathered(order));
-    if (gathered(order) && !pixels_in_lanes) order.staging = Staging::pixels;
-    if (order.staging == Staging::pixels && !direct) {
-      // Staged pixels touch each other, unless that is a distance that caches dislike.
-      order.joined = false;
-      if (!order.apart()) order.joined = g.dilation_x == 1 || g.kernel_w == 1;
-    }
-    pairs = kernels.interleave_pairs != nullptr && pixels_in_lanes && order.staging == Staging::planes &&
-            g.pointwise() && g.in.x == 1;
-    choose_block(order, direct);
-    if (!usable()) return;
-    offsets = step_offsets(g, block);
-    elements = element_offsets(g, order);
-    for (Index plane = 0; plane < order.channel_groups() && order.staging == Staging::planes; ++plane) {
-      plane_offsets.push_back(static_cast<std::int32_t>(plane * block.plane_step));
-    }
-    row_steps = order.row_steps();
-    filter = {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
-    choose_row_ranges();
-    place_memory();
+    // Staged pixels touch each other, unless that is a distance that caches dislike.
+    if (order.staging == Staging::pixels && !order.apart()) order.joined = joins;
+    return {order, false};
   }
 
-  // Planes of many channels may be staged as pixels.
-  bool gathered(const DepthOrder& order) const noexcept {
-    return kernels.gather_pixels != nullptr && order.staging == Staging::planes && g.in.x == 1 && g.in_channels >= 16;
+  // Channels side by side that need neither padding nor conversion.
+  bool is_read_in_place() const noexcept {
+    const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
+                        (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
+                        g.pad_y > 0 || g.pad_x > 0;
+    const Index reach =
+        (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) + (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x);
+    return kernels.group == 4 && g.in_channels % 4 == 0 && !padded && g.input_signed == kernels.signed_activations &&
+           reach < (std::numeric_limits<std::int32_t>::max)();
   }
 
   // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
-  // orientation that does not match the output's layout transposes bytes in the end. Where AVX2 has channels in lanes,
-  // planes are transposed when they are staged, too, but then read in order, an eighth faster; so are windows.
-  void choose_orientation(const DepthOrder& order, bool gathers) {
-    pixels_in_lanes = false;
-    if (order.staging == Staging::pixels) return;
+  // orientation that does not match the output's layout transposes bytes in the end. Where planes are gathered into
+  // pixels they are transposed when they are staged, too, but then read in order, an eighth faster; so are windows.
+  bool pixels_pay(const DepthOrder& order, bool gathers) const noexcept {
     const Index steps = order.steps();
     const Index epilogue = 12, transposition = gathers ? 9 : 3;
     const Index slower = gathers || (order.staging == Staging::windows && order.group == 2) ? 9 : 8;
@@ -151,26 +172,26 @@ struct Plan {
     const bool planar = g.out.x == 1;
     const Index pixels = g.out_height * round_up(g.out_width, lanes) * g.out_channels;
     const Index channels = g.out_height * g.out_width * round_up(g.out_channels, lanes);
-    pixels_in_lanes = pixels * (steps + epilogue + (planar ? 0 : transposition)) * slower <=
-                      channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
+    return pixels * (steps + epilogue + (planar ? 0 : transposition)) * slower <=
+           channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
   }
 
   void choose_block(const DepthOrder& order, bool direct) {
+    const Index grain = pixels_in_lanes() ? 64 : 14;
     constexpr Index staged_target = 192 * 1024;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
     // leave room in the L1 cache; less of it where few output channels read them, as the input passes through, too.
-    const Index narrow_row = pixels_in_lanes ? 192 : 224;
+    const Index narrow_row = pixels_in_lanes() ? 192 : 224;
     Index wide_row = narrow_row;
     if (g.taps() == 1) {
       const Index target = (g.out_channels < g.in_channels ? 12 : 20) * 1024;
-      const Index grain = pixels_in_lanes ? 64 : 14;
       wide_row = target / (4 * order.steps()) / grain * grain;
       wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
     }
     const Index most_pixels = wide_row * 8 / 7;
     Index columns = g.out_width <= most_pixels ? g.out_width : wide_row;
     while (columns > 16 && make_staged_block(g, order, 1, columns, direct).bytes > staged_target) {
-      const Index half = round_up((columns + 1) / 2, pixels_in_lanes ? 64 : 14);
+      const Index half = round_up((columns + 1) / 2, grain);
       if (half >= columns) break;
       columns = half;
     }
@@ -235,10 +256,9 @@ struct Plan {
     const Index pixels = block.rows * block.columns;
     slot.scratch = task.take(block.row_bytes);
     slot.staged = task.take(block.bytes);
-    slot.sums = task.take(4 * (pixels_in_lanes ? 8 * pixel_pitch : 16 * 4 * lanes) + 256);
+    slot.sums = task.take(4 * (pixels_in_lanes() ? 8 * pixel_pitch : 16 * 4 * lanes) + 256);
     slot.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
     slot.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
-    slot.pixel_offset = task.take(4 * block.rows * pixel_pitch + 256);
     slot.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
                                : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                       : 0);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 DMLREF_BEGIN
@@ -99,6 +100,22 @@ inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::pt
   for (std::ptrdiff_t c = 0; c < channels; ++c) {
     for (std::ptrdiff_t p = 0; p < pixels; ++p) dst[c * dst_pitch + p] = src[p * src_pitch + c];
   }
+}
+
+/// What a set starts from that has nothing better: bytes in groups of four, unsigned.
+constexpr Kernels make_helpers() noexcept {
+  Kernels k;
+  k.interleave = &interleave<4>;
+  k.deal = &deal;
+  k.windows = &windows<4>;
+  k.convert = &convert<4>;
+  k.sum_runs = &sum_runs<std::uint8_t>;
+  k.sum_windows = &sum_windows;
+  k.halve_sums = &halve_sums;
+  k.add_outer = &add_outer;
+  k.quantize = &requantize::scalar::clamped;
+  k.transpose = &transpose;
+  return k;
 }
 
 }  // namespace fast::qlc::portable

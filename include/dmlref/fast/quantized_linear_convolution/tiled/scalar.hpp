@@ -24,26 +24,25 @@ inline std::uint32_t dot(std::uint32_t sum, const std::uint8_t* activation, cons
 template <bool PixelsInLanes, int R>
 void tile(const TileArgs& t) noexcept {
   constexpr std::size_t rows = R;
+  const TileOperands& o = t.operands;
   std::uint32_t acc[rows][lanes];
-  const std::int32_t* const per_row = PixelsInLanes ? t.channel_offset : t.pixel_offset;
-  const std::int32_t* const per_lane = PixelsInLanes ? t.pixel_offset : t.channel_offset;
   for (std::ptrdiff_t r = 0; r < R; ++r) {
     for (std::ptrdiff_t l = 0; l < lanes; ++l) {
-      acc[r][l] = static_cast<std::uint32_t>(per_row[r]) + static_cast<std::uint32_t>(per_lane[l]);
+      acc[r][l] = static_cast<std::uint32_t>(t.offsets.channel[PixelsInLanes ? r : l]);
     }
   }
-  const std::uint8_t* weights = t.weights;
-  for (std::ptrdiff_t k = 0; k < t.steps; ++k, weights += t.weight_step) {
-    const std::uint8_t* activations = t.activations + t.offsets[k];
+  const std::uint8_t* weights = o.weights;
+  for (std::ptrdiff_t k = 0; k < o.steps; ++k, weights += o.weight_step) {
+    const std::uint8_t* activations = o.activations + o.offsets[k];
     for (std::ptrdiff_t r = 0; r < R; ++r) {
       for (std::ptrdiff_t l = 0; l < lanes; ++l) {
-        acc[r][l] =
-            dot(acc[r][l], activations + (PixelsInLanes ? l : r) * t.pixel_step, weights + 4 * (PixelsInLanes ? r : l));
+        const std::ptrdiff_t pixel = PixelsInLanes ? l : r, channel = PixelsInLanes ? r : l;
+        acc[r][l] = dot(acc[r][l], activations + pixel * o.pixel_step, weights + 4 * channel);
       }
     }
   }
   for (std::ptrdiff_t r = 0; r < R; ++r) {
-    for (std::ptrdiff_t l = 0; l < lanes; ++l) t.sums[r * t.sums_pitch + l] = static_cast<std::int32_t>(acc[r][l]);
+    for (std::ptrdiff_t l = 0; l < lanes; ++l) t.sums.at[r * t.sums.pitch + l] = static_cast<std::int32_t>(acc[r][l]);
   }
 }
 
@@ -53,22 +52,8 @@ constexpr void set_tiles(Tiles& tiles) noexcept {
 }
 
 constexpr Kernels make_kernels() noexcept {
-  Kernels k{lanes,
-            4,
-            false,
-            false,
-            {},
-            {},
-            &portable::interleave<4>,
-            &portable::deal,
-            &portable::windows<4>,
-            &portable::convert<4>,
-            &portable::sum_runs<std::uint8_t>,
-            &portable::sum_windows,
-            &portable::halve_sums,
-            &portable::add_outer,
-            &requantize::scalar::clamped,
-            &portable::transpose};
+  Kernels k = portable::make_helpers();
+  k.lanes = lanes;
   set_tiles<false, 1, 2, 4>(k.channel_tiles);
   set_tiles<true, 1, 2, 4>(k.pixel_tiles);
   return k;

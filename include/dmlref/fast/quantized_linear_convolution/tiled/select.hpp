@@ -1,14 +1,14 @@
 // select.hpp: which kernels an instruction set gets: every choice on one screen.
 //
 // clang-format off
-//   set           lanes  group   instruction          channel tiles (pixels x vectors)   pixel tiles (channels x vectors)
+//   target        lanes  K-group  instruction          channel tiles (pixels x vectors)   pixel tiles (channels x vectors)
 //   amx_int8      tiles of bytes (amx.hpp), else as avx512vnni
-//   avx512vnni    16     u8 x 4  vpdpbusd             14x2 14x1 6x4                      6x4
-//   avxvnni        8     u8 x 4  vpdpbusd             6x2 6x1 4x3 2x4                    4x3
-//   avx2           8     16 x 2  vpmaddwd, vpaddd     6x2 6x1 2x4                        4x3
-//   neon_dotprod   4     s8 x 4  sdot                 12x2 12x1 6x4                      4x4
-//   neon           4     s8 x 4  smull, sadalp        6x2 8x1                            4x2
-//   scalar         8     u8 x 4  plain C++            4x1                                4x1
+//   avx512vnni    16     u8 x 4   vpdpbusd             14x2 14x1 2x4                      6x4
+//   avxvnni        8     u8 x 4   vpdpbusd             6x2 6x1 4x3 2x4                    4x3
+//   avx2           8     16 x 2   vpmaddwd, vpaddd     6x2 6x1 2x4                        4x3
+//   neon_dotprod   4     s8 x 4   sdot                 12x2 12x1 6x4                      4x4
+//   neon           4     s8 x 4   smull, sadalp        6x2 8x1                            4x2
+//   scalar         8     u8 x 4   plain C++            4x1                                4x1
 // clang-format on
 #pragma once
 

@@ -28,7 +28,7 @@ void each_step(const Plan& p, const std::int32_t* zero, std::byte* packed, Visit
     }
     T* weights = reinterpret_cast<T*>(packed + block * p.filter.block_bytes());
     for (Index step = 0; step < p.filter.steps; ++step, weights += count) {
-      const Index* at = &p.elements[static_cast<std::size_t>(step * elements)];
+      const Index* at = &p.depth.elements[static_cast<std::size_t>(step * elements)];
       bool complete = true;
       for (Index e = 0; e < elements; ++e) complete = complete && at[e] != no_element;
       for (Index i = 0; i < count && !complete; ++i)
@@ -62,11 +62,11 @@ void subtract_zero_points(const Plan& p, const std::int32_t* zero, std::byte* pa
     for (Index i = 0; i < count; ++i) weights[i] = static_cast<T>(weights[i] + minus[i]);
     return true;
   });
-  const Index of_row = p.row_steps * elements;
+  const Index of_row = p.row_steps() * elements;
   for (Index ky = 0; ky < p.g.kernel_h; ++ky) {
     std::int32_t weights = 0;  // of a channel
     for (Index e = ky * of_row; e < (ky + 1) * of_row; ++e)
-      weights += p.elements[static_cast<std::size_t>(e)] != no_element;
+      weights += p.depth.elements[static_cast<std::size_t>(e)] != no_element;
     std::byte* const sums = packed + p.filter.sums_at() + ky * p.filter.row_sums_bytes();
     for (Index channel = 0; channel < p.filter.groups * p.filter.channels(); ++channel) {
       const std::int32_t sum = load<std::int32_t>(sums, channel) + weights * zero[channel];

@@ -54,9 +54,27 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
 /// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers, as those of ShuffledHalves are.
 class Epilogue {
  public:
+  static constexpr bool rounds_sums = true, reorders_pixels = true;
+
   struct Result {
     __m512i bytes;
     bool near_tie;  // of some sum: settle
+  };
+  /// Which units of 64 sums have near ties.
+  class NearTies {
+   public:
+    DMLREF_ALWAYS_INLINE void add(std::size_t unit, bool near_tie) noexcept {
+      units_ |= std::uint32_t{near_tie} << unit;
+    }
+    DMLREF_ALWAYS_INLINE std::uint32_t units(const Epilogue&) const noexcept { return units_; }
+
+   private:
+    std::uint32_t units_ = 0;
+  };
+  /// How many of a row's bytes to write.
+  struct Used {
+    explicit Used(std::ptrdiff_t bytes) noexcept : mask(~std::uint64_t{0} >> (64 - bytes)) {}
+    std::uint64_t mask;
   };
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit Epilogue(const Requantizer& to) noexcept
@@ -98,9 +116,20 @@ class Epilogue {
   }
 
   /// Four vectors of sums of a channel with that scale; near ties are not settled.
+  template <bool Paired = false>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_scale(__m512i sum0, __m512i sum1, __m512i sum2, __m512i sum3,
                                                                 __m512 scale) const noexcept {
-    return finish<false>(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
+    return finish<Paired>(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
+  }
+
+  /// Four vectors of sums of one channel, rounded whichever way it is.
+  template <bool ByParity>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_row(const __m512i (&sums)[4],
+                                                              std::ptrdiff_t channel) const noexcept {
+    if (to_.rounds(channel)) {
+      return {of_rounded<ByParity, SumsBegin::as_floats>(sums[0], sums[1], sums[2], sums[3], channel), false};
+    }
+    return of_scale<ByParity>(sums[0], sums[1], sums[2], sums[3], _mm512_set1_ps(to_.fixed_scale[channel]));
   }
 
   /// What turns the sums of 16 * V channels into results. Rounds: with one multiply-add.
@@ -111,7 +140,7 @@ class Epilogue {
   template <int V, bool Rounds>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Channels<V> channels(std::ptrdiff_t first) const noexcept {
     Channels<V> c;
-#pragma GCC unroll 4
+    DMLREF_UNROLL
     for (int v = 0; v < V; ++v) {
       c.scale[v] = _mm512_loadu_ps((Rounds ? to_.rounded_scale : to_.fixed_scale) + first + 16 * v);
       c.shift[v] = Rounds ? _mm512_loadu_ps(to_.rounded_shift + first + 16 * v) : shift_;
@@ -119,18 +148,35 @@ class Epilogue {
     return c;
   }
 
-  /// Sums of these channels, of 4 / V pixels one after the other. Of those that are rounded, S says what they are.
+  /// Sums of these channels, the first one of vector `first`, pixel after pixel. Of those that are rounded, S says what
+  /// they are.
   template <int V, bool Rounds, SumsBegin S>
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const __m512i (&sums)[4],
-                                                                 const Channels<V>& c) const noexcept {
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_pixels(const __m512i (&sums)[4], const Channels<V>& c,
+                                                                 std::size_t first = 0) const noexcept {
     __m512i q[4];
-#pragma GCC unroll 4
+    DMLREF_UNROLL
     for (std::size_t i = 0; i < 4; ++i) {
-      q[i] = Rounds ? requantize::avx512::by_multiply_add<S>(sums[i], c.scale[i % V], c.shift[i % V])
-                    : fixed(sums[i], c.scale[i % V]);
+      const std::size_t v = (first + i) % V;
+      q[i] =
+          Rounds ? requantize::avx512::by_multiply_add<S>(sums[i], c.scale[v], c.shift[v]) : fixed(sums[i], c.scale[v]);
     }
     if constexpr (!Rounds) return finish<false>(q[0], q[1], q[2], q[3]);
     return {in_order<false>(requantize::avx512::pack_low(q[0], q[1], q[2], q[3], flip_, halves_)), false};
+  }
+
+  template <int I>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_half(std::uint8_t* to, __m512i bytes) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_extracti64x4_epi64(bytes, I));
+  }
+  template <int I>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_quarter(std::uint8_t* to, __m512i bytes) noexcept {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_extracti32x4_epi32(bytes, I));
+  }
+  /// A row of N vectors' pixels.
+  template <int N>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_row(std::uint8_t* to, __m512i bytes,
+                                                                      Used used) noexcept {
+    _mm512_mask_storeu_epi8(to, used.mask, bytes);
   }
 
   /// Exact results for the sums of `count` neighbouring channels that are near a tie.

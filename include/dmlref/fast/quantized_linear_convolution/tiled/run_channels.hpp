@@ -1,0 +1,106 @@
+// run_channels.hpp: a block of output pixels times ranges of output channels, channels in lanes.
+#pragma once
+
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::tiled {
+
+/// The number of vectors that keeps most accumulators busy, the smaller one where that is the same. Three do not leave
+/// one alone, nor do they divide the sums that are requantized at a time where the tiles do not do it.
+inline Index channel_vectors(const Tiles& tiles, Index blocks, Index columns, bool requantized) noexcept {
+  Index best = 1, best_tiles = ceil_div(columns, tiles.max_rows(1));
+  for (const Index vectors : {Index{2}, Index{3}, Index{4}}) {
+    const Index rows = tiles.max_rows(vectors);
+    if (vectors > blocks || rows == 0 || (vectors == 3 && (blocks == 4 || !requantized))) continue;
+    const Index count = ceil_div(columns, rows);
+    if (vectors * best_tiles > best * count) {
+      best = vectors;
+      best_tiles = count;
+    }
+  }
+  return best;
+}
+
+/// All of `vectors` blocks from packed channel `first` on, or one where their sums are rounded in different ways.
+inline Index rounded_alike(const BlockView& v, Index first, Index vectors) noexcept {
+  const auto rounds = [&](Index block) { return v.run.requantizer.rounds(first + block * v.p.filter.lanes); };
+  for (Index block = 1; block < vectors; ++block) {
+    if (rounds(block) != rounds(0)) return 1;
+  }
+  return vectors;
+}
+
+/// Writes bytes[pixel][channel] of the whole block, `channels` from `first` on as far as there are.
+inline void write_channels(const BlockView& v, Index first, Index channels) noexcept {
+  const Steps& out_step = v.p.g.out;
+  const Index pitch = channels, columns = v.place.columns;
+  const Index count = smaller(v.p.g.out_channels - first, channels);
+  const std::uint8_t* bytes = v.bytes();
+  std::uint8_t* out = v.output_at(first, 0);
+  if (out_step.x == 1 && out_step.c != 1) {
+    const bool joined = out_step.y == columns;
+    const Index lines = joined ? 1 : v.place.rows, line = joined ? v.place.rows * columns : columns;
+    for (Index y = 0; y < lines; ++y, bytes += line * pitch, out += out_step.y) {
+      v.p.kernels.transpose(bytes, pitch, line, count, out, out_step.c);
+    }
+    return;
+  }
+  for (Index y = 0; y < v.place.rows; ++y, bytes += columns * pitch, out += out_step.y) {
+    if (out_step.c == 1) {
+      copy_pixels(bytes, pitch, out, out_step.x, columns, count);
+      continue;
+    }
+    for (Index x = 0; x < columns; ++x) {
+      for (Index c = 0; c < count; ++c) out[x * out_step.x + c * out_step.c] = bytes[x * pitch + c];
+    }
+  }
+}
+
+/// Blocks [first, last) of output channels.
+inline void run_channels(const BlockView& v, Index first_block, Index last_block) noexcept {
+  const Kernels& kernels = v.p.kernels;
+  const Index lanes = kernels.lanes, columns = v.place.columns;
+  const bool requantized = v.run.tile_output == TileOutput::bytes;
+  for (Index block = first_block, vectors = 0; block < last_block; block += vectors) {
+    const Index packed = v.packed_channel(block, 0), channel = block * lanes;
+    vectors =
+        rounded_alike(v, packed, channel_vectors(kernels.channel_tiles, last_block - block, columns, requantized));
+    const Index width = vectors * lanes;
+    const bool in_place = requantized && v.p.g.out.c == 1 && channel + width <= v.p.g.out_channels;
+    const Index pitch = in_place ? v.p.g.out.x : width;
+    std::uint8_t* bytes = v.bytes();
+    for (Index y = 0; y < v.place.rows; ++y) {
+      if (in_place) bytes = v.output_at(channel, y);
+      for (Index x = 0; x < columns;) {
+        const Tile& tile = kernels.channel_tiles.fit(vectors, columns - x);
+        const Index count = requantized ? (columns - x) / tile.rows : 1, pixels = count * tile.rows;
+        tile.run({v.operands(block, 0, y, x),
+                  v.offsets(packed, y, x),
+                  v.run.tile_output,
+                  {v.sums(), width},
+                  {v.run.requantizer, packed, bytes, pitch, width, PixelOrder::plain},
+                  count});
+        if (!requantized) {
+          if (v.run.term_follows()) {
+            kernels.add_outer(v.sums(), width, pixels, width, v.pixel_sums(y) + x,
+                              v.run.minus_filter_zero_point + packed);
+          }
+          kernels.quantize(v.sums(), ceil_div(pixels * width, 64), v.run.requantizer, packed, width, bytes);
+        }
+        bytes += pixels * pitch;
+        x += pixels;
+      }
+    }
+    if (!in_place) write_channels(v, channel, width);
+  }
+}
+
+}  // namespace fast::qlc::tiled
+DMLREF_END

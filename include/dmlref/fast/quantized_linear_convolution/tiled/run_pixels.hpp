@@ -1,0 +1,81 @@
+// run_pixels.hpp: a block of output pixels times ranges of output channels, pixels in lanes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/activation_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::tiled {
+
+/// Requantizes the sums of row `y`, a line per channel.
+inline void quantize_lines(const BlockView& v, Index y, Index channel, Index packed, Index channels) noexcept {
+  const Kernels& kernels = v.p.kernels;
+  const Steps& out_step = v.p.g.out;
+  const Index columns = v.place.columns, whole = out_step.x == 1 ? columns / 64 : 0, rest = columns - 64 * whole;
+  if (v.run.term_follows()) {
+    kernels.add_outer(v.sums(), v.p.pixel_pitch, channels, round_up(columns, kernels.lanes),
+                      v.run.minus_filter_zero_point + packed, v.pixel_sums(y));
+  }
+  for (Index c = 0; c < channels; ++c) {
+    std::uint8_t* const out = v.output_at(channel + c, y);
+    const std::int32_t* const sums = v.sums() + c * v.p.pixel_pitch;
+    if (whole > 0) kernels.quantize(sums, whole, v.run.requantizer, packed + c, 1, out);
+    if (rest == 0) continue;
+    kernels.quantize(sums + 64 * whole, ceil_div(rest, 64), v.run.requantizer, packed + c, 1, v.bytes());
+    if (out_step.x == 1) {
+      std::memcpy(out + 64 * whole, v.bytes(), static_cast<std::size_t>(rest));
+    } else {
+      for (Index x = 0; x < rest; ++x) out[x * out_step.x] = v.bytes()[x];
+    }
+  }
+}
+
+/// Blocks [first, last) of output channels.
+inline void run_pixels(const BlockView& v, Index first_block, Index last_block) noexcept {
+  const Kernels& kernels = v.p.kernels;
+  const Steps& out_step = v.p.g.out;
+  const Index lanes = kernels.lanes, columns = v.place.columns;
+  const Index most_vectors = pixel_vectors(kernels, 4 * lanes), most = most_vectors * lanes;
+  const bool requantized = v.run.tile_output == TileOutput::bytes, in_place = requantized && out_step.x == 1;
+  const Index pitch = in_place ? out_step.c : v.p.pixel_pitch;
+  for (Index block = first_block; block < last_block; ++block) {
+    const Index channels = smaller(v.p.g.out_channels - block * lanes, lanes);
+    for (Index c = 0, rows = 0; c < channels; c += rows) {
+      rows = kernels.pixel_tiles.fit(most_vectors, channels - c).rows;
+      const Index packed = v.packed_channel(block, c), channel = block * lanes + c;
+      for (Index y = 0; y < v.place.rows; ++y) {
+        std::uint8_t* const out = v.output_at(channel, y);
+        std::uint8_t* const bytes = in_place ? out : v.bytes();
+        for (Index x = 0; x < columns;) {
+          const Index left = columns - x, vectors = pixel_vectors(kernels, left), width = vectors * lanes;
+          const Index count = requantized && left >= most ? left / most : 1;
+          kernels.pixel_tiles.fit(vectors, rows)
+              .run({v.operands(block, c, y, x),
+                    v.offsets(packed, y, x),
+                    v.run.tile_output,
+                    {v.sums() + x, v.p.pixel_pitch},
+                    {v.run.requantizer, packed, bytes + x, pitch, smaller(left, width),
+                     left >= 64 ? v.run.order : PixelOrder::plain},
+                    count});
+          x += count * width;
+        }
+        if (!requantized) {
+          quantize_lines(v, y, channel, packed, rows);
+        } else if (!in_place) {
+          for (Index x = 0; x < columns; ++x) {
+            for (Index r = 0; r < rows; ++r) out[x * out_step.x + r * out_step.c] = bytes[r * pitch + x];
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace fast::qlc::tiled
+DMLREF_END

@@ -1,0 +1,49 @@
+// run_wide.hpp: a block whose sums may exceed 32 bits.
+#pragma once
+
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::tiled {
+
+/// K in pieces whose 32-bit sums cannot overflow; everything else in 64 bits, pixel by pixel. Cold.
+inline void run_wide(const BlockView& v, Index first_block, Index last_block) noexcept {
+  const Plan& p = v.p;
+  const Index lanes = p.kernels.lanes, piece = 65536 / p.kernels.group;
+  const std::int32_t zero[64] = {};
+  std::int64_t* const wide = v.wide();
+  for (Index block = first_block; block < last_block; ++block) {
+    const Index count = smaller(p.g.out_channels - block * lanes, lanes), first = v.packed_channel(block, 0);
+    for (Index y = 0; y < v.place.rows; ++y) {
+      for (Index x = 0; x < v.place.columns; ++x) {
+        for (Index l = 0; l < lanes; ++l) wide[l] = v.run.wide_offset[first + l];
+        for (Index step = 0; step < p.filter.steps; step += piece) {
+          p.kernels.channel_tiles.fit(1, 1).run(
+              {{v.activations_of(y) + x * p.block.pixel_step, p.depth.offsets.data() + step,
+                smaller(p.filter.steps - step, piece), p.block.pixel_step, v.weights(block, 0) + step * 4 * lanes,
+                4 * lanes, p.filter.block_bytes()},
+               {zero, ZeroPointTerm::none, nullptr, v.pixel_sums(y)},
+               TileOutput::sums,
+               {v.sums(), lanes},
+               {v.run.requantizer, first, v.bytes(), lanes, lanes, PixelOrder::plain},
+               1});
+          for (Index l = 0; l < lanes; ++l) wide[l] += v.sums()[l];
+        }
+        for (Index l = 0; l < count; ++l) {
+          if (v.run.pixel_terms) {
+            wide[l] += std::int64_t{v.run.minus_filter_zero_point[first + l]} * v.pixel_sums(y)[x];
+          }
+          v.output_at(block * lanes + l, y)[x * p.g.out.x] = v.run.requantizer.exact(wide[l], first + l);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace fast::qlc::tiled
+DMLREF_END

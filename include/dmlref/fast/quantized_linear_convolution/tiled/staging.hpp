@@ -1,0 +1,302 @@
+// staging.hpp: how the activations of a block of output pixels are laid out for the tiles, and the order of K that
+// follows.
+//
+// planes   channels far apart (NCHW): `group` channels are interleaved, so that one load brings their values at
+//          neighbouring pixels:          plane of channels | input row | column phase | column | channel in group
+//          With a horizontal stride s the columns are dealt into s phases: a tap's pixels are neighbours again.
+// windows  1 to 3 channels: the group is made of horizontal neighbours instead:
+//                                        channel | input row | window position | column in group
+// pixels   channels side by side (NHWC): input row | column | channel; the taps of one kernel row are one run of bytes.
+//          Where the input needs neither padding nor conversion it is read in place (`direct`).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc {
+
+/// The order in which K is walked: step by step, `group` elements each.
+struct DepthOrder {
+  Staging staging;
+  Index group, channels, kernel_h, kernel_w;
+  bool joined;  // pixels: the columns of a kernel row follow each other without a gap (no dilation)
+
+  /// Pixels whose distance would be a multiple of 1024 bytes meet in few sets of the L1 cache: staged with gaps.
+  bool apart() const noexcept { return staging == Staging::pixels && group == 2 && !joined && channels % 512 == 0; }
+  Index channel_groups() const noexcept { return ceil_div(channels, group); }
+  Index column_groups() const noexcept { return ceil_div(kernel_w, group); }
+  Index run() const noexcept { return ceil_div(joined ? kernel_w * channels : channels, group); }
+  Index steps() const noexcept {
+    switch (staging) {
+      case Staging::planes: return channel_groups() * kernel_h * kernel_w;
+      case Staging::windows: return channels * kernel_h * column_groups();
+      case Staging::pixels: return kernel_h * (joined ? 1 : kernel_w) * run();
+    }
+    return 0;
+  }
+
+  /// Steps of one row of the kernel; rows follow each other, so that those in the padding can be left out.
+  Index row_steps() const noexcept { return steps() / kernel_h; }
+};
+
+/// The staged block of `rows` x `columns` output pixels; distances in bytes.
+struct StagedBlock {
+  DepthOrder order;
+  Index rows = 0, columns = 0;        // output pixels, at most
+  Index in_rows = 0, in_columns = 0;  // input rows and columns under them
+  Index phases = 1;                   // planes: column phases
+  Index phase_columns = 0;            // planes and windows: groups in a row (of one phase)
+  Index pixel_step = 0, row_step = 0, plane_step = 0;
+  Index column_step = 0;   // pixels: from an input column to the next one's
+  Index out_row_step = 0;  // from an output row to the next one's
+  Index bytes = 0;         // 0 where the input is read in place
+  Index row_bytes = 0;     // scratch while staging: an input row with its padding, as groups
+  bool direct = false;
+};
+
+inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order, Index rows, Index columns,
+                                     bool direct) noexcept {
+  StagedBlock b;
+  b.order = order;
+  b.rows = rows;
+  b.columns = columns;
+  b.direct = direct;
+  b.in_rows = (rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
+  b.in_columns = (columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
+  const Index slack = 512;  // tiles load whole vectors
+  const Index element = 4 / order.group;
+  if (order.staging == Staging::pixels) {
+    if (direct) {
+      b.column_step = g.in.x;
+      b.row_step = g.in.y;
+    } else {
+      b.column_step = g.in_channels * element;
+      if (order.apart()) b.column_step += 64;
+      b.row_step = b.column_step * b.in_columns;
+      if (order.group == 2) b.row_step = round_up(b.row_step, 4);  // groups that do not straddle lines
+      b.bytes = b.in_rows * b.row_step + slack;
+    }
+    b.pixel_step = b.column_step * g.stride_x;
+  } else if (order.staging == Staging::windows) {
+    b.pixel_step = 4;
+    b.phase_columns = columns + (order.column_groups() - 1) * order.group / g.stride_x;
+    b.row_step = 4 * b.phase_columns;
+    b.plane_step = b.row_step * b.in_rows;
+    b.bytes = b.plane_step * order.channels + slack;
+    b.row_bytes = round_up((b.phase_columns - 1) * g.stride_x + order.group + 64, 64);
+  } else {
+    b.pixel_step = 4;
+    b.phases = g.kernel_w == 1 ? 1 : g.stride_x < b.in_columns ? g.stride_x : b.in_columns;
+    b.phase_columns = columns + (g.kernel_w - 1) * g.dilation_x / g.stride_x;
+    if (order.group == 2) b.phase_columns = round_up(b.phase_columns, 8);  // vectors that do not straddle lines
+    b.row_step = 4 * b.phases * b.phase_columns;
+    b.plane_step = b.row_step * b.in_rows;
+    b.bytes = b.plane_step * order.channel_groups() + slack;
+    b.row_bytes = 4 * round_up(g.stride_x * b.phase_columns + 64, 64) + 256;
+  }
+  b.out_row_step = g.stride_y * b.row_step;
+  return b;
+}
+
+/// Stands for padding in place of an element's offset, which may be below 0.
+inline constexpr Index no_element = std::numeric_limits<Index>::min();
+
+/// The steps of K in their order.
+struct DepthTables {
+  std::vector<std::int32_t> offsets;  // bytes from the first step's group to each one's, in a staged block
+  std::vector<Index> elements;  // where the `group` elements of each step lie in a channel's filter, or no_element
+};
+
+inline DepthTables depth_tables(const Geometry& g, const StagedBlock& b) {
+  const DepthOrder& order = b.order;
+  DepthTables tables;
+  tables.offsets.reserve(static_cast<std::size_t>(order.steps()));
+  tables.elements.reserve(static_cast<std::size_t>(order.steps() * order.group));
+  const auto weight = [&](bool there, Index c, Index y, Index x) {
+    return there ? c * g.filter.c + y * g.filter.y + x * g.filter.x : no_element;
+  };
+  const auto add = [&](Index offset, auto element) {
+    tables.offsets.push_back(static_cast<std::int32_t>(offset));
+    for (Index e = 0; e < order.group; ++e) tables.elements.push_back(element(e));
+  };
+  for (Index y = 0; y < g.kernel_h; ++y) {
+    const Index row = y * g.dilation_y * b.row_step;
+    if (order.staging == Staging::planes) {
+      for (Index c = 0; c < g.in_channels; c += order.group) {
+        for (Index x = 0; x < g.kernel_w; ++x) {
+          const Index column = x * g.dilation_x;
+          const Index place = column % g.stride_x * b.phase_columns + column / g.stride_x;
+          add(row + c / order.group * b.plane_step + 4 * place,
+              [&](Index e) { return weight(c + e < g.in_channels, c + e, y, x); });
+        }
+      }
+    } else if (order.staging == Staging::windows) {
+      for (Index c = 0; c < g.in_channels; ++c) {
+        for (Index x = 0; x < g.kernel_w; x += order.group) {
+          add(row + c * b.plane_step + 4 * (x / g.stride_x),
+              [&](Index e) { return weight(x + e < g.kernel_w, c, y, x + e); });
+        }
+      }
+    } else {
+      const Index run = order.joined ? g.kernel_w * g.in_channels : g.in_channels;  // elements
+      for (Index x = 0; x < g.kernel_w; x += order.joined ? g.kernel_w : 1) {
+        for (Index i = 0; i < run; i += order.group) {
+          add(row + x * g.dilation_x * b.column_step + i * 4 / order.group,
+              [&](Index e) { return weight(i + e < run, (i + e) % g.in_channels, y, x + (i + e) / g.in_channels); });
+        }
+      }
+    }
+  }
+  return tables;
+}
+
+/// What all rows of a block share.
+struct StagingArgs {
+  const Geometry& g;
+  const StagedBlock& block;
+  const Kernels& kernels;
+  std::uint8_t zero_point, flip;
+  PixelOrder order;       // planes
+  std::uint8_t* scratch;  // row_bytes
+
+  /// A group of padding.
+  std::uint32_t padding() const noexcept {
+    const std::uint32_t shifted = static_cast<std::uint8_t>(zero_point ^ flip);
+    return shifted * (block.order.group == 4 ? 0x01010101u : 0x00010001u);
+  }
+};
+
+/// An input row of all channels, from column `first` on, which may be below 0.
+struct InputRow {
+  const std::uint8_t* at;
+  Index width;  // 0: padding
+  Index first;
+
+  /// Columns [begin, end) of `count` are inside.
+  Index begin(Index count) const noexcept { return width == 0 ? count : clamped(-first, count); }
+  Index end(Index count) const noexcept {
+    const Index end = width == 0 ? count : clamped(width - first, count);
+    return end < begin(count) ? begin(count) : end;
+  }
+
+ private:
+  static Index clamped(Index column, Index count) noexcept { return column < 0 ? 0 : column > count ? count : column; }
+};
+
+/// Planes of neighbouring bytes: straight from the input. A stride deals the groups out.
+inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
+  const Geometry& g = a.g;
+  const StagedBlock& b = a.block;
+  const Index columns = g.stride_x * b.phase_columns, begin = row.begin(columns), end = row.end(columns);
+  const auto interleave = a.order == PixelOrder::by_parity ? a.kernels.interleave_by_parity : a.kernels.interleave;
+  const std::uint32_t padding = a.padding();
+  for (Index c = 0; c < g.in_channels; c += b.order.group, to += b.plane_step) {
+    std::uint8_t* groups = g.stride_x == 1 ? to : a.scratch;
+    for (Index i = 0; i < begin; ++i) std::memcpy(groups + 4 * i, &padding, 4);
+    if (begin < end) {
+      const std::uint8_t* rows[4];
+      for (Index e = 0; e < 4; ++e) {
+        rows[e] = row.at + (c + e < g.in_channels ? c + e : c) * g.in.c + (row.first + begin);
+      }
+      interleave(rows, end - begin, a.flip, groups + 4 * begin);
+    }
+    for (Index i = end; i < columns; ++i) std::memcpy(groups + 4 * i, &padding, 4);
+    for (Index phase = 0; phase < b.phases && g.stride_x != 1; ++phase) {
+      a.kernels.deal(a.scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);
+    }
+  }
+}
+
+/// Planes whose columns are apart: value by value.
+inline void gather_planes(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
+  const Geometry& g = a.g;
+  const StagedBlock& b = a.block;
+  const Index pitch = (b.row_bytes - 256) / 4;
+  for (Index c = 0; c < g.in_channels; c += b.order.group, to += b.plane_step) {
+    const std::uint8_t* rows[4] = {a.scratch, a.scratch, a.scratch, a.scratch};
+    for (Index e = 0; e < b.order.group && c + e < g.in_channels; ++e) {
+      rows[e] = a.scratch + e * pitch;
+      for (Index phase = 0; phase < b.phases; ++phase) {
+        gather_row(row.at + (c + e) * g.in.c, row.width, g.in.x, row.first + phase, g.stride_x, b.phase_columns,
+                   a.zero_point, a.scratch + e * pitch + phase * b.phase_columns);
+      }
+    }
+    a.kernels.interleave(rows, b.phases * b.phase_columns, a.flip, to);
+  }
+}
+
+inline void stage_windows(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
+  const Geometry& g = a.g;
+  const StagedBlock& b = a.block;
+  const Index count = (b.phase_columns - 1) * g.stride_x + b.order.group;
+  for (Index c = 0; c < g.in_channels; ++c, to += b.plane_step) {
+    gather_row(row.at + c * g.in.c, row.width, g.in.x, row.first, 1, count, a.zero_point, a.scratch);
+    a.kernels.windows(a.scratch, b.phase_columns, g.stride_x, a.flip, to);
+  }
+}
+
+inline void stage_pixels(const StagingArgs& a, const InputRow& row, Index columns, std::uint8_t* to) noexcept {
+  const Geometry& g = a.g;
+  const Index channels = g.in_channels, step = a.block.column_step;
+  const Index begin = row.begin(columns), end = row.end(columns);
+  const std::uint32_t padding = a.padding();
+  const auto pad = [&](Index from, Index until) {
+    Index i = from * step;
+    for (; i + 4 <= until * step; i += 4) std::memcpy(to + i, &padding, 4);
+    if (i < until * step) std::memcpy(to + i, &padding, static_cast<std::size_t>(until * step - i));
+  };
+  pad(0, begin);
+  if (begin < end) {
+    const std::uint8_t* from = row.at + (row.first + begin) * g.in.x;
+    std::uint8_t* inside = to + begin * step;
+    if (g.in.c != 1) {
+      a.kernels.gather_pixels({from, g.in.c, channels, end - begin, a.flip, inside, step});
+    } else if (g.in.x == channels && step == channels * 4 / a.block.order.group) {
+      a.kernels.convert(from, (end - begin) * channels, a.flip, inside);
+    } else {
+      for (Index x = begin; x < end; ++x, from += g.in.x, inside += step) {
+        a.kernels.convert(from, channels, a.flip, inside);
+      }
+    }
+  }
+  pad(end, columns);
+}
+
+/// Stages the block at `place`. `input` is the image's group of channels.
+inline void stage(const StagingArgs& a, const std::uint8_t* input, const BlockPlace& place,
+                  std::uint8_t* staged) noexcept {
+  const Geometry& g = a.g;
+  const Index first_row = place.y * g.stride_y - g.pad_y;
+  const Index rows = (place.rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
+  const Index columns = (place.columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
+  for (Index r = 0; r < rows; ++r) {
+    if (!row_is_read(g, r)) continue;
+    const Index y = first_row + r;
+    const bool outside = y < 0 || y >= g.height;
+    const InputRow row{input + (outside ? 0 : y) * g.in.y, outside ? 0 : g.width, place.x * g.stride_x - g.pad_x};
+    std::uint8_t* const to = staged + r * a.block.row_step;
+    switch (a.block.order.staging) {
+      case Staging::planes:
+        if (outside || g.in.x == 1) {
+          interleave_planes(a, row, to);
+        } else {
+          gather_planes(a, row, to);
+        }
+        break;
+      case Staging::windows: stage_windows(a, row, to); break;
+      case Staging::pixels: stage_pixels(a, row, columns, to); break;
+    }
+  }
+}
+
+}  // namespace fast::qlc
+DMLREF_END

@@ -1,0 +1,324 @@
+// tiles.hpp: the micro-kernels of x86-64: one text for 256 and 512 bits. Included once per target, inside its
+// namespace, because a target attribute cannot be a template parameter; hence no guard. The includer defines
+// DMLREF_QLC_TARGET (the attribute), V (simd/x86.hpp), Epilogue, multiply_add, rounding (a namespace of requantize/),
+// and how many vectors a step holds in registers (held_weights, held_pixels); without the macro this is empty.
+//
+// Of 32 registers 28 are accumulators: 14 pixels x 2 vectors of channels, or 24: 6 channels x 4 vectors of pixels. Of
+// 16 registers 12: 6 x 2 (or 4 x 3, where products take no register), 4 x 3.
+#if defined(DMLREF_QLC_TARGET)
+#define DMLREF_QLC_INLINE DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE
+
+/// Where a tile of a strip begins. Beside TileArgs: a copy of all that, right after it was written piece by piece,
+/// waits for the pieces.
+struct TilePlace {
+  const std::uint8_t* activations;
+  const std::int32_t* pixel_sums;
+  std::int32_t* sums;
+  std::uint8_t* bytes;
+
+  explicit TilePlace(const TileArgs& t) noexcept
+      : activations(t.operands.activations), pixel_sums(t.offsets.pixel_sums), sums(t.sums.at), bytes(t.bytes.at) {}
+};
+
+/// Exact results for those of `used` sums that are near a tie; `step`: from one sum's channel to the next one's.
+DMLREF_NOINLINE DMLREF_QLC_TARGET inline void settle(const TileBytes& to, const std::int32_t* sums, std::ptrdiff_t used,
+                                                     std::ptrdiff_t first, std::ptrdiff_t step,
+                                                     std::uint8_t* out) noexcept {
+  const float* const scales = to.requantizer.fixed_scale + first;
+  const V::Floats shift = V::all(to.requantizer.fixed_shift());
+  for (std::ptrdiff_t i = 0; i < used; i += V::lanes) {
+    const V::Floats scale = step == 0 ? V::all(*scales) : V::load_floats(scales + i);
+    unsigned near = rounding::lanes_near_ties(rounding::in_fixed_point(V::load(sums + i), scale, shift));
+    for (; near != 0; near &= near - 1) {
+      const std::ptrdiff_t at = i + std::countr_zero(near);
+      const std::ptrdiff_t place = to.order == PixelOrder::by_parity ? place_by_parity(at) : at;
+      if (at < used) out[place] = to.requantizer.exact(sums[at], first + step * at);
+    }
+  }
+}
+
+template <class Tile>
+DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept;
+
+/// Exact results for the sums of a pixel, or of a channel, that are near a tie. No register keeps a tile's sums: `tile`
+/// computes those of this row once more.
+DMLREF_NOINLINE DMLREF_QLC_TARGET inline void settle_row(const TileArgs& row, void (*tile)(const TileArgs&) noexcept,
+                                                         std::ptrdiff_t used, std::ptrdiff_t channel_step) noexcept {
+  std::int32_t sums[4 * V::lanes];
+  TileArgs t = row;
+  t.output = TileOutput::sums;
+  t.sums.at = sums;
+  t.count = 1;
+  tile(t);
+  settle(t.bytes, sums, used, t.bytes.first_channel, channel_step, t.bytes.at);
+}
+
+/// Channels in lanes: N vectors of weights meet R broadcast pixels. Of more vectors than are held the pixels are
+/// broadcast twice.
+template <int N, int R>
+struct ChannelTile {
+  static constexpr std::size_t rows = R, vectors = N;
+  static constexpr std::size_t units = (R * N + 3) / 4;  // of four vectors, whichever pixels they belong to
+  using Registers = V::Bits[rows][vectors];
+
+  DMLREF_QLC_INLINE static void start(const TileArgs& t, const TilePlace& at, Registers& acc) noexcept {
+    DMLREF_UNROLL
+    for (int r = 0; r < R; ++r) {
+      DMLREF_UNROLL
+      for (int v = 0; v < N; ++v) acc[r][v] = V::load(t.offsets.channel + V::lanes * v);
+    }
+    if (t.offsets.term == ZeroPointTerm::none) return;
+    DMLREF_UNROLL
+    for (int v = 0; v < N; ++v) {
+      const V::Bits factor = V::load(t.offsets.channel_factor + V::lanes * v);
+      DMLREF_UNROLL
+      for (int r = 0; r < R; ++r) {
+        acc[r][v] = V::plus_word_products(acc[r][v], V::broadcast(at.pixel_sums + r), factor);
+      }
+    }
+  }
+
+  DMLREF_QLC_INLINE static void step(const TileOperands& o, const std::uint8_t* a, const std::uint8_t* w,
+                                     Registers& acc) noexcept {
+    constexpr int held = N > held_weights ? 2 : N;
+    constexpr std::size_t loaded = held;
+    if constexpr (held > 2) w = in_order(w);
+    const std::ptrdiff_t step = o.pixel_step, step3 = 3 * step;
+    DMLREF_UNROLL
+    for (int h = 0; h < N; h += held) {
+      V::Bits weights[loaded];
+      DMLREF_UNROLL
+      for (int v = 0; v < held; ++v) weights[v] = V::load(w + (h + v) * o.weight_block);
+      const std::uint8_t* quad = a;  // pixels quad[0], quad[step], quad[2 * step], quad[step3]
+      DMLREF_UNROLL
+      for (int r = 0; r < R; ++r) {
+        if (r != 0 && r % 4 == 0) quad = hidden(quad + 4 * step);
+        const V::Bits group = V::broadcast(quad + (r % 4 == 3 ? step3 : (r % 4) * step));
+        DMLREF_UNROLL
+        for (int v = 0; v < held; ++v) multiply_add(acc[r][h + v], group, weights[v]);
+      }
+    }
+  }
+
+  /// All out of the registers; which units have near ties, unit 0 in bit 0. All is read before the first byte is
+  /// written, which for all that compilers know may change anything.
+  template <bool Rounds>
+  DMLREF_QLC_INLINE static std::uint32_t write_units(const TileBytes& to, const Epilogue& epilogue,
+                                                     const Registers& acc, std::uint8_t* out) noexcept {
+    const Epilogue* own = &epilogue;  // of this kind of sums: nothing is to be kept for whichever kind follows
+    __asm__("" : "+r"(own));
+    const auto channels = own->template channels<N, Rounds>(to.first_channel);
+    const std::ptrdiff_t pitch = hidden(to.pitch);
+    V::Bits bytes[units];
+    Epilogue::NearTies near;
+    DMLREF_UNROLL
+    for (std::size_t u = 0; u < units; ++u) {
+      V::Bits sums[4];
+      DMLREF_UNROLL
+      for (std::size_t i = 0; i < 4; ++i) {  // beyond the last pixel, its own once more
+        const std::size_t row = (4 * u + i) / vectors;
+        sums[i] = acc[row < rows ? row : rows - 1][(4 * u + i) % vectors];
+      }
+      const auto result = own->template of_pixels<N, Rounds, SumsBegin::as_floats>(sums, channels, 4 * u);
+      bytes[u] = result.bytes;
+      if constexpr (!Rounds) near.add(u, result.near_tie);
+    }
+    DMLREF_UNROLL
+    for (std::size_t u = 0; u < units; ++u) {
+      write_unit(bytes[u], 4 * static_cast<std::ptrdiff_t>(u), out, pitch);
+    }
+    return Rounds ? 0 : near.units(*own);
+  }
+  DMLREF_QLC_INLINE static void write_unit(V::Bits bytes, std::ptrdiff_t first, std::uint8_t* out,
+                                           std::ptrdiff_t pitch) noexcept {
+    constexpr std::ptrdiff_t all = R * N;
+    std::uint8_t* const to[4] = {out + first / N * pitch + first % N * V::lanes,
+                                 out + (first + 1) / N * pitch + (first + 1) % N * V::lanes,
+                                 out + (first + 2) / N * pitch + (first + 2) % N * V::lanes,
+                                 out + (first + 3) / N * pitch + (first + 3) % N * V::lanes};
+    if constexpr (N == 4) {
+      V::store(to[0], bytes);
+    } else if constexpr (N == 2) {
+      Epilogue::store_half<0>(to[0], bytes);
+      if (first + 2 < all) Epilogue::store_half<1>(to[2], bytes);
+    } else {
+      Epilogue::store_quarter<0>(to[0], bytes);
+      if (first + 1 < all) Epilogue::store_quarter<1>(to[1], bytes);
+      if (first + 2 < all) Epilogue::store_quarter<2>(to[2], bytes);
+      if (first + 3 < all) Epilogue::store_quarter<3>(to[3], bytes);
+    }
+  }
+  DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
+                                               std::uint8_t* out) noexcept {
+    if constexpr (Epilogue::rounds_sums) {
+      if (to.requantizer.rounds(to.first_channel)) return write_units<true>(to, epilogue, acc, out);
+    }
+    return write_units<false>(to, epilogue, acc, out);
+  }
+
+  DMLREF_QLC_INLINE static void advance(const TileArgs& t, TilePlace& at) noexcept {
+    at.activations += R * t.operands.pixel_step;
+    at.pixel_sums += R;
+    at.sums += R * t.sums.pitch;
+    at.bytes += R * t.bytes.pitch;
+  }
+
+  DMLREF_NOINLINE static void settle_rows(const TileArgs& t, const TilePlace& at, std::uint32_t suspects) noexcept {
+    for (int r = 0; r < R; ++r) {
+      const std::uint32_t units_of_row = (2u << ((N * r + N - 1) / 4)) - (1u << (N * r / 4));
+      if ((suspects & units_of_row) == 0) continue;
+      TileArgs row = t;
+      row.operands.activations = at.activations + r * t.operands.pixel_step;
+      row.offsets.pixel_sums = at.pixel_sums + r;
+      row.bytes.at = at.bytes + r * t.bytes.pitch;
+      settle_row(row, &run_strip<ChannelTile<N, 1>>, V::lanes * N, 1);
+    }
+  }
+};
+
+/// Pixels in lanes: N vectors of pixels meet R broadcast channels. A vector that is not held is an operand in memory,
+/// each time.
+template <int N, int R>
+struct PixelTile {
+  static constexpr std::size_t rows = R, vectors = N;
+  using Registers = V::Bits[rows][vectors];
+
+  DMLREF_QLC_INLINE static void start(const TileArgs& t, const TilePlace& at, Registers& acc) noexcept {
+    DMLREF_UNROLL
+    for (int r = 0; r < R; ++r) {
+      DMLREF_UNROLL
+      for (int v = 0; v < N; ++v) acc[r][v] = V::broadcast(t.offsets.channel + r);
+    }
+    if (t.offsets.term == ZeroPointTerm::none) return;
+    DMLREF_UNROLL
+    for (int v = 0; v < N; ++v) {
+      const V::Bits sums = V::load(at.pixel_sums + V::lanes * v);
+      DMLREF_UNROLL
+      for (int r = 0; r < R; ++r) {
+        acc[r][v] = V::plus_word_products(acc[r][v], sums, V::broadcast(t.offsets.channel_factor + r));
+      }
+    }
+  }
+
+  DMLREF_QLC_INLINE static void step(const TileOperands&, const std::uint8_t* a, const std::uint8_t* w,
+                                     Registers& acc) noexcept {
+    constexpr int held = N > held_pixels ? 2 : N;
+    constexpr std::size_t loaded = held;
+    V::Bits pixels[loaded];
+    DMLREF_UNROLL
+    for (int v = 0; v < held; ++v) pixels[v] = V::load(a + 4 * V::lanes * v);
+    DMLREF_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const V::Bits group = V::broadcast(w + 4 * r);
+      DMLREF_UNROLL
+      for (int v = 0; v < held; ++v) multiply_add(acc[r][v], pixels[v], group);
+      if constexpr (N > held) {
+        a = hidden(a);
+        multiply_add(acc[r][held], V::load(a + 4 * V::lanes * held), group);
+      }
+    }
+  }
+
+  /// As ChannelTile's; a unit is a row.
+  template <PixelOrder Order>
+  DMLREF_QLC_INLINE static std::uint32_t write_rows(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
+                                                    std::uint8_t* out) noexcept {
+    const Epilogue::Used used(to.used_lanes);
+    Epilogue::NearTies near;
+    DMLREF_UNROLL
+    for (int r = 0; r < R; ++r, out += to.pitch) {
+      const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
+      const auto result = epilogue.template of_row<Order == PixelOrder::by_parity>(sums, to.first_channel + r);
+      near.add(static_cast<std::size_t>(r), result.near_tie);
+      Epilogue::template store_row<N>(out, result.bytes, used);
+    }
+    return near.units(epilogue);
+  }
+  DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
+                                               std::uint8_t* out) noexcept {
+    if constexpr (Epilogue::reorders_pixels && N == 4) {
+      if (to.order == PixelOrder::by_parity) return write_rows<PixelOrder::by_parity>(to, epilogue, acc, out);
+    }
+    return write_rows<PixelOrder::plain>(to, epilogue, acc, out);
+  }
+
+  DMLREF_QLC_INLINE static void advance(const TileArgs&, TilePlace& at) noexcept {
+    at.activations += 4 * V::lanes * N;
+    at.pixel_sums += V::lanes * N;
+    at.sums += V::lanes * N;
+    at.bytes += V::lanes * N;
+  }
+
+  DMLREF_NOINLINE static void settle_rows(const TileArgs& t, const TilePlace& at, std::uint32_t suspects) noexcept {
+    for (int r = 0; r < R; ++r) {
+      if ((suspects >> r & 1) == 0) continue;
+      TileArgs row = t;
+      row.operands.activations = at.activations;
+      row.operands.weights += 4 * r;
+      row.offsets.channel += r;
+      if (t.offsets.term == ZeroPointTerm::product) row.offsets.channel_factor += r;
+      row.offsets.pixel_sums = at.pixel_sums;
+      row.bytes.first_channel += r;
+      row.bytes.at = at.bytes + r * t.bytes.pitch;
+      settle_row(row, &run_strip<PixelTile<N, 1>>, t.bytes.used_lanes, 0);
+    }
+  }
+};
+
+/// A strip of tiles side by side, requantized out of the registers: processors see the next tile's products behind
+/// that. No register keeps a tile's sums: those near a tie are computed once more.
+template <class Tile>
+DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
+  TilePlace at(t);
+  const Epilogue constants(t.bytes.requantizer);
+  const Epilogue* epilogue = &constants;
+  __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: there is no register to spare
+  for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
+    typename Tile::Registers acc;
+    Tile::start(t, at, acc);
+    const std::uint8_t* w = t.operands.weights;
+#pragma GCC unroll 2
+    for (std::ptrdiff_t k = 0; k < t.operands.steps; ++k, w += t.operands.weight_step) {
+      Tile::step(t.operands, at.activations + t.operands.offsets[k], w, acc);
+    }
+    if (t.output == TileOutput::sums) {
+      DMLREF_UNROLL
+      for (std::size_t r = 0; r < Tile::rows; ++r) {
+        std::int32_t* const row = at.sums + static_cast<std::ptrdiff_t>(r) * t.sums.pitch;
+        DMLREF_UNROLL
+        for (std::size_t v = 0; v < Tile::vectors; ++v) V::store(row + V::lanes * v, acc[r][v]);
+      }
+    } else {
+      const std::uint32_t suspects = Tile::write(t.bytes, *epilogue, acc, at.bytes);
+      if (__builtin_expect(suspects != 0, 0)) Tile::settle_rows(t, at, suspects);
+    }
+    Tile::advance(t, at);
+  }
+}
+
+/// Of N vectors, of so many rows each.
+template <template <int, int> class Shape, int N, int... R>
+constexpr void set_tiles(Tiles& tiles) noexcept {
+  tiles.set(N, Tile{R, &run_strip<Shape<N, R>>}...);
+}
+constexpr void set_tiles(Kernels& k) noexcept {
+  if constexpr (V::registers == 32) {  // feature maps are 7, 14, 28, 56, … wide
+    set_tiles<ChannelTile, 1, 1, 2, 4, 7, 14>(k.channel_tiles);
+    set_tiles<ChannelTile, 2, 1, 2, 4, 7, 14>(k.channel_tiles);
+    set_tiles<ChannelTile, 4, 1, 2>(k.channel_tiles);
+    set_tiles<PixelTile, 1, 1, 2, 4, 6>(k.pixel_tiles);
+    set_tiles<PixelTile, 2, 1, 2, 4, 6>(k.pixel_tiles);
+    set_tiles<PixelTile, 4, 1, 2, 4, 6>(k.pixel_tiles);
+  } else {
+    set_tiles<ChannelTile, 1, 1, 2, 4, 6>(k.channel_tiles);
+    set_tiles<ChannelTile, 2, 1, 2, 4, 6>(k.channel_tiles);
+    if constexpr (held_weights > 2) set_tiles<ChannelTile, 3, 1, 2, 4>(k.channel_tiles);
+    set_tiles<ChannelTile, 4, 1, 2>(k.channel_tiles);
+    set_tiles<PixelTile, 1, 1, 2, 4>(k.pixel_tiles);
+    set_tiles<PixelTile, 2, 1, 2, 4>(k.pixel_tiles);
+    set_tiles<PixelTile, 3, 1, 2, 4>(k.pixel_tiles);
+  }
+}
+
+#undef DMLREF_QLC_INLINE
+#endif

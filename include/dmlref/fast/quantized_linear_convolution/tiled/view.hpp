@@ -1,0 +1,84 @@
+// view.hpp: a block of output pixels at work: where its operands and its results lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
+#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::tiled {
+
+struct BlockView {
+  /// In the memory of one task.
+  BlockView(const Plan& plan, const Run& execute, const GroupBlock& block, std::uint8_t* memory) noexcept
+      : p(plan), run(execute), place(block.place), image(block.image), group(block.group), slot(memory) {
+    input = run.input + image * p.g.in.n + group * p.g.in_channels * p.g.in.c;
+    activations =
+        p.block.direct ? input + place.y * p.g.stride_y * p.g.in.y + place.x * p.g.stride_x * p.g.in.x : staged();
+  }
+
+  std::uint8_t* scratch() const noexcept { return slot + p.slot.scratch; }
+  std::uint8_t* staged() const noexcept { return slot + p.slot.staged; }
+  std::int32_t* sums() const noexcept { return reinterpret_cast<std::int32_t*>(slot + p.slot.sums); }
+  std::uint8_t* bytes() const noexcept { return slot + p.slot.bytes; }
+  std::int32_t* positions() const noexcept { return reinterpret_cast<std::int32_t*>(slot + p.slot.positions); }
+  std::int64_t* wide() const noexcept { return reinterpret_cast<std::int64_t*>(slot + p.slot.wide); }
+  /// Sums of the activations under the windows of output row `y`.
+  std::int32_t* pixel_sums(Index y) const noexcept {
+    return reinterpret_cast<std::int32_t*>(slot + p.slot.pixel_sums) + y * p.pixel_pitch;
+  }
+
+  /// What the tiles read of output row `y` (of the block).
+  const std::uint8_t* activations_of(Index y) const noexcept { return activations + y * p.block.out_row_step; }
+  std::uint8_t* output_at(Index channel, Index y) const noexcept {
+    return run.output + image * p.g.out.n + (group * p.g.out_channels + channel) * p.g.out.c +
+           (place.y + y) * p.g.out.y + place.x * p.g.out.x;
+  }
+  /// Of channel `c` of a filter block.
+  Index packed_channel(Index block, Index c) const noexcept {
+    return (group * p.filter.blocks + block) * p.filter.lanes + c;
+  }
+  /// Of filter block `block` from channel `c` on.
+  const std::uint8_t* weights(Index block, Index c) const noexcept {
+    return run.filter + (group * p.filter.blocks + block) * p.filter.block_bytes() + 4 * c;
+  }
+
+  /// A tile from pixel `x` of output row `y` and channel `c` of filter block `block` on: only the steps that the row
+  /// needs.
+  TileOperands operands(Index block, Index c, Index y, Index x) const noexcept {
+    const KernelRows rows = p.row_ranges[range_of(y)];
+    const Index first = rows.first * p.row_steps(), weight_step = 4 * p.filter.lanes;
+    return {activations_of(y) + x * p.block.pixel_step,
+            p.depth.offsets.data() + first,
+            (rows.last - rows.first) * p.row_steps(),
+            p.block.pixel_step,
+            weights(block, c) + first * weight_step,
+            weight_step,
+            p.filter.block_bytes()};
+  }
+  TileOffsets offsets(Index packed, Index y, Index x) const noexcept {
+    const std::int32_t* channel = run.channel_offset + static_cast<Index>(range_of(y)) * p.offset_pitch() + packed;
+    return {channel, run.term, run.term == ZeroPointTerm::product ? run.channel_factor + packed : nullptr,
+            pixel_sums(y) + x};
+  }
+
+  const Plan& p;
+  const Run& run;
+  BlockPlace place;
+  Index image, group;
+  std::uint8_t* slot;
+  const std::uint8_t* input;        // of the image's group
+  const std::uint8_t* activations;  // the block's first pixel
+
+ private:
+  std::size_t range_of(Index y) const noexcept { return p.range_of_row[static_cast<std::size_t>(place.y + y)]; }
+};
+
+}  // namespace fast::qlc::tiled
+DMLREF_END
