@@ -156,7 +156,7 @@ class PlanarFinish {
     DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void step() noexcept {
       if (ahead_ != 0) __builtin_prefetch(out_ + ahead_, 1);
       if (to_.rounds(channel_)) {
-        store(epilogue_.of_rounded<false, SumsBegin::as_integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), channel_));
+        store(epilogue_.of_rounded<SumsBegin::as_integers>(sum<0>(), sum<1>(), sum<2>(), sum<3>(), channel_));
         near_ties_.add(false);
       } else {
         const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel_]);
@@ -201,9 +201,9 @@ class PlanarFinish {
       const Vectors v = sums();
       __m512i bytes;
       if (to_.rounds(channel_)) {
-        bytes = epilogue_.of_rounded<false, SumsBegin::as_integers>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
+        bytes = epilogue_.of_rounded<SumsBegin::as_integers>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else if (__builtin_expect(rounding_ == Rounding::fixed_point, 1)) {
-        bytes = epilogue_.of_channel<false>(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
+        bytes = epilogue_.of_channel(v.v[0], v.v[1], v.v[2], v.v[3], channel_);
       } else {
         bytes = slow_.bytes(v, channel_, 1, 1, terms_);
       }

@@ -35,7 +35,7 @@ inline void sum_line(const BlockView& v, const std::int32_t* offsets, Index step
               {zero, ZeroPointTerm::none, nullptr, sums + x},
               TileOutput::sums,
               {sums + x, 0},
-              {v.run.requantizer, 0, v.bytes(), 0, width, PixelOrder::plain},
+              {v.run.requantizer, 0, v.bytes(), 0, width},
               tiles});
     x += tiles * width;
   }
@@ -99,7 +99,10 @@ inline void sum_activations(const BlockView& v) noexcept {
     }
   }
   if (v.run.term == ZeroPointTerm::none || p.g.depth() <= deepest_short_sum) return;
-  for (Index y = 0; y < v.place.rows; ++y) p.kernels.halve_sums(v.pixel_sums(y), v.place.columns);
+  for (Index y = 0; y < v.place.rows; ++y) {
+    std::int32_t* const sums = v.pixel_sums(y);
+    for (Index x = 0; x < v.place.columns; ++x) sums[x] = halves_of_sum(sums[x]);
+  }
 }
 
 }  // namespace fast::qlc::tiled

@@ -54,7 +54,6 @@ constexpr Kernels make_helpers() noexcept {
   k.group = Group;
   k.requantize = true;
   k.interleave = &interleave<Group>;
-  k.deal = &deal;
   k.windows = Group == 2 ? &windows2 : &windows4;
   k.convert = &convert<Group>;
   k.sum_runs = &sum_runs<Group>;

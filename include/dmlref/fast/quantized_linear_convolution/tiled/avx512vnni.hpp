@@ -32,12 +32,10 @@ constexpr Kernels make_kernels() noexcept {
   k.lanes = 16;
   k.rounds_sums = true;
   k.interleave = &interleave;
-  k.interleave_by_parity = &interleave_by_parity;
   k.pack_rows = &pack_rows;
   k.gather_pixels = nullptr;  // a K-group is four channels there, which tiles read as fast from planes
   k.sum_runs = &sum_runs;
   k.sum_windows = &sum_windows;
-  k.halve_sums = &halve_sums;
   k.quantize = &requantize::avx512::clamped;
   set_tiles(k);
   return k;

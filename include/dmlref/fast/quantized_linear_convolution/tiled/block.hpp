@@ -30,8 +30,8 @@ class Block {
     const Plan& p = view_.p;
     const Run& run = view_.run;
     if (!p.block.direct) {
-      qlc::stage({p.g, p.block, p.kernels, run.input_zero_point, run.input_flip, run.order, view_.scratch()},
-                 view_.input, view_.place, view_.staged());
+      qlc::stage({p.g, p.block, p.kernels, run.input_zero_point, run.input_flip, view_.scratch()}, view_.input,
+                 view_.place, view_.staged());
     }
     if (run.pixel_terms) sum_activations(view_);
   }

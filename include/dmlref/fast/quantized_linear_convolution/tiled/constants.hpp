@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <variant>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
@@ -22,7 +21,6 @@ struct Run : Folded {
   ZeroPointTerm term = ZeroPointTerm::none;      // that tiles add
   const std::int32_t* channel_factor = nullptr;  // of a product
   TileOutput tile_output = TileOutput::sums;
-  PixelOrder order = PixelOrder::plain;  // of staged planes
 
   /// Whether a product of zero points is left to add_outer.
   bool term_follows() const noexcept { return pixel_terms && term == ZeroPointTerm::none; }
@@ -121,7 +119,6 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   }
   if (p.kernels.requantize && run.requantizer.bounded && !run.wide && !run.term_follows()) {
     run.tile_output = TileOutput::bytes;
-    if (const auto* pixels = std::get_if<TiledPixels>(&p.strategy)) run.order = pixels->order;
   }
   if (!p.rounds_sums()) return;
   run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);

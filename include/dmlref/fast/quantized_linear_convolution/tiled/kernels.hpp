@@ -60,15 +60,6 @@ struct TileSums {
   std::ptrdiff_t pitch;  ///< elements from row to row
 };
 
-/// The order of pixels in lanes: as in memory, or by_parity in blocks of 64 (Kernels::interleave_by_parity).
-enum class PixelOrder { plain, by_parity };
-
-/// Where the pixel in lane `i` of 64 lies, by_parity: each 16 are 0 2 4 6 | 1 3 5 7 | 8 10 12 14 | 9 11 13 15, and the
-/// first of the four are the first vector of 16 lanes.
-constexpr std::ptrdiff_t place_by_parity(std::ptrdiff_t i) noexcept {
-  return i % 16 / 4 * 16 + i / 32 * 8 + i % 4 * 2 + i / 16 % 2;
-}
-
 /// How accumulators become rows x (vectors * lanes) bytes, and where these go.
 struct TileBytes {
   const Requantizer& requantizer;  ///< `bounded`
@@ -76,7 +67,6 @@ struct TileBytes {
   std::uint8_t* at;
   std::ptrdiff_t pitch;
   std::ptrdiff_t used_lanes;  ///< pixels in lanes: how many of a row's bytes to write
-  PixelOrder order;           ///< pixels in lanes
 };
 
 enum class TileOutput { sums, bytes };
@@ -162,9 +152,6 @@ struct Kernels {
   /// dst[i] = the group of `group` bytes rows[0][i], rows[1][i], …, each xor `flip`, widened where group is 2.
   void (*interleave)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
                      std::uint8_t* dst) noexcept = nullptr;
-  /// dst[i] = src[i * step], groups of 4 bytes. May read 128 bytes past the last one.
-  void (*deal)(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count,
-               std::uint8_t* dst) noexcept = nullptr;
   /// dst[i] = the group src[i * step], src[i * step + 1], …, each xor `flip`, widened where group is 2. May
   /// read 16 bytes past the last one.
   void (*windows)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
@@ -179,8 +166,6 @@ struct Kernels {
   /// write up to a multiple of 16 sums.
   void (*sum_windows)(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
                       std::ptrdiff_t count, std::int32_t* sums) noexcept = nullptr;
-  /// sums[i] = halves_of_sum(sums[i]). May write up to a multiple of 16 sums.
-  void (*halve_sums)(std::int32_t* sums, std::ptrdiff_t count) noexcept = nullptr;
   /// sums[r][l] += per_row[r] * per_lane[l], modulo 2^32.
   void (*add_outer)(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
                     const std::int32_t* per_row, const std::int32_t* per_lane) noexcept = nullptr;
@@ -193,9 +178,6 @@ struct Kernels {
 
   // What not every set has: null.
 
-  /// As interleave, but whole blocks of 64 come in an order that saves permutations (PixelOrder::by_parity).
-  void (*interleave_by_parity)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
-                               std::uint8_t* dst) noexcept = nullptr;
   /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Else
   /// they are packed element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;

@@ -37,12 +37,13 @@ struct Slot {
 /// Output channels lie in lanes: a tile is some pixels times vectors of channels (run_channels.hpp).
 struct TiledChannels {
   static constexpr std::string_view name = "tiled channels";
+  static constexpr Index grain = 14, block = 224;  // pixels that tiles divide, pixels of a block at most
 };
 
 /// Output pixels lie in lanes: a tile is some channels times vectors of pixels (run_pixels.hpp).
 struct TiledPixels {
   static constexpr std::string_view name = "tiled pixels";
-  PixelOrder order;  ///< of a staged block, where tiles requantize
+  static constexpr Index grain = 64, block = 192;
 };
 
 /// What a tiled convolution decides at compile. Immutable once made.
@@ -138,9 +139,7 @@ struct Plan {
       const bool gathers =
           kernels.gather_pixels != nullptr && order.staging == Staging::planes && g.in.x == 1 && g.in_channels >= 16;
       if (pixels_pay(order, gathers)) {
-        const bool by_parity =
-            kernels.interleave_by_parity != nullptr && order.staging == Staging::planes && g.pointwise() && g.in.x == 1;
-        strategy = TiledPixels{by_parity ? PixelOrder::by_parity : PixelOrder::plain};
+        strategy = TiledPixels{};
       } else if (gathers) {
         order.staging = Staging::pixels;
       }
@@ -176,12 +175,12 @@ struct Plan {
            channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
   }
 
-  void choose_block(const DepthOrder& order, bool direct) {
-    const Index grain = pixels_in_lanes() ? 64 : 14;
+  void choose_block(const DepthOrder& order, bool in_place) {
+    const Index grain = std::visit([](const auto& of) { return of.grain; }, strategy);
     constexpr Index staged_target = 192 * 1024;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
     // leave room in the L1 cache; less of it where few output channels read them, as the input passes through, too.
-    const Index narrow_row = pixels_in_lanes() ? 192 : 224;
+    const Index narrow_row = std::visit([](const auto& of) { return of.block; }, strategy);
     Index wide_row = narrow_row;
     if (g.taps() == 1) {
       const Index target = (g.out_channels < g.in_channels ? 12 : 20) * 1024;
@@ -190,7 +189,7 @@ struct Plan {
     }
     const Index most_pixels = wide_row * 8 / 7;
     Index columns = g.out_width <= most_pixels ? g.out_width : wide_row;
-    while (columns > 16 && make_staged_block(g, order, 1, columns, direct).bytes > staged_target) {
+    while (columns > 16 && make_staged_block(g, order, 1, columns, in_place).bytes > staged_target) {
       const Index half = round_up((columns + 1) / 2, grain);
       if (half >= columns) break;
       columns = half;
@@ -202,11 +201,11 @@ struct Plan {
     const Index shared = (g.kernel_h - 1) * g.dilation_y + 1 - g.stride_y;
     while (rows < g.out_height &&
            (rows + 1) * columns <= (4 * shared > rows * g.stride_y ? most_sharing : most_pixels) &&
-           make_staged_block(g, order, rows + 1, columns, direct).bytes <= staged_target) {
+           make_staged_block(g, order, rows + 1, columns, in_place).bytes <= staged_target) {
       ++rows;
     }
     rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
-    block = make_staged_block(g, order, rows, columns, direct);
+    block = make_staged_block(g, order, rows, columns, in_place);
     grid = BlockGrid(g, rows, columns);
   }
 

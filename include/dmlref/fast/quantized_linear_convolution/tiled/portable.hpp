@@ -29,10 +29,6 @@ void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint
   }
 }
 
-inline void deal(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count, std::uint8_t* dst) noexcept {
-  for (std::ptrdiff_t i = 0; i < count; ++i) std::memcpy(dst + 4 * i, src + 4 * step * i, 4);
-}
-
 template <int Group>
 void windows(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::uint8_t flip,
              std::uint8_t* dst) noexcept {
@@ -79,10 +75,6 @@ inline void sum_windows(const std::int32_t* from, std::ptrdiff_t taps, std::ptrd
   }
 }
 
-inline void halve_sums(std::int32_t* sums, std::ptrdiff_t count) noexcept {
-  for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = halves_of_sum(sums[i]);
-}
-
 inline void add_outer(std::int32_t* sums, std::ptrdiff_t pitch, std::ptrdiff_t rows, std::ptrdiff_t lanes,
                       const std::int32_t* per_row, const std::int32_t* per_lane) noexcept {
   for (std::ptrdiff_t r = 0; r < rows; ++r) {
@@ -106,12 +98,10 @@ inline void transpose(const std::uint8_t* src, std::ptrdiff_t src_pitch, std::pt
 constexpr Kernels make_helpers() noexcept {
   Kernels k;
   k.interleave = &interleave<4>;
-  k.deal = &deal;
   k.windows = &windows<4>;
   k.convert = &convert<4>;
   k.sum_runs = &sum_runs<std::uint8_t>;
   k.sum_windows = &sum_windows;
-  k.halve_sums = &halve_sums;
   k.add_outer = &add_outer;
   k.quantize = &requantize::scalar::clamped;
   k.transpose = &transpose;

@@ -85,7 +85,7 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
                   v.offsets(packed, y, x),
                   v.run.tile_output,
                   {v.sums(), width},
-                  {v.run.requantizer, packed, bytes, pitch, width, PixelOrder::plain},
+                  {v.run.requantizer, packed, bytes, pitch, width},
                   count});
         if (!requantized) {
           if (v.run.term_follows()) {

@@ -60,8 +60,7 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
                     v.offsets(packed, y, x),
                     v.run.tile_output,
                     {v.sums() + x, v.p.pixel_pitch},
-                    {v.run.requantizer, packed, bytes + x, pitch, smaller(left, width),
-                     left >= 64 ? v.run.order : PixelOrder::plain},
+                    {v.run.requantizer, packed, bytes + x, pitch, smaller(left, width)},
                     count});
           x += count * width;
         }

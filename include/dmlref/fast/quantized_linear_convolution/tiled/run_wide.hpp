@@ -30,7 +30,7 @@ inline void run_wide(const BlockView& v, Index first_block, Index last_block) no
                {zero, ZeroPointTerm::none, nullptr, v.pixel_sums(y)},
                TileOutput::sums,
                {v.sums(), lanes},
-               {v.run.requantizer, first, v.bytes(), lanes, lanes, PixelOrder::plain},
+               {v.run.requantizer, first, v.bytes(), lanes, lanes},
                1});
           for (Index l = 0; l < lanes; ++l) wide[l] += v.sums()[l];
         }

@@ -165,7 +165,6 @@ struct StagingArgs {
   const StagedBlock& block;
   const Kernels& kernels;
   std::uint8_t zero_point, flip;
-  PixelOrder order;       // planes
   std::uint8_t* scratch;  // row_bytes
 
   /// A group of padding.
@@ -197,7 +196,6 @@ inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::ui
   const Geometry& g = a.g;
   const StagedBlock& b = a.block;
   const Index columns = g.stride_x * b.phase_columns, begin = row.begin(columns), end = row.end(columns);
-  const auto interleave = a.order == PixelOrder::by_parity ? a.kernels.interleave_by_parity : a.kernels.interleave;
   const std::uint32_t padding = a.padding();
   for (Index c = 0; c < g.in_channels; c += b.order.group, to += b.plane_step) {
     std::uint8_t* groups = g.stride_x == 1 ? to : a.scratch;
@@ -207,11 +205,14 @@ inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::ui
       for (Index e = 0; e < 4; ++e) {
         rows[e] = row.at + (c + e < g.in_channels ? c + e : c) * g.in.c + (row.first + begin);
       }
-      interleave(rows, end - begin, a.flip, groups + 4 * begin);
+      a.kernels.interleave(rows, end - begin, a.flip, groups + 4 * begin);
     }
     for (Index i = end; i < columns; ++i) std::memcpy(groups + 4 * i, &padding, 4);
     for (Index phase = 0; phase < b.phases && g.stride_x != 1; ++phase) {
-      a.kernels.deal(a.scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);
+      std::uint8_t* const of_phase = to + 4 * phase * b.phase_columns;
+      for (Index i = 0; i < b.phase_columns; ++i) {
+        std::memcpy(of_phase + 4 * i, a.scratch + 4 * (i * g.stride_x + phase), 4);
+      }
     }
   }
 }

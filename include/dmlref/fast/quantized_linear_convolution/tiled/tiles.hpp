@@ -31,8 +31,7 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET inline void settle(const TileBytes& to, const 
     unsigned near = rounding::lanes_near_ties(rounding::in_fixed_point(V::load(sums + i), scale, shift));
     for (; near != 0; near &= near - 1) {
       const std::ptrdiff_t at = i + std::countr_zero(near);
-      const std::ptrdiff_t place = to.order == PixelOrder::by_parity ? place_by_parity(at) : at;
-      if (at < used) out[place] = to.requantizer.exact(sums[at], first + step * at);
+      if (at < used) out[at] = to.requantizer.exact(sums[at], first + step * at);
     }
   }
 }
@@ -220,26 +219,18 @@ struct PixelTile {
   }
 
   /// As ChannelTile's; a unit is a row.
-  template <PixelOrder Order>
-  DMLREF_QLC_INLINE static std::uint32_t write_rows(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
-                                                    std::uint8_t* out) noexcept {
+  DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
+                                               std::uint8_t* out) noexcept {
     const Epilogue::Used used(to.used_lanes);
     Epilogue::NearTies near;
     DMLREF_UNROLL
     for (int r = 0; r < R; ++r, out += to.pitch) {
       const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
-      const auto result = epilogue.template of_row<Order == PixelOrder::by_parity>(sums, to.first_channel + r);
+      const auto result = epilogue.of_row(sums, to.first_channel + r);
       near.add(static_cast<std::size_t>(r), result.near_tie);
       Epilogue::template store_row<N>(out, result.bytes, used);
     }
     return near.units(epilogue);
-  }
-  DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
-                                               std::uint8_t* out) noexcept {
-    if constexpr (Epilogue::reorders_pixels && N == 4) {
-      if (to.order == PixelOrder::by_parity) return write_rows<PixelOrder::by_parity>(to, epilogue, acc, out);
-    }
-    return write_rows<PixelOrder::plain>(to, epilogue, acc, out);
   }
 
   DMLREF_QLC_INLINE static void advance(const TileArgs&, TilePlace& at) noexcept {

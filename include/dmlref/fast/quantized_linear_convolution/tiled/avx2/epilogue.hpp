@@ -15,7 +15,7 @@ namespace fast::qlc::avx2 {
 /// Requantizes 32 sums: in fixed point. What avx512vnni::Epilogue is to 64.
 class Epilogue {
  public:
-  static constexpr bool rounds_sums = false, reorders_pixels = false;
+  static constexpr bool rounds_sums = false;
 
   struct Result {
     __m256i bytes;
@@ -67,7 +67,6 @@ class Epilogue {
     }
     return finish(fixed);
   }
-  template <bool>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE Result of_row(const __m256i (&sums)[4],
                                                         std::ptrdiff_t channel) const noexcept {
     const __m256 scale = _mm256_set1_ps(fixed_scale_[channel]);

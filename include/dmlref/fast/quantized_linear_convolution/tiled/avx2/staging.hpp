@@ -101,20 +101,6 @@ DMLREF_TARGET_AVX2 inline void interleave(const std::uint8_t* const* rows, std::
   }
 }
 
-DMLREF_TARGET_AVX2 inline void deal(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t count,
-                                    std::uint8_t* dst) noexcept {
-  std::ptrdiff_t i = 0;
-  if (step == 2) {
-    for (; i + 8 <= count; i += 8) {
-      const __m256 low = _mm256_castsi256_ps(load(src + 8 * i));
-      const __m256 high = _mm256_castsi256_ps(load(src + 8 * i + 32));
-      const __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
-      store32(dst + 4 * i, _mm256_permute4x64_epi64(even, 0xD8));
-    }
-  }
-  portable::deal(src + 4 * step * i, step, count - i, dst + 4 * i);
-}
-
 template <int Group>
 DMLREF_TARGET_AVX2 inline void convert(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
                                        std::uint8_t* dst) noexcept {

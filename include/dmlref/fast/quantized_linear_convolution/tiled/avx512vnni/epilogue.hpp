@@ -33,8 +33,8 @@ DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
 DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i bytes, __m512i sum0, __m512i sum1,
                                                                        __m512i sum2, __m512i sum3, __m512i v0,
                                                                        __m512i v1, __m512i v2, __m512i v3,
-                                                                       const Requantizer& to, std::ptrdiff_t channel,
-                                                                       bool paired) noexcept {
+                                                                       const Requantizer& to,
+                                                                       std::ptrdiff_t channel) noexcept {
   const __m512i sums[4] = {sum0, sum1, sum2, sum3};
   const __m512i values[4] = {v0, v1, v2, v3};
   std::uint8_t out[64];
@@ -45,7 +45,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
     unsigned near = requantize::avx512::lanes_near_ties(values[v]);
     for (; near != 0; near &= near - 1) {
       const int l = std::countr_zero(near);
-      out[paired ? l / 4 * 16 + v / 2 * 8 + l % 4 * 2 + v % 2 : 16 * v + l] = to.exact(kept[l], channel);
+      out[16 * v + l] = to.exact(kept[l], channel);
     }
   }
   return _mm512_loadu_si512(out);
@@ -54,7 +54,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i b
 /// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers, as those of ShuffledHalves are.
 class Epilogue {
  public:
-  static constexpr bool rounds_sums = true, reorders_pixels = true;
+  static constexpr bool rounds_sums = true;
 
   struct Result {
     __m512i bytes;
@@ -89,21 +89,19 @@ class Epilogue {
               DMLREF_IN_MASK(even_words_));
   }
 
-  /// Four vectors of sums of one channel. Bytes come in the order of the sums or, where these are Paired, in the order
-  /// that interleave_pairs took their pixels from. Near ties are settled.
-  template <bool Paired>
+  /// Four vectors of sums of one channel. Near ties are settled.
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_channel(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
     const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel]);
     const __m512i v0 = fixed(sum0, scale), v1 = fixed(sum1, scale), v2 = fixed(sum2, scale), v3 = fixed(sum3, scale);
-    const auto [bytes, near_tie] = finish<Paired>(v0, v1, v2, v3);
+    const auto [bytes, near_tie] = finish(v0, v1, v2, v3);
     if (__builtin_expect(!near_tie, 1)) return bytes;
-    return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel, Paired);
+    return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel);
   }
 
   /// The same of a channel whose sums, floats or integers, a multiply-add rounds; no tie is near.
-  template <bool Paired, SumsBegin S>
+  template <SumsBegin S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
                                                                    std::ptrdiff_t channel) const noexcept {
@@ -111,25 +109,23 @@ class Epilogue {
     const auto rounded = [&](__m512i sum) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
       return requantize::avx512::by_multiply_add<S>(sum, scale, shift);
     };
-    return in_order<Paired>(
+    return in_order(
         requantize::avx512::pack_low(rounded(sum0), rounded(sum1), rounded(sum2), rounded(sum3), flip_, halves_));
   }
 
   /// Four vectors of sums of a channel with that scale; near ties are not settled.
-  template <bool Paired = false>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_scale(__m512i sum0, __m512i sum1, __m512i sum2, __m512i sum3,
                                                                 __m512 scale) const noexcept {
-    return finish<Paired>(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
+    return finish(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
   }
 
   /// Four vectors of sums of one channel, rounded whichever way it is.
-  template <bool ByParity>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_row(const __m512i (&sums)[4],
                                                               std::ptrdiff_t channel) const noexcept {
     if (to_.rounds(channel)) {
-      return {of_rounded<ByParity, SumsBegin::as_floats>(sums[0], sums[1], sums[2], sums[3], channel), false};
+      return {of_rounded<SumsBegin::as_floats>(sums[0], sums[1], sums[2], sums[3], channel), false};
     }
-    return of_scale<ByParity>(sums[0], sums[1], sums[2], sums[3], _mm512_set1_ps(to_.fixed_scale[channel]));
+    return of_scale(sums[0], sums[1], sums[2], sums[3], _mm512_set1_ps(to_.fixed_scale[channel]));
   }
 
   /// What turns the sums of 16 * V channels into results. Rounds: with one multiply-add.
@@ -160,8 +156,8 @@ class Epilogue {
       q[i] =
           Rounds ? requantize::avx512::by_multiply_add<S>(sums[i], c.scale[v], c.shift[v]) : fixed(sums[i], c.scale[v]);
     }
-    if constexpr (!Rounds) return finish<false>(q[0], q[1], q[2], q[3]);
-    return {in_order<false>(requantize::avx512::pack_low(q[0], q[1], q[2], q[3], flip_, halves_)), false};
+    if constexpr (!Rounds) return finish(q[0], q[1], q[2], q[3]);
+    return {in_order(requantize::avx512::pack_low(q[0], q[1], q[2], q[3], flip_, halves_)), false};
   }
 
   template <int I>
@@ -196,16 +192,13 @@ class Epilogue {
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i fixed(__m512i sums, __m512 scale) const noexcept {
     return requantize::avx512::in_fixed_point(sums, scale, shift_);
   }
-  template <bool Paired>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result finish(__m512i v0, __m512i v1, __m512i v2,
                                                               __m512i v3) const noexcept {
-    return {in_order<Paired>(requantize::avx512::pack_high(v0, v1, v2, v3, flip_, halves_)),
+    return {in_order(requantize::avx512::pack_high(v0, v1, v2, v3, flip_, halves_)),
             requantize::avx512::near_tie(v0, v1, v2, v3, band_, even_words_)};
   }
 
-  template <bool Paired>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i in_order(__m512i bytes) const noexcept {
-    if constexpr (Paired) return bytes;
     return _mm512_permutexvar_epi32(order_, _mm512_shuffle_epi8(bytes, quads_));
   }
 

@@ -57,48 +57,15 @@ DMLREF_TARGET_AVX512VNNI inline void interleave_part(const std::uint8_t* const* 
   }
 }
 
-/// 64 pixels of four channels to 64 groups, by parity: shifts and blends make pairs of two channels, of which unpacks
-/// make groups.
-DMLREF_TARGET_AVX512VNNI inline void interleave64_by_parity(const std::uint8_t* const* rows, std::ptrdiff_t at,
-                                                            __m512i flip, std::uint8_t* dst) noexcept {
-  const __m512i c0 = _mm512_xor_si512(flip, _mm512_loadu_si512(rows[0] + at));
-  const __m512i c1 = _mm512_xor_si512(flip, _mm512_loadu_si512(rows[1] + at));
-  const __m512i c2 = _mm512_xor_si512(flip, _mm512_loadu_si512(rows[2] + at));
-  const __m512i c3 = _mm512_xor_si512(flip, _mm512_loadu_si512(rows[3] + at));
-  const __mmask64 odd_bytes = 0xAAAAAAAAAAAAAAAA;
-  const __m512i even01 = _mm512_mask_blend_epi8(odd_bytes, c0, _mm512_slli_epi16(c1, 8));
-  const __m512i even23 = _mm512_mask_blend_epi8(odd_bytes, c2, _mm512_slli_epi16(c3, 8));
-  const __m512i odd01 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c0, 8), c1);
-  const __m512i odd23 = _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(c2, 8), c3);
-  _mm512_storeu_si512(dst, _mm512_unpacklo_epi16(even01, even23));
-  _mm512_storeu_si512(dst + 64, _mm512_unpacklo_epi16(odd01, odd23));
-  _mm512_storeu_si512(dst + 128, _mm512_unpackhi_epi16(even01, even23));
-  _mm512_storeu_si512(dst + 192, _mm512_unpackhi_epi16(odd01, odd23));
-}
-
-/// What is left of blocks of 64.
-DMLREF_TARGET_AVX512VNNI inline void interleave_rest(const std::uint8_t* const* rows, std::ptrdiff_t at,
-                                                     std::ptrdiff_t count, std::uint8_t flip,
-                                                     std::uint8_t* dst) noexcept {
-  if (count > 16) return interleave_part(rows, at, count, _mm512_set1_epi8(static_cast<char>(flip)), dst);
-  const std::uint8_t* const rest[4] = {rows[0] + at, rows[1] + at, rows[2] + at, rows[3] + at};
-  avx2::interleave<4>(rest, count, flip, dst);
-}
-
 DMLREF_TARGET_AVX512VNNI inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count,
                                                 std::uint8_t flip, std::uint8_t* dst) noexcept {
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
   std::ptrdiff_t i = 0;
   for (; i + 64 <= count; i += 64) interleave64(rows, i, flips, dst + 4 * i);
-  if (i < count) interleave_rest(rows, i, count - i, flip, dst + 4 * i);
-}
-
-DMLREF_TARGET_AVX512VNNI inline void interleave_by_parity(const std::uint8_t* const* rows, std::ptrdiff_t count,
-                                                          std::uint8_t flip, std::uint8_t* dst) noexcept {
-  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
-  std::ptrdiff_t i = 0;
-  for (; i + 64 <= count; i += 64) interleave64_by_parity(rows, i, flips, dst + 4 * i);
-  if (i < count) interleave_rest(rows, i, count - i, flip, dst + 4 * i);
+  if (i == count) return;
+  if (count - i > 16) return interleave_part(rows, i, count - i, flips, dst + 4 * i);
+  const std::uint8_t* const rest[4] = {rows[0] + i, rows[1] + i, rows[2] + i, rows[3] + i};
+  avx2::interleave<4>(rest, count - i, flip, dst + 4 * i);
 }
 
 /// Transposes 16 x 16 groups: four rounds of unpacks and shuffles, each of which doubles what lies together.
