@@ -9,7 +9,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/finish.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/epilogue.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/sums.hpp"
@@ -128,7 +128,7 @@ class Block {
            place_.y * g_.out.y + place_.x * g_.out.x;
   }
   MultiplyArgs multiply_args(Index strip) const noexcept {
-    MultiplyArgs t{};
+    MultiplyArgs t;
     t.weight_block = p_.block_bytes();
     t.weights =
         run_.filter + (group_ * p_.filter_blocks() + strip * (p_.strip_channels() / tile_side)) * t.weight_block;
@@ -139,114 +139,89 @@ class Block {
     t.start = run_.start + first_channel(strip) * (l_.planar() ? tile_side : 1);
     return t;
   }
-  PixelTerms terms_of(Index tile, Index strip) const noexcept {
-    if (!run_.pixel_terms) return {};
-    const Index position = tile * tile_side;
-    const bool halves = run_.halved_factor != nullptr;
-    return {halves ? Terms::halves : Terms::product, pixel_sums() + position,
-            (halves ? run_.halved_factor : run_.minus_filter_zero_point) + first_channel(strip)};
+  /// The sums of `steps` times 64 outputs, without their zero-point compensation.
+  Pass pass_of(const std::int32_t* sums, Index steps, Index vectors, Index strip) const noexcept {
+    Pass pass;
+    pass.sums = sums;
+    pass.steps = steps;
+    pass.vectors = vectors;
+    pass.channel = first_channel(strip);
+    if (run_.pixel_terms) {
+      pass.compensation = run_.halved_factor != nullptr ? Compensation::halves : Compensation::product;
+    }
+    return pass;
+  }
+  const std::int32_t* factors(Index strip) const noexcept {
+    return (run_.halved_factor != nullptr ? run_.halved_factor : run_.minus_filter_zero_point) + first_channel(strip);
   }
 
-  // The products of a strip's tiles, `multiplies` times one or two rows of tiles, and the work that `finish` does
-  // meanwhile.
-  template <bool Planar, class Finish>
-  class Pass {
-   public:
-    Pass(Finish& finish, bool two_rows, Index multiplies, Index chunks) noexcept
-        : finish_(finish),
-          briskly_(!finish.usual() ? nullptr
-                   : two_rows      ? finish.template briskly<Briskly<Planar, 2>>()
-                   : Planar        ? finish.template briskly<Briskly<Planar, 1>>()
-                                   : nullptr),
-          two_rows_(two_rows),
-          steps_(finish.left()),
-          chunks_(multiplies * chunks),
-          turns_(multiplies * brisk_turns_of_edges + chunks_ * brisk_turns_of_chunk) {}
-    void multiply(bool two_lanes, const MultiplyArgs& args) noexcept {
-      if (briskly_ != nullptr && two_lanes) {
-        due_ = briskly_(args, finish_, steps_, turns_, due_);
-      } else {
-        multiply_of<Planar>(two_rows_, two_lanes, args, finish_, ceil_div(steps_, chunks_));
-      }
-    }
-
-   private:
-    Finish& finish_;
-    BriskMultiply<Finish>* briskly_;
-    bool two_rows_;
-    Index steps_, chunks_, turns_;
-    Index due_ = 0;
-  };
-
-  // Calls body(strip, tile). A strip's filter stays in the L1 cache, or L2, for all tiles: the other way round a large
-  // filter would come from beyond the caches for each of them.
-  template <class Body>
-  void each(Index first, Index last, Index step, const Body& body) const noexcept {
-    for (Index strip = first; strip < last; ++strip) {
-      for (Index tile = 0; tile < tiles_; tile += step) body(strip, tile);
-    }
-  }
-
-  // 32 channels by 64 positions at a time; while they are multiplied, those before are finished. Where that is quick,
-  // output is waited for: it is asked for 64 pixels ahead.
+  // 32 channels by 64 positions at a time, which are requantized during the next. A strip's filter stays in the L1
+  // cache, or L2, for all tiles: the other way round a large filter would come from beyond the caches for each of them.
+  // Where products take little time, output is waited for: it is prefetched 64 pixels ahead.
   DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
     const auto* tiles = at<PixelTile>(p_.slot.tiles);
-    PlanarFinish finish(run_);
-    const Index ahead = p_.chunks() <= 3 ? 64 : 0;
+    InterleavedEpilogue<Planes> epilogue(run_);
     std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
     // Of few tiles the last four lack some. What stands for their sums must not be large: near ties take long.
     if (tiles_ < 8 && tiles_ % 4 != 0) std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_strip);
-    each(first, last, 4, [&](Index strip, Index tile) noexcept {
+    for (Index strip = first; strip < last; ++strip) {
       const Index channels = channels_of(strip);
-      const Index here = tiles_ - tile < 4 ? tiles_ - tile : 4;
-      Pass<true, PlanarFinish> pass(finish, channels > tile_side, ceil_div(here, 2), p_.chunks());
-      MultiplyArgs args = multiply_args(strip);
-      args.sums_pitch = 4 * 64;
-      for (Index i = 0; i < here; i += 2) {
-        args.pixels[0] = staged_ + tiles[tile + i].offset;
-        args.pixels[1] = staged_ + tiles[tile + i + 1].offset;
-        args.sums = sums + tile_side * i;
-        pass.multiply(here - i > 1, args);
+      for (Index tile = 0; tile < tiles_; tile += 4) {
+        const Index here = smaller(tiles_ - tile, 4);
+        MultiplyArgs args = multiply_args(strip);
+        args.sums_pitch = 4 * 64;
+        epilogue.spread(here / 2 * slots_of(p_.chunks()));
+        for (Index i = 0; i < here; i += 2) {
+          args.pixels[0] = staged_ + tiles[tile + i].offset;
+          args.pixels[1] = staged_ + tiles[tile + i + 1].offset;
+          args.sums = sums + tile_side * i;
+          multiply_of<true>(channels > tile_side, here - i > 1, args, epilogue);
+        }
+        epilogue.complete();
+        Pass pass = pass_of(sums, channels, 4, strip);
+        pass.per_row = factors(strip);
+        pass.per_lane = pixel_sums() + tile * tile_side;
+        std::uint64_t used = 0;
+        for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
+        epilogue.begin(pass, Planes{output_at(strip) + tiles[tile].out, g_.out.c, p_.chunks() <= 3 ? 64 : 0, used});
+        std::swap(sums, spare);
       }
-      if (finish.left() > 0) finish_all(finish);
-      std::uint64_t used = 0;
-      for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
-      finish.begin(sums, channels, first_channel(strip), terms_of(tile, strip), used,
-                   output_at(strip) + tiles[tile].out, g_.out.c, ahead);
-      std::swap(sums, spare);
-    });
-    finish_all(finish);
+    }
+    epilogue.complete();
   }
 
   // 32 positions by 64 channels at a time.
   DMLREF_TARGET_AMX_INT8 void run_pixels(Index first, Index last) const noexcept {
     const auto* places = at<std::int32_t>(p_.slot.tiles);
-    PixelFinish finish(run_);
+    InterleavedEpilogue<Pixels> epilogue(run_);
     std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
-    each(first, last, 2, [&](Index strip, Index tile) noexcept {
+    for (Index strip = first; strip < last; ++strip) {
       const Index channels = channels_of(strip);
-      const Index here = ceil_div(channels, tile_side);
-      const Index vectors = here == 3 ? 4 : here;
-      const bool pair = tiles_ - tile > 1;
-      Pass<false, PixelFinish> pass(finish, pair, ceil_div(here, 2), p_.chunks());
-      MultiplyArgs args = multiply_args(strip);
-      args.pixels[0] = staged_ + tile * tile_side * l_.pixel_step;
-      args.pixels[1] = args.pixels[0] + tile_side * l_.pixel_step;
-      args.sums_pitch = 4 * tile_side * vectors;
-      for (Index i = 0; i < here; i += 2) {
-        args.sums = sums + tile_side * i;
-        pass.multiply(here - i > 1, args);
-        args.weights += 2 * args.weight_block;
-        args.start += 2 * tile_side;
+      const Index here = ceil_div(channels, tile_side), vectors = here == 3 ? 4 : here;
+      for (Index tile = 0; tile < tiles_; tile += 2) {
+        const bool pair = tiles_ - tile > 1;
+        MultiplyArgs args = multiply_args(strip);
+        args.pixels[0] = staged_ + tile * tile_side * l_.pixel_step;
+        args.pixels[1] = args.pixels[0] + tile_side * l_.pixel_step;
+        args.sums_pitch = 4 * tile_side * vectors;
+        epilogue.spread(pair ? ceil_div(here, 2) * slots_of(p_.chunks()) : 0);
+        for (Index i = 0; i < here; i += 2) {
+          args.sums = sums + tile_side * i;
+          multiply_of<false>(here - i > 1, pair, args, epilogue);
+          args.weights += 2 * args.weight_block;
+          args.start += 2 * tile_side;
+        }
+        epilogue.complete();
+        Pass pass = pass_of(sums, (pair ? 2 : 1) * tile_side * vectors / 4, vectors, strip);
+        pass.per_row = pixel_sums() + tile * tile_side;
+        pass.per_lane = factors(strip);
+        epilogue.begin(pass, Pixels{output_at(strip), places + tile * tile_side, channels});
+        std::swap(sums, spare);
       }
-      if (finish.left() > 0) finish_all(finish);
-      finish.begin(sums, vectors, (pair ? 2 : 1) * tile_side, channels, first_channel(strip), terms_of(tile, strip),
-                   places + tile * tile_side, output_at(strip));
-      std::swap(sums, spare);
-    });
-    finish_all(finish);
+    }
+    epilogue.complete();
   }
 
   const Plan& p_;

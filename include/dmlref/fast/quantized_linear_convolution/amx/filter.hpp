@@ -39,20 +39,20 @@ template <bool Whole, Index N>
 DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void gather_windows(const Gather& gather, const GatheredRow& row,
                                                                 const FilterBlock& block, __m512i (&rows)[N]) noexcept {
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(block.flip));
-#pragma GCC unroll 16
+  DMLREF_UNROLL
   for (Index r = 0; r < N; ++r) rows[r] = flip;  // filling, that will be 0
   for (Index i = row.first; i < row.last; ++i) {
     const Window& window = gather.windows[static_cast<std::size_t>(i)];
     const __m512i from = _mm512_loadu_si512(window.from.data());
     const std::uint8_t* at = block.channels + row.at + window.at;
-#pragma GCC unroll 16
+    DMLREF_UNROLL
     for (Index r = 0; r < N; ++r, at = hidden(at + block.pitch)) {
       if (!Whole && r >= block.count) break;
       const __m512i bytes = Whole ? _mm512_loadu_si512(at) : _mm512_maskz_loadu_epi8(row.there, at);
       rows[r] = _mm512_mask_permutexvar_epi8(rows[r], window.taken, from, bytes);
     }
   }
-#pragma GCC unroll 16
+  DMLREF_UNROLL
   for (Index r = 0; r < N; ++r) rows[r] = _mm512_xor_si512(rows[r], flip);
 }
 
@@ -73,19 +73,19 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 inline void pack_rows_of_channels(const G
   const __m512i ones = _mm512_set1_epi8(1);
   for (Index first = 0; first < tile_side; first += half) {
     __m512i sums[half];
-#pragma GCC unroll 8
+    DMLREF_UNROLL
     for (__m512i& sum : sums) sum = _mm512_setzero_si512();
     for (const GatheredRow& row : gather.rows) {
       __m512i rows[half];
       gather_rows(gather, row, block, rows);
       std::uint8_t* const tile = block.tiles + row.chunk * tile_bytes;
-#pragma GCC unroll 8
+      DMLREF_UNROLL
       for (Index r = 0; r < half; ++r) {
         _mm512_storeu_si512(tile + r * tile_depth, rows[r]);
         sums[r] = _mm512_dpbusd_epi32(sums[r], ones, rows[r]);
       }
     }
-#pragma GCC unroll 8
+    DMLREF_UNROLL
     for (Index r = 0; r < half; ++r) block.sums[r] = _mm512_reduce_add_epi32(sums[r]);
     block.channels += half * block.pitch;
     block.count -= half;
@@ -104,7 +104,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 inline void pack_rows_of_groups(const Gat
     gather_rows(gather, row, block, rows);
     avx512vnni::transpose_groups(rows);
     std::uint8_t* const tile = block.tiles + row.chunk * tile_bytes;
-#pragma GCC unroll 16
+    DMLREF_UNROLL
     for (Index r = 0; r < tile_side; ++r) {
       _mm512_storeu_si512(tile + r * tile_depth, rows[r]);
       sums = _mm512_dpbusd_epi32(sums, ones, rows[r]);

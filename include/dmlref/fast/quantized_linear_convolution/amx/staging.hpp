@@ -74,22 +74,18 @@ DMLREF_TARGET_AVX512VNNI inline void deal_rows(const RowOfGroups& row, const std
 DMLREF_TARGET_AVX512VNNI inline void interleave_lines(const std::uint8_t* const* channels, Index count,
                                                       std::uint8_t flip, std::uint8_t* dst, Index step) noexcept {
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
-  const __m512i order = avx512vnni::transposed_order();
   for (Index at = 0; at < count; at += 64, dst += 4 * step) {
-    const Index left = count - at;
-    const __mmask64 mask = left >= 64 ? ~std::uint64_t{0} : ~std::uint64_t{0} >> (64 - left);
-    __m512i c[4];
-#pragma GCC unroll 4
-    for (int e = 0; e < 4; ++e) {
-      const __m512i values = _mm512_xor_si512(flips, _mm512_maskz_loadu_epi8(mask, channels[e] + at));
-      c[e] = _mm512_permutexvar_epi32(order, values);  // so that unpacks leave neighbours side by side
+    const Index left = smaller(count - at, 64);
+    const __mmask64 used = ~std::uint64_t{0} >> (64 - left);
+    __m512i groups[4];
+    avx512vnni::interleave64(_mm512_maskz_loadu_epi8(used, channels[0] + at),
+                             _mm512_maskz_loadu_epi8(used, channels[1] + at),
+                             _mm512_maskz_loadu_epi8(used, channels[2] + at),
+                             _mm512_maskz_loadu_epi8(used, channels[3] + at), flips, groups);
+    DMLREF_UNROLL
+    for (Index v = 0; v < 4; ++v) {
+      if (16 * v < left) _mm512_storeu_si512(dst + v * step, groups[v]);
     }
-    const __m512i low01 = _mm512_unpacklo_epi8(c[0], c[1]), high01 = _mm512_unpackhi_epi8(c[0], c[1]);
-    const __m512i low23 = _mm512_unpacklo_epi8(c[2], c[3]), high23 = _mm512_unpackhi_epi8(c[2], c[3]);
-    _mm512_storeu_si512(dst, _mm512_unpacklo_epi16(low01, low23));
-    if (left > 16) _mm512_storeu_si512(dst + step, _mm512_unpackhi_epi16(low01, low23));
-    if (left > 32) _mm512_storeu_si512(dst + 2 * step, _mm512_unpacklo_epi16(high01, high23));
-    if (left > 48) _mm512_storeu_si512(dst + 3 * step, _mm512_unpackhi_epi16(high01, high23));
   }
 }
 

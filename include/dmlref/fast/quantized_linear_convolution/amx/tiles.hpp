@@ -32,174 +32,128 @@ class TileRegisters {
   TileRegisters& operator=(const TileRegisters&) = delete;
 };
 
-/// Rows x Lanes tiles of sums, each one or two.
+/// Channels x Pixels tiles of sums, each one or two.
 struct MultiplyArgs {
-  const std::uint8_t* weights;  ///< of the first 16 channels
-  Index weight_block;           ///< bytes to the next 16
-  const std::uint8_t* pixels[2];
-  const std::int32_t* offsets;  ///< of each chunk of K
-  Index chunks;
-  Index tile_step;            ///< bytes between the rows of a tile of activations
-  bool signed_pixels;         ///< not planar: activations are signed
-  const std::int32_t* start;  ///< as Run::start, at the first channel
-  std::int32_t* sums;
-  Index sums_pitch;  ///< bytes
+  const std::uint8_t* weights = nullptr;  ///< of the first 16 channels
+  Index weight_block = 0;                 ///< bytes to the next 16
+  const std::uint8_t* pixels[2] = {};
+  const std::int32_t* offsets = nullptr;  ///< of each chunk of K
+  Index chunks = 0;
+  Index tile_step = 0;  ///< bytes between the rows of a tile of activations
+  bool signed_pixels = false;
+  const std::int32_t* start = nullptr;  ///< as Run::start, at the first channel
+  std::int32_t* sums = nullptr;
+  Index sums_pitch = 0;  ///< bytes
 };
 
-/// Where `multiply` lets other work have a turn: the tile unit is busy for 16 cycles a product, the others meanwhile
-/// are not.
-enum class Turn {
-  edge,    // after a tile of sums was loaded or stored
-  inside,  // between the two halves of a chunk
-  chunk    // after a chunk
+/// What the rows of a product are, and what its columns: signed weights and unsigned lines of planes, or pixels,
+/// unsigned or signed, and weights.
+enum class Product { planes, pixels, signed_pixels };
+
+/// Tile `Sums` of sums += tile 4 + Sums / 2, rows, times tile 6 + Sums % 2, columns. g++'s intrinsics take literals.
+template <Product P, int Sums>
+DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void add_product() noexcept {
+  if constexpr (P == Product::planes) {
+    if constexpr (Sums == 0) _tile_dpbsud(0, 4, 6);
+    if constexpr (Sums == 1) _tile_dpbsud(1, 4, 7);
+    if constexpr (Sums == 2) _tile_dpbsud(2, 5, 6);
+    if constexpr (Sums == 3) _tile_dpbsud(3, 5, 7);
+  } else if constexpr (P == Product::pixels) {
+    if constexpr (Sums == 0) _tile_dpbusd(0, 4, 6);
+    if constexpr (Sums == 1) _tile_dpbusd(1, 4, 7);
+    if constexpr (Sums == 2) _tile_dpbusd(2, 5, 6);
+    if constexpr (Sums == 3) _tile_dpbusd(3, 5, 7);
+  } else {
+    if constexpr (Sums == 0) _tile_dpbssd(0, 4, 6);
+    if constexpr (Sums == 1) _tile_dpbssd(1, 4, 7);
+    if constexpr (Sums == 2) _tile_dpbssd(2, 5, 6);
+    if constexpr (Sums == 3) _tile_dpbssd(3, 5, 7);
+  }
+}
+
+/// Where the operands of a chunk are: rows and columns of one or two tiles.
+struct Operands {
+  const std::uint8_t *rows[2], *columns[2];
+  Index row_step, column_step;
 };
 
-template <bool Planar, int Rows, int Lanes, class Work>
-DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const MultiplyArgs& t, Work& work) noexcept {
+/// Calls `slot` twice.
+template <Product P, int Rows, int Columns, class Slot>
+DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply_chunk(const Operands& o, Slot& slot) noexcept {
+  _tile_loadd(4, o.rows[0], o.row_step);
+  _tile_loadd(6, o.columns[0], o.column_step);
+  add_product<P, 0>();
+  if constexpr (Columns > 1) {
+    _tile_loadd(7, o.columns[1], o.column_step);
+    add_product<P, 1>();
+  }
+  slot();
+  if constexpr (Rows > 1) {
+    _tile_loadd(5, o.rows[1], o.row_step);
+    add_product<P, 2>();
+    if constexpr (Columns > 1) add_product<P, 3>();
+  }
+  slot();
+}
+
+/// What the sums of the pass before have of a call of `multiply`. The last of an odd number of tiles has no slots.
+template <class Epilogue, bool Used>
+struct Slots {
+  Epilogue& epilogue;
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void operator()() const noexcept {
+    if constexpr (Used) epilogue.slot();
+  }
+};
+constexpr Index slots_of(Index chunks) noexcept { return 8 + 2 * chunks; }
+
+/// Multiplies, and requantizes sums of the pass before meanwhile.
+template <bool Planar, int Channels, int Pixels, class Epilogue>
+DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epilogue& epilogue) noexcept {
+  constexpr int rows = Planar ? Channels : Pixels, columns = Planar ? Pixels : Channels;
+  constexpr Index next = Planar ? tile_side * tile_side : tile_side, distance = Planar ? 64 : 0;
+  Epilogue pending(epilogue);  // in registers
+  Slots<Epilogue, Pixels == 2> slot{pending};
   __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
-  constexpr Index next = Planar ? tile_side * tile_side : tile_side;
-  constexpr Index distance = Planar ? 64 : 0;
-  const std::int32_t* const start_of_rows = t.start + (Planar ? next : 0);
-  const std::int32_t* const start_of_lanes = t.start + (Planar ? 0 : next);
   _tile_loadd(0, t.start, distance);
-  work.template turn<Turn::edge>();
-  if constexpr (Lanes > 1) _tile_loadd(1, start_of_lanes, distance);
-  work.template turn<Turn::edge>();
-  if constexpr (Rows > 1) _tile_loadd(2, start_of_rows, distance);
-  work.template turn<Turn::edge>();
-  if constexpr (Rows > 1 && Lanes > 1) _tile_loadd(3, t.start + next, distance);
-  work.template turn<Turn::edge>();
+  slot();
+  if constexpr (columns > 1) _tile_loadd(1, t.start + (Planar ? 0 : next), distance);
+  slot();
+  if constexpr (rows > 1) _tile_loadd(2, t.start + (Planar ? next : 0), distance);
+  slot();
+  if constexpr (rows > 1 && columns > 1) _tile_loadd(3, t.start + next, distance);
+  slot();
   const std::uint8_t* w = t.weights;
   for (Index chunk = 0; chunk < t.chunks; ++chunk, w += tile_bytes) {
-    const Index at = t.offsets[chunk];
+    const std::uint8_t *const w1 = w + t.weight_block, *const p0 = t.pixels[0] + t.offsets[chunk],
+                              *const p1 = t.pixels[1] + t.offsets[chunk];
     if constexpr (Planar) {
-      _tile_loadd(4, w, 64);
-      _tile_loadd(6, t.pixels[0] + at, t.tile_step);
-      _tile_dpbsud(0, 4, 6);
-      if constexpr (Lanes > 1) {
-        _tile_loadd(7, t.pixels[1] + at, t.tile_step);
-        _tile_dpbsud(1, 4, 7);
-      }
-      work.template turn<Turn::inside>();
-      if constexpr (Rows > 1) {
-        _tile_loadd(5, w + t.weight_block, 64);
-        _tile_dpbsud(2, 5, 6);
-        if constexpr (Lanes > 1) _tile_dpbsud(3, 5, 7);
-      }
-    } else if (__builtin_expect(t.signed_pixels, 0)) {
-      // (A branch for each product instead costs up to 5 % of some layers.)
-      _tile_loadd(6, w, 64);
-      _tile_loadd(4, t.pixels[0] + at, t.tile_step);
-      _tile_dpbssd(0, 4, 6);
-      if constexpr (Lanes > 1) {
-        _tile_loadd(7, w + t.weight_block, 64);
-        _tile_dpbssd(1, 4, 7);
-      }
-      work.template turn<Turn::inside>();
-      if constexpr (Rows > 1) {
-        _tile_loadd(5, t.pixels[1] + at, t.tile_step);
-        _tile_dpbssd(2, 5, 6);
-        if constexpr (Lanes > 1) _tile_dpbssd(3, 5, 7);
-      }
+      multiply_chunk<Product::planes, rows, columns>({{w, w1}, {p0, p1}, 64, t.tile_step}, slot);
+    } else if (__builtin_expect(t.signed_pixels, 0)) {  // (a branch for each product costs up to 5 % of some layers)
+      multiply_chunk<Product::signed_pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, slot);
     } else {
-      _tile_loadd(6, w, 64);
-      _tile_loadd(4, t.pixels[0] + at, t.tile_step);
-      _tile_dpbusd(0, 4, 6);
-      if constexpr (Lanes > 1) {
-        _tile_loadd(7, w + t.weight_block, 64);
-        _tile_dpbusd(1, 4, 7);
-      }
-      work.template turn<Turn::inside>();
-      if constexpr (Rows > 1) {
-        _tile_loadd(5, t.pixels[1] + at, t.tile_step);
-        _tile_dpbusd(2, 5, 6);
-        if constexpr (Lanes > 1) _tile_dpbusd(3, 5, 7);
-      }
+      multiply_chunk<Product::pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, slot);
     }
-    work.template turn<Turn::chunk>();
   }
-  std::int32_t* const rows = t.sums + tile_side * (t.sums_pitch / 4);
+  std::int32_t* const second_rows = t.sums + tile_side * (t.sums_pitch / 4);
   _tile_stored(0, t.sums, t.sums_pitch);
-  work.template turn<Turn::edge>();
-  if constexpr (Lanes > 1) _tile_stored(1, t.sums + tile_side, t.sums_pitch);
-  work.template turn<Turn::edge>();
-  if constexpr (Rows > 1) _tile_stored(2, rows, t.sums_pitch);
-  work.template turn<Turn::edge>();
-  if constexpr (Rows > 1 && Lanes > 1) _tile_stored(3, rows + tile_side, t.sums_pitch);
-  work.template turn<Turn::edge>();
+  slot();
+  if constexpr (columns > 1) _tile_stored(1, t.sums + tile_side, t.sums_pitch);
+  slot();
+  if constexpr (rows > 1) _tile_stored(2, second_rows, t.sums_pitch);
+  slot();
+  if constexpr (rows > 1 && columns > 1) _tile_stored(3, second_rows + tile_side, t.sums_pitch);
+  slot();
+  if constexpr (Pixels == 2) epilogue.resume(pending);
 }
 
-/// Work of a `Finish`: a share of it after each chunk.
-template <class Finish>
-class Shares {
- public:
-  Shares(Finish& finish, Index share) noexcept : finish_(finish), share_(share) {}
-  template <Turn T>
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void turn() noexcept {
-    if constexpr (T == Turn::chunk) finish_.advance(share_);
-  }
-
- private:
-  Finish& finish_;
-  Index share_;
-};
-
-inline constexpr Index brisk_turns_of_edges = 8, brisk_turns_of_chunk = 2;
-
-/// The work of a Finish::Brisk, step by step: `rate` steps in `turns` turns. `due` is what of that is left from before.
-template <class Brisk>
-class Steps {
- public:
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Steps(Brisk& brisk, Index rate, Index turns, Index due) noexcept
-      : brisk_(brisk), rate_(rate), turns_(turns), due_(due) {}
-  template <Turn T>
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void turn() noexcept {
-    for (due_ += rate_; due_ >= turns_; due_ -= turns_) brisk_.step();
-  }
-  Index due() const noexcept { return due_; }
-
- private:
-  Brisk& brisk_;
-  Index rate_, turns_, due_;
-};
-
-/// Two tiles, or one, of rows and of lanes, while `finish` does a share of its work after each chunk.
-template <bool Planar, class Finish>
-DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply_of(bool two_rows, bool two_lanes, const MultiplyArgs& t,
-                                                        Finish& finish, Index share) noexcept {
-  Shares<Finish> work(finish, share);
-  if (two_rows) {
-    two_lanes ? multiply<Planar, 2, 2>(t, work) : multiply<Planar, 2, 1>(t, work);
+/// The same for one or two tiles of channels and of pixels.
+template <bool Planar, class Epilogue>
+void multiply_of(bool two_of_channels, bool two_of_pixels, const MultiplyArgs& t, Epilogue& epilogue) noexcept {
+  if (two_of_channels) {
+    two_of_pixels ? multiply<Planar, 2, 2>(t, epilogue) : multiply<Planar, 2, 1>(t, epilogue);
   } else {
-    two_lanes ? multiply<Planar, 1, 2>(t, work) : multiply<Planar, 1, 1>(t, work);
+    two_of_pixels ? multiply<Planar, 1, 2>(t, epilogue) : multiply<Planar, 1, 1>(t, epilogue);
   }
-}
-
-template <class Finish>
-using BriskMultiply = Index(const MultiplyArgs& t, Finish& finish, Index rate, Index turns, Index due) noexcept;
-
-/// Two tiles of lanes, of one or two of rows, while `finish` does `rate` of its steps in as many as `turns` turns.
-template <bool Planar, int Rows, class Brisk, class Finish>
-DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 Index multiply_briskly(const MultiplyArgs& t, Finish& finish, Index rate,
-                                                              Index turns, Index due) noexcept {
-  Brisk brisk(finish);
-  Steps<Brisk> steps(brisk, rate, turns, due);
-  multiply<Planar, Rows, 2>(t, steps);
-  brisk.resume(finish);
-  return steps.due();
-}
-
-/// What Finish::briskly chooses from.
-template <bool Planar, int Rows>
-struct Briskly {
-  template <class Brisk, class Finish>
-  static constexpr BriskMultiply<Finish>* of = &multiply_briskly<Planar, Rows, Brisk, Finish>;
-};
-
-/// All that is left of it.
-template <class Finish>
-DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void finish_all(Finish& finish) noexcept {
-  finish.advance(finish.left());
 }
 
 }  // namespace fast::qlc::amx

@@ -1,0 +1,253 @@
+// epilogue.hpp: sums of AMX's tiles to bytes, 64 at a time, between the products of the next tiles.
+//
+// The tile unit is busy for 16 cycles with each product, and the other units are not. So the sums of one pass, 2048 at
+// most, are requantized while the next pass is multiplied: in slots, which are spread evenly between loads, products
+// and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and get exact
+// results when the pass is complete. The other modes of requantizer.hpp are rare: they follow the products.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include "dmlref/isa/avx512_begin.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::amx {
+
+/// The zero-point compensation of a sum, an activation row sum times a factor of the channel: absent, two products of
+/// halves (tiled/kernels.hpp), or one product of 32 bits.
+enum class Compensation { none, halves, product };
+
+/// The sums of one pass. Each row has 16 * vectors of them, and 64 neighbours are a step.
+struct Pass {
+  const std::int32_t* sums = nullptr;
+  Index steps = 0;
+  Index vectors = 4;  // 1, 2 or 4
+  Index channel = 0;  // packed index of the first channel
+  Compensation compensation = Compensation::none;
+  const std::int32_t* per_row = nullptr;   // activation row sums or factors, or halves of these, …
+  const std::int32_t* per_lane = nullptr;  // … and the other of the two for each sum of a row
+};
+
+/// Rows are channels: 64 positions each, on their way to a plane.
+struct Planes {
+  static constexpr bool rows_are_channels = true;
+
+  std::uint8_t* out = nullptr;  // the first row's
+  Index pitch = 0;              // bytes from plane to plane
+  Index prefetch_distance = 0;  // bytes; 0: none
+  std::uint64_t used = 0;       // one bit for each position that is an output pixel
+  std::uint64_t stored = ~std::uint64_t{0} >> (64 - std::popcount(used));
+  bool gaps = used != stored;
+
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes, Index row, Index) const noexcept {
+    std::uint8_t* const to = out + pitch * row;
+    if (prefetch_distance != 0) __builtin_prefetch(to + prefetch_distance, 1);
+    _mm512_mask_storeu_epi8(to, stored, gaps ? _mm512_maskz_compress_epi8(used, bytes) : bytes);
+  }
+  bool has_channel(Index) const noexcept { return true; }
+  void store_one(std::uint8_t byte, Index row, Index lane) const noexcept {
+    const std::uint64_t before = used & ((std::uint64_t{1} << lane) - 1);
+    if ((used >> lane & 1) != 0) out[pitch * row + std::popcount(before)] = byte;
+  }
+};
+
+/// Rows are pixels of some channels.
+struct Pixels {
+  static constexpr bool rows_are_channels = false;
+
+  std::uint8_t* out = nullptr;
+  const std::int32_t* places = nullptr;  // of each row: where its pixel is, in bytes from out; below 0: nowhere
+  Index channels = 0;
+
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes, Index row, Index vectors) const noexcept {
+    const std::int32_t* const place = places + row;
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - channels);
+    const auto stored = [&](Index pixel) { return place[pixel] < 0 ? 0 : all; };
+    if (vectors == 4) {
+      _mm512_mask_storeu_epi8(out + place[0], stored(0), bytes);
+    } else if (vectors == 2) {
+      _mm256_mask_storeu_epi8(out + place[0], static_cast<__mmask32>(stored(0)), _mm512_castsi512_si256(bytes));
+      _mm256_mask_storeu_epi8(out + place[1], static_cast<__mmask32>(stored(1)), _mm512_extracti64x4_epi64(bytes, 1));
+    } else {
+      _mm_mask_storeu_epi8(out + place[0], static_cast<__mmask16>(stored(0)), _mm512_castsi512_si128(bytes));
+      _mm_mask_storeu_epi8(out + place[1], static_cast<__mmask16>(stored(1)), _mm512_extracti32x4_epi32(bytes, 1));
+      _mm_mask_storeu_epi8(out + place[2], static_cast<__mmask16>(stored(2)), _mm512_extracti32x4_epi32(bytes, 2));
+      _mm_mask_storeu_epi8(out + place[3], static_cast<__mmask16>(stored(3)), _mm512_extracti32x4_epi32(bytes, 3));
+    }
+  }
+  bool has_channel(Index lane) const noexcept { return lane < channels; }
+  void store_one(std::uint8_t byte, Index row, Index lane) const noexcept {
+    if (has_channel(lane) && places[row] >= 0) out[places[row] + lane] = byte;
+  }
+};
+
+/// Requantizes one pass after the other to an Output, Planes or Pixels.
+template <class Output>
+class InterleavedEpilogue {
+ public:
+  DMLREF_TARGET_AMX_INT8 explicit InterleavedEpilogue(const Run& run) noexcept
+      : epilogue_(run.requantizer), to_(run.requantizer), run_(run) {}
+
+  /// The sums of `pass` are to be requantized next.
+  DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
+    pass_ = pass;
+    output_ = output;
+    step_ = 0;
+    interleaved_ = run_.rounding == Rounding::fixed_point && pass.compensation != Compensation::product;
+    rows_shift_ = pass.vectors == 4 ? 0 : pass.vectors == 2 ? 1 : 2;
+    rounds_ = to_.rounds(pass.channel);
+    for (Index i = 0; i < 4; ++i) {
+      const Index at = 16 * (i % pass.vectors);
+      if (pass.compensation == Compensation::halves) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
+      if constexpr (!Output::rows_are_channels) {
+        const float* scale = rounds_ ? to_.rounded_scale : to_.fixed_scale;
+        channels_.scale[i] = _mm512_loadu_ps(scale + pass.channel + at);
+        channels_.shift[i] = rounds_ ? _mm512_loadu_ps(to_.rounded_shift + pass.channel + at) : _mm512_setzero_ps();
+      }
+    }
+  }
+
+  /// Announces so many slots.
+  void spread(Index slots) noexcept {
+    rate_ = interleaved_ && slots > 0 ? pass_.steps - step_ : 0;
+    slots_ = slots;
+    due_ = 0;
+  }
+  /// One of them.
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void slot() noexcept {
+    for (due_ += rate_; due_ >= slots_; due_ -= slots_) requantize_step();
+  }
+  /// Goes on where a copy of this, held in registers, has come to.
+  void resume(const InterleavedEpilogue& copy) noexcept {
+    step_ = copy.step_;
+    near_ties_ = copy.near_ties_;
+    due_ = copy.due_;
+  }
+  /// What the slots have left of the pass.
+  DMLREF_TARGET_AMX_INT8 void complete() noexcept {
+    if (step_ != pass_.steps || near_ties_ != 0) complete_rest();
+  }
+
+ private:
+  static constexpr int held = Output::rows_are_channels ? 1 : 4;  // vectors of constants of channels
+  using Channels = avx512vnni::Epilogue::Channels<held>;
+
+  Index row_of(Index step) const noexcept { return Output::rows_are_channels ? step : step << rows_shift_; }
+
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void load_sums(Index step, __m512i (&sums)[4]) const noexcept {
+    DMLREF_UNROLL
+    for (Index i = 0; i < 4; ++i) sums[i] = _mm512_loadu_si512(pass_.sums + 64 * step + 16 * i);
+    if (pass_.compensation != Compensation::halves) return;
+    const std::int32_t* const per_row = pass_.per_row + row_of(step);
+    DMLREF_UNROLL
+    for (Index i = 0; i < 4; ++i) {
+      const Index row = Output::rows_are_channels ? 0 : i >> (2 - rows_shift_);
+      sums[i] = _mm512_dpwssd_epi32(sums[i], lanes_[i], _mm512_set1_epi32(per_row[row]));
+    }
+  }
+
+  template <bool Rounds>
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Channels channels_of(Index step) const noexcept {
+    if constexpr (!Output::rows_are_channels) return channels_;
+    Channels one;
+    one.scale[0] = _mm512_set1_ps((Rounds ? to_.rounded_scale : to_.fixed_scale)[pass_.channel + step]);
+    one.shift[0] = Rounds ? _mm512_set1_ps(to_.rounded_shift[pass_.channel + step]) : _mm512_setzero_ps();
+    return one;
+  }
+
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void requantize_step() noexcept {
+    constexpr SumsBegin integers = SumsBegin::as_integers;
+    __m512i sums[4];
+    load_sums(step_, sums);
+    const bool rounds = Output::rows_are_channels ? to_.rounds(pass_.channel + step_) : rounds_;
+    const auto result = rounds ? epilogue_.of_pixels<held, true, integers>(sums, channels_of<true>(step_))
+                               : epilogue_.of_pixels<held, false, integers>(sums, channels_of<false>(step_));
+    output_.store(result.bytes, row_of(step_), pass_.vectors);
+    near_ties_ |= std::uint64_t{result.near_tie} << step_;
+    ++step_;
+  }
+
+  DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
+    if (interleaved_) {
+      while (step_ != pass_.steps) requantize_step();
+    } else {
+      for (; step_ != pass_.steps; ++step_) requantize_alone(step_);
+    }
+    for (; near_ties_ != 0; near_ties_ &= near_ties_ - 1) settle(std::countr_zero(near_ties_));
+  }
+
+  /// Exact results for those sums of a step in fixed point that are near a tie.
+  DMLREF_TARGET_AMX_INT8 void settle(Index step) const noexcept {
+    __m512i sums[4];
+    load_sums(step, sums);
+    const Channels channels = channels_of<false>(step);
+    const __m512 shift = _mm512_set1_ps(to_.fixed_shift());
+    for (Index i = 0; i < 4; ++i) {
+      const __m512i fixed = requantize::avx512::in_fixed_point(sums[i], channels.scale[i % held], shift);
+      std::int32_t kept[16];
+      _mm512_storeu_si512(kept, sums[i]);
+      for (unsigned near = requantize::avx512::lanes_near_ties(fixed); near != 0; near &= near - 1) {
+        const int lane = std::countr_zero(near);
+        const Index row = row_of(step) + i / pass_.vectors, at = 16 * (i % pass_.vectors) + lane;
+        output_.store_one(to_.exact(kept[lane], channel(row, at)), row, at);
+      }
+    }
+  }
+
+  /// A step in a mode that is not interleaved.
+  DMLREF_TARGET_AMX_INT8 void requantize_alone(Index step) const noexcept {
+    const Index width = 16 * pass_.vectors, row = row_of(step);
+    __m512i sums[4];
+    load_sums(step, sums);
+    std::int32_t kept[64];
+    std::uint8_t bytes[64] = {};
+    for (Index i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums[i]);
+    for (Index i = 0; i < 64; ++i) {
+      const Index lane = i % width, here = row + i / width;
+      const bool multiplied = pass_.compensation == Compensation::product;
+      const std::int64_t term = multiplied ? std::int64_t{pass_.per_row[here]} * pass_.per_lane[lane] : 0;
+      if (run_.rounding == Rounding::exact && output_.has_channel(lane)) {
+        bytes[i] = to_.exact(kept[i] + term + run_.wide_offset[channel(here, lane)], channel(here, lane));
+      }
+      kept[i] = static_cast<std::int32_t>(wrap(kept[i] + term));
+    }
+    if (run_.rounding != Rounding::exact) {
+      const Index period = Output::rows_are_channels ? 1 : width;
+      requantize::avx512::clamped(kept, 1, to_, channel(row, 0), period, bytes);
+    }
+    output_.store(_mm512_loadu_si512(bytes), row, pass_.vectors);
+  }
+
+  Index channel(Index row, Index lane) const noexcept {
+    return pass_.channel + (Output::rows_are_channels ? row : lane);
+  }
+
+  avx512vnni::Epilogue epilogue_;
+  Requantizer to_;
+  const Run& run_;
+  Pass pass_;
+  Output output_;
+  bool interleaved_ = true;
+  bool rounds_ = false;  // rows are pixels: all channels are rounded in one multiply-add
+  Index rows_shift_ = 0;
+  __m512i lanes_[4] = {};
+  Channels channels_{};
+  Index step_ = 0;
+  std::uint64_t near_ties_ = 0;  // one bit for each step
+  Index rate_ = 0, slots_ = 1, due_ = 0;
+};
+
+}  // namespace fast::qlc::amx
+DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
+#endif
