@@ -8,6 +8,11 @@
 #include <string>
 #include <vector>
 
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
@@ -19,10 +24,86 @@ namespace {
 using namespace dmlref;
 using namespace dmlref::test;
 
+constexpr FeatureLevel latest = feature_level(0x6400);
+
+/// A QLC desc that tiles serve, if there are any.
+QuantizedLinearConvolutionDesc desc_for_tiles() {
+  Random random(dmlref_test::test_seed());
+  QlcShape shape;
+  shape.in_channels = shape.out_channels = 64;
+  shape.in = {8, 8};
+  shape.kernel = {3, 3};
+  shape.start = shape.end = {1, 1};
+  return make_qlc_case(random, shape, QlcData::random, QlcLayout::packed).desc;
+}
+
+/// What the process may use of the CPU's extended state; 0 where the system does not say.
+unsigned long permissions() {
+  unsigned long mask = 0;
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr int get_permissions = 0x1022;  // ARCH_GET_XCOMP_PERM
+  if (syscall(SYS_arch_prctl, get_permissions, &mask) != 0) return 0;
+#endif
+  return mask;
+}
+
+/// Without an instruction set asked for by the environment.
+class TilePermission : public testing::Test {
+ protected:
+  void SetUp() override { unsetenv("DMLREF_ISA"); }
+  void TearDown() override { unsetenv("DMLREF_ISA"); }
+};
+
+TEST_F(TilePermission, IsNotAskedForByLooking) {
+  const unsigned long before = permissions();
+#if DMLREF_EMULATE_AVX512
+  const int requests = detail::emulated_system.requests;
+#endif
+  static_cast<void>(best_isa());
+  for (const IsaName& row : isa_table) static_cast<void>(supported(row.isa));
+  SliceDesc slice;
+  slice.input = slice.output = TensorDesc(DataType::uint8, {1, 1, 1, 4});
+  slice.offsets = {0, 0, 0, 0};
+  slice.sizes = {1, 1, 1, 4};
+  slice.strides = {1, 1, 1, 1};
+  EXPECT_TRUE(compile(slice, latest));
+  EXPECT_EQ(permissions(), before);
+#if DMLREF_EMULATE_AVX512
+  EXPECT_EQ(detail::emulated_system.requests, requests);
+  EXPECT_EQ(compile(desc_for_tiles(), latest).value().strategy_name(), "amx");
+  EXPECT_EQ(detail::emulated_system.requests, requests + 1);
+#endif
+}
+
+#if DMLREF_EMULATE_AVX512
+TEST_F(TilePermission, RefusedLeavesTheNextLowerInstructionSet) {
+  struct Refusal {
+    Refusal() { detail::emulated_system.permits_tiles = false; }
+    ~Refusal() { detail::emulated_system.permits_tiles = true; }
+  } refusal;
+  const QuantizedLinearConvolutionDesc desc = desc_for_tiles();
+  const CompileResult best = compile(desc, latest);
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best.value().strategy_name(), "tiled");
+  const auto field = [](const CompileResult& compiled) {
+    const auto& violations = compiled.report().violations();
+    return violations.size() == 1 && violations[0].rule == RuleId::isa_unsupported ? violations[0].field : "none";
+  };
+  CompileOptions asked;
+  asked.isa = Isa::amx_int8;
+  EXPECT_EQ(field(compile(desc, latest, asked)), "CompileOptions.isa");
+  setenv("DMLREF_ISA", "amx_int8", 1);
+  EXPECT_EQ(field(compile(desc, latest)), "DMLREF_ISA");
+  asked.isa = Isa::avx512vnni;
+  EXPECT_TRUE(compile(desc, latest, asked));
+}
+#endif
+
 class AmxConvolution : public testing::Test {
  protected:
   void SetUp() override {
     if (!supported(Isa::amx_int8)) GTEST_SKIP() << "this CPU or system has no tiles of bytes";
+    if (!detail::request_tiles()) GTEST_SKIP() << "this system refuses them";
   }
 };
 

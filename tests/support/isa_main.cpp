@@ -19,6 +19,10 @@ int main(int argc, char** argv) {
       std::printf("skipped: this CPU does not run %s\n", name);
       return 77;
     }
+    if (*isa == dmlref::Isa::amx_int8 && !dmlref::detail::request_tiles()) {
+      std::printf("skipped: this system refuses AMX's tiles\n");
+      return 77;
+    }
     std::printf("instruction set: %s\n", name);
   }
   return RUN_ALL_TESTS();

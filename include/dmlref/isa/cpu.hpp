@@ -64,11 +64,22 @@ struct CpuFeatures {
   bool neon_dotprod = false;
 };
 
-// Tiles are 8 KiB of state that Linux saves only for processes that ask: arch_prctl(ARCH_REQ_XCOMP_PERM, 18). Without
-// the C library, whose headers need not know it.
-#if DMLREF_ARCH_X86_64
+#if DMLREF_EMULATE_AVX512
+/// The system that the library's own tests emulate besides.
+struct EmulatedSystem {
+  bool permits_tiles = true;
+  int requests = 0;
+};
+inline EmulatedSystem emulated_system;
+#endif
+
+/// Asks the system for AMX's tiles, which changes the process: they are 8 KiB of state that Linux saves only for
+/// processes that ask, by arch_prctl(ARCH_REQ_XCOMP_PERM, 18). Without the C library, whose headers need not know it.
 inline bool request_tiles() noexcept {
-#if defined(__linux__)
+#if DMLREF_EMULATE_AVX512
+  ++emulated_system.requests;
+  return emulated_system.permits_tiles;
+#elif DMLREF_ARCH_X86_64 && defined(__linux__)
   long result = 158;
   __asm__ volatile("syscall" : "+a"(result) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
   return result == 0;
@@ -76,7 +87,6 @@ inline bool request_tiles() noexcept {
   return false;
 #endif
 }
-#endif
 
 // Read with cpuid and xgetbv: clang 14's __builtin_cpu_supports knows neither "avxvnni" nor "f16c".
 inline CpuFeatures detect_cpu() noexcept {
@@ -103,7 +113,7 @@ inline CpuFeatures detect_cpu() noexcept {
   constexpr unsigned vbmi = (1u << 1) | (1u << 6);     // VBMI, VBMI2
   cpu.avx512vbmi = cpu.avx512vnni && (c & (1u << 1)) != 0;
   cpu.amx_int8 = DMLREF_HAS_AMX_INT8 && cpu.avx512vnni && (c & vbmi) == vbmi && (d & tiles) == tiles &&
-                 (state & 0x60000u) == 0x60000u && request_tiles();
+                 (state & 0x60000u) == 0x60000u;
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) cpu.avxvnni = cpu.avx2 && (a & (1u << 4)) != 0;
 #endif
 #elif DMLREF_ARCH_ARM64
@@ -124,7 +134,8 @@ inline const CpuFeatures& cpu_features() noexcept {
 
 }  // namespace detail
 
-/// Whether this CPU and system run `isa`, and DMLREF_TARGETS does not leave it out.
+/// Whether this CPU and system run `isa`, and DMLREF_TARGETS does not leave it out. Changes nothing: the permission for
+/// AMX's tiles is asked for when a plan that uses them is made.
 inline bool supported(Isa isa) noexcept {
   const detail::CpuFeatures& cpu = detail::cpu_features();
   switch (isa) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -38,19 +39,25 @@ class CompileResult {
 
 namespace detail {
 
+/// What asks for an instruction set; empty: nothing does.
+inline std::string_view isa_field(const CompileOptions& options) {
+  if (options.isa) return "CompileOptions.isa";
+  const char* name = std::getenv("DMLREF_ISA");
+  return name == nullptr || *name == '\0' ? "" : "DMLREF_ISA";
+}
+
 /// The instruction set asked for, or the best one; a name that is unknown, or a set this CPU lacks, is a violation.
 inline Isa choose_isa(const CompileOptions& options, Report& report) {
+  const std::string field(isa_field(options));
+  if (field.empty()) return best_isa();
   std::optional<Isa> asked = options.isa;
-  const char* field = "CompileOptions.isa";
   if (!asked) {
-    const char* name = std::getenv("DMLREF_ISA");
-    if (name == nullptr || *name == '\0') return best_isa();
-    field = "DMLREF_ISA";
+    const std::string name = std::getenv("DMLREF_ISA");
     asked = isa_from_name(name);
     if (!asked) {
       std::string known;
       for (const IsaName& row : isa_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
-      report.add(RuleId::isa_unknown, field, "is \"" + std::string(name) + "\", expected one of " + known);
+      report.add(RuleId::isa_unknown, field, "is \"" + name + "\", expected one of " + known);
       return Isa::scalar;
     }
   }
@@ -72,7 +79,13 @@ template <class Desc>
 CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options) {
   const Isa isa = choose_isa(options, report);
   if (!report) return CompileResult(std::move(report));
-  return CompileResult(CompiledOperator(plan(desc, isa, this_cpu())));
+  PlannedOperator planned = plan(desc, isa, this_cpu());
+  if (planned.tiles_refused && !isa_field(options).empty()) {
+    report.add(RuleId::isa_unsupported, std::string(isa_field(options)),
+               "is " + std::string(to_string(isa)) + ", whose tiles this system refuses; expected avx512vnni or less");
+    return CompileResult(std::move(report));
+  }
+  return CompileResult(CompiledOperator(std::move(planned)));
 }
 
 }  // namespace detail

@@ -132,6 +132,7 @@ struct PlannedOperator {
   std::vector<TensorSlot> inputs;
   TensorSlot output;
   std::shared_ptr<const Plan> plan;
+  bool tiles_refused = false;  // the system's answer: the plan is of the next lower instruction set
 };
 
 inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {

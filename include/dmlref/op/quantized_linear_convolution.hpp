@@ -254,13 +254,21 @@ inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, I
 #if DMLREF_HAS_KERNELS
 
 inline PlannedOperator make_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
+  const fast::qlc::Problem problem = qlc_problem(desc);
+  std::shared_ptr<const Plan> plan = qlc_plan(problem, isa);
+  bool tiles_refused = false;
+#if DMLREF_ARCH_X86_64
+  tiles_refused = plan->is<AmxConvolutionPlan>() && !request_tiles();
+  if (tiles_refused) plan = qlc_plan(problem, Isa::avx512vnni);
+#endif
   return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
            slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
            slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
            slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
            slot("OutputZeroPointTensor", desc.output_zero_point)},
           slot("OutputTensor", desc.output),
-          qlc_plan(qlc_problem(desc), isa)};
+          std::move(plan),
+          tiles_refused};
 }
 
 #if defined(DMLREF_IMPLEMENTATION)
