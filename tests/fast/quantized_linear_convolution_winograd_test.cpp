@@ -22,7 +22,9 @@ using namespace dmlref::test;
 using fast::qlc::winograd::Kernels;
 
 std::vector<const Kernels*> sets() {
-  static const Kernels portable = fast::qlc::winograd::portable::make_kernels(fast::qlc::scalar::kernels);
+  using namespace fast::qlc;
+  static const fast::qlc::Kernels shared = winograd::portable::of_pairs(scalar::kernels);
+  static const Kernels portable = winograd::portable::make_kernels(shared);
   const Kernels* of_isa = fast::qlc::winograd::kernels_of(isa_in_use());
   if (of_isa != nullptr) return {of_isa};
   if (isa_in_use() == Isa::scalar) return {&portable};

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/portable.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd::portable {
@@ -86,13 +86,21 @@ void output(const OutputArgs& a) noexcept {
   }
 }
 
-inline void sum_channels(const std::int16_t* src, std::ptrdiff_t channels, std::ptrdiff_t pixels,
-                         std::int32_t* sums) noexcept {
-  for (std::ptrdiff_t p = 0; p < pixels; ++p) {
-    std::int32_t sum = 0;
-    for (std::ptrdiff_t c = 0; c < channels; ++c) sum += src[p * channels + c];
-    sums[p] = sum;
+inline void gather_pixels(const PixelsArgs& t) noexcept {
+  for (std::ptrdiff_t x = 0; x < t.columns; ++x) {
+    for (std::ptrdiff_t c = 0; c < t.channels; ++c) {
+      qlc::portable::put<2>(t.dst + x * t.pixel_step, c,
+                            static_cast<std::uint8_t>(t.src[c * t.channel_step + x] ^ t.flip));
+    }
   }
+}
+
+/// What of `kernels` concerns the order of activations, for groups of two.
+constexpr qlc::Kernels of_pairs(qlc::Kernels kernels) noexcept {
+  kernels.convert = &qlc::portable::convert<2>;
+  kernels.gather_pixels = &gather_pixels;
+  kernels.sum_runs = &qlc::portable::sum_runs<std::uint16_t>;
+  return kernels;
 }
 
 constexpr Kernels make_kernels(const qlc::Kernels& shared) noexcept {
@@ -101,10 +109,7 @@ constexpr Kernels make_kernels(const qlc::Kernels& shared) noexcept {
            {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>, 4000, 4800},
            {&strided_tiles_of_2, &input<strided_tiles_of_2>, &output<strided_tiles_of_2>, 3500, 1500},
            {&strided_tiles_of_4, &input<strided_tiles_of_4>, &output<strided_tiles_of_4>, 15000, 9000}},
-          &multiply,
-          &stage_planes,
-          &stage_pixels,
-          &sum_channels};
+          &multiply};
 }
 
 }  // namespace fast::qlc::winograd::portable

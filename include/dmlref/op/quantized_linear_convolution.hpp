@@ -133,8 +133,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
     const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.output), bindings.persistent,
                                      bindings.temporary};
     const Index tasks = convolution_.tasks(executor.concurrency());
-    // Winograd's transforms take filters that DML owns, hence packed at initialize.
-    if constexpr (requires { &Convolution::pack_part; }) pack(buffers, executor, convolution_.packing_parts(tasks));
+    pack(buffers, executor, convolution_.packing_parts(tasks));
     typename Convolution::Run run;
     convolution_.prepare(buffers, run);
     const Index units = convolution_.units(tasks);

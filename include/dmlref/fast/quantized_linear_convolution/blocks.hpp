@@ -93,14 +93,14 @@ class BlockedConvolution {
   Index tasks(std::size_t concurrency) const noexcept { return tasks_for(concurrency, plan_.slots); }
   /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
   Index units(Index tasks) const noexcept {
-    const BlockGrid grid = plan_.grid_for(tasks);
+    const auto grid = plan_.grid_for(tasks);
     return grid.blocks(plan_.g) * ranges(grid, tasks);
   }
 
   /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
   /// the block that its memory holds.
   void run(const Run& run, const Buffers& buffers, Index tasks, Index task, Index unit, Index& staged) const noexcept {
-    const BlockGrid grid = plan_.grid_for(tasks);
+    const auto grid = plan_.grid_for(tasks);
     const Index count = ranges(grid, tasks);
     const Index range = unit % count;
     std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
@@ -117,7 +117,7 @@ class BlockedConvolution {
   Index filter_blocks() const noexcept { return plan_.g.groups * plan_.filter_blocks(); }
 
   // Of strips, at the price of staging a block several times.
-  Index ranges(const BlockGrid& grid, Index tasks) const noexcept {
+  Index ranges(const auto& grid, Index tasks) const noexcept {
     const Index blocks = grid.blocks(plan_.g);
     Index count = 1;
     while (tasks > 1 && blocks * count < Plan::units_per_task * tasks &&

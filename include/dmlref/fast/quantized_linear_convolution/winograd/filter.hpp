@@ -1,6 +1,8 @@
-// filter.hpp: U = G w G^T, packed in the order in which the multiplications read it.
+// filter.hpp: U = G w G^T, packed in the order in which the multiplications read it, and each output channel's sum of
+// weights behind it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -25,29 +27,33 @@ inline void transform_kernel(const Transform& t, const Positions& positions, con
   }
 }
 
-/// Unsigned filters are shifted by -128. The 16 outputs of a block share their cache lines.
-inline void pack_filter(const Geometry& g, const Tiling& t, const std::uint8_t* filter, std::int16_t* u) noexcept {
-  std::memset(u, 0, static_cast<std::size_t>(2 * t.filter_elements()));
+/// Blocks [first, last) of 16 output channels, which share cache lines. Unsigned filters are shifted by -128.
+inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, Index first, Index last) noexcept {
+  const Geometry& g = p.g;
+  const Tiling& t = p.tiling;
   const Positions positions = positions_of(t.transform());
-  const auto pack = [&](Index output, Index channel, std::int16_t* to, Index step) {
-    const std::uint8_t* from = filter + output * g.filter.n + channel * g.filter.c;
-    std::int32_t w[3][3];
-    for (Index y = 0; y < 3; ++y) {
-      for (Index x = 0; x < 3; ++x) {
-        const std::uint8_t byte = from[y * g.filter.y + x * g.filter.x];
-        w[y][x] = g.filter_signed ? static_cast<std::int8_t>(byte) : byte - 128;
-      }
-    }
-    transform_kernel(t.transform(), positions, w, to, step);
-  };
-  for (Index first = 0; first < g.out_channels; first += block) {
-    const Index outputs = g.out_channels - first < block ? g.out_channels - first : block;
+  auto* const u = reinterpret_cast<std::int16_t*>(to);
+  auto* const sums = reinterpret_cast<std::int32_t*>(to + p.filter_sums_at());
+  std::memset(u + t.filter_at(first, 0), 0, static_cast<std::size_t>(2 * (last - first) * t.filter_at(1, 0)));
+  std::memset(sums + first * block, 0, static_cast<std::size_t>(4 * (last - first) * block));
+  for (Index at = first; at < last; ++at) {
     for (Index chunk = 0; chunk < t.chunks; ++chunk) {
-      const Index begin = t.chunk_at(chunk);
-      const Index end = t.chunk_at(chunk + 1);
-      for (Index c = begin; c < end && c < g.in_channels; ++c) {
-        std::int16_t* to = u + t.filter_at(first / block, chunk) + (c - begin) / 2 * 2 * block + c % 2;
-        for (Index l = 0; l < outputs; ++l) pack(first + l, c, to + 2 * l, (end - begin) * block);
+      const Index begin = t.chunk_at(chunk), end = t.chunk_at(chunk + 1);
+      for (Index c = begin; c < smaller(end, g.in_channels); ++c) {
+        for (Index output = at * block; output < smaller((at + 1) * block, g.out_channels); ++output) {
+          const auto* from = reinterpret_cast<const std::uint8_t*>(filter) + output * g.filter.n + c * g.filter.c;
+          std::int32_t w[3][3];
+          for (Index y = 0; y < 3; ++y) {
+            for (Index x = 0; x < 3; ++x) {
+              const std::uint8_t byte = from[y * g.filter.y + x * g.filter.x];
+              w[y][x] = g.filter_signed ? static_cast<std::int8_t>(byte) : byte - 128;
+              sums[output] += w[y][x];
+            }
+          }
+          const Index pair = (c - begin) / 2 * block + output % block;
+          transform_kernel(t.transform(), positions, w, u + t.filter_at(at, chunk) + 2 * pair + c % 2,
+                           (end - begin) * block);
+        }
       }
     }
   }

@@ -1,7 +1,7 @@
 // kernels.hpp: the contract between the Winograd convolution's loops and the kernels of an instruction set.
 //
 // Everything lies with its channels side by side, so that channels are lanes in every step:
-//   staged input   row | column | channel                           int16, x - zero point, 0 in the padding
+//   staged input   row | column | channel                           int16, unsigned, the zero point in the padding
 //   V              component | tile | position | channel            int16
 //   U              block of 16 outputs | chunk of channels | position | pair of channels | output | channel of the pair
 //   M              component | tile | output of the block           int32, modulo 2^32
@@ -69,18 +69,9 @@ struct Tiles {
 };
 
 struct Kernels {
-  const qlc::Kernels* shared;  ///< quantize, transpose, add_outer
+  const qlc::Kernels* shared;  ///< of groups of two: convert, gather_pixels, sum_runs, add_outer, quantize, transpose
   Tiles tiles[4];              ///< every size that there is for a stride
   void (*multiply)(const MultiplyArgs&) noexcept;
-  /// dst[i * pitch + c] = (rows[c][i] xor flip) - zero, for the 16 rows of one block of channels.
-  void (*stage_planes)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip, std::int32_t zero,
-                       std::int16_t* dst, std::ptrdiff_t pitch) noexcept;
-  /// dst[i] = (src[i] xor flip) - zero.
-  void (*stage_pixels)(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, std::int32_t zero,
-                       std::int16_t* dst) noexcept;
-  /// sums[p] = the sum of the `channels` (a multiple of 16) values at src + p * channels.
-  void (*sum_channels)(const std::int16_t* src, std::ptrdiff_t channels, std::ptrdiff_t pixels,
-                       std::int32_t* sums) noexcept;
 };
 
 }  // namespace fast::qlc::winograd

@@ -8,8 +8,11 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
 
 DMLREF_BEGIN
@@ -113,6 +116,77 @@ inline bool suits(const Geometry& g, const Transform& t) noexcept {
   const Index most = (t.stride == 1 ? tiles_of_2 : t).most_channels() / block * block;
   return g.in_channels <= most && (t.stride == 1 || (g.dilation_y == 1 && g.dilation_x == 1));
 }
+
+/// Memory of one task.
+struct Slot {
+  Index staged = 0, v = 0, m = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, size = 0;
+};
+
+/// The blocks of tiles of all images.
+struct TileGrid {
+  Index across = 0, down = 0, deep = 0;
+  Index blocks(const Geometry&) const noexcept { return across * down * deep; }
+};
+
+/// Immutable once made.
+struct Plan {
+  /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
+  Plan(const Problem& problem, const Kernels& of_isa, int outputs)
+      : g(geometry_of(problem)), kernels(of_isa), tensors(problem), folded_at(problem) {
+    if (!folded_at.kept_filter) return;
+    for (const Tiles& tiles : kernels.tiles) {
+      if (!suits(g, *tiles.transform) || (outputs != 0 && outputs != tiles.transform->outputs)) continue;
+      const Tiling other = make_tiling(g, tiles);
+      if (usable && tiling.cost() <= other.cost()) continue;
+      tiling = other;
+      usable = true;
+    }
+    if (usable) place_memory();
+  }
+
+  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
+
+  Index filter_blocks() const noexcept { return tiling.blocks; }
+  Index packed_channels() const noexcept { return tiling.blocks * block; }
+  Index filter_sums_at() const noexcept { return 2 * tiling.filter_elements(); }
+  Index filter_bytes() const noexcept { return filter_sums_at() + 4 * packed_channels(); }
+
+  static constexpr Index least_strips = 2, units_per_task = 8;
+  Index strips() const noexcept { return tiling.blocks; }
+  TileGrid grid_for(Index tasks) const noexcept { return {tiling.across(), tiling.down(tasks), tiling.deep()}; }
+
+  Geometry g;
+  const Kernels& kernels;
+  ChannelTensors tensors;
+  bool usable = false;
+  Tiling tiling;
+  FoldedPlaces folded_at;
+  Index persistent_size = 0, slots_at = 0;
+  Index slots = 1;  // of tasks
+  Slot slot;
+
+ private:
+  void place_memory() noexcept {
+    Pieces persistent, shared;
+    folded_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
+    persistent_size = persistent.size();
+    slots_at = shared.size();
+
+    const Tiling& t = tiling;
+    const Index pixels = t.block_images * t.image_pixels();
+    Pieces task;
+    slot.staged = task.take(2 * t.inputs(t.block_rows) * t.staged_columns() * t.channels);
+    slot.v = task.take(2 * t.positions() * t.v_position());
+    slot.m = task.take(4 * t.planes() * t.m_position());
+    slot.sums = task.take(4 * pixels * block);
+    slot.bytes = task.take((pixels + 16) * block);  // transpose reads whole lines
+    slot.pixel_sums = task.take(4 * pixels);
+    slot.positions = task.take(4 * t.inputs(1) * t.staged_columns());
+    slot.size = task.size();
+    slots = task_slots();
+  }
+};
 
 }  // namespace fast::qlc::winograd
 DMLREF_END

@@ -1,0 +1,187 @@
+// block.hpp: a Winograd convolution, one block of tiles at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/constants.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/staging.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::winograd {
+
+/// A block of tiles of some images: transformed, then multiplied with ranges of output channels.
+class Block {
+ public:
+  /// Block `index` of the grid, in the memory of one task.
+  Block(const Plan& plan, const Run& run, const TileGrid& grid, std::uint8_t* slot, Index index) noexcept
+      : p_(plan), t_(plan.tiling), g_(plan.g), run_(run), slot_(slot) {
+    const Range across = range(t_.columns, index % grid.across, grid.across);
+    const Range down = range(t_.rows, index / grid.across % grid.down, grid.down);
+    const Range deep = range(t_.images, index / grid.across / grid.down, grid.deep);
+    column_ = across.first, columns_ = across.count;
+    row_ = down.first, rows_ = down.count;
+    image_ = deep.first, images_ = deep.count;
+  }
+
+  /// V, and the activation row sums that zero-point compensation requires.
+  void stage() const noexcept {
+    for (Index image = 0; image < images_; ++image) transform_input(image);
+  }
+
+  /// Blocks [first, last) of 16 output channels.
+  void run(Index first, Index last) const noexcept {
+    for (Index channels = first; channels < last; ++channels) run_channels(channels);
+  }
+
+ private:
+  struct Range {
+    Index first, count;
+  };
+  /// Part `part` of `parts`, which differ by one at most.
+  static Range range(Index size, Index part, Index parts) noexcept {
+    const Index first = size * part / parts;
+    return {first, size * (part + 1) / parts - first};
+  }
+  /// What an image (a phase of one, if dilated) has of the block: output pixels in steps of the dilation.
+  struct Place {
+    Index batch, y, x;
+    Index rows, columns;  // that exist
+  };
+  Place place_of(Index i) const noexcept {
+    const Index image = image_ + i;
+    const Index y = image / t_.phases_x % t_.phases_y + row_ * t_.outputs() * g_.dilation_y;
+    const Index x = image % t_.phases_x + column_ * t_.outputs() * g_.dilation_x;
+    const auto left = [](Index first, Index size, Index step, Index most) {
+      return first < size ? smaller(ceil_div(size - first, step), most) : 0;
+    };
+    return {image / t_.phases_x / t_.phases_y, y, x, left(y, g_.out_height, g_.dilation_y, rows_ * t_.outputs()),
+            left(x, g_.out_width, g_.dilation_x, columns_ * t_.outputs())};
+  }
+
+  template <class T>
+  T* at(Index offset) const noexcept {
+    return reinterpret_cast<T*>(slot_ + offset);
+  }
+  Index image_pixels() const noexcept { return rows_ * columns_ * t_.outputs() * t_.outputs(); }
+
+  // What a row of tiles reads is staged just before, but for the rows that it shares with the one above.
+  void transform_input(Index image) const noexcept {
+    const Place place = place_of(image);
+    const std::uint8_t* const input = run_.input + place.batch * g_.in.n;
+    const Index columns = t_.inputs(columns_), step = t_.outputs() * t_.stride(), pitch = columns * t_.channels;
+    for (Index row = 0; row < rows_; ++row) {
+      const Index ready = row == 0 ? 0 : t_.inputs(1) - step;
+      auto* const staged = at<std::int16_t>(p_.slot.staged) + row * step * pitch;
+      winograd::stage(p_, run_, input,
+                      {place.y * t_.stride() - g_.pad_y + (row * step + ready) * g_.dilation_y,
+                       place.x * t_.stride() - g_.pad_x, t_.inputs(1) - ready, columns},
+                      staged + ready * pitch);
+      t_.tiles.input({staged, pitch, t_.channels, t_.channels, columns_, at<std::int16_t>(p_.slot.v), t_.v_position(),
+                      t_.channels, (image * rows_ + row) * columns_});
+      if (run_.pixel_terms) sum_windows(staged, columns, image * rows_ + row);
+    }
+  }
+
+  // The sums over the windows of the pixels of one row of tiles.
+  void sum_windows(const std::int16_t* staged, Index columns, Index tile_row) const noexcept {
+    const Index rows = t_.inputs(1), outputs = t_.outputs();
+    auto* const positions = at<std::int32_t>(p_.slot.positions);
+    p_.kernels.shared->sum_runs(reinterpret_cast<const std::uint8_t*>(staged), g_.in_channels, 2 * t_.channels,
+                                rows * columns, positions);
+    std::int32_t* sums = at<std::int32_t>(p_.slot.pixel_sums) + tile_row * columns_ * outputs * outputs;
+    for (Index y = 0; y < rows - 2; y += t_.stride()) {
+      for (Index x = 0; x < columns - 2; x += t_.stride()) {
+        std::int32_t sum = 0;
+        for (Index k = 0; k < 3; ++k) {
+          const std::int32_t* three = positions + (y + k) * columns + x;
+          sum += three[0] + three[1] + three[2];
+        }
+        *sums++ = sum;
+      }
+    }
+  }
+
+  void run_channels(Index channels) const noexcept {
+    const Index row_step = columns_ * t_.outputs() * block;
+    auto* const m = at<std::int32_t>(p_.slot.m);
+    auto* const sums = at<std::int32_t>(p_.slot.sums);
+    for (Index chunk = 0; chunk < t_.chunks; ++chunk) {
+      const Index first = t_.chunk_at(chunk);
+      p_.kernels.multiply({&t_.transform(), at<std::int16_t>(p_.slot.v) + first, t_.v_position(), t_.channels,
+                           (t_.chunk_at(chunk + 1) - first) / 2, images_ * rows_ * columns_,
+                           reinterpret_cast<const std::int16_t*>(run_.filter) + t_.filter_at(channels, chunk), m,
+                           t_.m_position()});
+      for (Index row = 0; row < images_ * rows_; ++row) {
+        t_.tiles.output({m + row * columns_ * block, t_.m_position(), columns_, sums + row * t_.outputs() * row_step,
+                         row_step, chunk == 0 ? run_.offset + channels * block : nullptr});
+      }
+    }
+    const Index pixels = images_ * image_pixels(), channel = channels * block;
+    auto* const bytes = at<std::uint8_t>(p_.slot.bytes);
+    if (run_.wide) {
+      requantize_wide(channel, pixels, sums, bytes);
+    } else {
+      if (run_.pixel_terms) {
+        p_.kernels.shared->add_outer(sums, block, pixels, block, at<std::int32_t>(p_.slot.pixel_sums),
+                                     run_.minus_filter_zero_point + channel);
+      }
+      p_.kernels.shared->quantize(sums, pixels / 4, run_.requantizer, channel, block, bytes);
+    }
+    for (Index i = 0; i < images_; ++i) write(place_of(i), bytes + i * image_pixels() * block, row_step, channel);
+  }
+
+  void requantize_wide(Index channel, Index pixels, const std::int32_t* sums, std::uint8_t* bytes) const noexcept {
+    const auto* const pixel_sums = at<std::int32_t>(p_.slot.pixel_sums);
+    for (Index i = 0; i < pixels * block; ++i) {
+      const Index c = channel + i % block;
+      std::int64_t sum = sums[i] + run_.wide_offset[c];
+      if (run_.pixel_terms) sum += std::int64_t{run_.minus_filter_zero_point[c]} * pixel_sums[i / block];
+      bytes[i] = run_.requantizer.exact(sum, c);
+    }
+  }
+
+  // Writes bytes[row][column][channel].
+  void write(const Place& place, std::uint8_t* bytes, Index row_step, Index channel) const noexcept {
+    const Index count = smaller(g_.out_channels - channel, block);
+    const Index step_y = g_.out.y * g_.dilation_y, step_x = g_.out.x * g_.dilation_x;
+    const auto transpose = p_.kernels.shared->transpose;
+    std::uint8_t* out =
+        run_.output + place.batch * g_.out.n + place.y * g_.out.y + place.x * g_.out.x + channel * g_.out.c;
+    const bool planar = step_x == 1 && g_.out.c != 1;
+    if (planar && step_y == place.columns) {  // rows touch each other: one line
+      for (Index y = 1; y < place.rows && row_step != place.columns * block; ++y) {
+        std::memmove(bytes + y * place.columns * block, bytes + y * row_step,
+                     static_cast<std::size_t>(place.columns * block));
+      }
+      return transpose(bytes, block, place.rows * place.columns, count, out, g_.out.c);
+    }
+    for (Index y = 0; y < place.rows; ++y, bytes += row_step, out += step_y) {
+      if (planar) {
+        transpose(bytes, block, place.columns, count, out, g_.out.c);
+      } else if (g_.out.c == 1) {
+        copy_pixels(bytes, block, out, step_x, place.columns, count);
+      } else {
+        for (Index c = 0; c < count; ++c) {
+          for (Index x = 0; x < place.columns; ++x) out[c * g_.out.c + x * step_x] = bytes[x * block + c];
+        }
+      }
+    }
+  }
+
+  const Plan& p_;
+  const Tiling& t_;
+  const Geometry& g_;
+  const Run& run_;
+  std::uint8_t* slot_;
+  Index image_ = 0, images_ = 0;  // the first one, and how many
+  Index row_ = 0, rows_ = 0;      // of tiles
+  Index column_ = 0, columns_ = 0;
+};
+
+}  // namespace fast::qlc::winograd
+DMLREF_END

@@ -1,0 +1,55 @@
+// constants.hpp: what depends on a Winograd convolution's data but not on its pixels.
+//
+// With the activations a' as they are staged, unsigned, the weights w' as they are packed, signed, and zero points with
+// them:
+//   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
+// Padding holds za', so K counts every tap. Where the result may exceed 32 bits (`wide`), the products do not, and all
+// else is done in 64 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
+#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/filter.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::winograd {
+
+/// What one execute knows.
+struct Run : Folded {
+  const std::int32_t* offset = nullptr;  // what sums start from
+};
+
+/// The tables in `memory`, of constants and the packed filter.
+inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                           std::byte* memory) noexcept {
+  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.packed_channels(), memory);
+  auto* offset = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // the bias, to begin with
+  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
+  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
+  const std::int64_t input_zero_point = shifted_zero_point(inputs, p.g, p.tensors, false);
+  for (Index c = 0; c < p.packed_channels(); ++c) {
+    const std::int64_t weights = load<std::int32_t>(packed + p.filter_sums_at(), c);
+    wide_offset[c] = offset[c] - input_zero_point * (weights + p.g.depth() * zero[c]);
+    offset[c] = bounds.wide ? 0 : static_cast<std::int32_t>(wrap(wide_offset[c]));
+  }
+}
+
+inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                 std::byte* memory) noexcept {
+  fold_constants(p, inputs, packed, memory);
+}
+
+/// What an execute knows of them.
+inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
+                           Run& run) noexcept {
+  bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
+  run.offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
+}
+
+}  // namespace fast::qlc::winograd
+DMLREF_END
