@@ -78,7 +78,7 @@ void output(const OutputArgs& a) noexcept {
           std::uint32_t sum = 0;
           for (int k = 0; k < n; ++k) sum += rows[i][k] * static_cast<std::uint32_t>(T.output[j][k]);
           std::int32_t& to = a.sums[i * a.row_step + (tile * T.outputs + j) * block + c];
-          const std::int32_t from = a.offset != nullptr ? a.offset[c] : to;
+          const std::int32_t from = a.begin == SumsBeginWith::offsets ? a.offsets[c] : to;
           to = static_cast<std::int32_t>(static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(T.unscale(sum)));
         }
       }

@@ -83,6 +83,23 @@ inline ChannelBounds fold_tables(const std::byte* const* inputs, const Geometry&
   return bounds;
 }
 
+/// The values of the offsets where K counts every tap of the filter, because padding holds the zero point; `sums`: of
+/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums are wide. Kernels read activations that are
+/// `shift` less than bind_tables says.
+inline void fold_offsets(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
+                         const FoldedPlaces& at, const ChannelBounds& bounds, const std::byte* sums, Index channels,
+                         std::int32_t shift, std::byte* memory) noexcept {
+  auto* offset = reinterpret_cast<std::int32_t*>(memory + at.offset);  // the bias, to begin with
+  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + at.wide_offset);
+  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + at.zero);
+  const std::int64_t zero_point = shifted_zero_point(inputs, g, tensors, false);
+  for (Index c = 0; c < channels; ++c) {
+    const std::int64_t weights = load<std::int32_t>(sums, c);
+    wide_offset[c] = offset[c] - (zero_point - shift) * weights - zero_point * g.depth() * zero[c];
+    offset[c] = bounds.wide ? 0 : static_cast<std::int32_t>(wrap(wide_offset[c]));
+  }
+}
+
 /// Of a packed channel whose sums are at most `bound`.
 inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, SumsBegin as) noexcept {
   const float filter_scale = to.filter_scale_of(to.channel_of(channel));

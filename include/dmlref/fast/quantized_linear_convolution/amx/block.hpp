@@ -46,11 +46,11 @@ class Block {
     } else {
       find_places();
     }
-    if (!run_.pixel_terms) return;
+    if (run_.compensation == Compensation::none) return;
     (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.slot.positions), pixel_sums());
     const Index positions = round_up(tiles_, 4) * tile_side;  // as many as are requantized
     for (Index i = tiles_ * tile_side; i < positions; ++i) pixel_sums()[i] = 0;
-    if (run_.halved_factor != nullptr) avx512vnni::halve_sums(pixel_sums(), positions);
+    if (run_.compensation == Compensation::halves) avx512vnni::halve_sums(pixel_sums(), positions);
   }
 
   /// Strips [first, last) of output channels.
@@ -139,22 +139,15 @@ class Block {
     t.start = run_.start + first_channel(strip) * (l_.planar() ? tile_side : 1);
     return t;
   }
-  /// The sums of `steps` times 64 outputs, without their zero-point compensation.
+  /// The sums of `steps` times 64 outputs, but for their zero-point compensation.
   Pass pass_of(const std::int32_t* sums, Index steps, Index vectors, Index strip) const noexcept {
     Pass pass;
     pass.sums = sums;
     pass.steps = steps;
     pass.vectors = vectors;
     pass.channel = first_channel(strip);
-    if (run_.pixel_terms) {
-      pass.compensation = run_.halved_factor != nullptr ? Compensation::halves : Compensation::product;
-    }
     return pass;
   }
-  const std::int32_t* factors(Index strip) const noexcept {
-    return (run_.halved_factor != nullptr ? run_.halved_factor : run_.minus_filter_zero_point) + first_channel(strip);
-  }
-
   // 32 channels by 64 positions at a time, which are requantized during the next. A strip's filter stays in the L1
   // cache, or L2, for all tiles: the other way round a large filter would come from beyond the caches for each of them.
   // Where products take little time, output is waited for: it is prefetched 64 pixels ahead.
@@ -180,7 +173,7 @@ class Block {
         }
         epilogue.complete();
         Pass pass = pass_of(sums, channels, 4, strip);
-        pass.per_row = factors(strip);
+        pass.per_row = run_.factors + first_channel(strip);
         pass.per_lane = pixel_sums() + tile * tile_side;
         std::uint64_t used = 0;
         for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
@@ -216,7 +209,7 @@ class Block {
         epilogue.complete();
         Pass pass = pass_of(sums, (pair ? 2 : 1) * tile_side * vectors / 4, vectors, strip);
         pass.per_row = pixel_sums() + tile * tile_side;
-        pass.per_lane = factors(strip);
+        pass.per_lane = run_.factors + first_channel(strip);
         epilogue.begin(pass, Pixels{output_at(strip), places + tile * tile_side, channels});
         std::swap(sums, spare);
       }

@@ -1,6 +1,7 @@
 // constants.hpp: what depends on a convolution's data but not on its pixels.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,10 +17,15 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
+/// The zero-point compensation of a sum, an activation row sum times a factor of the channel: absent, two products of
+/// halves (tiled/kernels.hpp), or one product of 32 bits.
+enum class Compensation { none, halves, product };
+
 /// What one execute knows.
 struct Run : Folded {
-  const std::int32_t* start = nullptr;          // what sums start from: 16 for each channel if planar, else 1
-  const std::int32_t* halved_factor = nullptr;  // of minus_filter_zero_point; null: terms are not halved
+  const std::int32_t* start = nullptr;  // what sums start from: 16 for each channel if planar, else 1
+  Compensation compensation = Compensation::none;
+  const std::int32_t* factors = nullptr;  // of channels, or halves of these
   Rounding rounding = Rounding::fixed_point;
 };
 
@@ -42,32 +48,19 @@ inline void fold_rounded_sums(const Plan& p, const ChannelBounds& bounds, const 
 inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
                            std::byte* memory) noexcept {
   const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.packed_channels(), memory);
-  auto* bias = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // which the offsets start from
-  auto* offset = reinterpret_cast<std::uint32_t*>(bias);                      // modulo 2^32
-  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
-  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
-  const std::int64_t input_zero_point = shifted_zero_point(inputs, p.g, p.tensors, false);
-  const std::int64_t depth = p.g.depth();
   const Index channels = p.g.groups * p.packed_channels();
-  for (Index c = 0; c < channels; ++c) {
-    const std::int64_t products = load<std::int32_t>(packed + p.filter_sums_at(), c);
-    wide_offset[c] = bias[c] - input_zero_point * (products + depth * zero[c]);
-    if (p.signed_pixels()) wide_offset[c] += 128 * products;  // as if they were flipped
-    offset[c] = bounds.wide ? 0 : wrap(wide_offset[c]);       // wide: of products alone
-  }
+  fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), channels,
+               p.signed_pixels() ? 128 : 0, memory);
   if (p.rounds()) fold_rounded_sums(p, bounds, inputs, memory);
   if (p.halved_terms()) {
+    const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
     for (Index c = 0; c < channels + 64; ++c) factor[c] = halves_of_factor(zero[c]);
   }
   if (!p.layout.planar()) return;
+  const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
   auto* start = reinterpret_cast<std::int32_t*>(memory + p.start_at);
-  for (Index c = 0; c < channels; ++c, start += tile_side) {
-    for (Index i = 0; i < tile_side; i += 2) {  // pairs: without vectors half as many stores
-      const std::uint64_t pair = std::uint64_t{offset[c]} << 32 | offset[c];
-      std::memcpy(start + i, &pair, sizeof pair);
-    }
-  }
+  for (Index c = 0; c < channels; ++c) std::fill_n(start + c * tile_side, tile_side, offset[c]);
 }
 
 inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
@@ -85,9 +78,9 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
     run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);
   }
-  if (p.halved_terms() && !run.wide) {
-    run.halved_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
-  }
+  const bool halves = p.halved_terms() && !run.wide;
+  if (run.pixel_terms) run.compensation = halves ? Compensation::halves : Compensation::product;
+  run.factors = halves ? reinterpret_cast<const std::int32_t*>(memory + p.factor_at) : run.minus_filter_zero_point;
   run.start = reinterpret_cast<const std::int32_t*>(memory + (p.layout.planar() ? p.start_at : p.folded_at.offset));
 }
 

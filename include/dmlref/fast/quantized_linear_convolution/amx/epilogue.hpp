@@ -22,17 +22,12 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
-/// The zero-point compensation of a sum, an activation row sum times a factor of the channel: absent, two products of
-/// halves (tiled/kernels.hpp), or one product of 32 bits.
-enum class Compensation { none, halves, product };
-
 /// The sums of one pass. Each row has 16 * vectors of them, and 64 neighbours are a step.
 struct Pass {
   const std::int32_t* sums = nullptr;
   Index steps = 0;
-  Index vectors = 4;  // 1, 2 or 4
-  Index channel = 0;  // packed index of the first channel
-  Compensation compensation = Compensation::none;
+  Index vectors = 4;                       // 1, 2 or 4
+  Index channel = 0;                       // packed index of the first channel
   const std::int32_t* per_row = nullptr;   // activation row sums or factors, or halves of these, …
   const std::int32_t* per_lane = nullptr;  // … and the other of the two for each sum of a row
 };
@@ -95,19 +90,22 @@ template <class Output>
 class InterleavedEpilogue {
  public:
   DMLREF_TARGET_AMX_INT8 explicit InterleavedEpilogue(const Run& run) noexcept
-      : epilogue_(run.requantizer), to_(run.requantizer), run_(run) {}
+      : epilogue_(run.requantizer),
+        to_(run.requantizer),
+        run_(run),
+        halves_(run.compensation == Compensation::halves),
+        interleaved_(run.rounding == Rounding::fixed_point && run.compensation != Compensation::product) {}
 
   /// The sums of `pass` are to be requantized next.
   DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
     pass_ = pass;
     output_ = output;
     step_ = 0;
-    interleaved_ = run_.rounding == Rounding::fixed_point && pass.compensation != Compensation::product;
     rows_shift_ = pass.vectors == 4 ? 0 : pass.vectors == 2 ? 1 : 2;
     rounds_ = to_.rounds(pass.channel);
     for (Index i = 0; i < 4; ++i) {
       const Index at = 16 * (i % pass.vectors);
-      if (pass.compensation == Compensation::halves) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
+      if (halves_) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
       if constexpr (!Output::rows_are_channels) {
         const float* scale = rounds_ ? to_.rounded_scale : to_.fixed_scale;
         channels_.scale[i] = _mm512_loadu_ps(scale + pass.channel + at);
@@ -146,7 +144,7 @@ class InterleavedEpilogue {
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void load_sums(Index step, __m512i (&sums)[4]) const noexcept {
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) sums[i] = _mm512_loadu_si512(pass_.sums + 64 * step + 16 * i);
-    if (pass_.compensation != Compensation::halves) return;
+    if (!halves_) return;
     const std::int32_t* const per_row = pass_.per_row + row_of(step);
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) {
@@ -213,7 +211,7 @@ class InterleavedEpilogue {
     for (Index i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums[i]);
     for (Index i = 0; i < 64; ++i) {
       const Index lane = i % width, here = row + i / width;
-      const bool multiplied = pass_.compensation == Compensation::product;
+      const bool multiplied = run_.compensation == Compensation::product;
       const std::int64_t term = multiplied ? std::int64_t{pass_.per_row[here]} * pass_.per_lane[lane] : 0;
       if (run_.rounding == Rounding::exact && output_.has_channel(lane)) {
         bytes[i] = to_.exact(kept[i] + term + run_.wide_offset[channel(here, lane)], channel(here, lane));
@@ -234,9 +232,9 @@ class InterleavedEpilogue {
   avx512vnni::Epilogue epilogue_;
   Requantizer to_;
   const Run& run_;
+  bool halves_, interleaved_;
   Pass pass_;
   Output output_;
-  bool interleaved_ = true;
   bool rounds_ = false;  // rows are pixels: all channels are rounded in one multiply-add
   Index rows_shift_ = 0;
   __m512i lanes_[4] = {};

@@ -1,9 +1,9 @@
 // filter.hpp: the filter as AMX's tiles read it.
 //
-//   group | block of 16 output channels | chunk of 64 values of K | tile        as signed bytes: rows are channels
-//   where group | block of 16 output channels | channel in block                      pixels are columns, else four
-//   values
-//                                                                               each. Then the channels' sums, int32
+//   group | block of 16 output channels | chunk of 64 values of K | tile      weights as signed bytes
+//   group | block of 16 output channels | channel of the block                sums of weights, int32
+//
+// Rows of a tile are channels where pixels are columns, else groups of four values of K.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 DMLREF_BEGIN
 namespace fast::qlc::amx {
 
-/// A block's channels; those that are missing are filling, as bytes of K are.
+/// A block's channels; those that are missing are padding, as bytes of K are.
 struct FilterBlock {
   const std::uint8_t* channels;
   Index pitch;  // from channel to channel
@@ -40,7 +40,7 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void gather_windows(const Gather& ga
                                                                 const FilterBlock& block, __m512i (&rows)[N]) noexcept {
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(block.flip));
   DMLREF_UNROLL
-  for (Index r = 0; r < N; ++r) rows[r] = flip;  // filling, that will be 0
+  for (Index r = 0; r < N; ++r) rows[r] = flip;  // padding, that will be 0
   for (Index i = row.first; i < row.last; ++i) {
     const Window& window = gather.windows[static_cast<std::size_t>(i)];
     const __m512i from = _mm512_loadu_si512(window.from.data());

@@ -1,4 +1,4 @@
-// gather.hpp: how the values of K that a tile wants side by side are brought together from a channel's filter.
+// gather.hpp: how the values of K of one row of a tile are brought together from a channel's filter.
 //
 // A chunk takes 64 bytes of each channel, always from the same places: whatever the filter's strides are, from a few
 // windows of at most 64 neighbouring bytes, each permuted into its share of the row. Most chunks are one pattern at

@@ -29,7 +29,7 @@ inline constexpr Index tile_side = 16;   // rows of a tile, and 32-bit columns
 inline constexpr Index tile_depth = 64;  // values of K in a tile
 inline constexpr Index tile_bytes = 1024;
 
-/// 64 values of K at the same distance from each pixel, not all of them filling.
+/// 64 values of K at the same distance from each pixel, not all of them padding.
 struct Chunk {
   Index offset;  // bytes from the pixel's first value
   Index ky, kx;  // where its segment begins in the kernel
@@ -77,7 +77,7 @@ struct Layout {
   }
 };
 
-/// What value of K lies `byte` bytes into a chunk; false for filling.
+/// What value of K lies `byte` bytes into a chunk; false for padding.
 struct Element {
   Index channel, y, x;
 };

@@ -22,17 +22,17 @@ namespace fast::qlc::amx {
 /// What a kernel column makes of an input row: output pixel x takes group first + x * step where that exists.
 struct RowOfGroups {
   Index first, step;
-  Index begin, end;  // the pixels that have one; the others get `filling`
+  Index begin, end;  // the pixels that have one; the others get `padding`
   Index columns;
 };
 
 /// One row, `count` times: from src on every src_step bytes to dst on every dst_step; 16 pixels strip_step bytes from
 /// the 16 before.
-DMLREF_TARGET_AVX512VNNI inline void deal_rows(const RowOfGroups& row, const std::uint8_t* src, Index src_step,
-                                               std::uint8_t* dst, Index dst_step, Index strip_step, Index count,
-                                               std::uint8_t filling) noexcept {
+DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, const std::uint8_t* src, Index src_step,
+                                                       std::uint8_t* dst, Index dst_step, Index strip_step, Index count,
+                                                       std::uint8_t padding) noexcept {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i fill = _mm512_set1_epi8(static_cast<char>(filling));
+  const __m512i fill = _mm512_set1_epi8(static_cast<char>(padding));
   const auto bits = [](Index from, Index until) {  // of 16
     const auto below = [](Index n) { return n <= 0 ? 0u : n >= 16 ? 0xFFFFu : (1u << n) - 1u; };
     return static_cast<__mmask16>(below(until) & ~below(from));
@@ -61,7 +61,7 @@ DMLREF_TARGET_AVX512VNNI inline void deal_rows(const RowOfGroups& row, const std
       for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
         for (Index i = 0; i < 16 && x + i < row.columns; ++i) {
           const bool inside = x + i >= row.begin && x + i < row.end;
-          std::uint32_t group = 0x01010101u * filling;
+          std::uint32_t group = 0x01010101u * padding;
           if (inside) std::memcpy(&group, from + 4 * i * row.step, sizeof group);
           std::memcpy(to + 4 * i, &group, sizeof group);
         }
@@ -169,10 +169,10 @@ class Stager {
           const Index in = between(index(begin), 0, l_.phase_rows), out = between(index(end), in, l_.phase_rows);
           const Index all = between(index(rows), out, l_.phase_rows);
           std::uint8_t* const at = to + phase * l_.phase_step;
-          deal_rows(none, scratch, 0, at, l_.row_step, strip_step, in, zero);
-          deal_rows(row, scratch + 4 * (phase + in * l_.phases - begin) * width, 4 * l_.phases * width,
-                    at + in * l_.row_step, l_.row_step, strip_step, out - in, zero);
-          deal_rows(none, scratch, 0, at + out * l_.row_step, l_.row_step, strip_step, all - out, zero);
+          deinterleave_rows(none, scratch, 0, at, l_.row_step, strip_step, in, zero);
+          deinterleave_rows(row, scratch + 4 * (phase + in * l_.phases - begin) * width, 4 * l_.phases * width,
+                            at + in * l_.row_step, l_.row_step, strip_step, out - in, zero);
+          deinterleave_rows(none, scratch, 0, at + out * l_.row_step, l_.row_step, strip_step, all - out, zero);
         }
       }
     }

@@ -57,9 +57,6 @@ inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_
     sum_lines(staged, l.lines, l.tile_step, 4 * tile_side, one ? count : l.phases * l.phase_rows * l.width, period,
               last_ones, one ? sums : positions);
     if (one) return;
-    if (l.phases == 1) {
-      return avx512vnni::sum_windows(positions, g.kernel_h, l.row_at(g.dilation_y) / 4, 1, count, sums);
-    }
     avx512vnni::sum_windows(positions, 1, 0, 1, count, sums);
     for (Index ky = 1; ky < g.kernel_h; ++ky) add_sums(positions + l.row_at(ky * g.dilation_y) / 4, count, sums);
     return;

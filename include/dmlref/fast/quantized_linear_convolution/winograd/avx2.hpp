@@ -229,7 +229,7 @@ DMLREF_TARGET_AVX2 inline void transform_outputs(const OutputArgs& a) noexcept {
           if constexpr (T.inverse != 1) {
             y[j] = _mm256_mullo_epi32(y[j], _mm256_set1_epi32(static_cast<std::int32_t>(T.inverse)));
           }
-          const __m256i start = load(a.offset != nullptr ? a.offset + half : sum);
+          const __m256i start = load(a.begin == SumsBeginWith::offsets ? a.offsets + half : sum);
           store(sum, _mm256_add_epi32(_mm256_srai_epi32(y[j], T.shift), start));
         }
       }

@@ -118,7 +118,8 @@ class Block {
                            t_.m_position()});
       for (Index row = 0; row < images_ * rows_; ++row) {
         t_.tiles.output({m + row * columns_ * block, t_.m_position(), columns_, sums + row * t_.outputs() * row_step,
-                         row_step, chunk == 0 ? run_.offset + channels * block : nullptr});
+                         row_step, chunk == 0 ? SumsBeginWith::offsets : SumsBeginWith::sums,
+                         run_.offset + channels * block});
       }
     }
     const Index pixels = images_ * image_pixels(), channel = channels * block;

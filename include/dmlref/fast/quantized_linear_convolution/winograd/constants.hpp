@@ -28,15 +28,8 @@ struct Run : Folded {
 inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
                            std::byte* memory) noexcept {
   const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.packed_channels(), memory);
-  auto* offset = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // the bias, to begin with
-  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
-  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
-  const std::int64_t input_zero_point = shifted_zero_point(inputs, p.g, p.tensors, false);
-  for (Index c = 0; c < p.packed_channels(); ++c) {
-    const std::int64_t weights = load<std::int32_t>(packed + p.filter_sums_at(), c);
-    wide_offset[c] = offset[c] - input_zero_point * (weights + p.g.depth() * zero[c]);
-    offset[c] = bounds.wide ? 0 : static_cast<std::int32_t>(wrap(wide_offset[c]));
-  }
+  fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), p.packed_channels(), 0,
+               memory);
 }
 
 inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,

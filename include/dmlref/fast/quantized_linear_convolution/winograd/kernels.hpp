@@ -50,6 +50,9 @@ struct MultiplyArgs {
   std::ptrdiff_t m_position_step;
 };
 
+/// What sums begin with: an offset for each output channel, or what they hold already.
+enum class SumsBeginWith { offsets, sums };
+
 /// A^T M A for a row of tiles, without the transform's factor.
 struct OutputArgs {
   const std::int32_t* m;
@@ -57,7 +60,8 @@ struct OutputArgs {
   std::ptrdiff_t tiles;
   std::int32_t* sums;
   std::ptrdiff_t row_step;
-  const std::int32_t* offset;  ///< what the sums of the block's outputs start from; null: what they hold
+  SumsBeginWith begin;
+  const std::int32_t* offsets;  ///< of the block's outputs
 };
 
 /// What depends on the size of a tile.
