@@ -40,7 +40,7 @@ struct Planes {
   Index pitch = 0;              // bytes from plane to plane
   Index prefetch_distance = 0;  // bytes; 0: none
   std::uint64_t used = 0;       // one bit for each position that is an output pixel
-  std::uint64_t stored = ~std::uint64_t{0} >> (64 - std::popcount(used));
+  std::uint64_t stored = used == 0 ? 0 : ~std::uint64_t{0} >> (64 - std::popcount(used));
   bool gaps = used != stored;
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes, Index row, Index) const noexcept {
@@ -116,8 +116,9 @@ class InterleavedEpilogue {
 
   /// Announces so many slots.
   void spread(Index slots) noexcept {
-    rate_ = interleaved_ && slots > 0 ? pass_.steps - step_ : 0;
-    slots_ = slots;
+    const bool used = interleaved_ && slots > 0;
+    rate_ = used ? pass_.steps - step_ : 0;
+    slots_ = used ? slots : 1;
     due_ = 0;
   }
   /// One of them.
