@@ -84,7 +84,7 @@ TEST_F(TilePermission, RefusedLeavesTheNextLowerInstructionSet) {
   const QuantizedLinearConvolutionDesc desc = desc_for_tiles();
   const CompileResult best = compile(desc, latest);
   ASSERT_TRUE(best);
-  EXPECT_EQ(best.value().strategy_name(), "tiled");
+  EXPECT_TRUE(best.value().strategy_name().starts_with("tiled"));
   const auto field = [](const CompileResult& compiled) {
     const auto& violations = compiled.report().violations();
     return violations.size() == 1 && violations[0].rule == RuleId::isa_unsupported ? violations[0].field : "none";
