@@ -28,29 +28,6 @@ DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
   return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 }
 
-/// Exact results for those of 64 sums of one channel whose fixed-point values v0 to v3 are near a
-/// tie. By value: in an array the hot path would have to store them.
-DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI inline __m512i settle_channel(__m512i bytes, __m512i sum0, __m512i sum1,
-                                                                       __m512i sum2, __m512i sum3, __m512i v0,
-                                                                       __m512i v1, __m512i v2, __m512i v3,
-                                                                       const Requantizer& to,
-                                                                       std::ptrdiff_t channel) noexcept {
-  const __m512i sums[4] = {sum0, sum1, sum2, sum3};
-  const __m512i values[4] = {v0, v1, v2, v3};
-  std::uint8_t out[64];
-  _mm512_storeu_si512(out, bytes);
-  for (int v = 0; v < 4; ++v) {
-    std::int32_t kept[16];
-    _mm512_storeu_si512(kept, sums[v]);
-    unsigned near = requantize::avx512::lanes_near_ties(values[v]);
-    for (; near != 0; near &= near - 1) {
-      const int l = std::countr_zero(near);
-      out[16 * v + l] = to.exact(kept[l], channel);
-    }
-  }
-  return _mm512_loadu_si512(out);
-}
-
 /// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers, as those of ShuffledHalves are.
 class Epilogue {
  public:
@@ -89,18 +66,7 @@ class Epilogue {
               DMLREF_IN_MASK(even_words_));
   }
 
-  /// Four vectors of sums of one channel. Near ties are settled.
-  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_channel(__m512i sum0, __m512i sum1, __m512i sum2,
-                                                                   __m512i sum3,
-                                                                   std::ptrdiff_t channel) const noexcept {
-    const __m512 scale = _mm512_set1_ps(to_.fixed_scale[channel]);
-    const __m512i v0 = fixed(sum0, scale), v1 = fixed(sum1, scale), v2 = fixed(sum2, scale), v3 = fixed(sum3, scale);
-    const auto [bytes, near_tie] = finish(v0, v1, v2, v3);
-    if (__builtin_expect(!near_tie, 1)) return bytes;
-    return settle_channel(bytes, sum0, sum1, sum2, sum3, v0, v1, v2, v3, to_, channel);
-  }
-
-  /// The same of a channel whose sums, floats or integers, a multiply-add rounds; no tie is near.
+  /// Four vectors of sums, floats or integers, of one channel that a multiply-add rounds; no tie is near.
   template <SumsBegin S>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i of_rounded(__m512i sum0, __m512i sum1, __m512i sum2,
                                                                    __m512i sum3,
@@ -173,19 +139,6 @@ class Epilogue {
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_row(std::uint8_t* to, __m512i bytes,
                                                                       Used used) noexcept {
     _mm512_mask_storeu_epi8(to, used.mask, bytes);
-  }
-
-  /// Exact results for the sums of `count` neighbouring channels that are near a tie.
-  DMLREF_NOINLINE DMLREF_TARGET_AVX512VNNI void settle(const std::int32_t* sums, std::ptrdiff_t count,
-                                                       std::ptrdiff_t first, std::uint8_t* out) const noexcept {
-    for (std::ptrdiff_t i = 0; i < count; i += 16) {
-      const __m512i value = fixed(_mm512_loadu_si512(sums + i), _mm512_loadu_ps(to_.fixed_scale + first + i));
-      unsigned near = requantize::avx512::lanes_near_ties(value);
-      for (; near != 0; near &= near - 1) {
-        const std::ptrdiff_t at = i + std::countr_zero(near);
-        out[at] = to_.exact(sums[at], first + at);
-      }
-    }
   }
 
  private:
