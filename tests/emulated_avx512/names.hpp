@@ -385,6 +385,8 @@
 #define _mm512_storeu_ps emulated_mm512_storeu_ps
 #undef _mm512_storeu_si512
 #define _mm512_storeu_si512 emulated_mm512_storeu_si512
+#undef _mm512_stream_ps
+#define _mm512_stream_ps emulated_mm512_stream_ps
 #undef _mm512_stream_si512
 #define _mm512_stream_si512 emulated_mm512_stream_si512
 #undef _mm512_sub_epi16

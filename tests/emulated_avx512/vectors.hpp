@@ -358,6 +358,7 @@ EMULATED void _mm512_store_si512(void* p, __m512i a) {
 EMULATED void _mm512_store_ps(void* p, __m512 a) { _mm512_store_si512(p, _mm512_castps_si512(a)); }
 EMULATED void _mm512_store_pd(void* p, __m512d a) { _mm512_store_si512(p, _mm512_castpd_si512(a)); }
 EMULATED void _mm512_stream_si512(void* p, __m512i a) { _mm512_store_si512(p, a); }
+EMULATED void _mm512_stream_ps(void* p, __m512 a) { _mm512_store_ps(p, a); }
 
 EMULATED __m512i _mm512_mask_loadu_epi8(__m512i other, __mmask64 mask, const void* p) {
   if (mask == ~__mmask64{}) return _mm512_loadu_si512(p);
