@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/epilogue256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"

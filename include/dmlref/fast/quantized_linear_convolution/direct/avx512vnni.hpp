@@ -5,7 +5,6 @@
 #include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/channel_columns.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/pixel_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/planes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 
@@ -14,22 +13,22 @@ DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
 inline constexpr Kernels kernels{
-    .block = 64,
+    .block = block,
     .group = 4,
-    .pixel_rows = &pixel_rows,
-    .pixel_planes = &pixel_planes,
-    .planes_suit = &planes_suit,
-    .reach = 3,
-    .pixel_taps = &pixel_taps_of<1>,
-    .pixel_taps_2 = &pixel_taps_of<2>,
-    .pixel_taps_4 = &pixel_taps_of<4>,
+    .weight_bytes = 1,
+    .pixel_taps = &pixel_taps<1>,
+    .pixel_taps_2 = &pixel_taps<2>,
+    .pixel_taps_4 = &pixel_taps<4>,
     .channel_taps = &channel_taps,
     .channel_quads = &channel_quads,
-    .fold = &avx2::fold,
-    .fold_numbers = &avx2::fold_numbers,
-    .rounded_sums = true,
+    .pixel_planes = &pixel_planes,
+    .planes_suit = &planes_suit,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
+    .narrower = &avx2::kernels,
+    .fold = &fold_avx2,
+    .pack = &pack_avx2,
+    .rounded_sums = true,
 };
 
 }  // namespace fast::qlc::direct::avx512vnni

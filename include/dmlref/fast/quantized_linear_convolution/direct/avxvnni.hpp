@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/epilogue256.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN

@@ -6,8 +6,8 @@
 //   rows 0 and 1 of a column    (w00 w10) (w01 w11) (w02 w12)
 //   row 2 of two columns        (w20 w21)  (0  w22)
 //
-// 16 of 32 channels at a time, so that the sums of three outputs stay in registers: the results of the lower eight of
-// each 128 bits wait in memory for those of the upper eight.
+// 16 of 32 channels at a time, so that the sums of three outputs stay in registers: they wait in memory until those of
+// all channels are there to be rounded.
 //
 // Included once per set with 256-bit registers, inside its namespace, as epilogue.hpp; hence no guard. The includer
 // defines DMLREF_QLC_TARGET and a function multiply_add(sums, pairs, weights) of 16-bit pairs; without them this is
@@ -19,7 +19,7 @@ inline constexpr std::ptrdiff_t most_outputs = 64;
 
 /// What is the same for all columns of an output row.
 struct ColumnRows {
-  const std::uint8_t* row[3];  // pixel 0 of each kernel row, or filling
+  const std::uint8_t* row[3];  // pixel 0 of each kernel row, or padding
   std::ptrdiff_t step[3];      // from pixel to pixel
   std::ptrdiff_t width;        // in pixels
   __m256i flips, fills;        // fills: flipped, and 16 bits, as they are multiplied
@@ -35,8 +35,6 @@ struct Column {
 struct RowPart {
   std::ptrdiff_t first;  // its first pixel column
   std::ptrdiff_t outputs;
-  std::uint8_t* to;
-  std::ptrdiff_t step;
 };
 
 /// Column `x`, which may lie beside the row; `at` are its places in the three rows.
@@ -48,7 +46,7 @@ template <bool High>
   }
   const __m256i zero = _mm256_setzero_si256();
   __m256i words[3];
-#pragma GCC unroll 3
+  DMLREF_UNROLL
   for (int y = 0; y < 3; ++y) {
     const __m256i bytes = _mm256_xor_si256(V::load(rows.row[y] + at[y]), rows.flips);
     words[y] = High ? _mm256_unpackhi_epi8(bytes, zero) : _mm256_unpacklo_epi8(bytes, zero);
@@ -68,29 +66,23 @@ template <bool High>
   to[1] = from[1];
 }
 
-/// Half of the channels of part of a row, whose epilogue is `e`. `waiting`: where sums are floats, the results that the
-/// lower half leaves for the upper one, 16 bits each; else sums, four vectors for each output.
-template <int Step, bool High, bool Floats>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline void half_of_row(const LaneArgs& t, const avx2::Epilogue& e,
-                                                            const ColumnRows& given, const RowPart& part,
-                                                            __m256i* waiting) noexcept {
-  const ColumnRows rows = given;                  // stores to bytes might change what it refers to
+/// Sums of half of the channels of part of a row, to those vectors of `sums_of` each output.
+template <int Step, bool High>
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void half_of_row(const ColumnArgs& args, const ColumnRows& given,
+                                                            const RowPart& part, __m256i (*sums_of)[4]) noexcept {
+  const ColumnRows rows = given;                  // stores might change what it refers to
   constexpr std::ptrdiff_t first = High ? 2 : 0;  // of a block's four vectors
   constexpr std::ptrdiff_t unit_bytes = 128;
-  const std::byte* const w = t.weights + 32 * first;
-  const __m256i start[2] = {V::load(t.sum + 8 * first), V::load(t.sum + 8 * first + 8)};
-  const __m256 scale[2] = {e.scale[first], e.scale[first + 1]}, shift[2] = {e.shift[first], e.shift[first + 1]};
-  const __m256i flip = e.flip;
-  const std::ptrdiff_t step = part.step;
+  const std::byte* const w = args.weights.data + 32 * first;
+  const __m256i start[2] = {V::load(args.rounding.sum + 8 * first), V::load(args.rounding.sum + 8 * first + 8)};
   std::ptrdiff_t x = part.first;
-  std::uint8_t* to = part.to;
   std::ptrdiff_t at[3] = {x * rows.step[0], x * rows.step[1], x * rows.step[2]};
   Column column = column_at<High>(rows, x, at);
   __m256i last = column.last, across[2];
   __m256i sums[2][2];  // of this output and the next, without the columns that are not yet read
   const auto read = [&]() DMLREF_QLC_TARGET {
     ++x;
-#pragma GCC unroll 3
+    DMLREF_UNROLL
     for (int y = 0; y < 3; ++y) at[y] += rows.step[y];
     column = column_at<High>(rows, x, at);
     across[0] = _mm256_unpacklo_epi16(last, column.last);
@@ -111,7 +103,7 @@ template <int Step, bool High, bool Floats>
     add_middle();
     begin_output(sums[1]);
   }
-  for (const std::uint8_t* const end = to + part.outputs * step; to != end; to += step) {
+  for (const auto* const end = sums_of + part.outputs; sums_of != end; ++sums_of) {
     if constexpr (Step == 2) {
       read();
       add_middle();
@@ -119,20 +111,8 @@ template <int Step, bool High, bool Floats>
     read();
     add_pairs(sums[0], column.pairs, w + 2 * unit_bytes);
     add_pairs(sums[0], across, w + 4 * unit_bytes);
-    if constexpr (Floats) {
-      const __m256i even = requantize::avx2::by_multiply_add(sums[0][0], scale[0], shift[0]);
-      const __m256i odd = requantize::avx2::by_multiply_add(sums[0][1], scale[1], shift[1]);
-      const __m256i words = requantize::avx2::join_low_halves(even, odd);
-      if constexpr (High) {
-        V::store(to, avx2::in_order(_mm256_xor_si256(_mm256_packs_epi16(*waiting++, words), flip)));
-      } else {
-        *waiting++ = words;
-      }
-    } else {
-      waiting[first] = sums[0][0];
-      waiting[first + 1] = sums[0][1];
-      waiting += 4;
-    }
+    (*sums_of)[first] = sums[0][0];
+    (*sums_of)[first + 1] = sums[0][1];
     if constexpr (Step == 1) {
       copy_sums(sums[0], sums[1]);
       add_middle();
@@ -143,39 +123,33 @@ template <int Step, bool High, bool Floats>
   }
 }
 
-template <int Step, bool Floats>
-DMLREF_QLC_TARGET inline void columns_of(const LaneArgs& t, const ColumnArgs& columns) noexcept {
-  const ColumnArgs p = columns;
-  avx2::Epilogue e = avx2::make_epilogue(t);
-  avx2::take_block(t, 0, e);
-  alignas(32) std::uint8_t filling[32];
-  __m256i waiting[static_cast<std::size_t>(most_outputs)][4];
+template <int Step>
+DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
+  const ColumnArgs p = args;
+  Epilogue e = make_epilogue(p.rounding);
+  take_block(p.rounding, 0, e);
+  alignas(32) std::uint8_t padding[32];
+  __m256i sums[static_cast<std::size_t>(most_outputs)][4];
   ColumnRows rows;
-  rows.width = p.width;
-  rows.flips = _mm256_set1_epi8(static_cast<char>(p.flip));
-  rows.fills = _mm256_set1_epi16(p.fill);
-  V::store(filling, _mm256_set1_epi8(static_cast<char>(p.fill ^ p.flip)));
-  for (std::ptrdiff_t y = 0; y < p.out_rows; ++y) {
-    take_rows<3>(p, y, filling, rows);
-    for (std::ptrdiff_t x = 0; x < p.out_width; x += most_outputs) {
-      const std::ptrdiff_t outputs = x + most_outputs < p.out_width ? most_outputs : p.out_width - x;
-      const RowPart part{Step * x - p.pad_x, outputs, p.dst + y * p.dst_row_step + x * p.dst_column_step,
-                         p.dst_column_step};
-      half_of_row<Step, false, Floats>(t, e, rows, part, waiting[0]);
-      half_of_row<Step, true, Floats>(t, e, rows, part, waiting[0]);
-      for (std::ptrdiff_t i = 0; !Floats && i < outputs; ++i) {
-        const __m256i bytes = avx2::quantize<Factors::each>(waiting[i], e, t, t.factor);
-        V::store(part.to + i * part.step, avx2::in_order(bytes));
+  rows.width = p.in.width;
+  rows.flips = V::all_bytes(p.in.flip);
+  rows.fills = _mm256_set1_epi16(p.in.fill);
+  V::store(padding, V::all_bytes(static_cast<std::uint8_t>(p.in.fill ^ p.in.flip)));
+  for (std::ptrdiff_t y = 0; y < p.out.rows; ++y) {
+    take_rows<3>(p, y, padding, rows);
+    for (std::ptrdiff_t x = 0; x < p.out.width; x += most_outputs) {
+      const RowPart part{Step * x - p.in.pad_x, smaller(most_outputs, p.out.width - x)};
+      half_of_row<Step, false>(args, rows, part, sums);
+      half_of_row<Step, true>(args, rows, part, sums);
+      std::uint8_t* to = p.out.dst + y * p.out.row_step + x * p.out_step;
+      for (std::ptrdiff_t i = 0; i < part.outputs; ++i, to += p.out_step) {
+        V::store(to, in_order(quantize<Factors::each>(sums[i], e, args.rounding, args.rounding.factor)));
       }
     }
   }
 }
-DMLREF_QLC_TARGET inline void channel_columns(const LaneArgs& t, const ColumnArgs& p) noexcept {
-  if (t.floats == 0) {
-    p.stride_x == 2 ? columns_of<2, false>(t, p) : columns_of<1, false>(t, p);
-  } else {
-    p.stride_x == 2 ? columns_of<2, true>(t, p) : columns_of<1, true>(t, p);
-  }
+DMLREF_QLC_TARGET inline void channel_columns(const ColumnArgs& p) noexcept {
+  p.stride_x == 2 ? columns_of<2>(p) : columns_of<1>(p);
 }
 
 /// Vectors of 32 channels.

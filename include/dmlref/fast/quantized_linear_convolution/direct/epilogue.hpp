@@ -15,7 +15,7 @@ struct Epilogue {
 };
 
 /// Of channels in lanes, for which each block loads scales and shifts.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Epilogue make_epilogue(const LaneArgs& t) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline Epilogue make_epilogue(const Rounding& t) noexcept {
   Epilogue e;
   e.near_tie = V::all(static_cast<std::int32_t>(t.near_tie));
   e.flip = V::all_bytes(t.flip);
@@ -23,7 +23,7 @@ struct Epilogue {
 }
 
 /// Of output `m`, its pixels in lanes.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Epilogue make_epilogue(const LaneArgs& t, std::ptrdiff_t m) noexcept {
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline Epilogue make_epilogue(const Rounding& t, std::size_t m) noexcept {
   Epilogue e = make_epilogue(t);
   e.floats = (t.floats >> m & 1) != 0;
   e.scale[0] = V::all(t.scale[m]);
@@ -32,10 +32,10 @@ struct Epilogue {
 }
 
 /// Scales and shifts of block `at` of channels.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void take_block(const LaneArgs& t, std::ptrdiff_t at,
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void take_block(const Rounding& t, std::ptrdiff_t at,
                                                                 Epilogue& e) noexcept {
   e.floats = (t.floats >> at & 1) != 0;
-#pragma GCC unroll 4
+  DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) {
     e.scale[v] = V::load_floats(t.scale + block * at + V::lanes * v);
     e.shift[v] = V::load_floats(t.shift + block * at + V::lanes * v);
@@ -48,7 +48,7 @@ template <Factors F>
                                                                         const Epilogue& e) noexcept {
   constexpr bool each = F == Factors::each;
   V::Bits q[4];
-#pragma GCC unroll 4
+  DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) q[v] = rounding::by_multiply_add(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
   return V::either(rounding::pack_low(q), e.flip);
 }
@@ -58,7 +58,7 @@ template <Factors F>
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline bool fix(const V::Bits (&sums)[4], const Epilogue& e,
                                                          V::Bits (&fixed)[4]) noexcept {
   constexpr bool each = F == Factors::each;
-#pragma GCC unroll 4
+  DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) {
     fixed[v] = rounding::in_fixed_point(sums[v], e.scale[each ? v : 0], e.shift[each ? v : 0]);
   }
@@ -68,10 +68,11 @@ template <Factors F>
 /// Four vectors of sums to bytes, in the order of requantize's pack_high.
 template <Factors F>
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline V::Bits quantize(const V::Bits (&sums)[4], const Epilogue& e,
-                                                                 const LaneArgs& t, const double* factor) noexcept {
+                                                                 const requantize::ExactRounding& exact,
+                                                                 const double* factor) noexcept {
   if (e.floats) return quantize_floats<F>(sums, e);
   V::Bits fixed[4];
-  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) rounding::settle<F>(sums, fixed, e.near_tie, factor, t);
+  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) rounding::settle<F>(sums, fixed, e.near_tie, factor, exact);
   return V::either(rounding::pack_high(fixed), e.flip);
 }
 

@@ -1,164 +1,185 @@
-// lanes.hpp: the direct convolution's kernels with four taps per 32-bit lane, of bytes that may lie anywhere: one text
-// for 256 and 512 bits.
+// lanes.hpp: the direct convolution's kernels over staged bytes, four taps to a 32-bit lane: one text for 256 and 512
+// bits.
 //
-// Included once per target with a byte dot product, inside its namespace, as epilogue.hpp, which comes before; hence no
-// guard. The includer defines dot(sums, quads, weights) of bytes and multiply_add(sums, pairs, weights) of words, too.
+// Included once per target, inside its namespace, behind epilogue.hpp; hence no guard. The includer defines how a lane
+// multiplies its four bytes:
+//
+//   Quads, Weights                        what is multiplied: bytes, or the same widened to words
+//   quads_of(bytes)                       of a vector of bytes
+//   interleave<First>(a, b, c, d, quads)  of four vectors of bytes: some of the four that these make, from First on
+//   load_weights(at), broadcast_weights(at)
+//   dot(sums, quads, weights), multiply_add(sums, pairs of words, weights)
+//   weight_bytes                          of one weight
 #if defined(DMLREF_QLC_TARGET)
 
-/// Four vectors of bytes, interleaved.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void zip(V::Bits a, V::Bits b, V::Bits c, V::Bits d,
-                                                         V::Bits (&quads)[4]) noexcept {
-  const V::Bits low01 = V::zip_low_bytes(a, b), high01 = V::zip_high_bytes(a, b);
-  const V::Bits low23 = V::zip_low_bytes(c, d), high23 = V::zip_high_bytes(c, d);
-  quads[0] = V::zip_low_words(low01, low23);
-  quads[1] = V::zip_high_words(low01, low23);
-  quads[2] = V::zip_low_words(high01, high23);
-  quads[3] = V::zip_high_words(high01, high23);
-}
-
-/// Quads of four taps.
+/// Quads of four taps: `Count` of a block's four vectors, from number `First` on.
+template <std::size_t First, std::size_t Count>
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline void make_quads(const std::uint8_t* x, const std::int32_t* offset,
-                                                                V::Bits (&quads)[4]) noexcept {
-  zip(V::load(x + offset[0]), V::load(x + offset[1]), V::load(x + offset[2]), V::load(x + offset[3]), quads);
+                                                                Quads (&quads)[Count]) noexcept {
+  interleave<First>(V::load(x + offset[0]), V::load(x + offset[1]), V::load(x + offset[2]), V::load(x + offset[3]),
+                    quads);
 }
 
 /// Channels in lanes.
 DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
-  Epilogue e = make_epilogue(t);
-  const std::ptrdiff_t second = 4 * block * t.units;
+  constexpr std::ptrdiff_t unit_bytes = 4 * weight_bytes * block;
+  const std::ptrdiff_t high_part = unit_bytes * t.units;
+  Epilogue e = make_epilogue(t.rounding);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-    take_block(t, at, e);
+    take_block(t.rounding, at, e);
     for (std::ptrdiff_t b = at; b < t.blocks; b += t.period) {
       V::Bits sums[4];
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) sums[v] = V::load(t.sum + block * at + V::lanes * v);
-      const std::byte* w = t.weights + at * second * 2;
-      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4 * block) {
-        V::Bits quads[4];
-        make_quads(t.staged + block * b, t.offsets + 4 * u, quads);
-        const bool wide = (t.wide >> (u % 32) & 1) != 0;
-#pragma GCC unroll 4
+      DMLREF_UNROLL
+      for (int v = 0; v < 4; ++v) sums[v] = V::load(t.rounding.sum + block * at + V::lanes * v);
+      const std::byte* w = t.weights.data + at * t.weights.step;
+      for (std::ptrdiff_t u = 0; u < t.units; ++u, w += unit_bytes) {
+        Quads quads[4];
+        make_quads<0>(t.staged + block * b, t.offsets + 4 * u, quads);
+        const bool wide = (t.weights.wide >> (u % 32) & 1) != 0;
+        DMLREF_UNROLL
         for (int v = 0; v < 4; ++v) {
-          sums[v] = dot(sums[v], quads[v], V::load(w + block * v));
-          if (wide) sums[v] = dot(sums[v], quads[v], V::load(w + second + block * v));
+          sums[v] = dot(sums[v], quads[v], load_weights(w + block * v));
+          if (wide) sums[v] = dot(sums[v], quads[v], load_weights(w + high_part + block * v));
           V::pin(sums[v]);
         }
       }
-      const V::Bits bytes = quantize<Factors::each>(sums, e, t, t.factor + block * at);
-      V::store(t.out + block * b, in_order(bytes));
+      V::store(t.out + block * b,
+               in_order(quantize<Factors::each>(sums, e, t.rounding, t.rounding.factor + block * at)));
     }
   }
 }
 
-/// Adds a quad's products with the same weights for all pixels.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_products(V::Bits (&sums)[4], const V::Bits (&quads)[4],
-                                                                  V::Bits weights) noexcept {
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    sums[v] = dot(sums[v], quads[v], weights);
+/// Adds a unit's products with the same weights for all pixels.
+template <std::size_t Count>
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_products(V::Bits* sums, const Quads (&quads)[Count],
+                                                                  const std::byte* weights) noexcept {
+  const Weights w = broadcast_weights(weights);
+  DMLREF_UNROLL
+  for (std::size_t v = 0; v < Count; ++v) {
+    sums[v] = dot(sums[v], quads[v], w);
     V::pin(sums[v]);
   }
 }
 
+/// Vectors `First` and on of the sums of a block of pixels, for some output channels.
+template <std::size_t Outputs, std::size_t First, std::size_t Count>
+[[gnu::always_inline]] DMLREF_QLC_TARGET inline void sum_pixels(const LaneArgs& t, const std::uint8_t* x,
+                                                                V::Bits (&to)[Outputs][4]) noexcept {
+  const std::ptrdiff_t high_part = 4 * weight_bytes * t.units;
+  V::Bits sums[Outputs][Count];
+  DMLREF_UNROLL
+  for (std::size_t m = 0; m < Outputs; ++m) {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < Count; ++v) sums[m][v] = V::all(t.rounding.sum[m]);
+  }
+  const std::byte* w = t.weights.data;
+  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4 * weight_bytes) {
+    Quads quads[Count];
+    make_quads<First>(x, t.offsets + 4 * u, quads);
+    const std::byte* weights = w;
+    DMLREF_UNROLL
+    for (std::size_t m = 0; m < Outputs; ++m, weights += t.weights.step) add_products(sums[m], quads, weights);
+    if ((t.weights.wide >> (u % 32) & 1) == 0) continue;
+    weights = w + high_part;
+    DMLREF_UNROLL
+    for (std::size_t m = 0; m < Outputs; ++m, weights += t.weights.step) add_products(sums[m], quads, weights);
+  }
+  DMLREF_UNROLL
+  for (std::size_t m = 0; m < Outputs; ++m) {
+    DMLREF_UNROLL
+    for (std::size_t v = 0; v < Count; ++v) to[m][First + v] = sums[m][v];
+  }
+}
+
+/// A function of its own, so that nothing but the sums takes registers.
+template <std::size_t Outputs, std::size_t First>
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void sum_half(const LaneArgs& t, const std::uint8_t* x,
+                                                         V::Bits (&to)[Outputs][4]) noexcept {
+  sum_pixels<Outputs, First, 2>(t, x, to);
+}
+
 /// Pixels in lanes. Several output channels of one group share the quads.
-template <int Outputs>
-DMLREF_QLC_TARGET inline void pixel_taps_of(const LaneArgs& args) noexcept {
+template <std::size_t Outputs>
+DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
-  constexpr std::size_t outputs = Outputs;
-  const std::ptrdiff_t second = 4 * t.units;
-  std::uint32_t wide[outputs];
-  std::memcpy(wide, t.wide_of_output, sizeof wide);
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
-    V::Bits sums[outputs][4];
-#pragma GCC unroll 4
-    for (int m = 0; m < Outputs; ++m) {
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) sums[m][v] = V::all(t.sum[m]);
-    }
     const std::uint8_t* x = t.staged + block * b;
-    const std::byte* w = t.weights;
-    for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4) {
-      V::Bits quads[4];
-      make_quads(x, t.offsets + 4 * u, quads);
-#pragma GCC unroll 4
-      for (int m = 0; m < Outputs; ++m) add_products(sums[m], quads, V::broadcast(w + m * t.weight_step));
-      if ((t.wide >> (u % 32) & 1) == 0) continue;
-#pragma GCC unroll 4
-      for (int m = 0; m < Outputs; ++m) {
-        if ((wide[m] >> (u % 32) & 1) == 0) continue;
-        add_products(sums[m], quads, V::broadcast(w + m * t.weight_step + second));
-      }
+    V::Bits sums[Outputs][4];
+    if constexpr (8 * Outputs <= V::registers) {
+      sum_pixels<Outputs, 0, 4>(t, x, sums);
+    } else {
+      sum_half<Outputs, 0>(t, x, sums);
+      sum_half<Outputs, 2>(t, x, sums);
     }
-#pragma GCC unroll 4
-    for (int m = 0; m < Outputs; ++m) {
-      const V::Bits bytes = quantize<Factors::one>(sums[m], make_epilogue(t, m), t, t.factor + m);
-      V::store(t.out + m * t.out_step + block * b, in_order(bytes));
+    std::uint8_t* to = t.out + block * b;
+    DMLREF_UNROLL
+    for (std::size_t m = 0; m < Outputs; ++m, to += t.out_step) {
+      const Epilogue e = make_epilogue(t.rounding, m);
+      V::store(to, in_order(quantize<Factors::one>(sums[m], e, t.rounding, t.rounding.factor + m)));
     }
   }
 }
 
 /// Quads of channels as they lie in memory, against the weights of four outputs each, which some pixels share.
-template <int Pixels>
+template <std::size_t Pixels>
 [[gnu::always_inline]] DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at,
                                                                       std::ptrdiff_t b, const Epilogue& e) noexcept {
-  constexpr std::size_t pixels = Pixels;
-  V::Bits sums[pixels][4];
-#pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) {
-    const V::Bits start = V::load(t.sum + block * at + V::lanes * v);
-#pragma GCC unroll 4
-    for (int p = 0; p < Pixels; ++p) sums[p][v] = start;
+  V::Bits sums[Pixels][4], windows[Pixels];
+  DMLREF_UNROLL
+  for (std::size_t p = 0; p < Pixels; ++p) {
+    windows[p] = V::all(-window_middle);
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) sums[p][v] = V::load(t.rounding.sum + block * at + V::lanes * v);
   }
-  V::Bits windows[pixels];
-#pragma GCC unroll 4
-  for (int p = 0; p < Pixels; ++p) windows[p] = V::all(-window_middle);
-  const bool shifted = t.window_shift != nullptr;
-  const std::byte* w = t.weights + at * 4 * block * t.units;
-  const std::uint8_t* x = t.staged + block * b;
+  const bool shifted = t.weights.wide != 0;
+  const std::byte* w = t.weights.data + at * t.weights.step;
   const std::ptrdiff_t next = block * t.period;
-  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4 * block) {
-    const std::uint8_t* from = x + t.offsets[u];
-    V::Bits quads[pixels];
-#pragma GCC unroll 4
-    for (int p = 0; p < Pixels; ++p, from += next) quads[p] = V::load(from);
-#pragma GCC unroll 4
+  for (std::ptrdiff_t u = 0; u < t.units; ++u, w += 4 * weight_bytes * block) {
+    const std::uint8_t* from = t.staged + block * b + t.offsets[u];
+    Quads quads[Pixels];
+    DMLREF_UNROLL
+    for (std::size_t p = 0; p < Pixels; ++p, from += next) quads[p] = quads_of(V::load(from));
+    DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) {
-      const V::Bits weights = V::load(w + block * v);
-#pragma GCC unroll 4
-      for (int p = 0; p < Pixels; ++p) sums[p][v] = dot(sums[p][v], quads[p], weights);
+      const Weights weights = load_weights(w + block * v);
+      DMLREF_UNROLL
+      for (std::size_t p = 0; p < Pixels; ++p) sums[p][v] = dot(sums[p][v], quads[p], weights);
     }
-    if (shifted) {
-#pragma GCC unroll 4
-      for (int p = 0; p < Pixels; ++p) windows[p] = dot(windows[p], quads[p], V::all_bytes(1));
+    if constexpr (weight_bytes == 1) {
+      if (shifted) {
+        DMLREF_UNROLL
+        for (std::size_t p = 0; p < Pixels; ++p) windows[p] = dot(windows[p], quads[p], V::all_bytes(1));
+      }
     }
-#pragma GCC unroll 4
-    for (int p = 0; p < Pixels; ++p) {
-#pragma GCC unroll 4
+    DMLREF_UNROLL
+    for (std::size_t p = 0; p < Pixels; ++p) {
+      DMLREF_UNROLL
       for (int v = 0; v < 4; ++v) V::pin(sums[p][v]);
       V::pin(windows[p]);
     }
   }
-#pragma GCC unroll 4
-  for (int p = 0; p < Pixels; ++p) {
+  std::uint8_t* to = t.out + block * b;
+  DMLREF_UNROLL
+  for (std::size_t p = 0; p < Pixels; ++p, to += next) {
     if (shifted) {
-#pragma GCC unroll 4
+      DMLREF_UNROLL
       for (int v = 0; v < 4; ++v) {
-        const V::Bits shift = V::load(t.window_shift + block * at + V::lanes * v);
+        const V::Bits shift = V::load(t.weights.window_shift + block * at + V::lanes * v);
         sums[p][v] = multiply_add(sums[p][v], windows[p], shift);
       }
     }
-    const V::Bits bytes = quantize<Factors::each>(sums[p], e, t, t.factor + block * at);
-    V::store(t.out + block * (b + p * t.period), quads_in_order(bytes));
+    const V::Bits bytes = quantize<Factors::each>(sums[p], e, t.rounding, t.rounding.factor + block * at);
+    V::store(to, quads_in_order(bytes));
   }
 }
 
 DMLREF_QLC_TARGET inline void channel_quads(const LaneArgs& args) noexcept {
-  constexpr int pixels = V::registers / 8;
+  constexpr std::ptrdiff_t pixels = V::registers / 8;
   const LaneArgs t = args;
-  Epilogue e = make_epilogue(t);
+  Epilogue e = make_epilogue(t.rounding);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-    take_block(t, at, e);
+    take_block(t.rounding, at, e);
     std::ptrdiff_t b = at;
     for (; b + (pixels - 1) * t.period < t.blocks; b += pixels * t.period) channel_quads_at<pixels>(t, at, b, e);
     for (; b < t.blocks; b += t.period) channel_quads_at<1>(t, at, b, e);

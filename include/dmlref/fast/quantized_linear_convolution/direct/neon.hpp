@@ -18,19 +18,19 @@ namespace fast::qlc::direct::neon {
 template <bool Channels>
 inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff_t at, std::uint8_t* out) noexcept {
   int16x8_t fixed[4];
-#pragma GCC unroll 4
+  DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) {
-    const float32x4_t scale = Channels ? vld1q_f32(t.scale + at + 4 * v) : vdupq_n_f32(*t.scale);
-    const float32x4_t shift = Channels ? vld1q_f32(t.shift + at + 4 * v) : vdupq_n_f32(*t.shift);
+    const float32x4_t scale = Channels ? vld1q_f32(t.rounding.scale + at + 4 * v) : vdupq_n_f32(*t.rounding.scale);
+    const float32x4_t shift = Channels ? vld1q_f32(t.rounding.shift + at + 4 * v) : vdupq_n_f32(*t.rounding.shift);
     fixed[v] = requantize::neon::in_fixed_point(sums[v], scale, shift);
   }
-  if (requantize::neon::near_tie(fixed, t.near_tie)) {
+  if (requantize::neon::near_tie(fixed, t.rounding.near_tie)) {
     std::int32_t lanes[16];
     for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
-    requantize::scalar::exact(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
+    requantize::scalar::exact(lanes, t.rounding, Channels ? at : 0, Channels ? 1 : 0, out);
     return;
   }
-  vst1q_u8(out, requantize::neon::pack_high(fixed, vdupq_n_u8(t.flip)));
+  vst1q_u8(out, requantize::neon::pack_high(fixed, vdupq_n_u8(t.rounding.flip)));
 }
 
 template <bool Channels>
@@ -38,9 +38,10 @@ inline void taps(const LaneArgs& t) noexcept {
   std::ptrdiff_t at = 0;
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
     int32x4_t sums[4];
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) sums[v] = Channels ? vld1q_s32(t.sum + 16 * at + 4 * v) : vdupq_n_s32(*t.sum);
-    const std::byte* w = t.weights + at * t.units * 32;
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v)
+      sums[v] = Channels ? vld1q_s32(t.rounding.sum + 16 * at + 4 * v) : vdupq_n_s32(*t.rounding.sum);
+    const std::byte* w = t.weights.data + at * t.weights.step;
     for (std::ptrdiff_t k = 0; k < t.units; ++k) {
       const uint8x16_t x = vld1q_u8(t.staged + t.offsets[k] + 16 * b);
       const int16x8_t low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x)));

@@ -14,8 +14,9 @@ inline void taps(const LaneArgs& t) noexcept {
   for (std::ptrdiff_t b = 0; b < t.blocks; ++b) {
     const std::ptrdiff_t at = Channels ? b % t.period : 0;
     std::uint32_t sums[16];
-    for (std::ptrdiff_t i = 0; i < 16; ++i) sums[i] = static_cast<std::uint32_t>(t.sum[Channels ? at * 16 + i : 0]);
-    const std::byte* weights = t.weights + at * t.units * 32;
+    for (std::ptrdiff_t i = 0; i < 16; ++i)
+      sums[i] = static_cast<std::uint32_t>(t.rounding.sum[Channels ? at * 16 + i : 0]);
+    const std::byte* weights = t.weights.data + at * t.weights.step;
     for (std::ptrdiff_t k = 0; k < t.units; ++k) {
       const std::uint8_t* x = t.staged + t.offsets[k] + b * 16;
       std::int16_t w[16];
@@ -28,7 +29,7 @@ inline void taps(const LaneArgs& t) noexcept {
     }
     std::int32_t wrapped[16];
     std::memcpy(wrapped, sums, sizeof wrapped);
-    requantize::scalar::exact(wrapped, t, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
+    requantize::scalar::exact(wrapped, t.rounding, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
   }
 }
 

@@ -6,7 +6,7 @@
 #if DMLREF_HAS_KERNELS
 #include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2_kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVXVNNI
 #include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"

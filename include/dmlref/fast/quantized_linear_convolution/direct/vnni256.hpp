@@ -5,26 +5,30 @@
 // weights) of words; without them this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
-using namespace avx2;  // the epilogue
+using namespace vectors256;
 
+#include "dmlref/fast/quantized_linear_convolution/direct/bytes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
 
 inline constexpr Kernels kernels{
-    .block = 32,
+    .block = block,
     .group = 4,
-    .pixel_planes = &pixel_planes,
-    .planes_suit = &planes_suit,
-    .pixel_taps = &pixel_taps_of<1>,
+    .weight_bytes = 1,
+    .pixel_taps = &pixel_taps<1>,
+    .pixel_taps_2 = &pixel_taps<2>,
+    .pixel_taps_4 = &pixel_taps<4>,
     .channel_taps = &channel_taps,
     .channel_quads = &channel_quads,
-    .fold = &avx2::fold,
-    .fold_numbers = &avx2::fold_numbers,
-    .rounded_sums = true,
+    .pixel_planes = &pixel_planes,
+    .planes_suit = &planes_suit,
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
     .pairs_in_place = true,
+    .fold = &fold_avx2,
+    .pack = &pack_avx2,
+    .rounded_sums = true,
 };
 
 #endif

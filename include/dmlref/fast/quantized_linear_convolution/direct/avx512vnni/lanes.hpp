@@ -31,6 +31,8 @@ namespace rounding = requantize::avx512;
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
 #include "dmlref/fast/quantized_linear_convolution/direct/epilogue.hpp"
+
+#include "dmlref/fast/quantized_linear_convolution/direct/bytes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
 #undef DMLREF_QLC_TARGET
 

@@ -4,6 +4,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/rows.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -24,42 +25,42 @@ struct Strip {
   __mmask64 there[2];              // the columns of a load that the row has
   __m512i inside[2], outside[2];   // (pixels & inside) ^ outside is what counts
   __m512i fills;
-  __m512i patterns[4];
+  __m512i patterns[2];  // quads of even outputs, of odd ones; with a stride of 2 none
 };
 
 /// `stride`, and `apart`, as the kernel has them.
 template <int Planes>
-DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const LaneArgs& t, const PlaneArgs& p, std::ptrdiff_t x,
-                                                 std::ptrdiff_t stride, std::ptrdiff_t apart) noexcept {
+DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const PlaneArgs& p, std::ptrdiff_t x, std::ptrdiff_t stride,
+                                                 std::ptrdiff_t apart) noexcept {
   constexpr std::ptrdiff_t bytes = 64 / Planes;
   const std::ptrdiff_t columns = bytes / stride;
   Strip s;
   s.x = x;
-  s.used = p.out_width - x < columns ? p.out_width - x : columns;
-  s.column = x * stride - p.pad_x;
-  s.safe = p.tensor_bytes - (bytes + apart) - (Planes - 1) * p.plane_step + 1;
-  s.whole_rows = p.out_rows;
+  s.used = p.out.width - x < columns ? p.out.width - x : columns;
+  s.column = x * stride - p.in.pad_x;
+  s.safe = p.tensor_bytes - (bytes + apart) - (Planes - 1) * p.in_plane_step + 1;
+  s.whole_rows = p.out.rows;
   if (s.used < columns) {
-    const std::ptrdiff_t room = p.out_rows * p.out_width - x - columns;
-    s.whole_rows = p.dst_row_step != p.out_width || room < 0 ? 0 : room / p.out_width + 1;
+    const std::ptrdiff_t room = p.out.rows * p.out.width - x - columns;
+    s.whole_rows = p.out.row_step != p.out.width || room < 0 ? 0 : room / p.out.width + 1;
   }
   const auto within = [](std::ptrdiff_t v) { return v < 0 ? 0 : v > bytes ? bytes : v; };
   const auto first_bits = [](std::ptrdiff_t n) { return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; };
-  const __m512i flips = _mm512_set1_epi8(static_cast<char>(p.flip));
-  s.fills = _mm512_set1_epi8(static_cast<char>(p.fill));
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(p.in.flip));
+  s.fills = _mm512_set1_epi8(static_cast<char>(p.in.fill));
   for (std::ptrdiff_t load = 0; load < 2; ++load) {
     const std::ptrdiff_t first = s.column + load * apart;
-    std::uint64_t bits = first_bits(within(p.width - first)) & ~first_bits(within(-first));
+    std::uint64_t bits = first_bits(within(p.in.width - first)) & ~first_bits(within(-first));
     for (int copies = 1; copies < Planes; copies *= 2) bits |= bits << bytes * copies;
     const auto mask = static_cast<__mmask64>(bits);
     s.there[load] = mask;
     s.inside[load] = _mm512_maskz_mov_epi8(mask, _mm512_set1_epi8(-1));
     s.outside[load] = _mm512_mask_mov_epi8(s.fills, mask, flips);
   }
-  s.patterns[0] = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(t.pattern)));
+  const __m128i columns_of_taps = _mm_set1_epi32(p.dilation == 1 ? 0x03020100 : 0x06040200);
+  s.patterns[0] =
+      _mm512_broadcast_i32x4(_mm_add_epi8(columns_of_taps, _mm_setr_epi32(0, 0x02020202, 0x04040404, 0x06060606)));
   s.patterns[1] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(1));
-  s.patterns[2] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(8));
-  s.patterns[3] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(9));
   return s;
 }
 
@@ -110,66 +111,19 @@ template <int Load, int Planes, bool Safe>
   return _mm512_ternarylogic_epi64(pixels, strip.inside[Load], strip.outside[Load], and_xor);
 }
 
-/// `count` bytes, at most `Most`, in vectors or halves that overlap, rather than by masks, which are slow to store on
-/// Zen 4.
-template <int Most>
-[[gnu::always_inline]] inline void copy_some(std::uint8_t* to, const std::uint8_t* from,
-                                             std::ptrdiff_t count) noexcept {
-  if (Most >= 16 && count >= 16) {
-    for (std::ptrdiff_t i = 0; i + 16 < count; i += 16) std::memcpy(to + i, from + i, 16);
-    std::memcpy(to + count - 16, from + count - 16, 16);
-  } else if (count >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + count - 8, from + count - 8, 8);
-  } else if (count >= 4) {
-    std::memcpy(to, from, 4);
-    std::memcpy(to + count - 4, from + count - 4, 4);
-  } else {
-    for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
-  }
-}
-
-/// Parts of `Each` bytes of 32, each to its plane.
-template <int Each>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_half(std::uint8_t* to, std::ptrdiff_t step,
-                                                                       __m256i bytes) noexcept {
-  if constexpr (Each == 32) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(to), bytes);
-    return;
-  }
-  const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
-  if constexpr (Each == 16) {
-    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(to), low);
-    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(to + step), high);
-  } else {
-    const std::int64_t parts[4] = {_mm_cvtsi128_si64(low), _mm_extract_epi64(low, 1), _mm_cvtsi128_si64(high),
-                                   _mm_extract_epi64(high, 1)};
-#pragma GCC unroll 4
-    for (int l = 0; l < 4; ++l, to += step) std::memcpy(to, &parts[l], 8);
-  }
-}
-
-/// An output row of each plane, the first one to `dst`: row `Row` of the `Rows` in a vector, `used` bytes long.
-/// `whole`: what lies behind it is not yet final.
-template <int Rows, int Row, int Planes>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step,
-                                                                      bool whole, std::ptrdiff_t used,
-                                                                      __m512i bytes) noexcept {
-  constexpr int each = 64 / Rows / Planes;
-  if (__builtin_expect(!whole, 0)) {
-    alignas(64) std::uint8_t all[64];
-    _mm512_store_si512(all, bytes);
-#pragma GCC unroll 4
-    for (int l = 0; l < Planes; ++l) copy_some<each>(dst + l * plane_step, all + 64 / Rows * Row + each * l, used);
-    return;
-  }
-  if constexpr (each == 64) {
-    _mm512_storeu_si512(dst, bytes);
-  } else if constexpr (Rows == 2) {
-    store_half<each>(dst, plane_step, Row == 0 ? _mm512_castsi512_si256(bytes) : _mm512_extracti64x4_epi64(bytes, 1));
-  } else {
-    store_half<each>(dst, plane_step, _mm512_castsi512_si256(bytes));
-    store_half<each>(dst + Planes / 2 * plane_step, plane_step, _mm512_extracti64x4_epi64(bytes, 1));
+/// An output row of each plane, the first one to `dst`: of the `Rows` in a vector, the one that begins at `row`, `used`
+/// bytes long. `whole`: what lies behind it is not yet final.
+template <int Rows, int Planes>
+[[gnu::always_inline]] inline void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step, bool whole,
+                                             std::ptrdiff_t used, const std::uint8_t* row) noexcept {
+  constexpr std::ptrdiff_t each = 64 / Rows / Planes;
+  DMLREF_UNROLL
+  for (int l = 0; l < Planes; ++l, dst += plane_step, row += each) {
+    if (__builtin_expect(whole, 1)) {
+      std::memcpy(dst, row, each);
+    } else {
+      copy_some(dst, row, used);
+    }
   }
 }
 
