@@ -235,7 +235,7 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
                                                                  std::ptrdiff_t count) noexcept {
   alignas(16) std::uint8_t all[16];
   _mm_store_si128(reinterpret_cast<__m128i*>(all), bytes);
-  copy_some(to, all, count);
+  copy_some<16>(to, all, count);
 }
 
 /// A strip of one plane, or of two planes of at most 8 output columns.

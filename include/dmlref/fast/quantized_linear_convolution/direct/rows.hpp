@@ -52,10 +52,11 @@ inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdif
   for (; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * step] ^ flip);
 }
 
-/// `count` bytes, at most 64, in parts that overlap, rather than by masks, which are slow to store on Zen 4.
+/// `count` bytes, at most `Most`, in parts that overlap, rather than by masks, which are slow to store on Zen 4.
+template <std::ptrdiff_t Most>
 [[gnu::always_inline]] inline void copy_some(std::uint8_t* to, const std::uint8_t* from,
                                              std::ptrdiff_t count) noexcept {
-  if (count >= 16) {
+  if (Most >= 16 && count >= 16) {
     for (std::ptrdiff_t i = 0; i + 16 < count; i += 16) std::memcpy(to + i, from + i, 16);
     std::memcpy(to + count - 16, from + count - 16, 16);
   } else if (count >= 8) {

@@ -122,7 +122,7 @@ template <int Rows, int Planes>
     if (__builtin_expect(whole, 1)) {
       std::memcpy(dst, row, each);
     } else {
-      copy_some(dst, row, used);
+      copy_some<each>(dst, row, used);
     }
   }
 }
