@@ -39,9 +39,9 @@ class CompileResult {
 namespace detail {
 
 /// The instruction set asked for, or the best one; a name that is unknown, or a set this CPU lacks, is a violation.
-inline Isa choose_isa(const CompileOptions& options, Report& report) {
+/// `field` is what a Report calls `options.isa`.
+inline Isa choose_isa(const CompileOptions& options, Report& report, const char* field = "CompileOptions.isa") {
   std::optional<Isa> asked = options.isa;
-  const char* field = "CompileOptions.isa";
   if (!asked) {
     const char* name = std::getenv("DMLREF_ISA");
     if (name == nullptr || *name == '\0') return best_isa();
@@ -68,35 +68,50 @@ inline Isa choose_isa(const CompileOptions& options, Report& report) {
   return *asked;
 }
 
-template <class Desc>
-CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options) {
-  const Isa isa = choose_isa(options, report);
-  if (!report) return CompileResult(std::move(report));
-  return CompileResult(CompiledOperator(plan(desc, isa, this_cpu())));
-}
+/// What makes CompiledOperators. `isa_field` is what a Report calls the instruction set that was asked for.
+struct Compiler {
+  template <class Desc>
+  static CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options,
+                                     const char* isa_field) {
+    const Isa isa = choose_isa(options, report, isa_field);
+    if (!report) return CompileResult(std::move(report));
+    return CompileResult(CompiledOperator(plan(desc, isa, this_cpu())));
+  }
+
+  static CompileResult compile(const OperatorDesc& desc, FeatureLevel level, const CompileOptions& options,
+                               const char* isa_field) {
+    return compile_valid(desc, validate(desc, level), options, isa_field);
+  }
+  template <OneOperatorDesc Desc>
+  static CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options,
+                               const char* isa_field) {
+    return compile_valid(desc, rules::validate_one(desc, level), options, isa_field);
+  }
+  static CompileResult compile(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level, const CompileOptions& options,
+                               const char* isa_field) {
+    Report report = validate(desc, level);
+    const std::optional<OperatorDesc> value = report ? read_directml(desc) : std::nullopt;
+    if (value) return compile_valid(*value, std::move(report), options, isa_field);
+    if (report) report.add(RuleId::not_compiled, "Desc", "could not be read, expected one of this library's operators");
+    choose_isa(options, report, isa_field);
+    return CompileResult(std::move(report));
+  }
+};
 
 }  // namespace detail
 
 /// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory.
 inline CompileResult compile(const OperatorDesc& desc, FeatureLevel level, const CompileOptions& options = {}) {
-  return detail::compile_valid(desc, validate(desc, level), options);
+  return detail::Compiler::compile(desc, level, options, "CompileOptions.isa");
 }
 template <OneOperatorDesc Desc>
 CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
-  return detail::compile_valid(desc, rules::validate_one(desc, level), options);
+  return detail::Compiler::compile(desc, level, options, "CompileOptions.isa");
 }
-
 /// The same for Microsoft's structs.
 inline CompileResult compile(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level,
                              const CompileOptions& options = {}) {
-  Report report = validate(desc, level);
-  const std::optional<OperatorDesc> value = report ? detail::read_directml(desc) : std::nullopt;
-  if (!value) {
-    if (report) report.add(RuleId::not_compiled, "Desc", "could not be read, expected one of this library's operators");
-    detail::choose_isa(options, report);
-    return CompileResult(std::move(report));
-  }
-  return detail::compile_valid(*value, std::move(report), options);
+  return detail::Compiler::compile(desc, level, options, "CompileOptions.isa");
 }
 
 DMLREF_END

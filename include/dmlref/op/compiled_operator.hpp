@@ -93,31 +93,16 @@ inline void check_disjoint(Report& report, std::string_view written, std::span<c
              "overlaps " + std::string(other) + ", expected memory that is nothing else's: no operator works in place");
 }
 
+struct Compiler;
+
 }  // namespace detail
+
+class NamedBindings;
 
 /// An operator made ready to run. Owns copies of all it needs: the desc may die after compile. Copies share the plan.
 class CompiledOperator {
  public:
   CompiledOperator() = default;
-  explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
-    if (planned_.plan == nullptr) return;
-    std::uint64_t kept_bytes = 0;
-    for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
-      const detail::TensorSlot& slot = planned_.inputs[i];
-      Place& place = places_[i];
-      if (!slot.present) continue;
-      if (!slot.owned_by_dml) {
-        place.bound_bytes = slot.bytes;
-      } else if (planned_.plan->keeps_owned(i)) {
-        place.kept = true;
-        place.kept_offset = kept_bytes;
-        kept_bytes += detail::align_up(slot.bytes);
-      }
-    }
-    kept_bytes_ = kept_bytes;
-    properties_ = planned_.plan->properties();
-    properties_.persistent_bytes += kept_bytes_;
-  }
 
   /// Bytes that `initialize` and `execute` want. No call after compile allocates.
   BindingProperties binding_properties() const { return properties_; }
@@ -180,15 +165,42 @@ class CompiledOperator {
     return report;
   }
 
+  /// The same with buffers by the tensors' names: see named_bindings.hpp.
+  Report initialize(const NamedBindings& bindings, std::span<std::byte> persistent,
+                    std::span<std::byte> temporary) const;
+  Report execute(const NamedBindings& bindings, std::span<const std::byte> persistent, std::span<std::byte> temporary,
+                 Executor& executor = sequential()) const;
+
   /// The strategy chosen for this descriptor, e.g. "winograd"; "" where there is none (compile failed).
   std::string_view strategy_name() const noexcept {
     return planned_.plan == nullptr ? std::string_view{} : planned_.plan->strategy_name();
   }
-  /// The tensors of the desc in order, for callers who bind by name.
-  std::span<const detail::TensorSlot> input_slots() const noexcept { return planned_.inputs; }
-  const detail::TensorSlot& output_slot() const noexcept { return planned_.output; }
+  /// The tensors of the desc in order.
+  std::span<const TensorSlot> input_slots() const noexcept { return planned_.inputs; }
+  const TensorSlot& output_slot() const noexcept { return planned_.output; }
 
  private:
+  friend struct detail::Compiler;
+  explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
+    if (planned_.plan == nullptr) return;
+    std::uint64_t kept_bytes = 0;
+    for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
+      const TensorSlot& slot = planned_.inputs[i];
+      Place& place = places_[i];
+      if (!slot.present) continue;
+      if (!slot.owned_by_dml) {
+        place.bound_bytes = slot.bytes;
+      } else if (planned_.plan->keeps_owned(i)) {
+        place.kept = true;
+        place.kept_offset = kept_bytes;
+        kept_bytes += detail::align_up(slot.bytes);
+      }
+    }
+    kept_bytes_ = kept_bytes;
+    properties_ = planned_.plan->properties();
+    properties_.persistent_bytes += kept_bytes_;
+  }
+
   /// What execute does with an input.
   struct Place {
     std::uint64_t bound_bytes = 0;  // 0: no buffer is given to execute (absent, or owned)

@@ -20,6 +20,14 @@ struct BindingProperties {
   std::uint64_t persistent_bytes = 0;
 };
 
+/// One tensor of the desc, as far as binding is concerned.
+struct TensorSlot {
+  std::string_view name;  ///< as in the desc: "FilterTensor"
+  bool present = false;
+  bool owned_by_dml = false;
+  std::uint64_t bytes = 0;  ///< TotalTensorSizeInBytes
+};
+
 namespace detail {
 
 /// DML_TEMPORARY_BUFFER_ALIGNMENT and DML_PERSISTENT_BUFFER_ALIGNMENT.
@@ -31,14 +39,6 @@ constexpr std::uint64_t align_up(std::uint64_t bytes, std::uint64_t alignment = 
 
 /// The most inputs that one of our operators has (QLC).
 inline constexpr std::size_t max_inputs = 9;
-
-/// One tensor of the desc, as far as binding is concerned.
-struct TensorSlot {
-  std::string_view name;  // as in the desc: "FilterTensor"
-  bool present = false;
-  bool owned_by_dml = false;
-  std::uint64_t bytes = 0;  // TotalTensorSizeInBytes
-};
 
 /// Where the bytes are. Null for absent tensors, and for owned ones that the plan does not keep.
 struct Bindings {

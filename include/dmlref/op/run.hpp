@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,12 @@
 #include "dmlref/op/compile.hpp"
 
 DMLREF_BEGIN
+
+struct RunOptions {
+  std::optional<Isa> isa = std::nullopt;  ///< empty: as CompileOptions
+  Executor* executor = nullptr;           ///< who runs the tasks; null: sequential()
+};
+
 namespace detail {
 
 /// Scratch memory of `run`, aligned as DirectML wants it.
@@ -71,21 +78,29 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
   return op.execute({rest.data(), slots.size()}, outputs, persistent.span(), temporary.span(), executor);
 }
 
+/// Any form of desc.
+template <class Desc>
+Report run(const Desc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
+           std::span<const OutputBuffer> outputs, const RunOptions& options) {
+  return run_compiled(Compiler::compile(desc, level, CompileOptions{options.isa}, "RunOptions.isa"), inputs, outputs,
+                      options.executor != nullptr ? *options.executor : sequential());
+}
+
 }  // namespace detail
 
 /// One call: validate, compile, run. Buffers in the order of the desc's tensors, one per tensor, absent ones empty.
 inline Report run(const OperatorDesc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
-                  std::span<const OutputBuffer> outputs) {
-  return detail::run_compiled(compile(desc, level), inputs, outputs);
+                  std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
+  return detail::run(desc, level, inputs, outputs, options);
 }
 template <OneOperatorDesc Desc>
 Report run(const Desc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
-           std::span<const OutputBuffer> outputs) {
-  return detail::run_compiled(compile(desc, level), inputs, outputs);
+           std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
+  return detail::run(desc, level, inputs, outputs, options);
 }
 inline Report run(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level, std::span<const InputBuffer> inputs,
-                  std::span<const OutputBuffer> outputs) {
-  return detail::run_compiled(compile(desc, level), inputs, outputs);
+                  std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
+  return detail::run(desc, level, inputs, outputs, options);
 }
 
 DMLREF_END
