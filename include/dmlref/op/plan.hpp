@@ -10,6 +10,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
 
 DMLREF_BEGIN
@@ -140,6 +142,10 @@ inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept
 inline TensorSlot slot(std::string_view name, const std::optional<TensorDesc>& tensor) noexcept {
   return tensor ? slot(name, *tensor) : TensorSlot{name, false, false, 0};
 }
+
+/// From a valid desc to its plan: call/<operator>.hpp defines it for its own, op/plans.hpp for any of ours.
+template <class Desc>
+PlannedOperator plan(const Desc& desc, Isa isa, const Tuning& tuning);
 
 }  // namespace detail
 

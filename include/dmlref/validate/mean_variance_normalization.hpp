@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
 #include "dmlref/validate/activation.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
@@ -144,4 +146,23 @@ inline MeanVarianceNormalization1Facts read(Report& report, const MeanVarianceNo
 }
 
 }  // namespace rules
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::mvn, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const MeanVarianceNormalization1Desc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::mvn1, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
 DMLREF_END

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
@@ -232,4 +234,14 @@ inline QuantizedLinearConvolutionFacts read(Report& report, const QuantizedLinea
 }
 
 }  // namespace rules
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const QuantizedLinearConvolutionDesc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::qlc, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
 DMLREF_END

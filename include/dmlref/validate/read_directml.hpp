@@ -16,6 +16,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/directml_types.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/validate.hpp"
 
 DMLREF_BEGIN

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/slice.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
@@ -172,4 +174,23 @@ inline Slice1Facts read(Report& report, const Slice1Desc& desc) {
 }
 
 }  // namespace rules
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const SliceDesc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::slice, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const Slice1Desc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::slice1, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
 DMLREF_END
