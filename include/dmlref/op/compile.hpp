@@ -19,7 +19,7 @@ inline CompileResult compile_as(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL
   Report report = validate(desc, level);
   const std::optional<OperatorDesc> value = report ? read_directml(desc) : std::nullopt;
   if (value) return compile_valid(*value, std::move(report), options, isa_field);
-  if (report) report.add(RuleId::not_compiled, "Desc", "could not be read, expected one of this library's operators");
+  if (report) report.add(RuleId::not_compiled, "Desc", {"could not be read, expected one of this library's operators"});
   choose_isa(options, report, isa_field);
   return CompileResult(std::move(report));
 }

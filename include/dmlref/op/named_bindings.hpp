@@ -32,13 +32,12 @@ class NamedBindings {
       if (slots[i].name == name) return inputs_[i] = buffer, *this;
     }
     if (name == compiled_->output_slot().name) {
-      report_.add(RuleId::binding_name, std::string(name), "is bound to memory of const, expected memory to write to");
+      report_.add(RuleId::binding_name, name, {"is bound to memory of const, expected memory to write to"});
     } else {
       std::string known;
       for (const TensorSlot& slot : slots) known += std::string(slot.name) + ", ";
-      report_.add(
-          RuleId::binding_name, std::string(name),
-          "is no tensor of the operator, expected one of " + known + std::string(compiled_->output_slot().name));
+      report_.add(RuleId::binding_name, name,
+                  {"is no tensor of the operator, expected one of ", known, compiled_->output_slot().name});
     }
     return *this;
   }

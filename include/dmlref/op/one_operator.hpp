@@ -67,19 +67,17 @@ inline Isa choose_isa(const CompileOptions& options, Report& report, const char*
     if (!asked) {
       std::string known;
       for (const IsaName& row : isa_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
-      report.add(RuleId::isa_unknown, field, "is \"" + std::string(name) + "\", expected one of " + known);
+      report.add(RuleId::isa_unknown, field, {"is \"", name, "\", expected one of ", known});
       return Isa::scalar;
     }
   }
   if (isa_from_name(to_string(*asked)) != asked) {
-    report.add(RuleId::isa_unknown, field,
-               "is " + std::to_string(static_cast<int>(*asked)) + ", expected an enumerator of Isa");
+    report.add(RuleId::isa_unknown, field, {"is ", static_cast<int>(*asked), ", expected an enumerator of Isa"});
     return Isa::scalar;
   }
   if (!supported(*asked)) {
     report.add(RuleId::isa_unsupported, field,
-               "is " + std::string(to_string(*asked)) + ", which this CPU does not run; the best it has is " +
-                   std::string(to_string(best_isa())));
+               {"is ", to_string(*asked), ", which this CPU does not run; the best it has is ", to_string(best_isa())});
     return Isa::scalar;
   }
   return *asked;
@@ -150,9 +148,9 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
   const AlignedMemory persistent(needs.persistent_bytes);
   const AlignedMemory temporary(needs.temporary_bytes);
   if (!persistent.ok() || !temporary.ok()) {
-    report.add(RuleId::out_of_memory, !persistent.ok() ? "persistent" : "temporary",
-               "of " + std::to_string(!persistent.ok() ? needs.persistent_bytes : needs.temporary_bytes) +
-                   " bytes could not be allocated");
+    report.add(
+        RuleId::out_of_memory, !persistent.ok() ? "persistent" : "temporary",
+        {"of ", !persistent.ok() ? needs.persistent_bytes : needs.temporary_bytes, " bytes could not be allocated"});
     return report;
   }
   report = op.initialize({owned.data(), slots.size()}, persistent.span(), temporary.span());

@@ -17,9 +17,9 @@ inline FeatureLevel check_feature_level(Report& report, FeatureLevel level) {
   for (const FeatureLevelName& row : feature_levels) {
     if (row.level == level) return level;
   }
-  report.add(RuleId::feature_level, "FeatureLevel",
-             "is " + std::to_string(static_cast<std::uint32_t>(level)) +
-                 ", expected a DML_FEATURE_LEVEL from 1_0 (4096) to 6_4 (25600)");
+  report.add(
+      RuleId::feature_level, "FeatureLevel",
+      {"is ", static_cast<std::uint32_t>(level), ", expected a DML_FEATURE_LEVEL from 1_0 (4096) to 6_4 (25600)"});
   return latest_feature_level;
 }
 
@@ -27,10 +27,8 @@ inline FeatureLevel check_feature_level(Report& report, FeatureLevel level) {
 inline FeatureLevel check_operator_level(Report& report, OperatorType op, FeatureLevel level) {
   const OperatorInfo* info = find_operator(op);
   if (info == nullptr || info->introduced <= level) return level;
-  report.add(
-      RuleId::operator_level, "Type",
-      "is " + std::string(info->name) + ", expected an operator of feature level " + std::string(to_string(level)),
-      info->introduced);
+  report.add(RuleId::operator_level, "Type",
+             {"is ", info->name, ", expected an operator of feature level ", to_string(level)}, info->introduced);
   return info->introduced;
 }
 
