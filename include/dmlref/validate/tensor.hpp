@@ -37,6 +37,7 @@ struct TensorFacts {
   std::uint64_t rank = 0;                  ///< any value
   std::span<const std::uint32_t> sizes;    ///< empty: cannot be trusted
   std::span<const std::uint32_t> strides;  ///< empty: packed, or cannot be trusted
+  std::uint32_t reversed = 0;              ///< bit d: stride d, here its magnitude, is a view's and negative
   bool layout_readable = false;            ///< sizes and strides can both be trusted
   std::uint64_t total_size_in_bytes = 0;
   std::uint32_t guaranteed_base_offset_alignment = 0;
@@ -230,8 +231,9 @@ inline void check_no_overlap(const TensorRules& rules) {
   if (!overlap) return;
   rules.report.add(
       RuleId::output_strides_overlap, stride_field(overlap->dimension),
-      {"is ", strides[overlap->dimension], " which makes elements ",
-       overlap->certain ? "share" : "possibly share (undecided after a bounded search)", " an address", expected});
+      {"is ", (rules.tensor.reversed >> overlap->dimension & 1u) != 0 ? "-" : "", strides[overlap->dimension],
+       " which makes elements ", overlap->certain ? "share" : "possibly share (undecided after a bounded search)",
+       " an address", expected});
 }
 
 /// All rules of one tensor. `type_of` and `rank_of`: tensors that it must agree with, or null.
