@@ -17,9 +17,9 @@ std::vector<float> normalized(dmlref::Executor& executor) {
   std::vector<float> result(rows.size(), -1.0f);
   dmlref::RunOptions options;
   options.executor = &executor;
-  const dmlref::Report report = dmlref::mean_variance_normalization(
-      dmlref::TensorView(rows.data(), shape), std::nullopt, std::nullopt, dmlref::TensorView(result.data(), shape),
-      {.axes = {1}}, options);
+  const dmlref::Report report =
+      dmlref::mean_variance_normalization(dmlref::TensorView(rows.data(), shape), std::nullopt, std::nullopt,
+                                          dmlref::TensorView(result.data(), shape), {.axes = {1}}, options);
   if (!report) std::puts(report.to_string().c_str());
   return result;
 }

@@ -70,7 +70,7 @@ void check(Random& random, int elements) {
 
 TEST(NormalizationOnViews, AnyStridesGiveTheDescriptorsBits) {
   Random random(test_seed());
-  for (int i = 0; i < rounds(100) && !HasFailure(); ++i) {
+  for (int i = 0; i < rounds(200) && !HasFailure(); ++i) {
     check<float>(random, pick(random, 1, 3000));
     check<half>(random, pick(random, 1, 3000));
   }

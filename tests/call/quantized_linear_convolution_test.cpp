@@ -130,7 +130,7 @@ void check_filters(Random& random, const QlcCase& c, const std::string& what) {
 
 TEST(ConvolutionOnViews, AnyStridesGiveTheDescriptorsBits) {
   Random random(dmlref_test::test_seed());
-  for (int i = 0; i < dmlref_test::rounds(120) && !HasFailure(); ++i) {
+  for (int i = 0; i < dmlref_test::rounds(400) && !HasFailure(); ++i) {
     const QlcShape shape = random_shape(random);
     const QlcCase c = make_qlc_case(random, shape, static_cast<QlcData>(pick(random, 0, 5)), QlcLayout::packed);
     if (c.desc.input.data_type == DataType::int8) {
