@@ -4,5 +4,6 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/directml_types.hpp"
 #include "dmlref/op/compile.hpp"
+#include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/run.hpp"
 #include "dmlref/validate/read_directml.hpp"

@@ -1,7 +1,13 @@
 // dmlref.hpp: everything but the interop headers.
 #pragma once
 
+#include "dmlref/config.hpp"
 #include "dmlref/directml.hpp"
+#include "dmlref/mean_variance_normalization.hpp"
+#include "dmlref/quantized_linear_convolution.hpp"
+#include "dmlref/reference.hpp"
+#include "dmlref/slice.hpp"
+#include "dmlref/tensor_view.hpp"
+#include "dmlref/thread_pool.hpp"
+#include "dmlref/validate.hpp"
 #include "dmlref/view/bind.hpp"
-#include "dmlref/view/coalesce.hpp"
-#include "dmlref/view/rows.hpp"

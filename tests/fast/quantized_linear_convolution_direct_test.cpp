@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/epilogue256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"

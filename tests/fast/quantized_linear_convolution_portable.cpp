@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
       const Tuning& tuning = tuning_table[static_cast<std::size_t>(i) % tuning_table.size()];
       const std::string what =
           name + ", " + std::string(tuning.name) + ", case " + std::to_string(i) + ": " + describe(shape);
-      const std::shared_ptr<const detail::Plan> chosen = detail::make_plan(test.desc, row.isa, tuning).plan;
+      const std::shared_ptr<const detail::Plan> chosen = detail::plan(test.desc, row.isa, tuning).plan;
       if (chosen->is<detail::DirectConvolutionPlan>()) ++direct;
       const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
       fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(row.isa));

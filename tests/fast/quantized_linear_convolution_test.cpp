@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
@@ -203,7 +204,7 @@ Case make_case(std::mt19937& random, Data data, const Limits& limits) {
 }
 
 Bytes run(const Case& c, detail::PlannedOperator planned, Executor& executor) {
-  const CompiledOperator compiled(std::move(planned));
+  const CompiledOperator compiled = detail::Compiler::make(std::move(planned));
   const BindingProperties needs = compiled.binding_properties();
   const detail::AlignedMemory persistent(needs.persistent_bytes);
   const detail::AlignedMemory temporary(needs.temporary_bytes);

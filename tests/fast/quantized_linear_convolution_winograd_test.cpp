@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/quantized_linear_convolution_run.hpp"

@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/seed.hpp"

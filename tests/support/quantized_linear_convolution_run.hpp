@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_case.hpp"

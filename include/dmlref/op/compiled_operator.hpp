@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,42 +23,39 @@ using OutputBuffer = std::span<std::byte>;
 namespace detail {
 
 inline bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
-  const std::less<const std::byte*> before;  // a total order, also between unrelated objects
-  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
+  const auto begin_a = reinterpret_cast<std::uintptr_t>(a.data()), begin_b = reinterpret_cast<std::uintptr_t>(b.data());
+  return !a.empty() && !b.empty() && begin_a < begin_b + b.size() && begin_b < begin_a + a.size();
 }
 
 inline void check_count(Report& report, const char* field, std::size_t given, std::size_t expected) {
   if (given == expected) return;
   report.add(RuleId::binding_count, field,
-             "has " + std::to_string(given) + " buffers, expected " + std::to_string(expected) +
-                 ", one per tensor of the desc, empty for absent ones");
+             {"has ", given, " buffers, expected ", expected, ", one per tensor of the desc, empty for absent ones"});
 }
 
 inline void check_buffer(Report& report, const TensorSlot& slot, std::span<const std::byte> buffer) {
   if (!slot.present) {
     if (!buffer.empty()) {
-      report.add(
-          RuleId::buffer_unexpected, std::string(slot.name),
-          "is absent from the desc but has a buffer of " + std::to_string(buffer.size()) + " bytes, expected none");
+      report.add(RuleId::buffer_unexpected, slot.name,
+                 {"is absent from the desc but has a buffer of ", buffer.size(), " bytes, expected none"});
     }
     return;
   }
   if (buffer.data() == nullptr || buffer.empty()) {
-    report.add(RuleId::buffer_missing, std::string(slot.name),
-               "has no buffer, expected " + std::to_string(slot.bytes) + " bytes");
+    report.add(RuleId::buffer_missing, slot.name, {"has no buffer, expected ", slot.bytes, " bytes"});
   } else if (buffer.size() < slot.bytes) {
-    report.add(RuleId::buffer_too_small, std::string(slot.name),
-               "has a buffer of " + std::to_string(buffer.size()) +
-                   " bytes, expected at least its TotalTensorSizeInBytes of " + std::to_string(slot.bytes));
+    report.add(
+        RuleId::buffer_too_small, slot.name,
+        {"has a buffer of ", buffer.size(), " bytes, expected at least its TotalTensorSizeInBytes of ", slot.bytes});
   }
 }
 
 /// An input that belongs to the other call (owned at execute, not owned at initialize) must not be given.
 inline void check_given_elsewhere(Report& report, const TensorSlot& slot, InputBuffer buffer, const char* where) {
   if (buffer.empty()) return;
-  report.add(slot.present ? RuleId::buffer_owned_by_dml : RuleId::buffer_unexpected, std::string(slot.name),
-             "has a buffer of " + std::to_string(buffer.size()) +
-                 " bytes, expected none: " + (slot.present ? where : "the tensor is absent from the desc"));
+  report.add(slot.present ? RuleId::buffer_owned_by_dml : RuleId::buffer_unexpected, slot.name,
+             {"has a buffer of ", buffer.size(),
+              " bytes, expected none: ", (slot.present ? where : "the tensor is absent from the desc")});
 }
 
 inline bool region_fits(std::span<const std::byte> region, std::uint64_t bytes) noexcept {
@@ -69,55 +65,38 @@ inline bool region_fits(std::span<const std::byte> region, std::uint64_t bytes) 
 
 inline void check_region(Report& report, const char* field, std::span<const std::byte> region, std::uint64_t bytes) {
   if (region.size() < bytes) {
-    report.add(RuleId::buffer_too_small, field,
-               "has " + std::to_string(region.size()) + " bytes, expected at least " + std::to_string(bytes));
+    report.add(RuleId::buffer_too_small, field, {"has ", region.size(), " bytes, expected at least ", bytes});
   }
   if (!region.empty() && reinterpret_cast<std::uintptr_t>(region.data()) % buffer_alignment != 0) {
     report.add(RuleId::buffer_misaligned, field,
-               "starts at an address that is " +
-                   std::to_string(reinterpret_cast<std::uintptr_t>(region.data()) % buffer_alignment) +
-                   " bytes past a multiple of 256, expected a multiple of 256");
+               {"starts at an address that is ", reinterpret_cast<std::uintptr_t>(region.data()) % buffer_alignment,
+                " bytes past a multiple of 256, expected a multiple of 256"});
   }
 }
 
 inline bool check_compiled(Report& report, const PlannedOperator& planned) {
   if (planned.plan != nullptr) return true;
-  report.add(RuleId::not_compiled, "Desc", "was not compiled, expected the value of a successful compile");
+  report.add(RuleId::not_compiled, "Desc", {"was not compiled, expected the value of a successful compile"});
   return false;
 }
 
 inline void check_disjoint(Report& report, std::string_view written, std::span<const std::byte> a,
                            std::string_view other, std::span<const std::byte> b) {
   if (!overlap(a, b)) return;
-  report.add(RuleId::buffer_overlap, std::string(written),
-             "overlaps " + std::string(other) + ", expected memory that is nothing else's: no operator works in place");
+  report.add(RuleId::buffer_overlap, written,
+             {"overlaps ", other, ", expected memory that is nothing else's: no operator works in place"});
 }
 
+struct Compiler;
+
 }  // namespace detail
+
+class NamedBindings;
 
 /// An operator made ready to run. Owns copies of all it needs: the desc may die after compile. Copies share the plan.
 class CompiledOperator {
  public:
   CompiledOperator() = default;
-  explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
-    if (planned_.plan == nullptr) return;
-    std::uint64_t kept_bytes = 0;
-    for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
-      const detail::TensorSlot& slot = planned_.inputs[i];
-      Place& place = places_[i];
-      if (!slot.present) continue;
-      if (!slot.owned_by_dml) {
-        place.bound_bytes = slot.bytes;
-      } else if (planned_.plan->keeps_owned(i)) {
-        place.kept = true;
-        place.kept_offset = kept_bytes;
-        kept_bytes += detail::align_up(slot.bytes);
-      }
-    }
-    kept_bytes_ = kept_bytes;
-    properties_ = planned_.plan->properties();
-    properties_.persistent_bytes += kept_bytes_;
-  }
 
   /// Bytes that `initialize` and `execute` want. No call after compile allocates.
   BindingProperties binding_properties() const { return properties_; }
@@ -180,15 +159,42 @@ class CompiledOperator {
     return report;
   }
 
+  /// The same with buffers by the tensors' names: see named_bindings.hpp.
+  Report initialize(const NamedBindings& bindings, std::span<std::byte> persistent,
+                    std::span<std::byte> temporary) const;
+  Report execute(const NamedBindings& bindings, std::span<const std::byte> persistent, std::span<std::byte> temporary,
+                 Executor& executor = sequential()) const;
+
   /// The strategy chosen for this descriptor, e.g. "winograd"; "" where there is none (compile failed).
   std::string_view strategy_name() const noexcept {
     return planned_.plan == nullptr ? std::string_view{} : planned_.plan->strategy_name();
   }
-  /// The tensors of the desc in order, for callers who bind by name.
-  std::span<const detail::TensorSlot> input_slots() const noexcept { return planned_.inputs; }
-  const detail::TensorSlot& output_slot() const noexcept { return planned_.output; }
+  /// The tensors of the desc in order.
+  std::span<const TensorSlot> input_slots() const noexcept { return planned_.inputs; }
+  const TensorSlot& output_slot() const noexcept { return planned_.output; }
 
  private:
+  friend struct detail::Compiler;
+  explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
+    if (planned_.plan == nullptr) return;
+    std::uint64_t kept_bytes = 0;
+    for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
+      const TensorSlot& slot = planned_.inputs[i];
+      Place& place = places_[i];
+      if (!slot.present) continue;
+      if (!slot.owned_by_dml) {
+        place.bound_bytes = slot.bytes;
+      } else if (planned_.plan->keeps_owned(i)) {
+        place.kept = true;
+        place.kept_offset = kept_bytes;
+        kept_bytes += detail::align_up(slot.bytes);
+      }
+    }
+    kept_bytes_ = kept_bytes;
+    properties_ = planned_.plan->properties();
+    properties_.persistent_bytes += kept_bytes_;
+  }
+
   /// What execute does with an input.
   struct Place {
     std::uint64_t bound_bytes = 0;  // 0: no buffer is given to execute (absent, or owned)

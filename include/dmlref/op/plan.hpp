@@ -10,6 +10,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
 
 DMLREF_BEGIN
@@ -18,6 +20,14 @@ DMLREF_BEGIN
 struct BindingProperties {
   std::uint64_t temporary_bytes = 0;
   std::uint64_t persistent_bytes = 0;
+};
+
+/// One tensor of the desc, as far as binding is concerned.
+struct TensorSlot {
+  std::string_view name;  ///< as in the desc: "FilterTensor"
+  bool present = false;
+  bool owned_by_dml = false;
+  std::uint64_t bytes = 0;  ///< TotalTensorSizeInBytes
 };
 
 namespace detail {
@@ -31,14 +41,6 @@ constexpr std::uint64_t align_up(std::uint64_t bytes, std::uint64_t alignment = 
 
 /// The most inputs that one of our operators has (QLC).
 inline constexpr std::size_t max_inputs = 9;
-
-/// One tensor of the desc, as far as binding is concerned.
-struct TensorSlot {
-  std::string_view name;  // as in the desc: "FilterTensor"
-  bool present = false;
-  bool owned_by_dml = false;
-  std::uint64_t bytes = 0;  // TotalTensorSizeInBytes
-};
 
 /// Where the bytes are. Null for absent tensors, and for owned ones that the plan does not keep.
 struct Bindings {
@@ -72,6 +74,8 @@ class Plan {
 
   /// The strategy chosen for this shape, e.g. "winograd": for tests, and for people who ask why a call is slow.
   std::string_view strategy_name() const noexcept { return calls_->strategy_name(*this); }
+  /// Whether `execute` uses AMX's tiles, for which the system must have given its permission.
+  bool uses_tiles() const noexcept { return calls_->uses_tiles; }
   /// Whether it is a `Concrete`, for tests of what is chosen.
   template <class Concrete>
   bool is() const noexcept {
@@ -85,6 +89,7 @@ class Plan {
     void (*initialize)(const Plan&, const Bindings&, std::byte*) noexcept;
     void (*execute)(const Plan&, const Bindings&, Executor&) noexcept;
     std::string_view (*strategy_name)(const Plan&) noexcept;
+    bool uses_tiles;
   };
   explicit Plan(const Calls* calls) noexcept : calls_(calls) {}
   ~Plan() = default;  // a shared_ptr destroys what it was made of
@@ -97,6 +102,8 @@ class Plan {
 template <class Concrete>
 class PlanOf : public Plan {
  public:
+  static constexpr bool uses_tiles = false;
+
   BindingProperties properties() const noexcept { return {}; }
   bool keeps_owned(std::size_t index) const noexcept {
     static_cast<void>(index);
@@ -124,6 +131,7 @@ class PlanOf : public Plan {
         of(plan).execute(bindings, executor);
       },
       [](const Plan& plan) noexcept { return of(plan).strategy_name(); },
+      Concrete::uses_tiles,
   };
 };
 
@@ -132,7 +140,6 @@ struct PlannedOperator {
   std::vector<TensorSlot> inputs;
   TensorSlot output;
   std::shared_ptr<const Plan> plan;
-  bool tiles_refused = false;  // the system's answer: the plan is of the next lower instruction set
 };
 
 inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {
@@ -141,6 +148,10 @@ inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept
 inline TensorSlot slot(std::string_view name, const std::optional<TensorDesc>& tensor) noexcept {
   return tensor ? slot(name, *tensor) : TensorSlot{name, false, false, 0};
 }
+
+/// From a valid desc to its plan: call/<operator>.hpp defines it for its own, op/plans.hpp for any of ours.
+template <class Desc>
+PlannedOperator plan(const Desc& desc, Isa isa, const Tuning& tuning);
 
 }  // namespace detail
 

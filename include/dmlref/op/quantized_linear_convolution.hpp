@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a valid descriptor to a plan.
+// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a problem to a plan.
 #pragma once
 
 #include <array>
@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
@@ -23,23 +22,6 @@
 
 DMLREF_BEGIN
 namespace detail {
-
-/// A valid descriptor as the plans see it.
-inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc) {
-  const auto operand = [](const TensorDesc& tensor) {
-    return fast::qlc::Operand{layout_of(tensor), true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
-                              tensor.total_size_in_bytes};
-  };
-  const auto optional = [&](const std::optional<TensorDesc>& tensor) {
-    return tensor ? operand(*tensor) : fast::qlc::Operand{};
-  };
-  return {{operand(desc.input), operand(desc.input_scale), optional(desc.input_zero_point), operand(desc.filter),
-           operand(desc.filter_scale), optional(desc.filter_zero_point), optional(desc.bias),
-           operand(desc.output_scale), optional(desc.output_zero_point)},
-          operand(desc.output),
-          {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
-           Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)}};
-}
 
 /// Bytes of either sign as unsigned ones. With its top bit flipped a signed byte is its value plus 128, and so is its
 /// zero point: what a convolution knows of both, their difference, stays.
@@ -117,6 +99,8 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const fast::qlc::Problem& 
 template <class Convolution>
 class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convolution>> {
  public:
+  static constexpr bool uses_tiles = Convolution::uses_tiles;
+
   BlockedConvolutionPlan(const fast::qlc::Problem& problem, Convolution convolution)
       : origins_(problem), convolution_(std::move(convolution)) {}
 
@@ -250,35 +234,13 @@ inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, I
   return reference_qlc_plan(problem);
 }
 
-#if DMLREF_HAS_KERNELS
-
-inline PlannedOperator make_plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning&) {
-  const fast::qlc::Problem problem = qlc_problem(desc);
-  std::shared_ptr<const Plan> plan = qlc_plan(problem, isa);
-  bool tiles_refused = false;
-#if DMLREF_ARCH_X86_64
-  tiles_refused = plan->is<AmxConvolutionPlan>() && !request_tiles();
-  if (tiles_refused) plan = qlc_plan(problem, Isa::avx512vnni);
-#endif
-  return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
-           slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
-           slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
-           slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
-           slot("OutputZeroPointTensor", desc.output_zero_point)},
-          slot("OutputTensor", desc.output),
-          std::move(plan),
-          tiles_refused};
-}
-
 #if defined(DMLREF_IMPLEMENTATION)
 extern "C" {
-void DMLREF_SEAM(plan_quantized_linear_convolution)(const QuantizedLinearConvolutionDesc& desc, Isa isa,
-                                                    const Tuning& tuning, PlannedOperator& planned) {
-  planned = make_plan(desc, isa, tuning);
+void DMLREF_SEAM(plan_quantized_linear_convolution)(const fast::qlc::Problem& problem, Isa isa, const Tuning&,
+                                                    std::shared_ptr<const Plan>& plan) {
+  plan = qlc_plan(problem, isa);
 }
 }
-#endif
-
 #endif
 
 }  // namespace detail

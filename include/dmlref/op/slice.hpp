@@ -1,27 +1,25 @@
-// slice.hpp: SLICE and SLICE1: from a valid descriptor to a plan.
+// slice.hpp: SLICE and SLICE1: from a problem to a plan.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/slice.hpp"
 #include "dmlref/fast/slice.hpp"
+#include "dmlref/fast/slice/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/reference/slice.hpp"
-#include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN
 namespace detail {
 
 class SlicePlan final : public PlanOf<SlicePlan> {
  public:
-  SlicePlan(const TensorDesc& input, const Layout& window, const Layout& output, Isa isa, const Tuning& tuning)
-      : slice_(window, output, size_of(input.data_type), input.total_size_in_bytes, isa, tuning) {}
+  SlicePlan(const fast::SliceProblem& problem, Isa isa, const Tuning& tuning)
+      : slice_(problem.from, problem.to, problem.element_size, problem.readable_bytes, isa, tuning) {}
 
   std::string_view strategy_name() const noexcept { return slice_.strategy_name(); }
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
@@ -36,36 +34,17 @@ class SlicePlan final : public PlanOf<SlicePlan> {
   fast::Slice slice_;
 };
 
-#if DMLREF_HAS_KERNELS
-
-inline PlannedOperator make_plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
-  const Layout output = layout_of(desc.output);
-  const Layout window = reference::slice_layout(layout_of(desc.input), output.shape, desc.offsets, desc.strides);
-  return {{slot("InputTensor", desc.input)},
-          slot("OutputTensor", desc.output),
-          std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
-}
-
-inline PlannedOperator make_plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
-  const Layout output = layout_of(desc.output);
-  const Layout window = reference::slice1_layout(layout_of(desc.input), output.shape, desc.window_offsets,
-                                                 desc.window_sizes, desc.window_strides);
-  return {{slot("InputTensor", desc.input)},
-          slot("OutputTensor", desc.output),
-          std::make_shared<SlicePlan>(desc.input, window, output, isa, tuning)};
+inline std::shared_ptr<const Plan> slice_plan(const fast::SliceProblem& problem, Isa isa, const Tuning& tuning) {
+  return std::make_shared<SlicePlan>(problem, isa, tuning);
 }
 
 #if defined(DMLREF_IMPLEMENTATION)
 extern "C" {
-void DMLREF_SEAM(plan_slice)(const SliceDesc& desc, Isa isa, const Tuning& tuning, PlannedOperator& planned) {
-  planned = make_plan(desc, isa, tuning);
-}
-void DMLREF_SEAM(plan_slice1)(const Slice1Desc& desc, Isa isa, const Tuning& tuning, PlannedOperator& planned) {
-  planned = make_plan(desc, isa, tuning);
+void DMLREF_SEAM(plan_slice)(const fast::SliceProblem& problem, Isa isa, const Tuning& tuning,
+                             std::shared_ptr<const Plan>& plan) {
+  plan = slice_plan(problem, isa, tuning);
 }
 }
-#endif
-
 #endif
 
 }  // namespace detail

@@ -20,6 +20,7 @@
 #include "dmlref/reference/activation.hpp"
 #include "dmlref/reference/double_double.hpp"
 #include "dmlref/reference/fma.hpp"
+#include "dmlref/reference/normalization_parameters.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -201,13 +202,6 @@ struct ExactStatistics {
     }
     return total;
   }
-};
-
-/// The parameters of the operator, beside its tensors.
-struct NormalizationParameters {
-  bool normalize_variance = true;
-  float epsilon = 0.00001f;
-  Activation activation{};
 };
 
 /// LINEAR and the line in HARD_SIGMOID are part of scale and bias, where a sum that cancels is noticed:
@@ -434,18 +428,6 @@ inline T normalize_element(T element, const GroupCoefficients& group, float scal
   }
   return round_result<T>(activate_after_line(type, value, a, b));
 }
-
-/// A dimension per bit.
-using AxisSet = std::uint32_t;
-
-inline AxisSet axis_set(std::span<const std::uint32_t> axes) noexcept {
-  AxisSet set = 0;
-  for (const std::uint32_t axis : axes) set |= AxisSet{1} << axis;
-  return set;
-}
-
-/// MVN0's axes: {1, 2, 3} with CrossChannel, else {2, 3}.
-constexpr AxisSet cross_channel_axes(bool cross_channel) noexcept { return cross_channel ? 0b1110u : 0b1100u; }
 
 /// The dimensions in `axes` (reduced) or outside of it (kept), as a shape of the same rank with 1 elsewhere.
 inline Shape shape_over(const Shape& shape, AxisSet axes, bool reduced) noexcept {

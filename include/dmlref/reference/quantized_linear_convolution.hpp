@@ -10,15 +10,6 @@
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
-namespace reference {
-
-/// The window's way over the input. One or two entries per list, one for each spatial dimension.
-struct ConvolutionGeometry {
-  Strides strides;
-  Strides dilations;
-  Shape start_padding;
-  Index group_count = 1;
-};
 
 /// The tensors of the operator, as the document names them. 4-D: {N, InC, H, W}, filter {OutC, InC / groups, FH, FW},
 /// output {N, OutC, OH, OW}, bias {1, OutC, 1, 1}; 3-D: the same without H. Scales and zero points have one element,
@@ -36,6 +27,18 @@ struct QuantizedLinearConvolutionTensors {
   std::optional<View<const Out>> output_zero_point;
   View<Out> output;
 };
+
+namespace reference {
+
+/// The window's way over the input. One or two entries per list, one for each spatial dimension.
+struct ConvolutionGeometry {
+  Strides strides;
+  Strides dilations;
+  Shape start_padding;
+  Index group_count = 1;
+};
+
+using dmlref::QuantizedLinearConvolutionTensors;
 
 namespace detail {
 

@@ -43,11 +43,11 @@ inline constexpr std::array<NeverFused, 8> never_fused_table{{
 
 inline std::string activation_text(ActivationType type) {
   const auto value = static_cast<std::uint32_t>(type);
-  if (const ActivationInfo* info = find_activation(type)) return "ACTIVATION_" + std::string(info->name);
+  if (const ActivationInfo* info = find_activation(type)) return text_of({"ACTIVATION_", info->name});
   for (const NeverFused& row : never_fused_table) {
     if (row.type == value) return std::string(row.name);
   }
-  return std::to_string(value);
+  return text_of({value});
 }
 
 inline void check_activation_type(Report& report, FeatureLevel level, ActivationType type) {
@@ -56,20 +56,18 @@ inline void check_activation_type(Report& report, FeatureLevel level, Activation
     std::string known;
     for (const ActivationInfo& row : activation_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
     report.add(RuleId::activation_type, "FusedActivation.Type",
-               "is " + activation_text(type) + ", which a normalization does not fuse, expected one of " + known);
+               {"is ", activation_text(type), ", which a normalization does not fuse, expected one of ", known});
   } else if (static_cast<std::uint32_t>(level) < info->introduced) {
     const auto from = feature_level(info->introduced);
-    report.add(
-        RuleId::activation_level, "FusedActivation.Type",
-        "is " + activation_text(type) + ", expected an activation of feature level " + std::string(to_string(level)),
-        from);
+    report.add(RuleId::activation_level, "FusedActivation.Type",
+               {"is ", activation_text(type), ", expected an activation of feature level ", to_string(level)}, from);
   }
 }
 
 inline void check_activation_tensor(Report& report, bool present, const char* field) {
   if (!present) return;
   report.add(RuleId::activation_tensor_null, field,
-             "is not null, expected null: a fused activation takes its tensors from the operator");
+             {"is not null, expected null: a fused activation takes its tensors from the operator"});
 }
 
 /// The shortest text that reads back as `value`.
@@ -84,7 +82,7 @@ inline void check_steepness(Report& report, FeatureLevel level, const Activation
   constexpr FeatureLevel free_from = feature_level(lifted_from(RuleId::activation_steepness));
   if (facts.type != ActivationType::softplus || level >= free_from || !(facts.parameters[0] < 1.0f)) return;
   report.add(RuleId::activation_steepness, "FusedActivation.Steepness",
-             "is " + float_text(facts.parameters[0]) + ", expected at least 1", free_from);
+             {"is ", float_text(facts.parameters[0]), ", expected at least 1"}, free_from);
 }
 
 inline void check(Report& report, FeatureLevel level, const std::optional<ActivationFacts>& facts) {

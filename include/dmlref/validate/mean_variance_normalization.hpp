@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
 #include "dmlref/validate/activation.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
@@ -42,8 +44,7 @@ inline void check_normalization_output(Report& report, const TensorFacts& input,
   for (std::size_t d = 0; d < input.sizes.size(); ++d) {
     if (input.sizes[d] == 0 || output.sizes[d] == 0 || input.sizes[d] == output.sizes[d]) continue;
     report.add(RuleId::normalization_output_size, size_field(output, d),
-               "is " + std::to_string(output.sizes[d]) + ", expected " + std::to_string(input.sizes[d]) + " as " +
-                   size_field(input, d));
+               {"is ", output.sizes[d], ", expected ", input.sizes[d], " as ", size_field(input, d)});
   }
 }
 
@@ -62,12 +63,11 @@ inline void check_broadcast(Report& report, FeatureLevel level, const TensorFact
   for (std::size_t d = 0; d < rank; ++d) {
     const std::uint32_t size = parameter.sizes[d];
     if (input.sizes[d] == 0 || size == 0 || size == input.sizes[d]) continue;
-    const std::string is =
-        "is " + std::to_string(size) + ", expected " + std::to_string(input.sizes[d]) + " as " + size_field(input, d);
+    const std::string is = text_of({"is ", size, ", expected ", input.sizes[d], " as ", size_field(input, d)});
     if (size != 1) {
-      report.add(RuleId::normalization_broadcast, size_field(parameter, d), is + ", or 1");
+      report.add(RuleId::normalization_broadcast, size_field(parameter, d), {is, ", or 1"});
     } else if (channel == ChannelBroadcast::from_its_level && level < channel_from && d == channel_dimension(rank)) {
-      report.add(RuleId::normalization_channel_broadcast, size_field(parameter, d), is, channel_from);
+      report.add(RuleId::normalization_channel_broadcast, size_field(parameter, d), {is}, channel_from);
     }
   }
 }
@@ -79,28 +79,28 @@ inline void check_scale_with_bias(Report& report, FeatureLevel level, const Tens
   if (level >= free_from || scale.present == bias.present) return;
   const TensorFacts& absent = scale.present ? bias : scale;
   const TensorFacts& present = scale.present ? scale : bias;
-  report.add(RuleId::normalization_scale_with_bias, std::string(absent.name),
-             "is null, expected a tensor since " + std::string(present.name) + " is not null", free_from);
+  report.add(RuleId::normalization_scale_with_bias, absent.name,
+             {"is null, expected a tensor since ", present.name, " is not null"}, free_from);
 }
 
 inline void check_axes(Report& report, const TensorFacts& input, std::uint64_t axis_count,
                        const ArrayFacts<std::uint32_t>& axes) {
   if (!rank_is_readable(axis_count)) {
     report.add(RuleId::normalization_axis_count, "AxisCount",
-               "is " + std::to_string(axis_count) + ", expected 1 to 8, at most InputTensor.DimensionCount");
+               {"is ", axis_count, ", expected 1 to 8, at most InputTensor.DimensionCount"});
     return;
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::string is = "is " + std::to_string(axes[i]) + ", expected ";
+    const std::string is = text_of({"is ", axes[i], ", expected "});
     if (input.readable && rank_is_readable(input.rank) && axes[i] >= input.rank) {
       report.add(RuleId::normalization_axis_range, element(axes.name, i),
-                 is + "below InputTensor.DimensionCount, " + std::to_string(input.rank));
+                 {is, "below InputTensor.DimensionCount, ", input.rank});
       continue;
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (axes[j] != axes[i]) continue;
       report.add(RuleId::normalization_axis_repeated, element(axes.name, i),
-                 is + "an axis other than " + element(axes.name, j));
+                 {is, "an axis other than ", element(axes.name, j)});
       break;
     }
   }
@@ -144,4 +144,23 @@ inline MeanVarianceNormalization1Facts read(Report& report, const MeanVarianceNo
 }
 
 }  // namespace rules
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::mvn, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const MeanVarianceNormalization1Desc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::mvn1, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
 DMLREF_END

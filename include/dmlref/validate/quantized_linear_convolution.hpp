@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
@@ -63,44 +65,44 @@ inline void keep_comparable_sizes(QuantizedLinearConvolutionFacts& f) {
 /// 1 or 2, the input's count less 2, and 1 only from the level whose input may have 3 dimensions.
 inline void check_spatial_dimension_count(Report& report, FeatureLevel level, const TensorFacts& input,
                                           std::uint32_t count) {
-  const std::string is = "is " + std::to_string(count) + ", expected ";
+  const std::string is = text_of({"is ", count, ", expected "});
   if (count != 1 && count != 2) {
-    report.add(RuleId::convolution_dimension_count, "DimensionCount", is + "2, or 1 from feature level 4_0");
+    report.add(RuleId::convolution_dimension_count, "DimensionCount", {is, "2, or 1 from feature level 4_0"});
   } else if (has_known_rank(qlc, input) && input.rank != count + 2) {
     report.add(RuleId::convolution_dimension_count, "DimensionCount",
-               is + std::to_string(input.rank - 2) + ", InputTensor.DimensionCount less 2");
+               {is, input.rank - 2, ", InputTensor.DimensionCount less 2"});
   } else if (count == 1 && level < level_4_0) {
-    report.add(RuleId::convolution_dimension_count, "DimensionCount", is + "2", level_4_0);
+    report.add(RuleId::convolution_dimension_count, "DimensionCount", {is, "2"}, level_4_0);
   }
 }
 
 inline void check_at_least_one(Report& report, RuleId rule, const ArrayFacts<std::uint32_t>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == 0) report.add(rule, element(values.name, i), "is 0, expected at least 1");
+    if (values[i] == 0) report.add(rule, element(values.name, i), {"is 0, expected at least 1"});
   }
 }
 
 inline std::string named(const TensorFacts& tensor, std::size_t d) {
-  return size_field(tensor, d) + ", " + std::to_string(tensor.size(d));
+  return text_of({size_field(tensor, d), ", ", tensor.size(d)});
 }
 
 /// GroupCount divides the channels of input and output; the filter sees one group of input channels.
 inline void check_groups(Report& report, const QuantizedLinearConvolutionFacts& f) {
   const std::uint32_t groups = f.group_count;
-  const std::string is = "is " + std::to_string(groups) + ", expected ";
+  const std::string is = text_of({"is ", groups, ", expected "});
   if (groups == 0) {
-    report.add(RuleId::convolution_group_count_zero, "GroupCount", is + "at least 1");
+    report.add(RuleId::convolution_group_count_zero, "GroupCount", {is, "at least 1"});
     return;
   }
   if (f.input.size(1) % groups != 0) {
-    report.add(RuleId::convolution_group_input_channels, "GroupCount", is + "a divisor of " + named(f.input, 1));
+    report.add(RuleId::convolution_group_input_channels, "GroupCount", {is, "a divisor of ", named(f.input, 1)});
   } else if (f.input.size(1) != 0 && f.filter.size(1) != 0 && f.filter.size(1) != f.input.size(1) / groups) {
     report.add(RuleId::convolution_filter_channels, size_field(f.filter, 1),
-               "is " + std::to_string(f.filter.size(1)) + ", expected " + std::to_string(f.input.size(1) / groups) +
-                   ": " + named(f.input, 1) + ", over GroupCount, " + std::to_string(groups));
+               {"is ", f.filter.size(1), ", expected ", f.input.size(1) / groups, ": ", named(f.input, 1),
+                ", over GroupCount, ", groups});
   }
   if (f.filter.size(0) % groups != 0) {
-    report.add(RuleId::convolution_group_output_channels, "GroupCount", is + "a divisor of " + named(f.filter, 0));
+    report.add(RuleId::convolution_group_output_channels, "GroupCount", {is, "a divisor of ", named(f.filter, 0)});
   }
 }
 
@@ -109,9 +111,7 @@ inline void check_equal_size(Report& report, RuleId rule, const TensorFacts& ten
   const std::uint32_t size = tensor.size(d);
   const std::uint32_t expected = other.size(other_d);
   if (size == 0 || expected == 0 || size == expected) return;
-  report.add(
-      rule, size_field(tensor, d),
-      "is " + std::to_string(size) + ", expected " + std::to_string(expected) + " as " + size_field(other, other_d));
+  report.add(rule, size_field(tensor, d), {"is ", size, ", expected ", expected, " as ", size_field(other, other_d)});
 }
 
 /// Per spatial dimension: the dilated kernel fits into the padded input, and the output counts its positions.
@@ -128,20 +128,17 @@ inline void check_spatial_sizes(Report& report, const QuantizedLinearConvolution
     // 32-bit numbers: neither the sum of three nor the product of two overflows 64 bits.
     const std::uint64_t padded = std::uint64_t{f.input.size(d)} + f.start_padding[i] + f.end_padding[i];
     const std::uint64_t kernel = 1 + (std::uint64_t{f.filter.size(d)} - 1) * f.dilations[i];
-    const std::string at = std::to_string(i);
     if (kernel > padded) {
       report.add(RuleId::convolution_kernel_fits, size_field(f.filter, d),
-                 "is " + std::to_string(f.filter.size(d)) + " and with Dilations[" + at + "] " +
-                     std::to_string(f.dilations[i]) + " covers " + std::to_string(kernel) + ", expected at most " +
-                     std::to_string(padded) + ", the padded " + size_field(f.input, d));
+                 {"is ", f.filter.size(d), " and with Dilations[", i, "] ", f.dilations[i], " covers ", kernel,
+                  ", expected at most ", padded, ", the padded ", size_field(f.input, d)});
       continue;
     }
     const std::uint64_t expected = 1 + (padded - kernel) / f.strides[i];
     if (f.output.sizes.size() != rank || f.output.size(d) == 0 || f.output.size(d) == expected) continue;
     report.add(RuleId::convolution_output_size, size_field(f.output, d),
-               "is " + std::to_string(f.output.size(d)) + ", expected " + std::to_string(expected) +
-                   ": a padded input of " + std::to_string(padded) + ", a dilated kernel of " + std::to_string(kernel) +
-                   " and Strides[" + at + "] " + std::to_string(f.strides[i]));
+               {"is ", f.output.size(d), ", expected ", expected, ": a padded input of ", padded,
+                ", a dilated kernel of ", kernel, " and Strides[", i, "] ", f.strides[i]});
   }
 }
 
@@ -151,8 +148,7 @@ inline void check_bias_sizes(Report& report, const TensorFacts& bias, const Tens
     if (d == 1) {
       check_equal_size(report, RuleId::convolution_bias_size, bias, 1, filter, 0);
     } else if (bias.size(d) > 1) {
-      report.add(RuleId::convolution_bias_size, size_field(bias, d),
-                 "is " + std::to_string(bias.size(d)) + ", expected 1");
+      report.add(RuleId::convolution_bias_size, size_field(bias, d), {"is ", bias.size(d), ", expected 1"});
     }
   }
 }
@@ -161,7 +157,7 @@ inline void check_single_value(Report& report, const TensorFacts& tensor) {
   for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
     if (tensor.size(d) <= 1) continue;
     report.add(RuleId::convolution_single_value, size_field(tensor, d),
-               "is " + std::to_string(tensor.size(d)) + ", expected 1: one value for the whole tensor");
+               {"is ", tensor.size(d), ", expected 1: one value for the whole tensor"});
   }
 }
 
@@ -172,8 +168,8 @@ inline void check_filter_values(Report& report, const TensorFacts& tensor, const
     const std::uint32_t size = tensor.size(d);
     if (size <= 1 || (d == channel && (filter.size(0) == 0 || size == filter.size(0)))) continue;
     report.add(RuleId::convolution_filter_values, size_field(tensor, d),
-               "is " + std::to_string(size) + ", expected 1" +
-                   (d == channel ? ", or " + std::to_string(filter.size(0)) + " as " + size_field(filter, 0) : ""));
+               {"is ", size, ", expected 1",
+                d == channel ? text_of({", or ", filter.size(0), " as ", size_field(filter, 0)}) : ""});
   }
 }
 
@@ -232,4 +228,14 @@ inline QuantizedLinearConvolutionFacts read(Report& report, const QuantizedLinea
 }
 
 }  // namespace rules
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const QuantizedLinearConvolutionDesc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::qlc, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
 DMLREF_END

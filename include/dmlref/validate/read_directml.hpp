@@ -16,6 +16,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/directml_types.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/validate.hpp"
 
 DMLREF_BEGIN
@@ -38,7 +39,7 @@ template <class T>
 std::span<const T> read_array(Report& report, std::string field, const T* values, std::uint64_t count) {
   if (count == 0) return {};
   if (values == nullptr) {
-    report.add(RuleId::array_required, std::move(field), "is null, expected " + std::to_string(count) + " entries");
+    report.add(RuleId::array_required, field, {"is null, expected ", count, " entries"});
     return {};
   }
   if (!rank_is_readable(count)) return {};
@@ -52,17 +53,17 @@ inline TensorFacts read_tensor(Report& report, std::string_view name, const DML_
   facts.present = tensor != nullptr;
   if (tensor == nullptr) {
     if (presence == Presence::required) {
-      report.add(RuleId::tensor_required, std::string(name), "is null, expected a tensor");
+      report.add(RuleId::tensor_required, name, {"is null, expected a tensor"});
     }
     return facts;
   }
   constexpr std::uint32_t buffer = 1;  // DML_TENSOR_TYPE_BUFFER
   const std::uint32_t type = number(tensor->Type);
   if (type != buffer) {
-    report.add(RuleId::tensor_type, member(name, "Type"), "is " + std::to_string(type) + ", expected 1 (BUFFER)");
+    report.add(RuleId::tensor_type, member(name, "Type"), {"is ", type, ", expected 1 (BUFFER)"});
   }
   if (tensor->Desc == nullptr) {
-    report.add(RuleId::tensor_desc_required, member(name, "Desc"), "is null, expected a DML_BUFFER_TENSOR_DESC");
+    report.add(RuleId::tensor_desc_required, member(name, "Desc"), {"is null, expected a DML_BUFFER_TENSOR_DESC"});
   }
   if (type != buffer || tensor->Desc == nullptr) return facts;
 
@@ -97,7 +98,7 @@ inline std::optional<ActivationFacts> read_activation(Report& report, const DML_
   if (info == nullptr) return facts;
   if (desc->Desc == nullptr) {
     report.add(RuleId::activation_desc_required, "FusedActivation.Desc",
-               "is null, expected the desc of " + activation_text(facts.type));
+               {"is null, expected the desc of ", activation_text(facts.type)});
     return facts;
   }
   std::size_t length = offsetof(ActivationLayout, parameters);
@@ -307,12 +308,12 @@ inline Report validate(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
   if (info == nullptr) {
     std::string known;
     for (const OperatorInfo& row : operator_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
-    report.add(RuleId::operator_type, "Type", "is " + std::to_string(type) + ", expected one of " + known);
+    report.add(RuleId::operator_type, "Type", {"is ", type, ", expected one of ", known});
   } else {
     level = rules::check_operator_level(report, info->type, level);
   }
   if (desc.Desc == nullptr) {
-    report.add(RuleId::desc_required, "Desc", "is null, expected the operator's desc");
+    report.add(RuleId::desc_required, "Desc", {"is null, expected the operator's desc"});
   }
   rules::visit_directml(desc, [&](const auto& d) {
     auto facts = rules::read(report, d);

@@ -1,10 +1,14 @@
 // report.hpp: what is wrong with a request: every broken rule, with the field, its value and what was expected.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,6 +32,39 @@ struct Violation {
   std::optional<DML_FEATURE_LEVEL> available_from;  ///< for unsupported_at_level: the first level that accepts it
 };
 
+/// A part of a message: text that outlives the call, or a whole number.
+class MessagePart {
+ public:
+  constexpr MessagePart(std::string_view text) noexcept
+      : text_(text.empty() ? "" : text.data()), number_(text.size()) {}
+  constexpr MessagePart(const char* text) noexcept : MessagePart(std::string_view(text)) {}
+  MessagePart(const std::string& text) noexcept : MessagePart(std::string_view(text)) {}
+  template <class Number>
+  requires std::is_integral_v<Number>
+  constexpr MessagePart(Number number) noexcept
+      : number_(static_cast<std::uint64_t>(number)), negative_(number < Number{0}) {}
+
+  void append_to(std::string& text) const {
+    if (text_ != nullptr) {
+      text.append(text_, static_cast<std::size_t>(number_));
+    } else {
+      text += negative_ ? '-' + std::to_string(0 - number_) : std::to_string(number_);
+    }
+  }
+
+ private:
+  const char* text_ = nullptr;  // null: a number
+  std::uint64_t number_ = 0;    // or the text's length
+  bool negative_ = false;
+};
+
+/// The parts one after the other. (Out of line: strings added up in place were most of the code of validation.)
+DMLREF_NOINLINE inline std::string text_of(std::initializer_list<MessagePart> parts) {
+  std::string text;
+  for (const MessagePart& part : parts) part.append_to(text);
+  return text;
+}
+
 /// All violations found, not only the first; none: the request is good.
 class Report {
  public:
@@ -36,7 +73,7 @@ class Report {
   std::span<const Violation> violations() const noexcept { return violations_; }
 
   /// "ok", or one line per violation: message, rule, and the level that would accept it.
-  std::string to_string() const {
+  DMLREF_NOINLINE std::string to_string() const {
     if (ok()) return "ok";
     std::string text;
     for (const Violation& violation : violations_) {
@@ -54,19 +91,25 @@ class Report {
     return text;
   }
 
-  void add(Violation violation) { violations_.push_back(std::move(violation)); }
+  DMLREF_NOINLINE void add(Violation violation) { violations_.push_back(std::move(violation)); }
   /// A violation that no level lifts. `predicate` goes on after the field's name: "is 0, expected at least 1".
-  void add(RuleId rule, std::string field, const std::string& predicate) {
-    std::string message = field + ' ' + predicate;
-    add(Violation{rule, ViolationKind::invalid, std::move(field), std::move(message), std::nullopt});
+  void add(RuleId rule, std::string_view field, std::initializer_list<MessagePart> predicate) {
+    add(rule, ViolationKind::invalid, field, predicate, std::nullopt);
   }
   /// A violation that `from` and the levels above it lift.
-  void add(RuleId rule, std::string field, const std::string& predicate, FeatureLevel from) {
-    std::string message = field + ' ' + predicate;
-    add(Violation{rule, ViolationKind::unsupported_at_level, std::move(field), std::move(message), from});
+  void add(RuleId rule, std::string_view field, std::initializer_list<MessagePart> predicate, FeatureLevel from) {
+    add(rule, ViolationKind::unsupported_at_level, field, predicate, from);
   }
 
  private:
+  DMLREF_NOINLINE void add(RuleId rule, ViolationKind kind, std::string_view field,
+                           std::initializer_list<MessagePart> predicate, std::optional<FeatureLevel> from) {
+    std::string message(field);
+    message += ' ';
+    message += text_of(predicate);
+    add(Violation{rule, kind, std::string(field), std::move(message), from});
+  }
+
   std::vector<Violation> violations_;
 };
 

@@ -15,6 +15,7 @@ DMLREF_BEGIN
 enum class RuleId : std::uint16_t {
   // Binding
   binding_count,
+  binding_name,
   buffer_missing,
   buffer_too_small,
   buffer_unexpected,
@@ -26,6 +27,9 @@ enum class RuleId : std::uint16_t {
   // Instruction sets
   isa_unknown,
   isa_unsupported,
+  // Calls on views
+  number_range,
+  stride_negative,
   // The request as a whole
   feature_level,
   operator_type,
@@ -98,9 +102,12 @@ struct RuleInfo {
   std::uint32_t lifted_from = 0;  ///< value of the first DML_FEATURE_LEVEL without the rule; 0: all levels have it
 };
 
-inline constexpr std::array<RuleInfo, 66> rule_table{{
+inline constexpr std::array<RuleInfo, 69> rule_table{{
     {RuleId::binding_count, "binding_count", "inputs, outputs, owned_inputs",
      "one buffer per tensor of the desc, absent ones empty", "IDMLBindingTable::BindInputs"},
+    {RuleId::binding_name, "binding_name", "T",
+     "a name that is bound is a tensor's of the operator; the output's memory is writable",
+     "IDMLBindingTable::BindInputs"},
     {RuleId::buffer_missing, "buffer_missing", "T", "a tensor that is present has a buffer",
      "IDMLBindingTable::BindInputs"},
     {RuleId::buffer_too_small, "buffer_too_small", "T, persistent, temporary",
@@ -117,8 +124,14 @@ inline constexpr std::array<RuleInfo, 66> rule_table{{
      "run can allocate the persistent and temporary memory", "reading"},
     {RuleId::not_compiled, "not_compiled", "Desc", "only a compiled operator runs", "reading"},
     {RuleId::isa_unknown, "isa_unknown", "DMLREF_ISA", "an instruction set's name is known", "reading"},
-    {RuleId::isa_unsupported, "isa_unsupported", "CompileOptions.isa, DMLREF_ISA",
+    {RuleId::isa_unsupported, "isa_unsupported", "CompileOptions.isa, RunOptions.isa, DMLREF_ISA",
      "the CPU runs the instruction set asked for", "reading"},
+
+    {RuleId::number_range, "number_range", "T.Sizes[d], T.Strides[d], A[i], GroupCount",
+     "a number given to a call on views is one that a descriptor can hold: 0 to 2^32 - 1, of strides the magnitude",
+     "DML_BUFFER_TENSOR_DESC, the operators' pages"},
+    {RuleId::stride_negative, "stride_negative", "T.Strides[d]",
+     "a view that is described has no negative stride; calls on views take them", "DML_BUFFER_TENSOR_DESC"},
 
     {RuleId::feature_level, "feature_level", "FeatureLevel", "the level is one of the fifteen from 1_0 to 6_4",
      "DirectML feature level history"},

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/slice.hpp"
+#include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
@@ -29,22 +31,22 @@ using Slice1Facts = SliceFactsOf<std::int32_t>;
 /// 1 to 8, the tensors' own count, and a count that the level has: the first of these that is broken.
 inline void check_slice_dimension_count(Report& report, OperatorType op, FeatureLevel level, const TensorFacts& input,
                                         const TensorFacts& output, std::uint32_t count) {
-  const std::string is = "is " + std::to_string(count) + ", expected ";
+  const std::string is = text_of({"is ", count, ", expected "});
   if (!rank_is_readable(count)) {
-    report.add(RuleId::slice_dimension_count, "DimensionCount", is + "1 to 8");
+    report.add(RuleId::slice_dimension_count, "DimensionCount", {is, "1 to 8"});
     return;
   }
   for (const TensorFacts* tensor : {&input, &output}) {
     if (!has_known_rank(op, *tensor)) continue;
     if (tensor->rank == count) break;
     report.add(RuleId::slice_dimension_count, "DimensionCount",
-               is + std::to_string(tensor->rank) + " as " + member(tensor->name, "DimensionCount"));
+               {is, tensor->rank, " as ", member(tensor->name, "DimensionCount")});
     return;
   }
   const auto from = first_support(op, "InputTensor", level, [&](const SupportRow& row) { return row.has_rank(count); });
   const SupportRow* now = find_support(op, "InputTensor", level);
   if (!from || now == nullptr || *from == level) return;
-  report.add(RuleId::slice_dimension_count, "DimensionCount", is + rank_range(*now), *from);
+  report.add(RuleId::slice_dimension_count, "DimensionCount", {is, rank_range(*now)}, *from);
 }
 
 template <class Stride>
@@ -62,7 +64,7 @@ void check_slice_shape(Report& report, OperatorType op, FeatureLevel level, Slic
 
 inline void check_window_not_empty(Report& report, RuleId rule, const ArrayFacts<std::uint32_t>& sizes) {
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) report.add(rule, element(sizes.name, d), "is 0, expected at least 1");
+    if (sizes[d] == 0) report.add(rule, element(sizes.name, d), {"is 0, expected at least 1"});
   }
 }
 
@@ -73,8 +75,7 @@ inline void check_slice_output(Report& report, const SliceFacts& facts) {
     const std::uint32_t expected = facts.output.sizes[d];
     if (facts.sizes[d] == 0 || expected == 0 || facts.sizes[d] == expected) continue;
     report.add(RuleId::slice_output_size, element(facts.sizes.name, d),
-               "is " + std::to_string(facts.sizes[d]) + ", expected " + std::to_string(expected) + " as " +
-                   size_field(facts.output, d));
+               {"is ", facts.sizes[d], ", expected ", expected, " as ", size_field(facts.output, d)});
   }
 }
 
@@ -88,9 +89,8 @@ inline void check_slice_bounds(Report& report, const SliceFacts& facts) {
     const std::uint64_t last = facts.offsets[d] + (std::uint64_t{facts.sizes[d]} - 1) * std::uint64_t{facts.strides[d]};
     if (last < facts.input.sizes[d]) continue;
     report.add(RuleId::slice_bounds, element(facts.offsets.name, d),
-               "is " + std::to_string(facts.offsets[d]) + " and with Sizes " + std::to_string(facts.sizes[d]) +
-                   " and Strides " + std::to_string(facts.strides[d]) + " reads element " + std::to_string(last) +
-                   ", expected below " + size_field(facts.input, d) + ", " + std::to_string(facts.input.sizes[d]));
+               {"is ", facts.offsets[d], " and with Sizes ", facts.sizes[d], " and Strides ", facts.strides[d],
+                " reads element ", last, ", expected below ", size_field(facts.input, d), ", ", facts.input.sizes[d]});
   }
 }
 
@@ -103,9 +103,8 @@ inline void check_window_bounds(Report& report, const Slice1Facts& facts) {
     const std::uint64_t end = std::uint64_t{facts.offsets[d]} + facts.sizes[d];
     if (end <= facts.input.sizes[d]) continue;
     report.add(RuleId::slice1_window_bounds, element(facts.offsets.name, d),
-               "is " + std::to_string(facts.offsets[d]) + " and with InputWindowSizes " +
-                   std::to_string(facts.sizes[d]) + " ends at " + std::to_string(end) + ", expected at most " +
-                   size_field(facts.input, d) + ", " + std::to_string(facts.input.sizes[d]));
+               {"is ", facts.offsets[d], " and with InputWindowSizes ", facts.sizes[d], " ends at ", end,
+                ", expected at most ", size_field(facts.input, d), ", ", facts.input.sizes[d]});
   }
 }
 
@@ -113,7 +112,7 @@ inline void check_window_strides(Report& report, const ArrayFacts<std::int32_t>&
   for (std::size_t d = 0; d < strides.size(); ++d) {
     if (strides[d] != 0) continue;
     report.add(RuleId::slice1_stride_zero, element(strides.name, d),
-               "is 0, expected a positive or a negative stride: SLICE1 repeats no element");
+               {"is 0, expected a positive or a negative stride: SLICE1 repeats no element"});
   }
 }
 
@@ -128,9 +127,8 @@ inline void check_window_output(Report& report, const Slice1Facts& facts) {
     const std::int64_t most = 1 + (std::int64_t{facts.sizes[d]} - 1) / (stride < 0 ? -stride : stride);
     if (facts.output.sizes[d] <= most) continue;
     report.add(RuleId::slice1_output_size, size_field(facts.output, d),
-               "is " + std::to_string(facts.output.sizes[d]) + ", expected at most " + std::to_string(most) +
-                   ", which " + element(facts.sizes.name, d) + " " + std::to_string(facts.sizes[d]) + " and " +
-                   element(facts.strides.name, d) + " " + std::to_string(stride) + " allow");
+               {"is ", facts.output.sizes[d], ", expected at most ", most, ", which ", element(facts.sizes.name, d),
+                " ", facts.sizes[d], " and ", element(facts.strides.name, d), " ", stride, " allow"});
   }
 }
 
@@ -172,4 +170,23 @@ inline Slice1Facts read(Report& report, const Slice1Desc& desc) {
 }
 
 }  // namespace rules
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const SliceDesc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::slice, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
+/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+inline Report validate(const Slice1Desc& desc, FeatureLevel level) {
+  Report report;
+  level = rules::check_level(report, rules::slice1, level);
+  auto facts = rules::read(report, desc);
+  rules::check(report, level, std::move(facts));
+  return report;
+}
+
 DMLREF_END

@@ -37,6 +37,7 @@ struct TensorFacts {
   std::uint64_t rank = 0;                  ///< any value
   std::span<const std::uint32_t> sizes;    ///< empty: cannot be trusted
   std::span<const std::uint32_t> strides;  ///< empty: packed, or cannot be trusted
+  std::uint32_t reversed = 0;              ///< bit d: stride d, here its magnitude, is a view's and negative
   bool layout_readable = false;            ///< sizes and strides can both be trusted
   std::uint64_t total_size_in_bytes = 0;
   std::uint32_t guaranteed_base_offset_alignment = 0;
@@ -55,12 +56,8 @@ struct ArrayFacts {
   constexpr T operator[](std::size_t i) const noexcept { return values[i]; }
 };
 
-inline std::string member(std::string_view owner, std::string_view name) {
-  return std::string(owner) + '.' + std::string(name);
-}
-inline std::string element(std::string_view array, std::size_t index) {
-  return std::string(array) + '[' + std::to_string(index) + ']';
-}
+inline std::string member(std::string_view owner, std::string_view name) { return text_of({owner, ".", name}); }
+inline std::string element(std::string_view array, std::size_t index) { return text_of({array, "[", index, "]"}); }
 inline std::string size_field(const TensorFacts& tensor, std::size_t d) {
   return element(member(tensor.name, "Sizes"), d);
 }
@@ -68,9 +65,7 @@ inline std::string size_field(const TensorFacts& tensor, std::size_t d) {
 inline constexpr bool rank_is_readable(std::uint64_t rank) noexcept { return rank >= 1 && rank <= max_rank; }
 
 inline std::string rank_range(const SupportRow& row) {
-  std::string text = std::to_string(row.min_rank);
-  if (row.max_rank != row.min_rank) text += " to " + std::to_string(row.max_rank);
-  return text;
+  return row.max_rank == row.min_rank ? text_of({row.min_rank}) : text_of({row.min_rank, " to ", row.max_rank});
 }
 
 inline std::string type_names(const DataTypes& types) {
@@ -86,7 +81,7 @@ inline std::string type_names(const DataTypes& types) {
 inline std::string type_text(DataType type) {
   const auto value = static_cast<std::uint32_t>(type);
   const std::string_view name = to_string(type);
-  if (value != 0 && name == to_string(DataType::unknown)) return std::to_string(value);
+  if (value != 0 && name == to_string(DataType::unknown)) return text_of({value});
   return std::string(name);
 }
 
@@ -119,35 +114,35 @@ inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as
   const DataType type = rules.tensor.data_type;
   const auto from = rules.accepted_from([&](const SupportRow& row) { return row.types.contains(type); });
   const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
-  const auto is = [&] { return "is " + type_text(type) + ", expected "; };
+  const auto is = [&] { return text_of({"is ", type_text(type), ", expected "}); };
   const auto one_of = [&] { return is() + (now != nullptr ? type_names(now->types) : ""); };
   if (!from) {
-    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of());
+    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), {one_of()});
   } else if (same_as != nullptr && has_known_type(rules.op, *same_as) && same_as->data_type != type) {
     rules.report.add(RuleId::tensor_data_type_match, rules.field("DataType"),
-                     is() + type_text(same_as->data_type) + " as " + member(same_as->name, "DataType"));
+                     {is(), type_text(same_as->data_type), " as ", member(same_as->name, "DataType")});
   } else if (*from != rules.level) {
-    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), one_of(), *from);
+    rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), {one_of()}, *from);
   }
 }
 
 inline void check_rank(const TensorRules& rules, const TensorFacts* same_as) {
   const std::uint64_t rank = rules.tensor.rank;
-  const auto is = [&] { return "is " + std::to_string(rank) + ", expected "; };
+  const auto is = [&] { return text_of({"is ", rank, ", expected "}); };
   if (!rank_is_readable(rank)) {
-    rules.report.add(RuleId::tensor_dimension_count, rules.field("DimensionCount"), is() + "1 to 8");
+    rules.report.add(RuleId::tensor_dimension_count, rules.field("DimensionCount"), {is(), "1 to 8"});
     return;
   }
   const auto from = rules.accepted_from([&](const SupportRow& row) { return row.has_rank(rank); });
   const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
   const auto range = [&] { return is() + (now != nullptr ? rank_range(*now) : ""); };
   if (!from) {
-    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range());
+    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), {range()});
   } else if (same_as != nullptr && has_known_rank(rules.op, *same_as) && same_as->rank != rank) {
     rules.report.add(RuleId::tensor_rank_match, rules.field("DimensionCount"),
-                     is() + std::to_string(same_as->rank) + " as " + member(same_as->name, "DimensionCount"));
+                     {is(), same_as->rank, " as ", member(same_as->name, "DimensionCount")});
   } else if (*from != rules.level) {
-    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), range(), *from);
+    rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), {range()}, *from);
   }
 }
 
@@ -155,11 +150,11 @@ inline void check_flags(const TensorRules& rules, Direction direction) {
   const std::uint32_t flags = rules.tensor.flags;
   if ((flags & ~flag_owned_by_dml) != 0) {
     rules.report.add(RuleId::tensor_flags, rules.field("Flags"),
-                     "is " + std::to_string(flags) + ", expected 0 (NONE) or 1 (OWNED_BY_DML)");
+                     {"is ", flags, ", expected 0 (NONE) or 1 (OWNED_BY_DML)"});
   }
   if (direction == Direction::output && (flags & flag_owned_by_dml) != 0) {
     rules.report.add(RuleId::tensor_owned_by_dml, rules.field("Flags"),
-                     "is " + std::to_string(flags) + ", expected no OWNED_BY_DML: only inputs are owned by DML");
+                     {"is ", flags, ", expected no OWNED_BY_DML: only inputs are owned by DML"});
   }
 }
 
@@ -167,7 +162,7 @@ inline void check_sizes(const TensorRules& rules) {
   const auto& sizes = rules.tensor.sizes;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] != 0) continue;
-    rules.report.add(RuleId::tensor_size_zero, size_field(rules.tensor, d), "is 0, expected at least 1");
+    rules.report.add(RuleId::tensor_size_zero, size_field(rules.tensor, d), {"is 0, expected at least 1"});
   }
 }
 
@@ -185,16 +180,16 @@ inline bool check_element_limit(const TensorRules& rules) {
   const TensorFacts& tensor = rules.tensor;
   const auto exceeds = [](std::optional<std::uint64_t> elements) { return !elements || *elements > element_limit; };
   const auto text = [](std::optional<std::uint64_t> elements) {
-    return (elements ? std::to_string(*elements) : "more than 2^64") + " elements, expected at most 4294967295";
+    return text_of({elements ? text_of({*elements}) : "more than 2^64", " elements, expected at most 4294967295"});
   };
   const auto product = spanned_elements(tensor.sizes, {});
   if (exceeds(product)) {
-    rules.report.add(RuleId::tensor_element_limit, rules.field("Sizes"), "has a product of " + text(product));
+    rules.report.add(RuleId::tensor_element_limit, rules.field("Sizes"), {"has a product of ", text(product)});
     return false;
   }
   const auto spanned = spanned_elements(tensor.sizes, tensor.strides);
   if (exceeds(spanned)) {
-    rules.report.add(RuleId::tensor_element_limit, rules.field("Strides"), "with Sizes spans " + text(spanned));
+    rules.report.add(RuleId::tensor_element_limit, rules.field("Strides"), {"with Sizes spans ", text(spanned)});
     return false;
   }
   return true;
@@ -204,19 +199,18 @@ inline void check_total_size(const TensorRules& rules) {
   const TensorFacts& tensor = rules.tensor;
   const auto least = buffer_tensor_size(tensor.data_type, tensor.sizes, tensor.strides);
   if (!least || tensor.total_size_in_bytes >= *least) return;
-  rules.report.add(RuleId::tensor_total_size, rules.field("TotalTensorSizeInBytes"),
-                   "is " + std::to_string(tensor.total_size_in_bytes) + ", expected at least " +
-                       std::to_string(*least) + ", which Sizes, Strides and DataType imply");
+  rules.report.add(
+      RuleId::tensor_total_size, rules.field("TotalTensorSizeInBytes"),
+      {"is ", tensor.total_size_in_bytes, ", expected at least ", *least, ", which Sizes, Strides and DataType imply"});
 }
 
 inline void check_alignment(const TensorRules& rules) {
   const std::uint32_t alignment = rules.tensor.guaranteed_base_offset_alignment;
   const std::size_t element_size = size_of(rules.tensor.data_type);
   if (alignment == 0 || (std::has_single_bit(alignment) && alignment >= element_size)) return;
-  rules.report.add(
-      RuleId::tensor_alignment, rules.field("GuaranteedBaseOffsetAlignment"),
-      "is " + std::to_string(alignment) + ", expected 0 or a power of two" +
-          (element_size > 1 ? " of at least " + std::to_string(element_size) + ", the element's size" : ""));
+  rules.report.add(RuleId::tensor_alignment, rules.field("GuaranteedBaseOffsetAlignment"),
+                   {"is ", alignment, ", expected 0 or a power of two",
+                    element_size > 1 ? text_of({" of at least ", element_size, ", the element's size"}) : ""});
 }
 
 /// Every dimension with stride 0 and more than one element; else the dimension that makes the layout overlap.
@@ -230,15 +224,16 @@ inline void check_no_overlap(const TensorRules& rules) {
     if (strides[d] != 0 || sizes[d] <= 1) continue;
     broadcasts = true;
     rules.report.add(RuleId::output_strides_overlap, stride_field(d),
-                     "is 0 where Sizes[" + std::to_string(d) + "] is " + std::to_string(sizes[d]) + expected);
+                     {"is 0 where Sizes[", d, "] is ", sizes[d], expected});
   }
   if (broadcasts || strides.empty()) return;
   const auto overlap = find_overlap(Shape::from(sizes), Strides::from(strides));
   if (!overlap) return;
-  rules.report.add(RuleId::output_strides_overlap, stride_field(overlap->dimension),
-                   "is " + std::to_string(strides[overlap->dimension]) + " which makes elements " +
-                       (overlap->certain ? "share" : "possibly share (undecided after a bounded search)") +
-                       " an address" + expected);
+  rules.report.add(
+      RuleId::output_strides_overlap, stride_field(overlap->dimension),
+      {"is ", (rules.tensor.reversed >> overlap->dimension & 1u) != 0 ? "-" : "", strides[overlap->dimension],
+       " which makes elements ", overlap->certain ? "share" : "possibly share (undecided after a bounded search)",
+       " an address", expected});
 }
 
 /// All rules of one tensor. `type_of` and `rank_of`: tensors that it must agree with, or null.
@@ -262,9 +257,8 @@ inline void check_tensor(Report& report, OperatorType op, FeatureLevel level, Di
 template <class T>
 void check_array_length(Report& report, ArrayFacts<T>& array, std::uint64_t expected) {
   if (array.size() == expected) return;
-  report.add(
-      RuleId::array_length, std::string(array.name),
-      "has " + std::to_string(array.size()) + " entries, expected " + std::to_string(expected) + ", one per dimension");
+  report.add(RuleId::array_length, array.name,
+             {"has ", array.size(), " entries, expected ", expected, ", one per dimension"});
   array.values = {};
 }
 
@@ -295,8 +289,7 @@ inline TensorFacts facts_of(std::string_view name, const std::optional<TensorDes
 inline void check_strides_length(Report& report, std::string_view name, const TensorDesc& desc) {
   if (!desc.strides || desc.strides->size() == desc.sizes.size()) return;
   report.add(RuleId::array_length, member(name, "Strides"),
-             "has " + std::to_string(desc.strides->size()) + " entries, expected " + std::to_string(desc.sizes.size()) +
-                 ", one per dimension");
+             {"has ", desc.strides->size(), " entries, expected ", desc.sizes.size(), ", one per dimension"});
 }
 inline void check_strides_length(Report& report, std::string_view name, const std::optional<TensorDesc>& desc) {
   if (desc) check_strides_length(report, name, *desc);

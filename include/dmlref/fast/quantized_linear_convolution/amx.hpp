@@ -26,6 +26,8 @@ namespace fast {
 /// Convolutions whose input and output are both planar, or both have their channels side by side.
 class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::Block, qlc::amx::Run> {
  public:
+  static constexpr bool uses_tiles = true;
+
   explicit AmxConvolution(const qlc::Problem& problem) : BlockedConvolution(qlc::amx::Plan(problem)) {}
 
   /// Whether the layouts are as said, and the filter is no deeper than 65536.

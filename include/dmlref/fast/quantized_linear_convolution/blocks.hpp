@@ -58,6 +58,7 @@ class BlockedConvolution {
  public:
   using Run = RunOfOne;
   static constexpr Index most_tasks = qlc::most_tasks;
+  static constexpr bool uses_tiles = false;  ///< of AMX
 
   explicit BlockedConvolution(Plan plan) : plan_(std::move(plan)) {}
 

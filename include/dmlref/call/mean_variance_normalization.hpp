@@ -1,0 +1,175 @@
+// mean_variance_normalization.hpp: MVN and MVN1: what a desc or a call on views asks for, as a plan's problem.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "dmlref/call/views.hpp"
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/desc/half.hpp"
+#include "dmlref/desc/mean_variance_normalization.hpp"
+#include "dmlref/fast/mean_variance_normalization/problem.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
+#include "dmlref/op/one_operator.hpp"
+#include "dmlref/op/plan.hpp"
+#include "dmlref/op/seam.hpp"
+#include "dmlref/validate/mean_variance_normalization.hpp"
+#include "dmlref/view/bind.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+#if DMLREF_HAS_KERNELS
+#include "dmlref/op/mean_variance_normalization.hpp"
+#endif
+
+DMLREF_BEGIN
+
+/// As MEAN_VARIANCE_NORMALIZATION1 has them.
+struct MeanVarianceNormalizationOptions {
+  IndexList axes = {};  ///< of one mean and variance, each below the rank, none twice
+  bool normalize_variance = true;
+  float epsilon = 1e-5f;
+  std::optional<Activation> activation = std::nullopt;
+};
+
+namespace detail {
+
+inline std::shared_ptr<const Plan> plan_of(const fast::normalization::Problem& problem, Isa isa, const Tuning& tuning) {
+#if defined(DMLREF_SEPARATE)
+  std::shared_ptr<const Plan> plan;
+  DMLREF_SEAM(plan_mean_variance_normalization)(problem, isa, tuning, plan);
+  return plan;
+#else
+  return normalization_plan(problem, isa, tuning);
+#endif
+}
+
+template <class Desc>
+PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes, Isa isa, const Tuning& tuning) {
+  const auto layout = [](const std::optional<TensorDesc>& tensor) {
+    return tensor ? std::optional<Layout>(layout_of(*tensor)) : std::nullopt;
+  };
+  const fast::normalization::Problem problem{
+      layout_of(desc.input),
+      layout(desc.scale),
+      layout(desc.bias),
+      layout_of(desc.output),
+      axes,
+      {desc.normalize_variance, desc.epsilon, desc.fused_activation.value_or(Activation{})},
+      desc.input.data_type == DataType::float16};
+  return {{slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)},
+          slot("OutputTensor", desc.output),
+          plan_of(problem, isa, tuning)};
+}
+
+template <>
+inline PlannedOperator plan(const MeanVarianceNormalizationDesc& desc, Isa isa, const Tuning& tuning) {
+  return planned_normalization(desc, reference::cross_channel_axes(desc.cross_channel), isa, tuning);
+}
+
+template <>
+inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa, const Tuning& tuning) {
+  return planned_normalization(desc, reference::axis_set(desc.axes), isa, tuning);
+}
+
+/// The tensors of a call on views, in the order of the document.
+struct NormalizationViews {
+  std::array<ViewArgument, 3> inputs;
+  ViewArgument output;
+
+  void check(Report& report, const MeanVarianceNormalizationOptions& options, NumberArgument& axes) {
+    rules::MeanVarianceNormalization1Facts facts;
+    facts.input = inputs[0].facts(report);
+    facts.scale = inputs[1].facts(report);
+    facts.bias = inputs[2].facts(report);
+    facts.output = output.facts(report);
+    facts.activation = rules::facts_of(options.activation);
+    facts.axis_count = options.axes.size();
+    facts.axes = axes.facts(report, "Axes", options.axes.begin(), options.axes.size());
+    rules::check(report, latest_feature_level, facts);
+  }
+};
+
+inline DescribeResult<MeanVarianceNormalization1Desc> describe_normalization(
+    NormalizationViews views, const MeanVarianceNormalizationOptions& options) {
+  Report report;
+  NumberArgument axes;
+  views.check(report, options, axes);
+  MeanVarianceNormalization1Desc desc{views.inputs[0].desc(report),
+                                      views.inputs[1].optional_desc(report),
+                                      views.inputs[2].optional_desc(report),
+                                      views.output.desc(report),
+                                      {},
+                                      options.normalize_variance,
+                                      options.epsilon,
+                                      options.activation};
+  for (const Index axis : options.axes) desc.axes.push_back(static_cast<std::uint32_t>(axis));
+  return DescribeResult<MeanVarianceNormalization1Desc>(std::move(report), std::move(desc));
+}
+
+inline Report normalization_views(NormalizationViews views, const MeanVarianceNormalizationOptions& options,
+                                  const RunOptions& run_options) {
+  Report report;
+  NumberArgument axes;
+  views.check(report, options, axes);
+  const Isa isa = check_run(report, views.inputs, views.output, run_options);
+  if (!report) return report;
+  const auto layout = [](const ViewArgument& view) {
+    return view.present() ? std::optional<Layout>(view.layout()) : std::nullopt;
+  };
+  fast::normalization::Problem problem{
+      views.inputs[0].layout(),
+      layout(views.inputs[1]),
+      layout(views.inputs[2]),
+      views.output.layout(),
+      0,
+      {options.normalize_variance, options.epsilon, options.activation.value_or(Activation{})},
+      views.output.type() == DataType::float16};
+  for (const Index axis : options.axes) problem.axes |= reference::AxisSet{1} << axis;
+  Bindings bindings;
+  for (std::size_t i = 0; i < views.inputs.size(); ++i) bindings.inputs[i] = views.inputs[i].data();
+  bindings.output = const_cast<std::byte*>(views.output.data());
+  return run_plan(*plan_of(problem, isa, this_cpu()), bindings, run_options);
+}
+
+/// What is normalized on views.
+template <class T>
+concept NormalizationElement = std::is_same_v<T, float> || std::is_same_v<T, half>;
+
+template <NormalizationElement T>
+NormalizationViews normalization_views_of(const InputView<T>& input, const OptionalInputView<T>& scale,
+                                          const OptionalInputView<T>& bias, const TensorView<T>& output) {
+  constexpr DataType type = data_type_of<T>;
+  return {{{{"InputTensor", input, type}, {"ScaleTensor", scale, type}, {"BiasTensor", bias, type}}},
+          {"OutputTensor", output, type}};
+}
+
+}  // namespace detail
+
+/// MEAN_VARIANCE_NORMALIZATION1 on views of float or half, ranks 1 to 8, any strides; scale and bias have the input's
+/// rank, and its extents or 1. No two elements of the output at one address, its bytes apart from the inputs'. Nothing
+/// is written where the Report is not ok: it names wrong ranks, extents, axes, overlapping memory and null data by the
+/// document's names.
+template <class T>
+requires detail::NormalizationElement<T> Report mean_variance_normalization(
+    const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
+    const TensorView<T>& output, const MeanVarianceNormalizationOptions& options, const RunOptions& run_options = {}) {
+  return detail::normalization_views(detail::normalization_views_of<T>(input, scale, bias, output), options,
+                                     run_options);
+}
+
+/// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
+template <class T>
+requires detail::NormalizationElement<T> DescribeResult<MeanVarianceNormalization1Desc> describe(
+    const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
+    const TensorView<T>& output, const MeanVarianceNormalizationOptions& options) {
+  return detail::describe_normalization(detail::normalization_views_of<T>(input, scale, bias, output), options);
+}
+
+DMLREF_END

@@ -1,0 +1,231 @@
+// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: what a desc or a call on views asks for, as a plan's
+// problem.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "dmlref/call/views.hpp"
+#include "dmlref/config.hpp"
+#include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
+#include "dmlref/op/one_operator.hpp"
+#include "dmlref/op/plan.hpp"
+#include "dmlref/op/seam.hpp"
+#include "dmlref/reference/quantized_linear_convolution.hpp"
+#include "dmlref/validate/quantized_linear_convolution.hpp"
+#include "dmlref/view/bind.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+#if DMLREF_HAS_KERNELS
+#include "dmlref/op/quantized_linear_convolution.hpp"
+#endif
+
+DMLREF_BEGIN
+
+/// One or two entries each, as the input has one or two spatial dimensions; empty: strides and dilations of 1, no
+/// padding.
+struct ConvolutionOptions {
+  IndexList strides = {}, dilations = {}, start_padding = {}, end_padding = {};
+  Index group_count = 1;
+};
+
+namespace detail {
+
+inline std::shared_ptr<const Plan> plan_of(const fast::qlc::Problem& problem, Isa isa, const Tuning& tuning) {
+#if defined(DMLREF_SEPARATE)
+  std::shared_ptr<const Plan> plan;
+  DMLREF_SEAM(plan_quantized_linear_convolution)(problem, isa, tuning, plan);
+  return plan;
+#else
+  static_cast<void>(tuning);
+  return qlc_plan(problem, isa);
+#endif
+}
+
+/// A valid descriptor as the plans see it.
+inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc) {
+  const auto operand = [](const TensorDesc& tensor) {
+    return fast::qlc::Operand{layout_of(tensor), true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
+                              tensor.total_size_in_bytes};
+  };
+  const auto optional = [&](const std::optional<TensorDesc>& tensor) {
+    return tensor ? operand(*tensor) : fast::qlc::Operand{};
+  };
+  return {{operand(desc.input), operand(desc.input_scale), optional(desc.input_zero_point), operand(desc.filter),
+           operand(desc.filter_scale), optional(desc.filter_zero_point), optional(desc.bias),
+           operand(desc.output_scale), optional(desc.output_zero_point)},
+          operand(desc.output),
+          {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
+           Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)}};
+}
+
+template <>
+inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
+  return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
+           slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
+           slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
+           slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
+           slot("OutputZeroPointTensor", desc.output_zero_point)},
+          slot("OutputTensor", desc.output),
+          plan_of(qlc_problem(desc), isa, tuning)};
+}
+
+/// The tensors of a call on views, in the order of the document.
+struct ConvolutionViews {
+  std::array<ViewArgument, fast::qlc::input_count> inputs;
+  ViewArgument output;
+};
+
+/// The options as a desc has them.
+class ConvolutionNumbers {
+ public:
+  void check(Report& report, ConvolutionViews& views, const ConvolutionOptions& options) {
+    const auto input = [&](fast::qlc::Input which) { return views.inputs[which].facts(report); };
+    using namespace fast::qlc;
+    rules::QuantizedLinearConvolutionFacts facts{input(input_tensor),
+                                                 input(input_scale_tensor),
+                                                 input(input_zero_point_tensor),
+                                                 input(filter_tensor),
+                                                 input(filter_scale_tensor),
+                                                 input(filter_zero_point_tensor),
+                                                 input(bias_tensor),
+                                                 input(output_scale_tensor),
+                                                 input(output_zero_point_tensor),
+                                                 views.output.facts(report),
+                                                 std::nullopt,
+                                                 {},
+                                                 {},
+                                                 {},
+                                                 {},
+                                                 1};
+    const std::size_t rank = views.inputs[input_tensor].layout().rank();
+    const std::size_t spatial = rank == 3 || rank == 4 ? rank - 2 : 0;  // 0: the rules refuse the input
+    if (spatial != 0) facts.dimension_count = static_cast<std::uint32_t>(spatial);
+    const auto numbers = [&](NumberArgument& argument, std::string_view name, const IndexList& list, Index usual) {
+      const IndexList values = list.empty() ? IndexList(spatial, usual) : list;
+      if (spatial == 0 || values.size() == spatial) return argument.facts(report, name, values.begin(), values.size());
+      rules::ArrayFacts<std::uint32_t> none{name, {}};
+      report.add(RuleId::array_length, name, {"has ", list.size(), " entries, expected none or ", spatial});
+      return none;
+    };
+    strides = (facts.strides = numbers(arrays_[0], "Strides", options.strides, 1)).values;
+    dilations = (facts.dilations = numbers(arrays_[1], "Dilations", options.dilations, 1)).values;
+    start_padding = (facts.start_padding = numbers(arrays_[2], "StartPadding", options.start_padding, 0)).values;
+    end_padding = (facts.end_padding = numbers(arrays_[3], "EndPadding", options.end_padding, 0)).values;
+    if (options.group_count < 0 || options.group_count > NumberArgument::most) {
+      report.add(RuleId::number_range, "GroupCount",
+                 {"is ", options.group_count, ", expected 1 to ", NumberArgument::most});
+    } else {
+      facts.group_count = static_cast<std::uint32_t>(options.group_count);
+    }
+    rules::check(report, latest_feature_level, facts);
+  }
+
+  std::span<const std::uint32_t> strides, dilations, start_padding, end_padding;
+
+ private:
+  std::array<NumberArgument, 4> arrays_;
+};
+
+inline DescribeResult<QuantizedLinearConvolutionDesc> describe_convolution(ConvolutionViews views,
+                                                                           const ConvolutionOptions& options) {
+  Report report;
+  ConvolutionNumbers numbers;
+  numbers.check(report, views, options);
+  using namespace fast::qlc;
+  const auto copy = [](std::span<const std::uint32_t> values) { return Dimensions(values.begin(), values.end()); };
+  const auto& in = views.inputs;
+  QuantizedLinearConvolutionDesc desc{in[input_tensor].desc(report),
+                                      in[input_scale_tensor].desc(report),
+                                      in[input_zero_point_tensor].optional_desc(report),
+                                      in[filter_tensor].desc(report),
+                                      in[filter_scale_tensor].desc(report),
+                                      in[filter_zero_point_tensor].optional_desc(report),
+                                      in[bias_tensor].optional_desc(report),
+                                      in[output_scale_tensor].desc(report),
+                                      in[output_zero_point_tensor].optional_desc(report),
+                                      views.output.desc(report),
+                                      copy(numbers.strides),
+                                      copy(numbers.dilations),
+                                      copy(numbers.start_padding),
+                                      copy(numbers.end_padding),
+                                      static_cast<std::uint32_t>(options.group_count)};
+  return DescribeResult<QuantizedLinearConvolutionDesc>(std::move(report), std::move(desc));
+}
+
+inline Report convolution_views(ConvolutionViews views, const ConvolutionOptions& options,
+                                const RunOptions& run_options) {
+  Report report;
+  ConvolutionNumbers numbers;
+  numbers.check(report, views, options);
+  const Isa isa = check_run(report, views.inputs, views.output, run_options);
+  if (!report) return report;
+  const auto operand = [](const ViewArgument& view) {
+    if (!view.present()) return fast::qlc::Operand{};
+    return fast::qlc::Operand{view.layout_in_range(), true, view.type() == DataType::int8, false, view.range().size()};
+  };
+  fast::qlc::Problem problem;
+  Bindings bindings;
+  for (std::size_t i = 0; i < views.inputs.size(); ++i) {
+    problem.inputs[i] = operand(views.inputs[i]);
+    bindings.inputs[i] = views.inputs[i].range().data();
+  }
+  problem.output = operand(views.output);
+  bindings.output = const_cast<std::byte*>(views.output.range().data());
+  problem.geometry = {Strides::from(numbers.strides), Strides::from(numbers.dilations),
+                      Shape::from(numbers.start_padding), options.group_count};
+  const auto plan = plan_permitted(isa, report, asks_for_isa({run_options.isa}, "RunOptions.isa"),
+                                   [&](Isa of) { return plan_of(problem, of, this_cpu()); });
+  if (!report) return report;
+  return run_plan(*plan, bindings, run_options);
+}
+
+template <class In, class Filter, class Out>
+ConvolutionViews convolution_views_of(const QuantizedLinearConvolutionTensors<In, Filter, Out>& t) {
+  constexpr DataType in = data_type_of<In>, filter = data_type_of<Filter>, out = data_type_of<Out>;
+  constexpr DataType f32 = DataType::float32;
+  return {{{{"InputTensor", t.input, in},
+            {"InputScaleTensor", t.input_scale, f32},
+            {"InputZeroPointTensor", t.input_zero_point, in},
+            {"FilterTensor", t.filter, filter},
+            {"FilterScaleTensor", t.filter_scale, f32},
+            {"FilterZeroPointTensor", t.filter_zero_point, filter},
+            {"BiasTensor", t.bias, DataType::int32},
+            {"OutputScaleTensor", t.output_scale, f32},
+            {"OutputZeroPointTensor", t.output_zero_point, out}}},
+          {"OutputTensor", t.output, out}};
+}
+
+template <class T>
+concept QuantizedElement = std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>;
+
+}  // namespace detail
+
+/// QUANTIZED_LINEAR_CONVOLUTION on views of std::int8_t or std::uint8_t, of any strides; no two elements of the output
+/// at one address, its bytes apart from the inputs'. Nothing is written where the Report is not ok: it names wrong
+/// ranks, extents, options, overlapping memory and null data by the document's names. Each call packs the filter: who
+/// calls often compiles what `describe` gives.
+template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
+Report quantized_linear_convolution(const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
+                                    const ConvolutionOptions& options, const RunOptions& run_options = {}) {
+  return detail::convolution_views(detail::convolution_views_of(tensors), options, run_options);
+}
+
+/// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
+template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
+DescribeResult<QuantizedLinearConvolutionDesc> describe(
+    const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors, const ConvolutionOptions& options) {
+  return detail::describe_convolution(detail::convolution_views_of(tensors), options);
+}
+
+DMLREF_END

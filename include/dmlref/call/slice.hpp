@@ -1,0 +1,204 @@
+// slice.hpp: SLICE and SLICE1: what a desc or a call on views asks for, as a plan's problem.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "dmlref/call/views.hpp"
+#include "dmlref/config.hpp"
+#include "dmlref/desc/slice.hpp"
+#include "dmlref/fast/slice/problem.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
+#include "dmlref/op/one_operator.hpp"
+#include "dmlref/op/plan.hpp"
+#include "dmlref/op/seam.hpp"
+#include "dmlref/reference/slice.hpp"
+#include "dmlref/validate/slice.hpp"
+#include "dmlref/view/bind.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+#if DMLREF_HAS_KERNELS
+#include "dmlref/op/slice.hpp"
+#endif
+
+DMLREF_BEGIN
+namespace detail {
+
+inline std::shared_ptr<const Plan> plan_of(const fast::SliceProblem& problem, Isa isa, const Tuning& tuning) {
+#if defined(DMLREF_SEPARATE)
+  std::shared_ptr<const Plan> plan;
+  DMLREF_SEAM(plan_slice)(problem, isa, tuning, plan);
+  return plan;
+#else
+  return slice_plan(problem, isa, tuning);
+#endif
+}
+
+template <class Desc>
+PlannedOperator planned_slice(const Desc& desc, const Layout& window, Isa isa, const Tuning& tuning) {
+  const fast::SliceProblem problem{window, layout_of(desc.output), size_of(desc.input.data_type),
+                                   desc.input.total_size_in_bytes};
+  return {{slot("InputTensor", desc.input)}, slot("OutputTensor", desc.output), plan_of(problem, isa, tuning)};
+}
+
+template <>
+inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
+  const Layout window = reference::slice_layout(layout_of(desc.input), Shape::from<std::uint32_t>(desc.output.sizes),
+                                                desc.offsets, desc.strides);
+  return planned_slice(desc, window, isa, tuning);
+}
+
+template <>
+inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
+  const Layout window = reference::slice1_layout(layout_of(desc.input), Shape::from<std::uint32_t>(desc.output.sizes),
+                                                 desc.window_offsets, desc.window_sizes, desc.window_strides);
+  return planned_slice(desc, window, isa, tuning);
+}
+
+/// The elements as bits of their size; a type of DirectML's keeps its name.
+template <class T>
+constexpr DataType slice_type_of() noexcept {
+  constexpr DataType of_size[] = {DataType::uint8,   DataType::uint8,   DataType::uint16,
+                                  DataType::unknown, DataType::uint32,  DataType::unknown,
+                                  DataType::unknown, DataType::unknown, DataType::uint64};
+  return data_type_of<T> != DataType::unknown ? data_type_of<T> : of_size[sizeof(T)];
+}
+
+/// A call on views has no Sizes: they are the output's.
+inline void check_slice(Report& report, ViewArgument& input, ViewArgument& output,
+                        std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> strides) {
+  using namespace rules;
+  SliceFacts facts{input.facts(report),  output.facts(report), std::nullopt,
+                   {"Offsets", offsets}, {"Sizes", {}},        {"Strides", strides}};
+  check_tensor(report, rules::slice, latest_feature_level, Direction::input, facts.input);
+  check_tensor(report, rules::slice, latest_feature_level, Direction::output, facts.output, &facts.input, &facts.input);
+  if (rank_is_readable(facts.input.rank)) {
+    check_array_length(report, facts.offsets, facts.input.rank);
+    check_array_length(report, facts.strides, facts.input.rank);
+  }
+  facts.sizes.values = facts.output.sizes;
+  check_slice_bounds(report, facts);
+}
+
+inline void check_slice1(Report& report, ViewArgument& input, ViewArgument& output,
+                         std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> sizes,
+                         std::span<const std::int32_t> strides) {
+  rules::check(report, latest_feature_level,
+               rules::Slice1Facts{input.facts(report),
+                                  output.facts(report),
+                                  std::nullopt,
+                                  {"InputWindowOffsets", offsets},
+                                  {"InputWindowSizes", sizes},
+                                  {"InputWindowStrides", strides}});
+}
+
+inline DescribeResult<SliceDesc> describe_slice(ViewArgument input, ViewArgument output,
+                                                std::span<const std::uint32_t> offsets,
+                                                std::span<const std::uint32_t> strides) {
+  Report report;
+  check_slice(report, input, output, offsets, strides);
+  SliceDesc desc{
+      input.desc(report), output.desc(report), {offsets.begin(), offsets.end()}, {}, {strides.begin(), strides.end()}};
+  desc.sizes = desc.output.sizes;
+  return DescribeResult<SliceDesc>(std::move(report), std::move(desc));
+}
+
+inline DescribeResult<Slice1Desc> describe_slice1(ViewArgument input, ViewArgument output,
+                                                  std::span<const std::uint32_t> offsets,
+                                                  std::span<const std::uint32_t> sizes,
+                                                  std::span<const std::int32_t> strides) {
+  Report report;
+  check_slice1(report, input, output, offsets, sizes, strides);
+  Slice1Desc desc{input.desc(report),
+                  output.desc(report),
+                  {offsets.begin(), offsets.end()},
+                  {sizes.begin(), sizes.end()},
+                  {strides.begin(), strides.end()}};
+  return DescribeResult<Slice1Desc>(std::move(report), std::move(desc));
+}
+
+/// `window_of(layout, shape)` is what the operator reads of an input of that layout.
+template <class WindowOf>
+Report run_slice(Report report, const ViewArgument& input, const ViewArgument& output, const RunOptions& options,
+                 WindowOf window_of) {
+  const Isa isa = check_run(report, {&input, 1}, output, options);
+  if (!report) return report;
+  const Layout to = output.layout_in_range();
+  const fast::SliceProblem problem{window_of(input.layout_in_range(), to.shape), to, size_of(input.type()),
+                                   input.range().size()};
+  Bindings bindings;
+  bindings.inputs[0] = input.range().data();
+  bindings.output = const_cast<std::byte*>(output.range().data());
+  return run_plan(*plan_of(problem, isa, this_cpu()), bindings, options);
+}
+
+inline Report slice_views(ViewArgument input, ViewArgument output, std::span<const std::uint32_t> offsets,
+                          std::span<const std::uint32_t> strides, const RunOptions& options) {
+  Report report;
+  check_slice(report, input, output, offsets, strides);
+  return run_slice(std::move(report), input, output, options, [&](const Layout& layout, const Shape& shape) {
+    return reference::slice_layout(layout, shape, offsets, strides);
+  });
+}
+
+inline Report slice1_views(ViewArgument input, ViewArgument output, std::span<const std::uint32_t> offsets,
+                           std::span<const std::uint32_t> sizes, std::span<const std::int32_t> strides,
+                           const RunOptions& options) {
+  Report report;
+  check_slice1(report, input, output, offsets, sizes, strides);
+  return run_slice(std::move(report), input, output, options, [&](const Layout& layout, const Shape& shape) {
+    return reference::slice1_layout(layout, shape, offsets, sizes, strides);
+  });
+}
+
+}  // namespace detail
+
+/// What SLICE and SLICE1 copy on views: any type of 1, 2, 4 or 8 bytes, bit by bit.
+template <class T>
+concept SliceElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T> &&
+                       (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+
+/// SLICE on views: output element c is input element offsets + strides * c. Ranks 1 to 8, any strides of views; no two
+/// elements of the output at one address, its bytes apart from the input's. Nothing is written where the Report is not
+/// ok: it names wrong ranks, extents, offsets, strides, overlapping memory and null data by the document's names.
+template <SliceElement T>
+Report slice(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
+             NumberList<std::uint32_t> strides, const RunOptions& options = {}) {
+  constexpr DataType type = detail::slice_type_of<T>();
+  return detail::slice_views({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides, options);
+}
+
+/// SLICE1 on views: a negative stride starts at the window's last element. The output may be smaller than what the
+/// window offers. All else as in `slice`.
+template <SliceElement T>
+Report slice1(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> window_offsets,
+              NumberList<std::uint32_t> window_sizes, NumberList<std::int32_t> window_strides,
+              const RunOptions& options = {}) {
+  constexpr DataType type = detail::slice_type_of<T>();
+  return detail::slice1_views({"InputTensor", input, type}, {"OutputTensor", output, type}, window_offsets,
+                              window_sizes, window_strides, options);
+}
+
+/// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
+template <SliceElement T>
+DescribeResult<SliceDesc> describe(const InputView<T>& input, const TensorView<T>& output,
+                                   NumberList<std::uint32_t> offsets, NumberList<std::uint32_t> strides) {
+  constexpr DataType type = detail::slice_type_of<T>();
+  return detail::describe_slice({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides);
+}
+template <SliceElement T>
+DescribeResult<Slice1Desc> describe(const InputView<T>& input, const TensorView<T>& output,
+                                    NumberList<std::uint32_t> window_offsets, NumberList<std::uint32_t> window_sizes,
+                                    NumberList<std::int32_t> window_strides) {
+  constexpr DataType type = detail::slice_type_of<T>();
+  return detail::describe_slice1({"InputTensor", input, type}, {"OutputTensor", output, type}, window_offsets,
+                                 window_sizes, window_strides);
+}
+
+DMLREF_END

@@ -1,0 +1,26 @@
+// problem.hpp: what a normalization is asked to do, as its plan sees it.
+#pragma once
+
+#include <optional>
+
+#include "dmlref/config.hpp"
+#include "dmlref/reference/normalization_parameters.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+/// Where the four tensors lie, from their elements (0, …, 0) on, and what is done with them. Scale and bias have the
+/// input's rank, with 1 where they repeat.
+struct Problem {
+  Layout input;
+  std::optional<Layout> scale;
+  std::optional<Layout> bias;
+  Layout output;
+  reference::AxisSet axes = 0;
+  reference::NormalizationParameters parameters;
+  bool is_half = false;  ///< the elements of all tensors: half, or float
+};
+
+}  // namespace fast::normalization
+DMLREF_END

@@ -1,0 +1,22 @@
+// problem.hpp: what a slice is asked to do, as its plan sees it: a copy between two layouts of one shape.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace fast {
+
+/// Offsets of layouts count from a tensor's base pointer, the lowest address that may be read or written.
+struct SliceProblem {
+  Layout from;  ///< of the input, as the window walks over it
+  Layout to;
+  std::size_t element_size = 0;      ///< bytes: 1, 2, 4 or 8
+  std::uint64_t readable_bytes = 0;  ///< from the input's base pointer on
+};
+
+}  // namespace fast
+DMLREF_END

@@ -1,0 +1,81 @@
+// named_bindings.hpp: the buffers of a compiled operator by the names of its tensors.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+#include "dmlref/op/compiled_operator.hpp"
+
+DMLREF_BEGIN
+
+/// Buffers for `initialize` and `execute`, bound in any order. Inputs owned by DML go to initialize, all others to
+/// execute. A name that is bound again has the new buffer, so that one NamedBindings serves many calls. Does not own
+/// the buffers; the operator must outlive it. Allocates only for faults.
+class NamedBindings {
+ public:
+  explicit NamedBindings(const CompiledOperator& compiled) noexcept : compiled_(&compiled) {}
+
+  /// `name` is the tensor's in the desc: "FilterTensor". A name that the operator does not have is reported by the next
+  /// initialize or execute, as is a tensor without a buffer.
+  NamedBindings& bind(std::string_view name, OutputBuffer buffer) {
+    if (name != compiled_->output_slot().name) return bind(name, InputBuffer(buffer));
+    output_ = buffer;
+    return *this;
+  }
+  NamedBindings& bind(std::string_view name, InputBuffer buffer) {
+    const auto slots = compiled_->input_slots();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].name == name) return inputs_[i] = buffer, *this;
+    }
+    if (name == compiled_->output_slot().name) {
+      report_.add(RuleId::binding_name, name, {"is bound to memory of const, expected memory to write to"});
+    } else {
+      std::string known;
+      for (const TensorSlot& slot : slots) known += std::string(slot.name) + ", ";
+      report_.add(RuleId::binding_name, name,
+                  {"is no tensor of the operator, expected one of ", known, compiled_->output_slot().name});
+    }
+    return *this;
+  }
+
+  /// Names that were bound and are none of the operator's.
+  const Report& report() const noexcept { return report_; }
+
+ private:
+  friend class CompiledOperator;
+  /// The inputs that DML owns, or all others; the rest of the entries is empty.
+  std::array<InputBuffer, detail::max_inputs> inputs(bool owned_by_dml) const noexcept {
+    const auto slots = compiled_->input_slots();
+    std::array<InputBuffer, detail::max_inputs> chosen;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].owned_by_dml == owned_by_dml) chosen[i] = inputs_[i];
+    }
+    return chosen;
+  }
+
+  const CompiledOperator* compiled_;
+  std::array<InputBuffer, detail::max_inputs> inputs_{};
+  OutputBuffer output_;
+  Report report_;
+};
+
+inline Report CompiledOperator::initialize(const NamedBindings& bindings, std::span<std::byte> persistent,
+                                           std::span<std::byte> temporary) const {
+  if (!bindings.report()) return bindings.report();
+  const auto owned = bindings.inputs(true);
+  return initialize(std::span(owned).first(planned_.inputs.size()), persistent, temporary);
+}
+
+inline Report CompiledOperator::execute(const NamedBindings& bindings, std::span<const std::byte> persistent,
+                                        std::span<std::byte> temporary, Executor& executor) const {
+  if (!bindings.report()) return bindings.report();
+  const auto rest = bindings.inputs(false);
+  return execute(std::span(rest).first(planned_.inputs.size()), {&bindings.output_, 1}, persistent, temporary,
+                 executor);
+}
+
+DMLREF_END

@@ -1,0 +1,33 @@
+// normalization_parameters.hpp: what the normalizations are given beside their tensors.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+
+DMLREF_BEGIN
+namespace reference {
+
+/// The parameters of the operator, beside its tensors.
+struct NormalizationParameters {
+  bool normalize_variance = true;
+  float epsilon = 0.00001f;
+  Activation activation{};
+};
+
+/// A dimension per bit.
+using AxisSet = std::uint32_t;
+
+inline AxisSet axis_set(std::span<const std::uint32_t> axes) noexcept {
+  AxisSet set = 0;
+  for (const std::uint32_t axis : axes) set |= AxisSet{1} << axis;
+  return set;
+}
+
+/// MVN0's axes: {1, 2, 3} with CrossChannel, else {2, 3}.
+constexpr AxisSet cross_channel_axes(bool cross_channel) noexcept { return cross_channel ? 0b1110u : 0b1100u; }
+
+}  // namespace reference
+DMLREF_END

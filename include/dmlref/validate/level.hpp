@@ -1,0 +1,41 @@
+// level.hpp: the rules of the feature level itself, and of an operator that it does not have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/feature_level.hpp"
+#include "dmlref/validate/report.hpp"
+#include "dmlref/validate/support_table.hpp"
+
+DMLREF_BEGIN
+namespace rules {
+
+/// The level to judge by: a value that is no level is reported, and only what no level accepts is said further.
+inline FeatureLevel check_feature_level(Report& report, FeatureLevel level) {
+  for (const FeatureLevelName& row : feature_levels) {
+    if (row.level == level) return level;
+  }
+  report.add(
+      RuleId::feature_level, "FeatureLevel",
+      {"is ", static_cast<std::uint32_t>(level), ", expected a DML_FEATURE_LEVEL from 1_0 (4096) to 6_4 (25600)"});
+  return latest_feature_level;
+}
+
+/// An operator above the level is reported once; its other rules are those of its first level.
+inline FeatureLevel check_operator_level(Report& report, OperatorType op, FeatureLevel level) {
+  const OperatorInfo* info = find_operator(op);
+  if (info == nullptr || info->introduced <= level) return level;
+  report.add(RuleId::operator_level, "Type",
+             {"is ", info->name, ", expected an operator of feature level ", to_string(level)}, info->introduced);
+  return info->introduced;
+}
+
+/// The level to check the rest of an operator's rules at.
+inline FeatureLevel check_level(Report& report, OperatorType op, FeatureLevel level) {
+  return check_operator_level(report, op, check_feature_level(report, level));
+}
+
+}  // namespace rules
+DMLREF_END

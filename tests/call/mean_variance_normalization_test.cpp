@@ -1,0 +1,98 @@
+// mean_variance_normalization_test.cpp: normalization on random views against its descriptor on packed copies, bit by
+// bit.
+#include "dmlref/mean_variance_normalization.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/normalization_case.hpp"
+#include "support/placed_view.hpp"
+#include "support/seed.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref_test;
+
+template <class T>
+void check(Random& random, int elements) {
+  const auto regime = static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1));
+  const NormalizationCase<T> c = random_case<T>(random, regime, elements);
+  SCOPED_TRACE(c.describe());
+  MeanVarianceNormalization1Desc desc = c.desc();
+  const auto placed = [&](TensorDesc& tensor, const std::vector<T>& data, Strided kind) {
+    tensor = TensorDesc(tensor.data_type, tensor.sizes);
+    return PlacedView<T>(random, tensor.sizes, kind, [&](std::size_t i) { return data[i % data.size()]; });
+  };
+  const auto optional = [&](std::optional<TensorDesc>& tensor, const std::vector<T>& data) {
+    return tensor ? std::optional(placed(*tensor, data, Strided::broadcast)) : std::nullopt;
+  };
+  const PlacedView<T> input = placed(desc.input, c.input_data, Strided::broadcast);
+  const auto scale = optional(desc.scale, c.scale_data);
+  const auto bias = optional(desc.bias, c.bias_data);
+  const PlacedView<T> output = placed(desc.output, c.input_data, Strided::own_addresses);
+
+  const auto bytes = [](const std::optional<PlacedView<T>>& view) {
+    return view ? view->packed() : std::vector<std::byte>();
+  };
+  const auto in = input.packed(), scales = bytes(scale), biases = bytes(bias);
+  auto out = output.packed();
+  const InputBuffer inputs[] = {in, scales, biases};
+  const OutputBuffer outputs[] = {out};
+  Report report = run(desc, latest_feature_level, inputs, outputs);
+  ASSERT_TRUE(report) << report.to_string();
+  const auto expected = output.with(out);
+
+  MeanVarianceNormalizationOptions options;
+  for (const std::uint32_t axis : desc.axes) options.axes.push_back(axis);
+  options.normalize_variance = desc.normalize_variance;
+  options.epsilon = desc.epsilon;
+  options.activation = desc.fused_activation;
+  ThreadExecutor threads(3);
+  RunOptions run_options;
+  if (pick(random, 0, 3) == 0) run_options.executor = &threads;
+  const auto view = [](const std::optional<PlacedView<T>>& v) { return v ? std::optional(v->view()) : std::nullopt; };
+  report = mean_variance_normalization(input.view(), view(scale), view(bias), output.view(), options, run_options);
+  ASSERT_TRUE(report) << report.to_string();
+  const auto memory = output.bytes();
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.begin(), memory.end()))
+      << "input" << input.describe() << ", output" << output.describe() << (scale ? ", scale" + scale->describe() : "")
+      << (bias ? ", bias" + bias->describe() : "");
+
+  const auto described = describe(input.view(), view(scale), view(bias), output.view(), options);
+  const auto mirrored = [](const std::optional<PlacedView<T>>& v) { return v && v->mirrored(); };
+  EXPECT_EQ(static_cast<bool>(described),
+            !input.mirrored() && !output.mirrored() && !mirrored(scale) && !mirrored(bias));
+  if (described) {
+    EXPECT_TRUE(validate(described.value(), latest_feature_level));
+  }
+}
+
+TEST(NormalizationOnViews, AnyStridesGiveTheDescriptorsBits) {
+  Random random(test_seed());
+  for (int i = 0; i < rounds(200) && !HasFailure(); ++i) {
+    check<float>(random, pick(random, 1, 3000));
+    check<half>(random, pick(random, 1, 3000));
+  }
+}
+
+TEST(NormalizationOnViews, LargeTensorsOnThreads) {
+  Random random(test_seed());
+  for (int i = 0; i < rounds(4) && !HasFailure(); ++i) {
+    check<float>(random, 100000);
+    check<half>(random, 100000);
+  }
+}
+
+TEST(NormalizationOnViews, LayerNormalizationInOneCall) {
+  const float rows[] = {-3, 5, -5, 3, 1, 1, 1, 1};
+  float result[8];
+  const float scale[] = {10, 10, 10, 10};
+  EXPECT_TRUE(mean_variance_normalization(TensorView(rows, Shape{2, 4}), TensorView(scale, Shape{1, 4}), std::nullopt,
+                                          TensorView(result, Shape{2, 4}), {.axes = {1}, .epsilon = 8.0f}));
+  EXPECT_EQ(result[0], -6);
+  EXPECT_EQ(result[1], 10);
+  EXPECT_EQ(result[7], 0);
+}
+
+}  // namespace
