@@ -128,8 +128,18 @@
 #define DMLREF_IN_MASK "+Yk"
 #endif
 
+// Whether a sanitizer checks each access. Kernels that are inlined and unrolled would then take minutes to compile.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DMLREF_SANITIZED 1
+#elif defined(__has_feature)
+#define DMLREF_SANITIZED \
+  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
+#else
+#define DMLREF_SANITIZED 0
+#endif
+
 // A piece of a kernel: called, it would put its caller's vector registers on the stack.
-#if defined(__GNUC__) || defined(__clang__)
+#if (defined(__GNUC__) || defined(__clang__)) && !DMLREF_SANITIZED
 #define DMLREF_ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define DMLREF_ALWAYS_INLINE inline
@@ -153,7 +163,7 @@
 #endif
 
 // Before a loop of few, known turns over registers: unrolled, or its array would live in memory at -O2.
-#if defined(__GNUC__) || defined(__clang__)
+#if (defined(__GNUC__) || defined(__clang__)) && !DMLREF_SANITIZED
 #define DMLREF_UNROLL _Pragma("GCC unroll 16")
 #else
 #define DMLREF_UNROLL

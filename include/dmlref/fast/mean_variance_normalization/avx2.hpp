@@ -20,7 +20,7 @@
 #include "dmlref/fast/simd/reals/avx2.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
-#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 __attribute__((always_inline)) inline
+#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE
 #define DMLREF_VECTOR_KERNEL DMLREF_TARGET_AVX2 inline
 
 DMLREF_BEGIN

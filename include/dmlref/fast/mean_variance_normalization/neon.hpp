@@ -20,7 +20,7 @@
 #include "dmlref/fast/simd/reals/neon.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
-#define DMLREF_VECTOR_TARGET __attribute__((always_inline)) inline
+#define DMLREF_VECTOR_TARGET DMLREF_ALWAYS_INLINE
 #define DMLREF_VECTOR_KERNEL inline
 
 DMLREF_BEGIN

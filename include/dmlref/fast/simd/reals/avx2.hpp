@@ -14,7 +14,7 @@
 
 #include "dmlref/desc/half.hpp"
 
-#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 __attribute__((always_inline)) inline
+#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE
 
 DMLREF_BEGIN
 namespace fast::simd::avx2 {

@@ -16,7 +16,7 @@
 
 #include "dmlref/isa/avx512_begin.hpp"
 
-#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX512VNNI __attribute__((always_inline)) inline
+#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE
 
 DMLREF_BEGIN
 namespace fast::simd::avx512 {

@@ -14,7 +14,7 @@
 
 #include "dmlref/desc/half.hpp"
 
-#define DMLREF_VECTOR_TARGET __attribute__((always_inline)) inline
+#define DMLREF_VECTOR_TARGET DMLREF_ALWAYS_INLINE
 
 DMLREF_BEGIN
 namespace fast::simd::neon {
