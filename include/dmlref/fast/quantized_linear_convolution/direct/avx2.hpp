@@ -18,19 +18,18 @@ struct Quads {
 };
 using Weights = Quads;
 
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i multiply_add(__m256i sums, __m256i pairs,
-                                                                      __m256i weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 __m256i multiply_add(__m256i sums, __m256i pairs, __m256i weights) noexcept {
   return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, weights));
 }
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, Quads quads, Weights weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 __m256i dot(__m256i sums, Quads quads, Weights weights) noexcept {
   return multiply_add(multiply_add(sums, quads.even, weights.even), quads.odd, weights.odd);
 }
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Quads quads_of(__m256i bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Quads quads_of(__m256i bytes) noexcept {
   return {_mm256_and_si256(bytes, _mm256_set1_epi16(0xFF)), _mm256_srli_epi16(bytes, 8)};
 }
 template <std::size_t First, std::size_t Count>
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline void interleave(__m256i a, __m256i b, __m256i c, __m256i d,
-                                                                 Quads (&quads)[Count]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 void interleave(__m256i a, __m256i b, __m256i c, __m256i d,
+                                                        Quads (&quads)[Count]) noexcept {
   const __m256i zero = _mm256_setzero_si256();
   if constexpr (First == 0) {
     const __m256i ac = _mm256_unpacklo_epi8(a, c), bd = _mm256_unpacklo_epi8(b, d);
@@ -44,10 +43,10 @@ template <std::size_t First, std::size_t Count>
   }
 }
 
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Weights load_weights(const std::byte* at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Weights load_weights(const std::byte* at) noexcept {
   return {V::load(at), V::load(at + 4 * block)};
 }
-[[gnu::always_inline]] DMLREF_TARGET_AVX2 inline Weights broadcast_weights(const std::byte* at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Weights broadcast_weights(const std::byte* at) noexcept {
   return {V::broadcast(at), V::broadcast(at + 4)};
 }
 
@@ -70,8 +69,8 @@ inline constexpr Kernels kernels{
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
     .pairs_in_place = true,
-    .fold = &fold_avx2,
-    .pack = &pack_avx2,
+    .fold = &fold,
+    .pack = &pack,
     .rounded_sums = true,
 };
 

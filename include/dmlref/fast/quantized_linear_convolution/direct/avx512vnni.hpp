@@ -26,8 +26,8 @@ inline constexpr Kernels kernels{
     .channel_columns = &channel_columns,
     .columns_suit = &columns_suit,
     .narrower = &avx2::kernels,
-    .fold = &fold_avx2,
-    .pack = &pack_avx2,
+    .fold = &direct::avx2::fold,
+    .pack = &direct::avx2::pack,
     .rounded_sums = true,
 };
 

@@ -8,13 +8,11 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avxvnni {
 
-[[gnu::always_inline]] DMLREF_TARGET_AVXVNNI inline __m256i dot(__m256i sums, __m256i activations,
-                                                                __m256i weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
   return _mm256_dpbusd_avx_epi32(sums, activations, weights);
 }
 
-[[gnu::always_inline]] DMLREF_TARGET_AVXVNNI inline __m256i multiply_add(__m256i sums, __m256i pairs,
-                                                                         __m256i weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i multiply_add(__m256i sums, __m256i pairs, __m256i weights) noexcept {
   return _mm256_dpwssd_avx_epi32(sums, pairs, weights);
 }
 

@@ -9,11 +9,11 @@ inline constexpr std::ptrdiff_t weight_bytes = 1;
 using Quads = V::Bits;
 using Weights = V::Bits;
 
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Quads quads_of(V::Bits bytes) noexcept { return bytes; }
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Quads quads_of(V::Bits bytes) noexcept { return bytes; }
 
 template <std::size_t First, std::size_t Count>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void interleave(V::Bits a, V::Bits b, V::Bits c, V::Bits d,
-                                                                Quads (&quads)[Count]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void interleave(V::Bits a, V::Bits b, V::Bits c, V::Bits d,
+                                                       Quads (&quads)[Count]) noexcept {
   if constexpr (First == 0) {
     const V::Bits ab = V::zip_low_bytes(a, b), cd = V::zip_low_bytes(c, d);
     quads[0] = V::zip_low_words(ab, cd);
@@ -26,10 +26,8 @@ template <std::size_t First, std::size_t Count>
   }
 }
 
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Weights load_weights(const std::byte* at) noexcept {
-  return V::load(at);
-}
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Weights broadcast_weights(const std::byte* at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Weights load_weights(const std::byte* at) noexcept { return V::load(at); }
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Weights broadcast_weights(const std::byte* at) noexcept {
   return V::broadcast(at);
 }
 

@@ -39,8 +39,8 @@ struct RowPart {
 
 /// Column `x`, which may lie beside the row; `at` are its places in the three rows.
 template <bool High>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Column column_at(const ColumnRows& rows, std::ptrdiff_t x,
-                                                                 const std::ptrdiff_t (&at)[3]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Column column_at(const ColumnRows& rows, std::ptrdiff_t x,
+                                                        const std::ptrdiff_t (&at)[3]) noexcept {
   if (static_cast<std::size_t>(x) >= static_cast<std::size_t>(rows.width)) {
     return {{rows.fills, rows.fills}, rows.fills};
   }
@@ -55,13 +55,13 @@ template <bool High>
 }
 
 /// Adds the products of pairs and the weights of a unit, of two vectors each.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_pairs(__m256i (&sums)[2], const __m256i (&pairs)[2],
-                                                               const std::byte* weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_pairs(__m256i (&sums)[2], const __m256i (&pairs)[2],
+                                                      const std::byte* weights) noexcept {
   sums[0] = multiply_add(sums[0], pairs[0], V::load(weights));
   sums[1] = multiply_add(sums[1], pairs[1], V::load(weights + 32));
 }
 
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void copy_sums(__m256i (&to)[2], const __m256i (&from)[2]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void copy_sums(__m256i (&to)[2], const __m256i (&from)[2]) noexcept {
   to[0] = from[0];
   to[1] = from[1];
 }

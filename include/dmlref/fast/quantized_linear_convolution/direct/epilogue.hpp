@@ -15,7 +15,7 @@ struct Epilogue {
 };
 
 /// Of channels in lanes, for which each block loads scales and shifts.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Epilogue make_epilogue(const Rounding& t) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Epilogue make_epilogue(const Rounding& t) noexcept {
   Epilogue e;
   e.near_tie = V::all(static_cast<std::int32_t>(t.near_tie));
   e.flip = V::all_bytes(t.flip);
@@ -23,7 +23,7 @@ struct Epilogue {
 }
 
 /// Of output `m`, its pixels in lanes.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline Epilogue make_epilogue(const Rounding& t, std::size_t m) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Epilogue make_epilogue(const Rounding& t, std::size_t m) noexcept {
   Epilogue e = make_epilogue(t);
   e.floats = (t.floats >> m & 1) != 0;
   e.scale[0] = V::all(t.scale[m]);
@@ -32,8 +32,7 @@ struct Epilogue {
 }
 
 /// Scales and shifts of block `at` of channels.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void take_block(const Rounding& t, std::ptrdiff_t at,
-                                                                Epilogue& e) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void take_block(const Rounding& t, std::ptrdiff_t at, Epilogue& e) noexcept {
   e.floats = (t.floats >> at & 1) != 0;
   DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) {
@@ -44,8 +43,7 @@ struct Epilogue {
 
 /// Sums that are floats to bytes, in the order of requantize's pack_high.
 template <Factors F>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline V::Bits quantize_floats(const V::Bits (&sums)[4],
-                                                                        const Epilogue& e) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET V::Bits quantize_floats(const V::Bits (&sums)[4], const Epilogue& e) noexcept {
   constexpr bool each = F == Factors::each;
   V::Bits q[4];
   DMLREF_UNROLL
@@ -55,8 +53,8 @@ template <Factors F>
 
 /// Sums that are integers, in fixed point; whether one may have passed a tie.
 template <Factors F>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline bool fix(const V::Bits (&sums)[4], const Epilogue& e,
-                                                         V::Bits (&fixed)[4]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET bool fix(const V::Bits (&sums)[4], const Epilogue& e,
+                                                V::Bits (&fixed)[4]) noexcept {
   constexpr bool each = F == Factors::each;
   DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) {
@@ -67,9 +65,9 @@ template <Factors F>
 
 /// Four vectors of sums to bytes, in the order of requantize's pack_high.
 template <Factors F>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline V::Bits quantize(const V::Bits (&sums)[4], const Epilogue& e,
-                                                                 const requantize::ExactRounding& exact,
-                                                                 const double* factor) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET V::Bits quantize(const V::Bits (&sums)[4], const Epilogue& e,
+                                                        const requantize::ExactRounding& exact,
+                                                        const double* factor) noexcept {
   if (e.floats) return quantize_floats<F>(sums, e);
   V::Bits fixed[4];
   if (__builtin_expect(fix<F>(sums, e, fixed), 0)) rounding::settle<F>(sums, fixed, e.near_tie, factor, exact);
@@ -77,12 +75,12 @@ template <Factors F>
 }
 
 /// Takes what `quantize` gave for sums in the order of lanes to the order of lanes.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline V::Bits in_order(V::Bits bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET V::Bits in_order(V::Bits bytes) noexcept {
   return V::shuffle(bytes, _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
 }
 
 /// Takes what it gave for channel_quads' sums to the order of channels.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline V::Bits quads_in_order(V::Bits bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET V::Bits quads_in_order(V::Bits bytes) noexcept {
   return V::shuffle(bytes, _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
 }
 

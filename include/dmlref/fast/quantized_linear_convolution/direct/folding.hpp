@@ -65,7 +65,7 @@ using EightWords = std::int16_t __attribute__((vector_size(16)));
 using EightDwords = std::uint32_t __attribute__((vector_size(32)));
 
 /// Byte i of sixteen rows becomes row i: four times rows i and i + 8 are interleaved.
-[[gnu::always_inline]] inline void transpose(SixteenBytes (&rows)[16]) noexcept {
+DMLREF_ALWAYS_INLINE void transpose(SixteenBytes (&rows)[16]) noexcept {
   for (int stage = 0; stage < 4; ++stage) {
     SixteenBytes next[16];
     DMLREF_UNROLL
@@ -80,8 +80,8 @@ using EightDwords = std::uint32_t __attribute__((vector_size(32)));
 
 /// Weights less their zero points, and what sums start from, modulo 2^32: the bias less `fill` times each weight. Slots
 /// without a source are 0. Returns whether all fit eight bits.
-[[gnu::always_inline]] inline bool take_weights(const FilterBytes& filter, const SlotSources& sources,
-                                                FoldedChannels& f) noexcept {
+DMLREF_ALWAYS_INLINE bool take_weights(const FilterBytes& filter, const SlotSources& sources,
+                                       FoldedChannels& f) noexcept {
   EightWords offset[2], highest[2]{}, lowest[2]{};
   EightDwords total[2]{};
   std::memcpy(offset, f.offset, sizeof offset);
@@ -132,7 +132,7 @@ using EightDwords = std::uint32_t __attribute__((vector_size(32)));
 /// How integers are rounded (SumConstants). In units of 2^-16 a value that does not saturate, up to 2^24 of them, is
 /// off by one for the scale's 24 bits, by as much again where a sum may have more than 24 bits, and by 3/4 for the
 /// arithmetic.
-[[gnu::always_inline]] inline void fold_four_numbers(const Scales& t, std::ptrdiff_t c, FoldedChannels& f) noexcept {
+DMLREF_ALWAYS_INLINE void fold_four_numbers(const Scales& t, std::ptrdiff_t c, FoldedChannels& f) noexcept {
   using Doubles = double __attribute__((vector_size(32)));
   using Floats = float __attribute__((vector_size(16)));
   using Words = std::int32_t __attribute__((vector_size(16)));
@@ -174,7 +174,7 @@ struct Packing {
   std::ptrdiff_t slots = 0;
   bool bytes = false, high_parts = false, all_fit = true;
 };
-[[gnu::always_inline]] inline void pack_sixteen(const Packing& t, FoldedChannels& f) noexcept {
+DMLREF_ALWAYS_INLINE void pack_sixteen(const Packing& t, FoldedChannels& f) noexcept {
   const std::uint32_t bits = t.bytes ? 8 : 16, mask = t.bytes ? 0xFF : 0xFFFF;
   const std::ptrdiff_t together = t.bytes ? 4 : 2, high_at = t.slots / together;  // slots of 32 bits
   for (std::ptrdiff_t first = 0; first < t.slots; first += together) {
@@ -198,8 +198,8 @@ struct Packing {
 }
 
 /// Numbers and weights; returns whether all weights fit eight bits. What those need that do not comes before packing.
-[[gnu::always_inline]] inline bool fold_sixteen(const Scales& scales, const FilterBytes& filter,
-                                                const SlotSources& sources, FoldedChannels& f) noexcept {
+DMLREF_ALWAYS_INLINE bool fold_sixteen(const Scales& scales, const FilterBytes& filter, const SlotSources& sources,
+                                       FoldedChannels& f) noexcept {
   f.fits = true;
   for (std::ptrdiff_t c = 0; c < fold_lanes; c += 4) fold_four_numbers(scales, c, f);
   return take_weights(filter, sources, f);
@@ -212,11 +212,13 @@ inline bool fold_any(const Scales& scales, const FilterBytes& filter, const Slot
 inline void pack_any(const Packing& t, FoldedChannels& f) noexcept { pack_sixteen(t, f); }
 
 #if DMLREF_HAS_AVX2
-DMLREF_TARGET_AVX2 inline bool fold_avx2(const Scales& scales, const FilterBytes& filter, const SlotSources& sources,
-                                         FoldedChannels& f) noexcept {
+namespace avx2 {
+DMLREF_TARGET_AVX2 inline bool fold(const Scales& scales, const FilterBytes& filter, const SlotSources& sources,
+                                    FoldedChannels& f) noexcept {
   return fold_sixteen(scales, filter, sources, f);
 }
-DMLREF_TARGET_AVX2 inline void pack_avx2(const Packing& t, FoldedChannels& f) noexcept { pack_sixteen(t, f); }
+DMLREF_TARGET_AVX2 inline void pack(const Packing& t, FoldedChannels& f) noexcept { pack_sixteen(t, f); }
+}  // namespace avx2
 #endif
 
 }  // namespace fast::qlc::direct

@@ -14,8 +14,8 @@
 
 /// Quads of four taps: `Count` of a block's four vectors, from number `First` on.
 template <std::size_t First, std::size_t Count>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void make_quads(const std::uint8_t* x, const std::int32_t* offset,
-                                                                Quads (&quads)[Count]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_quads(const std::uint8_t* x, const std::int32_t* offset,
+                                                       Quads (&quads)[Count]) noexcept {
   interleave<First>(V::load(x + offset[0]), V::load(x + offset[1]), V::load(x + offset[2]), V::load(x + offset[3]),
                     quads);
 }
@@ -52,8 +52,8 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& args) noexcept {
 
 /// Adds a unit's products with the same weights for all pixels.
 template <std::size_t Count>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_products(V::Bits* sums, const Quads (&quads)[Count],
-                                                                  const std::byte* weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_products(V::Bits* sums, const Quads (&quads)[Count],
+                                                         const std::byte* weights) noexcept {
   const Weights w = broadcast_weights(weights);
   DMLREF_UNROLL
   for (std::size_t v = 0; v < Count; ++v) {
@@ -64,8 +64,8 @@ template <std::size_t Count>
 
 /// Vectors `First` and on of the sums of a block of pixels, for some output channels.
 template <std::size_t Outputs, std::size_t First, std::size_t Count>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void sum_pixels(const LaneArgs& t, const std::uint8_t* x,
-                                                                V::Bits (&to)[Outputs][4]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void sum_pixels(const LaneArgs& t, const std::uint8_t* x,
+                                                       V::Bits (&to)[Outputs][4]) noexcept {
   const std::ptrdiff_t high_part = 4 * weight_bytes * t.units;
   V::Bits sums[Outputs][Count];
   DMLREF_UNROLL
@@ -123,8 +123,8 @@ DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& args) noexcept {
 
 /// Quads of channels as they lie in memory, against the weights of four outputs each, which some pixels share.
 template <std::size_t Pixels>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at,
-                                                                      std::ptrdiff_t b, const Epilogue& e) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void channel_quads_at(const LaneArgs& t, std::ptrdiff_t at, std::ptrdiff_t b,
+                                                             const Epilogue& e) noexcept {
   V::Bits sums[Pixels][4], windows[Pixels];
   DMLREF_UNROLL
   for (std::size_t p = 0; p < Pixels; ++p) {

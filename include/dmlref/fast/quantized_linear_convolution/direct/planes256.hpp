@@ -91,8 +91,8 @@ DMLREF_QLC_TARGET inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff
 
 /// Constants of the channels that begin at `from[0]`, in the low half, and `from[1]`.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void make_channel(const std::byte* const (&from)[2], std::uint8_t flip,
-                                                                  StripChannel<K, S>& c) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const (&from)[2], std::uint8_t flip,
+                                                         StripChannel<K, S>& c) noexcept {
   using Shape = StripShape<K, S>;
   const auto halves = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const __m256i low = V::broadcast(from[0] + at);
@@ -136,9 +136,9 @@ struct StripRows {
 
 /// Input row `y`, which may lie above or below the plane and begins `row` bytes after it.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void load_row(const Strip<K, S>& strip, const StripRows& p,
-                                                              std::ptrdiff_t y, std::ptrdiff_t row,
-                                                              __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const Strip<K, S>& strip, const StripRows& p, std::ptrdiff_t y,
+                                                     std::ptrdiff_t row,
+                                                     __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
   using Shape = StripShape<K, S>;
   // Bytes `back` before where they are wanted; that many were added to the pattern.
   const auto load = [&](std::ptrdiff_t back, __m256i added) __attribute__((always_inline)) DMLREF_QLC_TARGET {
@@ -172,8 +172,8 @@ template <std::size_t K, std::size_t S, bool TwoPlanes>
 
 /// Adds kernel row `k` of an input row's pixels.
 template <std::size_t K, std::size_t S>
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void add_row(const StripChannel<K, S>& c, std::size_t k,
-                                                             const __m256i* pixels, __m256i (&sums)[2]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const StripChannel<K, S>& c, std::size_t k, const __m256i* pixels,
+                                                    __m256i (&sums)[2]) noexcept {
   using Shape = StripShape<K, S>;
   // Weights are read where they are used, sums added in this order: otherwise compilers run out of registers.
   const auto* weights = c.weights[k];
@@ -231,8 +231,8 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
 }
 
 /// The first `count` bytes, at most 16.
-[[gnu::always_inline]] DMLREF_QLC_TARGET inline void store_first(std::uint8_t* to, __m128i bytes,
-                                                                 std::ptrdiff_t count) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_first(std::uint8_t* to, __m128i bytes,
+                                                        std::ptrdiff_t count) noexcept {
   alignas(16) std::uint8_t all[16];
   _mm_store_si128(reinterpret_cast<__m128i*>(all), bytes);
   copy_some<16>(to, all, count);

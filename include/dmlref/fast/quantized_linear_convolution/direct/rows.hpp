@@ -54,8 +54,7 @@ inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdif
 
 /// `count` bytes, at most `Most`, in parts that overlap, rather than by masks, which are slow to store on Zen 4.
 template <std::ptrdiff_t Most>
-[[gnu::always_inline]] inline void copy_some(std::uint8_t* to, const std::uint8_t* from,
-                                             std::ptrdiff_t count) noexcept {
+DMLREF_ALWAYS_INLINE void copy_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t count) noexcept {
   if (Most >= 16 && count >= 16) {
     for (std::ptrdiff_t i = 0; i + 16 < count; i += 16) std::memcpy(to + i, from + i, 16);
     std::memcpy(to + count - 16, from + count - 16, 16);

@@ -43,8 +43,8 @@ struct ColumnQuads {
 
 /// The column of pixels `x`, or of pixels x and x + 1, which may lie beside the row.
 template <int Kernel, int Pixels>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline ColumnQuads column_quads(const ColumnRows& rows,
-                                                                                std::ptrdiff_t x) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI ColumnQuads column_quads(const ColumnRows& rows,
+                                                                       std::ptrdiff_t x) noexcept {
   constexpr std::size_t count = Kernel;
   __m512i pixels[count];
   const bool first = static_cast<std::size_t>(x) < static_cast<std::size_t>(rows.width);
@@ -86,8 +86,8 @@ struct ColumnConstants {
 };
 
 template <int Kernel>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_constants(const ColumnArgs& p,
-                                                                           ColumnConstants<Kernel>& c) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const ColumnArgs& p,
+                                                                  ColumnConstants<Kernel>& c) noexcept {
   constexpr std::ptrdiff_t column_bytes = 256 * column_units<Kernel>;
   c.epilogue = make_epilogue(p.rounding);
   take_block(p.rounding, 0, c.epilogue);
@@ -106,10 +106,8 @@ template <int Kernel>
 
 /// Adds column `at` of what output i sees to the sums of outputs i, i + 1, ….
 template <int Kernel, int Step, int Outputs>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add_column(__m512i (&sums)[Outputs][4],
-                                                                       const ColumnQuads& quads,
-                                                                       const ColumnConstants<Kernel>& c,
-                                                                       int at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add_column(__m512i (&sums)[Outputs][4], const ColumnQuads& quads,
+                                                              const ColumnConstants<Kernel>& c, int at) noexcept {
   DMLREF_UNROLL
   for (int i = 0; i < Outputs; ++i) {
     const int column = at - Step * i;
@@ -131,10 +129,9 @@ template <int Kernel, int Step, int Outputs>
 
 /// Outputs of one row. `Step`: columns from one output, or pair of them, to the next.
 template <int Kernel, int Step, int Pixels>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void column_row(const ColumnArgs& p, const Rounding& exact,
-                                                                       const ColumnRows& rows,
-                                                                       const ColumnConstants<Kernel>& c,
-                                                                       std::uint8_t* to) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& p, const Rounding& exact,
+                                                              const ColumnRows& rows, const ColumnConstants<Kernel>& c,
+                                                              std::uint8_t* to) noexcept {
   constexpr int in_work = (Kernel + Step - 1) / Step;
   const auto quads = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
     return column_quads<Kernel, Pixels>(rows, column - p.in.pad_x);

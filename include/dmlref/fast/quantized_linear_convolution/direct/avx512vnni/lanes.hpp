@@ -19,13 +19,12 @@ namespace fast::qlc::direct::avx512vnni {
 using V = simd::avx512::Vector;
 namespace rounding = requantize::avx512;
 
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i dot(__m512i sums, __m512i activations,
-                                                                   __m512i weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i dot(__m512i sums, __m512i activations, __m512i weights) noexcept {
   return _mm512_dpbusd_epi32(sums, activations, weights);
 }
 
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i multiply_add(__m512i sums, __m512i pairs,
-                                                                            __m512i weights) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i multiply_add(__m512i sums, __m512i pairs,
+                                                                   __m512i weights) noexcept {
   return _mm512_dpwssd_epi32(sums, pairs, weights);
 }
 

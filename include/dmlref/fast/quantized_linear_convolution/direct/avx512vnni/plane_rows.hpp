@@ -66,8 +66,8 @@ DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const PlaneArgs& p, std::ptrdif
 
 /// 16 bytes, `at` bytes from where each plane's channel begins, in every 128 bits of its part of the vector.
 template <int Planes>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i in_parts(const std::byte* channel, std::ptrdiff_t step,
-                                                                        std::size_t at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i in_parts(const std::byte* channel, std::ptrdiff_t step,
+                                                               std::size_t at) noexcept {
   const auto load = [&](int l) DMLREF_TARGET_AVX512VNNI {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(channel + l * step + at));
   };
@@ -85,8 +85,8 @@ template <int Planes>
 /// What load `Load` finds at `row` in the first plane, and at the same place in those that follow. Not `Safe`: vectors
 /// would read beyond the tensor.
 template <int Load, int Planes, bool Safe>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m512i row_pixels(const Strip& strip, const std::uint8_t* row,
-                                                                          std::ptrdiff_t plane_step) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i row_pixels(const Strip& strip, const std::uint8_t* row,
+                                                                 std::ptrdiff_t plane_step) noexcept {
   __m512i pixels;
   if constexpr (Planes == 1) {
     pixels = Safe ? _mm512_loadu_si512(row) : _mm512_maskz_loadu_epi8(strip.there[Load], row);
@@ -114,8 +114,8 @@ template <int Load, int Planes, bool Safe>
 /// An output row of each plane, the first one to `dst`: of the `Rows` in a vector, the one that begins at `row`, `used`
 /// bytes long. `whole`: what lies behind it is not yet final.
 template <int Rows, int Planes>
-[[gnu::always_inline]] inline void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step, bool whole,
-                                             std::ptrdiff_t used, const std::uint8_t* row) noexcept {
+DMLREF_ALWAYS_INLINE void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step, bool whole, std::ptrdiff_t used,
+                                    const std::uint8_t* row) noexcept {
   constexpr std::ptrdiff_t each = 64 / Rows / Planes;
   DMLREF_UNROLL
   for (int l = 0; l < Planes; ++l, dst += plane_step, row += each) {

@@ -32,8 +32,8 @@ struct RowQuads {
 };
 
 template <int Stride, int Planes, bool Safe>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline RowQuads row_quads(const Strip& strip, const std::uint8_t* row,
-                                                                          std::ptrdiff_t plane_step) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads row_quads(const Strip& strip, const std::uint8_t* row,
+                                                                 std::ptrdiff_t plane_step) noexcept {
   const __m512i low = row_pixels<0, Planes, Safe>(strip, row, plane_step);
   const __m512i high = row_pixels<1, Planes, Safe>(strip, row + loads_apart<Stride>, plane_step);
   if constexpr (Stride == 2) return {low, high, low, high};
@@ -43,9 +43,8 @@ template <int Stride, int Planes, bool Safe>
 
 /// The same of input row `y`, which is at `row` and may lie above or below the plane.
 template <int Stride, int Planes>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline RowQuads input_row(const PlaneArgs& p, const Strip& strip,
-                                                                          std::ptrdiff_t y,
-                                                                          const std::uint8_t* row) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads input_row(const PlaneArgs& p, const Strip& strip,
+                                                                 std::ptrdiff_t y, const std::uint8_t* row) noexcept {
   if (y < 0 || y >= p.in.rows) return {strip.fills, strip.fills, strip.fills, strip.fills};
   const std::ptrdiff_t at = row - p.tensor;
   return __builtin_expect(at >= 0 && at < strip.safe, 1)
@@ -62,8 +61,8 @@ struct PlaneConstants {
 };
 
 template <int Planes>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void make_constants(const PlaneArgs& p, const std::byte* channel,
-                                                                           PlaneConstants& c) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArgs& p, const std::byte* channel,
+                                                                  PlaneConstants& c) noexcept {
   constexpr std::size_t quads = sizeof(ChannelData);
   const auto parts = [&](std::size_t at) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
     return in_parts<Planes>(channel, p.channel_step, at);
@@ -100,8 +99,8 @@ template <int Planes>
 
 /// Adds a kernel row's products.
 template <bool Wide>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void add(const RowQuads& quads, const PlaneConstants& c,
-                                                                int kernel_row, __m512i (&sums)[4]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add(const RowQuads& quads, const PlaneConstants& c, int kernel_row,
+                                                       __m512i (&sums)[4]) noexcept {
   const auto add_products = [&](__m512i weights) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
     qlc::avx512vnni::multiply_add(sums[0], quads.a, weights);
     qlc::avx512vnni::multiply_add(sums[1], quads.b, weights);
@@ -113,16 +112,15 @@ template <bool Wide>
     if ((c.wide >> kernel_row & 1) != 0) add_products(c.high[kernel_row]);
   }
 }
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void copy(const __m512i (&from)[4], __m512i (&to)[4]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void copy(const __m512i (&from)[4], __m512i (&to)[4]) noexcept {
   DMLREF_UNROLL
   for (int v = 0; v < 4; ++v) to[v] = from[v];
 }
 
 /// Writes output row `y` of each plane, with a stride of 2 that and the next, the first plane's to `dst`.
 template <int Stride, int Planes>
-[[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline void store_rows(const PlaneArgs& p, const Strip& strip,
-                                                                       std::ptrdiff_t y, std::uint8_t* dst,
-                                                                       __m512i bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_rows(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t y,
+                                                              std::uint8_t* dst, __m512i bytes) noexcept {
   alignas(64) std::uint8_t rows[64];
   if constexpr (Stride == 1) {
     _mm512_store_si512(rows, bytes);
