@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "memory.hpp"
-#include "threads.hpp"
 
 using namespace dmlref;
 
@@ -36,7 +35,9 @@ Layer make_layer(std::uint32_t in, std::uint32_t out, std::uint32_t kernel, std:
   for (std::size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<std::int8_t>(i * 7 % 23 - 9);
   const float scales[] = {0.05f, 0.02f, 0.04f};  // of the input, the filter, the output
   const auto scale = [&](std::size_t i) { return std::as_bytes(std::span(&scales[i], 1)); };
-  const InputBuffer owned[] = {{}, scale(0), {}, std::as_bytes(std::span(filter)), scale(1), {}, {}, scale(2), {}};
+  NamedBindings owned(layer.op);
+  owned.bind("FilterTensor", std::as_bytes(std::span(filter)));
+  owned.bind("InputScaleTensor", scale(0)).bind("FilterScaleTensor", scale(1)).bind("OutputScaleTensor", scale(2));
   std::puts(layer.op.initialize(owned, layer.persistent.bytes(), workspace.bytes()).to_string().c_str());  // ok
   return layer;
 }
@@ -47,11 +48,12 @@ int main() {
                     make_layer(16, 4, 1, 1, workspace)};
   std::vector<std::uint8_t> values(8 * 12 * 12);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i * 31 % 101);
-  Threads threads(2);
+  ThreadPool threads(2);
   for (Layer& layer : layers) {
-    const InputBuffer inputs[9] = {std::as_bytes(std::span(values))};  // the rest is owned
-    const OutputBuffer outputs[] = {std::as_writable_bytes(std::span(layer.output))};
-    if (!layer.op.execute(inputs, outputs, layer.persistent.bytes(), workspace.bytes(), threads)) return 1;
+    NamedBindings buffers(layer.op);
+    buffers.bind("InputTensor", std::as_bytes(std::span(values)));  // the rest is owned
+    buffers.bind("OutputTensor", std::as_writable_bytes(std::span(layer.output)));
+    if (!layer.op.execute(buffers, layer.persistent.bytes(), workspace.bytes(), threads)) return 1;
     values = layer.output;
   }
   for (std::size_t x = 60; x < 72; ++x) std::printf(" %d", values[x]);  // row 5: 25 57 61 73 81 67 51 69 75 78 81 84
