@@ -516,6 +516,9 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
       clear(lanes);
       std::size_t k = 0;
       for (; i + step16 <= count; i += step16) {
+        // (Before floats are stored at what may be the same place of another page.)
+        piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, step16, line.behind(i), alpha,
+                               false, i, listed);
         DMLREF_UNROLL
         for (std::size_t u = i; u < i + step16; u += unit) widen_unit<half>(halves + u * sizeof(half), floats + u);
         if (i >= lag) {
@@ -524,8 +527,6 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
             add_block<float, false>(lanes, summed + k * sizeof(float), nullptr);
           }
         }
-        piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, step16, line.behind(i), alpha,
-                               false, i, listed);
       }
       widen(halves + i * sizeof(half), floats + i, count - i);
       for (; k + block <= count; k += block) add_block<float, false>(lanes, summed + k * sizeof(float), nullptr);
