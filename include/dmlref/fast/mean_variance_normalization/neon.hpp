@@ -39,7 +39,7 @@ struct Target {
   using NarrowSums = Vectors<Doubles>;              // of rows; see Tuning::Normalization::narrow_sums
   static constexpr std::size_t summed_vectors = 1;  // of columns, in registers at once: of sums,
   static constexpr std::size_t result_vectors = 1;  // and of results
-  static constexpr bool streams = false;            // there are stores past the caches,
+  static constexpr bool streams = false;            // there are non-temporal stores,
   static constexpr bool streams_halves = false;     // which pay for float16
   static constexpr bool prefetches = false;
   static constexpr bool pipelined = false;     // rows form the sums of others on the way (`RowAhead`)

@@ -105,13 +105,13 @@ DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* from) noexcept {
   if (Made::stride == 2) prefetch(from + 64);
 }
 
-/// A row on its way past the caches: what comes next.
+/// A row written by non-temporal stores: what comes next.
 struct StreamedRow {
   const std::byte* from;
   std::byte* to;
 };
 
-/// Up to the first whole line of the output: a line that is written half past the caches and half through them costs
+/// Up to the first whole line of the output: a line written half by non-temporal stores and half by others costs
 /// as much as many.
 template <class Made>
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE StreamedRow begin_row(const Made& made, const std::byte* from,
