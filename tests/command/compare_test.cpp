@@ -84,6 +84,19 @@ TEST_F(Compare, ShapeAndTypeMustMatch) {
   EXPECT_EQ(type.out, "differ: FLOAT32 against INT32\n");
 }
 
+TEST_F(Compare, AcceptsDataPaddedToFourBytes) {
+  write("exact.npy", npy("|u1", "(1, 5)", "abcde"));
+  write("padded.npy", npy("|u1", "(1, 5)", "abcde\xFF\xFF\xFF"));
+  write("half.npy", npy("<f2", "(1,)", std::string("\0\x3C\1\2", 4)));
+  write("other.npy", npy("<f2", "(1,)", std::string("\0\x3C", 2)));
+  EXPECT_EQ(dmlref({"compare", "exact.npy", "padded.npy"}).out,
+            "equal within 0 ulp: 5 elements of UINT8, largest difference 0 ulp\n");
+  EXPECT_EQ(dmlref({"compare", "half.npy", "other.npy"}).status, 0);
+  write("padded.npy", npy("|u1", "(1, 5)", "abcde\xFF\xFF\xFF\xFF"));
+  expect_unusable(dmlref({"compare", "exact.npy", "padded.npy"}),
+                  {"padded.npy: has 9 bytes of elements, expected 5 for shape (1, 5) of UINT8, or 8 with padding"});
+}
+
 TEST_F(Compare, NamesTheCoordinatesOfTheWorst) {
   std::vector<std::int32_t> a(24, 0);
   std::vector<std::int32_t> b(24, 0);

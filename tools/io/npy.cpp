@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -150,6 +150,24 @@ DataType type_of(const std::string& descr) {
 
 }  // namespace
 
+std::span<const std::byte> elements_of(std::span<const std::byte> bytes, DataType type,
+                                       std::span<const std::uint64_t> shape) {
+  std::uint64_t expected = size_of(type);
+  for (const std::uint64_t extent : shape) {
+    if (extent != 0 && expected > (std::uint64_t{1} << 62) / extent) {
+      throw FileError(fmt::format("has shape ({}), which no memory holds", fmt::join(shape, ", ")));
+    }
+    expected *= extent;
+  }
+  const std::uint64_t padded = (expected + 3) / 4 * 4;
+  if (bytes.size() != expected && bytes.size() != padded) {
+    throw FileError(fmt::format("has {} bytes of elements, expected {} for shape ({}) of {}{}", bytes.size(), expected,
+                                fmt::join(shape, ", "), to_string(type),
+                                padded == expected ? "" : fmt::format(", or {} with padding", padded)));
+  }
+  return bytes.first(static_cast<std::size_t>(expected));
+}
+
 NpyArray read_npy(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(magic) || text.size() < 10) {
@@ -176,22 +194,26 @@ NpyArray read_npy(std::span<const std::byte> file) {
   if (*header.fortran_order) {
     throw FileError("is in Fortran order, expected C order (numpy.ascontiguousarray before numpy.save)");
   }
-  std::uint64_t bytes = size_of(array.type);
-  for (const std::uint64_t extent : array.shape) {
-    if (extent == 0)
-      throw FileError(fmt::format("has shape ({}), expected no extent of 0", fmt::join(array.shape, ", ")));
-    if (bytes > (std::numeric_limits<std::uint64_t>::max)() / extent) {
-      throw FileError(fmt::format("has shape ({}), which no memory holds", fmt::join(array.shape, ", ")));
-    }
-    bytes *= extent;
+  if (std::find(array.shape.begin(), array.shape.end(), 0u) != array.shape.end()) {
+    throw FileError(fmt::format("has shape ({}), expected no extent of 0", fmt::join(array.shape, ", ")));
   }
-  const std::span<const std::byte> data = file.subspan(start + length);
-  if (data.size() != bytes) {
-    throw FileError(fmt::format("has {} bytes of elements, expected {} for shape ({}) of {}", data.size(), bytes,
-                                fmt::join(array.shape, ", "), to_string(array.type)));
-  }
+  const std::span<const std::byte> data = elements_of(file.subspan(start + length), array.type, array.shape);
   array.data.assign(data.begin(), data.end());
   return array;
+}
+
+NpyArray read_raw(std::span<const std::byte> file, DataType type, std::span<const std::uint64_t> shape) {
+  if (file.empty()) throw FileError("is empty, expected at least one element");
+  std::vector<std::uint64_t> extents(shape.begin(), shape.end());
+  if (shape.empty()) {
+    if (file.size() % size_of(type) != 0) {
+      throw FileError(fmt::format("has {} bytes, expected a multiple of {}, the size of {}", file.size(), size_of(type),
+                                  to_string(type)));
+    }
+    extents.push_back(file.size() / size_of(type));
+  }
+  const std::span<const std::byte> data = elements_of(file, type, extents);
+  return {type, std::move(extents), {data.begin(), data.end()}};
 }
 
 std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> shape, std::span<const std::byte> data) {

@@ -49,12 +49,7 @@ TensorFile read_tensor(const std::filesystem::path& path, DataType type,
     }
     return {type, {1, image.channels, image.height, image.width}, to_tensor(image, type)};
   }
-  if (bytes.empty()) throw FileError("is empty, expected at least one element");
-  if (bytes.size() % size_of(type) != 0) {
-    throw FileError(fmt::format("has {} bytes, expected a multiple of {}, the size of {}", bytes.size(), size_of(type),
-                                to_string(type)));
-  }
-  return {type, {}, bytes};
+  return {type, {}, read_raw(bytes, type, {}).data};
 }
 
 void write_tensor(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape,
