@@ -2,9 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "commands/commands.hpp"
+#include "commands/option_values.hpp"
 #include "io/file.hpp"
 #include "io/npy.hpp"
 #include "support/element.hpp"
@@ -13,11 +17,18 @@
 namespace dmlref::tool {
 namespace {
 
-NpyArray read(const std::filesystem::path& path) {
+struct CompareOptions {
+  std::string a;
+  std::string b;
+  std::uint64_t ulp = 0;
+};
+
+NpyArray read(const std::string& path) {
   try {
-    return read_npy(read_file(path));
+    const std::vector<std::byte> bytes = read_file(path);
+    return read_npy(bytes);
   } catch (const FileError& error) {
-    throw Failure(path.string(), error.what());
+    throw Failure(path, error.what());
   }
 }
 
@@ -26,8 +37,6 @@ std::string coordinates(std::uint64_t index, const std::vector<std::uint64_t>& s
   for (std::size_t d = shape.size(); d-- > 0; index /= shape[d]) at[d] = index % shape[d];
   return fmt::format("[{}]", fmt::join(at, ", "));
 }
-
-}  // namespace
 
 int compare_files(const CompareOptions& options) {
   const NpyArray a = read(options.a);
@@ -62,6 +71,17 @@ int compare_files(const CompareOptions& options) {
              to_string(a.type), options.ulp, coordinates(worst, a.shape), element_text(a.type, a.data, worst),
              element_text(b.type, b.data, worst), largest ? furthest + " apart" : "which no number of ulp spans");
   return exit_failed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& line) {
+  const auto options = std::make_shared<CompareOptions>();
+  Verb verb(line, "compare", "Compare the elements of two files");
+  verb.argument("A.npy", "One array", options->a);
+  verb.argument("B.npy", "Another", options->b);
+  verb.option("--ulp", "How many units in the last place apart is equal; 0 if not given", options->ulp, parse_integer);
+  verb.runs([options] { return compare_files(*options); });
 }
 
 }  // namespace dmlref::tool

@@ -4,9 +4,12 @@
 
 #include "commands/commands.hpp"
 #include "dmlref/config.hpp"
+#include "dmlref/desc/feature_level.hpp"
+#include "dmlref/isa/cpu.hpp"
 #include "support/failure.hpp"
 
 namespace dmlref::tool {
+namespace {
 
 int print_info() {
   std::string found;
@@ -31,6 +34,12 @@ int print_info() {
   fmt::print("in use: {} ({})\n", to_string(in_use), why);
   fmt::print("feature levels: {} to {}\n", feature_levels.front().name, feature_levels.back().name);
   return exit_done;
+}
+
+}  // namespace
+
+void add_info(CLI::App& line) {
+  Verb(line, "info", "Version, instruction sets found, the one in use").runs(print_info);
 }
 
 }  // namespace dmlref::tool

@@ -3,9 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "commands/commands.hpp"
+#include "commands/option_values.hpp"
 #include "dmlref/directml.hpp"
 #include "dmlref/eigen.hpp"
 #include "io/tensor_file.hpp"
@@ -16,6 +19,13 @@
 
 namespace dmlref::tool {
 namespace {
+
+struct RunOptions {
+  std::string model;
+  FeatureLevel level = latest_feature_level;
+  std::optional<Isa> isa;
+  unsigned threads = (std::max)(1u, std::thread::hardware_concurrency());
+};
 
 /// As many threads as asked for; one is the calling thread.
 class Threads {
@@ -198,14 +208,25 @@ bool accepted(const Model& model, FeatureLevel level) {
   return all;
 }
 
-}  // namespace
-
 int run_model(const RunOptions& options) {
   const Model model = parse_model(options.model);
   if (!accepted(model, options.level)) return exit_failed;
   Session session(model, options);
   for (const Command& command : model.commands) session.execute(command);
   return exit_done;
+}
+
+}  // namespace
+
+void add_run(CLI::App& line) {
+  const auto options = std::make_shared<RunOptions>();
+  Verb verb(line, "run", "Run a model: print and write what its commands say");
+  verb.argument("MODEL.json", "The model", options->model);
+  verb.option("--feature-level", "The level to validate the operators at; 6_4 if not given", options->level,
+              parse_level);
+  verb.option("--isa", "The instruction set; otherwise what DMLREF_ISA names, or the best", options->isa, parse_isa);
+  verb.option("--threads", "How many threads work; all the CPU has if not given", options->threads, parse_thread_count);
+  verb.runs([options] { return run_model(*options); });
 }
 
 }  // namespace dmlref::tool

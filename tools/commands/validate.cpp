@@ -1,12 +1,21 @@
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+
 #include "commands/commands.hpp"
+#include "commands/option_values.hpp"
 #include "dmlref/directml.hpp"
 #include "model/model.hpp"
 #include "support/failure.hpp"
 
 namespace dmlref::tool {
 namespace {
+
+struct ValidateOptions {
+  std::string model;
+  std::optional<FeatureLevel> level;  // empty: all of them
+};
 
 /// Prints the verdict on one operator at one level; returns whether it is accepted.
 bool print_verdict(const Dispatchable& dispatchable, FeatureLevel level) {
@@ -21,8 +30,6 @@ bool print_verdict(const Dispatchable& dispatchable, FeatureLevel level) {
   }
   return report.ok();
 }
-
-}  // namespace
 
 int validate_model(const ValidateOptions& options) {
   const Model model = parse_model(options.model);
@@ -39,6 +46,21 @@ int validate_model(const ValidateOptions& options) {
     all_accepted = all_accepted && somewhere;
   }
   return all_accepted ? exit_done : exit_failed;
+}
+
+std::optional<FeatureLevel> parse_one_or_all(const std::string& option, const std::string& text) {
+  if (text == "all") return std::nullopt;
+  return parse_level(option, text);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& line) {
+  const auto options = std::make_shared<ValidateOptions>();
+  Verb verb(line, "validate", "Say for each level whether it accepts the operators, and why not");
+  verb.argument("MODEL.json", "The model", options->model);
+  verb.option("--feature-level", "One level, or all; all if not given", options->level, parse_one_or_all);
+  verb.runs([options] { return validate_model(*options); });
 }
 
 }  // namespace dmlref::tool

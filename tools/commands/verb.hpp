@@ -1,0 +1,42 @@
+// verb.hpp: a verb of the command line. Its users need not compile CLI11's headers, which take seconds each.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace dmlref::tool {
+
+class Verb {
+ public:
+  Verb(CLI::App& line, const std::string& name, const std::string& help);
+
+  /// A word that must be given.
+  void argument(const std::string& name, const std::string& help, std::string& value);
+  void option(const std::string& name, const std::string& help, std::string& value);
+  /// `parse(name, text)` gives the value, or throws Failure.
+  template <class T, class Parse>
+  void option(const std::string& name, const std::string& help, T& value, Parse parse) {
+    text_option(name, help, [name, &value, parse](const std::string& text) { value = parse(name, text); });
+  }
+  void flag(const std::string& name, const std::string& help, bool& value);
+  /// What the verb does; the result is the exit status.
+  void runs(std::function<int()> action);
+
+ private:
+  void text_option(const std::string& name, const std::string& help, std::function<void(const std::string&)> take);
+
+  CLI::App* verb_;
+};
+
+/// Adds one verb to the line.
+using AddVerb = void(CLI::App& line);
+
+/// Parses the whole line and runs its verb; the exit status. Throws Failure where the line cannot be used.
+int run_command_line(int argc, char** argv, std::span<AddVerb* const> verbs);
+
+}  // namespace dmlref::tool
