@@ -97,6 +97,29 @@ TEST_F(Compare, AcceptsDataPaddedToFourBytes) {
                   {"padded.npy: has 9 bytes of elements, expected 5 for shape (1, 5) of UINT8, or 8 with padding"});
 }
 
+TEST_F(Compare, ReadsRawDumpsOfATypeAndShape) {
+  write("a.npy", npy("<i2", "(1, 3)", bytes_of<std::int16_t>({1, -2, 3})));
+  write("a.bin", bytes_of<std::int16_t>({1, -2, 3}));
+  write("padded.bin", bytes_of<std::int16_t>({1, -2, 4, 99}));
+  const auto compare = [&](const char* b, const char* shape) {
+    return dmlref({"compare", "a.npy", b, "--type", "DML_TENSOR_DATA_TYPE_INT16", "--shape", shape});
+  };
+  EXPECT_EQ(compare("a.bin", "1,3").status, 0);
+  EXPECT_NE(compare("padded.bin", "1,3").out.find("worst at [0, 2]: 3 against 4"), std::string::npos);
+  EXPECT_EQ(compare("a.bin", "3,1").out, "differ: shape (1, 3) against (3, 1)\n");
+  EXPECT_EQ(dmlref({"compare", "a.bin", "a.bin", "--type", "INT16"}).out,
+            "equal within 0 ulp: 3 elements of INT16, largest difference 0 ulp\n");
+  expect_unusable(compare("a.bin", "2,3"), {"a.bin: has 6 bytes of elements, expected 12 for shape (2, 3) of INT16"});
+  expect_unusable(compare("a.bin", "4294967296,4294967296,2"), {"a.bin: has shape", "which no memory holds"});
+  expect_unusable(compare("a.bin", "1,,3"), {"--shape: is \"1,,3\", expected integers like 1,3,4,4"});
+  expect_unusable(dmlref({"compare", "a.bin", "a.bin", "--type", "UINT4"}), {"--type: is \"UINT4\", expected one of"});
+  expect_unusable(dmlref({"compare", "a.bin", "a.bin", "--type", "INT32"}),
+                  {"a.bin: has 6 bytes, expected a multiple"});
+  expect_unusable(dmlref({"compare", "a.bin", "a.bin"}), {"a.bin: is no .npy file"});
+  write("empty.bin", "");
+  expect_unusable(compare("empty.bin", "3"), {"empty.bin: is empty"});
+}
+
 TEST_F(Compare, NamesTheCoordinatesOfTheWorst) {
   std::vector<std::int32_t> a(24, 0);
   std::vector<std::int32_t> b(24, 0);

@@ -11,6 +11,7 @@
 #include "commands/option_values.hpp"
 #include "io/file.hpp"
 #include "io/npy.hpp"
+#include "io/tensor_file.hpp"
 #include "support/element.hpp"
 #include "support/failure.hpp"
 
@@ -21,12 +22,15 @@ struct CompareOptions {
   std::string a;
   std::string b;
   std::uint64_t ulp = 0;
+  std::optional<DataType> type;      // of raw dumps
+  std::vector<std::uint64_t> shape;  // of raw dumps; empty: a list as long as the file
 };
 
-NpyArray read(const std::string& path) {
+NpyArray read(const std::string& path, const CompareOptions& options) {
   try {
     const std::vector<std::byte> bytes = read_file(path);
-    return read_npy(bytes);
+    if (!options.type || is_npy(path)) return read_npy(bytes);
+    return read_raw(bytes, *options.type, options.shape);
   } catch (const FileError& error) {
     throw Failure(path, error.what());
   }
@@ -39,8 +43,8 @@ std::string coordinates(std::uint64_t index, const std::vector<std::uint64_t>& s
 }
 
 int compare_files(const CompareOptions& options) {
-  const NpyArray a = read(options.a);
-  const NpyArray b = read(options.b);
+  const NpyArray a = read(options.a, options);
+  const NpyArray b = read(options.b, options);
   if (a.type != b.type) {
     fmt::print("differ: {} against {}\n", to_string(a.type), to_string(b.type));
     return exit_failed;
@@ -81,6 +85,8 @@ void add_compare(CLI::App& line) {
   verb.argument("A.npy", "One array", options->a);
   verb.argument("B.npy", "Another", options->b);
   verb.option("--ulp", "How many units in the last place apart is equal; 0 if not given", options->ulp, parse_integer);
+  verb.option("--type", "The element type of files that are no .npy", options->type, parse_type);
+  verb.option("--shape", "The extents of files that are no .npy, like 1,3,4,4", options->shape, parse_integers);
   verb.runs([options] { return compare_files(*options); });
 }
 
