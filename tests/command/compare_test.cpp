@@ -1,4 +1,4 @@
-// Equal within N units in the last place, or not, and where.
+// Equal within a tolerance, or not, where, and by how much.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -36,7 +36,13 @@ TEST_F(Compare, CountsUnitsInTheLastPlace) {
   EXPECT_EQ(outcome.status, 1) << outcome;
   EXPECT_EQ(outcome.out,
             "differ: 1 of 3 elements of FLOAT32 by more than 1 ulp, worst at [2]: 1.0000001 against 0.99999994, "
-            "2 ulp apart\n");
+            "2 ulp apart\n\n"
+            " at          A        bits           B        bits   absolute   relative  ulp\n"
+            "[2]  1.0000001  0x3F800001  0.99999994  0x3F7FFFFF  1.788e-07  1.788e-07    2\n\n"
+            "ulp  elements\n"
+            "  0         1\n"
+            "  1         1\n"
+            "  2         1\n");
   // Across zero: both smallest numbers are one unit from it.
   constexpr float tiny = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(compare<float>("<f4", {tiny}, {-tiny}, "2").status, 0);
@@ -128,7 +134,86 @@ TEST_F(Compare, NamesTheCoordinatesOfTheWorst) {
   write("a.npy", npy("<i4", "(2, 3, 4)", bytes_of(a)));
   write("b.npy", npy("<i4", "(2, 3, 4)", bytes_of(b)));
   EXPECT_EQ(dmlref({"compare", "a.npy", "b.npy"}).out,
-            "differ: 2 of 24 elements of INT32 by more than 0 ulp, worst at [1, 1, 1]: 0 against 9, 9 ulp apart\n");
+            "differ: 2 of 24 elements of INT32 by more than 0 ulp, worst at [1, 1, 1]: 0 against 9, 9 ulp apart\n\n"
+            "       at  A        bits  B        bits  absolute  relative  ulp\n"
+            "[0, 1, 3]  1  0x00000001  0  0x00000000         1       inf    1\n"
+            "[1, 1, 1]  0  0x00000000  9  0x00000009         9         1    9\n\n"
+            "    ulp  elements\n"
+            "      0        22\n"
+            "      1         1\n"
+            "9 to 16         1\n");
+}
+
+TEST_F(Compare, ListsAsManyMismatchesAsAskedFor) {
+  std::vector<std::uint8_t> a(40, 0);
+  std::vector<std::uint8_t> b(40, 0);
+  for (std::size_t i = 0; i < 25; ++i) b[i] = 200;
+  write("a.npy", npy("|u1", "(40,)", bytes_of(a)));
+  write("b.npy", npy("|u1", "(40,)", bytes_of(b)));
+  const auto listed = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"compare", "a.npy", "b.npy"};
+    words.insert(words.end(), options.begin(), options.end());
+    const std::string out = dmlref(words).out;
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = out.find("0xC8", at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(listed({}), 10u);
+  EXPECT_EQ(listed({"--mismatches", "3"}), 3u);
+  EXPECT_EQ(listed({"--mismatches", "0"}), 0u);
+  EXPECT_EQ(listed({"--mismatches", "100"}), 25u);
+  EXPECT_EQ(listed({"--ulp", "200"}), 0u);
+}
+
+TEST_F(Compare, AcceptsAbsoluteAndRelativeTolerances) {
+  write("a.npy", npy("<f4", "(4,)", bytes_of<float>({1000, 0, 1, -2})));
+  write("b.npy", npy("<f4", "(4,)", bytes_of<float>({1001, 0.25f, 1.5f, -2})));
+  const auto compare = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"compare", "a.npy", "b.npy"};
+    words.insert(words.end(), options.begin(), options.end());
+    return dmlref(words);
+  };
+  EXPECT_EQ(compare({"--abs", "1"}).status, 0);
+  EXPECT_EQ(compare({"--abs", "0.99"}).status, 1);
+  EXPECT_EQ(compare({"--abs", "0.5", "--rel", "0.001"}).status, 0);
+  // Of B's magnitude: 1 / 1001 is less than 0.00099901, 1 / 1000 is not.
+  EXPECT_EQ(compare({"--abs", "0.5", "--rel", "0.00099901"}).status, 0);
+  EXPECT_EQ(compare({"--abs", "0.5", "--rel", "0.00099900"}).status, 1);
+  EXPECT_TRUE(compare({"--abs", "0.25", "--rel", "0.4"})
+                  .out.starts_with("equal within 0.25 absolute or 0.4 relative: 4 elements of FLOAT32, largest"));
+  EXPECT_TRUE(compare({"--ulp", "2", "--abs", "1", "--rel", "1e-3"})
+                  .out.starts_with("equal within 2 ulp, 1 absolute or 0.001 relative: "));
+  // The worst is the worst of those beyond the tolerance.
+  EXPECT_NE(compare({"--abs", "0.3"}).out.find("worst at [2]: 1 against 1.5, 4194304 ulp apart"), std::string::npos);
+  // Whatever the tolerance, NaN and infinity are equal to themselves alone.
+  write("a.npy", npy("<f4", "(1,)", bytes_of<float>({INFINITY})));
+  write("b.npy", npy("<f4", "(1,)", bytes_of<float>({NAN})));
+  EXPECT_EQ(compare({"--abs", "1e300", "--rel", "1e300"}).status, 1);
+  for (const char* option : {"--abs", "--rel"}) {
+    for (const char* text : {"-1", "nan", "inf", "1x", ""}) {
+      expect_unusable(compare({option, text}), {option});
+    }
+  }
+}
+
+TEST_F(Compare, PrintsJson) {
+  write("a.npy", npy("<f4", "(1, 3)", bytes_of<float>({1, 2, NAN})));
+  write("b.npy", npy("<f4", "(1, 3)", bytes_of<float>({1, 3, 1})));
+  const Outcome outcome = dmlref({"compare", "a.npy", "b.npy", "--json"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.out, read_text(fs::path(DMLREF_TEST_GOLDEN) / "compare.json"));
+  write("b.npy", npy("<i4", "(1, 3)", bytes_of<float>({1, 3, 1})));
+  EXPECT_EQ(dmlref({"compare", "a.npy", "b.npy", "--json"}).out,
+            R"({
+  "equal": false,
+  "tolerance": {
+    "ulp": 0,
+    "absolute": 0.0,
+    "relative": 0.0
+  },
+  "unlike": "FLOAT32 against INT32"
+}
+)");
 }
 
 }  // namespace

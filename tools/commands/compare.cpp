@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstddef>
-#include <filesystem>
+#include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -12,18 +12,23 @@
 #include "io/file.hpp"
 #include "io/npy.hpp"
 #include "io/tensor_file.hpp"
-#include "support/element.hpp"
+#include "support/comparison.hpp"
 #include "support/failure.hpp"
+#include "support/text_table.hpp"
 
 namespace dmlref::tool {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct CompareOptions {
   std::string a;
   std::string b;
-  std::uint64_t ulp = 0;
+  Tolerance tolerance;
+  std::uint64_t mismatches = 10;     // how many are listed
   std::optional<DataType> type;      // of raw dumps
   std::vector<std::uint64_t> shape;  // of raw dumps; empty: a list as long as the file
+  bool json = false;
 };
 
 NpyArray read(const std::string& path, const CompareOptions& options) {
@@ -36,57 +41,115 @@ NpyArray read(const std::string& path, const CompareOptions& options) {
   }
 }
 
-std::string coordinates(std::uint64_t index, const std::vector<std::uint64_t>& shape) {
-  std::vector<std::uint64_t> at(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0; index /= shape[d]) at[d] = index % shape[d];
-  return fmt::format("[{}]", fmt::join(at, ", "));
+std::string at(const ElementPair& pair) { return fmt::format("[{}]", fmt::join(pair.coordinates, ", ")); }
+
+std::string ulp_text(const Distance& distance) { return distance.ulp ? fmt::format("{}", *distance.ulp) : "none"; }
+
+std::string mismatch_table(const std::vector<ElementPair>& pairs) {
+  std::vector<std::vector<std::string>> rows{{"at", "A", "bits", "B", "bits", "absolute", "relative", "ulp"}};
+  for (const ElementPair& pair : pairs) {
+    rows.push_back({at(pair), pair.actual, pair.actual_bits, pair.expected, pair.expected_bits,
+                    fmt::format("{:.4g}", pair.distance.absolute), fmt::format("{:.4g}", pair.distance.relative),
+                    ulp_text(pair.distance)});
+  }
+  return text_table(rows);
+}
+
+std::string histogram_table(const Comparison& result) {
+  std::vector<std::vector<std::string>> rows{{"ulp", "elements"}};
+  for (const DistanceCount& row : result.histogram) {
+    rows.push_back({row.least == row.most ? fmt::format("{}", row.least) : fmt::format("{} to {}", row.least, row.most),
+                    fmt::format("{}", row.elements)});
+  }
+  if (result.not_comparable != 0) rows.push_back({"none", fmt::format("{}", result.not_comparable)});
+  return text_table(rows);
+}
+
+void print_text(const Comparison& result, DataType type, const Tolerance& tolerance) {
+  if (!result.unlike.empty()) return fmt::print("differ: {}\n", result.unlike);
+  const ElementPair& worst = *result.worst;
+  if (result.equal()) {
+    fmt::print("equal within {}: {} elements of {}, largest difference {}\n", tolerance.to_string(), result.count,
+               to_string(type), worst.distance.ulp ? ulp_text(worst.distance) + " ulp" : "no number of ulp");
+  } else {
+    fmt::print("differ: {} of {} elements of {} by more than {}, worst at {}: {} against {}, {}\n", result.mismatches,
+               result.count, to_string(type), tolerance.to_string(), at(worst), worst.actual, worst.expected,
+               worst.distance.ulp ? ulp_text(worst.distance) + " ulp apart" : "which no number of ulp spans");
+    if (!result.first.empty()) fmt::print("\n{}", mismatch_table(result.first));
+  }
+  if (worst.distance.ulp != std::uint64_t{0}) fmt::print("\n{}", histogram_table(result));
+}
+
+/// A number, or a text where JSON has no such number.
+Json real(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+Json element(const std::string& text) {
+  const Json number = Json::parse(text, nullptr, false);
+  return number.is_number() ? number : Json(text);
+}
+
+Json to_json(const ElementPair& pair) {
+  return {{"at", pair.coordinates},
+          {"a", element(pair.actual)},
+          {"a_bits", pair.actual_bits},
+          {"b", element(pair.expected)},
+          {"b_bits", pair.expected_bits},
+          {"absolute", real(pair.distance.absolute)},
+          {"relative", real(pair.distance.relative)},
+          {"ulp", pair.distance.ulp ? Json(*pair.distance.ulp) : Json(nullptr)}};
+}
+
+void print_json(const Comparison& result, const NpyArray& a, const Tolerance& tolerance) {
+  Json json{
+      {"equal", result.equal()},
+      {"tolerance", {{"ulp", tolerance.ulp}, {"absolute", tolerance.absolute}, {"relative", tolerance.relative}}}};
+  if (!result.unlike.empty()) {
+    json["unlike"] = result.unlike;
+  } else {
+    json["type"] = to_string(a.type);
+    json["shape"] = a.shape;
+    json["elements"] = result.count;
+    json["mismatches"] = result.mismatches;
+    json["worst"] = to_json(*result.worst);
+    json["first"] = Json::array();
+    for (const ElementPair& pair : result.first) json["first"].push_back(to_json(pair));
+    json["histogram"] = Json::array();
+    for (const DistanceCount& row : result.histogram) {
+      json["histogram"].push_back({{"least", row.least}, {"most", row.most}, {"elements", row.elements}});
+    }
+    json["not_comparable"] = result.not_comparable;
+  }
+  fmt::print("{}\n", json.dump(2));
 }
 
 int compare_files(const CompareOptions& options) {
   const NpyArray a = read(options.a, options);
   const NpyArray b = read(options.b, options);
-  if (a.type != b.type) {
-    fmt::print("differ: {} against {}\n", to_string(a.type), to_string(b.type));
-    return exit_failed;
+  const Comparison result = compare_tensors({a.type, a.shape, a.data}, {b.type, b.shape, b.data}, options.tolerance,
+                                            static_cast<std::size_t>(options.mismatches));
+  if (options.json) {
+    print_json(result, a, options.tolerance);
+  } else {
+    print_text(result, a.type, options.tolerance);
   }
-  if (a.shape != b.shape) {
-    fmt::print("differ: shape ({}) against ({})\n", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
-    return exit_failed;
-  }
-  const std::uint64_t count = a.count();
-  std::uint64_t beyond = 0;
-  std::optional<std::uint64_t> largest = 0;  // empty: some pair has no distance, which is worse than any
-  std::uint64_t worst = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::optional<std::uint64_t> distance = ulp_distance(a.type, a.data, b.data, i);
-    if (!distance || *distance > options.ulp) ++beyond;
-    if (largest && (!distance || *distance > *largest)) {
-      largest = distance;
-      worst = i;
-    }
-  }
-  const std::string furthest = largest ? fmt::format("{} ulp", *largest) : "no number of ulp";
-  if (beyond == 0) {
-    fmt::print("equal within {} ulp: {} elements of {}, largest difference {}\n", options.ulp, count, to_string(a.type),
-               furthest);
-    return exit_done;
-  }
-  fmt::print("differ: {} of {} elements of {} by more than {} ulp, worst at {}: {} against {}, {}\n", beyond, count,
-             to_string(a.type), options.ulp, coordinates(worst, a.shape), element_text(a.type, a.data, worst),
-             element_text(b.type, b.data, worst), largest ? furthest + " apart" : "which no number of ulp spans");
-  return exit_failed;
+  return result.equal() ? exit_done : exit_failed;
 }
 
 }  // namespace
 
 void add_compare(CLI::App& line) {
   const auto options = std::make_shared<CompareOptions>();
-  Verb verb(line, "compare", "Compare the elements of two files");
+  Verb verb(line, "compare", "Compare the elements of two files; B is what is expected");
   verb.argument("A.npy", "One array", options->a);
   verb.argument("B.npy", "Another", options->b);
-  verb.option("--ulp", "How many units in the last place apart is equal; 0 if not given", options->ulp, parse_integer);
+  verb.option("--ulp", "Equal is what is so many units in the last place apart; 0 if not given", options->tolerance.ulp,
+              parse_integer);
+  verb.option("--abs", "Equal is also what differs by so much", options->tolerance.absolute, parse_distance);
+  verb.option("--rel", "Equal is also what differs by so much of B's magnitude", options->tolerance.relative,
+              parse_distance);
+  verb.option("--mismatches", "How many mismatches are listed; 10 if not given", options->mismatches, parse_integer);
   verb.option("--type", "The element type of files that are no .npy", options->type, parse_type);
   verb.option("--shape", "The extents of files that are no .npy, like 1,3,4,4", options->shape, parse_integers);
+  verb.flag("--json", "Print JSON", options->json);
   verb.runs([options] { return compare_files(*options); });
 }
 

@@ -14,27 +14,6 @@ constexpr std::array<DataType, 11> all_types{DataType::float32, DataType::float1
                                              DataType::uint16,  DataType::uint32,  DataType::uint64,  DataType::int8,
                                              DataType::int16,   DataType::int32,   DataType::int64};
 
-template <std::size_t Bytes>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct UnsignedOf<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct UnsignedOf<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct UnsignedOf<8> {
-  using type = std::uint64_t;
-};
-template <class T>
-using Bits = typename UnsignedOf<sizeof(T)>::type;
-
 /// Whole numbers in full (65504, not 65500); of others the fewest digits that round back, found by trying.
 std::string half_text(half value) {
   const auto wide = static_cast<double>(value);
@@ -60,37 +39,9 @@ std::string text_of(T value) {
   }
 }
 
-/// Real numbers counted in units of the last place, in their order; both zeros are 0.
 template <class T>
-std::int64_t place(T value) noexcept {
-  constexpr Bits<T> sign = static_cast<Bits<T>>(Bits<T>{1} << (sizeof(T) * 8 - 1));
-  const auto bits = std::bit_cast<Bits<T>>(value);
-  const auto magnitude = static_cast<std::int64_t>(bits & static_cast<Bits<T>>(~sign));
-  return (bits & sign) != 0 ? -magnitude : magnitude;
-}
-
-template <class T>
-std::optional<std::uint64_t> distance(T a, T b) noexcept {
-  if constexpr (is_real<T>) {
-    const auto x = widen(a);
-    const auto y = widen(b);
-    if (std::isnan(x) || std::isnan(y)) {
-      if (std::isnan(x) && std::isnan(y)) return 0;
-      return std::nullopt;
-    }
-    if (std::isinf(x) || std::isinf(y)) {
-      if (std::isinf(x) && std::isinf(y) && std::signbit(x) == std::signbit(y)) return 0;
-      return std::nullopt;
-    }
-    const std::int64_t i = place(a);
-    const std::int64_t j = place(b);
-    return i < j ? static_cast<std::uint64_t>(j) - static_cast<std::uint64_t>(i)
-                 : static_cast<std::uint64_t>(i) - static_cast<std::uint64_t>(j);
-  } else {
-    const auto i = static_cast<std::uint64_t>(a);  // sign-extended: the difference is right modulo 2^64
-    const auto j = static_cast<std::uint64_t>(b);
-    return a < b ? j - i : i - j;
-  }
+std::string bits_of(T value) {
+  return fmt::format("0x{:0{}X}", std::uint64_t{std::bit_cast<Bits<T>>(value)}, sizeof(T) * 2);
 }
 
 }  // namespace
@@ -114,6 +65,10 @@ std::string element_text(DataType type, std::span<const std::byte> bytes, std::s
   return visit_type(type, [&](auto tag) { return text_of(load_element<typename decltype(tag)::type>(bytes, index)); });
 }
 
+std::string bits_text(DataType type, std::span<const std::byte> bytes, std::size_t index) {
+  return visit_type(type, [&](auto tag) { return bits_of(load_element<typename decltype(tag)::type>(bytes, index)); });
+}
+
 std::string elements_text(DataType type, std::span<const std::byte> bytes, std::size_t count) {
   std::string text;
   visit_type(type, [&](auto tag) {
@@ -133,19 +88,16 @@ std::string elements_verbose(DataType type, std::span<const std::byte> bytes, st
     using T = typename decltype(tag)::type;
     for (std::size_t i = 0; i < count; ++i) {
       const T value = load_element<T>(bytes, i);
-      fmt::format_to(std::back_inserter(text), "[{:{}}] {} (0x{:0{}X})\n", i, width, text_of(value),
-                     std::uint64_t{std::bit_cast<Bits<T>>(value)}, sizeof(T) * 2);
+      fmt::format_to(std::back_inserter(text), "[{:{}}] {} ({})\n", i, width, text_of(value), bits_of(value));
     }
   });
   return text;
 }
 
-std::optional<std::uint64_t> ulp_distance(DataType type, std::span<const std::byte> a, std::span<const std::byte> b,
-                                          std::size_t index) {
-  return visit_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return distance(load_element<T>(a, index), load_element<T>(b, index));
-  });
+std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape) {
+  std::vector<std::uint64_t> at(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; index /= shape[d]) at[d] = index % shape[d];
+  return at;
 }
 
 }  // namespace dmlref::tool

@@ -10,11 +10,17 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "dmlref/desc/data_type.hpp"
 #include "dmlref/desc/half.hpp"
 
 namespace dmlref::tool {
+
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 /// Names an element type in a call: visit_type(type, [](auto tag) { using T = typename decltype(tag)::type; ... }).
 template <class T>
@@ -69,15 +75,16 @@ std::string data_type_names();
 /// The fewest digits that read back as the same value; "nan", "inf", "-inf".
 std::string element_text(DataType type, std::span<const std::byte> bytes, std::size_t index);
 
+/// "0x3F800000", as many digits as the type has.
+std::string bits_text(DataType type, std::span<const std::byte> bytes, std::size_t index);
+
 /// All elements, separated by ", ".
 std::string elements_text(DataType type, std::span<const std::byte> bytes, std::size_t count);
 
 /// One line per element with its index, value and bits.
 std::string elements_verbose(DataType type, std::span<const std::byte> bytes, std::size_t count);
 
-/// How many representable values apart; the difference for integers. Empty: not comparable (a NaN or an infinity
-/// against anything else). NaN equals NaN, -0 equals 0.
-std::optional<std::uint64_t> ulp_distance(DataType type, std::span<const std::byte> a, std::span<const std::byte> b,
-                                          std::size_t index);
+/// Where element `index` of a shape in C order stands.
+std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape);
 
 }  // namespace dmlref::tool

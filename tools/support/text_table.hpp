@@ -1,0 +1,12 @@
+// text_table.hpp: rows of cells as aligned text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dmlref::tool {
+
+/// A line a row, columns two blanks apart, aligned to the right; rows may have fewer cells than others.
+std::string text_table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace dmlref::tool
