@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
   int status = exit_done;
   try {
     status = run_command_line(argc, argv, verbs);
+  } catch (const Failure& failure) {
+    for (const std::string& line : failure.lines()) status = unusable(line);
   } catch (const std::bad_alloc&) {
     status = unusable("not enough memory for this model");
   } catch (const std::exception& error) {

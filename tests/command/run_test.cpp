@@ -55,6 +55,67 @@ TEST_F(Run, TakesTensorsWrittenInFull) {
   EXPECT_EQ(run(replaced(model, "\"DML_TENSOR_FLAG_NONE\"", "[\"NONE\"]")), slice_result);
 }
 
+/// Each row is one spelling that DxDispatch accepts.
+TEST_F(Run, AcceptsEverySpellingOfAModel) {
+  const std::string nested_tensor =
+      R"({ "Desc": { "DataType": "FLOAT32", "Sizes": [1,1,4,4], "Flags": ["DML_TENSOR_FLAG_NONE"] } })";
+  const std::string tensor = R"({ "DataType": "FLOAT32", "Sizes": [1,1,4,4] })";
+  struct Spelling {
+    std::string from;
+    std::string to;
+  };
+  const Spelling rows[] = {
+      {"\"type\": \"DML_OPERATOR_SLICE\",", "\"Type\": \"DML_OPERATOR_SLICE\","},
+      {"\"type\": \"DML_OPERATOR_SLICE\",", "\"Type\": \"SLICE\","},
+      {"\"desc\"", "\"Desc\""},
+      {"[1,1,4,4] }", R"([1,1,4,4], "Strides": [] })"},
+      {"[1,1,4,4] }", R"([1,1,4,4], "TotalTensorSizeInBytes": 0 })"},
+      {"[1,1,4,4] }", R"([1,1,4,4], "Flags": [], "GuaranteedBaseOffsetAlignment": 0 })"},
+      {"[1,1,4,4] }", R"([1,1,4,4], "Type": "BUFFER", "DimensionCount": 4 })"},
+      {"[1,1,4,4] }", R"([1,1,4,4], "Type": "DML_TENSOR_TYPE_BUFFER", "Flags": "NONE" })"},
+      {tensor, nested_tensor},
+      {"\"InputTensor\": \"input\"",
+       R"("InputTensor": [{ "name": "input", "elementCount": 0, "elementOffset": 0, "shape": [4],
+                          "format": "R32_FLOAT", "counter": "input", "counterOffsetBytes": 4 }])"},
+      {"\"type\": \"dispatch\"", "\"type\": \"DISPATCH\", \"threadGroupCount\": [1, 1, 1]"},
+      {"\"type\": \"print\"", "\"type\": \"Print\", \"verbose\": false"},
+  };
+  for (const Spelling& row : rows) {
+    SCOPED_TRACE(row.to);
+    EXPECT_EQ(run(replaced(std::string(slice_model), row.from, row.to)), slice_result);
+  }
+  // The members of the desc beside the type.
+  const std::string flat = replaced(replaced(std::string(slice_model), "\"desc\": {", ""), "[1,1,1,1]\n      }",
+                                    "[1,1,1,1], \"dmlCompileType\": \"DmlCompileGraph\"");
+  EXPECT_EQ(run(flat), slice_result);
+  write("model.json", replaced(flat, "\"Offsets\": [0,0,1,2]", "\"Offsets\": [0,0,2,2]"));
+  const Outcome refused = dmlref({"run", "model.json"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("model.json: $.dispatchables.slice.Offsets[2]: "), std::string::npos) << refused;
+  write("model.json", replaced(flat, "\"Offsets\"", "\"offsets\""));
+  expect_unusable(dmlref({"run", "model.json"}),
+                  {"$.dispatchables.slice.offsets: is an unknown key, expected one of type, desc", "Offsets"});
+  write("model.json", replaced(std::string(slice_model), "\"desc\"", "\"Type\": \"SLICE\", \"desc\""));
+  expect_unusable(dmlref({"run", "model.json"}), {"$.dispatchables.slice.type: is given beside Type"});
+  // A list of typed values names no type of its own.
+  EXPECT_EQ(run(R"({"resources": {"r": {"initialValues": [{"type": "UINT8", "value": 6}]}}, "dispatchables": {},
+                    "commands": [{"type": "writeFile", "resource": "r", "targetPath": "r.bin", "dimensions": []}]})"),
+            "");
+  EXPECT_EQ(read_text(file("r.bin")), "\6");
+}
+
+TEST_F(Run, BindsTwoTensorsToOneResource) {
+  std::string model = replaced(std::string(slice_model), "\"valueCount\": 16", "\"valueCount\": 22");
+  model =
+      replaced(model, "\"OutputTensor\": \"output\"", R"("OutputTensor": { "name": "input", "elementOffset": 16 })");
+  model = replaced(model, "\"resource\": \"output\"", "\"resource\": \"input\"");
+  EXPECT_EQ(run(model),
+            "Resource 'input': 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 7, 8, 11, 12, 15, 16\n");
+  write("model.json", replaced(model, "\"elementOffset\": 16", "\"elementOffset\": 15"));
+  expect_unusable(dmlref({"run", "model.json"}),
+                  {"$.commands[0].bindings.OutputTensor: overlaps InputTensor in resource input"});
+}
+
 TEST_F(Run, UsesStridesOfTheInput) {
   const std::string model =
       replaced(std::string(slice_model), R"("Sizes": [1,1,4,4])", R"("Sizes": [1,1,4,4], "Strides": [16,16,1,4])");
@@ -236,7 +297,7 @@ TEST_F(Run, ResamplingKeepsAConstantPicture) {
   }
 }
 
-TEST_F(Run, TakesFusedActivationsInBothForms) {
+TEST_F(Run, AcceptsFusedActivationsInEveryForm) {
   const auto normalize = [&](const char* activation) {
     return run(std::string(R"({"resources": {
       "x": {"initialValuesDataType": "FLOAT32", "initialValues": [1,2,3,4]},
@@ -255,6 +316,14 @@ TEST_F(Run, TakesFusedActivationsInBothForms) {
             "Resource 'y': -4, -2, 0, 2\n");
   EXPECT_EQ(normalize(R"({"Type": "ACTIVATION_SHRINK", "Desc": {"Bias": 0.25, "Threshold": 1}})"),
             "Resource 'y': -1.25, 0, 0, 1.25\n");
+  EXPECT_EQ(normalize(R"({"type": "DML_OPERATOR_ACTIVATION_SHRINK", "desc": {"Bias": 0.25, "Threshold": 1}})"),
+            "Resource 'y': -1.25, 0, 0, 1.25\n");
+  EXPECT_EQ(normalize(R"({"type": "ACTIVATION_SHRINK", "Bias": 0.25, "Threshold": 1})"),
+            "Resource 'y': -1.25, 0, 0, 1.25\n");
+  // Tensors of a fused activation are not looked at.
+  EXPECT_EQ(normalize(R"({"type": "ACTIVATION_RELU", "Desc": {"InputTensor": {"DataType": "INT8"},
+                                                              "OutputTensor": 3}})"),
+            "Resource 'y': 0, 0, 0.5, 1.5\n");
 }
 
 TEST_F(Run, RunsAMillionElementsOfRankEight) {

@@ -55,6 +55,10 @@ std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::lrint
 
 }  // namespace
 
+void expect_picture_type(DataType type) {
+  if (type != DataType::float32 && type != DataType::float16 && type != DataType::uint8) refuse_type(type);
+}
+
 Image decode_image(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), std::min<std::size_t>(file.size(), 8));
   if (text == "\x89PNG\r\n\x1a\n") return decode_png(file);

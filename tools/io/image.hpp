@@ -39,6 +39,9 @@ Image with_channels(const Image& image, std::size_t channels);
 /// Cubic (Catmull-Rom), widened when shrinking so that no detail aliases; edges repeat.
 Image resample(const Image& image, std::size_t width, std::size_t height);
 
+/// Fails unless it is FLOAT32, FLOAT16 or UINT8.
+void expect_picture_type(DataType type);
+
 /// Planes one after the other (CHW). UINT8 keeps 0..255, FLOAT32 and FLOAT16 become 0..1. Other types: FileError.
 std::vector<std::byte> to_tensor(const Image& image, DataType type);
 

@@ -23,6 +23,23 @@ std::string ending(const std::filesystem::path& path) {
   return text;
 }
 
+struct PictureShape {
+  std::uint64_t channels = 1;
+  std::uint64_t height = 0;
+  std::uint64_t width = 0;
+};
+
+PictureShape picture_shape(std::span<const std::uint64_t> shape) {
+  const std::size_t rank = shape.size();
+  const std::uint64_t channels = rank < 3 ? 1 : shape[rank - 3];
+  const bool batch = rank == 4 && shape[0] != 1;
+  if (rank < 2 || rank > 4 || batch || (channels != 1 && channels != 3 && channels != 4)) {
+    throw FileError(fmt::format("cannot be a picture of dimensions [{}], expected [1, C, H, W] with C of 1, 3 or 4",
+                                fmt::join(shape, ", ")));
+  }
+  return {channels, shape[rank - 2], shape[rank - 1]};
+}
+
 }  // namespace
 
 bool is_picture(const std::filesystem::path& path) {
@@ -52,24 +69,22 @@ TensorFile read_tensor(const std::filesystem::path& path, DataType type,
   return {type, {}, read_raw(bytes, type, {}).data};
 }
 
+void check_tensor_file(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape) {
+  if (!is_picture(path)) return;
+  const PictureShape picture = picture_shape(shape);
+  if (picture.height > max_image_side || picture.width > max_image_side) {
+    throw FileError(fmt::format("cannot be a picture of {} by {}, expected at most {} by {}", picture.width,
+                                picture.height, max_image_side, max_image_side));
+  }
+  expect_picture_type(type);
+}
+
 void write_tensor(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape,
                   std::span<const std::byte> data) {
   if (is_npy(path)) return write_file(path, write_npy(type, shape, data));
   if (!is_picture(path)) return write_file(path, data);
-
-  const std::size_t rank = shape.size();
-  const std::uint64_t channels = rank < 3 ? 1 : shape[rank - 3];
-  const bool batch = rank == 4 && shape[0] != 1;
-  if (rank < 2 || rank > 4 || batch || (channels != 1 && channels != 3 && channels != 4)) {
-    throw FileError(fmt::format("cannot be a picture of dimensions [{}], expected [1, C, H, W] with C of 1, 3 or 4",
-                                fmt::join(shape, ", ")));
-  }
-  const std::uint64_t height = shape[rank - 2];
-  const std::uint64_t width = shape[rank - 1];
-  if (height > max_image_side || width > max_image_side) {
-    throw FileError(fmt::format("cannot be a picture of {} by {}, expected at most {} by {}", width, height,
-                                max_image_side, max_image_side));
-  }
+  check_tensor_file(path, type, shape);
+  const auto [channels, height, width] = picture_shape(shape);
   const Image image = from_tensor(data, type, channels, height, width);
   if (ending(path) == ".png") return write_file(path, encode_png(image));
   write_file(path, encode_jpeg(channels == 4 ? with_channels(image, 3) : image));

@@ -31,6 +31,9 @@ bool is_npy(const std::filesystem::path& path);
 /// .npy, .png, .jpg, .jpeg; anything else is raw bytes. `type` is what the model says (unknown: nothing). FileError.
 TensorFile read_tensor(const std::filesystem::path& path, DataType type, const std::optional<ResampleSize>& resample);
 
+/// Throws FileError where write_tensor would, whatever the elements are, before the file is opened.
+void check_tensor_file(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape);
+
 /// `shape` tells an .npy its dimensions and a picture that it is {1, C, H, W}, {C, H, W} or {H, W}. FileError.
 void write_tensor(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape,
                   std::span<const std::byte> data);

@@ -255,6 +255,13 @@ std::optional<Node> Node::find(std::string_view key) const {
   return Node(*file_, *member, member_path(path_, key));
 }
 
+std::optional<Node> Node::find_either(std::string_view key, std::string_view other) const {
+  std::optional<Node> first = find(key);
+  std::optional<Node> second = find(other);
+  if (first && second) second->fail(fmt::format("is given beside {}, expected one of them", key));
+  return first ? first : second;
+}
+
 Node Node::at(std::string_view key, std::string_view expected) const {
   std::optional<Node> member = find(key);
   if (!member) fail_at(key, fmt::format("is missing, expected {}", expected));

@@ -59,6 +59,8 @@ class Node {
   }
   /// The member, where it is there and not null.
   std::optional<Node> find(std::string_view key) const;
+  /// The member under the first of two names that is there; fails where both are.
+  std::optional<Node> find_either(std::string_view key, std::string_view other) const;
   /// The member; fails where it is missing: "is missing, expected ...".
   Node at(std::string_view key, std::string_view expected) const;
   /// An element of an array.

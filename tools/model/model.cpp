@@ -45,11 +45,13 @@ Binding parse_binding(const Model& model, const Node& given) {
     return binding;
   }
   if (!node.json().is_object()) node.refuse(R"(a resource's name, or {"name": ..., "elementOffset": ...})");
-  node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset"});
+  // The last four are for shaders and ONNX models.
+  node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset", "format",
+                      "counter", "counterOffsetBytes", "shape"});
   binding.resource = resource_name(model, node.at("name", "the name of a resource"));
   const auto optional = [&](std::string_view key) {
     const auto member = node.find(key);
-    return member ? std::uint64_t{member->number<std::uint32_t>()} : 0;
+    return member ? member->number<std::uint64_t>() : 0;
   };
   binding.element_count = optional("elementCount");
   binding.element_size = (std::max)(optional("elementSizeInBytes"), optional("elementStride"));
@@ -62,28 +64,35 @@ template <class Wanted>
 Bindings parse_bindings(const Model& model, const Node& owner, const ParsedOperator& op, Wanted wanted,
                         std::string_view not_here) {
   Bindings bindings;
+  Faults faults;
   const std::optional<Node> node = owner.find("bindings");
   if (node) {
     if (!node->json().is_object()) node->refuse("an object of tensors and resources");
     for (const auto& [name, value] : node->json().items()) {
-      const Node given(node->file(), value, member_path(node->path(), name));
-      const auto tensor = std::find_if(op.tensors().begin(), op.tensors().end(),
-                                       [&name = name](const TensorRole& role) { return role.name == name; });
-      if (tensor == op.tensors().end()) {
-        given.fail(fmt::format("names no tensor of {}, expected one of {}", op.name(),
-                               listed(op.tensors(), [](const TensorRole& role) { return role.name; })));
-      }
       if (value.is_null()) continue;
-      if (!tensor->present) given.fail("is bound, but the tensor is absent from the desc");
-      if (!wanted(*tensor)) given.fail(std::string(not_here));
-      bindings.emplace(name, parse_binding(model, given));
+      const Node given(node->file(), value, member_path(node->path(), name));
+      faults.collect([&, &key = name] {
+        const auto tensor = std::find_if(op.tensors().begin(), op.tensors().end(),
+                                         [&](const TensorRole& role) { return role.name == key; });
+        if (tensor == op.tensors().end()) {
+          given.fail(fmt::format("names no tensor of {}, expected one of {}", op.name(),
+                                 listed(op.tensors(), [](const TensorRole& role) { return role.name; })));
+        }
+        if (!tensor->present) given.fail("is bound, but the tensor is absent from the desc");
+        if (!wanted(*tensor)) given.fail(std::string(not_here));
+        bindings.emplace(key, parse_binding(model, given));
+      });
     }
   }
   for (const TensorRole& role : op.tensors()) {
-    if (!role.present || !wanted(role) || bindings.find(role.name) != bindings.end()) continue;
-    const Node at = node ? *node : Node(owner.file(), owner.json(), member_path(owner.path(), "bindings"));
-    at.fail_at(role.name, fmt::format("is missing, expected a resource for {} of {}", role.name, op.name()));
+    if (!role.present || !wanted(role) || (node && node->find(role.name))) continue;
+    faults.collect([&] {
+      const std::string path = member_path(member_path(owner.path(), "bindings"), role.name);
+      throw Failure(owner.file() + ": " + path,
+                    fmt::format("is missing, expected a resource for {} of {}", role.name, op.name()));
+    });
   }
+  faults.raise();
   return bindings;
 }
 
@@ -118,7 +127,7 @@ WriteFileCommand parse_write_file(const Model& model, const Node& node) {
       if (extent == 0) dimensions->fail("has an extent of 0, expected at least 1");
       command.dimensions.push_back(extent);
     }
-    if (command.dimensions.empty() || command.dimensions.size() > 32) dimensions->refuse("1 to 32 extents");
+    if (command.dimensions.size() > 32) dimensions->refuse("at most 32 extents");
   }
   return command;
 }
@@ -134,7 +143,7 @@ Command parse_command(const Model& model, const Node& node) {
 
 Dispatchable parse_dispatchable(const Model& model, const std::string& name, const Node& node) {
   if (!node.json().is_object()) node.refuse(R"(an operator like {"type": "DML_OPERATOR_SLICE", "desc": {...}})");
-  ParsedOperator op(node);
+  ParsedOperator op(node, {"bindings", "dmlCompileType", "executionFlags"});
   // Two settings of a GPU's driver, without meaning here; a wrong value is a mistake all the same.
   if (const auto compile = node.find("dmlCompileType")) {
     if (compile->text() != "DmlCompileOp" && compile->text() != "DmlCompileGraph") {
@@ -169,11 +178,18 @@ Model parse_model(const std::filesystem::path& path) {
     const Node node(document.file(), value, member_path(resources.path(), name));
     model.resources.emplace(name, ResourceDesc(node, path.parent_path()));
   }
+  Faults faults;
   for (const auto& [name, value] : dispatchables.json().items()) {
-    const Node node(document.file(), value, member_path(dispatchables.path(), name));
-    model.dispatchables.emplace(name, parse_dispatchable(model, name, node));
+    faults.collect([&, &key = name, &desc = value] {
+      const Node node(document.file(), desc, member_path(dispatchables.path(), key));
+      model.dispatchables.emplace(key, parse_dispatchable(model, key, node));
+    });
   }
-  for (std::size_t i = 0; i < commands.json().size(); ++i) model.commands.push_back(parse_command(model, commands[i]));
+  faults.raise();
+  for (std::size_t i = 0; i < commands.json().size(); ++i) {
+    faults.collect([&] { model.commands.push_back(parse_command(model, commands[i])); });
+  }
+  faults.raise();
   return model;
 }
 

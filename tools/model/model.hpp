@@ -60,7 +60,7 @@ struct Model {
   std::vector<Command> commands;
 };
 
-/// Fails with one line where the file is no model that this command runs.
+/// Fails where the file is no model that this command runs. What is wrong with bindings is told all at once.
 Model parse_model(const std::filesystem::path& path);
 
 }  // namespace dmlref::tool

@@ -15,7 +15,7 @@ enum class FieldKind {
   input,            // const DML_TENSOR_DESC*, bound to the operator as an input
   optional_input,   // the same, may be null
   output,           // const DML_TENSOR_DESC*
-  unused_tensor,    // const DML_TENSOR_DESC* of a fused activation: normally null
+  unused_tensor,    // const DML_TENSOR_DESC* of a fused activation: null
   uint,             // UINT
   boolean,          // BOOL
   real,             // FLOAT

@@ -57,38 +57,62 @@ void expect_count(const Node& array, std::size_t elements, std::uint64_t count, 
   array.fail(fmt::format("has {} elements, expected {} as {} says", elements, count, count_name));
 }
 
+std::vector<std::string_view> keys_of(const OperatorFields& row) {
+  std::vector<std::string_view> keys;
+  for (const Field& field : row.fields) keys.push_back(field.name);
+  return keys;
+}
+
+/// {"Type": ..., "Desc": {members}}, or "Type" and the members side by side. Both keys may be in lower case.
+struct Typed {
+  const Node& whole;
+  std::optional<Node> type;
+  Node members;
+
+  explicit Typed(const Node& node)
+      : whole(node), type(node.find_either("Type", "type")), members(node.find_either("Desc", "desc").value_or(node)) {}
+
+  const Node& type_or_fail(std::string_view expected) const {
+    if (!type) whole.at("type", expected);
+    return *type;
+  }
+  /// Fails at a key that is neither one of the members nor one of the `settings` beside "Type".
+  void expect_keys(std::span<const std::string_view> member_keys, std::span<const std::string_view> settings) const {
+    std::vector<std::string_view> keys{"type", "desc", "Type", "Desc"};
+    keys.insert(keys.end(), settings.begin(), settings.end());
+    if (members.path() == whole.path()) {
+      keys.insert(keys.end(), member_keys.begin(), member_keys.end());
+    } else {
+      members.expect_object(member_keys);
+    }
+    whole.expect_object(keys);
+  }
+};
+
 }  // namespace
 
-ParsedOperator::ParsedOperator(const Node& dispatchable) {
-  const Node type = dispatchable.at("type", "an operator's type like \"DML_OPERATOR_SLICE\"");
+ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings) {
+  const Typed typed(dispatchable);
+  const Node type = typed.type_or_fail("an operator's type like \"DML_OPERATOR_SLICE\"");
   fields_ = find_operator_fields(operators(), type.text());
   if (fields_ == nullptr) type.refuse("one of the operators " + names_of(operators()));
   // After the type, which decides what keys a dispatchable has.
-  dispatchable.expect_object({"type", "desc", "Desc", "bindings", "dmlCompileType", "executionFlags"});
-  std::optional<Node> desc = dispatchable.find("desc");
-  if (!desc) desc = dispatchable.find("Desc");
-  if (!desc) dispatchable.fail_at("desc", fmt::format("is missing, expected the members of {}", fields_->name));
-  desc_path_ = desc->path();
+  typed.expect_keys(keys_of(*fields_), settings);
+  desc_path_ = typed.members.path();
   desc_.Type = fields_->type;
-  desc_.Desc = parse_struct(*desc, *fields_, {}, false);
+  desc_.Desc = parse_struct(typed.members, *fields_);
 }
 
-const void* ParsedOperator::parse_struct(const Node& object, const OperatorFields& row, std::string_view also,
-                                         bool fused) {
-  std::vector<std::string_view> keys;
-  for (const Field& field : row.fields) keys.push_back(field.name);
-  if (!also.empty()) keys.push_back(also);
-  object.expect_object(keys);
-
+const void* ParsedOperator::parse_struct(const Node& object, const OperatorFields& row) {
   auto& storage = structs_.emplace_back((row.size + 7) / 8);
   void* const to = storage.data();
   for (const Field& field : row.fields) {
+    if (field.kind == FieldKind::unused_tensor) continue;  // null, whatever stands there, as for DxDispatch
     const std::optional<Node> given = object.find(field.name);
     const bool tensor =
         field.kind == FieldKind::input || field.kind == FieldKind::optional_input || field.kind == FieldKind::output;
     if (!given) {
-      const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::unused_tensor ||
-                            field.kind == FieldKind::optional_fusion;
+      const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::optional_fusion;
       if (!optional) object.at(field.name, expectation(field.kind));
       if (tensor) tensors_.push_back({field.name, false, false, false});
       continue;  // the storage is zeroed: null
@@ -96,11 +120,9 @@ const void* ParsedOperator::parse_struct(const Node& object, const OperatorField
     switch (field.kind) {
       case FieldKind::input:
       case FieldKind::optional_input:
-      case FieldKind::output:
-      case FieldKind::unused_tensor: {
+      case FieldKind::output: {
         const DML_TENSOR_DESC* parsed = parse_tensor(*given);
         put(to, field.offset, parsed);
-        if (fused) break;
         const auto* buffer = static_cast<const DML_BUFFER_TENSOR_DESC*>(parsed->Desc);
         tensors_.push_back({field.name, field.kind == FieldKind::output, true,
                             (static_cast<unsigned>(buffer->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0});
@@ -126,6 +148,7 @@ const void* ParsedOperator::parse_struct(const Node& object, const OperatorField
         break;
       }
       case FieldKind::optional_fusion: put(to, field.offset, parse_fusion(*given)); break;
+      case FieldKind::unused_tensor: break;  // see above
     }
   }
   return to;
@@ -134,22 +157,25 @@ const void* ParsedOperator::parse_struct(const Node& object, const OperatorField
 const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
   if (!node.json().is_object()) node.refuse(expectation(FieldKind::input));
   TensorStorage& storage = tensor_storage_.emplace_back();
-  Node members = node;
-  if (const std::optional<Node> inner = node.find("Desc")) {
-    node.expect_object({"Type", "Desc"});
-    members = *inner;
-  }
-  members.expect_object({"Type", "DataType", "Flags", "DimensionCount", "Sizes", "Strides", "TotalTensorSizeInBytes",
-                         "GuaranteedBaseOffsetAlignment"});
+  const Typed typed(node);
+  const Node& members = typed.members;
+  static constexpr std::string_view keys[] = {"DataType",
+                                              "Flags",
+                                              "DimensionCount",
+                                              "Sizes",
+                                              "Strides",
+                                              "TotalTensorSizeInBytes",
+                                              "GuaranteedBaseOffsetAlignment"};
+  typed.expect_keys(keys, {});
   storage.tensor.Type = DML_TENSOR_TYPE_BUFFER;
-  if (const std::optional<Node> type = node.find("Type")) {
-    std::string_view name = type->text();
+  if (typed.type) {
+    std::string_view name = typed.type->text();
     constexpr std::string_view prefix = "DML_TENSOR_TYPE_";
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
     if (name == "INVALID") {
       storage.tensor.Type = DML_TENSOR_TYPE_INVALID;
     } else if (name != "BUFFER") {
-      type->refuse("BUFFER");
+      typed.type->refuse("BUFFER");
     }
   }
 
@@ -167,14 +193,16 @@ const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
     expect_count(sizes, storage.sizes.size(), count->number<UINT>(), "DimensionCount");
   }
   buffer.Sizes = storage.sizes.data();
-  if (const auto strides = members.find("Strides")) {
+  const std::optional<Node> strides = members.find("Strides");
+  if (strides && !(strides->json().is_array() && strides->json().empty())) {  // empty: null
     storage.strides = strides->numbers<UINT>("an array of unsigned integers");
     expect_count(*strides, storage.strides.size(), storage.sizes.size(), "the number of Sizes");
     buffer.Strides = storage.strides.data();
   }
   if (const auto total = members.find("TotalTensorSizeInBytes")) {
     buffer.TotalTensorSizeInBytes = total->number<UINT64>();
-  } else {
+  }
+  if (buffer.TotalTensorSizeInBytes == 0) {
     // 0 where there is no such size (an extent of 0, more than 64 bits): the validator says why.
     buffer.TotalTensorSizeInBytes = buffer_tensor_size(*type, storage.sizes, storage.strides).value_or(0);
   }
@@ -187,17 +215,14 @@ const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
 
 const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
   if (!node.json().is_object()) node.refuse(expectation(FieldKind::optional_fusion));
-  const Node type = node.at("Type", "an activation's type like \"ACTIVATION_RELU\"");
+  const Typed typed(node);
+  const Node type = typed.type_or_fail("an activation's type like \"ACTIVATION_RELU\"");
   const OperatorFields* row = find_operator_fields(fusable_operators(), type.text());
   if (row == nullptr) type.refuse("one of the activations " + names_of(fusable_operators()));
+  typed.expect_keys(keys_of(*row), {});
   DML_OPERATOR_DESC& fusion = fusions_.emplace_back();
   fusion.Type = row->type;
-  if (const std::optional<Node> inner = node.find("Desc")) {
-    node.expect_object({"Type", "Desc"});
-    fusion.Desc = parse_struct(*inner, *row, {}, true);
-  } else {
-    fusion.Desc = parse_struct(node, *row, "Type", true);
-  }
+  fusion.Desc = parse_struct(typed.members, *row);
   return &fusion;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,9 @@ struct TensorRole {
 /// A DML_OPERATOR_DESC and everything it points to. Moves, never copies: the addresses stay.
 class ParsedOperator {
  public:
-  /// `dispatchable` is {"type": ..., "desc": {...}}.
-  explicit ParsedOperator(const Node& dispatchable);
+  /// `dispatchable` is {"type": ..., "desc": {...}}, or the desc's members beside the type; `settings` are keys that it
+  /// may have besides.
+  ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings);
 
   const DML_OPERATOR_DESC& desc() const noexcept { return desc_; }
   std::string_view name() const noexcept { return fields_->name; }
@@ -42,7 +44,7 @@ class ParsedOperator {
     std::vector<UINT> strides;
   };
 
-  const void* parse_struct(const Node& object, const OperatorFields& row, std::string_view also, bool fused);
+  const void* parse_struct(const Node& object, const OperatorFields& row);
   const DML_TENSOR_DESC* parse_tensor(const Node& node);
   const DML_OPERATOR_DESC* parse_fusion(const Node& node);
 

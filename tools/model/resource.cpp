@@ -59,8 +59,9 @@ ResourceDesc::ResourceDesc(const Node& node, const std::filesystem::path& folder
 
   const Node values = node.at("initialValues", "an array, or an object with value, valueStart or sourcePath");
   if (values.json().is_array()) {
-    if (!type) node.at("initialValuesDataType", "one of " + data_type_names() + ", UNKNOWN");
     if (values.json().empty()) values.refuse("at least one value");
+    const bool typed = values.json().front().is_object();  // a list that names each value's type
+    if (!type && !typed) node.at("initialValuesDataType", "one of " + data_type_names() + ", UNKNOWN");
     type_ == DataType::unknown ? parse_list(values) : parse_array(values);
   } else if (values.json().is_object()) {
     parse_object(node, values, folder);
@@ -130,7 +131,8 @@ void ResourceDesc::parse_object(const Node& node, const Node& values, const std:
       file.path = source->text();  // relative to the current folder
     }
     if (!is_npy(file.path)) need_type();
-    const auto size = node.find("resampleSize");
+    auto size = node.find("resampleSize");
+    if (size && size->json().is_array() && size->json().empty()) size.reset();
     const auto mode = node.find("resampleMode");
     if ((size || mode) && !is_picture(file.path)) {
       (size ? size : mode)->fail("is given, expected it only where sourcePath names a picture");

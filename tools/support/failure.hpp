@@ -1,19 +1,57 @@
 // failure.hpp: why the model or the command line cannot be used; ends the program with exit status 2.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace dmlref::tool {
 
 enum ExitStatus { exit_done = 0, exit_failed = 1, exit_unusable = 2 };
 
-/// One line: where (file, JSON path), what is there, what was expected.
+/// A line for each fault: where (file, JSON path), what is there, what was expected.
 class Failure : public std::runtime_error {
  public:
-  explicit Failure(const std::string& line) : std::runtime_error(line) {}
-  Failure(const std::string& where, const std::string& what) : std::runtime_error(where + ": " + what) {}
+  explicit Failure(const std::string& line) : Failure(std::vector<std::string>{line}) {}
+  Failure(const std::string& where, const std::string& what) : Failure(where + ": " + what) {}
+  /// At least one line.
+  explicit Failure(std::vector<std::string> lines) : std::runtime_error(lines.front()), lines_(std::move(lines)) {}
+
+  std::span<const std::string> lines() const noexcept { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+/// Failures that belong together are thrown together.
+class Faults {
+ public:
+  /// Does `part` and keeps what it fails with.
+  template <class Part>
+  void collect(Part&& part) {
+    try {
+      part();
+    } catch (const Failure& failure) {
+      lines_.insert(lines_.end(), failure.lines().begin(), failure.lines().end());
+    }
+  }
+  /// Throws what was kept, where there is any: the first lines of very many.
+  void raise() {
+    constexpr std::size_t most = 50;
+    if (lines_.empty()) return;
+    if (lines_.size() > most) {
+      const std::size_t more = lines_.size() - most;
+      lines_.resize(most);
+      lines_.push_back("and " + std::to_string(more) + " faults more");
+    }
+    throw Failure(std::move(lines_));
+  }
+
+ private:
+  std::vector<std::string> lines_;
 };
 
 /// Something wrong with a file's content; whoever opened it adds where the model names it.
