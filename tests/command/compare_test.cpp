@@ -201,7 +201,7 @@ TEST_F(Compare, PrintsJson) {
   write("b.npy", npy("<f4", "(1, 3)", bytes_of<float>({1, 3, 1})));
   const Outcome outcome = dmlref({"compare", "a.npy", "b.npy", "--json"});
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_EQ(outcome.out, read_text(fs::path(DMLREF_TEST_GOLDEN) / "compare.json"));
+  EXPECT_EQ(outcome.out, read_text(fs::path(DMLREF_TEST_GOLDEN) / "reports/compare.json"));
   write("b.npy", npy("<i4", "(1, 3)", bytes_of<float>({1, 3, 1})));
   EXPECT_EQ(dmlref({"compare", "a.npy", "b.npy", "--json"}).out,
             R"({

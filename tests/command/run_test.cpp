@@ -156,6 +156,22 @@ TEST_F(Run, JudgesByTheFeatureLevel) {
   EXPECT_NE(refused.err.find("(accepted from feature level 2_1)"), std::string::npos) << refused;
 }
 
+TEST_F(Run, SaysHowADispatchRunsWhenVerbose) {
+  write("model.json", slice_model);
+  const Outcome outcome =
+      dmlref({"run", "model.json", "--verbose", "--feature-level", "5_0", "--isa", "scalar", "--threads", "2"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, slice_result);
+  EXPECT_TRUE(
+      outcome.err.starts_with("feature level 5_0, instruction set scalar, 2 threads\n"
+                              "$.commands[0]: slice: SLICE, strategy "))
+      << outcome;
+  EXPECT_TRUE(outcome.err.ends_with(" µs\n")) << outcome;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome;
+  const Outcome named = dmlref({"run", "model.json", "--verbose", "--threads", "1"}, {"DMLREF_ISA=scalar"});
+  EXPECT_TRUE(named.err.starts_with("feature level 6_4, instruction set scalar, 1 thread\n")) << named;
+}
+
 TEST_F(Run, PrintsEveryTypeInFull) {
   EXPECT_EQ(print(R"({"initialValuesDataType": "INT8", "initialValues": [-128, 127]})"), "Resource 'r': -128, 127\n");
   EXPECT_EQ(print(R"({"initialValuesDataType": "UINT8", "initialValues": [0, 65, 255]})"),

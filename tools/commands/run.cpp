@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@ namespace {
 struct RunOptions {
   std::string model;
   SessionOptions session{latest_feature_level, std::nullopt, (std::max)(1u, std::thread::hardware_concurrency())};
+  bool verbose = false;
 };
 
 void expect_one_type(const Session& session, const std::string& path, const std::string& name, DataType type) {
@@ -94,6 +96,21 @@ void execute(Session& session, const std::string& path, const WriteFileCommand& 
   });
 }
 
+/// On standard error, as is all that --verbose says: standard output is the model's.
+void print_settings(const SessionOptions& options) {
+  fmt::print(stderr, "feature level {}, instruction set {}, {} thread{}\n", to_string(options.level),
+             to_string(chosen_isa(options.isa)), options.threads, options.threads == 1 ? "" : "s");
+}
+
+void dispatch_verbosely(Session& session, const std::string& path, const DispatchCommand& command) {
+  const auto start = std::chrono::steady_clock::now();
+  session.dispatch(path, command);
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+  const Dispatchable& dispatchable = session.model().dispatchables.find(command.dispatchable)->second;
+  fmt::print(stderr, "{}: {}: {}, strategy {}, {:.1f} µs\n", path, command.dispatchable, dispatchable.op.name(),
+             session.compiled(command.dispatchable).strategy_name(), time.count());
+}
+
 int run_model(const RunOptions& options) {
   const Model model = parse_model(options.model);
   if (!report_violations(model, options.session.level)) return exit_failed;
@@ -103,7 +120,13 @@ int run_model(const RunOptions& options) {
     faults.collect([&] { std::visit([&](const auto& what) { check(session, command.path, what); }, command.what); });
   }
   faults.raise();
+  if (options.verbose) print_settings(options.session);
   for (const Command& command : model.commands) {
+    const auto* dispatch = std::get_if<DispatchCommand>(&command.what);
+    if (dispatch != nullptr && options.verbose) {
+      dispatch_verbosely(session, command.path, *dispatch);
+      continue;
+    }
     std::visit([&](const auto& what) { execute(session, command.path, what); }, command.what);
   }
   return exit_done;
@@ -121,6 +144,7 @@ void add_run(CLI::App& line) {
               parse_isa);
   verb.option("--threads", "How many threads work; all the CPU has if not given", options->session.threads,
               parse_thread_count);
+  verb.flag("--verbose", "Also say on standard error how each dispatch runs, and how long", options->verbose);
   verb.runs([options] { return run_model(*options); });
 }
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "commands/commands.hpp"
 #include "commands/option_values.hpp"
@@ -12,38 +14,88 @@
 namespace dmlref::tool {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct ValidateOptions {
   std::string model;
   std::optional<FeatureLevel> level;  // empty: all of them
+  bool json = false;
 };
 
-/// Prints the verdict on one operator at one level; returns whether it is accepted.
-bool print_verdict(const Dispatchable& dispatchable, FeatureLevel level) {
-  const Report report = validate(dispatchable.op.desc(), level);
-  fmt::print("{}: {} at feature level {}: {}\n", dispatchable.name, dispatchable.op.name(), to_string(level),
-             report ? "accepted" : "refused");
-  for (const Violation& violation : report.violations()) {
+/// What successive levels say alike of an operator.
+struct Verdict {
+  FeatureLevel from;
+  FeatureLevel to;
+  Report report;
+};
+
+std::vector<Verdict> verdicts_on(const Dispatchable& dispatchable, const std::optional<FeatureLevel>& only) {
+  std::vector<Verdict> verdicts;
+  for (const FeatureLevelName& row : feature_levels) {
+    if (only && row.level != *only) continue;
+    Report report = validate(dispatchable.op.desc(), row.level);
+    if (!verdicts.empty() && verdicts.back().report.to_string() == report.to_string()) {
+      verdicts.back().to = row.level;
+    } else {
+      verdicts.push_back({row.level, row.level, std::move(report)});
+    }
+  }
+  return verdicts;
+}
+
+void print_text(const Dispatchable& dispatchable, const Verdict& verdict) {
+  const std::string levels = verdict.from == verdict.to
+                                 ? fmt::format("level {}", to_string(verdict.from))
+                                 : fmt::format("levels {} to {}", to_string(verdict.from), to_string(verdict.to));
+  fmt::print("{}: {} at feature {}: {}\n", dispatchable.name, dispatchable.op.name(), levels,
+             verdict.report ? "accepted" : "refused");
+  for (const Violation& violation : verdict.report.violations()) {
     fmt::print("  {} [{}]{}\n", violation.message, to_string(violation.rule),
                violation.available_from
                    ? fmt::format(" (accepted from feature level {})", to_string(*violation.available_from))
                    : "");
   }
-  return report.ok();
+}
+
+Json to_json(const Verdict& verdict) {
+  Json json{{"from", to_string(verdict.from)},
+            {"to", to_string(verdict.to)},
+            {"accepted", verdict.report.ok()},
+            {"violations", Json::array()}};
+  for (const Violation& violation : verdict.report.violations()) {
+    Json row{{"field", violation.field},
+             {"rule", to_string(violation.rule)},
+             {"kind", violation.kind == ViolationKind::invalid ? "invalid" : "unsupported_at_level"},
+             {"message", violation.message}};
+    if (violation.available_from) row["available_from"] = to_string(*violation.available_from);
+    json["violations"].push_back(std::move(row));
+  }
+  return json;
 }
 
 int validate_model(const ValidateOptions& options) {
   const Model model = parse_model(options.model);
   bool all_accepted = true;
+  Json operators = Json::array();
   for (const auto& [name, dispatchable] : model.dispatchables) {
-    if (options.level) {
-      all_accepted = print_verdict(dispatchable, *options.level) && all_accepted;
-      continue;
+    bool accepted = false;
+    Json levels = Json::array();
+    for (const Verdict& verdict : verdicts_on(dispatchable, options.level)) {
+      accepted = accepted || verdict.report.ok();
+      if (options.json) {
+        levels.push_back(to_json(verdict));
+      } else {
+        print_text(dispatchable, verdict);
+      }
     }
-    bool somewhere = false;
-    for (const FeatureLevelName& row : feature_levels) {
-      somewhere = print_verdict(dispatchable, row.level) || somewhere;
-    }
-    all_accepted = all_accepted && somewhere;
+    all_accepted = all_accepted && accepted;
+    operators.push_back({{"dispatchable", name},
+                         {"type", dispatchable.op.name()},
+                         {"path", dispatchable.op.desc_path()},
+                         {"levels", std::move(levels)}});
+  }
+  if (options.json) {
+    fmt::print("{}\n", Json{{"accepted", all_accepted}, {"operators", std::move(operators)}}.dump(2));
   }
   return all_accepted ? exit_done : exit_failed;
 }
@@ -57,9 +109,10 @@ std::optional<FeatureLevel> parse_one_or_all(const std::string& option, const st
 
 void add_validate(CLI::App& line) {
   const auto options = std::make_shared<ValidateOptions>();
-  Verb verb(line, "validate", "Say for each level whether it accepts the operators, and why not");
+  Verb verb(line, "validate", "Say which levels accept the operators, and why others do not");
   verb.argument("MODEL.json", "The model", options->model);
   verb.option("--feature-level", "One level, or all; all if not given", options->level, parse_one_or_all);
+  verb.flag("--json", "Print JSON", options->json);
   verb.runs([options] { return validate_model(*options); });
 }
 
