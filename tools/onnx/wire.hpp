@@ -1,0 +1,17 @@
+// wire.hpp: checks a serialized protocol buffer before protobuf allocates anything for it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace google::protobuf {
+class Descriptor;
+}
+
+namespace dmlref::tool::onnx {
+
+/// Walks `bytes` as a message of type `descriptor`. Throws FileError with the place (`graph.node[3]`, byte) where the
+/// bytes end early, are no protocol buffer, nest too deeply, or have more parts than a program should hold in memory.
+void check_wire(std::span<const std::byte> bytes, const google::protobuf::Descriptor& descriptor);
+
+}  // namespace dmlref::tool::onnx
