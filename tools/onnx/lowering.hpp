@@ -1,0 +1,67 @@
+// lowering.hpp: from an ONNX graph to a DxDispatch model, node by node. operators.hpp says which function lowers which
+// operator; the functions see the graph through Context alone.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx/context.hpp"
+#include "support/memory.hpp"
+
+namespace dmlref::tool::onnx {
+
+/// Where the values of the graph come from.
+struct Sources {
+  std::string folder;                         ///< of the data, as the user named it; empty: none was given
+  std::vector<std::optional<Tensor>> inputs;  ///< by the graph's input; empty: no such file
+};
+
+/// Lowers a whole graph.
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const Sources& sources, const LoweringOptions& options)
+      : graph_(graph), sources_(sources), options_(options) {}
+
+  Program run();
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
+  /// Of the graph's outputs: how each is stored; empty where it is not computed.
+  const std::vector<std::optional<Value>>& outputs() const noexcept { return outputs_; }
+
+ private:
+  friend class Context;
+
+  void add_values();
+  void lower(const Node& node);
+  void add_outputs();
+  Value input_value(const GraphValue& input, std::size_t index) const;
+  Value constant_value(const std::string& name, const Tensor& tensor) const;
+  /// The resource of `value`, which gets a file where it has none yet.
+  std::string resource_of(const Value& value);
+  /// Zeros where there is no stem of a file.
+  std::string add_resource(std::string_view wanted, DataType type, const Shape& shape, std::string file_stem = {},
+                           std::span<const std::byte> bytes = {});
+  std::string unique_name(std::string_view wanted);
+
+  const Graph& graph_;
+  const Sources& sources_;
+  const LoweringOptions& options_;
+  Program program_;
+  std::vector<std::string> notes_;
+  std::map<std::string, Value, std::less<>> values_;
+  std::map<std::string, std::string, std::less<>> not_computed_;  // name, node
+  std::map<std::string, std::size_t, std::less<>> uses_;
+  std::set<std::string, std::less<>> names_;
+  std::vector<std::optional<Value>> outputs_;
+  std::deque<Tensor> made_;  // of Constant nodes
+  MemoryBudget budget_;
+  std::size_t constants_ = 0;
+};
+
+}  // namespace dmlref::tool::onnx

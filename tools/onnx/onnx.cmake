@@ -1,0 +1,31 @@
+# `dmlref import`, where Debian's libonnx-dev and libprotobuf-dev are; elsewhere the command says that they were missing.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_package(Protobuf QUIET)
+  find_package(ONNX QUIET)
+endif()
+if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
+  set(DMLREF_ONNX TRUE)
+  set(onnx_sources
+    activation.cpp
+    context.cpp
+    convolution.cpp
+    graph.cpp
+    import.cpp
+    lowering.cpp
+    normalization.cpp
+    operators.cpp
+    program.cpp
+    reader.cpp
+    slice.cpp
+    views.cpp
+    wire.cpp)
+  target_link_libraries(dmlref-command PRIVATE onnx_proto)
+else()
+  set(DMLREF_ONNX FALSE)
+  message(STATUS "dmlref import is left out: libonnx-dev or libprotobuf-dev is missing")
+  set(onnx_sources without_onnx.cpp)
+endif()
+list(TRANSFORM onnx_sources PREPEND onnx/)
+set_source_files_properties(${onnx_sources} PROPERTIES
+  COMPILE_OPTIONS $<IF:$<BOOL:${DMLREF_SANITIZE}>,-O0,$<$<CONFIG:Release>:-O1>>)
+target_sources(dmlref-command PRIVATE ${onnx_sources})
