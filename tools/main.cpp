@@ -20,6 +20,7 @@ constexpr AddVerb* verbs[] = {
     add_validate,
     add_compare,
     add_info,
+    add_import,
 };
 
 std::string one_line(std::string text) {

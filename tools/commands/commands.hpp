@@ -9,5 +9,6 @@ AddVerb add_run;
 AddVerb add_validate;
 AddVerb add_compare;
 AddVerb add_info;
+AddVerb add_import;
 
 }  // namespace dmlref::tool
