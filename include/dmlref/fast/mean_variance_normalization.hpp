@@ -1,9 +1,9 @@
 // mean_variance_normalization.hpp: MVN and MVN1 at the speed of memory: rows, columns, and whatever else by way of
 // rows.
 //
-// A group is summed chunk by chunk (docs/normalization.md); a chunk that lies contiguously in memory is read where it
-// is, any other is first gathered into a row. Where groups lie side by side, vectors run across them instead. The order
-// of summation is the reference's, so are the results, to the bit.
+// A group is summed chunk by chunk (docs/kernels/normalization.md); a chunk that lies contiguously in memory is read
+// where it is, any other is first gathered into a row. Where groups lie side by side, vectors run across them instead.
+// The order of summation is the reference's, so are the results, to the bit.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // columns.hpp: groups that lie side by side in memory (NHWC): vectors run across up to 64 of them, in the order of
-// summation of the reference (docs/normalization.md).
+// summation of the reference (docs/kernels/normalization.md).
 #pragma once
 
 #include <algorithm>
