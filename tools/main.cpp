@@ -19,6 +19,7 @@ constexpr AddVerb* verbs[] = {
     add_run,
     add_validate,
     add_compare,
+    add_explain,
     add_info,
     add_import,
 };

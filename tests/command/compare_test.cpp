@@ -37,12 +37,12 @@ TEST_F(Compare, CountsUnitsInTheLastPlace) {
   EXPECT_EQ(outcome.out,
             "differ: 1 of 3 elements of FLOAT32 by more than 1 ulp, worst at [2]: 1.0000001 against 0.99999994, "
             "2 ulp apart\n\n"
-            " at          A        bits           B        bits   absolute   relative  ulp\n"
+            "at           A        bits           B        bits   absolute   relative  ulp\n"
             "[2]  1.0000001  0x3F800001  0.99999994  0x3F7FFFFF  1.788e-07  1.788e-07    2\n\n"
             "ulp  elements\n"
-            "  0         1\n"
-            "  1         1\n"
-            "  2         1\n");
+            "0           1\n"
+            "1           1\n"
+            "2           1\n");
   // Across zero: both smallest numbers are one unit from it.
   constexpr float tiny = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(compare<float>("<f4", {tiny}, {-tiny}, "2").status, 0);
@@ -135,12 +135,12 @@ TEST_F(Compare, NamesTheCoordinatesOfTheWorst) {
   write("b.npy", npy("<i4", "(2, 3, 4)", bytes_of(b)));
   EXPECT_EQ(dmlref({"compare", "a.npy", "b.npy"}).out,
             "differ: 2 of 24 elements of INT32 by more than 0 ulp, worst at [1, 1, 1]: 0 against 9, 9 ulp apart\n\n"
-            "       at  A        bits  B        bits  absolute  relative  ulp\n"
+            "at         A        bits  B        bits  absolute  relative  ulp\n"
             "[0, 1, 3]  1  0x00000001  0  0x00000000         1       inf    1\n"
             "[1, 1, 1]  0  0x00000000  9  0x00000009         9         1    9\n\n"
-            "    ulp  elements\n"
-            "      0        22\n"
-            "      1         1\n"
+            "ulp      elements\n"
+            "0              22\n"
+            "1               1\n"
             "9 to 16         1\n");
 }
 

@@ -8,6 +8,7 @@ namespace dmlref::tool {
 AddVerb add_run;
 AddVerb add_validate;
 AddVerb add_compare;
+AddVerb add_explain;
 AddVerb add_info;
 AddVerb add_import;
 

@@ -17,8 +17,9 @@ void Verb::argument(const std::string& name, const std::string& help, std::strin
 void Verb::option(const std::string& name, const std::string& help, std::string& value) {
   verb_->add_option(name, value, help);
 }
-void Verb::text_option(const std::string& name, const std::string& help, std::function<void(const std::string&)> take) {
-  verb_->add_option_function<std::string>(name, std::move(take), help);
+void Verb::text_option(const std::string& name, const std::string& help, bool required,
+                       std::function<void(const std::string&)> take) {
+  verb_->add_option_function<std::string>(name, std::move(take), help)->required(required);
 }
 void Verb::flag(const std::string& name, const std::string& help, bool& value) { verb_->add_flag(name, value, help); }
 

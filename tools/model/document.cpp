@@ -282,14 +282,22 @@ bool Node::boolean() const {
   return value_->get<bool>();
 }
 
-Document::Document(const std::filesystem::path& path) : file_(path.string()) {
-  std::string text;
+namespace {
+
+std::string read_text(const std::filesystem::path& path) {
   try {
     const std::vector<std::byte> bytes = read_file(path, max_unsized_file);
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   } catch (const FileError& error) {
-    throw Failure(file_, error.what());
+    throw Failure(path.string(), error.what());
   }
+}
+
+}  // namespace
+
+Document::Document(const std::filesystem::path& path) : Document(path.string(), read_text(path)) {}
+
+Document::Document(std::string file, std::string text) : file_(std::move(file)) {
   relax(text);
   Checker checker;
   if (!Json::sax_parse(text, &checker)) {

@@ -98,6 +98,8 @@ class Document {
  public:
   /// Fails with the file's name, and line and column where the text is no JSON, or where a key occurs twice.
   explicit Document(const std::filesystem::path& path);
+  /// The same of a text; `file` is what messages call it.
+  Document(std::string file, std::string text);
 
   const std::string& file() const noexcept { return file_; }
   Node root() const { return Node(file_, value_, "$"); }

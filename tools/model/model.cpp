@@ -164,8 +164,9 @@ Node section(const Node& root, std::string_view key, bool array) {
 
 }  // namespace
 
-Model parse_model(const std::filesystem::path& path) {
-  const Document document(path);
+Model parse_model(const std::filesystem::path& path) { return parse_model(Document(path), path.parent_path()); }
+
+Model parse_model(const Document& document, const std::filesystem::path& folder) {
   const Node root = document.root();
   root.expect_object({"$schema", "resources", "dispatchables", "commands"});
   const Node resources = section(root, "resources", false);
@@ -176,7 +177,7 @@ Model parse_model(const std::filesystem::path& path) {
   model.file = document.file();
   for (const auto& [name, value] : resources.json().items()) {
     const Node node(document.file(), value, member_path(resources.path(), name));
-    model.resources.emplace(name, ResourceDesc(node, path.parent_path()));
+    model.resources.emplace(name, ResourceDesc(node, folder));
   }
   Faults faults;
   for (const auto& [name, value] : dispatchables.json().items()) {

@@ -62,5 +62,7 @@ struct Model {
 
 /// Fails where the file is no model that this command runs. What is wrong with bindings is told all at once.
 Model parse_model(const std::filesystem::path& path);
+/// `folder` is where the files are that the model reads.
+Model parse_model(const Document& document, const std::filesystem::path& folder);
 
 }  // namespace dmlref::tool

@@ -19,7 +19,7 @@ if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
     slice.cpp
     views.cpp
     wire.cpp)
-  target_link_libraries(dmlref-command PRIVATE onnx_proto)
+  target_link_libraries(dmlref-tool PRIVATE onnx_proto)
 else()
   set(DMLREF_ONNX FALSE)
   message(STATUS "dmlref import is left out: libonnx-dev or libprotobuf-dev is missing")
@@ -28,4 +28,4 @@ endif()
 list(TRANSFORM onnx_sources PREPEND onnx/)
 set_source_files_properties(${onnx_sources} PROPERTIES
   COMPILE_OPTIONS $<IF:$<BOOL:${DMLREF_SANITIZE}>,-O0,$<$<CONFIG:Release>:-O1>>)
-target_sources(dmlref-command PRIVATE ${onnx_sources})
+target_sources(dmlref-tool PRIVATE ${onnx_sources})

@@ -13,7 +13,10 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
     for (std::size_t c = 0; c < row.size(); ++c) {
-      text.append(widths[c] - row[c].size() + (c == 0 ? 0 : 2), ' ').append(row[c]);
+      const std::size_t blanks = widths[c] - row[c].size();
+      if (c != 0) text.append(blanks + 2, ' ');
+      text += row[c];
+      if (c == 0 && row.size() > 1) text.append(blanks, ' ');
     }
     text += '\n';
   }

@@ -6,7 +6,8 @@
 
 namespace dmlref::tool {
 
-/// A line a row, columns two blanks apart, aligned to the right; rows may have fewer cells than others.
+/// A line a row, columns two blanks apart, the first aligned to the left, the others to the right. Rows may have fewer
+/// cells than others.
 std::string text_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace dmlref::tool

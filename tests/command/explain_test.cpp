@@ -1,0 +1,204 @@
+// What explain says is what run writes, for every example and sampled elements, and its texts.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "command/command.hpp"
+#include "dmlref/reference/quantize.hpp"
+#include "dmlref/view/bind.hpp"
+#include "explain/explanation.hpp"
+#include "model/session.hpp"
+#include "support/element.hpp"
+
+namespace dmlref::test {
+namespace {
+
+const fs::path examples = DMLREF_TEST_EXAMPLES;
+
+/// Every element of a small output; 100 of a large one.
+std::vector<Coordinates> sample(const Shape& shape, std::mt19937& random) {
+  std::vector<Coordinates> chosen;
+  const Index count = element_count(shape);
+  for (Index i = 0; i < std::min<Index>(count, 100); ++i) {
+    chosen.push_back(unravel(count <= 100 ? i : std::uniform_int_distribution<Index>(0, count - 1)(random), shape));
+  }
+  return chosen;
+}
+
+TEST(Explain, EndsInWhatRunWritesForEveryExample) {
+  constexpr std::uint32_t seed = 20250611;
+  std::mt19937 random(seed);
+  std::size_t explained = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(examples)) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path().filename().string() + ", seed " + std::to_string(seed));
+    const tool::Model model = tool::parse_model(entry.path());
+    tool::Session session(model, {});
+    for (const tool::Command& command : model.commands) {
+      const auto* dispatch = std::get_if<tool::DispatchCommand>(&command.what);
+      if (dispatch == nullptr) continue;
+      const DML_OPERATOR_DESC& desc = model.dispatchables.find(dispatch->dispatchable)->second.op.desc();
+      const auto value = dmlref::detail::read_directml(desc);
+      ASSERT_TRUE(value);
+      const TensorDesc output = std::visit([](const auto& known) { return known.output; }, *value);
+      const Layout layout = layout_of(output);
+      const std::vector<Coordinates> chosen = sample(layout.shape, random);
+      const tool::BoundTensors tensors = session.tensors_of(*dispatch);
+      std::vector<tool::Explanation> explanations;
+      for (const Coordinates& at : chosen) {
+        explanations.push_back(tool::explain(desc, tensors.inputs, {at.begin(), at.size()}, 5));
+      }
+      session.dispatch(command.path, *dispatch);
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const auto index = static_cast<std::size_t>(layout(chosen[i]));
+        EXPECT_EQ(explanations[i].output.bits, tool::bits_text(output.data_type, tensors.output, index));
+        EXPECT_EQ(explanations[i].output.value, tool::element_text(output.data_type, tensors.output, index));
+        ++explained;
+      }
+    }
+  }
+  EXPECT_GE(explained, 600u);
+}
+
+/// Two programs that share nothing: integers of any size here, 128 bits and a double product in the library.
+TEST(Explain, QuotientsRoundAsTheLibraryRounds) {
+  constexpr std::uint32_t seed = 20250612;
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-45f, -1e-38f, 3.4e38f, INFINITY, -INFINITY, NAN};
+  const auto scale = [&]() -> float {
+    switch (random() % 4) {
+      case 0: return special[random() % std::size(special)];
+      case 1: return std::ldexp(1.0f, static_cast<int>(random() % 12) - 6);
+      case 2: return std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+      default: return std::ldexp(static_cast<float>(random() % 4096 + 1), -10);
+    }
+  };
+  int ties = 0;
+  for (int round = 0; round < 200000; ++round) {
+    const int bits = static_cast<int>(random() % 48);
+    auto accumulator = static_cast<std::int64_t>(random()) & ((std::int64_t{1} << bits) - 1);
+    if (random() % 2 == 0) accumulator = -accumulator;
+    const float in = scale();
+    const float filter = scale();
+    const float out = scale();
+    const tool::ExactQuotient quotient = tool::exact_quotient(accumulator, in, filter, out);
+    const std::int64_t expected = reference::RequantizeScale(in, filter, out).round_exactly(accumulator);
+    const std::int64_t limit = reference::rounding_limit;
+    ASSERT_EQ(std::clamp(quotient.rounded, -limit, limit), expected)
+        << accumulator << " * " << in << " * " << filter << " / " << out << " = " << quotient.fraction;
+    ties += quotient.tie ? 1 : 0;
+  }
+  EXPECT_GT(ties, 500);
+}
+
+TEST(Explain, WritesQuotientsInFull) {
+  struct Row {
+    std::int64_t accumulator;
+    float input;
+    float filter;
+    float output;
+    const char* fraction;
+    const char* decimal;
+    std::int64_t rounded;
+    bool tie;
+  };
+  const Row rows[] = {
+      {11, 0.5f, 0.25f, 0.25f, "11/2", "5.5", 6, true},
+      {-13, 0.5f, 0.25f, 0.25f, "-13/2", "-6.5", -6, true},
+      {1, 1.0f, 1.0f, 3.0f, "1/3", "0.33333333333333333333...", 0, false},
+      {-2, 1.0f, 1.0f, 3.0f, "-2/3", "-0.66666666666666666666...", -1, false},
+      {7, 2.0f, 4.0f, 1.0f, "56", "56", 56, false},
+      {1, 0x1p-60f, 0x1p-10f, 1.0f, "1/1180591620717411303424", "0.00000000000000000000...", 0, false},
+      {3, 0x1p-149f, 0x1p-149f, 1.0f, "3 * 2^-298", "0.00000000000000000000...", 0, false},
+      {0, INFINITY, 1.0f, 1.0f, "0", "0", 0, false},
+      {-1, 1.0f, 1.0f, 0.0f, "-infinite", "-inf", -(std::int64_t{1} << 40), false},
+      {5, NAN, 1.0f, 1.0f, "undefined", "nan", 0, false},
+      {5, 1.0f, 1.0f, INFINITY, "0", "0", 0, false},
+  };
+  for (const Row& row : rows) {
+    const tool::ExactQuotient quotient = tool::exact_quotient(row.accumulator, row.input, row.filter, row.output);
+    EXPECT_EQ(quotient.fraction, row.fraction);
+    EXPECT_EQ(quotient.decimal, row.decimal) << row.fraction;
+    EXPECT_EQ(quotient.rounded, row.rounded) << row.fraction;
+    EXPECT_EQ(quotient.tie, row.tie) << row.fraction;
+  }
+}
+
+class ExplainCommand : public CommandTest {};
+
+TEST_F(ExplainCommand, PrintsTextAndJson) {
+  struct Row {
+    const char* example;
+    const char* element;
+    const char* report;
+  };
+  const Row rows[] = {{"qlc_padding", "0,0,0,0", "explain_convolution"},
+                      {"mvn1_fused_activation", "0,0,0,1", "explain_normalization"},
+                      {"slice1_reversed", "0,0,0,1", "explain_slice"}};
+  const fs::path reports = fs::path(DMLREF_TEST_GOLDEN) / "reports";
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.example);
+    const std::string model = (examples / row.example).string() + ".json";
+    const Outcome text = dmlref({"explain", model, "--element", row.element});
+    EXPECT_EQ(text.status, 0) << text;
+    EXPECT_EQ(text.err, "");
+    EXPECT_EQ(text.out, read_text(reports / (std::string(row.report) + ".txt")));
+    EXPECT_EQ(dmlref({"explain", model, "--element", row.element, "--json"}).out,
+              read_text(reports / (std::string(row.report) + ".json")));
+  }
+}
+
+TEST_F(ExplainCommand, RunsWhatComesBeforeButPrintsAndWritesNothing) {
+  const std::string pipeline = (examples / "picture_pipeline.json").string();
+  const Outcome few = dmlref({"explain", pipeline, "--dispatchable", "find_edges", "--element", "0,0,0,0"});
+  EXPECT_EQ(few.status, 0) << few;
+  EXPECT_TRUE(few.out.starts_with("find_edges: QUANTIZED_LINEAR_CONVOLUTION: OutputTensor[0, 0, 0, 0] = ")) << few;
+  EXPECT_NE(few.out.find("\n... and 7 products more (--all shows them)\n"), std::string::npos) << few;
+  const Outcome all = dmlref({"explain", pipeline, "--dispatchable", "find_edges", "--element", "0,0,0,0", "--all"});
+  EXPECT_EQ(all.out.find("..."), std::string::npos) << all;
+  EXPECT_EQ(std::count(all.out.begin(), all.out.end(), '\n'), std::count(few.out.begin(), few.out.end(), '\n') + 6);
+  EXPECT_TRUE(fs::is_empty(file("")));
+  // The second dispatch of a chain reads what the first has written.
+  const std::string chain = replaced(std::string(slice_model), "\"commands\": [", R"("commands": [
+    { "type": "dispatch", "dispatchable": "again", "bindings": { "InputTensor": "output", "OutputTensor": "last" } },)");
+  const std::string both = replaced(
+      replaced(chain, "\"output\": {",
+               "\"last\": { \"initialValuesDataType\": \"FLOAT32\", \"initialValues\": [0] },\n    \"output\": {"),
+      "\"dispatchables\": {", R"("dispatchables": {
+    "again": { "type": "SLICE", "desc": { "InputTensor": { "DataType": "FLOAT32", "Sizes": [1,1,3,2] },
+      "OutputTensor": { "DataType": "FLOAT32", "Sizes": [1,1,1,1] }, "DimensionCount": 4, "Offsets": [0,0,1,1],
+      "Sizes": [1,1,1,1], "Strides": [1,1,1,1] } },)");
+  write("m.json", both);
+  EXPECT_NE(dmlref({"explain", "m.json", "--dispatchable", "again", "--element", "0,0,0,0"}).out.find("] = 0 "),
+            std::string::npos);
+  const std::string dispatch =
+      R"({ "type": "dispatch", "dispatchable": "slice", "bindings": { "InputTensor": "input", "OutputTensor": "output" } },)";
+  write("m.json", replaced(both, "\"commands\": [", "\"commands\": [" + dispatch));
+  EXPECT_NE(dmlref({"explain", "m.json", "--dispatchable", "again", "--element", "0,0,0,0"}).out.find("] = 12 "),
+            std::string::npos);
+}
+
+TEST_F(ExplainCommand, RefusesWhatIsNoElement) {
+  write("m.json", slice_model);
+  expect_unusable(dmlref({"explain", "m.json"}), {"--element"});
+  for (const char* element : {"0", "0,0,3,0", "0,0,0,0,0", "0,0,0,18446744073709551615", "4294967296,0,0,0"}) {
+    expect_unusable(dmlref({"explain", "m.json", "--element", element}),
+                    {"--element: is " + std::string(element) +
+                     ", expected 4 coordinates within OutputTensor's Sizes "
+                     "[1, 1, 3, 2]"});
+  }
+  expect_unusable(dmlref({"explain", "m.json", "--element", "0,0,-1,0"}), {"--element: is \"0,0,-1,0\""});
+  expect_unusable(dmlref({"explain", "m.json", "--element", "0,0,0,0", "--dispatchable", "x"}),
+                  {"--dispatchable: is \"x\", expected one that a command of m.json dispatches, of slice"});
+  write("m.json", print_model(R"({"initialValuesDataType": "INT8", "initialValues": [1]})"));
+  expect_unusable(dmlref({"explain", "m.json", "--element", "0"}), {"m.json: $.commands: dispatches nothing"});
+  write("m.json", replaced(std::string(slice_model), "[0,0,1,2]", "[0,0,2,2]"));
+  const Outcome refused = dmlref({"explain", "m.json", "--element", "0,0,0,0"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("$.dispatchables.slice.desc.Offsets[2]"), std::string::npos) << refused;
+}
+
+}  // namespace
+}  // namespace dmlref::test

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "explain/report.hpp"
+
+namespace dmlref::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A number, or a text where JSON has no such number.
+Json real(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+Json number(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_number() ? value : Json(text);
+}
+Json integer(const std::optional<std::int64_t>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json json(const ElementValue& element) {
+  return {{"at", element.at}, {"value", number(element.value)}, {"bits", element.bits}};
+}
+Json json(const std::optional<ElementValue>& element) { return element ? json(*element) : Json(nullptr); }
+
+Json json(const SliceExplanation& how) {
+  Json steps = Json::array();
+  for (const SliceStep& step : how.steps) {
+    steps.push_back({{"output", step.output}, {"first", step.first}, {"stride", step.stride}, {"input", step.input}});
+  }
+  return {{"steps", std::move(steps)}, {"source", json(how.source)}, {"byte", how.byte}};
+}
+
+Json json(const ConvolutionExplanation& how) {
+  Json terms = Json::array();
+  for (const ConvolutionTerm& term : how.terms) {
+    terms.push_back({{"input_at", term.input_at},
+                     {"padding", term.padding},
+                     {"input", term.input},
+                     {"filter_at", term.filter_at},
+                     {"filter", term.filter},
+                     {"product", term.product}});
+  }
+  return {{"group", how.group},
+          {"group_count", how.group_count},
+          {"input_zero_point", integer(how.input_zero_point)},
+          {"filter_zero_point", integer(how.filter_zero_point)},
+          {"terms", std::move(terms)},
+          {"term_count", how.term_count},
+          {"sum", how.sum},
+          {"bias", integer(how.bias)},
+          {"accumulator", how.accumulator},
+          {"input_scale", real(static_cast<double>(how.input_scale))},
+          {"filter_scale", real(static_cast<double>(how.filter_scale))},
+          {"output_scale", real(static_cast<double>(how.output_scale))},
+          {"quotient", {{"fraction", how.quotient.fraction}, {"decimal", how.quotient.decimal}}},
+          {"tie", how.quotient.tie},
+          {"rounded", how.quotient.rounded},
+          {"output_zero_point", integer(how.output_zero_point)}};
+}
+
+Json json(const NormalizationExplanation& how) {
+  Json elements = Json::array();
+  for (const ElementValue& element : how.elements) elements.push_back(json(element));
+  return {{"axes", how.axes},
+          {"elements", std::move(elements)},
+          {"element_count", how.element_count},
+          {"mean", real(how.mean)},
+          {"variance", real(how.variance)},
+          {"normalize_variance", how.normalize_variance},
+          {"epsilon", real(static_cast<double>(how.epsilon))},
+          {"input", json(how.input)},
+          {"normalized", real(how.normalized)},
+          {"scale", json(how.scale)},
+          {"bias", json(how.bias)},
+          {"before_activation", real(how.before_activation)},
+          {"activation", how.activation.empty() ? Json(nullptr) : Json(how.activation)},
+          {"after_activation", real(how.after_activation)},
+          {"nearest", number(how.nearest)}};
+}
+
+}  // namespace
+
+std::string to_json_text(const Explanation& explanation, std::string_view name) {
+  Json all{{"dispatchable", name},
+           {"operator", explanation.operator_name},
+           {"output_type", explanation.output_type},
+           {"output", json(explanation.output)}};
+  all.update(std::visit([](const auto& how) { return json(how); }, explanation.how));
+  return all.dump(2);
+}
+
+}  // namespace dmlref::tool
