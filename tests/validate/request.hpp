@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dmlref/directml.hpp"
+#include "dmlref/validate.hpp"
 
 namespace request {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/dmlref.hpp"
+#include "dmlref/validate.hpp"
 #include "validate/request.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "dmlref/dmlref.hpp"
+#include "dmlref/validate.hpp"
 #include "validate/request.hpp"
 
 namespace {
