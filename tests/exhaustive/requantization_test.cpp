@@ -1,0 +1,512 @@
+// requantization_test.cpp: every accumulator within 2^16 of a tie, for a grid of scales, through every mode of the
+// requantization module and every target, against exact rationals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/reference/quantize.hpp"
+#include "support/exact_quotient.hpp"
+#include "support/exhaustive.hpp"
+#if DMLREF_HAS_AVX2
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
+#endif
+#if DMLREF_HAS_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
+#endif
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::fast::qlc;
+using dmlref_test::ExactQuotient;
+using dmlref_test::ExactSteps;
+
+constexpr std::int64_t window = 1 << 16;
+constexpr std::size_t at_once = 64;  // sums of a block
+
+// ---- scales and channels ----
+
+struct Scales {
+  float input, filter, output;
+  double ratio() const {
+    return static_cast<double>(input) * static_cast<double>(filter) / static_cast<double>(output);
+  }
+};
+
+/// Quotients whose ties are every second, every fourth … accumulator, or none but near ties, or larger than 1; each as
+/// quotient of plain, inexact, subnormal, huge and negative scales.
+std::vector<Scales> all_scales() {
+  std::vector<float> quotients{0.5f, 1.5f, 2.5f, 10.5f, 300.5f, 4095.5f, 1.0f, 0.1f};
+  for (int n = 1; n <= 24; ++n) {
+    for (const float near : {1.0f, 1.0f + 0x1p-23f, 1.0f - 0x1p-24f, 1.0f / 3.0f, 0.7f}) {
+      quotients.push_back(std::ldexp(near, -n));
+    }
+  }
+  constexpr Scales forms[] = {{1.0f, 1.0f, 1.0f},
+                              {1.0f / 3.0f, 3.0f, 1.0f},
+                              {0.02f, 7.0f, 0.13f},
+                              {0x1p-100f, 0x1p-24f, 0x1p-124f},
+                              {0x1p100f, 0x1p26f, 0x1p126f},
+                              {0x1.8p-140f, 1.0f, 0x1.8p-140f},
+                              {-1.0f, 1.0f, 1.0f},
+                              {1.0f, 1.0f, -3.0f}};
+  std::vector<Scales> all;
+  for (const float quotient : quotients) {
+    for (const Scales& form : forms) all.push_back({form.input, form.filter * quotient, form.output});
+  }
+  return all;
+}
+
+struct OutputType {
+  bool is_signed;
+  int zero_point;
+};
+constexpr OutputType output_types[] = {{false, 0}, {false, 255}, {false, 128}, {true, -128}, {true, 127}, {true, 7}};
+
+/// One or 64 channels: what an execute folds of them, and their exact steps. Scales of input and output are shared.
+struct Channels {
+  std::vector<ExactQuotient> quotients;
+  std::vector<ExactSteps> steps;
+  std::vector<double> ratios;
+  Requantizer requantizer;
+  requantize::ExactRounding exact;
+  const double* factor = nullptr;      // repeated up to 64
+  const RoundedSums* rounded[2] = {};  // as floats, as integers; of each channel
+  double bound = 0;                    // of the sums that `rounded` is for: below 2^22, with room for k
+  bool all_rounded[2] = {false, false};
+
+  Channels(const std::vector<Scales>& scales, const OutputType& type) {
+    const Scales& first = scales[0];
+    for (const Scales& s : scales) {
+      quotients.emplace_back(s.input, s.filter, s.output);
+      steps.emplace_back(quotients.back(), type.zero_point, type.is_signed ? -128 : 0);
+      ratios.push_back(s.ratio());
+    }
+    for (std::size_t i = 0; i < at_once; ++i) {
+      const Scales& s = scales[i % scales.size()];
+      scale_[i] = static_cast<float>(s.ratio());
+      fixed_scale_[i] = 65536.0f * scale_[i];
+      filter_[i] = s.filter;
+      factor_[i] = static_cast<double>(s.input) * static_cast<double>(s.filter) * (s.output < 0 ? -1 : 1);
+    }
+    Requantizer& r = requantizer;
+    r.scale = scale_.data();
+    r.fixed_scale = fixed_scale_.data();
+    r.output_signed = type.is_signed;
+    r.zero_point = type.zero_point;
+    r.input_scale = first.input;
+    r.output_scale = first.output;
+    r.filter_scale = reinterpret_cast<const std::byte*>(filter_.data());
+    r.filter_scale_step = sizeof(float);
+    r.packed_channels = r.out_channels = at_once;
+    factor = factor_.data();
+    exact = {factor, std::fabs(static_cast<double>(first.output)), r.packed_zero_point(), r.packed_flip()};
+    fold_rounded();
+  }
+  Channels(const Channels&) = delete;
+  Channels& operator=(const Channels&) = delete;
+
+  std::size_t count() const { return steps.size(); }
+
+ private:
+  void fold_rounded() {
+    double largest = 0;
+    for (const double ratio : ratios) largest = std::max(largest, std::fabs(ratio));
+    bound = std::min(31999 / largest, 3e6);
+    for (const SumsBegin as : {SumsBegin::as_floats, SumsBegin::as_integers}) {
+      const std::size_t which = as == SumsBegin::as_integers ? 1 : 0;
+      all_rounded[which] = true;
+      for (std::size_t i = 0; i < at_once; ++i) {
+        rounded_[which][i] = rounded_sums(factor_[i], exact.output_scale, exact.zero_point, 0, bound, as);
+        all_rounded[which] = all_rounded[which] && rounded_[which][i].sum != 0;
+      }
+      rounded[which] = rounded_[which].data();
+    }
+  }
+  std::array<float, at_once> scale_{}, fixed_scale_{}, filter_{};
+  std::array<double, at_once> factor_{};
+  std::array<RoundedSums, at_once> rounded_[2];
+};
+
+// ---- the epilogues ----
+
+/// Which channel the i-th sum of a block of 64 is of.
+using ChannelOf = std::size_t (*)(std::size_t i, std::size_t channels);
+std::size_t one_after_another(std::size_t i, std::size_t channels) { return i % channels; }
+
+struct Epilogue {
+  std::string name;
+  std::size_t channels;  // how many a block holds
+  ChannelOf channel_of;
+  /// The largest magnitude of the sums that it is made for; none where it is not made for these channels.
+  std::function<double(const Channels&)> bound;
+  std::function<void(const std::int32_t* sums, const Channels&, std::uint8_t* out)> run;  // 64 sums
+  std::size_t stride = 41;  // which scales the short test tries: multiply-adds suit few of them
+
+  friend void PrintTo(const Epilogue& epilogue, std::ostream* to) { *to << epilogue.name; }
+};
+
+constexpr double any_sum = 2147483647.0;
+double unlimited(const Channels&) { return any_sum; }
+double below_32000(const Channels& c) {
+  double largest = 0;
+  for (const double ratio : c.ratios) largest = std::max(largest, std::fabs(ratio));
+  return std::min(any_sum, 31999 / largest);
+}
+double if_rounded_as_floats(const Channels& c) { return c.all_rounded[0] ? c.bound : -1; }
+double if_rounded_as_integers(const Channels& c) { return c.all_rounded[1] ? c.bound : -1; }
+
+namespace scalar_epilogues {
+
+/// What a lane of by_multiply_add and pack_low makes of a sum.
+template <SumsBegin S>
+std::uint8_t multiply_add(std::int32_t sum, const Channels& channels, std::size_t channel) {
+  const RoundedSums& r = channels.rounded[S == SumsBegin::as_integers ? 1 : 0][channel];
+  const std::int32_t begun = r.sum + sum;
+  const float value = S == SumsBegin::as_integers ? static_cast<float>(begun) : std::bit_cast<float>(begun);
+  const auto word = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(std::fma(value, r.scale, r.shift)));
+  const int byte = std::clamp<int>(word, -128, 127);
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte) ^ channels.requantizer.packed_flip());
+}
+
+/// A way to round one sum, as an epilogue.
+template <class One>
+auto each(One one) {
+  return [one](const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+    for (std::size_t i = 0; i < at_once; ++i) out[i] = one(sums[i], c, i % c.count());
+  };
+}
+
+std::uint8_t by_requantizer(std::int32_t sum, const Channels& c, std::size_t channel) {
+  return c.requantizer.exact(sum, static_cast<std::ptrdiff_t>(channel));
+}
+std::uint8_t by_reference(std::int32_t sum, const Channels& c, std::size_t channel) {
+  const Requantizer& r = c.requantizer;
+  const reference::RequantizeScale scale(r.input_scale, r.filter_scale_of(static_cast<std::ptrdiff_t>(channel)),
+                                         r.output_scale);
+  if (!r.output_signed) return reference::requantize<std::uint8_t>(sum, scale, static_cast<std::uint8_t>(r.zero_point));
+  return static_cast<std::uint8_t>(
+      reference::requantize<std::int8_t>(sum, scale, static_cast<std::int8_t>(r.zero_point)));
+}
+/// Fixed point in which every value counts as near a tie.
+void near_ties(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+  const std::vector<std::uint16_t> all(2 * at_once, 0xFFFF);
+  std::int32_t fixed[at_once] = {};
+  requantize::round_near_ties(sums, fixed, at_once, all.data(), 16, requantize::Factors::each, c.factor, c.exact);
+  for (std::size_t i = 0; i < at_once; ++i) {
+    const int byte = std::clamp<int>(fixed[i] >> 16, -128, 127);
+    out[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte) ^ c.exact.flip);
+  }
+}
+void exact_rounding(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+  for (std::size_t i = 0; i < at_once; i += 16) {
+    std::int32_t block[16];
+    std::copy(sums + i, sums + i + 16, block);
+    requantize::scalar::exact(block, c.exact, c.count() == 1 ? 0 : static_cast<std::ptrdiff_t>(i),
+                              c.count() == 1 ? 0 : 1, out + i);
+  }
+}
+
+}  // namespace scalar_epilogues
+
+/// The clamped mode of a target; its channels repeat after `period`.
+template <auto Clamped>
+Epilogue clamped(const std::string& target, std::size_t period) {
+  return {target + " clamped, period " + std::to_string(period), period, one_after_another, unlimited,
+          [](const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+            Clamped(sums, 1, c.requantizer, 0, static_cast<std::ptrdiff_t>(c.count()), out);
+          }};
+}
+
+/// An epilogue of `lanes` sums as one of 64.
+template <auto Run>
+auto repeated(std::size_t sums_at_once) {
+  return [sums_at_once](const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+    for (std::size_t i = 0; i < at_once; i += sums_at_once) Run(sums + i, c, out + i);
+  };
+}
+
+#if DMLREF_HAS_AVX2
+namespace avx2_epilogues {
+namespace rounding = requantize::avx2;
+using V = rounding::V;
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
+#include "exhaustive/requantization_vectors.hpp"
+#undef DMLREF_QLC_TARGET
+}  // namespace avx2_epilogues
+#endif
+#if DMLREF_HAS_AVX512VNNI
+namespace avx512_epilogues {
+namespace rounding = requantize::avx512;
+using V = rounding::V;
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "exhaustive/requantization_vectors.hpp"
+#undef DMLREF_QLC_TARGET
+
+/// As fixed_point and multiply_add of one channel, packed by ShuffledHalves and with near_tie's other form.
+DMLREF_TARGET_AVX512VNNI void shuffled_fixed_point(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+  const V::Floats scale = V::all(c.requantizer.fixed_scale[0]), shift = V::all(c.requantizer.fixed_shift());
+  const V::Bits band = _mm512_set1_epi16(static_cast<short>(fixed_band));
+  V::Bits sum[4], fixed[4];
+  for (int v = 0; v < 4; ++v) {
+    sum[v] = V::load(sums + V::lanes * v);
+    fixed[v] = rounding::in_fixed_point(sum[v], scale, shift);
+  }
+  if (rounding::near_tie(fixed[0], fixed[1], fixed[2], fixed[3], band, 0x55555555)) {
+    rounding::settle<requantize::Factors::one>(sum, fixed, band, c.factor, c.exact);
+  }
+  std::uint8_t packed[at_once];
+  const rounding::ShuffledHalves halves;
+  V::store(packed, rounding::pack_high(fixed[0], fixed[1], fixed[2], fixed[3],
+                                       V::all_bytes(c.requantizer.packed_flip()), halves));
+  in_order(packed, out);
+}
+DMLREF_TARGET_AVX512VNNI void shuffled_multiply_add(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+  const RoundedSums& r = c.rounded[1][0];
+  V::Bits q[4];
+  for (int v = 0; v < 4; ++v) {
+    const V::Bits sum = _mm512_add_epi32(V::load(sums + V::lanes * v), V::all(r.sum));
+    q[v] = rounding::by_multiply_add<SumsBegin::as_integers>(sum, V::all(r.scale), V::all(r.shift));
+  }
+  std::uint8_t packed[at_once];
+  const rounding::ShuffledHalves halves;
+  V::store(packed, rounding::pack_low(q[0], q[1], q[2], q[3], V::all_bytes(c.requantizer.packed_flip()), halves));
+  in_order(packed, out);
+}
+}  // namespace avx512_epilogues
+#endif
+
+#define DMLREF_TEST_EPILOGUES(all, target, epilogues)                                                   \
+  do {                                                                                                  \
+    using requantize::Factors;                                                                          \
+    constexpr auto sums = static_cast<std::size_t>(4 * epilogues::V::lanes);                            \
+    const auto part = [](std::size_t i, std::size_t channels) { return i % (4 * channels) / 4; };       \
+    all.push_back({target " fixed point", 1, one_after_another, below_32000,                            \
+                   repeated<epilogues::fixed_point<Factors::one>>(sums)});                              \
+    all.push_back({target " fixed point, a channel each", sums, one_after_another, below_32000,         \
+                   repeated<epilogues::fixed_point<Factors::each>>(sums)});                             \
+    all.push_back({target " fixed point, a channel per 128 bits", sums / 16, part, below_32000,         \
+                   repeated<epilogues::fixed_point<Factors::parts>>(sums)});                            \
+    all.push_back({target " multiply-add of floats", 1, one_after_another, if_rounded_as_floats,        \
+                   repeated<epilogues::multiply_add<Factors::one, SumsBegin::as_floats>>(sums), 5});    \
+    all.push_back({target " multiply-add of integers, a channel each", sums, one_after_another,         \
+                   if_rounded_as_integers,                                                              \
+                   repeated<epilogues::multiply_add<Factors::each, SumsBegin::as_integers>>(sums), 5}); \
+  } while (false)
+
+std::vector<Epilogue> all_epilogues() {
+  using namespace scalar_epilogues;
+  std::vector<Epilogue> all = {
+      clamped<requantize::scalar::clamped>("scalar", 1),
+      clamped<requantize::scalar::clamped>("scalar", 64),
+      {"scalar exact", 1, one_after_another, unlimited, exact_rounding},
+      {"scalar exact, a channel each", 64, one_after_another, unlimited, exact_rounding},
+      {"near ties, a channel each", 64, one_after_another, unlimited, near_ties},
+      {"Requantizer::exact", 64, one_after_another, unlimited, each(by_requantizer)},
+      {"reference", 1, one_after_another, unlimited, each(by_reference)},
+      {"multiply-add of floats", 1, one_after_another, if_rounded_as_floats, each(multiply_add<SumsBegin::as_floats>),
+       5},
+      {"multiply-add of integers", 1, one_after_another, if_rounded_as_integers,
+       each(multiply_add<SumsBegin::as_integers>), 5},
+  };
+#if DMLREF_HAS_AVX2
+  if (supported(Isa::avx2)) {
+    for (const std::size_t period : {1u, 8u, 16u, 32u})
+      all.push_back(clamped<requantize::avx2::clamped>("avx2", period));
+    DMLREF_TEST_EPILOGUES(all, "avx2", avx2_epilogues);
+  }
+#endif
+#if DMLREF_HAS_AVX512VNNI
+  if (supported(Isa::avx512vnni)) {
+    for (const std::size_t period : {1u, 16u, 32u, 64u}) {
+      all.push_back(clamped<requantize::avx512::clamped>("avx512", period));
+    }
+    DMLREF_TEST_EPILOGUES(all, "avx512", avx512_epilogues);
+    all.push_back({"avx512 fixed point, shuffled halves", 1, one_after_another, below_32000,
+                   repeated<avx512_epilogues::shuffled_fixed_point>(at_once)});
+    all.push_back({"avx512 multiply-add, shuffled halves", 1, one_after_another, if_rounded_as_integers,
+                   repeated<avx512_epilogues::shuffled_multiply_add>(at_once), 5});
+  }
+#endif
+  return all;
+}
+
+// ---- accumulators ----
+
+struct Range {
+  std::int64_t first, last;
+};
+
+/// All within 2^16 of a tie, none beyond `bound`. Of the 255 ties the outermost ones and every 17th, others for other
+/// scales: where scales are not tiny, their windows overlap.
+std::vector<Range> around_ties(const ExactQuotient& quotient, const OutputType& type, std::size_t number,
+                               double bound) {
+  const auto most = static_cast<std::int64_t>(bound);
+  std::vector<Range> ranges;
+  const int lowest = (type.is_signed ? -128 : 0) - type.zero_point;
+  const int begin = static_cast<int>(number % 17);
+  for (int tie = lowest; tie < lowest + 255; ++tie) {
+    if (tie != lowest && tie != lowest + 254 && (tie - lowest) % 17 != begin) continue;
+    const std::int64_t middle = quotient.accumulator_at(tie);
+    ranges.push_back({std::max(middle - window, -most), std::min(middle + window, most)});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+  std::vector<Range> merged;
+  for (const Range& range : ranges) {
+    if (range.first > range.last) continue;
+    if (merged.empty() || range.first > merged.back().last + 1) {
+      merged.push_back(range);
+    } else {
+      merged.back().last = std::max(merged.back().last, range.last);
+    }
+  }
+  return merged;
+}
+
+struct Tried {
+  std::uint64_t accumulators = 0;
+};
+
+/// `pixels` sums of each channel, from `first[channel]` on, and what they must become.
+struct Sums {
+  std::vector<std::int32_t> sums;
+  std::vector<std::uint8_t> expected, got;
+
+  void run(const Epilogue& epilogue, const Channels& channels, const std::vector<std::int64_t>& first,
+           std::size_t pixels, Tried& tried) {
+    const std::size_t count = channels.count(), blocks = pixels * count / at_once;
+    sums.resize(blocks * at_once);
+    expected.resize(sums.size());
+    got.assign(sums.size(), 0);
+    std::vector<std::uint8_t> line(pixels);
+    std::vector<std::vector<std::size_t>> places(count);  // of each channel, in a block
+    for (std::size_t i = 0; i < at_once; ++i) places[epilogue.channel_of(i, count)].push_back(i);
+    for (std::size_t c = 0; c < count; ++c) {
+      channels.steps[c].quantize(first[c], pixels, line.data());
+      for (std::size_t n = 0; n < pixels; ++n) {
+        const std::size_t at = n / places[c].size() * at_once + places[c][n % places[c].size()];
+        sums[at] = static_cast<std::int32_t>(first[c] + static_cast<std::int64_t>(n));
+        expected[at] = line[n];
+      }
+    }
+    for (std::size_t b = 0; b < blocks; ++b) epilogue.run(&sums[b * at_once], channels, &got[b * at_once]);
+    tried.accumulators += sums.size();
+    if (got == expected) return;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      ASSERT_EQ(int{got[i]}, int{expected[i]}) << epilogue.name << ", sum " << sums[i] << ", scale "
+                                               << channels.ratios[epilogue.channel_of(i % at_once, count)]
+                                               << ", zero point " << channels.requantizer.zero_point;
+    }
+  }
+};
+
+/// Blocks of one channel: every range.
+void expect_one_channel(const Epilogue& epilogue, const Channels& channels, const OutputType& type, std::size_t number,
+                        Tried& tried) {
+  constexpr std::int64_t chunk = 1 << 15;
+  Sums sums;
+  const double bound = epilogue.bound(channels);
+  for (const Range& range : around_ties(channels.quotients[0], type, number, bound)) {
+    for (std::int64_t first = range.first; first <= range.last; first += chunk) {
+      const std::int64_t left = (std::min(range.last - first + 1, chunk) + 63) / 64 * 64;
+      // The last block may go beyond the range; not beyond the bound.
+      const std::int64_t begin =
+          std::max(std::min(first, static_cast<std::int64_t>(bound) - left + 1), -static_cast<std::int64_t>(bound));
+      if (begin + left - 1 > static_cast<std::int64_t>(bound)) continue;  // fewer than 64 sums are possible at all
+      ASSERT_NO_FATAL_FAILURE(sums.run(epilogue, channels, {begin}, static_cast<std::size_t>(left), tried));
+    }
+  }
+}
+
+/// Blocks of several channels: each around a tie of its own.
+void expect_channels(const Epilogue& epilogue, const Channels& channels, const OutputType& type, std::size_t number,
+                     Tried& tried) {
+  constexpr std::int64_t chunk = 1 << 11;
+  Sums sums;
+  const auto bound = static_cast<std::int64_t>(epilogue.bound(channels));
+  if (bound < chunk) return;
+  const int lowest = (type.is_signed ? -128 : 0) - type.zero_point;
+  std::vector<std::int64_t> middle;
+  for (std::size_t c = 0; c < channels.count(); ++c) {
+    middle.push_back(channels.quotients[c].accumulator_at(lowest + static_cast<int>((number * 31 + c * 37) % 255)));
+  }
+  for (std::int64_t from = -window; from < window; from += chunk) {
+    std::vector<std::int64_t> first;
+    for (const std::int64_t m : middle) first.push_back(std::clamp(m + from, -bound, bound - chunk + 1));
+    ASSERT_NO_FATAL_FAILURE(sums.run(epilogue, channels, first, static_cast<std::size_t>(chunk), tried));
+  }
+}
+
+// ---- the tests ----
+
+// The oracle's steps are what its rational arithmetic says of single accumulators.
+TEST(ExactSteps, AreWhereTheQuotientSteps) {
+  const std::vector<Scales> all = all_scales();
+  for (std::size_t i = 0; i < all.size(); i += 7) {
+    const OutputType& type = output_types[i % std::size(output_types)];
+    const int lowest = type.is_signed ? -128 : 0;
+    ExactQuotient quotient(all[i].input, all[i].filter, all[i].output);
+    const ExactSteps steps(quotient, type.zero_point, lowest);
+    for (int tie = -256; tie < 256; tie += 5) {
+      std::uint8_t bytes[9];
+      const std::int64_t middle = quotient.accumulator_at(tie);
+      steps.quantize(middle - 4, std::size(bytes), bytes);
+      for (int k = 0; k < 9; ++k) {
+        const int expected = quotient.quantized(middle - 4 + k, type.zero_point, lowest, lowest + 255);
+        ASSERT_EQ(int{bytes[k]}, int{static_cast<std::uint8_t>(expected)}) << all[i].ratio() << " * " << middle - 4 + k;
+      }
+    }
+  }
+}
+
+class Requantization : public testing::TestWithParam<Epilogue> {};
+
+TEST_P(Requantization, OfEveryAccumulatorNearATieIsExact) {
+  const Epilogue& epilogue = GetParam();
+  const std::vector<Scales> all = all_scales();
+  Tried tried;
+  std::size_t number = 0, suited = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (epilogue.channels > 1 && i % 7 != 0) continue;  // a block holds many scales at once
+    if (!dmlref_test::tried(i, epilogue.stride * (epilogue.channels > 1 ? 7 : 1))) continue;
+    const OutputType& type = output_types[number++ % std::size(output_types)];
+    std::vector<Scales> scales{all[i]};
+    while (scales.size() < epilogue.channels) {  // the same input and output scales, quotients within a factor of 4
+      const std::size_t c = scales.size();
+      scales.push_back(all[i]);
+      scales.back().filter *= static_cast<float>(1.0 + static_cast<double>(c * 7 % 64) / 21);
+    }
+    const Channels channels(scales, type);
+    if (epilogue.bound(channels) < 64) continue;
+    ++suited;
+    if (epilogue.channels == 1) {
+      ASSERT_NO_FATAL_FAILURE(expect_one_channel(epilogue, channels, type, number, tried));
+    } else {
+      ASSERT_NO_FATAL_FAILURE(expect_channels(epilogue, channels, type, number, tried));
+    }
+  }
+  std::printf("%zu scales, %llu accumulators\n", suited, static_cast<unsigned long long>(tried.accumulators));
+  EXPECT_GT(suited, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Epilogues, Requantization, testing::ValuesIn(all_epilogues()), [](const auto& it) {
+  std::string name = it.param.name;
+  std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return name;
+});
+
+}  // namespace
