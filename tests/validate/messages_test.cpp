@@ -65,6 +65,14 @@ void change_tensor(Request& r, const std::string& tensor, const std::string& nam
   if (name == "GuaranteedBaseOffsetAlignment") t.alignment = number_in(value);
 }
 
+/// The operator's own arrays have at least as many entries as it says.
+void set_count(Request& r, UINT count) {
+  r.count = count;
+  for (auto& [name, values] : r.arrays) {
+    if (count <= 8 && values.size() < count) values.resize(count, 1);
+  }
+}
+
 void change_activation(Request& r, const std::string& name, const std::string& value) {
   if (name.empty()) {
     r.activation = request::FusedActivation{number_in(value)};
@@ -98,7 +106,7 @@ void change(Request& r, const std::string& text) {
   } else if (owner == "Desc") {
     r.desc_is_null = true;
   } else if (owner == "DimensionCount" || owner == "AxisCount") {
-    r.count = number_in(value);
+    set_count(r, number_in(value));
   } else if (owner == "GroupCount") {
     r.group_count = number_in(value);
   } else if (value == "null") {
