@@ -56,7 +56,10 @@ inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdif
 template <std::ptrdiff_t Most>
 DMLREF_ALWAYS_INLINE void copy_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t count) noexcept {
   if (Most >= 16 && count >= 16) {
-    for (std::ptrdiff_t i = 0; i + 16 < count; i += 16) std::memcpy(to + i, from + i, 16);
+    DMLREF_UNROLL
+    for (std::ptrdiff_t i = 0; i + 16 < Most; i += 16) {  // else compilers would call memcpy
+      if (i + 16 < count) std::memcpy(to + i, from + i, 16);
+    }
     std::memcpy(to + count - 16, from + count - 16, 16);
   } else if (count >= 8) {
     std::memcpy(to, from, 8);

@@ -2,54 +2,48 @@
 //
 // A strip is made from its first output row to its last, so an input row becomes quads once, for all the output rows
 // that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart, as
-// they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on. With a stride of 2 odd
-// outputs have a load of their own, 2 bytes on, which needs no shuffle, and vectors hold two output rows.
+// they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with their
+// padding have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs no
+// shuffle, and vectors hold two output rows.
 #pragma once
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/multiply_add.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
 
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
-template <int Stride>
-inline constexpr std::ptrdiff_t loads_apart = Stride == 1 ? 8 : 2;
+/// Bytes from the first load of a row to the second. Four planes with a stride of 1 have one load: see planes_at_once.
+template <int Stride, int Planes>
+inline constexpr std::ptrdiff_t loads_apart = Stride == 2   ? 2
+                                              : Planes == 4 ? 0
+                                                            : 8;
 
 /// The quads of 64 outputs for one kernel row. With a stride of 2 an input row makes only `a` and `b`.
 struct RowQuads {
   __m512i a, b, c, d;
 };
 
-template <int Stride, int Planes, bool Safe>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads row_quads(const Strip& strip, const std::uint8_t* row,
-                                                                 std::ptrdiff_t plane_step) noexcept {
-  const __m512i low = row_pixels<0, Planes, Safe>(strip, row, plane_step);
-  const __m512i high = row_pixels<1, Planes, Safe>(strip, row + loads_apart<Stride>, plane_step);
+template <int Stride, int Planes>
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads row_quads(const Strip& strip, const RowSource& row) noexcept {
+  constexpr std::ptrdiff_t apart = loads_apart<Stride, Planes>;
+  constexpr int second = apart == 0 ? 2 : 0;  // pattern of the second eight
+  const __m512i low = row_pixels<0, Planes>(strip, row, 0);
+  const __m512i high = apart == 0 ? low : row_pixels<1, Planes>(strip, row, apart);
   if constexpr (Stride == 2) return {low, high, low, high};
   return {_mm512_shuffle_epi8(low, strip.patterns[0]), _mm512_shuffle_epi8(low, strip.patterns[1]),
-          _mm512_shuffle_epi8(high, strip.patterns[0]), _mm512_shuffle_epi8(high, strip.patterns[1])};
-}
-
-/// The same of input row `y`, which is at `row` and may lie above or below the plane.
-template <int Stride, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads input_row(const PlaneArgs& p, const Strip& strip,
-                                                                 std::ptrdiff_t y, const std::uint8_t* row) noexcept {
-  if (y < 0 || y >= p.in.rows) return {strip.fills, strip.fills, strip.fills, strip.fills};
-  const std::ptrdiff_t at = row - p.tensor;
-  return __builtin_expect(at >= 0 && at < strip.safe, 1)
-             ? row_quads<Stride, Planes, true>(strip, row, p.in_plane_step)
-             : row_quads<Stride, Planes, false>(strip, row, p.in_plane_step);
+          _mm512_shuffle_epi8(high, strip.patterns[second]), _mm512_shuffle_epi8(high, strip.patterns[second + 1])};
 }
 
 /// What the channels of some planes need; `weights` and `high` are quads of kernel rows.
@@ -97,60 +91,53 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArg
   c.epilogue.flip = V::all_bytes(p.rounding.flip);
 }
 
-/// Adds a kernel row's products.
+/// Adds a kernel row's products to `from`.
 template <bool Wide>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add(const RowQuads& quads, const PlaneConstants& c, int kernel_row,
-                                                       __m512i (&sums)[4]) noexcept {
-  const auto add_products = [&](__m512i weights) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    qlc::avx512vnni::multiply_add(sums[0], quads.a, weights);
-    qlc::avx512vnni::multiply_add(sums[1], quads.b, weights);
-    qlc::avx512vnni::multiply_add(sums[2], quads.c, weights);
-    qlc::avx512vnni::multiply_add(sums[3], quads.d, weights);
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add(const __m512i (&from)[4], const RowQuads& quads,
+                                                       const PlaneConstants& c, int kernel_row,
+                                                       __m512i (&to)[4]) noexcept {
+  const auto add_products = [&](const __m512i(&sums)[4], __m512i weights) __attribute__((always_inline))
+  DMLREF_TARGET_AVX512VNNI {
+    to[0] = dot(sums[0], quads.a, weights);
+    to[1] = dot(sums[1], quads.b, weights);
+    to[2] = dot(sums[2], quads.c, weights);
+    to[3] = dot(sums[3], quads.d, weights);
   };
-  add_products(c.weights[kernel_row]);
+  add_products(from, c.weights[kernel_row]);
   if constexpr (Wide) {
-    if ((c.wide >> kernel_row & 1) != 0) add_products(c.high[kernel_row]);
+    if ((c.wide >> kernel_row & 1) != 0) add_products(to, c.high[kernel_row]);
   }
 }
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void copy(const __m512i (&from)[4], __m512i (&to)[4]) noexcept {
-  DMLREF_UNROLL
-  for (int v = 0; v < 4; ++v) to[v] = from[v];
-}
 
-/// Writes output row `y` of each plane, with a stride of 2 that and the next, the first plane's to `dst`.
+/// Writes an output row of each plane, with a stride of 2 that and the next, the first plane's to `dst`. There are
+/// `left` rows until the last one, and `whole` behind which more rows are written.
 template <int Stride, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_rows(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t y,
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_rows(const PlaneArgs& p, std::ptrdiff_t used,
+                                                              std::ptrdiff_t whole, std::ptrdiff_t left,
                                                               std::uint8_t* dst, __m512i bytes) noexcept {
-  alignas(64) std::uint8_t rows[64];
   if constexpr (Stride == 1) {
-    _mm512_store_si512(rows, bytes);
-    store_row<1, Planes>(dst, p.out_plane_step, y < strip.whole_rows, strip.used, rows);
+    store_row<1, 0, Planes>(dst, p.out_plane_step, whole > 0, used, bytes);
   } else {
     // Each row has 8 bytes of every 16.
-    _mm512_store_si512(rows, _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes));
-    store_row<2, Planes>(dst, p.out_plane_step, y < strip.whole_rows, strip.used, rows);
-    if (y + 1 >= p.out.rows) return;
-    store_row<2, Planes>(dst + p.out.row_step, p.out_plane_step, y + 1 < strip.whole_rows, strip.used, rows + 32);
+    bytes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
+    store_row<2, 0, Planes>(dst, p.out_plane_step, whole > 0, used, bytes);
+    if (left > 1) store_row<2, 1, Planes>(dst + p.out.row_step, p.out_plane_step, whole > 1, used, bytes);
   }
 }
 
 /// Goes down a strip of the planes that begin at `src` and `dst`. Sums take what an input row adds to them when that
-/// row is made into quads: with a stride of 1, the rows of three output rows at once. A row is rounded while the next
-/// one is summed: so fewer instructions wait for others.
+/// row is made into quads: with a stride of 1, the rows of three output rows at once. `safe`: no load of the planes'
+/// rows reads beyond the tensor.
 template <int Stride, int Planes, bool Wide>
-[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void plane_strip(const PlaneArgs& planes, const Strip& columns,
-                                                                   const PlaneConstants& constants,
-                                                                   const std::uint8_t* src,
-                                                                   std::uint8_t* dst) noexcept {
-  // What arguments refer to might change with each byte that is stored, and would be read again; so would copies that a
-  // call refers to.
-  const PlaneArgs p = planes;
-  const Strip strip = columns;
-  const PlaneConstants c = constants;
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& p, const Strip& strip,
+                                                               const PlaneConstants& c, const std::uint8_t* src,
+                                                               std::uint8_t* dst, bool safe) noexcept {
   std::ptrdiff_t next = -p.in.pad_y;  // input row, at `from`
   const std::uint8_t* from = src + strip.column - p.in.pad_y * p.in.row_step;
-  const auto row = [&]() __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    const RowQuads quads = input_row<Stride, Planes>(p, strip, next, from);
+  alignas(64) std::uint8_t edge[128];
+  const auto row = [&](auto inner) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    const RowSource source = inner ? RowSource{from, p.in_plane_step} : source_of<Planes>(p, strip, next, from, edge);
+    const RowQuads quads = row_quads<Stride, Planes>(strip, source);
     ++next;
     from += p.in.row_step;
     return quads;
@@ -158,60 +145,78 @@ template <int Stride, int Planes, bool Wide>
   const __m512i none[4] = {c.start, c.start, c.start, c.start};
   __m512i second[4], third[4];  // of the output rows that follow, without the input rows that are not yet read
   RowQuads last;                // with a stride of 2, of the row that two output rows share with the next ones
-  const auto sum_next = [&](__m512i(&sums)[4]) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+  last = row(std::false_type{});
+  if constexpr (Stride == 1) {
+    add<Wide>(none, last, c, 0, second);
+    const RowQuads quads = row(std::false_type{});
+    add<Wide>(second, quads, c, 1, second);
+    add<Wide>(none, quads, c, 0, third);
+  }
+  // Sums and writes the next output rows.
+  const auto next_rows = [&](auto inner, std::ptrdiff_t whole, std::ptrdiff_t left) __attribute__((always_inline))
+  DMLREF_TARGET_AVX512VNNI {
+    __m512i sums[4];
     if constexpr (Stride == 2) {
       RowQuads rows[5];
       rows[0] = last;
       DMLREF_UNROLL
-      for (int r = 1; r < 5; ++r) rows[r] = row();
-      copy(none, sums);
+      for (int r = 1; r < 5; ++r) rows[r] = row(inner);
       DMLREF_UNROLL
-      for (int r = 0; r < 3; ++r) add<Wide>({rows[r].a, rows[r].b, rows[r + 2].a, rows[r + 2].b}, c, r, sums);
+      for (int r = 0; r < 3; ++r) {
+        add<Wide>(r == 0 ? none : sums, {rows[r].a, rows[r].b, rows[r + 2].a, rows[r + 2].b}, c, r, sums);
+      }
       last = rows[4];
     } else {
-      const RowQuads quads = row();
-      copy(second, sums);
-      add<Wide>(quads, c, 2, sums);
-      copy(third, second);
-      add<Wide>(quads, c, 1, second);
-      copy(none, third);
-      add<Wide>(quads, c, 0, third);
+      const RowQuads quads = row(inner);
+      add<Wide>(second, quads, c, 2, sums);
+      add<Wide>(third, quads, c, 1, second);
+      add<Wide>(none, quads, c, 0, third);
     }
+    const __m512i bytes = quantize<Factors::parts>(sums, c.epilogue, p.rounding, c.factor);
+    store_rows<Stride, Planes>(p, strip.used, whole, left, dst, bytes);
+    dst += Stride * p.out.row_step;
   };
-  last = row();
-  if constexpr (Stride == 1) {
-    copy(none, second);
-    add<Wide>(last, c, 0, second);
-    const RowQuads quads = row();
-    add<Wide>(quads, c, 1, second);
-    copy(none, third);
-    add<Wide>(quads, c, 0, third);
-  }
-  __m512i sums[4], following[4];
-  sum_next(sums);
+  constexpr std::ptrdiff_t rows_in = Stride == 2 ? 4 : 1;  // that an output row, or two, complete
   dst += strip.x;
-  for (std::ptrdiff_t y = 0; y < p.out.rows; y += Stride, dst += Stride * p.out.row_step) {
-    if (y + Stride < p.out.rows) sum_next(following);
-    const __m512i bytes = quantize<Factors::parts>(sums, c.epilogue, planes.rounding, constants.factor);
-    store_rows<Stride, Planes>(p, strip, y, dst, bytes);
-    copy(following, sums);
+  for (std::ptrdiff_t y = 0; y < p.out.rows; y += Stride) {
+    // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
+    std::ptrdiff_t inner = smaller((strip.whole_rows - y) / Stride, (p.in.rows - next) / rows_in);
+    if (!safe || next < 0) inner = 0;
+    for (; inner > 0; --inner, y += Stride) next_rows(std::true_type{}, Stride, Stride);
+    if (y < p.out.rows) next_rows(std::false_type{}, strip.whole_rows - y, p.out.rows - y);
   }
 }
 
+/// Makes the strip of the planes from `first` on, until some whose weights are `Wide` or not; says where these begin.
+template <int Stride, int Planes, bool Wide>
+[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline std::ptrdiff_t plane_strips(const PlaneArgs& planes,
+                                                                              const Strip& columns,
+                                                                              std::ptrdiff_t first) noexcept {
+  // What arguments refer to might change with each byte that is stored, and would be read again.
+  const PlaneArgs p = planes;
+  const Strip strip = columns;
+  for (; first < p.planes; first += Planes) {
+    const std::ptrdiff_t i = smaller(first, p.planes - Planes);  // the last ones may be made twice
+    PlaneConstants c;
+    make_constants<Planes>(p, p.channel + i * p.channel_step, c);
+    if ((c.wide != 0) != Wide) break;
+    const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
+    const std::ptrdiff_t begin = src + strip.column - p.tensor;
+    const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < strip.safe;
+    plane_strip<Stride, Planes, Wide>(p, strip, c, src, p.out.dst + i * p.out_plane_step, safe);
+  }
+  return first;
+}
+
 template <int Stride, int Planes>
-DMLREF_TARGET_AVX512VNNI inline void plane_strips(const PlaneArgs& p) noexcept {
+DMLREF_TARGET_AVX512VNNI inline void all_strips(const PlaneArgs& p) noexcept {
   constexpr std::ptrdiff_t columns = 64 / Planes / Stride;
   // From the right to the left: what a strip writes beyond its rows is overwritten.
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
-    const Strip strip = make_strip<Planes>(p, x, Stride, loads_apart<Stride>);
-    for (std::ptrdiff_t i = 0; i < p.planes; i += Planes) {
-      const std::ptrdiff_t first = smaller(i, p.planes - Planes);  // the last ones may be made twice
-      const std::uint8_t* const src = p.in.src + first * p.in_plane_step;
-      std::uint8_t* const dst = p.out.dst + first * p.out_plane_step;
-      PlaneConstants c;
-      make_constants<Planes>(p, p.channel + first * p.channel_step, c);
-      c.wide != 0 ? plane_strip<Stride, Planes, true>(p, strip, c, src, dst)
-                  : plane_strip<Stride, Planes, false>(p, strip, c, src, dst);
+    const Strip strip = make_strip<Planes>(p, x, Stride, loads_apart<Stride, Planes>);
+    for (std::ptrdiff_t i = 0; i < p.planes;) {
+      i = plane_strips<Stride, Planes, false>(p, strip, i);
+      i = plane_strips<Stride, Planes, true>(p, strip, i);
     }
   }
 }
@@ -225,6 +230,8 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
   for (int i = 0; i < 3; ++i) {
     const std::ptrdiff_t planes = std::ptrdiff_t{1} << i;
     const std::ptrdiff_t columns = 64 / planes / p.stride;
+    // Of four planes with a stride of 1 one load of 16 bytes makes all quads.
+    if (planes == 4 && p.stride == 1 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
     const std::ptrdiff_t cost =
         (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
     if (i == 0 || (cost < least && planes <= p.planes)) {
@@ -238,9 +245,9 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
 DMLREF_TARGET_AVX512VNNI inline void one_output_of_each(const PlaneArgs& p) noexcept {
   const int at_once = planes_at_once(p);
   if (p.stride == 2) {
-    at_once == 4 ? plane_strips<2, 4>(p) : at_once == 2 ? plane_strips<2, 2>(p) : plane_strips<2, 1>(p);
+    at_once == 4 ? all_strips<2, 4>(p) : at_once == 2 ? all_strips<2, 2>(p) : all_strips<2, 1>(p);
   } else {
-    at_once == 4 ? plane_strips<1, 4>(p) : at_once == 2 ? plane_strips<1, 2>(p) : plane_strips<1, 1>(p);
+    at_once == 4 ? all_strips<1, 4>(p) : at_once == 2 ? all_strips<1, 2>(p) : all_strips<1, 1>(p);
   }
 }
 
