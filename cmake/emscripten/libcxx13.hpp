@@ -3,10 +3,12 @@
 #pragma once
 
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 14000
 namespace std {
@@ -23,6 +25,19 @@ inline to_chars_result to_chars(char* first, char*, float value) {
     if (strtof(first, nullptr) == value) break;
   }
   return {first + strlen(first), errc{}};
+}
+
+/// A decimal number from the start of the text, without a sign in front but '-'.
+inline from_chars_result from_chars(const char* first, const char* last, double& value) {
+  const string text(first, last);
+  if (text.empty() || text[0] == '+' || isspace(static_cast<unsigned char>(text[0]))) {
+    return {first, errc::invalid_argument};
+  }
+  char* end = nullptr;
+  const double read = strtod(text.c_str(), &end);
+  if (end == text.c_str()) return {first, errc::invalid_argument};
+  value = read;
+  return {first + (end - text.c_str()), errc{}};
 }
 
 }  // namespace std
