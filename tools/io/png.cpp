@@ -2,6 +2,7 @@
 #include <png.h>
 
 #include <string>
+#include <string_view>
 
 #include "io/image.hpp"
 #include "support/failure.hpp"
@@ -29,6 +30,10 @@ constexpr png_uint_32 format_of(std::size_t channels) {
 }  // namespace
 
 Image decode_png(std::span<const std::byte> file) {
+  // libpng reads no further than the last row.
+  constexpr std::string_view last_chunk("\0\0\0\0IEND\xAE\x42\x60\x82", 12);
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (text.find(last_chunk) == std::string_view::npos) throw FileError("is no readable PNG: it ends before chunk IEND");
   Png png;
   if (png_image_begin_read_from_memory(&png.image, file.data(), file.size()) == 0) png.fail("is no readable");
   if (png.image.width > max_image_side || png.image.height > max_image_side) {
