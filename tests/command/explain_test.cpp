@@ -26,6 +26,34 @@ std::vector<Coordinates> sample(const Shape& shape, std::mt19937& random) {
   return chosen;
 }
 
+/// How many sampled elements were explained; each must be, to the bit, what the dispatch then writes.
+std::size_t explain_dispatches(const tool::Model& model, std::mt19937& random) {
+  std::size_t explained = 0;
+  tool::Session session(model, {});
+  for (const tool::Command& command : model.commands) {
+    const auto* dispatch = std::get_if<tool::DispatchCommand>(&command.what);
+    if (dispatch == nullptr) continue;
+    const DML_OPERATOR_DESC& desc = model.dispatchables.find(dispatch->dispatchable)->second.op.desc();
+    const auto value = dmlref::detail::read_directml(desc);
+    const TensorDesc output = std::visit([](const auto& known) { return known.output; }, *value);
+    const Layout layout = layout_of(output);
+    const std::vector<Coordinates> chosen = sample(layout.shape, random);
+    const tool::BoundTensors tensors = session.tensors_of(*dispatch);
+    std::vector<tool::Explanation> explanations;
+    for (const Coordinates& at : chosen) {
+      explanations.push_back(tool::explain(desc, tensors.inputs, {at.begin(), at.size()}, 5));
+    }
+    session.dispatch(command.path, *dispatch);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const auto index = static_cast<std::size_t>(layout(chosen[i]));
+      EXPECT_EQ(explanations[i].output.bits, tool::bits_text(output.data_type, tensors.output, index));
+      EXPECT_EQ(explanations[i].output.value, tool::element_text(output.data_type, tensors.output, index));
+      ++explained;
+    }
+  }
+  return explained;
+}
+
 TEST(Explain, EndsInWhatRunWritesForEveryExample) {
   constexpr std::uint32_t seed = 20250611;
   std::mt19937 random(seed);
@@ -33,32 +61,145 @@ TEST(Explain, EndsInWhatRunWritesForEveryExample) {
   for (const fs::directory_entry& entry : fs::directory_iterator(examples)) {
     if (entry.path().extension() != ".json") continue;
     SCOPED_TRACE(entry.path().filename().string() + ", seed " + std::to_string(seed));
-    const tool::Model model = tool::parse_model(entry.path());
-    tool::Session session(model, {});
-    for (const tool::Command& command : model.commands) {
-      const auto* dispatch = std::get_if<tool::DispatchCommand>(&command.what);
-      if (dispatch == nullptr) continue;
-      const DML_OPERATOR_DESC& desc = model.dispatchables.find(dispatch->dispatchable)->second.op.desc();
-      const auto value = dmlref::detail::read_directml(desc);
-      ASSERT_TRUE(value);
-      const TensorDesc output = std::visit([](const auto& known) { return known.output; }, *value);
-      const Layout layout = layout_of(output);
-      const std::vector<Coordinates> chosen = sample(layout.shape, random);
-      const tool::BoundTensors tensors = session.tensors_of(*dispatch);
-      std::vector<tool::Explanation> explanations;
-      for (const Coordinates& at : chosen) {
-        explanations.push_back(tool::explain(desc, tensors.inputs, {at.begin(), at.size()}, 5));
-      }
-      session.dispatch(command.path, *dispatch);
-      for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const auto index = static_cast<std::size_t>(layout(chosen[i]));
-        EXPECT_EQ(explanations[i].output.bits, tool::bits_text(output.data_type, tensors.output, index));
-        EXPECT_EQ(explanations[i].output.value, tool::element_text(output.data_type, tensors.output, index));
-        ++explained;
-      }
-    }
+    explained += explain_dispatches(tool::parse_model(entry.path()), random);
   }
   EXPECT_GE(explained, 600u);
+}
+
+/// A model of one operator with random attributes and data.
+class RandomModel {
+ public:
+  explicit RandomModel(std::mt19937& random) : random_(random) {}
+
+  tool::Json convolution() {
+    const std::uint32_t spatial = from(1, 2);
+    const std::uint32_t groups = from(1, 3);
+    const std::uint32_t channels = from(1, 3);
+    const std::uint32_t outputs = groups * from(1, 2);
+    std::vector<std::uint32_t> input{from(1, 2), groups * channels};
+    std::vector<std::uint32_t> filter{outputs, channels};
+    std::vector<std::uint32_t> output{input[0], outputs};
+    for (const char* list : {"Strides", "Dilations", "StartPadding", "EndPadding"}) desc_[list] = tool::Json::array();
+    for (std::uint32_t d = 0; d < spatial; ++d) {
+      input.push_back(from(5, 8));
+      filter.push_back(from(1, 3));
+      const std::uint32_t stride = from(1, 2);
+      const std::uint32_t dilation = from(1, 2);
+      const std::uint32_t start = from(0, 2);
+      const std::uint32_t end = from(0, 2);
+      output.push_back((input.back() + start + end - dilation * (filter.back() - 1) - 1) / stride + 1);
+      desc_["Strides"].push_back(stride);
+      desc_["Dilations"].push_back(dilation);
+      desc_["StartPadding"].push_back(start);
+      desc_["EndPadding"].push_back(end);
+    }
+    desc_["DimensionCount"] = spatial;
+    desc_["GroupCount"] = groups;
+    const std::vector<std::uint32_t> one(spatial + 2, 1);
+    std::vector<std::uint32_t> per_channel = one;
+    per_channel[1] = outputs;
+    const bool scales = coin();
+    const char* x = byte_type();
+    const char* f = byte_type();
+    const char* y = byte_type();
+    tensor("InputTensor", x, input);
+    tensor("InputScaleTensor", "FLOAT32", one, 0.01, 1);
+    if (coin()) tensor("InputZeroPointTensor", x, one);
+    tensor("FilterTensor", f, filter);
+    tensor("FilterScaleTensor", "FLOAT32", scales ? per_channel : one, 0.01, 1);
+    if (coin()) tensor("FilterZeroPointTensor", f, scales ? per_channel : one);
+    if (coin()) tensor("BiasTensor", "INT32", per_channel, -5000, 5000);
+    tensor("OutputScaleTensor", "FLOAT32", one, 1, 200);
+    if (coin()) tensor("OutputZeroPointTensor", y, one);
+    tensor("OutputTensor", y, output);
+    return model("QUANTIZED_LINEAR_CONVOLUTION");
+  }
+
+  tool::Json normalization() {
+    const char* type = coin() ? "FLOAT32" : "FLOAT16";
+    std::vector<std::uint32_t> sizes;
+    desc_["Axes"] = tool::Json::array();
+    for (std::uint32_t d = 0, rank = from(1, 5); d < rank; ++d) {
+      sizes.push_back(from(1, 5));
+      if (coin() || (d + 1 == rank && desc_["Axes"].empty())) desc_["Axes"].push_back(d);
+    }
+    desc_["AxisCount"] = desc_["Axes"].size();
+    desc_["NormalizeVariance"] = coin();
+    desc_["Epsilon"] = 1e-5;
+    const double far_away = coin() ? 0 : 1000;  // a mean that dwarfs the deviations
+    tensor("InputTensor", type, sizes, far_away - 2, far_away + 2);
+    for (const char* name : {"ScaleTensor", "BiasTensor"}) {
+      if (coin()) continue;
+      std::vector<std::uint32_t> part = sizes;
+      for (std::uint32_t& extent : part) extent = coin() ? extent : 1;
+      tensor(name, type, part, -2, 2);
+    }
+    tensor("OutputTensor", type, sizes, 0, 0);
+    const ActivationInfo& activation = activation_table[random_() % activation_table.size()];
+    tool::Json fused{{"Type", "ACTIVATION_" + std::string(activation.name)}};
+    for (std::size_t p = 0; p < activation.parameter_names.size(); ++p) {
+      const std::string name(activation.parameter_names[p]);
+      if (!name.empty()) fused[name] = static_cast<double>(activation.defaults[p]);
+    }
+    if (coin()) desc_["FusedActivation"] = fused;
+    return model("MEAN_VARIANCE_NORMALIZATION1");
+  }
+
+ private:
+  std::uint32_t from(std::uint32_t least, std::uint32_t most) {
+    return least + static_cast<std::uint32_t>(random_()) % (most - least + 1);
+  }
+  bool coin() { return random_() % 2 == 0; }
+  const char* byte_type() { return coin() ? "INT8" : "UINT8"; }
+
+  /// A tensor bound to a resource of its name; bytes have any value, others lie between the limits.
+  void tensor(const char* name, const std::string& type, const std::vector<std::uint32_t>& sizes, double low = 0,
+              double high = 0) {
+    std::size_t count = 1;
+    for (const std::uint32_t extent : sizes) count *= extent;
+    tool::Json values = tool::Json::array();
+    for (std::size_t i = 0; i < count; ++i) {
+      const double share = static_cast<double>(random_() % 100000) / 100000;
+      if (type == "INT8") {
+        values.push_back(static_cast<std::int8_t>(random_()));
+      } else if (type == "UINT8") {
+        values.push_back(static_cast<std::uint8_t>(random_()));
+      } else if (type == "INT32") {
+        values.push_back(static_cast<std::int32_t>(low + (high - low) * share));
+      } else {
+        values.push_back(low + (high - low) * share);
+      }
+    }
+    desc_[name] = {{"DataType", type}, {"Sizes", sizes}};
+    resources_[name] = {{"initialValuesDataType", type}, {"initialValues", values}};
+    bindings_[name] = name;
+  }
+
+  tool::Json model(const char* type) const {
+    return {{"resources", resources_},
+            {"dispatchables", {{"op", {{"type", type}, {"desc", desc_}}}}},
+            {"commands", {{{"type", "dispatch"}, {"dispatchable", "op"}, {"bindings", bindings_}}}}};
+  }
+
+  std::mt19937& random_;
+  tool::Json desc_ = tool::Json::object();
+  tool::Json resources_ = tool::Json::object();
+  tool::Json bindings_ = tool::Json::object();
+};
+
+TEST(Explain, EndsInWhatRunWritesForRandomOperators) {
+  constexpr std::uint32_t seed = 20250614;
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    const tool::Json json = round % 2 == 0 ? RandomModel(random).convolution() : RandomModel(random).normalization();
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round) + "\n" +
+                 json["dispatchables"].dump());
+    const tool::Model model = tool::parse_model(tool::Document("model.json", json.dump()), ".");
+    const Report report = validate(model.dispatchables.begin()->second.op.desc(), latest_feature_level);
+    ASSERT_TRUE(report.ok()) << report.to_string();
+    EXPECT_GE(explain_dispatches(model, random), 1u);
+    if (HasFailure()) return;
+  }
 }
 
 /// Two programs that share nothing: integers of any size here, 128 bits and a double product in the library.
