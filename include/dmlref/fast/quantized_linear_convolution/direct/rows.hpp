@@ -26,7 +26,11 @@ inline void copy_row(const std::uint8_t* src, std::ptrdiff_t width, std::uint8_t
       DMLREF_UNROLL
       for (std::ptrdiff_t j = i; j < i + 64; j += 16) copy(j, flips);
     }
-    for (; i + 16 < width; i += 16) copy(i, flips);
+    if (width > i + 16) copy(i, flips);
+    if (width > i + 32) {
+      copy(i + 16, flips);
+      copy(width - 32, flips);
+    }
     copy(width - 16, flips);
   } else if (width >= 8) {
     const std::uint64_t flips = flip * std::uint64_t{0x0101010101010101};

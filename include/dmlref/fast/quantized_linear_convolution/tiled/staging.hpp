@@ -191,6 +191,20 @@ struct InputRow {
   static Index clamped(Index column, Index count) noexcept { return column < 0 ? 0 : column > count ? count : column; }
 };
 
+/// `count` groups that are `stride` groups apart.
+inline void take_phase(const std::uint8_t* from, Index stride, Index count, std::uint8_t* to) noexcept {
+  using Groups = std::uint32_t __attribute__((vector_size(16)));
+  Index i = 0;
+  for (; stride == 2 && i + 4 <= count; i += 4) {
+    Groups low, high;
+    std::memcpy(&low, from + 8 * i, sizeof low);
+    std::memcpy(&high, from + 8 * i + 16, sizeof high);
+    low = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+    std::memcpy(to + 4 * i, &low, sizeof low);
+  }
+  for (; i < count; ++i) std::memcpy(to + 4 * i, from + 4 * stride * i, 4);
+}
+
 /// Planes of neighbouring bytes: straight from the input. A stride deals the groups out.
 inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
   const Geometry& g = a.g;
@@ -209,10 +223,7 @@ inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::ui
     }
     for (Index i = end; i < columns; ++i) std::memcpy(groups + 4 * i, &padding, 4);
     for (Index phase = 0; phase < b.phases && g.stride_x != 1; ++phase) {
-      std::uint8_t* const of_phase = to + 4 * phase * b.phase_columns;
-      for (Index i = 0; i < b.phase_columns; ++i) {
-        std::memcpy(of_phase + 4 * i, a.scratch + 4 * (i * g.stride_x + phase), 4);
-      }
+      take_phase(a.scratch + 4 * phase, g.stride_x, b.phase_columns, to + 4 * phase * b.phase_columns);
     }
   }
 }
