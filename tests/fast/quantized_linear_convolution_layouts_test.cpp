@@ -174,6 +174,131 @@ TEST(QuantizedLinearConvolutionLayouts, EveryStrategyEqualsTheReference) {
   }
 }
 
+// A strategy of one's own, as docs/quantized_convolution.md says under "Other strategies": a plan, what an execute
+// knows
+// (`Run`), a block, and beside them what becomes of the constants. Nothing in the library knows of it.
+namespace plain {
+
+using namespace fast::qlc;
+
+struct Plan {
+  static constexpr Index units_per_task = 4, least_strips = 1;
+  struct Slot {
+    Index size = 64;
+  };
+
+  explicit Plan(const Problem& problem) : g(geometry_of(problem)), tensors(problem), slots(3) {
+    folded_at.kept_filter = problem.inputs[filter_tensor].owned;
+    if (!folded_at.kept_filter) slots_at = round_up(filter_bytes(), 64);
+  }
+  std::uint64_t persistent_bytes() const noexcept {
+    return folded_at.kept_filter ? static_cast<std::uint64_t>(filter_bytes()) : 0;
+  }
+  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  Index filter_bytes() const noexcept { return g.all_out_channels() * g.depth(); }
+  Index filter_blocks() const noexcept { return g.out_channels; }  // of a group
+  Index strips() const noexcept { return g.out_channels; }
+  BlockGrid grid_for(Index) const noexcept { return {g, 2, 5}; }
+
+  Geometry g;
+  ChannelTensors tensors;
+  FoldedPlaces folded_at;
+  Index slots = 0, slots_at = 0;
+  Slot slot;
+};
+
+struct Run {
+  const std::byte* const* inputs = nullptr;
+  const std::byte* filter = nullptr;
+  std::byte* output = nullptr;
+};
+
+/// Bytes in the order of channels, input channels, rows, columns.
+void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, Index first, Index last) noexcept {
+  for (Index i = first * p.g.depth(); i < last * p.g.depth(); ++i) {
+    const Index x = i % p.g.kernel_w, y = i / p.g.kernel_w % p.g.kernel_h, c = i / p.g.taps() % p.g.in_channels;
+    to[i] = filter[i / p.g.depth() * p.g.filter.n + c * p.g.filter.c + y * p.g.filter.y + x * p.g.filter.x];
+  }
+}
+void fold_constants(const Plan&, const std::byte* const*, const std::byte*, std::byte*) noexcept {}
+void fold_owned_constants(const Plan&, const std::byte* const*, std::byte*, std::byte*) noexcept {}
+void bind_constants(const Plan&, const Buffers& b, const std::byte* packed, const std::byte*, Run& run) noexcept {
+  run = {b.inputs, packed, b.output};
+}
+
+class Block {
+ public:
+  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t*, Index index) noexcept
+      : p_(plan), run_(run), block_(grid.block(plan.g, index)) {}
+  void stage() const noexcept {}
+  void run(Index first, Index last) const noexcept {
+    const Geometry& g = p_.g;
+    Requantizer to = bind_requantizer(run_.inputs, g, p_.tensors);
+    to.packed_channels = g.out_channels;
+    for (Index m = first; m < last; ++m) {
+      const Index channel = block_.group * g.out_channels + m;
+      for (Index i = 0; i < block_.place.rows * block_.place.columns; ++i) {
+        const Index y = block_.place.y + i / block_.place.columns, x = block_.place.x + i % block_.place.columns;
+        run_.output[block_.image * g.out.n + channel * g.out.c + y * g.out.y + x * g.out.x] =
+            static_cast<std::byte>(to.exact(sum(channel, y, x), channel));
+      }
+    }
+  }
+
+ private:
+  std::int64_t sum(Index channel, Index y, Index x) const noexcept {
+    const Geometry& g = p_.g;
+    const auto value = [](std::byte b, bool is_signed) {
+      return is_signed ? static_cast<std::int8_t>(b) : static_cast<std::int32_t>(b);
+    };
+    const auto zero = [&](const ChannelTensor& t, Input which, Index i) {
+      return zero_point_of(t, run_.inputs[which], i);
+    };
+    const std::int32_t input_zero = zero(p_.tensors.input_zero_point, input_zero_point_tensor, 0);
+    const std::int32_t filter_zero = zero(p_.tensors.filter_zero_point, filter_zero_point_tensor, channel);
+    const ChannelTensor& bias = p_.tensors.bias;
+    std::int64_t sum = bias.present ? load<std::int32_t>(run_.inputs[bias_tensor], channel * bias.step) : 0;
+    for (Index k = 0; k < g.depth(); ++k) {
+      const Index in_y = y * g.stride_y - g.pad_y + k / g.kernel_w % g.kernel_h * g.dilation_y;
+      const Index in_x = x * g.stride_x - g.pad_x + k % g.kernel_w * g.dilation_x;
+      if (in_y < 0 || in_y >= g.height || in_x < 0 || in_x >= g.width) continue;
+      const Index in_channel = block_.group * g.in_channels + k / g.taps();
+      const std::byte a =
+          run_.inputs[input_tensor][block_.image * g.in.n + in_channel * g.in.c + in_y * g.in.y + in_x * g.in.x];
+      sum += std::int64_t{value(a, g.input_signed) - input_zero} *
+             (value(run_.filter[channel * g.depth() + k], g.filter_signed) - filter_zero);
+    }
+    return sum;
+  }
+
+  const Plan& p_;
+  const Run& run_;
+  GroupBlock block_;
+};
+
+class Convolution : public BlockedConvolution<Plan, Block, Run> {
+ public:
+  explicit Convolution(const Problem& problem) : BlockedConvolution(Plan(problem)) {}
+  std::string_view strategy_name() const noexcept { return "plain"; }
+};
+
+}  // namespace plain
+
+TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(60) && !HasFailure(); ++i) {
+    const QlcShape shape = random_shape(random);
+    const LaidOut made = make(random, shape, Arrangement::any, i % 3);
+    std::vector<std::byte> expected = made.test.output;
+    detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
+    const detail::BlockedConvolutionPlan<plain::Convolution> plan(made.problem, plain::Convolution(made.problem));
+    EXPECT_EQ(plan.strategy_name(), "plain");
+    dmlref_test::ThreadExecutor several(3);
+    Executor& executor = i % 2 == 0 ? static_cast<Executor&>(several) : sequential();
+    EXPECT_EQ(run_plan(plan, made.test, random, executor, i % 3 > 0), expected) << "case " << i << describe(shape);
+  }
+}
+
 /// A problem of packed tensors, planar or with channels last, whose input and output are as given but for their signs.
 std::string_view strategy(const QlcShape& shape, QlcLayout layout, std::array<Index, 4> in_signs,
                           std::array<Index, 4> out_signs, Isa isa) {
