@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
+#include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"

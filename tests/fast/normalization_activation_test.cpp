@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
+#include "dmlref/fast/mean_variance_normalization/select.hpp"
 
 namespace {
 
@@ -77,7 +77,7 @@ struct NamedKernels {
 std::vector<NamedKernels> all_kernels() {
   std::vector<NamedKernels> all;
   for (const IsaName& row : isa_table) {
-    if (supported(row.isa)) all.push_back({row.name, activation_kernels_of(row.isa)});
+    if (supported(row.isa)) all.push_back({row.name, *kernels_of(row.isa, this_cpu().normalization).activation});
   }
   return all;
 }

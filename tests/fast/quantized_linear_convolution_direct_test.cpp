@@ -195,15 +195,15 @@ void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int ca
 }
 
 TEST(DirectConvolution, EqualsTheReference) {
-  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500));
+  expect_equal_to_reference(fast::qlc::kernels_of(isa_in_use()).direct, dmlref_test::rounds(1500));
 }
 
 TEST(DirectConvolution, Planes) {
-  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500), random_planes);
+  expect_equal_to_reference(fast::qlc::kernels_of(isa_in_use()).direct, dmlref_test::rounds(1500), random_planes);
 }
 
 TEST(DirectConvolution, Columns) {
-  expect_equal_to_reference(fast::qlc::direct::kernels_of(isa_in_use()), dmlref_test::rounds(1500), random_columns);
+  expect_equal_to_reference(fast::qlc::kernels_of(isa_in_use()).direct, dmlref_test::rounds(1500), random_columns);
 }
 
 // From no weight that does not fit eight bits, and one here and there, to all.
@@ -230,7 +230,7 @@ void expect_wide_weights_equal_to_reference(const fast::qlc::direct::Kernels& ke
 }
 
 TEST(DirectConvolution, WideWeights) {
-  const fast::qlc::direct::Kernels& kernels = fast::qlc::direct::kernels_of(isa_in_use());
+  const fast::qlc::direct::Kernels& kernels = fast::qlc::kernels_of(isa_in_use()).direct;
   expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(1000), random_groups);
   expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(300), random_planes);
   expect_wide_weights_equal_to_reference(kernels, dmlref_test::rounds(300), random_columns);
@@ -320,7 +320,7 @@ TEST(DirectConvolution, OddScales) {
     test.inputs[4] = bytes_from<float>(test.desc.filter_scale, scale);
     test.inputs[7] = bytes_of(test.desc.output_scale, scale());
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const fast::DirectConvolution direct(problem, fast::qlc::direct::kernels_of(isa));
+    const fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct);
     ASSERT_TRUE(direct.usable());
     const detail::DirectConvolutionPlan plan(problem, direct);
     compare(test, run_plan(plan, test, random, sequential(), false), "case " + std::to_string(i));

@@ -118,10 +118,10 @@ QlcShape random_shape(Random& random) {
 /// All strategies that can do it, the chosen one among them.
 std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem, Isa isa) {
   std::vector<std::shared_ptr<const detail::Plan>> plans{detail::qlc_plan(problem, isa)};
-  if (fast::DirectConvolution direct(problem, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
+  if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
     plans.push_back(std::make_shared<detail::DirectConvolutionPlan>(problem, std::move(direct)));
   }
-  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::winograd::kernels_of(isa); kernels != nullptr) {
+  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::kernels_of(isa).winograd; kernels != nullptr) {
     if (fast::WinogradConvolution winograd(problem, *kernels); winograd.usable()) {
       plans.push_back(std::make_shared<detail::WinogradConvolutionPlan>(problem, std::move(winograd)));
     }
@@ -133,7 +133,7 @@ std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem
     }
   }
 #endif
-  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa)); tiled.usable()) {
+  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa).tiled); tiled.usable()) {
     plans.push_back(std::make_shared<detail::TiledConvolutionPlan>(problem, std::move(tiled)));
   }
   return plans;
@@ -351,7 +351,7 @@ TEST(QuantizedLinearConvolutionLayouts, StrategiesOfLayers) {
                               {64, 256, 56, 1, 1, false, true}, {3, 64, 56, 7, 2, false, false},
                               {64, 64, 28, 5, 1, false, false}};
   const Isa isa = isa_in_use();
-  const bool has_winograd = fast::qlc::winograd::kernels_of(isa) != nullptr;
+  const bool has_winograd = fast::qlc::kernels_of(isa).winograd != nullptr;
   const bool x86 = isa != Isa::scalar && isa != Isa::neon && isa != Isa::neon_dotprod;
   for (const Layer& layer : layers) {
     QlcShape shape;

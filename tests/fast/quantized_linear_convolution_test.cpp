@@ -244,7 +244,7 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   // Always a general convolution, also where the operator would choose another.
   const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
   fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      problem, dmlref::fast::TiledConvolution(problem, dmlref::fast::qlc::kernels_of(isa)));
+      problem, dmlref::fast::TiledConvolution(problem, dmlref::fast::qlc::kernels_of(isa).tiled));
 #if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
     dmlref::fast::AmxConvolution amx(problem);
@@ -713,7 +713,7 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
 // Bytes are summed in place, too, up to where memory ends.
 TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen)).tiled;
   ASSERT_TRUE(chosen.ok());
   if (kernels.signed_activations) GTEST_SKIP() << "sums of signed bytes";
   const std::size_t element = 4 / static_cast<std::size_t>(kernels.group), slack = element == 1 ? 0 : 64;
@@ -756,7 +756,7 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
 
 TEST(FastQuantizedLinearConvolution, SumsOfWindows) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen));
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen)).tiled;
   ASSERT_TRUE(chosen.ok());
   std::mt19937 random(24);
   for (const std::size_t stride : {1u, 2u, 3u}) {

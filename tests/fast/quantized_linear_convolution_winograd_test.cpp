@@ -26,7 +26,7 @@ std::vector<const Kernels*> sets() {
   using namespace fast::qlc;
   static const fast::qlc::Kernels shared = winograd::portable::of_pairs(scalar::kernels);
   static const Kernels portable = winograd::portable::make_kernels(shared);
-  const Kernels* of_isa = fast::qlc::winograd::kernels_of(isa_in_use());
+  const Kernels* of_isa = fast::qlc::kernels_of(isa_in_use()).winograd;
   if (of_isa != nullptr) return {of_isa};
   if (isa_in_use() == Isa::scalar) return {&portable};
   return {};
@@ -122,7 +122,7 @@ TEST(WinogradConvolution, AllChannelsExtreme) {
 
 // What compile chooses, told apart by the size of the packed filter.
 TEST(WinogradConvolution, IsChosenWhereItIsFaster) {
-  const Kernels* kernels = fast::qlc::winograd::kernels_of(isa_in_use());
+  const Kernels* kernels = fast::qlc::kernels_of(isa_in_use()).winograd;
   if (kernels == nullptr) GTEST_SKIP() << "this set multiplies every tap";
   struct Layer {
     std::uint32_t channels, size, stride;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +42,7 @@ class Normalization {
   Normalization(const Geometry& geometry, const reference::NormalizationParameters& parameters, Isa isa,
                 const Tuning& tuning) noexcept
       : schedule_(geometry, parameters, isa, tuning) {}
+  explicit Normalization(const Schedule<T>& schedule) noexcept : schedule_(schedule) {}
 
   std::string_view strategy_name() const noexcept { return schedule_.geometry.columns ? "columns" : "rows"; }
   /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
@@ -64,7 +64,7 @@ class Normalization {
 
  private:
   ColumnNormalization<T> columns() const noexcept {
-    return {schedule_.geometry, schedule_.parameters, *schedule_.activation_kernels, *schedule_.column_kernels,
+    return {schedule_.geometry, schedule_.parameters, *schedule_.kernels.activation, *schedule_.kernels.columns,
             schedule_.has_fma};
   }
 
@@ -115,10 +115,14 @@ class Normalization {
 
     std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
 
+    static constexpr Index element_bytes = sizeof(T);
+    const std::byte* input_at(const Place& place) const noexcept { return buffers.input + place.input * element_bytes; }
+    std::byte* output_at(const Place& place) const noexcept { return buffers.output + place.output * element_bytes; }
+
     /// `count` elements that lie side by side, as floats.
     void widen(const std::byte* from, std::size_t count, float* to) const noexcept {
       if constexpr (is_half) {
-        op.kernels->widen(from, to, count);
+        op.kernels.rows->widen(from, to, count);
       } else {
         std::memcpy(to, from, count * sizeof(float));
       }
@@ -176,7 +180,7 @@ class Normalization {
     /// Contiguous elements as a row: where they lie, or widened into `space`.
     Row piece_at(const std::byte* from, std::size_t size, float* space) const noexcept {
       if constexpr (!is_half) return {from, nullptr};
-      op.kernels->widen(from, space, size);
+      op.kernels.rows->widen(from, space, size);
       return {reinterpret_cast<const std::byte*>(space), nullptr};
     }
 
@@ -185,7 +189,7 @@ class Normalization {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
       if (const std::optional<Place> place = stretch_at<&Place::input>(base, first, size)) {
-        return piece_at(buffers.input + place->input * static_cast<Index>(sizeof(T)), size, space);
+        return piece_at(input_at(*place), size, space);
       }
       gather(base, first, size, space, ahead);
       return {reinterpret_cast<const std::byte*>(space), nullptr};
@@ -195,7 +199,7 @@ class Normalization {
 
     /// `output`: where the row's results will go, if in one piece.
     reference_chunk row_statistics(const Row& row, std::size_t size, const std::byte* output = nullptr) const noexcept {
-      const Kernels& k = *op.kernels;
+      const Kernels& k = *op.kernels.rows;
       double* wide = nullptr;
       if constexpr (!is_half) wide = row.wide;
       return reference::chunk_from(size, [&](double pivot) {
@@ -283,7 +287,7 @@ class Normalization {
     };
     DMLREF_NOINLINE Doubts normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
                                          const GroupCoefficients& group, Workspace& work) const noexcept {
-      const Kernels& k = *op.kernels;
+      const Kernels& k = *op.kernels.rows;
       const auto finish = static_cast<std::size_t>(op.finish);
       const bool has_values = op.finish == Finish::values;
       if (to == nullptr) to = work.result;
@@ -304,25 +308,24 @@ class Normalization {
         }
         doubts.all = c.doubt != c.doubt;
       } else {
-        const float least = plan.each ? k.each_row32[finish]({row.floats, row.wide, stored, size, &group, work.scale,
-                                                              work.bias, alpha, streams, row.next, row.ahead})
-                                      : k.row32[finish]({row.floats,
-                                                         row.wide,
-                                                         stored,
-                                                         size,
-                                                         {c.shift, c.slope, c.offset},
-                                                         alpha,
-                                                         streams,
-                                                         row.next,
-                                                         row.ahead});
+        float least;
+        if (plan.each) {
+          const EachRow32 all{row.floats, row.wide, stored,  size,     &group,   work.scale,
+                              work.bias,  alpha,    streams, row.next, row.ahead};
+          least = k.each_row32[finish](all);
+        } else {
+          const Row32 all{row.floats, row.wide, stored,   size,     {c.shift, c.slope, c.offset},
+                          alpha,      streams,  row.next, row.ahead};
+          least = k.row32[finish](all);
+        }
         doubts.all = is_low(least, c.doubt);
       }
       if (has_values) {
         const Activation& activation = op.parameters.activation;
         if (jumps(activation.type) && !doubts.all) {
-          doubts.listed = list_near(*op.activation_kernels, activation, work.values, size, c.doubt, work.doubtful);
+          doubts.listed = list_near(*op.kernels.activation, activation, work.values, size, c.doubt, work.doubtful);
         }
-        activate<T>(*op.activation_kernels, activation, work.values, to, size);
+        activate<T>(*op.kernels.activation, activation, work.values, to, size);
       }
       return doubts;
     }
@@ -351,7 +354,7 @@ class Normalization {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
       const std::optional<Place> place = stretch_at<&Place::output>(base, first, size);
-      std::byte* const to = place ? buffers.output + place->output * static_cast<Index>(sizeof(T)) : nullptr;
+      std::byte* const to = place ? output_at(*place) : nullptr;
       const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row, to, group, work);
       if (!place) scatter(base, first, size, work.result, ahead);
       return doubts;
@@ -363,14 +366,13 @@ class Normalization {
       while (count > 0) {
         const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
         const Index step = walk.step().output;
-        std::byte* const to = buffers.output + walk.place().output * static_cast<Index>(sizeof(T));
+        std::byte* const to = output_at(walk.place());
         if (step == 1) {
-          if (ahead != 0) prefetch<1>(to + ahead * static_cast<Index>(sizeof(T)), n * sizeof(T));
+          if (ahead != 0) prefetch<1>(to + ahead * element_bytes, n * sizeof(T));
           std::memcpy(to, from, n * sizeof(T));
         } else {
           for (std::size_t i = 0; i < n; ++i) {
-            std::memcpy(to + static_cast<Index>(i) * step * static_cast<Index>(sizeof(T)), from + i * sizeof(T),
-                        sizeof(T));
+            std::memcpy(to + static_cast<Index>(i) * step * element_bytes, from + i * sizeof(T), sizeof(T));
           }
         }
         from += n * sizeof(T);
@@ -387,7 +389,7 @@ class Normalization {
       const std::size_t size = chunk_size(0);
       const SmallGroup constants(size, op.parameters);
       const bool stored_past =
-          streams && (!op.geometry.varying || op.kernels->pipelined) && op.finish != Finish::values;
+          streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::values;
       // (A scale and a bias for each element want the first cache for themselves.)
       Real* const wide = is_half || op.geometry.varying ? nullptr : work.wide(0);
       Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
@@ -401,15 +403,15 @@ class Normalization {
         const std::byte* output = nullptr;
         if (!is_half && op.near != 0) {
           const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
-          if (in_place) row.next = row.floats + ahead.input * static_cast<Index>(sizeof(T));
+          if (in_place) row.next = row.floats + ahead.input * element_bytes;
           const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
-          if (place && !stored_past) output = buffers.output + place->output * static_cast<Index>(sizeof(T));
+          if (place && !stored_past) output = output_at(*place);
         }
         double* doubles = nullptr;
         if constexpr (!is_half) doubles = wide;
-        const GroupCoefficients group =
-            constants.coefficients(op.kernels->sums(row.floats, size, doubles, output),
-                                   [&](double pivot) { return op.kernels->shifted_sums(row.floats, size, pivot); });
+        const GroupCoefficients group = constants.coefficients(
+            op.kernels.rows->sums(row.floats, size, doubles, output),
+            [&](double pivot) { return op.kernels.rows->shifted_sums(row.floats, size, pivot); });
         const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
         if (doubts.all || doubts.listed > 0) correct_group(base, doubts, group, work);
       }
@@ -435,7 +437,7 @@ class Normalization {
           // (Nobody else wants this part of the workspace between two rows.)
           const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(floats_of[turn])
                                                   : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;
-          return op.kernels->shifted_sums(floats, size, pivot);
+          return op.kernels.rows->shifted_sums(floats, size, pivot);
         });
       };
       const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
@@ -445,10 +447,10 @@ class Normalization {
         if constexpr (is_half) {
           floats_of[g] = work.wide(g);
           const Row row = read(base[g], 0, work.wide(g));
-          sums[g] = op.kernels->sums(row.floats, size, nullptr, nullptr);
+          sums[g] = op.kernels.rows->sums(row.floats, size, nullptr, nullptr);
         } else {
           const Row row = read(base[g], 0, work.row);
-          sums[g] = op.kernels->sums(row.floats, size, work.wide(g), nullptr);
+          sums[g] = op.kernels.rows->sums(row.floats, size, work.wide(g), nullptr);
         }
       }
       settle(0);
@@ -462,8 +464,7 @@ class Normalization {
           following_base = walk.place();
           walk.advance(1);
           // (float16 that overlaps is contiguous.)
-          following = is_half ? buffers.input + following_base.input * static_cast<Index>(sizeof(T))
-                              : read(following_base, 0, work.row).floats;
+          following = is_half ? input_at(following_base) : read(following_base, 0, work.row).floats;
           row.ahead = {following, &sums[turn], following, following};
           if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
@@ -471,8 +472,8 @@ class Normalization {
           if (asks) {
             const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
             const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
-            if (in_place) row.ahead.next += step.input * static_cast<Index>(sizeof(T));
-            if (place) row.ahead.output = buffers.output + place->output * static_cast<Index>(sizeof(T));
+            if (in_place) row.ahead.next += step.input * element_bytes;
+            if (place) row.ahead.output = output_at(*place);
           }
         }
         const Doubts doubts = normalize(base[turn], 0, row, groups[turn], work);
@@ -506,7 +507,7 @@ class Normalization {
     /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
     DMLREF_NOINLINE Row gather(const Place& base, const PieceTable::List& list, float* space,
                                Index ahead) const noexcept {
-      const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
+      const std::byte* const from = input_at(base);
       if (is_half && op.near != 0) {
         for (std::size_t p = 0; p < list.count; ++p) {
           prefetch<0>(from + list.pieces[p].from + op.near, list.pieces[p].count * sizeof(T));
@@ -518,7 +519,7 @@ class Normalization {
       for (std::size_t p = 0; p < list.count; ++p) {
         const Piece& piece = list.pieces[p];
         if (ahead != 0) {
-          prefetch<0>(from + piece.from + ahead * static_cast<Index>(sizeof(T)), piece.count * sizeof(T));
+          prefetch<0>(from + piece.from + ahead * element_bytes, piece.count * sizeof(T));
         }
         widen(from + piece.from, piece.count, to);
         to += piece.count;
@@ -532,7 +533,7 @@ class Normalization {
                             Workspace& work) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
-      std::byte* const output = buffers.output + base.output * static_cast<Index>(sizeof(T));
+      std::byte* const output = output_at(base);
       const bool direct = list.count == 1;
       Row row = gather(base, list, work.row, 0);
       if (!is_half && direct && op.near != 0) row.next = row.floats + op.near;
@@ -542,7 +543,7 @@ class Normalization {
       for (std::size_t p = 0; p < list.count && !direct; ++p) {
         const Piece& piece = list.pieces[p];
         const std::size_t bytes = piece.count * sizeof(T);
-        if (ahead != 0) prefetch<1>(output + piece.to + ahead * static_cast<Index>(sizeof(T)), bytes);
+        if (ahead != 0) prefetch<1>(output + piece.to + ahead * element_bytes, bytes);
         std::memcpy(output + piece.to, from, bytes);
         from += bytes;
       }
@@ -551,11 +552,11 @@ class Normalization {
 
     reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
                                Workspace& work) const noexcept {
-      const std::byte* const from = buffers.input + base.input * static_cast<Index>(sizeof(T));
-      const Kernels& k = *op.kernels;
+      const std::byte* const from = input_at(base);
+      const Kernels& k = *op.kernels.rows;
       const std::size_t size = chunk_size(chunk);
       return reference::chunk_from(size, [&](double pivot) {
-        const std::int64_t far = ahead * static_cast<Index>(sizeof(T));
+        const std::int64_t far = ahead * element_bytes;
         if (pivot == 0.0) {
           return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count, op.near != 0 ? op.near : far);
         }
@@ -574,33 +575,26 @@ class Normalization {
                           Workspace& work, Beside* beside = nullptr) const noexcept {
       const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
       const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
-      const auto bytes = static_cast<Index>(sizeof(T));
-      const std::byte* const from = buffers.input + base.input * bytes;
-      std::byte* const to = buffers.output + base.output * bytes;
+      const std::byte* const from = input_at(base);
+      std::byte* const to = output_at(base);
+      const std::int64_t far = ahead * element_bytes;
       const auto finish = static_cast<std::size_t>(op.finish);
       const Real alpha = op.parameters.activation.parameters[0];
       Doubts doubts;
       if constexpr (is_half) {
-        doubts.listed = op.kernels->pieces16[finish]({from,
-                                                      to,
-                                                      list.pieces,
-                                                      list.count,
-                                                      ahead * bytes,
-                                                      {c.shift, c.slope, c.offset, c.doubt},
-                                                      alpha,
-                                                      work.doubtful,
-                                                      op.near,
-                                                      streams});
+        const Pieces16 all{
+            from,          to,      list.pieces, list.count, far, {c.shift, c.slope, c.offset, c.doubt}, alpha,
+            work.doubtful, op.near, streams};
+        doubts.listed = op.kernels.rows->pieces16[finish](all);
         doubts.all = c.doubt != c.doubt;
       } else {
-        Pieces32 all{from,  to,      list.pieces, list.count, ahead * bytes, {c.shift, c.slope, c.offset},
-                     alpha, streams, op.near};
+        Pieces32 all{from, to, list.pieces, list.count, far, {c.shift, c.slope, c.offset}, alpha, streams, op.near};
         if (beside != nullptr) {
           all.summed = beside->from;
           all.sums = &beside->sums;
           all.summed_ahead = beside->ahead;
         }
-        doubts.all = is_low(op.kernels->pieces32[finish](all), c.doubt);
+        doubts.all = is_low(op.kernels.rows->pieces32[finish](all), c.doubt);
       }
       correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
     }
@@ -677,7 +671,6 @@ class Normalization {
     void pipelined_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
-      const auto bytes = static_cast<Index>(sizeof(T));
       Place base = op.geometry.kept.place(static_cast<Index>(begin));
       sum_chunks(begin, base, 0, op.chunks, pieces, work);
       for (std::uint64_t g = begin; g < end; ++g) {
@@ -687,14 +680,14 @@ class Normalization {
           return;
         }
         const Place next = op.geometry.kept.place(static_cast<Index>(g + 1));
-        Beside beside{buffers.input + next.input * bytes, op.near};
-        if (op.near == 0 && op.far) beside.ahead = to_next(g + 1, next).input * bytes;
+        Beside beside{input_at(next), op.near};
+        if (op.near == 0 && op.far) beside.ahead = to_next(g + 1, next).input * element_bytes;
         std::optional<reference::ExactStatistics> found;
         for (std::uint64_t c = 0; c < op.chunks; ++c) {
           normalize_pieces(base, c, pieces.of(c), 0, coefficients()[g], found, work, &beside);
           statistics()[(g + 1) * op.chunks + c] = reference::chunk_from(chunk_size(c), [&](double pivot) {
             return pivot == 0.0 ? beside.sums
-                                : op.kernels->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
+                                : op.kernels.rows->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
           });
         }
         base = next;

@@ -3,11 +3,9 @@
 #pragma once
 
 #include "dmlref/fast/quantized_linear_convolution/direct.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/select.hpp"
+#include "dmlref/fast/quantized_linear_convolution/select.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/select.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/select.hpp"
 #if DMLREF_HAS_AMX_INT8
 #include "dmlref/fast/quantized_linear_convolution/amx.hpp"
 #endif

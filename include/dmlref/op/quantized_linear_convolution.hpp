@@ -213,10 +213,10 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
 /// The fastest way that there is, by strides of either sign.
 inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
   if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(problem))) return reference_qlc_plan(problem);
-  if (fast::DirectConvolution direct(problem, fast::qlc::direct::kernels_of(isa)); direct.usable()) {
+  if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
   }
-  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::winograd::kernels_of(isa); kernels != nullptr) {
+  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::kernels_of(isa).winograd; kernels != nullptr) {
     if (fast::WinogradConvolution winograd(problem, *kernels); winograd.worthwhile()) {
       return std::make_shared<WinogradConvolutionPlan>(problem, std::move(winograd));
     }
@@ -228,7 +228,7 @@ inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, I
     }
   }
 #endif
-  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa)); tiled.usable()) {
+  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa).tiled); tiled.usable()) {
     return std::make_shared<TiledConvolutionPlan>(problem, std::move(tiled));
   }
   return reference_qlc_plan(problem);

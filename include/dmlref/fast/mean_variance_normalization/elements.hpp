@@ -2,7 +2,6 @@
 // where their result is in doubt.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

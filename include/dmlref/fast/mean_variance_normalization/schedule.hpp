@@ -7,8 +7,6 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/select.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
@@ -30,9 +28,7 @@ struct Schedule {
   Schedule(const Geometry& places, const reference::NormalizationParameters& p, Isa isa, const Tuning& tuning) noexcept
       : geometry(places),
         parameters(p),
-        kernels(&kernels_of(isa, tuning.normalization)),
-        activation_kernels(&activation_kernels_of(isa)),
-        column_kernels(&column_kernels_of(isa)),
+        kernels(kernels_of(isa, tuning.normalization)),
         has_fma(isa == Isa::avx2 || isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::amx_int8),
         line(reference::LinearPart::of(p.activation)),
         finish(finish_of(p.activation.type)),
@@ -52,21 +48,21 @@ struct Schedule {
       const bool from_lane_0 = stretches && inner.extent % 16 == 0;
       summed_pieces = from_lane_0;
       pieces = (is_half ? stretches : summed_pieces) && !geometry.varying && !has_values;
-      const bool is_long =
-          inner.extent >= 4 * static_cast<Index>(normalization_chunk) && (!kernels->pipelined || (!is_half && streams));
+      const bool is_long = inner.extent >= 4 * static_cast<Index>(normalization_chunk) &&
+                           (!kernels.rows->pipelined || (!is_half && streams));
       // (Pipelined kernels do not prefetch the output, which short pieces gain from.)
       const bool is_short = inner.extent <= 512;
       const bool always = numbers.pipelined_rows == Tuning::Normalization::PipelinedRows::always;
       const bool is_near = bytes <= second_cache_bytes;
-      pipelines_pieces = kernels->pipelined && !is_half && pieces && (always || !is_short || is_near);
-      asks = !kernels->pipelined || is_short;
-      if (bytes > second_cache_bytes && (is_long || chunks == 1)) near = kernels->near;
+      pipelines_pieces = kernels.rows->pipelined && !is_half && pieces && (always || !is_short || is_near);
+      asks = !kernels.rows->pipelined || is_short;
+      if (bytes > second_cache_bytes && (is_long || chunks == 1)) near = kernels.rows->near;
     }
     shared_parameters = geometry.varying && shares_parameters();
     if (is_half) {
-      pipelined_kept = kernels->pipelined && geometry.reduced.rank == 1 && geometry.reduced.at[0].step.input == 1;
+      pipelined_kept = kernels.rows->pipelined && geometry.reduced.rank == 1 && geometry.reduced.at[0].step.input == 1;
       pipelined_streamed = pipelined_kept;
-    } else if (kernels->pipelined) {
+    } else if (kernels.rows->pipelined) {
       using enum Tuning::Normalization::PipelinedRows;
       // The first cache holds the doubles of two rows beside all else that is on its way through it, unless an
       // activation of its own wants a row of values.
@@ -90,9 +86,7 @@ struct Schedule {
 
   Geometry geometry;
   reference::NormalizationParameters parameters;
-  const Kernels* kernels;
-  const ActivationKernels* activation_kernels;
-  const ColumnKernels* column_kernels;
+  TargetKernels kernels;
   bool has_fma;
   reference::LinearPart line;
   Finish finish;

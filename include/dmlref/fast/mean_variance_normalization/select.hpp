@@ -1,8 +1,9 @@
-// select.hpp: which kernels an instruction set has.
+// select.hpp: which kernels an instruction set has: every choice on one screen.
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
+#include "dmlref/fast/mean_variance_normalization/columns/scalar.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
@@ -19,27 +20,34 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-inline const Kernels& kernels_of(Isa isa, const Tuning::Normalization& row) noexcept {
+struct TargetKernels {
+  const Kernels* rows;
+  const ActivationKernels* activation;
+  const ColumnKernels* columns;
+};
+
+inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexcept {
   switch (isa) {
     case Isa::amx_int8:
     case Isa::avx512vnni:
 #if DMLREF_HAS_AVX512VNNI
-      return row.narrow_sums ? avx512::kernels<avx512::NarrowSums>() : avx512::kernels();
+      return {row.narrow_sums ? &avx512::kernels<avx512::NarrowSums>() : &avx512::kernels(),
+              &avx512::activation_kernels(), &avx512::column_kernels()};
 #endif
     case Isa::avxvnni:
     case Isa::avx2:
 #if DMLREF_HAS_AVX2
-      return avx2::kernels();
+      return {&avx2::kernels(), &avx2::activation_kernels(), &avx2::column_kernels()};
 #endif
     case Isa::neon_dotprod:
     case Isa::neon:
 #if DMLREF_HAS_NEON
-      return neon::kernels();
+      return {&neon::kernels(), &neon::activation_kernels(), &neon::column_kernels()};
 #endif
     default: break;
   }
   static_cast<void>(row);
-  return scalar::kernels();
+  return {&scalar::kernels(), &scalar::activation_kernels(), &scalar::column_kernels()};
 }
 
 }  // namespace fast::normalization

@@ -8,8 +8,6 @@
 // else is done in 64 bits.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "dmlref/config.hpp"

@@ -1,8 +1,6 @@
 // geometry.hpp: the convolution as numbers: what the loops need to know of the problem.
 #pragma once
 
-#include <cstdint>
-
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/problem.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -29,6 +30,16 @@ inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to,
       for (Index p = 0; p < pixels; ++p, from += pitch, to += step) {
         std::memcpy(to, from, static_cast<std::size_t>(bytes));
       }
+  }
+}
+
+/// Writes bytes[pixel][channel] of a line, `channels` of each `pitch` bytes; `transpose` is a target's.
+inline void write_pixels(decltype(Kernels::transpose) transpose, const std::uint8_t* bytes, Index pitch, Index pixels,
+                         Index channels, std::uint8_t* out, Index channel_step, Index pixel_step) noexcept {
+  if (channel_step == 1) return copy_pixels(bytes, pitch, out, pixel_step, pixels, channels);
+  if (pixel_step == 1) return transpose(bytes, pitch, pixels, channels, out, channel_step);
+  for (Index x = 0; x < pixels; ++x) {
+    for (Index c = 0; c < channels; ++c) out[x * pixel_step + c * channel_step] = bytes[x * pitch + c];
   }
 }
 

@@ -14,8 +14,6 @@
 // done in 64 bits.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "dmlref/config.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"

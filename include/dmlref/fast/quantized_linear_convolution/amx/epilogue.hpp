@@ -7,7 +7,6 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "dmlref/config.hpp"

@@ -14,8 +14,6 @@
 //            input row | column | channel
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "dmlref/config.hpp"

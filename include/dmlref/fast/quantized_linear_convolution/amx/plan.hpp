@@ -2,7 +2,6 @@
 // everything lies in the temporary memory.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // sums.hpp: sums over the windows of a staged block, for filter zero points.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "dmlref/config.hpp"

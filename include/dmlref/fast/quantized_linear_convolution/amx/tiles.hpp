@@ -1,7 +1,6 @@
 // tiles.hpp: products of tiles.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "dmlref/config.hpp"

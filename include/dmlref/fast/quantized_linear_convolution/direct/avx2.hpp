@@ -12,6 +12,8 @@ namespace fast::qlc::direct::avx2 {
 using namespace vectors256;
 
 inline constexpr std::ptrdiff_t weight_bytes = 2;
+inline constexpr const Kernels* narrower = nullptr;
+inline constexpr bool pairs_in_place = true;
 
 struct Quads {
   __m256i even, odd;
@@ -54,25 +56,8 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Weights broadcast_weights(const std::byt
 #include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/table.hpp"
 #undef DMLREF_QLC_TARGET
-
-inline constexpr Kernels kernels{
-    .block = block,
-    .group = 4,
-    .pixel_taps = &pixel_taps<1>,
-    .pixel_taps_2 = &pixel_taps<2>,
-    .pixel_taps_4 = &pixel_taps<4>,
-    .channel_taps = &channel_taps,
-    .channel_quads = &channel_quads,
-    .pixel_planes = &pixel_planes,
-    .planes_suit = &planes_suit,
-    .channel_columns = &channel_columns,
-    .columns_suit = &columns_suit,
-    .pairs_in_place = true,
-    .fold = &fold,
-    .pack = &pack,
-    .rounded_sums = true,
-};
 
 }  // namespace fast::qlc::direct::avx2
 DMLREF_END

@@ -12,24 +12,12 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
-inline constexpr Kernels kernels{
-    .block = block,
-    .group = 4,
-    .weight_bytes = 1,
-    .pixel_taps = &pixel_taps<1>,
-    .pixel_taps_2 = &pixel_taps<2>,
-    .pixel_taps_4 = &pixel_taps<4>,
-    .channel_taps = &channel_taps,
-    .channel_quads = &channel_quads,
-    .pixel_planes = &pixel_planes,
-    .planes_suit = &planes_suit,
-    .channel_columns = &channel_columns,
-    .columns_suit = &columns_suit,
-    .narrower = &avx2::kernels,
-    .fold = &direct::avx2::fold,
-    .pack = &direct::avx2::pack,
-    .rounded_sums = true,
-};
+inline constexpr const Kernels* narrower = &avx2::kernels;
+inline constexpr bool pairs_in_place = false;
+
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/table.hpp"
+#undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avx512vnni
 DMLREF_END

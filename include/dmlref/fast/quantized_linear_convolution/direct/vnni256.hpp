@@ -7,28 +7,13 @@
 
 using namespace vectors256;
 
+inline constexpr const Kernels* narrower = nullptr;
+inline constexpr bool pairs_in_place = true;
+
 #include "dmlref/fast/quantized_linear_convolution/direct/bytes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
-
-inline constexpr Kernels kernels{
-    .block = block,
-    .group = 4,
-    .weight_bytes = 1,
-    .pixel_taps = &pixel_taps<1>,
-    .pixel_taps_2 = &pixel_taps<2>,
-    .pixel_taps_4 = &pixel_taps<4>,
-    .channel_taps = &channel_taps,
-    .channel_quads = &channel_quads,
-    .pixel_planes = &pixel_planes,
-    .planes_suit = &planes_suit,
-    .channel_columns = &channel_columns,
-    .columns_suit = &columns_suit,
-    .pairs_in_place = true,
-    .fold = &direct::avx2::fold,
-    .pack = &direct::avx2::pack,
-    .rounded_sums = true,
-};
+#include "dmlref/fast/quantized_linear_convolution/direct/table.hpp"
 
 #endif

@@ -1,7 +1,6 @@
 // round_exactly.hpp: what every kernel's rounding has to come to.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "dmlref/config.hpp"

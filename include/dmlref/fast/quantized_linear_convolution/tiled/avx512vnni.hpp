@@ -13,8 +13,6 @@
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
 
-#include <bit>
-
 #include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN

@@ -44,22 +44,10 @@ inline void write_channels(const BlockView& v, Index first, Index channels) noex
   const Index count = smaller(v.p.g.out_channels - first, channels);
   const std::uint8_t* bytes = v.bytes();
   std::uint8_t* out = v.output_at(first, 0);
-  if (out_step.x == 1 && out_step.c != 1) {
-    const bool joined = out_step.y == columns;
-    const Index lines = joined ? 1 : v.place.rows, line = joined ? v.place.rows * columns : columns;
-    for (Index y = 0; y < lines; ++y, bytes += line * pitch, out += out_step.y) {
-      v.p.kernels.transpose(bytes, pitch, line, count, out, out_step.c);
-    }
-    return;
-  }
-  for (Index y = 0; y < v.place.rows; ++y, bytes += columns * pitch, out += out_step.y) {
-    if (out_step.c == 1) {
-      copy_pixels(bytes, pitch, out, out_step.x, columns, count);
-      continue;
-    }
-    for (Index x = 0; x < columns; ++x) {
-      for (Index c = 0; c < count; ++c) out[x * out_step.x + c * out_step.c] = bytes[x * pitch + c];
-    }
+  const bool joined = out_step.x == 1 && out_step.c != 1 && out_step.y == columns;
+  const Index lines = joined ? 1 : v.place.rows, line = joined ? v.place.rows * columns : columns;
+  for (Index y = 0; y < lines; ++y, bytes += line * pitch, out += out_step.y) {
+    write_pixels(v.p.kernels.transpose, bytes, pitch, line, count, out, out_step.c, out_step.x);
   }
 }
 

@@ -162,15 +162,7 @@ class Block {
       return transpose(bytes, block, place.rows * place.columns, count, out, g_.out.c);
     }
     for (Index y = 0; y < place.rows; ++y, bytes += row_step, out += step_y) {
-      if (planar) {
-        transpose(bytes, block, place.columns, count, out, g_.out.c);
-      } else if (g_.out.c == 1) {
-        copy_pixels(bytes, block, out, step_x, place.columns, count);
-      } else {
-        for (Index c = 0; c < count; ++c) {
-          for (Index x = 0; x < place.columns; ++x) out[c * g_.out.c + x * step_x] = bytes[x * block + c];
-        }
-      }
+      write_pixels(transpose, bytes, block, place.columns, count, out, g_.out.c, step_x);
     }
   }
 

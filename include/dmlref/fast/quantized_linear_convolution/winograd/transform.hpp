@@ -28,7 +28,6 @@
 // They are not cut into chunks.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "dmlref/config.hpp"

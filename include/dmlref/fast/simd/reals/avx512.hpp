@@ -8,8 +8,6 @@
 #include <immintrin.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "dmlref/desc/half.hpp"

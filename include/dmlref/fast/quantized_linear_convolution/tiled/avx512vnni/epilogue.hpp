@@ -9,7 +9,6 @@
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
 
-#include <bit>
 #include <cstring>
 
 #include "dmlref/isa/avx512_begin.hpp"

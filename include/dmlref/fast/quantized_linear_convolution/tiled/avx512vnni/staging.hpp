@@ -10,8 +10,6 @@
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
 
-#include <cstring>
-
 #include "dmlref/isa/avx512_begin.hpp"
 
 DMLREF_BEGIN

@@ -1,5 +1,8 @@
 // select.hpp: which kernels an instruction set gets: every choice on one screen.
 //
+// Winograd is for those whose products are of sixteen bits anyway. Where four bytes are multiplied at a time (vpdpbusd,
+// sdot), sixteen-bit operands would cost as much as they save.
+//
 // clang-format off
 //   target        lanes  K-group  instruction          channel tiles (pixels x vectors)   pixel tiles (channels x vectors)
 //   amx_int8      tiles of bytes (amx.hpp), else as avx512vnni
@@ -13,19 +16,27 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
 #if DMLREF_HAS_KERNELS
+#include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
 #if DMLREF_HAS_AVX2
+#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
+#include "dmlref/fast/quantized_linear_convolution/winograd/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVXVNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avxvnni.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
+#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni.hpp"
 #endif
 #if DMLREF_HAS_NEON
+#include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/neon.hpp"
 #endif
 #endif
@@ -34,34 +45,40 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
-DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept;
+struct TargetKernels {
+  const Kernels& tiled;
+  const qlc::direct::Kernels& direct;
+  const qlc::winograd::Kernels* winograd = nullptr;  ///< null where there are none
+};
+
+DMLREF_SEPARABLE TargetKernels kernels_of(Isa isa) noexcept;
 
 #if DMLREF_HAS_KERNELS
 
-DMLREF_SEPARABLE const Kernels& kernels_of(Isa isa) noexcept {
+DMLREF_SEPARABLE TargetKernels kernels_of(Isa isa) noexcept {
   switch (isa) {
     case Isa::amx_int8:
     case Isa::avx512vnni:
 #if DMLREF_HAS_AVX512VNNI
-      return avx512vnni::kernels;
+      return {avx512vnni::kernels, direct::avx512vnni::kernels};
 #endif
     case Isa::avxvnni:
 #if DMLREF_HAS_AVXVNNI
-      return avxvnni::kernels;
+      return {avxvnni::kernels, direct::avxvnni::kernels};
 #endif
     case Isa::avx2:
 #if DMLREF_HAS_AVX2
-      return avx2::kernels;
+      return {avx2::kernels, direct::avx2::kernels, isa == Isa::avx2 ? &winograd::avx2::kernels : nullptr};
 #endif
     case Isa::neon_dotprod:
 #if DMLREF_HAS_NEON_DOTPROD
-      return neon_dotprod::kernels;
+      return {neon_dotprod::kernels, direct::neon::kernels};
 #endif
     case Isa::neon:
 #if DMLREF_HAS_NEON
-      return neon::kernels;
+      return {neon::kernels, direct::neon::kernels};
 #endif
-    default: return scalar::kernels;
+    default: return {scalar::kernels, direct::scalar::kernels};
   }
 }
 
