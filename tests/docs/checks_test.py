@@ -1,0 +1,127 @@
+"""checks_test.py: the checks of pages refuse what they are there to refuse, and accept what is right."""
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import blocks_check
+import links_check
+import pages
+import prose_check
+
+OPTIONS = blocks_check.Options(["false"], [], [], Path("/bin/false"), 1)
+
+
+class PageOf:
+    """A page of that text in a folder of its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __enter__(self) -> Path:
+        self.folder = tempfile.TemporaryDirectory()
+        path = Path(self.folder.name) / "page.md"
+        path.write_text(self.text, encoding="utf-8")
+        return path
+
+    def __exit__(self, *_: object) -> None:
+        self.folder.cleanup()
+
+
+def faults_of_blocks(text: str) -> list[str]:
+    with PageOf(text) as path:
+        return [fault for case in blocks_check.check([path], OPTIONS) for fault in case.faults]
+
+
+class Pages(unittest.TestCase):
+    def test_reads_blocks_with_their_marks(self) -> None:
+        with PageOf("words\n\n<!-- not run: because -->\n```cpp\nint x;\n```\n") as path:
+            (block,) = pages.read(path).blocks
+        self.assertEqual(("cpp", "int x;", 5), (block.language, block.text, block.line))
+        self.assertEqual("because", block.mark("not run"))
+        self.assertIsNone(block.mark("run"))
+
+    def test_reads_anchors_as_github_makes_them(self) -> None:
+        with PageOf("# `A_b`, c & d\n## Same\n## Same\n<a id=\"own\"></a>\n") as path:
+            self.assertEqual({"a_b-c--d", "same", "same-1", "own"}, pages.anchors(pages.read(path)))
+
+    def test_reads_links_that_are_wrapped(self) -> None:
+        with PageOf("a [link that\nis wrapped](other.md) and `[no](link.md)`\n") as path:
+            self.assertEqual([(1, "other.md")], pages.links(pages.read(path)))
+
+
+class Links(unittest.TestCase):
+    def faults(self, text: str) -> list[str]:
+        with PageOf(text) as path:
+            return links_check.faults_of(path, {})
+
+    def test_accepts_what_exists(self) -> None:
+        self.assertEqual([], self.faults("# One\n[a](page.md) [b](#one) [c](page.md#one) [d](https://example.org/x)\n"))
+
+    def test_refuses_a_missing_file(self) -> None:
+        self.assertEqual(1, len(self.faults("[a](missing.md)\n")))
+
+    def test_refuses_a_missing_picture(self) -> None:
+        self.assertEqual(1, len(self.faults("![a](missing.svg)\n")))
+
+    def test_refuses_a_missing_heading(self) -> None:
+        self.assertEqual(1, len(self.faults("# One\n[a](#two)\n")))
+
+
+class Prose(unittest.TestCase):
+    def faults(self, text: str) -> list[str]:
+        with PageOf(text) as path:
+            return prose_check.faults_of(path, "page.md")
+
+    def test_accepts_long_tables_blocks_and_targets(self) -> None:
+        long = "x" * 120
+        self.assertEqual([], self.faults(f"| {long} |\n```text\n{long}\n```\n[a]({long})\n"))
+
+    def test_refuses_a_long_line(self) -> None:
+        self.assertEqual(1, len(self.faults("x" * 101 + "\n")))
+
+    def test_refuses_words_but_not_in_code(self) -> None:
+        self.assertEqual(1, len(self.faults("The verdict.\nThe `verdict`.\n")))
+
+
+class Blocks(unittest.TestCase):
+    def test_compares_what_a_shell_block_prints(self) -> None:
+        self.assertEqual([], faults_of_blocks("```sh\necho one\n```\nprints\n```\none\n```\n"))
+        self.assertEqual(1, len(faults_of_blocks("```sh\necho one\n```\nprints\n```text\ntwo\n```\n")))
+
+    def test_refuses_a_shell_block_that_fails(self) -> None:
+        self.assertEqual(1, len(faults_of_blocks("```sh\nfalse\ntrue\n```\n")))
+        self.assertEqual([], faults_of_blocks("<!-- exits 1 -->\n```sh\nfalse\n```\n"))
+
+    def test_refuses_commands_that_change_the_machine(self) -> None:
+        self.assertEqual(1, len(faults_of_blocks("```sh\nsudo true\n```\n")))
+
+    def test_runs_a_console_block_line_by_line(self) -> None:
+        self.assertEqual([], faults_of_blocks("```console\n$ echo one\none\n$ echo two\ntwo\n```\n"))
+        self.assertEqual(1, len(faults_of_blocks("```console\n$ echo one\none\n$ echo two\none\n```\n")))
+
+    def test_refuses_what_does_not_compile(self) -> None:
+        self.assertEqual(1, len(faults_of_blocks("```cpp\nint x\n```\n")))
+
+    def test_refuses_json_that_cannot_be_read(self) -> None:
+        self.assertEqual([], faults_of_blocks('```json\n{"a": [1, 2,], // why\n}\n```\n'))
+        self.assertEqual(1, len(faults_of_blocks("```json\n{\n```\n")))
+
+    def test_refuses_json_that_is_no_part_of_the_file_named(self) -> None:
+        mark = "<!-- part of: examples/qlc_padding.json -->\n"
+        self.assertEqual([], faults_of_blocks(mark + '```json\n{"type": "print", "resource": "output"}\n```\n'))
+        self.assertEqual(1, len(faults_of_blocks(mark + '```json\n{"type": "print", "resource": "input"}\n```\n')))
+
+    def test_skips_with_a_reason_only(self) -> None:
+        self.assertEqual([], faults_of_blocks("<!-- not run: needs a GPU -->\n```sh\nfalse\n```\n"))
+        self.assertEqual(1, len(faults_of_blocks("<!-- not run: -->\n```sh\nfalse\n```\n")))
+
+    def test_saves_files_for_later_blocks(self) -> None:
+        self.assertEqual([], faults_of_blocks("<!-- file: a.txt -->\n```json\n[1]\n```\n```sh\ncat a.txt\n```\n```\n[1]\n```\n"))
+
+
+if __name__ == "__main__":
+    with contextlib.redirect_stdout(io.StringIO()):
+        unittest.main()
