@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -129,14 +130,42 @@ void levels(std::string& text, std::string_view title) {
   }
 }
 
+// Formulas of the activations, which are code in include/: x is the normalized value.
+const std::map<std::string_view, std::string_view> formulas = {
+    {"ELU", "x if x >= 0, else Alpha * (e^x - 1)"},
+    {"HARD_SIGMOID", "max(0, min(Alpha * x + Beta, 1))"},
+    {"IDENTITY", "x"},
+    {"LEAKY_RELU", "x if x >= 0, else Alpha * x"},
+    {"LINEAR", "Alpha * x + Beta"},
+    {"PARAMETRIC_SOFTPLUS", "Alpha * ln(1 + e^(Beta * x))"},
+    {"RELU", "max(0, x)"},
+    {"SCALED_ELU", "Gamma * x if x > 0, else Gamma * (Alpha * e^x - Alpha)"},
+    {"SCALED_TANH", "Alpha * tanh(Beta * x)"},
+    {"SIGMOID", "1 / (1 + e^-x)"},
+    {"SOFTPLUS", "ln(1 + e^(Steepness * x)) / Steepness"},
+    {"SOFTSIGN", "x / (1 + |x|)"},
+    {"TANH", "tanh(x)"},
+    {"THRESHOLDED_RELU", "x if x > Alpha, else 0"},
+    {"SHRINK", "x - Bias if x > Threshold, x + Bias if x < -Threshold, else 0"},
+    {"CELU", "max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))"},
+    {"GELU", "0.5 * x * (1 + erf(x / sqrt(2)))"},
+};
+
+std::string default_text(float value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
 void activations(std::string& text, std::string_view title) {
-  heading(text, title, {"activation", "parameters", "from"});
+  heading(text, title, {"activation", "value", "parameters, and what `default_activation` gives them", "from"});
   for (const auto& row : dmlref::activation_table) {
     std::string parameters;
-    for (const std::string_view name : row.parameter_names) {
-      if (!name.empty()) parameters = joined(parameters, name);
+    for (std::size_t p = 0; p < row.parameter_names.size(); ++p) {
+      if (row.parameter_names[p].empty()) continue;
+      parameters = joined(parameters, std::string(row.parameter_names[p]) + " " + default_text(row.defaults[p]));
     }
-    line(text, {std::string(row.name), parameters, level_name(row.introduced)});
+    line(text, {std::string(row.name), code(formulas.at(row.name)), parameters, level_name(row.introduced)});
   }
 }
 

@@ -202,7 +202,7 @@ std::string to_string(const TensorView<T, Access>& view) {
   return print::bracketed(shape, 0, summary, " ", 75, word);
 }
 
-/// Needs <ostream> where it is called.
+/// Needs `<ostream>` where it is called.
 template <class Traits, class T, class Access>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const TensorView<T, Access>& view) {
   return out << to_string(view);
