@@ -95,7 +95,7 @@ class Blocks(unittest.TestCase):
         self.assertEqual(1, len(faults_of_blocks("```sh\nfalse\ntrue\n```\n")))
         self.assertEqual([], faults_of_blocks("<!-- exits 1 -->\n```sh\nfalse\n```\n"))
 
-    def test_refuses_commands_that_change_the_machine(self) -> None:
+    def test_refuses_commands_that_install_or_download(self) -> None:
         self.assertEqual(1, len(faults_of_blocks("```sh\nsudo true\n```\n")))
 
     def test_runs_a_console_block_line_by_line(self) -> None:
