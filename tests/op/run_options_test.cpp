@@ -119,6 +119,18 @@ TEST(NamedBindings, OneListServesInitializeAndExecuteInAnyOrder) {
   }
 }
 
+TEST(NamedBindings, BindsTheBytesOfArrays) {
+  const dmlref::Slice1Desc reverse{{dmlref::DataType::float32, {4}}, {dmlref::DataType::float32, {4}}, {0}, {4}, {-1}};
+  const CompileResult compiled = dmlref::compile(reverse, dmlref::latest_feature_level);
+  const float input[] = {1, 2, 3, 4};
+  float output[4]{};
+  NamedBindings bindings(compiled.value());
+  bindings.bind("InputTensor", std::as_bytes(std::span(input)));
+  bindings.bind("OutputTensor", std::as_writable_bytes(std::span(output)));  // std::span<std::byte, 16>
+  EXPECT_TRUE(compiled.value().execute(bindings, {}, {}));
+  EXPECT_THAT(output, ElementsAre(4, 3, 2, 1));
+}
+
 TEST(NamedBindings, WrongAndMissingNamesAreReported) {
   const auto c = normalization_case(false);
   Ready ready(*c);

@@ -26,6 +26,11 @@ class NamedBindings {
     output_ = buffer;
     return *this;
   }
+  /// The bytes of an array, which convert to both.
+  template <std::size_t N>
+  NamedBindings& bind(std::string_view name, std::span<std::byte, N> buffer) {
+    return bind(name, OutputBuffer(buffer));
+  }
   NamedBindings& bind(std::string_view name, InputBuffer buffer) {
     const auto slots = compiled_->input_slots();
     for (std::size_t i = 0; i < slots.size(); ++i) {
