@@ -4,7 +4,6 @@ if(NOT CMAKE_CROSSCOMPILING)
   find_package(ONNX QUIET)
 endif()
 if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
-  set(DMLREF_ONNX TRUE)
   set(onnx_sources
     activation.cpp
     context.cpp
@@ -21,7 +20,6 @@ if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
     wire.cpp)
   target_link_libraries(dmlref-tool PRIVATE onnx_proto)
 else()
-  set(DMLREF_ONNX FALSE)
   message(STATUS "dmlref import is left out: libonnx-dev or libprotobuf-dev is missing")
   set(onnx_sources without_onnx.cpp)
 endif()

@@ -1,0 +1,254 @@
+// ONNX files and data that cannot be used: status 2, one line that names file, place and expectation, nothing written.
+#include <functional>
+#include <random>
+
+#include "conformance/onnx_model.hpp"
+
+namespace dmlref::test {
+namespace {
+
+class ImportBadInput : public ImportTest {
+ protected:
+  /// Status 2, one line, and no folder; returns what was said.
+  std::string expect_nothing(const Outcome& outcome) {
+    expect_unusable(outcome, {});
+    EXPECT_FALSE(fs::exists(file("out"))) << outcome;
+    return outcome.err;
+  }
+};
+
+OnnxModel good_model() {
+  OnnxModel model(17);
+  model.input("x", Type::FLOAT, {2, 4}).output("y", Type::FLOAT, {2, 4});
+  model.initializer("s", floats({4}, {1, 2, 3, 4}));
+  model.node("LayerNormalization", {"x", "s"}, {"y"}).real("epsilon", 0.5f);
+  return model;
+}
+
+TEST_F(ImportBadInput, IsNamedWithItsPlace) {
+  using Model = ::onnx::ModelProto;
+  const auto initializer = [](Model& m) { return m.mutable_graph()->mutable_initializer(0); };
+  const auto node = [](Model& m) { return m.mutable_graph()->mutable_node(0); };
+  const struct {
+    std::function<void(Model&)> change;
+    std::vector<std::string> fragments;
+  } rows[] = {
+      {[](Model& m) { m.clear_graph(); }, {"model.onnx: has no graph"}},
+      {[](Model& m) { m.mutable_opset_import(0)->set_version(99); }, {"opset_import: is 99, expected an opset from 1"}},
+      {[](Model& m) { m.mutable_opset_import(0)->set_version(-1); }, {"opset_import: is -1"}},
+      {[](Model& m) { m.mutable_graph()->clear_output(); }, {"has no output that is computed"}},
+      {[](Model& m) { m.mutable_graph()->add_sparse_initializer(); }, {"graph.sparse_initializer: is present"}},
+      // Nodes.
+      {[&](Model& m) { node(m)->set_op_type("Softmax"); }, {"node 0 (Softmax): is Softmax, expected one of Slice"}},
+      {[&](Model& m) { node(m)->set_op_type(""); }, {"node 0 (): is , expected one of Slice"}},
+      {[&](Model& m) { node(m)->set_domain("com.microsoft"); },
+       {"node 0 (LayerNormalization): is com.microsoft.LayerNormalization"}},
+      {[&](Model& m) {
+         node(m)->set_name("ln");
+         node(m)->set_input(0, "z");
+       },
+       {"node 0 (LayerNormalization \"ln\"): takes \"z\", expected an input, an initializer or an earlier node's "
+        "output"}},
+      {[&](Model& m) { node(m)->set_input(0, "y"); },
+       {"node 0", "takes \"y\" of itself or of a later node, expected no cycle"}},
+      {[&](Model& m) { node(m)->set_output(0, "x"); }, {"node 0", "gives \"x\", which is given already"}},
+      {[&](Model& m) {
+         node(m)->clear_output();
+         m.mutable_graph()->mutable_output(0)->set_name("x");
+       },
+       {"node 0", "has no output"}},
+      {[&](Model& m) { node(m)->clear_input(); }, {"node 0 (LayerNormalization): lacks input 0 (X)"}},
+      {[&](Model& m) { node(m)->mutable_attribute(0)->set_name("delta"); },
+       {"node 0", "attribute delta: is not known"}},
+      {[&](Model& m) { node(m)->mutable_attribute(0)->set_type(::onnx::AttributeProto::GRAPH); },
+       {"attribute epsilon: is of another type"}},
+      {[](Model& m) { m.mutable_graph()->mutable_output(0)->set_name("z"); },
+       {"graph.output: names \"z\", expected an input"}},
+      // Declared types and shapes.
+      {[](Model& m) { m.mutable_graph()->mutable_input(0)->clear_type(); }, {"takes \"x\", which is no tensor"}},
+      {[](Model& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(8); },
+       {"takes \"x\", which is STRING, expected an element type"}},
+      {[](Model& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(77); },
+       {"takes \"x\", which is of type 77"}},
+      {[](Model& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape(); },
+       {"takes \"x\", which has no shape"}},
+      {[](Model& m) { *m.mutable_graph()->add_input() = m.graph().input(0); },
+       {"graph.input[1] (\"x\"): has the name of an earlier one"}},
+      {[](Model& m) {
+         m.mutable_graph()
+             ->mutable_output(0)
+             ->mutable_type()
+             ->mutable_tensor_type()
+             ->mutable_shape()
+             ->mutable_dim(0)
+             ->set_dim_value(3);
+       },
+       {"output 0 (\"y\"): is declared otherwise than its nodes give it: FLOAT [2, 4]"}},
+      // Initializers.
+      {[&](Model& m) { *m.mutable_graph()->add_initializer() = m.graph().initializer(0); },
+       {"graph.initializer[1] (\"s\"): has the name of an earlier one"}},
+      {[&](Model& m) { initializer(m)->set_raw_data("12345678"); },
+       {"graph.initializer[0] (\"s\").raw_data: has 8 bytes, expected 16 for dims [4] of FLOAT"}},
+      {[&](Model& m) {
+         initializer(m)->clear_raw_data();
+         initializer(m)->add_float_data(1);
+       },
+       {"graph.initializer[0] (\"s\").float_data: has 1 values, expected 4 for dims [4]"}},
+      {[&](Model& m) {
+         initializer(m)->clear_raw_data();
+         initializer(m)->set_data_type(Type::UINT8);
+         for (const int value : {1, 2, 3, 256}) initializer(m)->add_int32_data(value);
+       },
+       {"(\"s\").int32_data: [3] is 256, expected a value of UINT8"}},
+      {[&](Model& m) { initializer(m)->set_dims(0, -4); }, {"(\"s\").dims: is [-4], expected extents from 0"}},
+      {[&](Model& m) { initializer(m)->set_dims(0, INT64_MAX); }, {"(\"s\").dims: is [9223372036854775807]"}},
+      {[&](Model& m) { initializer(m)->add_dims(INT64_MAX / 2); }, {"(\"s\").dims: is [4, 4611686018427387903]"}},
+      {[&](Model& m) { initializer(m)->set_data_type(0); }, {"takes \"s\", which is of no type"}},
+      {[&](Model& m) { initializer(m)->set_data_type(Type::STRING); }, {"takes \"s\", which is STRING"}},
+      {[&](Model& m) {
+         initializer(m)->set_data_location(::onnx::TensorProto::EXTERNAL);
+         auto* entry = initializer(m)->add_external_data();
+         entry->set_key("location");
+         entry->set_value("../../etc/passwd");
+       },
+       {"(\"s\").data_location: is EXTERNAL (\"../../etc/passwd\"), expected the data in this file"}},
+      {[&](Model& m) { initializer(m)->mutable_segment()->set_begin(1); }, {"(\"s\").segment: is present"}},
+  };
+  for (const auto& row : rows) {
+    OnnxModel model = good_model();
+    row.change(model.proto());
+    expect_refused(model, row.fragments);
+  }
+}
+
+TEST_F(ImportBadInput, IsRefusedBeforeItFillsTheMemory) {
+  OnnxModel wide = good_model();
+  auto* shape = wide.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape->mutable_dim(0)->set_dim_value(std::int64_t{1} << 40);
+  expect_refused(wide, {"node 0", "has a tensor of shape [1099511627776, 4], expected extents and strides of 32 bits"});
+  shape->mutable_dim(0)->set_dim_value(std::int64_t{1} << 31);
+  shape->mutable_dim(1)->set_dim_value(std::int64_t{1} << 31);
+  expect_refused(wide, {"node 0"});
+  shape->mutable_dim(1)->set_dim_value(std::int64_t{1} << 62);
+  expect_refused(wide, {"node 0", "takes \"x\", which has a shape that no memory holds"});
+
+  OnnxModel many(13);
+  std::string bytes = many.bytes();
+  // A graph of empty nodes: two bytes each.
+  std::string nodes;
+  for (int i = 0; i < 2'100'000; ++i) nodes += std::string("\x0A\x00", 2);
+  ::onnx::ModelProto tail;
+  std::string length;
+  for (std::size_t rest = nodes.size(); rest != 0; rest >>= 7) {
+    length += static_cast<char>((rest & 0x7F) | (rest > 0x7F ? 0x80 : 0));
+  }
+  write("many.onnx", bytes + "\x3A" + length + nodes);
+  const std::string said = expect_nothing(dmlref({"import", "many.onnx", "--out", "out"}));
+  EXPECT_NE(said.find("graph.node["), std::string::npos) << said;
+  EXPECT_NE(said.find("is one part more than 2000000"), std::string::npos) << said;
+
+  // Graphs in attributes of nodes of graphs.
+  std::string deep;
+  for (int level = 0; level < 40; ++level) {
+    for (const char tag : {'\x32', '\x2A', '\x0A'}) {  // AttributeProto.g, NodeProto.attribute, GraphProto.node
+      std::string size;
+      for (std::size_t rest = deep.size(); rest != 0; rest >>= 7) {
+        size += static_cast<char>((rest & 0x7F) | (rest > 0x7F ? 0x80 : 0));
+      }
+      deep = tag + (size.empty() ? std::string(1, '\0') : size) + deep;
+    }
+  }
+  std::string size;
+  for (std::size_t rest = deep.size(); rest != 0; rest >>= 7) {
+    size += static_cast<char>((rest & 0x7F) | (rest > 0x7F ? 0x80 : 0));
+  }
+  write("deep.onnx", "\x3A" + size + deep);
+  EXPECT_NE(expect_nothing(dmlref({"import", "deep.onnx", "--out", "out"})).find("nests deeper than 64 levels"),
+            std::string::npos);
+}
+
+TEST_F(ImportBadInput, OfEveryLengthIsRefused) {
+  const std::string whole = good_model().bytes();
+  for (std::size_t length = 0; length < whole.size(); length += 1 + length / 40) {
+    SCOPED_TRACE(length);
+    write("model.onnx", std::string_view(whole).substr(0, length));
+    EXPECT_NE(expect_nothing(dmlref({"import", "model.onnx", "--out", "out"})).find("model.onnx: "), std::string::npos);
+  }
+  write("model.onnx", std::string_view(whole).substr(0, 60));
+  const std::string said = expect_nothing(dmlref({"import", "model.onnx", "--out", "out"}));
+  EXPECT_NE(said.find("model.onnx: graph at byte "), std::string::npos) << said;
+  EXPECT_NE(said.find("expected at most the "), std::string::npos) << said;
+}
+
+TEST_F(ImportBadInput, OfAnyBytesNeverCrashes) {
+  const std::string whole = good_model().bytes();
+  std::mt19937 random(13);
+  for (int i = 0; i < 150; ++i) {
+    std::string broken = whole;
+    for (std::size_t changes = 1 + random() % 3; changes > 0; --changes) {
+      broken[random() % broken.size()] = static_cast<char>(random());
+    }
+    write("model.onnx", broken);
+    const Outcome outcome = dmlref({"import", "model.onnx", "--out", "out"});
+    if (outcome.status != 0) expect_nothing(outcome);
+    fs::remove_all(file("out"));
+  }
+}
+
+TEST_F(ImportBadInput, OfFilesAndFolders) {
+  expect_unusable(dmlref({"import", "missing.onnx", "--out", "out"}), {"missing.onnx: cannot be opened"});
+  write("text.onnx", "This is no model, whatever its name says.\n");
+  expect_unusable(dmlref({"import", "text.onnx", "--out", "out"}), {"text.onnx: "});
+  write("empty.onnx", "");
+  expect_unusable(dmlref({"import", "empty.onnx", "--out", "out"}), {"empty.onnx: has no graph"});
+  expect_unusable(dmlref({"import", ".", "--out", "out"}), {"is a directory, expected a file"});
+  write("model.onnx", good_model().bytes());
+  expect_unusable(dmlref({"import", "model.onnx"}), {"--out", "is missing, expected a folder"});
+  expect_unusable(dmlref({"import", "model.onnx", "--out", "out", "--data", "nowhere"}),
+                  {"--data: is nowhere, expected a folder"});
+  write("taken", "a file");
+  expect_unusable(dmlref({"import", "model.onnx", "--out", "taken"}), {"--out: taken"});
+  EXPECT_EQ(read_text(file("taken")), "a file");
+  EXPECT_FALSE(fs::exists(file("out")));
+  // What was written before a file could not be is taken back.
+  fs::create_directories(file("half/model.json"));
+  expect_unusable(dmlref({"import", "model.onnx", "--out", "half"}), {"half/model.json: cannot be written"});
+  EXPECT_FALSE(fs::exists(file("half/input_0.npy")));
+}
+
+TEST_F(ImportBadInput, OfData) {
+  write("model.onnx", good_model().bytes());
+  fs::create_directory(file("data"));
+  const std::vector<float> values(8, 1);
+  const std::string good = floats({2, 4}, values).SerializeAsString();
+  const struct {
+    std::string input;
+    std::string output;
+    std::vector<std::string> fragments;
+  } rows[] = {
+      {"", good, {"data/input_0.pb: cannot be opened"}},
+      {good, "", {"data/output_0.pb: cannot be opened"}},
+      {good.substr(0, 20), good, {"data/input_0.pb: raw_data at byte ", "expected at most the "}},
+      {floats({8}, values).SerializeAsString(),
+       good,
+       {"data/input_0.pb: is FLOAT [8], expected the type and shape of input"}},
+      {tensor(Type::INT32, {2, 4}, values).SerializeAsString(), good, {"data/input_0.pb: is INT32 [2, 4]"}},
+      {good, floats({4, 2}, values).SerializeAsString(), {"data/output_0.pb: is FLOAT [4, 2], expected FLOAT [2, 4]"}},
+      {floats({2, 5}, values).SerializeAsString(),
+       good,
+       {"data/input_0.pb: tensor.raw_data: has 32 bytes, expected 40 for dims [2, 5]"}},
+  };
+  for (const auto& row : rows) {
+    for (const auto& [name, bytes] :
+         {std::pair("data/input_0.pb", row.input), std::pair("data/output_0.pb", row.output)}) {
+      fs::remove(file(name));
+      if (!bytes.empty()) write(name, bytes);
+    }
+    const Outcome outcome = dmlref({"import", "model.onnx", "--data", "data", "--out", "out"});
+    expect_unusable(outcome, row.fragments);
+    EXPECT_FALSE(fs::exists(file("out")));
+  }
+}
+
+}  // namespace
+}  // namespace dmlref::test

@@ -1,0 +1,87 @@
+// Whole graphs: what import writes, where outputs go, inputs without data, several operators.
+#include "conformance/onnx_model.hpp"
+#include "conformance/plain_normalization.hpp"
+
+namespace dmlref::test {
+namespace {
+
+class ImportGraph : public ImportTest {};
+
+OnnxModel normalization(const Extents& shape) {
+  OnnxModel model(13);
+  model.input("x", Type::FLOAT, shape).output("y", Type::FLOAT, shape);
+  model.node("MeanVarianceNormalization", {"x"}, {"y"}).list("axes", {1});
+  return model;
+}
+
+TEST_F(ImportGraph, RunsItsOperatorsInOrder) {
+  // Normalized over the first axis, transposed, the last row, flattened.
+  std::mt19937 random(11);
+  Normalization n;
+  n.shape = {4, 3};
+  n.axes = {0};
+  n.x = random_floats(random, 12);
+  n.epsilon = 1e-9L;
+  n.epsilon_outside = true;
+  const std::vector<float> all = normalized(n);
+  OnnxModel model(13);
+  model.input("x", Type::FLOAT, {4, 3}).output("y", Type::FLOAT, {2, 2});
+  model.initializer("from", integers({2})).initializer("to", integers({3})).initializer("shape", integers({2, 2}));
+  model.node("MeanVarianceNormalization", {"x"}, {"n"}).list("axes", {0});
+  model.node("Transpose", {"n"}, {"t"}).node("Slice", {"t", "from", "to"}, {"s"});
+  model.node("Reshape", {"s", "shape"}, {"y"});
+  expect_output(model, {floats({4, 3}, n.x)}, floats({2, 2}, {all[2], all[5], all[8], all[11]}), 1);
+  // The reshaped slice is copied to the output.
+  EXPECT_NE(imported_.out.find("3 operators"), std::string::npos) << imported_;
+}
+
+TEST_F(ImportGraph, HasZerosWithoutData) {
+  write("model.onnx", normalization({1, 3}).bytes());
+  const Outcome imported = dmlref({"import", "model.onnx", "--out", "a/b"});
+  ASSERT_EQ(imported.status, 0) << imported;
+  EXPECT_EQ(imported.out, "a/b/model.json: 1 operators, 1 outputs\n");
+  EXPECT_EQ(imported.err, "");
+  EXPECT_FALSE(fs::exists(file("a/b/expected_0.npy")));
+  ASSERT_EQ(dmlref({"run", "a/b/model.json"}).status, 0);
+  const std::string output = read_text(file("a/b/output_0.npy"));
+  EXPECT_EQ(output.substr(output.size() - 12), std::string(12, '\0'));
+  // A file of the user's own takes their place: 1, 2, 3 are -1, 0, 1 over their deviation.
+  write("a/b/input_0.npy", npy("<f4", "(1, 3)", bytes_of<float>({1, 2, 3})));
+  ASSERT_EQ(dmlref({"run", "a/b/model.json"}).status, 0);
+  write("expected.npy", npy("<f4", "(1, 3)", bytes_of<float>({-1.2247449f, 0, 1.2247449f})));
+  EXPECT_EQ(dmlref({"compare", "a/b/output_0.npy", "expected.npy"}).status, 0);
+}
+
+TEST_F(ImportGraph, WritesOutputsBesideTheModelOrWhereItRuns) {
+  write("model.onnx", normalization({1, 3}).bytes());
+  fs::create_directory(file("elsewhere"));
+  ASSERT_EQ(dmlref({"import", "model.onnx", "--out", "elsewhere/../out"}).status, 0);
+  ASSERT_EQ(dmlref({"run", "out/model.json"}).status, 0);
+  EXPECT_TRUE(fs::exists(file("out/output_0.npy")));
+  fs::remove(file("out/output_0.npy"));
+  ASSERT_EQ(dmlref({"import", "model.onnx", "--out", "out", "--relative"}).status, 0);
+  ASSERT_EQ(dmlref({"run", "out/model.json"}).status, 0);
+  EXPECT_TRUE(fs::exists(file("output_0.npy")));
+  EXPECT_FALSE(fs::exists(file("out/output_0.npy")));
+}
+
+TEST_F(ImportGraph, TakesUnknownExtentsFromData) {
+  OnnxModel model = normalization({1, 3});
+  for (auto* value : {model.graph().mutable_input(0), model.graph().mutable_output(0)}) {
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  }
+  expect_output(model, {floats({2, 3}, {1, 2, 3, 4, 4, 4})}, floats({2, 3}, {-1.2247449f, 0, 1.2247449f, 0, 0, 0}));
+  expect_refused(model,
+                 {"node 0 (MeanVarianceNormalization): takes \"x\", which has an extent \"batch\", expected a number"});
+}
+
+TEST_F(ImportGraph, KeepsNamesApartThatAreOneInJson) {
+  // Names that differ only in what a resource's name cannot have.
+  OnnxModel model(17);
+  model.input("a b", Type::FLOAT, {2}).input("a\"b", Type::FLOAT, {2}).output("\xFF", Type::FLOAT, {2});
+  model.node("LayerNormalization", {"a b", "a\"b"}, {"\xFF"}).real("epsilon", 0);
+  expect_output(model, {floats({2}, {1, 2}), floats({2}, {3, 5})}, floats({2}, {-3, 5}));
+}
+
+}  // namespace
+}  // namespace dmlref::test
