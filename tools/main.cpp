@@ -20,6 +20,7 @@ constexpr AddVerb* verbs[] = {
     add_validate,
     add_compare,
     add_explain,
+    add_kit,
     add_info,
     add_import,
 };

@@ -9,6 +9,7 @@ AddVerb add_run;
 AddVerb add_validate;
 AddVerb add_compare;
 AddVerb add_explain;
+AddVerb add_kit;
 AddVerb add_info;
 AddVerb add_import;
 
