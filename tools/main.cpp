@@ -21,6 +21,7 @@ constexpr AddVerb* verbs[] = {
     add_compare,
     add_explain,
     add_kit,
+    add_check_kit,
     add_info,
     add_import,
 };

@@ -10,6 +10,7 @@ AddVerb add_validate;
 AddVerb add_compare;
 AddVerb add_explain;
 AddVerb add_kit;
+AddVerb add_check_kit;
 AddVerb add_info;
 AddVerb add_import;
 

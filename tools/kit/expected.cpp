@@ -1,9 +1,11 @@
 // expected.cpp: what the library's validator and reference say of a case. Never the fast kernels.
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
+#include <variant>
 
 #include "dmlref/directml.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"

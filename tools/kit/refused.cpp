@@ -1,5 +1,6 @@
 // refused.cpp: descriptors that every level must refuse. Each is a good one with a few members changed.
 #include <algorithm>
+#include <stdexcept>
 
 #include "dmlref/validate/rule_id.hpp"
 #include "kit/build.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <system_error>
+#include <utility>
 
 #include "io/file.hpp"
 #include "io/npy.hpp"

@@ -1,0 +1,437 @@
+// The rules of the descriptors once more, written from the documents' tables, on JSON.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kernels.hpp"
+
+namespace dmlref::test::kit {
+namespace {
+
+/// Indices of the levels that bring something.
+enum Level : std::size_t { v1_0, v2_0, v2_1, v3_0, v3_1, v4_0, v4_1, v5_0, v5_1, v5_2, v6_0, v6_1, v6_2, v6_3, v6_4 };
+
+using Types = std::set<std::string>;
+const Types six{"FLOAT32", "FLOAT16", "INT32", "INT16", "UINT32", "UINT16"};
+const Types wide{"FLOAT64", "INT64", "UINT64"};
+const Types bytes{"INT8", "UINT8"};
+const Types reals{"FLOAT32", "FLOAT16"};
+
+const std::map<std::string, int> element_sizes{{"FLOAT32", 4}, {"FLOAT16", 2}, {"FLOAT64", 8}, {"INT8", 1},
+                                               {"INT16", 2},   {"INT32", 4},   {"INT64", 8},   {"UINT8", 1},
+                                               {"UINT16", 2},  {"UINT32", 4},  {"UINT64", 8}};
+
+/// Numbers of 128 bits hold every product of a descriptor's.
+__extension__ using Wide = __int128;
+
+struct TensorDesc {
+  bool present = false;
+  std::string type;
+  List sizes;
+  List strides;  // empty: packed
+  const Json* json = nullptr;
+
+  std::size_t rank() const { return sizes.size(); }
+  std::int64_t size(std::size_t d) const { return d < sizes.size() ? sizes[d] : 0; }
+  bool has_zero() const { return std::find(sizes.begin(), sizes.end(), 0) != sizes.end(); }
+  Wide product() const {
+    Wide product = 1;
+    for (const std::int64_t size : sizes) product = std::min<Wide>(product * size, Wide{1} << 80);
+    return product;
+  }
+  Wide spanned() const {
+    if (strides.empty()) return product();
+    Wide last = 0;
+    for (std::size_t d = 0; d < rank(); ++d) last += Wide{sizes[d] - 1} * strides[d];
+    return last + 1;
+  }
+};
+
+class Validator {
+ public:
+  Validator(const Case& one, std::size_t level, std::string_view fault) : case_(one), level_(level), fault_(fault) {}
+
+  bool accepts() {
+    if (case_.op.starts_with("SLICE")) {
+      slices();
+    } else if (case_.op.starts_with("QUANTIZED")) {
+      convolution();
+    } else {
+      normalization();
+    }
+    return good_;
+  }
+
+ private:
+  bool has(std::string_view fault) const { return fault == fault_; }
+  void rule(std::string_view name, bool holds) { good_ = good_ && (holds || has(name)); }
+  /// The levels that a rule knows; a validator that does not know any has them all.
+  bool from(Level first) const { return level_ >= first || has("levels"); }
+
+  std::int64_t number(const char* key) const { return case_.desc[key].get<std::int64_t>(); }
+  List list(const char* key) const { return case_.desc[key].get<List>(); }
+
+  TensorDesc tensor(const char* name, const Types& types, std::size_t least_rank, std::size_t most_rank) {
+    TensorDesc tensor;
+    const auto found = case_.desc.find(name);
+    if (found == case_.desc.end()) return tensor;
+    tensor.present = true;
+    tensor.json = &*found;
+    tensor.type = (*tensor.json)["DataType"].get<std::string>();
+    tensor.sizes = (*tensor.json)["Sizes"].get<List>();
+    if (tensor.json->contains("Strides")) tensor.strides = (*tensor.json)["Strides"].get<List>();
+    const bool output = std::string_view(name) == "OutputTensor";
+
+    rule("tensor_type", tensor.json->value("Type", "BUFFER") == "BUFFER");
+    rule("tensor_data_type", types.count(tensor.type) != 0);
+    rule("tensor_dimension_count", tensor.rank() >= 1 && tensor.rank() <= 8);
+    rule("tensor_rank", (tensor.rank() >= least_rank && tensor.rank() <= most_rank) ||
+                            (has("tensor_dimension_count") && tensor.rank() > 8));
+    rule("tensor_owned_by_dml", !output || tensor.json->value("Flags", "NONE") != "OWNED_BY_DML");
+    rule("tensor_size_zero", !tensor.has_zero());
+    const auto size = element_sizes.find(tensor.type);
+    const int element = size == element_sizes.end() ? 1 : size->second;
+    const auto alignment = tensor.json->value("GuaranteedBaseOffsetAlignment", std::int64_t{0});
+    rule("tensor_alignment", alignment == 0 || ((alignment & (alignment - 1)) == 0 && alignment >= element));
+    if (tensor.has_zero() || tensor.sizes.empty()) return tensor;
+
+    const Wide spanned = has("tensor_strides") ? tensor.product() : tensor.spanned();
+    constexpr Wide limit = 4294967295;
+    rule("tensor_element_limit", tensor.product() <= limit && spanned <= limit);
+    const Wide least = has("total_not_rounded_up") ? spanned * element : (spanned * element + 3) / 4 * 4;
+    const auto given = tensor.json->value("TotalTensorSizeInBytes", std::uint64_t{0});
+    const bool exactly = has("exact_total_size") && given != 0;
+    rule("tensor_total_size", given == 0 || (exactly ? Wide{given} == least : Wide{given} >= least));
+    if (output) rule("output_strides_overlap", unique(tensor));
+    for (std::size_t d = 0; d < tensor.strides.size(); ++d) {
+      const bool step = tensor.sizes[d] > 1;
+      if (has("no_broadcast_inputs") && !output && step && tensor.strides[d] == 0) good_ = false;
+      if (has("no_zero_strides") && tensor.strides[d] == 0) good_ = false;
+    }
+    if (has("inputs_unique") && !output && !unique(tensor)) good_ = false;
+    if (has("packed_only") && !tensor.strides.empty()) good_ = false;
+    return tensor;
+  }
+
+  /// No two elements at one address: by trying them all.
+  bool unique(const TensorDesc& tensor) const {
+    if (tensor.strides.empty() || tensor.product() > 1000000) return true;
+    std::set<std::int64_t> seen;
+    List at(tensor.rank(), 0);
+    do {
+      std::int64_t address = 0;
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        if (has("output_broadcast") && tensor.strides[d] == 0) address += at[d] << 40;
+        address += at[d] * tensor.strides[d];
+      }
+      if (!seen.insert(address).second) return false;
+    } while (next(at, tensor.sizes));
+    return true;
+  }
+
+  void same_type(const TensorDesc& a, const TensorDesc& b) {
+    if (a.present && b.present) rule("tensor_data_type_match", a.type == b.type);
+  }
+  void same_rank(const TensorDesc& a, const TensorDesc& b) {
+    if (a.present && b.present) rule("tensor_rank_match", a.rank() == b.rank());
+  }
+  /// Whether the rest can be looked at: what follows compares sizes of one rank.
+  bool comparable(const TensorDesc& a, const TensorDesc& b) const { return a.rank() == b.rank(); }
+
+  std::int64_t sum(std::int64_t a, std::int64_t b) const {
+    return has("sums_of_32_bits") ? (a + b) & 0xFFFFFFFF : a + b;
+  }
+
+  void slices() {
+    const bool slice1 = case_.op == "SLICE1";
+    rule("operator_level", !slice1 || from(v2_1));
+    Types types = six;
+    if (from(v2_1) || slice1) types.insert(bytes.begin(), bytes.end());
+    if (from(v4_1)) types.insert(wide.begin(), wide.end());
+    const std::size_t least = from(v3_0) ? 1 : 4;
+    const std::size_t most = from(v3_0) ? 8 : 5;
+    const TensorDesc input = tensor("InputTensor", types, least, most);
+    const TensorDesc output = tensor("OutputTensor", types, least, most);
+    same_type(input, output);
+    same_rank(input, output);
+    const auto count = static_cast<std::size_t>(number("DimensionCount"));
+    rule("slice_dimension_count", count == input.rank() || (has("tensor_rank_match") && count == output.rank()) ||
+                                      (has("tensor_dimension_count") && count > 8));
+    if (!comparable(input, output) || count != input.rank()) return;
+    const List offsets = list(slice1 ? "InputWindowOffsets" : "Offsets");
+    const List sizes = list(slice1 ? "InputWindowSizes" : "Sizes");
+    const List strides = list(slice1 ? "InputWindowStrides" : "Strides");
+    for (std::size_t d = 0; d < count; ++d) {
+      if (slice1) {
+        slice1_dimension(input.size(d), output.size(d), offsets[d], sizes[d], strides[d]);
+      } else {
+        slice_dimension(input.size(d), output.size(d), offsets[d], sizes[d], strides[d]);
+      }
+    }
+  }
+
+  void slice_dimension(std::int64_t input, std::int64_t output, std::int64_t offset, std::int64_t size,
+                       std::int64_t stride) {
+    rule("slice_size_zero", size != 0);
+    rule("slice_output_size", size == output);
+    if (input == 0 || size == 0) return;
+    const std::int64_t reach = (size - 1) * stride;
+    rule("slice_bounds", sum(offset, has("sums_of_32_bits") ? reach & 0xFFFFFFFF : reach) < input);
+    if (has("whole_steps_inside")) good_ = good_ && offset + size * stride <= input;
+    if (has("slice_stride_zero")) good_ = good_ && stride != 0;
+    if (has("stride_beyond_the_input")) good_ = good_ && stride <= input;
+  }
+
+  void slice1_dimension(std::int64_t input, std::int64_t output, std::int64_t offset, std::int64_t window,
+                        std::int64_t stride) {
+    rule("slice1_window_empty", window != 0);
+    rule("slice1_stride_zero", stride != 0);
+    if (input == 0) return;
+    const bool read_inside = stride > 0 && offset + (output - 1) * stride < input;
+    rule("slice1_window_bounds",
+         window == 0 || sum(offset, window) <= input || (has("only_what_is_read_inside") && read_inside));
+    if (window == 0 || stride == 0) return;
+    const std::int64_t offered = 1 + (window - 1) / (stride < 0 ? -stride : stride);
+    rule("slice1_output_size", output <= offered);
+    if (has("signed_division")) good_ = good_ && output <= std::max<std::int64_t>(0, 1 + (window - 1) / stride);
+    if (has("output_is_the_window")) good_ = good_ && output == offered;
+    if (has("no_negative_strides")) good_ = good_ && stride > 0;
+  }
+
+  void convolution() {
+    rule("operator_level", from(v2_1));
+    const std::size_t low = from(v4_0) ? 3 : 4;
+    const std::size_t one = from(v4_0) ? 1 : 4;
+    const std::size_t scale = from(v5_2) ? 1 : from(v4_0) ? 3 : 4;
+    const TensorDesc input = tensor("InputTensor", bytes, low, 4);
+    const TensorDesc in_scale = tensor("InputScaleTensor", {"FLOAT32"}, one, 4);
+    const TensorDesc in_zero = tensor("InputZeroPointTensor", bytes, one, 4);
+    const TensorDesc filter = tensor("FilterTensor", bytes, low, 4);
+    const TensorDesc filter_scale = tensor("FilterScaleTensor", {"FLOAT32"}, scale, 4);
+    const TensorDesc filter_zero = tensor("FilterZeroPointTensor", bytes, one, 4);
+    const TensorDesc bias = tensor("BiasTensor", {"INT32"}, low, 4);
+    const TensorDesc out_scale = tensor("OutputScaleTensor", {"FLOAT32"}, one, 4);
+    const TensorDesc out_zero = tensor("OutputZeroPointTensor", bytes, one, 4);
+    const TensorDesc output = tensor("OutputTensor", bytes, low, 4);
+    same_type(in_zero, input);
+    same_type(filter_zero, filter);
+    same_type(out_zero, output);
+    if (has("one_type_for_all")) good_ = good_ && input.type == output.type && input.type == filter.type;
+    for (const TensorDesc* other : {&filter, &bias, &output}) same_rank(*other, input);
+    for (const TensorDesc* value : {&in_scale, &in_zero, &out_scale, &out_zero}) {
+      if (value->present) rule("convolution_single_value", value->product() == 1);
+    }
+    for (const TensorDesc* value : {&filter_scale, &filter_zero}) {
+      if (!value->present) continue;
+      const std::size_t channel = value->rank() == 1 ? 0 : 1;
+      const bool per_channel = value->size(channel) == filter.size(0) && value->product() == filter.size(0);
+      rule("convolution_filter_values", value->product() == 1 || per_channel);
+    }
+    if (has("equal_granularity") && filter_zero.present)
+      good_ = good_ && filter_zero.product() == filter_scale.product();
+    if (has("bias_required")) good_ = good_ && bias.present;
+    if (has("zero_points_required")) good_ = good_ && in_zero.present && out_zero.present;
+
+    const auto count = static_cast<std::size_t>(number("DimensionCount"));
+    rule("convolution_dimension_count", count + 2 == input.rank() || (has("tensor_rank") && count > 2));
+    const std::int64_t groups = number("GroupCount");
+    rule("convolution_group_count_zero", groups != 0);
+    for (const std::int64_t stride : list("Strides")) rule("convolution_stride_zero", stride != 0);
+    for (const std::int64_t dilation : list("Dilations")) rule("convolution_dilation_zero", dilation != 0);
+    if (!comparable(input, filter) || !comparable(input, output) || count + 2 != input.rank()) return;
+    if (groups != 0) {
+      rule("convolution_group_input_channels", input.size(1) % groups == 0);
+      rule("convolution_group_output_channels", filter.size(0) % groups == 0);
+      if (input.size(1) % groups == 0) {
+        rule("convolution_filter_channels", filter.size(1) == input.size(1) / groups);
+      }
+      if (has("one_group")) good_ = good_ && groups == 1;
+      if (has("groups_or_depthwise")) good_ = good_ && (groups == 1 || groups == input.size(1));
+    }
+    rule("convolution_batch", output.size(0) == input.size(0));
+    rule("convolution_output_channels", output.size(1) == filter.size(0));
+    if (bias.present && comparable(bias, input)) {
+      rule("convolution_bias_size", bias.size(1) == filter.size(0) && bias.product() == bias.size(1));
+    }
+    for (std::size_t i = 0; i < count; ++i) window(i, input, filter, output);
+  }
+
+  void window(std::size_t i, const TensorDesc& input, const TensorDesc& filter, const TensorDesc& output) {
+    const std::int64_t stride = list("Strides")[i];
+    const std::int64_t dilation = list("Dilations")[i];
+    if (stride == 0 || dilation == 0) return;
+    const std::int64_t padded = input.size(i + 2) + list("StartPadding")[i] + list("EndPadding")[i];
+    const std::int64_t kernel = 1 + (filter.size(i + 2) - 1) * dilation;
+    rule("convolution_kernel_fits", kernel <= padded);
+    if (kernel > padded) return;
+    const std::int64_t exact = 1 + (padded - kernel) / stride;
+    const bool up = has("output_rounded_up") && output.size(i + 2) == 1 + (padded - kernel + stride - 1) / stride;
+    rule("convolution_output_size", output.size(i + 2) == exact || up);
+    if (has("padding_below_the_kernel"))
+      good_ = good_ && list("StartPadding")[i] < kernel && list("EndPadding")[i] < kernel;
+    if (has("stride_divides")) good_ = good_ && (padded - kernel) % stride == 0;
+  }
+
+  void normalization() {
+    const bool mvn1 = case_.op == "MEAN_VARIANCE_NORMALIZATION1";
+    rule("operator_level", !mvn1 || from(v2_1));
+    const std::size_t least = mvn1 && from(v3_1) ? 1 : 4;
+    const std::size_t most = mvn1 && from(v3_1) ? 8 : 4;
+    const TensorDesc input = tensor("InputTensor", reals, least, most);
+    const TensorDesc scale = tensor("ScaleTensor", reals, least, most);
+    const TensorDesc bias = tensor("BiasTensor", reals, least, most);
+    const TensorDesc output = tensor("OutputTensor", reals, least, most);
+    for (const TensorDesc* other : {&scale, &bias, &output}) {
+      same_type(*other, input);
+      same_rank(*other, input);
+    }
+    if (comparable(input, output)) rule("normalization_output_size", input.sizes == output.sizes);
+    rule("normalization_scale_with_bias", scale.present == bias.present || from(v5_2));
+    if (has("scale_and_bias_equal") && scale.present && bias.present) good_ = good_ && scale.sizes == bias.sizes;
+    if (has("scale_required")) good_ = good_ && scale.present;
+    for (const TensorDesc* other : {&scale, &bias}) {
+      if (!other->present || !comparable(*other, input)) continue;
+      for (std::size_t d = 0; d < input.rank(); ++d) {
+        const bool one = other->size(d) == 1;
+        const bool larger = has("broadcast_both_ways") && input.size(d) == 1;
+        rule("normalization_broadcast", other->size(d) == input.size(d) || one || larger);
+        const bool channel = d == (input.rank() == 1 ? 0u : 1u);
+        if (mvn1 && channel && one && input.size(d) != 1) rule("normalization_channel_broadcast", from(v4_0));
+        if (has("only_channels_repeat")) good_ = good_ && (one || channel);
+      }
+    }
+    if (mvn1) axes(input);
+    if (case_.desc.contains("FusedActivation")) activation(case_.desc["FusedActivation"]);
+  }
+
+  void axes(const TensorDesc& input) {
+    const List axes = list("Axes");
+    rule("normalization_axis_count", !axes.empty() && axes.size() <= 8);
+    std::set<std::int64_t> seen;
+    for (const std::int64_t axis : axes) {
+      const bool negative = has("signed_axes") && axis >= 2147483648;
+      rule("normalization_axis_range", axis < static_cast<std::int64_t>(input.rank()) || negative);
+      rule("normalization_axis_repeated", seen.insert(axis).second);
+    }
+    if (has("ascending_axes")) good_ = good_ && std::is_sorted(axes.begin(), axes.end());
+    if (has("trailing_axes")) {
+      good_ = good_ && seen.size() == input.rank() - static_cast<std::size_t>(*seen.begin());
+    }
+  }
+
+  void activation(const Json& fused) {
+    static const std::map<std::string, Level> known{{"ELU", v1_0},         {"HARD_SIGMOID", v1_0},
+                                                    {"IDENTITY", v1_0},    {"LEAKY_RELU", v1_0},
+                                                    {"LINEAR", v1_0},      {"PARAMETRIC_SOFTPLUS", v1_0},
+                                                    {"RELU", v1_0},        {"SCALED_ELU", v1_0},
+                                                    {"SCALED_TANH", v1_0}, {"SIGMOID", v1_0},
+                                                    {"SOFTPLUS", v1_0},    {"SOFTSIGN", v1_0},
+                                                    {"TANH", v1_0},        {"THRESHOLDED_RELU", v1_0},
+                                                    {"SHRINK", v2_0},      {"CELU", v3_0},
+                                                    {"GELU", v5_1}};
+    std::string name = fused["Type"].get<std::string>();
+    if (name.starts_with("ACTIVATION_")) name.erase(0, 11);
+    const auto row = known.find(name);
+    rule("activation_type", row != known.end());
+    if (row != known.end()) rule("activation_level", from(row->second));
+    if (name == "SOFTPLUS") rule("activation_steepness", fused["Steepness"].get<float>() >= 1 || from(v6_4));
+    if (has("no_activations")) good_ = false;
+  }
+
+  const Case& case_;
+  std::size_t level_;
+  std::string_view fault_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+bool accepts(const Case& one, std::size_t level, std::string_view fault) {
+  return Validator(one, level, fault).accepts();
+}
+
+const std::vector<ValidatorFault>& validator_faults() {
+  static const std::vector<ValidatorFault> faults{
+      {"tensor_type", "", "tensors of type INVALID pass"},
+      {"tensor_data_type", "", "any data type passes"},
+      {"tensor_data_type_match", "", "data types need not agree"},
+      {"tensor_dimension_count", "", "nine dimensions pass"},
+      {"tensor_rank", "", "any number of dimensions passes"},
+      {"tensor_rank_match", "", "numbers of dimensions need not agree"},
+      {"tensor_owned_by_dml", "", "an output may be owned by DML"},
+      {"tensor_size_zero", "", "sizes of 0 pass"},
+      {"tensor_alignment", "", "any alignment passes"},
+      {"tensor_element_limit", "", "more than 2^32 - 1 elements pass"},
+      {"tensor_total_size", "", "any total size passes"},
+      {"tensor_strides", "", "the total size is compared with the packed size"},
+      {"total_not_rounded_up", "", "the total size need not be rounded up to four bytes"},
+      {"output_strides_overlap", "", "outputs may share addresses"},
+      {"output_broadcast", "", "outputs may have strides of 0"},
+      {"levels", "", "all levels are taken for the last"},
+      {"operator_level", "", "operators exist at every level"},
+      {"sums_of_32_bits", "SLICE", "sums of offsets and sizes wrap at 32 bits"},
+      {"slice_dimension_count", "SLICE", "any DimensionCount passes"},
+      {"slice_output_size", "SLICE", "Sizes need not be the output's"},
+      {"slice_bounds", "SLICE", "reads beyond the input pass"},
+      {"slice1_window_empty", "SLICE1", "empty windows pass"},
+      {"slice1_window_bounds", "SLICE1", "windows beyond the input pass"},
+      {"only_what_is_read_inside", "SLICE1", "windows beyond the input pass where nothing is read there"},
+      {"slice1_stride_zero", "SLICE1", "strides of 0 pass"},
+      {"slice1_output_size", "SLICE1", "outputs beyond the window pass"},
+      {"convolution_single_value", "QUANTIZED", "several input or output scales pass"},
+      {"convolution_filter_values", "QUANTIZED", "any number of filter scales passes"},
+      {"convolution_dimension_count", "QUANTIZED", "any DimensionCount passes"},
+      {"convolution_group_count_zero", "QUANTIZED", "GroupCount 0 passes"},
+      {"convolution_group_input_channels", "QUANTIZED", "GroupCount need not divide the input's channels"},
+      {"convolution_group_output_channels", "QUANTIZED", "GroupCount need not divide the output's channels"},
+      {"convolution_filter_channels", "QUANTIZED", "any number of filter channels passes"},
+      {"convolution_stride_zero", "QUANTIZED", "strides of 0 pass"},
+      {"convolution_dilation_zero", "QUANTIZED", "dilations of 0 pass"},
+      {"convolution_batch", "QUANTIZED", "the batch sizes need not agree"},
+      {"convolution_output_channels", "QUANTIZED", "any number of output channels passes"},
+      {"convolution_bias_size", "QUANTIZED", "a bias of any size passes"},
+      {"convolution_kernel_fits", "QUANTIZED", "a kernel larger than the padded input passes"},
+      {"convolution_output_size", "QUANTIZED", "any output size passes"},
+      {"output_rounded_up", "QUANTIZED", "an output size that is rounded up passes"},
+      {"normalization_output_size", "MEAN", "the output's sizes need not be the input's"},
+      {"normalization_broadcast", "MEAN", "a scale of any size passes"},
+      {"broadcast_both_ways", "MEAN", "a scale larger than the input passes"},
+      {"normalization_channel_broadcast", "MEAN", "MVN1's channel may be 1 below 4_0"},
+      {"normalization_scale_with_bias", "MEAN", "scale and bias are independent below 5_2"},
+      {"normalization_axis_count", "MEAN", "no axes pass"},
+      {"normalization_axis_range", "MEAN", "axes beyond the rank pass"},
+      {"signed_axes", "MEAN", "negative axes pass"},
+      {"normalization_axis_repeated", "MEAN", "an axis passes twice"},
+      {"activation_type", "MEAN", "any operator is fused"},
+      {"activation_level", "MEAN", "activations exist at every level"},
+      {"activation_steepness", "MEAN", "a Steepness below 1 passes below 6_4"},
+      {"exact_total_size", "", "refuses a total size above the least"},
+      {"no_broadcast_inputs", "", "refuses strides of 0 in inputs"},
+      {"no_zero_strides", "", "refuses strides of 0 beside a size of 1, too"},
+      {"inputs_unique", "", "refuses inputs whose elements share addresses"},
+      {"packed_only", "", "refuses strides"},
+      {"whole_steps_inside", "SLICE", "refuses a window whose last step ends beyond the input"},
+      {"slice_stride_zero", "SLICE", "refuses SLICE's stride of 0"},
+      {"stride_beyond_the_input", "SLICE", "refuses strides that are never taken"},
+      {"signed_division", "SLICE1", "divides by the signed stride, and refuses negative ones"},
+      {"output_is_the_window", "SLICE1", "refuses an output less than the window"},
+      {"no_negative_strides", "SLICE1", "refuses negative strides"},
+      {"one_type_for_all", "QUANTIZED", "refuses types that differ between input, filter and output"},
+      {"equal_granularity", "QUANTIZED", "refuses scale and zero point of different sizes"},
+      {"bias_required", "QUANTIZED", "refuses an absent bias"},
+      {"zero_points_required", "QUANTIZED", "refuses absent zero points"},
+      {"one_group", "QUANTIZED", "refuses groups"},
+      {"groups_or_depthwise", "QUANTIZED", "refuses groups other than depthwise"},
+      {"padding_below_the_kernel", "QUANTIZED", "refuses a padding as large as the kernel"},
+      {"stride_divides", "QUANTIZED", "refuses a stride that leaves a rest"},
+      {"scale_and_bias_equal", "MEAN", "refuses scale and bias of different sizes"},
+      {"scale_required", "MEAN", "refuses an absent scale"},
+      {"only_channels_repeat", "MEAN", "refuses a scale that is not one for each channel"},
+      {"ascending_axes", "MEAN", "refuses axes in another order"},
+      {"trailing_axes", "MEAN", "refuses axes that are not the last dimensions"},
+      {"no_activations", "MEAN", "refuses activations"},
+  };
+  return faults;
+}
+
+}  // namespace dmlref::test::kit

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "commands/commands.hpp"
+#include "commands/option_values.hpp"
+#include "kit/check.hpp"
+#include "support/failure.hpp"
+
+namespace dmlref::tool {
+namespace {
+
+struct CheckKitOptions {
+  std::string kit;
+  std::string results;
+  kit::CheckOptions check;
+};
+
+int check_kit(const CheckKitOptions& options) {
+  const std::vector<kit::Description> cases = kit::read_kit(options.kit);
+  std::error_code error;
+  if (!std::filesystem::is_directory(options.results, error)) {
+    throw Failure(options.results, "is no folder, expected one with a folder of results for each case");
+  }
+  std::vector<kit::Outcome> outcomes;
+  for (const kit::Description& one : cases) {
+    outcomes.push_back(kit::check_case(options.kit, options.results, one, options.check));
+  }
+  fmt::print("{}", kit::report_of(cases, outcomes, options.check));
+  const bool passed = std::all_of(outcomes.begin(), outcomes.end(),
+                                  [](const kit::Outcome& one) { return one.verdict == kit::Verdict::passed; });
+  return passed ? exit_done : exit_failed;
+}
+
+}  // namespace
+
+void add_check_kit(CLI::App& line) {
+  const auto options = std::make_shared<CheckKitOptions>();
+  Verb verb(line, "check-kit", "Compare the results of any device with a kit");
+  verb.argument("DIR", "The kit", options->kit);
+  verb.argument("RESULTS", "A folder CASE for each case, with output.npy or refused", options->results);
+  verb.option("--feature-level", "The device's level: cases above it must be refused; 6_4 if not given",
+              options->check.level, parse_level);
+  verb.flag("--strict", "Results within one unit in the last place, whatever a case tolerates", options->check.strict);
+  verb.runs([options] { return check_kit(*options); });
+}
+
+}  // namespace dmlref::tool
