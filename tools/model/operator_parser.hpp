@@ -28,7 +28,7 @@ class ParsedOperator {
  public:
   /// `dispatchable` is {"type": ..., "desc": {...}}, or the desc's members beside the type; `settings` are keys that it
   /// may have besides.
-  ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings);
+  explicit ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings = {});
 
   const DML_OPERATOR_DESC& desc() const noexcept { return desc_; }
   std::string_view name() const noexcept { return fields_->name; }
