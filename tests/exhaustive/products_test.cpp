@@ -145,12 +145,12 @@ TEST_P(AllPairs, HaveExactProducts) {
   std::mt19937_64 random(test_seed(65536));
   const Case& c = GetParam();
   std::uint32_t shift = 0;
-  for (unsigned types = 0; types < 8; ++types) {
-    if (types >= 4 && !exhaustive() && types != 7) continue;
+  for (unsigned types = 0; types < 4; ++types) {
     constexpr int zero_points[][2] = {{0, 0}, {128, 128}, {255, 255}, {7, 200}, {128, 0}, {0, 255}};
     for (const auto& zero : zero_points) {
-      if (!tried(shift++, 3)) continue;
-      const Products p(c, types, zero[0], zero[1], shift);
+      if (!tried(types + shift++, 3)) continue;  // other zero points for other types
+      const unsigned signed_output = shift % 2 != 0 ? 4 : 0;
+      const Products p(c, types | signed_output, zero[0], zero[1], shift);
       // Channel b's products span 255 * |b - zero point|, at most 256 windows of 256.
       std::vector<std::int64_t> lowest(channels, 0), highest(channels, 0);
       for (std::uint32_t channel = 0; channel < channels; ++channel) {

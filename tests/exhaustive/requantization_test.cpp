@@ -202,6 +202,12 @@ std::uint8_t by_reference(std::int32_t sum, const Channels& c, std::size_t chann
   return static_cast<std::uint8_t>(
       reference::requantize<std::int8_t>(sum, scale, static_cast<std::int8_t>(r.zero_point)));
 }
+/// Every second lane, then the others.
+void refined(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+  for (const std::uint64_t lanes : {0xAAAAAAAAAAAAAAAAu, 0x5555555555555555u}) {
+    c.requantizer.refine(lanes, sums, 0, static_cast<std::ptrdiff_t>(c.count()), out);
+  }
+}
 /// Fixed point in which every value counts as near a tie.
 void near_ties(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
   const std::vector<std::uint16_t> all(2 * at_once, 0xFFFF);
@@ -316,6 +322,7 @@ std::vector<Epilogue> all_epilogues() {
       {"scalar exact", 1, one_after_another, unlimited, exact_rounding},
       {"scalar exact, a channel each", 64, one_after_another, unlimited, exact_rounding},
       {"near ties, a channel each", 64, one_after_another, unlimited, near_ties},
+      {"Requantizer::refine", 16, one_after_another, unlimited, refined},
       {"Requantizer::exact", 64, one_after_another, unlimited, each(by_requantizer)},
       {"reference", 1, one_after_another, unlimited, each(by_reference)},
       {"multiply-add of floats", 1, one_after_another, if_rounded_as_floats, each(multiply_add<SumsBegin::as_floats>),
@@ -384,14 +391,15 @@ struct Tried {
 /// `pixels` sums of each channel, from `first[channel]` on, and what they must become.
 struct Sums {
   std::vector<std::int32_t> sums;
-  std::vector<std::uint8_t> expected, got;
+  std::vector<std::uint8_t> expected, got;  // of what is got, a block more: it stays as it was
+  static constexpr std::uint8_t untouched = 0xA5;
 
   void run(const Epilogue& epilogue, const Channels& channels, const std::vector<std::int64_t>& first,
            std::size_t pixels, Tried& tried) {
     const std::size_t count = channels.count(), blocks = pixels * count / at_once;
-    sums.resize(blocks * at_once);
-    expected.resize(sums.size());
-    got.assign(sums.size(), 0);
+    expected.resize(blocks * at_once);
+    sums.resize(expected.size());
+    got.assign(sums.size() + at_once, untouched);
     std::vector<std::uint8_t> line(pixels);
     std::vector<std::vector<std::size_t>> places(count);  // of each channel, in a block
     for (std::size_t i = 0; i < at_once; ++i) places[epilogue.channel_of(i, count)].push_back(i);
@@ -405,7 +413,8 @@ struct Sums {
     }
     for (std::size_t b = 0; b < blocks; ++b) epilogue.run(&sums[b * at_once], channels, &got[b * at_once]);
     tried.accumulators += sums.size();
-    if (got == expected) return;
+    ASSERT_EQ(std::count(got.end() - at_once, got.end(), untouched), std::ptrdiff_t{at_once}) << epilogue.name;
+    if (std::equal(expected.begin(), expected.end(), got.begin())) return;
     for (std::size_t i = 0; i < sums.size(); ++i) {
       ASSERT_EQ(int{got[i]}, int{expected[i]}) << epilogue.name << ", sum " << sums[i] << ", scale "
                                                << channels.ratios[epilogue.channel_of(i % at_once, count)]
@@ -471,6 +480,54 @@ TEST(ExactSteps, AreWhereTheQuotientSteps) {
       }
     }
   }
+}
+
+// Which scales, and sums up to which bound.
+static_assert(!rounding_suits(0x1p-11, 1, SumsBegin::as_floats) && rounding_suits(0x1.01p-11, 1, SumsBegin::as_floats));
+static_assert(rounding_suits(0.199, 1, SumsBegin::as_floats) && !rounding_suits(0.2, 1, SumsBegin::as_floats));
+static_assert(rounding_suits(0x1p-10, 0x1p22 - 1, SumsBegin::as_floats));
+static_assert(!rounding_suits(0x1p-10, 0x1p22, SumsBegin::as_floats));
+static_assert(rounding_suits(0x1p-10, 0x1p22, SumsBegin::as_integers));
+static_assert(rounding_suits(0.125, 255999, SumsBegin::as_floats) &&
+              !rounding_suits(0.125, 256000, SumsBegin::as_floats));
+
+// A multiply-add is no use where it is never chosen.
+TEST(RoundedSums, AreFoundForScalesOfEitherSign) {
+  for (const SumsBegin as : {SumsBegin::as_floats, SumsBegin::as_integers}) {
+    for (const double sign : {1.0, -1.0}) {
+      int found = 0;
+      for (int i = 1; i <= 100; ++i) {
+        const double factor = sign * static_cast<double>(0.0007f * static_cast<float>(i));
+        found += rounded_sums(factor, 1.0, 3, 0, 100000, as).sum != 0;
+      }
+      EXPECT_GT(found, 80);
+    }
+  }
+}
+
+TEST(Requantizer, RoundsWhereAScaleIsNotZero) {
+  Requantizer to;
+  EXPECT_FALSE(to.rounds(0));
+  const float scales[] = {0.5f, 0.0f, -0.25f};
+  to.rounded_scale = scales;
+  EXPECT_TRUE(to.rounds(0));
+  EXPECT_FALSE(to.rounds(1));
+  EXPECT_TRUE(to.rounds(2));
+}
+
+// Packed channels of a group beyond its own count as its last one; a step of 0 bytes is one scale for all.
+TEST(Requantizer, FindsTheChannelThatLiesAtAPlace) {
+  Requantizer to;
+  to.packed_channels = 16;
+  to.out_channels = 10;
+  for (std::ptrdiff_t packed = 0; packed < 48; ++packed) {
+    EXPECT_EQ(to.channel_of(packed), packed / 16 * 10 + std::min<std::ptrdiff_t>(packed % 16, 9)) << packed;
+  }
+  const float scales[] = {0.5f, 2.0f, 3.0f};
+  to.filter_scale = reinterpret_cast<const std::byte*>(scales);
+  EXPECT_EQ(to.filter_scale_of(2), 0.5f);
+  to.filter_scale_step = sizeof(float);
+  EXPECT_EQ(to.filter_scale_of(2), 3.0f);
 }
 
 class Requantization : public testing::TestWithParam<Epilogue> {};

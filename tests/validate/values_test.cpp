@@ -166,6 +166,25 @@ TEST(ValuesOfDirectml, Normalization1) {
   });
 }
 
+TEST(ValuesOfDirectml, AreVisitedWhereTypeAndDescSayWhichTheyAre) {
+  const auto visits = [](const Request& r) {
+    const request::Linked linked(r);
+    bool visited = false;
+    const bool said = rules::visit_directml(linked.desc(), [&](const auto&) { visited = true; });
+    EXPECT_EQ(said, visited);
+    return said;
+  };
+  for (Request r : {request::slice(), request::slice1(), request::convolution(), request::normalization(),
+                    request::normalization1()}) {
+    EXPECT_TRUE(visits(r));
+    r.desc_is_null = true;
+    EXPECT_FALSE(visits(r));
+    r.desc_is_null = false;
+    r.type = 119;
+    EXPECT_FALSE(visits(r));
+  }
+}
+
 TEST(ValuesOfDirectml, ExistForWhatSomeLevelAcceptsOnly) {
   const auto has_value = [](const Request& r) {
     const request::Linked linked(r);
