@@ -37,7 +37,7 @@ import pages
 LANGUAGES = {"cpp": "cpp", "c++": "cpp", "json": "json", "jsonc": "json", "sh": "sh", "bash": "sh", "console": "console"}
 HEADERS = ["cstddef", "cstdint", "cstdio", "span", "string", "vector", "dmlref/directml.hpp", "dmlref/dmlref.hpp"]
 BEYOND_THE_FOLDER = r"\b(?:sudo|apt|apt-get|dpkg -i|pip|npm|conan|vcpkg|curl|wget|git clone)\b"
-TIMEOUT = 120
+TIMEOUT = 300  # of one program, on a busy machine
 
 
 @dataclass
