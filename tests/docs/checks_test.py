@@ -10,6 +10,7 @@ import blocks_check
 import links_check
 import pages
 import prose_check
+import site_check
 
 OPTIONS = blocks_check.Options(["false"], [], [], Path("/bin/false"), 1)
 
@@ -120,6 +121,23 @@ class Blocks(unittest.TestCase):
 
     def test_saves_files_for_later_blocks(self) -> None:
         self.assertEqual([], faults_of_blocks("<!-- file: a.txt -->\n```json\n[1]\n```\n```sh\ncat a.txt\n```\n```\n[1]\n```\n"))
+
+
+@unittest.skipUnless(site_check.find_chromium(), "needs chromium")
+class Site(unittest.TestCase):
+    def faults(self, page: str) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            site = Path(folder)
+            (site / "index.html").write_text(page, encoding="utf-8")
+            (site / "other.html").write_text('<h1 id="here">Other</h1>', encoding="utf-8")
+            return site_check.visit(site, site_check.find_chromium())["faults"]
+
+    def test_accepts_what_exists(self) -> None:
+        self.assertEqual([], self.faults('<a href="other.html#here">a</a><a href="https://example.org/">b</a>'))
+
+    def test_refuses_missing_files_headings_and_pictures(self) -> None:
+        page = '<a href="missing.html">a</a><a href="other.html#there">b</a><img src="missing.svg">'
+        self.assertEqual(3, len(self.faults(page)))
 
 
 if __name__ == "__main__":

@@ -116,8 +116,13 @@ def visit(site: Path, chromium: str) -> dict:
     return report
 
 
+def find_chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
 def main(arguments: list[str]) -> int:
-    chromium = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    chromium = find_chromium()
     missing = [name for name in ("mkdocs", "doxygen") if shutil.which(name) is None] + ([] if chromium else ["chromium"])
     if missing:
         print("skipped: needs", ", ".join(missing))
