@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/activation/select.hpp"
+#include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/all_halves.hpp"
 #include "support/exhaustive.hpp"
@@ -23,20 +23,21 @@ std::string name_of(const Activation& a) {
 }
 
 TEST(AllHalves, AreActivatedToThePlainKernelsBits) {
-  using fast::normalization::activation_kernels_of;
   using fast::normalization::ActivationKernels;
+  const auto kernels_of = [](Isa isa) -> const ActivationKernels& {
+    return *fast::normalization::kernels_of(isa, this_cpu().normalization).activation;
+  };
   const std::vector<half> halves = all_halves();
   std::vector<float> values;
   for (const half x : halves) values.push_back(static_cast<float>(x));
-  const ActivationKernels& plain = activation_kernels_of(Isa::scalar);
+  const ActivationKernels& plain = kernels_of(Isa::scalar);
   for (const Activation& activation : activations_of_halves()) {
     std::vector<half> expected(halves.size());
     plain.apply16(activation, values.data(), reinterpret_cast<std::byte*>(expected.data()), values.size());
     for (const IsaName& row : isa_table) {
       if (!supported(row.isa)) continue;
       std::vector<half> got(halves.size());
-      activation_kernels_of(row.isa).apply16(activation, values.data(), reinterpret_cast<std::byte*>(got.data()),
-                                             values.size());
+      kernels_of(row.isa).apply16(activation, values.data(), reinterpret_cast<std::byte*>(got.data()), values.size());
       for (std::size_t i = 0; i < halves.size(); ++i) {
         const auto is_nan = [](half x) { return (x.bits & 0x7FFFu) > 0x7C00u; };
         if (is_nan(expected[i]) && is_nan(got[i])) continue;
