@@ -273,7 +273,7 @@ DMLREF_TARGET_AVX512VNNI void shuffled_fixed_point(const std::int32_t* sums, con
     fixed[v] = rounding::in_fixed_point(sum[v], scale, shift);
   }
   if (rounding::near_tie(fixed[0], fixed[1], fixed[2], fixed[3], band, 0x55555555)) {
-    rounding::settle<requantize::Factors::one>(sum, fixed, band, c.factor, c.exact);
+    rounding::round_exactly<requantize::Factors::one>(sum, fixed, band, c.factor, c.exact);
   }
   std::uint8_t packed[at_once];
   const rounding::ShuffledHalves halves;

@@ -29,7 +29,7 @@ DMLREF_QLC_TARGET void fixed_point(const std::int32_t* sums, const Channels& cha
   unsigned near = 0;
   for (int v = 0; v < 4; ++v) near |= rounding::lanes_near_ties(fixed[v]);
   if (rounding::near_tie(fixed, band) != (near != 0)) std::abort();  // the two ways to look disagree
-  if (near != 0) rounding::settle<F>(sum, fixed, band, channels.factor, channels.exact);
+  if (near != 0) rounding::round_exactly<F>(sum, fixed, band, channels.factor, channels.exact);
   std::uint8_t packed[4 * V::lanes];
   V::store(packed, V::either(rounding::pack_high(fixed), V::all_bytes(to.packed_flip())));
   in_order(packed, out);

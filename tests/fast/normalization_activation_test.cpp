@@ -1,5 +1,5 @@
 // The activations of rows of values: every instruction set gives the bits of the plain kernels, whose functions are the
-// reference's, for values of every size, and looks for doubtful ones as they do.
+// reference's, for values of every size, and looks for ill-conditioned ones as they do.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -60,13 +60,13 @@ void apply(const ActivationKernels& k, const Activation& activation, const std::
            std::size_t count) {
   k.apply16(activation, values.data(), to, count);
 }
-bool any_doubtful(const ActivationKernels& k, const Activation& activation, const double* values, std::size_t count,
-                  double doubt) {
-  return k.any_doubtful32(activation, values, count, doubt);
+bool any_ill_conditioned(const ActivationKernels& k, const Activation& activation, const double* values,
+                         std::size_t count, double error_bound) {
+  return k.any_ill_conditioned32(activation, values, count, error_bound);
 }
-bool any_doubtful(const ActivationKernels& k, const Activation& activation, const float* values, std::size_t count,
-                  float doubt) {
-  return k.any_doubtful16(activation, values, count, doubt);
+bool any_ill_conditioned(const ActivationKernels& k, const Activation& activation, const float* values,
+                         std::size_t count, float error_bound) {
+  return k.any_ill_conditioned16(activation, values, count, error_bound);
 }
 
 /// The kernels of all instruction sets that this CPU runs.
@@ -111,7 +111,7 @@ TYPED_TEST(ActivationKernelsOf, GiveThePlainKernelsBits) {
 }
 
 // One value at a time, next to a jump or not, in every place of a row.
-TYPED_TEST(ActivationKernelsOf, FindDoubtfulValues) {
+TYPED_TEST(ActivationKernelsOf, FindIllConditionedValues) {
   using enum ActivationType;
   const TypeParam above = std::nextafter(TypeParam{0.75f}, TypeParam{1});
   for (const NamedKernels& row : all_kernels()) {
@@ -123,9 +123,10 @@ TYPED_TEST(ActivationKernelsOf, FindDoubtfulValues) {
         for (std::size_t at = 0; at < 37; ++at) {
           std::vector<TypeParam> values(37, TypeParam{2});
           values[at] = value;
-          const TypeParam doubt{0x1p-30f};
-          ASSERT_EQ(any_doubtful(kernels, activation, values.data(), values.size(), doubt),
-                    any_doubtful(scalar::activation_kernels(), activation, values.data(), values.size(), doubt))
+          const TypeParam error_bound{0x1p-30f};
+          ASSERT_EQ(
+              any_ill_conditioned(kernels, activation, values.data(), values.size(), error_bound),
+              any_ill_conditioned(scalar::activation_kernels(), activation, values.data(), values.size(), error_bound))
               << row.name << ' ' << value << " at " << at;
         }
       }

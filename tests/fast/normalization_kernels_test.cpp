@@ -57,7 +57,7 @@ struct RowCase {
     const bool overlaps = kernels.pipelined;
     RowAhead ahead;
     if (source == Source::doubles_and_sums && overlaps) {
-      ahead = {bytes(others), &r.sums_ahead, bytes(floats), bytes(others)};  // (asks for the third)
+      ahead = {bytes(others), &r.sums_ahead, bytes(floats), bytes(others)};  // (prefetches the third)
     } else {
       r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
     }
@@ -145,8 +145,8 @@ TEST(NormalizationKernels, PiecesWithSumsOfOthers) {
           }
         }
         Pieces32 alone{c.bytes(c.floats), result.data(), pieces, 3, 0, {shift, 1.25, -0.5}, 0.3f, stream};
-        for (const std::int64_t near : {0, 64}) {
-          alone.near = near;
+        for (const std::int64_t prefetch_distance : {0, 64}) {
+          alone.prefetch_distance = prefetch_distance;
           EXPECT_EQ(avx512::kernels().pieces32[finish](alone), least);
           EXPECT_EQ(result, expected);
         }
@@ -155,7 +155,7 @@ TEST(NormalizationKernels, PiecesWithSumsOfOthers) {
   }
 }
 
-/// Rows, or pieces, of halves with everything a kernel wants.
+/// Rows, or pieces, of halves with everything a kernel requires.
 struct HalvesCase {
   std::vector<half> row, other;
   std::vector<float> scale, bias;
@@ -185,7 +185,7 @@ struct HalvesCase {
     std::vector<std::uint16_t> list;
     bool operator==(const Result&) const = default;
   };
-  /// Two lines that give the first element the value 0; the second one's doubt is often met.
+  /// Two lines that give the first element the value 0; the second one's error bound is often met.
   Line16 line(bool often, float shift) const {
     return {shift, 1.25f, -1.25f * (static_cast<float>(row[0]) - shift), often ? 0.01f : 0x1p-17f};
   }

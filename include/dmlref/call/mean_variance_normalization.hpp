@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MVN and MVN1: what a desc or a call on views asks for, as a plan's problem.
+// mean_variance_normalization.hpp: MVN and MVN1: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <array>

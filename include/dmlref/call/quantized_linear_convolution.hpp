@@ -1,5 +1,4 @@
-// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: what a desc or a call on views asks for, as a plan's
-// problem.
+// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <array>

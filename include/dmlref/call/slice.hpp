@@ -1,4 +1,4 @@
-// slice.hpp: SLICE and SLICE1: what a desc or a call on views asks for, as a plan's problem.
+// slice.hpp: SLICE and SLICE1: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <cstddef>

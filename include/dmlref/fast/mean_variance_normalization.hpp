@@ -45,7 +45,7 @@ class Normalization {
   explicit Normalization(const Schedule<T>& schedule) noexcept : schedule_(schedule) {}
 
   std::string_view strategy_name() const noexcept { return schedule_.geometry.columns ? "columns" : "rows"; }
-  /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
+  /// Bytes that `execute` requires, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
     if (schedule_.geometry.columns) return columns().temporary_bytes();
     if (schedule_.chunks <= 1) return 0;
@@ -70,7 +70,7 @@ class Normalization {
 
   static constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
-  /// Memory of one task; all of it stays in the first two caches.
+  /// Memory of one task; all of it stays in L1d and L2.
   struct Workspace {
     explicit Workspace(const Schedule<T>& op) noexcept
         : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16) {}
@@ -80,13 +80,13 @@ class Normalization {
 
     alignas(64) float row[normalization_chunk];
     alignas(64) std::byte result[normalization_chunk * sizeof(T)];
-    // (One right behind the other: 8 KiB apart, rows of 768 doubles would fill half of the first cache's sets.)
+    // (One right behind the other: 8 KiB apart, rows of 768 doubles would fill half of L1d's sets.)
     alignas(64) Real reals[6 * normalization_chunk];
     std::size_t size;
     Real* const scale = reals + 3 * size;
     Real* const bias = reals + 4 * size;
     Real* const values = reals + 5 * size;
-    std::uint16_t doubtful[normalization_chunk];
+    std::uint16_t ill_conditioned[normalization_chunk];
     double largest_scale = 0;
     double largest_bias = 0;
     std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
@@ -257,7 +257,7 @@ class Normalization {
     }
 
     /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
-    /// in the workspace, the doubt being the largest.
+    /// in the workspace, the error bound being the largest.
     struct Plan {
       bool each = false;
       reference::ElementCoefficients<Real> line;
@@ -280,33 +280,39 @@ class Normalization {
     }
 
     /// Normalizes `size` elements, which `row` holds, to `to` (null: to work.result). Their results may need `correct`:
-    /// how many, by work.doubtful; all of them where `all` is true.
-    struct Doubts {
+    /// how many, by work.ill_conditioned; all of them where `all` is true.
+    struct Corrections {
       bool all = false;
       std::size_t listed = 0;
     };
-    DMLREF_NOINLINE Doubts normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
-                                         const GroupCoefficients& group, Workspace& work) const noexcept {
+    DMLREF_NOINLINE Corrections normalize_row(const Plan& plan, std::size_t size, const Row& row, std::byte* to,
+                                              const GroupCoefficients& group, Workspace& work) const noexcept {
       const Kernels& k = *op.kernels.rows;
       const auto finish = static_cast<std::size_t>(op.finish);
       const bool has_values = op.finish == Finish::values;
       if (to == nullptr) to = work.result;
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
       const Real alpha = op.parameters.activation.parameters[0];
-      Doubts doubts;
+      Corrections corrections;
       const auto& c = plan.line;
       if constexpr (is_half) {
         const auto* const floats = reinterpret_cast<const float*>(row.floats);
         if (plan.each) {
           const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
-          doubts.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
-                                                static_cast<float>(group.slope_doubt * 0x1p-13), c.doubt, work.scale,
-                                                work.bias, alpha, work.doubtful, row.ahead});
+          corrections.listed =
+              k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
+                                    static_cast<float>(group.slope_error * 0x1p-13), c.error_bound, work.scale,
+                                    work.bias, alpha, work.ill_conditioned, row.ahead});
         } else {
-          doubts.listed = k.row16[finish](
-              {floats, stored, size, {c.shift, c.slope, c.offset, c.doubt}, alpha, work.doubtful, row.ahead});
+          corrections.listed = k.row16[finish]({floats,
+                                                stored,
+                                                size,
+                                                {c.shift, c.slope, c.offset, c.error_bound},
+                                                alpha,
+                                                work.ill_conditioned,
+                                                row.ahead});
         }
-        doubts.all = c.doubt != c.doubt;
+        corrections.all = c.error_bound != c.error_bound;
       } else {
         float least;
         if (plan.each) {
@@ -318,46 +324,47 @@ class Normalization {
                           alpha,      streams,  row.next, row.ahead};
           least = k.row32[finish](all);
         }
-        doubts.all = is_low(least, c.doubt);
+        corrections.all = is_low(least, c.error_bound);
       }
       if (has_values) {
         const Activation& activation = op.parameters.activation;
-        if (jumps(activation.type) && !doubts.all) {
-          doubts.listed = list_near(*op.kernels.activation, activation, work.values, size, c.doubt, work.doubtful);
+        if (jumps(activation.type) && !corrections.all) {
+          corrections.listed =
+              list_near(*op.kernels.activation, activation, work.values, size, c.error_bound, work.ill_conditioned);
         }
         activate<T>(*op.kernels.activation, activation, work.values, to, size);
       }
-      return doubts;
+      return corrections;
     }
 
-    void correct(const Place& base, std::uint64_t first, std::size_t size, const Doubts& doubts,
+    void correct(const Place& base, std::uint64_t first, std::size_t size, const Corrections& corrections,
                  const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
                  Workspace& work) const noexcept {
-      if (doubts.all) {
+      if (corrections.all) {
         elements.correct(base, first, size, nullptr, group, found);
-      } else if (doubts.listed > 0) {
-        elements.correct(base, first, doubts.listed, work.doubtful, group, found);
+      } else if (corrections.listed > 0) {
+        elements.correct(base, first, corrections.listed, work.ill_conditioned, group, found);
       }
     }
 
     /// Of a group of one chunk.
-    DMLREF_NOINLINE void correct_group(const Place& base, const Doubts& doubts, GroupCoefficients group,
+    DMLREF_NOINLINE void correct_group(const Place& base, const Corrections& corrections, GroupCoefficients group,
                                        Workspace& work) const noexcept {
       std::optional<reference::ExactStatistics> found;
       SmallGroup::complete(group, static_cast<double>(chunk_size(0)));
-      correct(base, 0, chunk_size(0), doubts, group, found, work);
+      correct(base, 0, chunk_size(0), corrections, group, found, work);
     }
 
     /// The results of one chunk, `row` holding its elements.
-    Doubts normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
-                     Workspace& work, Index ahead = 0) const noexcept {
+    Corrections normalize(const Place& base, std::uint64_t chunk, const Row& row, const GroupCoefficients& group,
+                          Workspace& work, Index ahead = 0) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const std::uint64_t first = chunk * normalization_chunk;
       const std::optional<Place> place = stretch_at<&Place::output>(base, first, size);
       std::byte* const to = place ? output_at(*place) : nullptr;
-      const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row, to, group, work);
+      const Corrections corrections = normalize_row(plan(base, first, size, group, work), size, row, to, group, work);
       if (!place) scatter(base, first, size, work.result, ahead);
-      return doubts;
+      return corrections;
     }
 
     DMLREF_NOINLINE void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
@@ -383,14 +390,14 @@ class Normalization {
 
     // ---- Rows ----------------------------------------------------------------------------------------------------
 
-    /// Groups of one chunk each, one after the other: a row and its doubles then leave the first cache to nobody.
+    /// Groups of one chunk each, one after the other: a row and its doubles then stay in L1d.
     void small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
       const SmallGroup constants(size, op.parameters);
       const bool stored_past =
           streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::values;
-      // (A scale and a bias for each element want the first cache for themselves.)
+      // (A scale and a bias for each element fill L1d.)
       Real* const wide = is_half || op.geometry.varying ? nullptr : work.wide(0);
       Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
       for (std::uint64_t g = begin; g < end; ++g) {
@@ -401,7 +408,7 @@ class Normalization {
         row.wide = wide;
         // Neither is foreseen by prefetchers while the other is walked.
         const std::byte* output = nullptr;
-        if (!is_half && op.near != 0) {
+        if (!is_half && op.prefetch_distance != 0) {
           const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
           if (in_place) row.next = row.floats + ahead.input * element_bytes;
           const std::optional<Place> place = stretch_at<&Place::output>(base, 0, size);
@@ -412,29 +419,29 @@ class Normalization {
         const GroupCoefficients group = constants.coefficients(
             op.kernels.rows->sums(row.floats, size, doubles, output),
             [&](double pivot) { return op.kernels.rows->shifted_sums(row.floats, size, pivot); });
-        const Doubts doubts = normalize(base, 0, row, group, work, ahead.output);
-        if (doubts.all || doubts.listed > 0) correct_group(base, doubts, group, work);
+        const Corrections corrections = normalize(base, 0, row, group, work, ahead.output);
+        if (corrections.all || corrections.listed > 0) correct_group(base, corrections, group, work);
       }
     }
 
     /// The same with kernels that form the sums of the row after the next one together with a row's results. A row's
     /// coefficients are formed just before they are needed: its sums have been there for a while then, but right behind
-    /// the sums everything would wait for quotients and roots. The doubles of two rows stay in the first cache, of
+    /// the sums everything would wait for quotients and roots. The doubles of two rows stay in L1d, of
     /// float16 the floats of three.
     void pipelined_small_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       const std::size_t size = chunk_size(0);
       const SmallGroup constants(size, op.parameters);
       constexpr std::size_t ahead = 2;
-      const bool asks = !is_half && op.near != 0 && op.finish == Finish::values;
+      const bool prefetches = !is_half && op.prefetch_distance != 0 && op.finish == Finish::values;
       Place base[ahead];
       GroupCoefficients groups[ahead];
       Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
       SumAndSquare sums[ahead];
       float* floats_of[ahead]{};  // of float16
-      const auto settle = [&](std::size_t turn) {
+      const auto form_coefficients = [&](std::size_t turn) {
         groups[turn] = constants.coefficients(sums[turn], [&](double pivot) {
-          // (Nobody else wants this part of the workspace between two rows.)
+          // (This part of the workspace is free between two rows.)
           const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(floats_of[turn])
                                                   : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;
           return op.kernels.rows->shifted_sums(floats, size, pivot);
@@ -453,7 +460,7 @@ class Normalization {
           sums[g] = op.kernels.rows->sums(row.floats, size, work.wide(g), nullptr);
         }
       }
-      settle(0);
+      form_coefficients(0);
       for (std::uint64_t g = begin; g < end; ++g) {
         const std::size_t turn = (g - begin) % ahead;
         Row row{is_half ? reinterpret_cast<const std::byte*>(floats_of[turn]) : nullptr, work.wide(turn)};
@@ -469,16 +476,16 @@ class Normalization {
           if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
           const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
           if (!is_half && in_place && op.finish != Finish::values) row.ahead.next += op.row_prefetch;
-          if (asks) {
+          if (prefetches) {
             const std::optional<Place> place = stretch_at<&Place::output>(base[turn], 0, size);
             const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
             if (in_place) row.ahead.next += step.input * element_bytes;
             if (place) row.ahead.output = output_at(*place);
           }
         }
-        const Doubts doubts = normalize(base[turn], 0, row, groups[turn], work);
-        if (doubts.all || doubts.listed > 0) correct_group(base[turn], doubts, groups[turn], work);
-        if (g + 1 < end) settle((turn + 1) % ahead);
+        const Corrections corrections = normalize(base[turn], 0, row, groups[turn], work);
+        if (corrections.all || corrections.listed > 0) correct_group(base[turn], corrections, groups[turn], work);
+        if (g + 1 < end) form_coefficients((turn + 1) % ahead);
         if (more) {
           base[turn] = following_base;
           floats_of[turn] = row.ahead.floats;
@@ -490,17 +497,16 @@ class Normalization {
       op.pipelines_rows(streams) ? pipelined_small_groups(begin, end) : small_groups(begin, end);
     }
 
-    static constexpr std::uint64_t most_groups_of_turn = 16;
+    static constexpr std::uint64_t most_interleaved = 16;
 
-    /// How many groups take turns: as many as leave half of the second cache to their results.
-    static std::uint64_t turn_of(std::uint64_t count) noexcept {
-      return std::clamp<std::uint64_t>(Schedule<T>::second_cache_bytes / 2 / (count * sizeof(T)), 1,
-                                       most_groups_of_turn);
+    /// How many groups are interleaved: as many as leave half of L2 to their results.
+    static std::uint64_t interleaved_of(std::uint64_t count) noexcept {
+      return std::clamp<std::uint64_t>(Schedule<T>::l2_bytes / 2 / (count * sizeof(T)), 1, most_interleaved);
     }
 
     /// From the group at `base` to the next one; nothing after the last.
     Place to_next(std::uint64_t group, const Place& base) const noexcept {
-      if (group + 1 >= op.groups || !op.asks) return {};
+      if (group + 1 >= op.groups || !op.prefetches_next) return {};
       return op.geometry.kept.place(static_cast<Index>(group + 1)).add(base, -1);
     }
 
@@ -508,9 +514,9 @@ class Normalization {
     DMLREF_NOINLINE Row gather(const Place& base, const PieceTable::List& list, float* space,
                                Index ahead) const noexcept {
       const std::byte* const from = input_at(base);
-      if (is_half && op.near != 0) {
+      if (is_half && op.prefetch_distance != 0) {
         for (std::size_t p = 0; p < list.count; ++p) {
-          prefetch<0>(from + list.pieces[p].from + op.near, list.pieces[p].count * sizeof(T));
+          prefetch<0>(from + list.pieces[p].from + op.prefetch_distance, list.pieces[p].count * sizeof(T));
         }
         ahead = 0;
       }
@@ -536,9 +542,9 @@ class Normalization {
       std::byte* const output = output_at(base);
       const bool direct = list.count == 1;
       Row row = gather(base, list, work.row, 0);
-      if (!is_half && direct && op.near != 0) row.next = row.floats + op.near;
-      const Doubts doubts = normalize_row(plan(base, first, size, group, work), size, row,
-                                          direct ? output + list.pieces[0].to : nullptr, group, work);
+      if (!is_half && direct && op.prefetch_distance != 0) row.next = row.floats + op.prefetch_distance;
+      const Corrections corrections = normalize_row(plan(base, first, size, group, work), size, row,
+                                                    direct ? output + list.pieces[0].to : nullptr, group, work);
       const std::byte* from = work.result;
       for (std::size_t p = 0; p < list.count && !direct; ++p) {
         const Piece& piece = list.pieces[p];
@@ -547,7 +553,7 @@ class Normalization {
         std::memcpy(output + piece.to, from, bytes);
         from += bytes;
       }
-      correct(base, first, size, doubts, group, found, work);
+      correct(base, first, size, corrections, group, found, work);
     }
 
     reference_chunk sum_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
@@ -556,9 +562,10 @@ class Normalization {
       const Kernels& k = *op.kernels.rows;
       const std::size_t size = chunk_size(chunk);
       return reference::chunk_from(size, [&](double pivot) {
-        const std::int64_t far = ahead * element_bytes;
+        const std::int64_t ahead_bytes = ahead * element_bytes;
         if (pivot == 0.0) {
-          return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count, op.near != 0 ? op.near : far);
+          return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count,
+                                                        op.prefetch_distance != 0 ? op.prefetch_distance : ahead_bytes);
         }
         return k.shifted_sums(read(base, chunk, work.row).floats, size, pivot);
       });
@@ -577,26 +584,34 @@ class Normalization {
       const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
       const std::byte* const from = input_at(base);
       std::byte* const to = output_at(base);
-      const std::int64_t far = ahead * element_bytes;
+      const std::int64_t ahead_bytes = ahead * element_bytes;
       const auto finish = static_cast<std::size_t>(op.finish);
       const Real alpha = op.parameters.activation.parameters[0];
-      Doubts doubts;
+      Corrections corrections;
       if constexpr (is_half) {
-        const Pieces16 all{
-            from,          to,      list.pieces, list.count, far, {c.shift, c.slope, c.offset, c.doubt}, alpha,
-            work.doubtful, op.near, streams};
-        doubts.listed = op.kernels.rows->pieces16[finish](all);
-        doubts.all = c.doubt != c.doubt;
+        const Pieces16 all{from,
+                           to,
+                           list.pieces,
+                           list.count,
+                           ahead_bytes,
+                           {c.shift, c.slope, c.offset, c.error_bound},
+                           alpha,
+                           work.ill_conditioned,
+                           op.prefetch_distance,
+                           streams};
+        corrections.listed = op.kernels.rows->pieces16[finish](all);
+        corrections.all = c.error_bound != c.error_bound;
       } else {
-        Pieces32 all{from, to, list.pieces, list.count, far, {c.shift, c.slope, c.offset}, alpha, streams, op.near};
+        Pieces32 all{from,  to,      list.pieces,         list.count, ahead_bytes, {c.shift, c.slope, c.offset},
+                     alpha, streams, op.prefetch_distance};
         if (beside != nullptr) {
           all.summed = beside->from;
           all.sums = &beside->sums;
           all.summed_ahead = beside->ahead;
         }
-        doubts.all = is_low(op.kernels.rows->pieces32[finish](all), c.doubt);
+        corrections.all = is_low(op.kernels.rows->pieces32[finish](all), c.error_bound);
       }
-      correct(base, chunk * normalization_chunk, chunk_size(chunk), doubts, group, found, work);
+      correct(base, chunk * normalization_chunk, chunk_size(chunk), corrections, group, found, work);
     }
 
     DMLREF_NOINLINE void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
@@ -634,8 +649,8 @@ class Normalization {
           normalize_gathered(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
         } else {
           const GroupCoefficients& all = coefficients()[group];
-          const Doubts doubts = normalize(base, c, read(base, c, work.row), all, work, ahead);
-          correct(base, c * normalization_chunk, chunk_size(c), doubts, all, found, work);
+          const Corrections corrections = normalize(base, c, read(base, c, work.row), all, work, ahead);
+          correct(base, c * normalization_chunk, chunk_size(c), corrections, all, found, work);
         }
       }
     }
@@ -643,7 +658,7 @@ class Normalization {
     DMLREF_NOINLINE void large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
-      const std::uint64_t turn = op.shared_parameters ? turn_of(op.count) : 1;
+      const std::uint64_t turn = op.shared_parameters ? interleaved_of(op.count) : 1;
       for (std::uint64_t g = begin; g < end; ++g) {
         const Place base = op.geometry.kept.place(static_cast<Index>(g));
         sum_chunks(g, base, 0, op.chunks, pieces, work);
@@ -656,7 +671,7 @@ class Normalization {
     /// The results of groups that were summed just before: chunk by chunk where they share a scale and a bias for each
     /// element, which then become doubles once for all of them.
     void normalize_groups(std::uint64_t begin, std::uint64_t end, PieceTable& pieces, Workspace& work) const noexcept {
-      std::optional<reference::ExactStatistics> found[most_groups_of_turn];
+      std::optional<reference::ExactStatistics> found[most_interleaved];
       const std::uint64_t step = end - begin > 1 ? 1 : op.chunks;
       for (std::uint64_t c = 0; c < op.chunks; c += step) {
         for (std::uint64_t g = begin; g < end; ++g) {
@@ -666,8 +681,8 @@ class Normalization {
       }
     }
 
-    /// The same with kernels that form the sums of the next group together with a group's results: one comes from far
-    /// away while the other is computed.
+    /// The same with kernels that form the sums of the next group together with a group's results: one comes from
+    /// ahead_bytes away while the other is computed.
     void pipelined_large_groups(std::uint64_t begin, std::uint64_t end) const noexcept {
       Workspace work(op);
       PieceTable pieces = op.piece_table();
@@ -680,8 +695,8 @@ class Normalization {
           return;
         }
         const Place next = op.geometry.kept.place(static_cast<Index>(g + 1));
-        Beside beside{input_at(next), op.near};
-        if (op.near == 0 && op.far) beside.ahead = to_next(g + 1, next).input * element_bytes;
+        Beside beside{input_at(next), op.prefetch_distance};
+        if (op.prefetch_distance == 0 && op.beyond_l2) beside.ahead = to_next(g + 1, next).input * element_bytes;
         std::optional<reference::ExactStatistics> found;
         for (std::uint64_t c = 0; c < op.chunks; ++c) {
           normalize_pieces(base, c, pieces.of(c), 0, coefficients()[g], found, work, &beside);

@@ -57,10 +57,10 @@ inline const Caches& caches() noexcept {
 }  // namespace detail
 
 /// Bytes of the first cache of data; 0 where the CPU does not say.
-inline std::uint64_t first_cache_bytes() noexcept { return detail::caches().first_bytes; }
+inline std::uint64_t l1d_bytes() noexcept { return detail::caches().first_bytes; }
 
 /// Bytes of the second cache; 0 where the CPU does not say.
-inline std::uint64_t second_cache_bytes() noexcept { return detail::caches().second_bytes; }
+inline std::uint64_t l2_bytes() noexcept { return detail::caches().second_bytes; }
 
 /// Bytes of the largest cache that one core can fill; 8 MiB where the CPU does not say.
 inline std::uint64_t last_level_cache_bytes() noexcept { return detail::caches().largest.bytes; }

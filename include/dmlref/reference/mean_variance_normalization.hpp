@@ -227,17 +227,17 @@ DMLREF_NOINLINE inline Real activate_after_line(ActivationType type, Real x, Rea
 /// What all elements of one group share: value = (x - mean) * rate * scale + bias.
 ///
 /// A doubt is how small a result may be before the errors of its terms exceed what one ulp allows:
-/// slope_doubt * |rate * scale| + offset_doubt * |bias|.
+/// slope_error * |rate * scale| + offset_error * |bias|.
 struct GroupCoefficients {
   DoubleDouble mean;
   DoubleDouble variance;
   double shift = 0;  ///< what is subtracted from x first: the mean, or 0 where it is small beside the deviation
   double rest = 0;   ///< mean - shift, rounded
   double rate = 1;   ///< 1 / sqrt(variance + epsilon), or 1
-  double slope_doubt = 0;
-  double offset_doubt = 0;
-  double careful_slope_doubt = 0;  ///< the same for values computed from the 106 bits of mean and variance
-  double careful_offset_doubt = 0;
+  double slope_error = 0;
+  double offset_error = 0;
+  double careful_slope_error = 0;  ///< the same for values computed from the 106 bits of mean and variance
+  double careful_offset_error = 0;
 
   static GroupCoefficients of(const GroupStatistics& group, std::uint64_t count,
                               const NormalizationParameters& parameters) noexcept {
@@ -254,11 +254,11 @@ struct GroupCoefficients {
       c.rate = 1.0 / std::sqrt(reference::fma(group.deviations, inverse, static_cast<double>(parameters.epsilon)));
       amplification = square * c.rate * c.rate;
     }
-    c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
-    c.slope_doubt = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
-    c.offset_doubt = reference::fma(amplification, 0x1p-24, 0x1p-24);
+    c.careful_slope_error = std::sqrt(square * inverse) * 0x1p-21;
+    c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
+    c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
     const std::uint64_t chunks = chunk_count(count);
-    c.careful_offset_doubt = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
+    c.careful_offset_error = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
     return c;
   }
 };
@@ -272,7 +272,7 @@ struct ElementCoefficients<double> {
   double shift = 0;
   double slope = 1;
   double offset = 0;
-  double doubt = 0;  ///< |value| below this: compute it again with more bits. NaN: always
+  double error_bound = 0;  ///< |value| below this: compute it again with more bits. NaN: always
 
   /// `scale` and `bias` include the activation's linear part.
   static ElementCoefficients of(const GroupCoefficients& group, double scale, double bias) noexcept {
@@ -280,9 +280,9 @@ struct ElementCoefficients<double> {
     c.shift = group.shift;
     c.slope = group.rate * scale;
     c.offset = reference::fma(-group.rest, c.slope, bias);
-    c.doubt = reference::fma(std::fabs(c.slope), group.slope_doubt, std::fabs(bias) * group.offset_doubt);
+    c.error_bound = reference::fma(std::fabs(c.slope), group.slope_error, std::fabs(bias) * group.offset_error);
     const double sum = std::fabs(group.mean.high) + std::fabs(c.slope) + std::fabs(c.offset);
-    if (!(sum <= (std::numeric_limits<double>::max)())) c.doubt = std::numeric_limits<double>::quiet_NaN();
+    if (!(sum <= (std::numeric_limits<double>::max)())) c.error_bound = std::numeric_limits<double>::quiet_NaN();
     return c;
   }
 
@@ -294,7 +294,7 @@ struct ElementCoefficients<float> {
   float shift = 0;
   float slope = 1;
   float offset = 0;
-  float doubt = 0;
+  float error_bound = 0;
 
   static ElementCoefficients of(const GroupCoefficients& group, double scale, double bias) noexcept {
     const auto s = static_cast<float>(scale);
@@ -304,10 +304,10 @@ struct ElementCoefficients<float> {
     const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
     c.slope = static_cast<float>(group.rate) * s;
     c.offset = reference::fma(-rest, c.slope, b);
-    c.doubt =
-        reference::fma(std::fabs(c.slope), static_cast<float>(group.slope_doubt * 0x1p-13), std::fabs(b) * 0x1p-9f);
+    c.error_bound =
+        reference::fma(std::fabs(c.slope), static_cast<float>(group.slope_error * 0x1p-13), std::fabs(b) * 0x1p-9f);
     const float sum = std::fabs(c.shift) + std::fabs(c.slope) + std::fabs(c.offset);
-    if (!(sum <= (std::numeric_limits<float>::max)())) c.doubt = std::numeric_limits<float>::quiet_NaN();
+    if (!(sum <= (std::numeric_limits<float>::max)())) c.error_bound = std::numeric_limits<float>::quiet_NaN();
     return c;
   }
 
@@ -320,17 +320,17 @@ inline constexpr Real near_share = std::is_same_v<Real, double> ? Real{0x1p-24} 
 
 /// Whether `value` is so close to `point` that its rounding errors decide on which side it lies.
 template <class Real>
-inline bool is_near(Real value, Real point, Real doubt) noexcept {
-  return std::fabs(value - point) <= std::fabs(point) * near_share<Real> + doubt;
+inline bool is_near(Real value, Real point, Real error_bound) noexcept {
+  return std::fabs(value - point) <= std::fabs(point) * near_share<Real> + error_bound;
 }
 
 /// Whether a value needs more bits: it nearly cancels, is NaN, or lies where the activation jumps or cancels.
 template <class Real>
-inline bool is_doubtful(ActivationType type, Real value, Real doubt, Real a, Real b) noexcept {
-  if (!(std::fabs(value) >= doubt)) return true;
-  if (type == ActivationType::thresholded_relu) return is_near(value, a, doubt);
+inline bool is_ill_conditioned(ActivationType type, Real value, Real error_bound, Real a, Real b) noexcept {
+  if (!(std::fabs(value) >= error_bound)) return true;
+  if (type == ActivationType::thresholded_relu) return is_near(value, a, error_bound);
   if (type != ActivationType::shrink) return false;
-  return is_near(std::fabs(value), std::fabs(a), doubt) || is_near(std::fabs(value), std::fabs(b), doubt);
+  return is_near(std::fabs(value), std::fabs(a), error_bound) || is_near(std::fabs(value), std::fabs(b), error_bound);
 }
 
 /// The activation of a value of 106 bits.
@@ -371,7 +371,7 @@ DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficien
   const DoubleDouble t = two_sum(line.factor * bias, line.addend);
   const auto c = ElementCoefficients<double>::of(group, s, t.high);
   const double value = c.value(x);
-  if (c.doubt != c.doubt || !is_doubtful(type, value, c.doubt, a, b)) {
+  if (c.error_bound != c.error_bound || !is_ill_conditioned(type, value, c.error_bound, a, b)) {
     return activate_after_line(type, value, a, b);
   }
   const auto value_from = [&](DoubleDouble mean, DoubleDouble variance) {
@@ -382,9 +382,9 @@ DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficien
   };
   if (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
     const DoubleDouble careful = value_from(group.mean, group.variance);
-    const double doubt =
-        reference::fma(std::fabs(c.slope), group.careful_slope_doubt, std::fabs(t.high) * group.careful_offset_doubt);
-    if (std::fabs(careful.high) >= doubt) return activate_after_line(type, careful.high, a, b);
+    const double error_bound =
+        reference::fma(std::fabs(c.slope), group.careful_slope_error, std::fabs(t.high) * group.careful_offset_error);
+    if (std::fabs(careful.high) >= error_bound) return activate_after_line(type, careful.high, a, b);
   }
   const ExactStatistics& statistics = exact();
   return activate_exact(type, value_from(statistics.mean, statistics.variance), a, b);
@@ -423,7 +423,7 @@ inline T normalize_element(T element, const GroupCoefficients& group, float scal
   const Real value = c.value(x);
   const Real a = parameters.activation.parameters[0];
   const Real b = parameters.activation.parameters[1];
-  if (is_doubtful(type, value, c.doubt, a, b)) {
+  if (is_ill_conditioned(type, value, c.error_bound, a, b)) {
     return round_result<T>(normalize_carefully(x, group, scale, bias, parameters, exact));
   }
   return round_result<T>(activate_after_line(type, value, a, b));

@@ -28,11 +28,11 @@ class ColumnNormalization {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
   using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
-  /// The lines of up to 64 columns, and the largest doubt among them (NaN where one has that). What is beyond the last
-  /// column is 0.
+  /// The lines of up to 64 columns, and the largest error bound among them (NaN where one has that). What is beyond the
+  /// last column is 0.
   struct Strip {
     Lines line;
-    Real doubt;
+    Real error_bound;
   };
   using reference_chunk = reference::ChunkStatistics;
 
@@ -63,7 +63,7 @@ class ColumnNormalization {
     streams_ = lines && 2 * count_ * groups_ * sizeof(T) > own_cache_bytes() / 2;
   }
 
-  /// Bytes that `execute` wants, aligned to 64: the statistics of chunks, and what the columns share.
+  /// Bytes that `execute` requires, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
     return round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients)) +
            groups_ / width_ * strips_ * round_up(sizeof(Strip));
@@ -76,14 +76,14 @@ class ColumnNormalization {
   }
 
  private:
-  /// Elements of a block, in 16 rows or more: few enough that reading, writing and asking ahead share the first cache.
+  /// Elements of a block, in 16 rows or more: few enough that reading, writing and prefetching share L1d.
   static constexpr std::size_t block_elements = 1024;
   static constexpr std::size_t large_block_elements = 4096;  // where nothing is kept in the workspace
 
   /// Memory of one task.
   struct Workspace {
     alignas(64) Real values[block_elements];
-    std::uint16_t doubtful[block_elements];
+    std::uint16_t ill_conditioned[block_elements];
   };
 
   /// One execute.
@@ -221,11 +221,12 @@ class ColumnNormalization {
         to.line.slope[c] = element.slope;
         to.line.offset[c] = element.offset;
         if constexpr (is_half) {
-          to.line.doubt[c] = element.doubt;
+          to.line.error_bound[c] = element.error_bound;
         } else {
-          to.line.low[c] = low_of(element.doubt);
+          to.line.low[c] = low_of(element.error_bound);
         }
-        if (!(element.doubt <= to.doubt) && to.doubt == to.doubt) to.doubt = element.doubt;
+        if (!(element.error_bound <= to.error_bound) && to.error_bound == to.error_bound)
+          to.error_bound = element.error_bound;
       }
     }
 
@@ -289,10 +290,11 @@ class ColumnNormalization {
                             op.streams_ && reinterpret_cast<std::uintptr_t>(buffers.output) % 64 == 0};
       std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
-      std::size_t doubtful = 0;
+      std::size_t ill_conditioned = 0;
       alignas(32) float least[column_width];
       if constexpr (is_half) {
-        doubtful = k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.doubtful);
+        ill_conditioned =
+            k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.ill_conditioned);
       } else {
         k.columns32[finish](columns, strip.line, stored, offsets.output + row, alpha, least);
       }
@@ -300,7 +302,8 @@ class ColumnNormalization {
         const Activation& activation = op.parameters_.activation;
         const ActivationKernels& kernels = *op.activation_kernels_;
         if (jumps(activation.type)) {
-          doubtful = list_near(kernels, activation, work.values, rows * width, strip.doubt, work.doubtful);
+          ill_conditioned =
+              list_near(kernels, activation, work.values, rows * width, strip.error_bound, work.ill_conditioned);
         }
         for (std::size_t i = 0; i < rows; ++i) {
           activate<T>(kernels, activation, work.values + i * width, output + offsets.output[row + i], width);
@@ -313,7 +316,7 @@ class ColumnNormalization {
           if (!(least[c] > strip.line.low[c])) correct_column(outer, s, c, first + row, rows);
         }
       }
-      if (doubtful > 0) correct_listed(outer, s, first + row, work.doubtful, doubtful);
+      if (ill_conditioned > 0) correct_listed(outer, s, first + row, work.ill_conditioned, ill_conditioned);
     }
 
     template <class Parallel>

@@ -1,5 +1,5 @@
 // elements.hpp: the four tensors of a normalization as bytes, and single elements of them: read, or computed again
-// where their result is in doubt.
+// where their result is ill-conditioned.
 #pragma once
 
 #include <cstddef>
@@ -76,12 +76,12 @@ struct Elements {
   }
 };
 
-/// The least |value| of a row of float32 asks for a second look at all of it where it is not above this.
-inline float low_of(double doubt) noexcept {
-  if (doubt != doubt) return std::numeric_limits<float>::infinity();
-  return doubt > 0.0 ? static_cast<float>(doubt) : -1.0f;
+/// Where the least |value| of a row of float32 is not above this, all of the row is looked at again.
+inline float low_of(double error_bound) noexcept {
+  if (error_bound != error_bound) return std::numeric_limits<float>::infinity();
+  return error_bound > 0.0 ? static_cast<float>(error_bound) : -1.0f;
 }
-inline bool is_low(float least, double doubt) noexcept { return !(least > low_of(doubt)); }
+inline bool is_low(float least, double error_bound) noexcept { return !(least > low_of(error_bound)); }
 
 /// Whether an activation jumps somewhere.
 constexpr bool jumps(ActivationType type) noexcept {
@@ -99,22 +99,23 @@ inline void activate(const ActivationKernels& kernels, const Activation& activat
   }
 }
 
-/// Lists the values that are doubtful or near a jump of the activation.
+/// Lists the values that are ill-conditioned or near a jump of the activation.
 template <class Real>
 inline std::size_t list_near(const ActivationKernels& kernels, const Activation& activation, const Real* values,
-                             std::size_t count, Real doubt, std::uint16_t* list) noexcept {
+                             std::size_t count, Real error_bound, std::uint16_t* list) noexcept {
   bool any = false;
   if constexpr (std::is_same_v<Real, float>) {
-    any = kernels.any_doubtful16(activation, values, count, doubt);
+    any = kernels.any_ill_conditioned16(activation, values, count, error_bound);
   } else {
-    any = kernels.any_doubtful32(activation, values, count, doubt);
+    any = kernels.any_ill_conditioned32(activation, values, count, error_bound);
   }
   if (!any) return 0;
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];
   std::size_t found = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (reference::is_doubtful(activation.type, values[i], doubt, a, b)) list[found++] = static_cast<std::uint16_t>(i);
+    if (reference::is_ill_conditioned(activation.type, values[i], error_bound, a, b))
+      list[found++] = static_cast<std::uint16_t>(i);
   }
   return found;
 }
@@ -139,7 +140,7 @@ inline void with_fma(bool has_fma, const Task& task) noexcept {
   task();
 #endif
 }
-/// At the end of a task. `streams`: it stored past the caches. One fence shows that to other threads; one for each
+/// At the end of a task. `streams`: its stores were non-temporal. One fence shows that to other threads; one for each
 /// chunk would wait for memory each time.
 inline void end_task([[maybe_unused]] bool streams) noexcept {
 #if DMLREF_HAS_AVX2

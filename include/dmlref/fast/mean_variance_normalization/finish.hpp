@@ -51,7 +51,7 @@ DMLREF_VECTOR_TARGET Floats result_of(Wide value, Wide alpha, Floats& low) noexc
   if constexpr (finish == Finish::leaky_relu) return rounded(leaky<finish>(value, alpha));
   return clamped<finish>(result);
 }
-/// The same stored, or (Finish::values) the values as they are. `streams`: past the caches.
+/// The same stored, or (Finish::values) the values as they are. `streams`: with non-temporal stores.
 template <Finish finish>
 DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Wide alpha, Low<finish>& low, bool streams) noexcept {
   if constexpr (finish == Finish::values) {
@@ -81,8 +81,8 @@ DMLREF_VECTOR_TARGET void finish16(std::byte* to, Floats value, Floats alpha, bo
     }
   }
 }
-DMLREF_VECTOR_TARGET auto doubtful_of(Floats value, Floats doubt) noexcept {
-  return not_at_least(magnitude(value), doubt);
+DMLREF_VECTOR_TARGET auto ill_conditioned_of(Floats value, Floats error_bound) noexcept {
+  return not_at_least(magnitude(value), error_bound);
 }
 
 #endif  // DMLREF_VECTOR_TARGET

@@ -108,7 +108,7 @@ class Walk {
   Place place_;
 };
 
-/// What is to be normalized, as the kernels want to see it.
+/// What is to be normalized, as the kernels see it.
 struct Geometry {
   Dimensions kept;       // in any order: the finest input steps last
   Dimensions reduced;    // in the order of the tensor, which is the order of summation

@@ -43,7 +43,7 @@ struct Line16 {
   float shift;
   float slope;
   float offset;
-  float doubt;
+  float error_bound;
 };
 
 /// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles take the place of
@@ -67,8 +67,8 @@ struct Row32 {
   std::size_t count;
   Line32 line;
   double alpha;                     // of LEAKY_RELU
-  bool stream;                      // past the caches, where the address allows it
-  const std::byte* next = nullptr;  // as many elements that are read after these, to be asked for; null: none
+  bool stream;                      // non-temporal stores, where the address allows it
+  const std::byte* next = nullptr;  // as many elements that are read after these, to be prefetched; null: none
   RowAhead ahead{};                 // if the kernels are pipelined
 };
 
@@ -80,8 +80,8 @@ struct Piece {
 };
 
 /// A chunk of float32 in pieces of multiples of 16, from the group's first elements on. `ahead` bytes further lies what
-/// is needed next of the output, and `near` bytes further of both where groups are contiguous and the kernels ask for
-/// it (0: not).
+/// is needed next of the output, and `prefetch_distance` bytes further of both where groups are contiguous and the
+/// kernels prefetch it (0: not).
 struct Pieces32 {
   const std::byte* from;
   std::byte* to;
@@ -91,7 +91,7 @@ struct Pieces32 {
   Line32 line;
   double alpha;
   bool stream;
-  std::int64_t near = 0;
+  std::int64_t prefetch_distance = 0;
   /// If the kernels are pipelined: the same chunk of another group, whose sums are formed on the way (null: none), and
   /// how many bytes further on lies what is summed after it (0: nothing is prefetched).
   const std::byte* summed = nullptr;
@@ -116,18 +116,18 @@ struct EachRow32 {
 };
 
 /// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
-/// Doubtful elements are listed in `doubtful`, which holds `count` entries.
+/// Ill-conditioned elements are listed in `ill_conditioned`, which holds `count` entries.
 struct Row16 {
   const float* from;
   std::byte* to;
   std::size_t count;
   Line16 line;
   float alpha;
-  std::uint16_t* doubtful;
+  std::uint16_t* ill_conditioned;
   RowAhead ahead{};  // if the kernels are pipelined
 };
 /// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` and
-/// `near` as in Pieces32. Not all kernels look at `stream`.
+/// `prefetch_distance` as in Pieces32. Not all kernels look at `stream`.
 struct Pieces16 {
   const std::byte* from;
   std::byte* to;
@@ -136,8 +136,8 @@ struct Pieces16 {
   std::int64_t ahead;
   Line16 line;
   float alpha;
-  std::uint16_t* doubtful;
-  std::int64_t near = 0;
+  std::uint16_t* ill_conditioned;
+  std::int64_t prefetch_distance = 0;
   bool stream = false;
 };
 /// A row with a scale and a bias for each element.
@@ -148,12 +148,12 @@ struct EachRow16 {
   float shift;
   float rest;
   float rate;
-  float slope_doubt;
-  float doubt;  // no element has a larger one
+  float slope_error;
+  float error_bound;  // no element has a larger one
   const float* scale;
   const float* bias;
   float alpha;
-  std::uint16_t* doubtful;
+  std::uint16_t* ill_conditioned;
   RowAhead ahead{};
 };
 
@@ -166,25 +166,25 @@ struct Kernels {
   SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide, const std::byte* output);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
   /// Sums of a chunk in pieces of float32 or float16, of which only the last may have another length than a multiple of
-  /// 16. What lies `ahead` bytes further on is asked for.
+  /// 16. What lies `ahead` bytes further on is prefetched.
   SumAndSquare (*piece_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
   SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
   /// The least |value| of the row, as float.
   float (*row32[5])(const Row32&);
   float (*each_row32[5])(const EachRow32&);
   float (*pieces32[4])(const Pieces32&);  // not for Finish::values
-  /// How many elements are doubtful.
+  /// How many elements are ill-conditioned.
   std::size_t (*row16[5])(const Row16&);
   std::size_t (*pieces16[4])(const Pieces16&);  // not for Finish::values
   std::size_t (*each_row16[5])(const EachRow16&);
   /// How many bytes ahead of a contiguous walk to prefetch; 0: hardware prefetchers are better.
-  std::int64_t near = 0;
+  std::int64_t prefetch_distance = 0;
   /// Whether rows and pieces form the sums of others on the way (`RowAhead`, `Pieces32::sums`), and rows with a scale
-  /// and a bias for each element go past the caches where the others do.
+  /// and a bias for each element are stored non-temporally where the others are.
   bool pipelined = false;
 };
 
-/// Asks for `bytes` at `from`: to be read, or to be written; `locality` 3: into the first cache.
+/// Prefetches `bytes` at `from`, to be read or to be written; `locality` 3: into L1d.
 /// (Always inlined: g++ drops calls of a function that does nothing else.)
 template <int written, int locality = 2>
 DMLREF_ALWAYS_INLINE void prefetch(const std::byte* from, std::size_t bytes) noexcept {
@@ -202,8 +202,8 @@ DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* at) noexcept {
 }
 
 /// Appends the numbers of the set bits below `limit`.
-inline std::size_t list_doubtful(unsigned mask, std::size_t first, std::size_t limit, std::uint16_t* list,
-                                 std::size_t count) noexcept {
+inline std::size_t list_ill_conditioned(unsigned mask, std::size_t first, std::size_t limit, std::uint16_t* list,
+                                        std::size_t count) noexcept {
   for (; mask != 0; mask &= mask - 1) {
     const std::size_t element = first + static_cast<std::size_t>(__builtin_ctz(mask));
     if (element < limit) list[count++] = static_cast<std::uint16_t>(element);

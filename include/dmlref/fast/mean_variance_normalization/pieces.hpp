@@ -16,7 +16,7 @@ namespace fast::normalization {
 /// at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16 elements.
 class PieceTable {
  public:
-  /// `used`: whether anybody will ask.
+  /// `used`: whether the table is read.
   PieceTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
       : reduced_(reduced), count_(count), element_size_(element_size) {
     const std::uint64_t chunks = chunk_count(count);

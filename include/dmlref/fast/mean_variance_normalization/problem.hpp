@@ -1,4 +1,4 @@
-// problem.hpp: what a normalization is asked to do, as its plan sees it.
+// problem.hpp: what a normalization is to do, as its plan sees it.
 #pragma once
 
 #include <optional>

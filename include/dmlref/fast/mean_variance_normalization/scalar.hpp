@@ -146,13 +146,14 @@ inline float each_row32(const EachRow32& row) noexcept {
 
 template <Finish finish>
 inline std::size_t row16(const Row16& row) noexcept {
-  std::size_t doubtful = 0;
+  std::size_t ill_conditioned = 0;
   for (std::size_t i = 0; i < row.count; ++i) {
     const float value = reference::fma(row.from[i] - row.line.shift, row.line.slope, row.line.offset);
     store16<finish>(row.to, i, value, row.alpha);
-    if (!(std::fabs(value) >= row.line.doubt)) row.doubtful[doubtful++] = static_cast<std::uint16_t>(i);
+    if (!(std::fabs(value) >= row.line.error_bound))
+      row.ill_conditioned[ill_conditioned++] = static_cast<std::uint16_t>(i);
   }
-  return doubtful;
+  return ill_conditioned;
 }
 
 /// Adds `first` to the numbers of a list.
@@ -165,30 +166,30 @@ template <Finish finish>
 inline std::size_t pieces16(const Pieces16& chunk) noexcept {
   alignas(64) float row[normalization_chunk];
   std::size_t first = 0;
-  std::size_t doubtful = 0;
+  std::size_t ill_conditioned = 0;
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece& piece = chunk.pieces[p];
     std::byte* const to = chunk.to + piece.to;
     widen(chunk.from + piece.from, row, piece.count);
-    std::uint16_t* const list = chunk.doubtful + doubtful;
-    doubtful += renumber(list, row16<finish>({row, to, piece.count, chunk.line, chunk.alpha, list}), first);
+    std::uint16_t* const list = chunk.ill_conditioned + ill_conditioned;
+    ill_conditioned += renumber(list, row16<finish>({row, to, piece.count, chunk.line, chunk.alpha, list}), first);
     first += piece.count;
   }
-  return doubtful;
+  return ill_conditioned;
 }
 
 template <Finish finish>
 inline std::size_t each_row16(const EachRow16& row) noexcept {
-  std::size_t doubtful = 0;
+  std::size_t ill_conditioned = 0;
   for (std::size_t i = 0; i < row.count; ++i) {
     const float slope = row.rate * row.scale[i];
     const float offset = reference::fma(-row.rest, slope, row.bias[i]);
-    const float doubt = reference::fma(std::fabs(slope), row.slope_doubt, std::fabs(row.bias[i]) * 0x1p-9f);
+    const float error_bound = reference::fma(std::fabs(slope), row.slope_error, std::fabs(row.bias[i]) * 0x1p-9f);
     const float value = reference::fma(row.from[i] - row.shift, slope, offset);
     store16<finish>(row.to, i, value, row.alpha);
-    if (!(std::fabs(value) >= doubt)) row.doubtful[doubtful++] = static_cast<std::uint16_t>(i);
+    if (!(std::fabs(value) >= error_bound)) row.ill_conditioned[ill_conditioned++] = static_cast<std::uint16_t>(i);
   }
-  return doubtful;
+  return ill_conditioned;
 }
 
 inline const Kernels& kernels() noexcept {

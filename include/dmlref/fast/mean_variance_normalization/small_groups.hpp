@@ -60,10 +60,10 @@ struct SmallGroup {
       c.rate = 1.0 / std::sqrt(reference::fma(chunk.deviations, inverse, epsilon));
       amplification = square * c.rate * c.rate;
     }
-    c.careful_slope_doubt = std::sqrt(square * inverse) * 0x1p-21;
-    c.slope_doubt = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_doubt);
-    c.offset_doubt = reference::fma(amplification, 0x1p-24, 0x1p-24);
-    c.careful_offset_doubt = amplification * 0x1p-24;
+    c.careful_slope_error = std::sqrt(square * inverse) * 0x1p-21;
+    c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
+    c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
+    c.careful_offset_error = amplification * 0x1p-24;
     c.variance = {chunk.deviations, 0};
     return c;
   }

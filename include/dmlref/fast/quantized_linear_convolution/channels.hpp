@@ -38,7 +38,7 @@ void each_channel(const ChannelTensor& tensor, const std::byte* data, Index firs
 }
 
 /// Writes scales (Requantizer's), zero points (minus those of the filter as signed bytes) and biases: `packed` of each
-/// group, then 64; 0 for the channels that are filling.
+/// group, then 64; 0 for the channels that are padding.
 inline ChannelBounds fold_channels(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                    Index packed, float* scale, std::int32_t* zero, std::int32_t* bias) noexcept {
   const std::byte* zeros = inputs[filter_zero_point_tensor];

@@ -56,7 +56,7 @@ class DirectConvolution {
     visit([&](const auto& strategy) { qlc::direct::fold(strategy.layer, strategy.lanes, inputs, search, to); });
   }
 
-  /// Whether the folded constants allow 32-bit sums. If not, the caller asks the reference.
+  /// Whether the folded constants allow 32-bit sums. If not, the caller runs the reference.
   static bool fits(const std::byte* folded) noexcept {
     return qlc::direct::read<qlc::direct::FoldedHeader>(folded).fits;
   }

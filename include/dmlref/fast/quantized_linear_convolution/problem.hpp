@@ -1,4 +1,4 @@
-// problem.hpp: what a convolution is asked to do, as its plans see it: how every tensor lies in memory, and the
+// problem.hpp: what a convolution is to do, as its plans see it: how every tensor lies in memory, and the
 // window's way over the input.
 //
 // A tensor's base pointer is the lowest address that may be read. Its layout's offset leads from there to element

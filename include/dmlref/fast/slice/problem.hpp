@@ -1,4 +1,4 @@
-// problem.hpp: what a slice is asked to do, as its plan sees it: a copy between two layouts of one shape.
+// problem.hpp: what a slice is to do, as its plan sees it: a copy between two layouts of one shape.
 #pragma once
 
 #include <cstddef>

@@ -32,8 +32,8 @@ struct SliceThresholds {
         interleave_from(has_512(isa) ? row.interleave_from : ~std::size_t{0}),
         output_prefetch(has_512(isa) ? row.output_prefetch : 0),
         prefetch_within(has_512(isa)),
-        irregular_to(has_512(isa) && row.irregular_order ? second_cache_bytes() / 2 * 3 : 0),
-        columns_from(has_512(isa) && row.column_order ? second_cache_bytes() / 4 * 3 : ~std::uint64_t{0}) {}
+        irregular_to(has_512(isa) && row.irregular_order ? l2_bytes() / 2 * 3 : 0),
+        columns_from(has_512(isa) && row.column_order ? l2_bytes() / 4 * 3 : ~std::uint64_t{0}) {}
 
  private:
   static constexpr bool has_512(Isa isa) noexcept { return isa == Isa::avx512vnni || isa == Isa::amx_int8; }

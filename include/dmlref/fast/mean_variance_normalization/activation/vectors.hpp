@@ -258,8 +258,8 @@ DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::
 }
 
 template <class V>
-DMLREF_VECTOR_KERNEL bool any_doubtful(const Activation& activation, const typename V::Real* values, std::size_t count,
-                                       typename V::Real doubt) noexcept {
+DMLREF_VECTOR_KERNEL bool any_ill_conditioned(const Activation& activation, const typename V::Real* values,
+                                              std::size_t count, typename V::Real error_bound) noexcept {
   using Real = typename V::Real;
   constexpr Real share = reference::near_share<Real>;
   const bool shrinks = activation.type == ActivationType::shrink;
@@ -267,27 +267,27 @@ DMLREF_VECTOR_KERNEL bool any_doubtful(const Activation& activation, const typen
   const Real b = shrinks ? std::fabs(activation.parameters[1]) : a;
   const V at_a = V::of(a);
   const V at_b = V::of(b);
-  const V near_a = V::of(std::fabs(a) * share + doubt);
-  const V near_b = V::of(std::fabs(b) * share + doubt);
-  const V doubts = V::of(doubt);
-  auto found = less(doubts, doubts);
+  const V near_a = V::of(std::fabs(a) * share + error_bound);
+  const V near_b = V::of(std::fabs(b) * share + error_bound);
+  const V corrections = V::of(error_bound);
+  auto found = less(corrections, corrections);
   std::size_t i = 0;
   for (; i + V::lanes <= count; i += V::lanes) {
     const V x = V::load(values + i);
     const V size = magnitude(x);
     const V place = shrinks ? size : x;
-    found = either(found, not_at_most(doubts, size));
+    found = either(found, not_at_most(corrections, size));
     found = either(found, at_most(magnitude(difference(place, at_a)), near_a));
     found = either(found, at_most(magnitude(difference(place, at_b)), near_b));
   }
-  return any(found) || scalar::any_doubtful(activation, values + i, count - i, doubt);
+  return any(found) || scalar::any_ill_conditioned(activation, values + i, count - i, error_bound);
 }
 
 inline const ActivationKernels& activation_kernels() noexcept {
   using ManyDoubles = Vectors<Vectors<Doubles>>;
   using ManyFloats = Vectors<Vectors<Floats>>;
-  static constexpr ActivationKernels table{apply<ManyDoubles>, apply<ManyFloats>, any_doubtful<Doubles>,
-                                           any_doubtful<Floats>};
+  static constexpr ActivationKernels table{apply<ManyDoubles>, apply<ManyFloats>, any_ill_conditioned<Doubles>,
+                                           any_ill_conditioned<Floats>};
   return table;
 }
 

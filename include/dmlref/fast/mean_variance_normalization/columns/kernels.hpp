@@ -16,8 +16,8 @@ struct Columns {
   const std::int64_t* offset;
   std::size_t rows;
   std::size_t width;      // at most column_width
-  std::int64_t prefetch;  // how far away the bytes lie that are wanted next; 0: do not ask for them
-  bool stream = false;    // results go past the caches: rows of the output are whole cache lines
+  std::int64_t prefetch;  // how far away the bytes lie that are read next; 0: no prefetch
+  bool stream = false;    // non-temporal stores: rows of the output are whole cache lines
 };
 inline constexpr std::size_t column_width = 64;
 
@@ -30,15 +30,15 @@ struct StripLanes {
 struct alignas(64) ColumnLanes {
   StripLanes strip[column_width / strip_width];
 };
-/// Rows that are summed between two visits of the lanes: what is read of them and the lanes fit the first cache.
+/// Rows that are summed between two visits of the lanes: what is read of them and the lanes fit L1d.
 constexpr std::size_t summed_rows(std::size_t width) noexcept {
   return width > 32 ? 64 : width > 16 ? 128 : width > 8 ? 256 : 512;
 }
 inline constexpr std::size_t most_summed_rows = 512;
 inline constexpr std::size_t most_summed_elements = 4096;  ///< of columns that are padded to a multiple of 8
 
-/// One line per column. A column whose least |value| is not above `low` is doubtful; float16: a value below its
-/// column's doubt.
+/// One line per column. A column whose least |value| is not above `low` is ill-conditioned; float16: a value below its
+/// column's error bound.
 struct ColumnLines32 {
   double shift[column_width];
   double slope[column_width];
@@ -49,7 +49,7 @@ struct ColumnLines16 {
   float shift[column_width];
   float slope[column_width];
   float offset[column_width];
-  float doubt[column_width];
+  float error_bound[column_width];
 };
 
 /// The column kernels of one instruction set. Results are the same bits in each.
@@ -61,12 +61,12 @@ struct ColumnKernels {
   /// Adds the lanes of `width` columns in the order of reference::sum_lanes.
   void (*join)(const ColumnLanes&, std::size_t width, double* sum, double* square);
   /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). float32 gives the least |value|
-  /// of each column; float16 lists its doubtful elements, numbered row * width + column, and says how many.
+  /// of each column; float16 lists its ill-conditioned elements, numbered row * width + column, and says how many.
   void (*columns32[5])(const Columns&, const ColumnLines32&, std::byte* to, const std::int64_t* to_offset, double alpha,
                        float* least);
   std::size_t (*columns16[5])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
-                              float alpha, std::uint16_t* doubtful);
-  /// float32: results are formed in blocks of 16 KiB instead of 4, whose lines are asked for half a block ahead.
+                              float alpha, std::uint16_t* ill_conditioned);
+  /// float32: results are formed in blocks of 16 KiB instead of 4, whose lines are prefetched half a block ahead.
   bool large_blocks = false;
 };
 

@@ -62,7 +62,7 @@ inline void columns32(const Columns& columns, const ColumnLines32& line, std::by
 }
 template <Finish finish>
 inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
-                             const std::int64_t* to_offset, float alpha, std::uint16_t* doubtful) noexcept {
+                             const std::int64_t* to_offset, float alpha, std::uint16_t* ill_conditioned) noexcept {
   std::size_t count = 0;
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const half> from{columns.from + columns.offset[i]};
@@ -71,8 +71,8 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
       const auto x = static_cast<float>(from.load(static_cast<Index>(c)));
       const float value = reference::fma(x - line.shift[c], line.slope[c], line.offset[c]);
       store16<finish>(row, c, value, alpha);
-      if (!(std::fabs(value) >= line.doubt[c])) {
-        doubtful[count++] = static_cast<std::uint16_t>(i * columns.width + c);
+      if (!(std::fabs(value) >= line.error_bound[c])) {
+        ill_conditioned[count++] = static_cast<std::uint16_t>(i * columns.width + c);
       }
     }
   }

@@ -214,30 +214,30 @@ DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32&
   columns32_of<finish, !Target::unshifted>(columns, line, to, to_offset, alpha_value, least);
 }
 
-/// `units` vectors of columns, several rows at a time where they are few: a branch for the doubts of each costs more
-/// than the rest of such a row. If not `whole`, only the first columns of one.
+/// `units` vectors of columns, several rows at a time where they are few: a branch for the comparisons of each costs
+/// more than the rest of such a row. If not `whole`, only the first columns of one.
 template <Finish finish, bool whole, std::size_t units>
 DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t column, const ColumnLines16& line,
                                          std::byte* to, const std::int64_t* to_offset, Floats alpha,
                                          std::uint16_t* list) noexcept {
-  using Mask = decltype(doubtful_of(Floats{}, Floats{}));
+  using Mask = decltype(ill_conditioned_of(Floats{}, Floats{}));
   constexpr std::size_t at_once = 4 / units;  // rows
   constexpr std::size_t size = stored_bytes16<finish>;
   const First first(whole ? unit : columns.width - column);
-  Floats shift[units], slope[units], offset[units], doubt[units];
+  Floats shift[units], slope[units], offset[units], error_bound[units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < units; ++u) {
     shift[u] = Floats::load(line.shift + column + u * unit);
     slope[u] = Floats::load(line.slope + column + u * unit);
     offset[u] = Floats::load(line.offset + column + u * unit);
-    doubt[u] = Floats::load(line.doubt + column + u * unit);
+    error_bound[u] = Floats::load(line.error_bound + column + u * unit);
   }
   const std::byte* const from = columns.from + column * sizeof(half);  // (copies: stores may change `columns`)
   const std::int64_t* const from_offset = columns.offset;
   const std::size_t rows = columns.rows;
   const std::size_t width = columns.width;
   const std::int64_t ahead = Target::prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
-  std::size_t doubtful = 0;
+  std::size_t ill_conditioned = 0;
   for (std::size_t i = 0; i < rows; i += at_once) {
     Mask mask[4];
     DMLREF_UNROLL
@@ -260,15 +260,16 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
           (finish == Finish::values ? to + row * width * size : to + to_offset[row]) + (column + u * unit) * size;
       finish16<finish>(whole ? place : space, value, alpha, false);
       if constexpr (!whole) std::memcpy(place, space, first.count * size);
-      mask[k] = doubtful_of(value, doubt[u]);
+      mask[k] = ill_conditioned_of(value, error_bound[u]);
     }
     if (!any(either(either(mask[0], mask[1]), either(mask[2], mask[3])))) continue;
     for (std::size_t k = 0; k < 4; ++k) {
       const std::size_t row = (i + k / units) * width;
-      doubtful = list_doubtful(bits(mask[k]), row + column + k % units * unit, row + width, list, doubtful);
+      ill_conditioned =
+          list_ill_conditioned(bits(mask[k]), row + column + k % units * unit, row + width, list, ill_conditioned);
     }
   }
-  return doubtful;
+  return ill_conditioned;
 }
 template <Finish finish>
 DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
@@ -276,18 +277,19 @@ DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnL
                                            std::uint16_t* list) noexcept {
   const Floats alpha = Floats::of(alpha_value);
   constexpr std::size_t wide = Target::result_vectors;
-  std::size_t doubtful = 0;
+  std::size_t ill_conditioned = 0;
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit) {
-    doubtful += strip16<finish, true, wide>(columns, c, line, to, to_offset, alpha, list + doubtful);
+    ill_conditioned += strip16<finish, true, wide>(columns, c, line, to, to_offset, alpha, list + ill_conditioned);
   }
   if constexpr (wide > 1) {
     for (; c + unit <= columns.width; c += unit) {
-      doubtful += strip16<finish, true, 1>(columns, c, line, to, to_offset, alpha, list + doubtful);
+      ill_conditioned += strip16<finish, true, 1>(columns, c, line, to, to_offset, alpha, list + ill_conditioned);
     }
   }
-  if (c < columns.width) doubtful += strip16<finish, false, 1>(columns, c, line, to, to_offset, alpha, list + doubtful);
-  return doubtful;
+  if (c < columns.width)
+    ill_conditioned += strip16<finish, false, 1>(columns, c, line, to, to_offset, alpha, list + ill_conditioned);
+  return ill_conditioned;
 }
 
 inline const ColumnKernels& column_kernels() noexcept {

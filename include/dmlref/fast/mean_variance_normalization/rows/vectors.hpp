@@ -254,7 +254,7 @@ DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept 
   if constexpr (has_sums) clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
-    // (Into the second cache where the first one is full of doubles.)
+    // (Into L2 where L1d is full of doubles.)
     if (Target::prefetches) prefetch_line<0, has_sums && finish != Finish::values ? 2 : 3>(next + i * sizeof(float));
     if constexpr (has_sums && finish == Finish::values) prefetch_line<1>(output + i * sizeof(float));
     Wide value[block_units];
@@ -331,7 +331,7 @@ template <Finish finish, bool has_sums, bool shifted, class W>
 DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   const OneLine32<shifted> line(chunk.line);
   const Wide alpha = Wide::of(chunk.alpha);
-  const std::int64_t near = chunk.near;
+  const std::int64_t prefetch_distance = chunk.prefetch_distance;
   const std::int64_t summed_ahead = chunk.summed_ahead;
   Low<finish> low[block_units];
   DMLREF_UNROLL
@@ -344,9 +344,9 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
     const std::byte* const summed = has_sums ? chunk.summed + piece.from : from;
     std::byte* const to = chunk.to + piece.to;
     const bool streams = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % sizeof(Floats) == 0;
-    // (What is stored past the caches is not asked for.)
-    const std::byte* const read = near != 0 || chunk.stream ? from + near : to + chunk.ahead;
-    const std::byte* const written = near != 0 && !chunk.stream ? to + near : read;
+    // (What is stored non-temporally is not prefetched.)
+    const std::byte* const read = prefetch_distance != 0 || chunk.stream ? from + prefetch_distance : to + chunk.ahead;
+    const std::byte* const written = prefetch_distance != 0 && !chunk.stream ? to + prefetch_distance : read;
     for (std::size_t i = 0; i < piece.count; i += block) {
       const std::size_t at = i * sizeof(float);
       if constexpr (has_sums) {  // (Not for the output: it is faster without.)
@@ -389,22 +389,22 @@ DMLREF_VECTOR_KERNEL float pieces32(const Pieces32& chunk) noexcept {
 template <bool shifted>
 struct OneLine16 {
   Shift<Floats, shifted> shift;
-  Floats slope, offset, doubt;
+  Floats slope, offset, error_bound;
 
   DMLREF_VECTOR_TARGET explicit OneLine16(const Line16& line) noexcept
       : shift(line.shift),
         slope(Floats::of(line.slope)),
         offset(Floats::of(line.offset)),
-        doubt(Floats::of(line.doubt)) {}
+        error_bound(Floats::of(line.error_bound)) {}
   DMLREF_VECTOR_TARGET Floats value(Floats x, std::size_t) const noexcept { return fused(shift.of(x), slope, offset); }
-  DMLREF_VECTOR_TARGET Floats doubt_of(std::size_t) const noexcept { return doubt; }
+  DMLREF_VECTOR_TARGET Floats error_bound_of(std::size_t) const noexcept { return error_bound; }
   DMLREF_VECTOR_TARGET OneLine16 behind(std::size_t) const noexcept { return *this; }
   DMLREF_VECTOR_TARGET OneLine16 of_last(std::size_t, std::size_t, LastBlock&) const noexcept { return *this; }
 };
 /// A scale and a bias for each element, and the group's part in registers.
 struct LinePerElement16 {
-  Floats shift, rate, rest, slope_doubt;
-  Floats doubt;  // no element has a larger one
+  Floats shift, rate, rest, slope_error;
+  Floats error_bound;  // no element has a larger one
   const float* scale;
   const float* bias;
 
@@ -412,8 +412,8 @@ struct LinePerElement16 {
       : shift(Floats::of(row.shift)),
         rate(Floats::of(row.rate)),
         rest(Floats::of(row.rest)),
-        slope_doubt(Floats::of(row.slope_doubt)),
-        doubt(Floats::of(row.doubt)),
+        slope_error(Floats::of(row.slope_error)),
+        error_bound(Floats::of(row.error_bound)),
         scale(row.scale),
         bias(row.bias) {}
   DMLREF_VECTOR_TARGET Floats slope_of(std::size_t i) const noexcept { return product(rate, Floats::load(scale + i)); }
@@ -421,8 +421,8 @@ struct LinePerElement16 {
     const Floats slope = slope_of(i);
     return fused(difference(x, shift), slope, less_product(Floats::load(bias + i), rest, slope));
   }
-  DMLREF_VECTOR_TARGET Floats doubt_of(std::size_t i) const noexcept {
-    return fused(magnitude(slope_of(i)), slope_doubt, product(magnitude(Floats::load(bias + i)), Floats::of(0x1p-9f)));
+  DMLREF_VECTOR_TARGET Floats error_bound_of(std::size_t i) const noexcept {
+    return fused(magnitude(slope_of(i)), slope_error, product(magnitude(Floats::load(bias + i)), Floats::of(0x1p-9f)));
   }
   /// From element `i` on.
   DMLREF_VECTOR_TARGET LinePerElement16 behind(std::size_t i) const noexcept {
@@ -445,10 +445,10 @@ struct LinePerElement16 {
   }
 };
 
-/// One branch for the doubts of so many elements.
+/// One branch for the comparisons of so many elements.
 inline constexpr std::size_t step16 = unit < 16 ? 32 : 64;
 
-/// The doubtful values of a chunk so far.
+/// The ill-conditioned values of a chunk so far.
 struct Listed {
   std::uint16_t* list;
   std::size_t count;
@@ -471,19 +471,19 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
     Floats low = magnitude(value[0]);
     DMLREF_UNROLL
     for (std::size_t v = 1; v < step16 / unit; ++v) low = lesser_magnitude(low, value[v]);
-    if (!any(doubtful_of(low, line.doubt))) continue;
+    if (!any(ill_conditioned_of(low, line.error_bound))) continue;
     DMLREF_UNROLL
     for (std::size_t v = 0; v < step16 / unit; ++v) {
       const std::size_t at = i + v * unit;
-      listed.count = list_doubtful(bits(doubtful_of(value[v], line.doubt_of(at))), first + at, SIZE_MAX, listed.list,
-                                   listed.count);
+      listed.count = list_ill_conditioned(bits(ill_conditioned_of(value[v], line.error_bound_of(at))), first + at,
+                                          SIZE_MAX, listed.list, listed.count);
     }
   }
   for (; i + unit <= count; i += unit) {
     const Floats value = line.value(floats_from<T>(from + i * sizeof(T)), i);
     finish16<finish>(to + i * bytes, value, alpha, false);
-    listed.count =
-        list_doubtful(bits(doubtful_of(value, line.doubt_of(i))), first + i, SIZE_MAX, listed.list, listed.count);
+    listed.count = list_ill_conditioned(bits(ill_conditioned_of(value, line.error_bound_of(i))), first + i, SIZE_MAX,
+                                        listed.list, listed.count);
   }
   if (i < count) {
     const std::size_t left = count - i;
@@ -492,15 +492,15 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
     const Floats value = last_line.value(floats_from<T>(from + i * sizeof(T), First(left)), 0);
     finish16<finish>(last.to, value, alpha, false);
     std::memcpy(to + i * bytes, last.to, left * bytes);
-    listed.count = list_doubtful(bits(doubtful_of(value, last_line.doubt_of(0))), first + i, first + count, listed.list,
-                                 listed.count);
+    listed.count = list_ill_conditioned(bits(ill_conditioned_of(value, last_line.error_bound_of(0))), first + i,
+                                        first + count, listed.list, listed.count);
   }
 }
 
 /// A row's results from its floats. A row ahead becomes floats on the way, and is summed then.
 template <Finish finish, class W, class Row, class Line>
 DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noexcept {
-  Listed listed{row.doubtful, 0};
+  Listed listed{row.ill_conditioned, 0};
   const auto* const from = reinterpret_cast<const std::byte*>(row.from);
   std::byte* const to = row.to;
   const std::size_t count = row.count;
@@ -551,16 +551,16 @@ template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL std::size_t pieces16_of(const Pieces16& chunk) noexcept {
   const OneLine16<shifted> line(chunk.line);
   const Floats alpha = Floats::of(chunk.alpha);
-  Listed listed{chunk.doubtful, 0};
+  Listed listed{chunk.ill_conditioned, 0};
   std::size_t first = 0;
   const Piece* const end = chunk.pieces + chunk.count;
   for (const Piece* piece = chunk.pieces; piece != end; ++piece) {
     const std::size_t bytes = piece->count * sizeof(half);
     const std::byte* const from = chunk.from + piece->from;
     std::byte* const to = chunk.to + piece->to;
-    if (chunk.near != 0) {
-      prefetch<0>(from + chunk.near, bytes);
-      prefetch<1>(to + chunk.near, bytes);
+    if (chunk.prefetch_distance != 0) {
+      prefetch<0>(from + chunk.prefetch_distance, bytes);
+      prefetch<1>(to + chunk.prefetch_distance, bytes);
     } else if (chunk.ahead != 0) {
       prefetch<1>(to + chunk.ahead, bytes);
     }
@@ -595,7 +595,7 @@ const Kernels& kernels() noexcept {
       {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
       {each_row16<identity, W>, each_row16<relu, W>, each_row16<leaky_relu, W>, each_row16<unit, W>,
        each_row16<values, W>},
-      Target::near,
+      Target::prefetch_distance,
       Target::pipelined};
   return table;
 }

@@ -180,11 +180,11 @@ class InterleavedEpilogue {
     } else {
       for (; step_ != pass_.steps; ++step_) requantize_alone(step_);
     }
-    for (; near_ties_ != 0; near_ties_ &= near_ties_ - 1) settle(std::countr_zero(near_ties_));
+    for (; near_ties_ != 0; near_ties_ &= near_ties_ - 1) round_exactly(std::countr_zero(near_ties_));
   }
 
   /// Exact results for those sums of a step in fixed point that are near a tie.
-  DMLREF_TARGET_AMX_INT8 void settle(Index step) const noexcept {
+  DMLREF_TARGET_AMX_INT8 void round_exactly(Index step) const noexcept {
     __m512i sums[4];
     load_sums(step, sums);
     const Channels channels = channels_of<false>(step);

@@ -155,7 +155,7 @@ inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index 
   l.lines = windows ? g.in_channels * l.column_groups(g) : g.kernel_w * l.channel_groups(g);
   l.pixel_step = 4;
   const Index in_rows = l.in_rows(g, rows);
-  const Index spare = l.lines < tile_side ? tile_side - l.lines : 0;  // lines that a lone chunk reads besides
+  const Index padding_lines = l.lines < tile_side ? tile_side - l.lines : 0;  // that a single chunk reads besides
   if (linear) {
     l.width = width;
     l.phases = l.step_y;
@@ -163,7 +163,7 @@ inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index 
     l.row_step = l.out_row_step = 4 * width;
     l.phase_step = l.row_step * l.phase_rows;
     l.tile_step = detail::odd_lines(l.phases * l.phase_step + 64);
-    l.bytes = l.tile_step * (l.lines + spare) + 128;
+    l.bytes = l.tile_step * (l.lines + padding_lines) + 128;
   } else {
     l.width = round_up(columns, tile_side);
     l.phase_rows = in_rows;
@@ -171,7 +171,7 @@ inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index 
     l.row_step = l.lines * l.tile_step;
     l.out_row_step = l.step_y * l.row_step;
     l.strip_step = detail::odd_lines(l.row_step * in_rows);
-    l.bytes = l.strip_step * (l.width / tile_side) + l.tile_step * spare + 128;
+    l.bytes = l.strip_step * (l.width / tile_side) + l.tile_step * padding_lines + 128;
   }
   detail::add_all_chunks(g, l);
   return l;

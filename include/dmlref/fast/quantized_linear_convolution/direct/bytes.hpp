@@ -1,4 +1,4 @@
-// bytes.hpp: what lanes.hpp asks of a target whose dot product takes bytes.
+// bytes.hpp: what lanes.hpp requires of a target whose dot product takes bytes.
 //
 // Included once per target, inside its namespace, behind epilogue.hpp; hence no guard. The includer defines
 // DMLREF_QLC_TARGET, dot(sums, quads, weights) of bytes and multiply_add(sums, pairs, weights) of words.

@@ -70,7 +70,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET V::Bits quantize(const V::Bits (&sums)[4]
                                                         const double* factor) noexcept {
   if (e.floats) return quantize_floats<F>(sums, e);
   V::Bits fixed[4];
-  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) rounding::settle<F>(sums, fixed, e.near_tie, factor, exact);
+  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) rounding::round_exactly<F>(sums, fixed, e.near_tie, factor, exact);
   return V::either(rounding::pack_high(fixed), e.flip);
 }
 

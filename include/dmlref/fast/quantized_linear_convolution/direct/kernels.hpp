@@ -1,8 +1,8 @@
 // kernels.hpp: the contract between the direct convolution's strategies and the kernels of an instruction set.
 //
 // Lanes are pixels of one channel, or channels of neighbouring pixels. A block of lanes is summed in four accumulators;
-// within a block lane 16 l + 4 g + j is element j of 128-bit part l of accumulator g, which is where byte shuffles and
-// packs within 128 bits want it. Arguments are read-only once they are made.
+// within a block lane 16 l + 4 g + j is element j of 128-bit part l of accumulator g, where byte shuffles and packs
+// within 128 bits leave it. Arguments are read-only once they are made.
 #pragma once
 
 #include <cstddef>
@@ -136,7 +136,7 @@ template <std::ptrdiff_t Kernel, class Rows>
 struct Kernels {
   std::ptrdiff_t block = 0;         ///< lanes of a block; a multiple of 16
   std::ptrdiff_t group = 0;         ///< taps of a unit, which meet in one 32-bit sum: 4 or 1
-  std::ptrdiff_t weight_bytes = 2;  ///< 1: what a weight less its zero point has beyond eight bits is dealt with apart
+  std::ptrdiff_t weight_bytes = 2;  ///< 1: what a weight less its zero point has beyond eight bits is multiplied apart
   void (*pixel_taps)(const LaneArgs&) noexcept = nullptr;
   /// pixel_taps of two and of four output channels of the same input.
   void (*pixel_taps_2)(const LaneArgs&) noexcept = nullptr;

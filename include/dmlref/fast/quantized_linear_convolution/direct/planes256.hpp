@@ -64,20 +64,20 @@ DMLREF_QLC_TARGET inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff
   const std::ptrdiff_t last_load = p.in.width >= 16 ? p.in.width - 16 : 0;
   for (std::size_t i = 0; i < Shape::loads; ++i) {
     for (std::size_t half = 0; half < 2; ++half) {
-      const std::ptrdiff_t wanted =
+      const std::ptrdiff_t column =
           strip.first + Shape::load_step * static_cast<std::ptrdiff_t>(i) + (S == 2 && half == 1 && !halves ? 16 : 0);
-      strip.at[i][half] = wanted < 0 ? 0 : wanted > last_load ? last_load : wanted;
+      strip.at[i][half] = column < 0 ? 0 : column > last_load ? last_load : column;
     }
   }
   const __m128i low_lanes = S == 1 ? _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7) : _mm_setr_epi16(0, 1, 4, 5, 8, 9, 12, 13);
   const __m128i high_lanes = halves ? low_lanes : _mm_add_epi16(low_lanes, _mm_set1_epi16(8 * S));
   const __m256i lanes = _mm256_setr_m128i(low_lanes, high_lanes);
-  const auto near = [](std::ptrdiff_t v) { return static_cast<short>(v < -64 ? -64 : v > 64 ? 64 : v); };
+  const auto clamped = [](std::ptrdiff_t v) { return static_cast<short>(v < -64 ? -64 : v > 64 ? 64 : v); };
   for (std::size_t v = 0; v < Shape::vectors; ++v) {
     const std::ptrdiff_t column = strip.first + 2 * static_cast<std::ptrdiff_t>(v);
     const auto* at = strip.at[S == 1 ? v : v / 2];
-    const __m256i before = _mm256_cmpgt_epi16(_mm256_set1_epi16(near(-column)), lanes);
-    const __m256i after = _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(near(p.in.width - column - 1)));
+    const __m256i before = _mm256_cmpgt_epi16(_mm256_set1_epi16(clamped(-column)), lanes);
+    const __m256i after = _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(clamped(p.in.width - column - 1)));
     const __m256i outside = _mm256_or_si256(before, after);
     const __m256i moved = _mm256_setr_m128i(_mm_set1_epi8(static_cast<char>(column - at[0])),
                                             _mm_set1_epi8(static_cast<char>(column - at[1])));
@@ -140,7 +140,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const Strip<K, S>& strip, c
                                                      std::ptrdiff_t row,
                                                      __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
   using Shape = StripShape<K, S>;
-  // Bytes `back` before where they are wanted; that many were added to the pattern.
+  // Bytes `back` before where they are read; that many were added to the pattern.
   const auto load = [&](std::ptrdiff_t back, __m256i added) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const std::uint8_t* low = p.src[0] + row - back;
     const std::uint8_t* high = p.src[TwoPlanes ? 1 : 0] + row - back;

@@ -34,8 +34,8 @@ class PlanesInPlace {
     };
     Index groups = 1;
     while (groups < g.groups && fits(groups + 1)) ++groups;
-    const auto parts_wanted = static_cast<std::uint64_t>(ceil_div(g.groups, groups));
-    groups = ceil_div(g.groups, static_cast<Index>(std::bit_ceil(parts_wanted)));
+    const auto least_parts = static_cast<std::uint64_t>(ceil_div(g.groups, groups));
+    groups = ceil_div(g.groups, static_cast<Index>(std::bit_ceil(least_parts)));
     if (g.out_height * g.out_width <= 1024) groups = smaller(g.groups, round_up(groups, 4));
     groups_at_a_time_ = groups;
   }

@@ -1,6 +1,6 @@
 // staging.hpp: rows of a direct convolution's input to a task's memory, and its lines of lanes to the output.
 //
-// The padded input under a band of output pixels is dealt into phases by the strides: phase (py, px) has every
+// The padded input under a band of output pixels is de-interleaved into phases by the strides: phase (py, px) has every
 // stride_y-th row from py and of these every stride_x-th pixel from px. Then neighbouring outputs read neighbouring
 // pixels of a phase, whatever tap they multiply. A row's right padding is the next one's left:
 //

@@ -54,7 +54,7 @@ struct Requantizer {
   float output_scale = 1;
   const std::byte* filter_scale = nullptr;  ///< float32 at any address
   std::ptrdiff_t filter_scale_step = 0;     ///< bytes from channel to channel
-  std::ptrdiff_t packed_channels = 1;       ///< of one group, filling included
+  std::ptrdiff_t packed_channels = 1;       ///< of one group, padding included
   std::ptrdiff_t out_channels = 1;          ///< of one group
   /// Where it is not 0, the scale of a channel whose results one multiply-add leaves in the low halves, and what that
   /// adds (rounded_sums.hpp); null where there is no such channel.
@@ -62,7 +62,7 @@ struct Requantizer {
   const float* rounded_shift = nullptr;
 
   float filter_scale_of(std::ptrdiff_t channel) const noexcept;
-  /// The operator's channel that lies at `packed`; filling counts as the last one.
+  /// The operator's channel that lies at `packed`; padding counts as the last one.
   std::ptrdiff_t channel_of(std::ptrdiff_t packed) const noexcept;
   /// Whether the sums of a packed channel, and of those that share its tile, are rounded so.
   bool rounds(std::ptrdiff_t packed) const noexcept { return rounded_scale != nullptr && rounded_scale[packed] != 0; }

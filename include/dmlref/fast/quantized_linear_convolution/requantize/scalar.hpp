@@ -26,8 +26,8 @@ enum class Factors {
   parts  ///< one per 128-bit part of a vector
 };
 
-/// Decides what fixed point leaves in doubt: sums whose result in `fixed` has a low half up to its lane's `near_tie`.
-/// `lanes`: of a vector. Cold: one value in some 20000.
+/// Rounds the near ties of fixed point exactly: sums whose result in `fixed` has a low half up to its lane's
+/// `near_tie`. `lanes`: of a vector. Cold: one value in some 20000.
 [[gnu::noinline]] inline void round_near_ties(const std::int32_t* sums, std::int32_t* fixed, std::ptrdiff_t count,
                                               const std::uint16_t* near_tie, std::ptrdiff_t lanes, Factors factors,
                                               const double* factor, const ExactRounding& exact) noexcept {

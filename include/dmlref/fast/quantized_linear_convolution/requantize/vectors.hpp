@@ -36,8 +36,8 @@ DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE bool near_tie(const V::Bits (&fixed)[4], 
 
 /// Exactly, those lanes in fixed point whose low half is at most their `band`.
 template <Factors F>
-DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void settle(const V::Bits (&sums)[4], V::Bits (&fixed)[4], V::Bits band,
-                                                   const double* factor, const ExactRounding& exact) noexcept {
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void round_exactly(const V::Bits (&sums)[4], V::Bits (&fixed)[4], V::Bits band,
+                                                          const double* factor, const ExactRounding& exact) noexcept {
   alignas(64) std::int32_t lanes[4 * V::lanes], results[4 * V::lanes];
   alignas(64) std::uint16_t limits[2 * V::lanes];
   V::store(limits, band);

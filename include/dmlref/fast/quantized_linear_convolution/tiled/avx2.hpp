@@ -21,7 +21,7 @@ DMLREF_BEGIN
 namespace fast::qlc::avx2 {
 
 // Not _mm256_add_epi32: compilers reassociate the sums of two steps and keep the products of many rows at once, for
-// which there are no registers. clang wants the order fixed, g++ schedules better where it is not.
+// which there are no registers. clang needs the order fixed, g++ schedules better where it is not.
 DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
   const __m256i products = _mm256_madd_epi16(activations, weights);
 #if defined(__clang__)

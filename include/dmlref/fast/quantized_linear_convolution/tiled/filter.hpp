@@ -3,7 +3,7 @@
 //   group | block of `lanes` output channels | step along K | channel in block | element     as signed bytes (or
 //   widened) kernel row | group | block | channel in block                                            sum of the
 //   channel's row, int32 step | element                                                                            1,
-//   or 0 for filling
+//   or 0 for padding
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ namespace fast::qlc {
 struct PackedFilter {
   Index lanes, steps, blocks, groups, kernel_rows;
   Index block_bytes() const noexcept { return steps * lanes * 4; }
-  Index channels() const noexcept { return blocks * lanes; }  // of one group, filling included
+  Index channels() const noexcept { return blocks * lanes; }  // of one group, padding included
   Index sums_at() const noexcept { return groups * blocks * block_bytes(); }
   Index row_sums_bytes() const noexcept { return groups * channels() * 4; }  // of one kernel row
   Index ones_at() const noexcept { return sums_at() + round_up(kernel_rows * row_sums_bytes(), 64); }

@@ -232,7 +232,7 @@ struct Plan {
     }
   }
 
-  // Processors see the step from plane to plane, and ask for what would be the next ones: lines that another task
+  // Processors see the step from plane to plane, and prefetch what would be the next ones: lines that another task
   // writes, were its slot near (docs/kernels/convolution.md).
   static constexpr Index far_apart = 256 * 1024;
 

@@ -3,7 +3,8 @@
 //
 // planes   channels far apart (NCHW): `group` channels are interleaved, so that one load brings their values at
 //          neighbouring pixels:          plane of channels | input row | column phase | column | channel in group
-//          With a horizontal stride s the columns are dealt into s phases: a tap's pixels are neighbours again.
+//          With a horizontal stride s the columns are de-interleaved into s phases: a tap's pixels are neighbours
+//          again.
 // windows  1 to 3 channels: the group is made of horizontal neighbours instead:
 //                                        channel | input row | window position | column in group
 // pixels   channels side by side (NHWC): input row | column | channel; the taps of one kernel row are one run of bytes.
@@ -205,7 +206,7 @@ inline void take_phase(const std::uint8_t* from, Index stride, Index count, std:
   for (; i < count; ++i) std::memcpy(to + 4 * i, from + 4 * stride * i, 4);
 }
 
-/// Planes of neighbouring bytes: straight from the input. A stride deals the groups out.
+/// Planes of neighbouring bytes: straight from the input. A stride de-interleaves the groups.
 inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
   const Geometry& g = a.g;
   const StagedBlock& b = a.block;

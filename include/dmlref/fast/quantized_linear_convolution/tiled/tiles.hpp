@@ -21,9 +21,9 @@ struct TilePlace {
 };
 
 /// Exact results for those of `used` sums that are near a tie; `step`: from one sum's channel to the next one's.
-DMLREF_NOINLINE DMLREF_QLC_TARGET inline void settle(const TileBytes& to, const std::int32_t* sums, std::ptrdiff_t used,
-                                                     std::ptrdiff_t first, std::ptrdiff_t step,
-                                                     std::uint8_t* out) noexcept {
+DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_exactly(const TileBytes& to, const std::int32_t* sums,
+                                                            std::ptrdiff_t used, std::ptrdiff_t first,
+                                                            std::ptrdiff_t step, std::uint8_t* out) noexcept {
   const float* const scales = to.requantizer.fixed_scale + first;
   const V::Floats shift = V::all(to.requantizer.fixed_shift());
   for (std::ptrdiff_t i = 0; i < used; i += V::lanes) {
@@ -41,15 +41,17 @@ DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept;
 
 /// Exact results for the sums of a pixel, or of a channel, that are near a tie. No register keeps a tile's sums: `tile`
 /// computes those of this row once more.
-DMLREF_NOINLINE DMLREF_QLC_TARGET inline void settle_row(const TileArgs& row, void (*tile)(const TileArgs&) noexcept,
-                                                         std::ptrdiff_t used, std::ptrdiff_t channel_step) noexcept {
+DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_row_exactly(const TileArgs& row,
+                                                                void (*tile)(const TileArgs&) noexcept,
+                                                                std::ptrdiff_t used,
+                                                                std::ptrdiff_t channel_step) noexcept {
   std::int32_t sums[4 * V::lanes];
   TileArgs t = row;
   t.output = TileOutput::sums;
   t.sums.at = sums;
   t.count = 1;
   tile(t);
-  settle(t.bytes, sums, used, t.bytes.first_channel, channel_step, t.bytes.at);
+  round_exactly(t.bytes, sums, used, t.bytes.first_channel, channel_step, t.bytes.at);
 }
 
 /// Channels in lanes: N vectors of weights meet R broadcast pixels. Of more vectors than are held the pixels are
@@ -162,7 +164,8 @@ struct ChannelTile {
     at.bytes += R * t.bytes.pitch;
   }
 
-  DMLREF_NOINLINE static void settle_rows(const TileArgs& t, const TilePlace& at, std::uint32_t suspects) noexcept {
+  DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
+                                                 std::uint32_t suspects) noexcept {
     for (int r = 0; r < R; ++r) {
       const std::uint32_t units_of_row = (2u << ((N * r + N - 1) / 4)) - (1u << (N * r / 4));
       if ((suspects & units_of_row) == 0) continue;
@@ -170,7 +173,7 @@ struct ChannelTile {
       row.operands.activations = at.activations + r * t.operands.pixel_step;
       row.offsets.pixel_sums = at.pixel_sums + r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
-      settle_row(row, &run_strip<ChannelTile<N, 1>>, V::lanes * N, 1);
+      round_row_exactly(row, &run_strip<ChannelTile<N, 1>>, V::lanes * N, 1);
     }
   }
 };
@@ -240,7 +243,8 @@ struct PixelTile {
     at.bytes += V::lanes * N;
   }
 
-  DMLREF_NOINLINE static void settle_rows(const TileArgs& t, const TilePlace& at, std::uint32_t suspects) noexcept {
+  DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
+                                                 std::uint32_t suspects) noexcept {
     for (int r = 0; r < R; ++r) {
       if ((suspects >> r & 1) == 0) continue;
       TileArgs row = t;
@@ -251,7 +255,7 @@ struct PixelTile {
       row.offsets.pixel_sums = at.pixel_sums;
       row.bytes.first_channel += r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
-      settle_row(row, &run_strip<PixelTile<N, 1>>, t.bytes.used_lanes, 0);
+      round_row_exactly(row, &run_strip<PixelTile<N, 1>>, t.bytes.used_lanes, 0);
     }
   }
 };
@@ -263,7 +267,7 @@ DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
   TilePlace at(t);
   const Epilogue constants(t.bytes.requantizer);
   const Epilogue* epilogue = &constants;
-  __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: there is no register to spare
+  __asm__("" : "+r"(epilogue) : : "memory");  // read from memory each time: all registers are taken
   for (std::ptrdiff_t tile = 0; tile < t.count; ++tile) {
     typename Tile::Registers acc;
     Tile::start(t, at, acc);
@@ -281,7 +285,7 @@ DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
       }
     } else {
       const std::uint32_t suspects = Tile::write(t.bytes, *epilogue, acc, at.bytes);
-      if (__builtin_expect(suspects != 0, 0)) Tile::settle_rows(t, at, suspects);
+      if (__builtin_expect(suspects != 0, 0)) Tile::round_rows_exactly(t, at, suspects);
     }
     Tile::advance(t, at);
   }

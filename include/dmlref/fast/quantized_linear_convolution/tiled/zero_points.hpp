@@ -16,7 +16,7 @@ DMLREF_BEGIN
 namespace fast::qlc::tiled {
 
 /// Calls visit(block, step, weights, minus) for the `lanes` groups of weights of each step, packed as T, with minus
-/// their zero points, 0 beside filling, until it says false. `zero`: one per channel.
+/// their zero points, 0 beside padding, until it says false. `zero`: one per channel.
 template <class T, class Visit>
 void each_step(const Plan& p, const std::int32_t* zero, std::byte* packed, Visit visit) noexcept {
   constexpr Index elements = 4 / static_cast<Index>(sizeof(T)), most = 64;

@@ -139,7 +139,7 @@ inline constexpr Transform strided_tiles_of_4{
     2,
     0x38E38E39u};
 
-/// All positions of a transform, for loops that want them as constants.
+/// All positions of a transform, for loops that need them as constants.
 struct Positions {
   Position at[9][9];
 };

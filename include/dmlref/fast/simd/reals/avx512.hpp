@@ -112,7 +112,7 @@ DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Doubles x) noexcept {
   _mm256_storeu_ps(reinterpret_cast<float*>(to), _mm512_cvtpd_ps(x.v));
 }
 DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
-  // (The plain form is a macro at -O0, whose own conversion warns where the includer asks for -Wsign-conversion.)
+  // (The plain form is a macro at -O0, whose own conversion warns where the includer has -Wsign-conversion.)
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtps_ph(0xFFFF, x.v, _MM_FROUND_TO_NEAREST_INT));
 }
 

@@ -110,7 +110,7 @@ DMLREF_TARGET_AVX2 inline void convert(const std::uint8_t* src, std::ptrdiff_t c
   portable::convert<Group>(src + i, count - i, flip, dst + 4 / Group * i);
 }
 
-/// Two neighbours each: the steps 1 and 2 are all that staging asks for.
+/// Two neighbours each: the steps 1 and 2 are all that staging uses.
 DMLREF_TARGET_AVX2 inline void windows2(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
                                         std::uint8_t flip, std::uint8_t* dst) noexcept {
   if (step == 2) return convert<2>(src, 2 * count, flip, dst);

@@ -34,7 +34,7 @@ class Epilogue {
 
   struct Result {
     __m512i bytes;
-    bool near_tie;  // of some sum: settle
+    bool near_tie;  // of some sum: exact fallback
   };
   /// Which units of 64 sums have near ties.
   class NearTies {
@@ -78,7 +78,7 @@ class Epilogue {
         requantize::avx512::pack_low(rounded(sum0), rounded(sum1), rounded(sum2), rounded(sum3), flip_, halves_));
   }
 
-  /// Four vectors of sums of a channel with that scale; near ties are not settled.
+  /// Four vectors of sums of a channel with that scale; near ties are not rounded exactly.
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_scale(__m512i sum0, __m512i sum1, __m512i sum2, __m512i sum3,
                                                                 __m512 scale) const noexcept {
     return finish(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
