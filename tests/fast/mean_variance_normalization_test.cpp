@@ -5,14 +5,52 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/fast/mean_variance_normalization.hpp"
+#include "dmlref/op/mean_variance_normalization.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"
 #include "support/seed.hpp"
+
+#if DMLREF_ARCH_X86_64
+// A target of one's own, as docs/kernels/normalization.md says under "Adding a target": AVX2's vectors, one at a time,
+// without prefetches and non-temporal stores. Nothing in the library knows of it.
+#define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE
+#define DMLREF_VECTOR_KERNEL DMLREF_TARGET_AVX2 inline
+DMLREF_BEGIN
+namespace fast::normalization::outside {
+
+using simd::avx2::Doubles;
+using simd::avx2::doubles_from;
+using simd::avx2::First;
+using simd::avx2::Floats;
+using simd::avx2::floats_from;
+using simd::avx2::Pair;
+using simd::avx2::Vectors;
+
+struct Target {
+  using NarrowSums = Vectors<Doubles>;
+  static constexpr std::size_t summed_vectors = 1, result_vectors = 1;
+  static constexpr bool streams = false, streams_halves = false, prefetches = false, pipelined = false;
+  static constexpr bool subtracts = true, unshifted = true, large_blocks = false;
+  static constexpr std::int64_t prefetch_distance = 0;
+};
+
+#include "dmlref/fast/mean_variance_normalization/finish.hpp"
+
+#include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
+#include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
+#include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
+
+}  // namespace fast::normalization::outside
+DMLREF_END
+#undef DMLREF_VECTOR_TARGET
+#undef DMLREF_VECTOR_KERNEL
+#endif
 
 namespace {
 
@@ -115,6 +153,33 @@ TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
   std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
 }
 
+#if DMLREF_ARCH_X86_64
+TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
+  if (!supported(Isa::avx2)) GTEST_SKIP() << "no AVX2";
+  namespace normalization = fast::normalization;
+  Random random(seed());
+  for (int round = 0; round < dmlref_test::rounds(300); ++round) {
+    const auto c = random_case<TypeParam>(random, static_cast<Regime>(round % static_cast<int>(Regime::count)), 3000);
+    if (!dmlref::detail::is_regular(c.parameters.activation)) continue;
+    normalization::Schedule<TypeParam> schedule(normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes),
+                                                c.parameters, Isa::avx2, this_cpu());
+    schedule.kernels = {&normalization::outside::kernels(), &normalization::outside::activation_kernels(),
+                        &normalization::outside::column_kernels()};
+    const normalization::Normalization<TypeParam> outside(schedule);
+    detail::AlignedMemory temporary(outside.temporary_bytes());
+    std::vector<TypeParam> output(elements_spanned(c.output), static_cast<TypeParam>(42.0f));
+    const auto bytes = [](const auto& data) { return std::as_bytes(std::span(data)).data(); };
+    outside.execute(
+        {bytes(c.input_data), c.scale ? bytes(c.scale_data) : nullptr, c.bias ? bytes(c.bias_data) : nullptr,
+         std::as_writable_bytes(std::span(output)).data(), temporary.span().data()},
+        1, [](std::size_t count, const auto& body) {
+          for (std::size_t i = 0; i < count; ++i) body(i);
+        });
+    ASSERT_EQ(bits_of(output), bits_of(c.reference_output())) << c.describe() << " seed " << seed();
+  }
+}
+#endif
+
 /// Both of that layout, and random.
 template <class T>
 void add_scale_and_bias(NormalizationCase<T>& c, const Layout& layout, Random& random) {
@@ -143,7 +208,7 @@ TYPED_TEST(FastNormalization, RowsOfEveryLength) {
   }
 }
 
-// Rows of all kinds, one behind the other: some want their sums again while those of later rows are there already.
+// Rows of all kinds, one behind the other: some need their sums again while those of later rows are there already.
 TYPED_TEST(FastNormalization, RowsOfMixedKinds) {
   Random random(seed());
   for (const Index n : {20, 768, 775}) {
@@ -232,7 +297,7 @@ TYPED_TEST(FastNormalization, SmallBiases) {
   }
 }
 
-// More than a second cache holds, where lines are asked for ahead: rows, long groups, chunks with their own parameters.
+// More than L2 holds, where lines are prefetched: rows, long groups, chunks with their own parameters.
 TYPED_TEST(FastNormalization, RowsBeyondTheSecondCache) {
   Random random(seed());
   const struct {

@@ -47,7 +47,7 @@ unsigned long permissions() {
   return mask;
 }
 
-/// Without an instruction set asked for by the environment.
+/// Without an instruction set that the environment names.
 class TilePermission : public testing::Test {
  protected:
   void SetUp() override { unsetenv("DMLREF_ISA"); }
@@ -321,7 +321,7 @@ TEST_F(AmxConvolution, LeavesShallowLayersToDotProducts) {
 
 using fast::qlc::amx::Plan;
 
-/// Where in a channel's filter a byte of a chunk is; -1: nowhere, it is filling.
+/// Where in a channel's filter a byte of a chunk is; -1: nowhere, it is padding.
 Index place_of(const Plan& plan, Index chunk, Index byte) {
   fast::qlc::amx::Element e{};
   if (!locate(plan.g, plan.layout, plan.layout.chunks[static_cast<std::size_t>(chunk)], byte, e)) return -1;
@@ -431,7 +431,7 @@ TEST_F(AmxConvolution, GathersFromFarApart) {
   }
 }
 
-// What keeps pixels apart is filling, and not multiplied where it has chunks of its own.
+// What keeps pixels apart is padding, and not multiplied where it has chunks of its own.
 TEST_F(AmxConvolution, NoChunkOfFilling) {
   Random random(dmlref_test::test_seed());
   for (const std::uint32_t channels : {512u, 1024u}) {

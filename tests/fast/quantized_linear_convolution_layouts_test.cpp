@@ -23,6 +23,7 @@ using namespace dmlref;
 using namespace dmlref::test;
 using fast::qlc::Operand;
 using fast::qlc::Problem;
+namespace direct = fast::qlc::direct;
 
 /// The signs of strides, and the order of dimensions.
 enum class Arrangement { planar, channels_last, any };
@@ -297,6 +298,81 @@ TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
     Executor& executor = i % 2 == 0 ? static_cast<Executor&>(several) : sequential();
     EXPECT_EQ(run_plan(plan, made.test, random, executor, i % 3 > 0), expected) << "case " << i << describe(shape);
   }
+}
+
+// A strategy of the direct convolution of one's own: the order of its weights, where their precomputed constants lie,
+// and what a unit of work does.
+class PlainPlanes {
+ public:
+  explicit PlainPlanes(const Problem& problem)
+      : layer(ordered({problem, fast::qlc::kernels_of(Isa::scalar).direct})), lanes(layer) {}
+
+  direct::Layer layer;
+  direct::PixelLanes lanes;
+  Index bands() const noexcept { return 1; }
+  Index parts() const noexcept { return layer.g.all_out_channels(); }
+
+  void run(const std::byte* folded, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
+    const fast::qlc::Geometry& g = layer.g;
+    const direct::Work work(unit, bands(), parts());
+    const auto header = direct::read<direct::FoldedHeader>(folded);
+    const std::byte* const constants = folded + lanes.at(work.part);
+    const auto channel = direct::read<direct::ChannelData>(constants);
+    for (Index i = 0; i < g.out_height * g.out_width; ++i) {
+      const Index y = i / g.out_width, x = i % g.out_width;
+      std::int32_t sum = channel.integers.sum;
+      for (Index k = 0; k < g.depth(); ++k) {
+        const direct::Tap tap = tap_of(g, k);
+        const Index in_y = y * g.stride_y - g.pad_y + tap.y * g.dilation_y;
+        const Index in_x = x * g.stride_x - g.pad_x + tap.x * g.dilation_x;
+        const bool inside = in_y >= 0 && in_y < g.height && in_x >= 0 && in_x < g.width;
+        const Index in_channel = work.part / g.out_channels * g.in_channels + tap.channel;
+        const Index at = work.image * g.in.n + in_channel * g.in.c + in_y * g.in.y + in_x * g.in.x;
+        sum += (inside ? input[at] ^ header.input_flip : header.fill) *
+               direct::read<std::int16_t>(constants + sizeof channel + 2 * k);
+      }
+      const std::int32_t rounded =
+          fast::qlc::round_exactly(sum, channel.factor, header.output_scale) + header.zero_point;
+      output[work.image * g.out.n + work.part * g.out.c + y * g.out.y + x * g.out.x] =
+          static_cast<std::uint8_t>(static_cast<std::uint8_t>(std::clamp(rounded, -128, 127)) ^ header.output_flip);
+    }
+  }
+
+ private:
+  static direct::Tap tap_of(const fast::qlc::Geometry& g, Index slot) noexcept {
+    return {slot / g.taps(), slot % g.taps() / g.kernel_w, slot % g.kernel_w};
+  }
+  static direct::Layer ordered(direct::Layer l) {
+    l.slots =
+        direct::FilterSlots(l.g, l.g.depth(), 1, direct::NinthBit::fits, [&](Index slot) { return tap_of(l.g, slot); });
+    return l;
+  }
+};
+
+TEST(QuantizedLinearConvolutionLayouts, RunsADirectStrategyFromOutside) {
+  Random random(dmlref_test::test_seed());
+  int ran = 0;
+  for (int i = 0; i < dmlref_test::rounds(400) && !HasFailure(); ++i) {
+    const LaidOut made = make(random, random_shape(random), Arrangement::any, 0);
+    const fast::qlc::Geometry g = fast::qlc::geometry_of(made.problem);
+    if (g.groups == 1 || g.depth() > 256 || !g.filter.forward()) continue;
+    const PlainPlanes strategy(made.problem);
+    std::vector<std::byte> expected = made.test.output, output = expected;
+    detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
+    const fast::qlc::Origins origins(made.problem);
+    const fast::qlc::Inputs inputs = origins.inputs(made.test.bindings(output.data()).inputs);
+    detail::AlignedMemory folded(static_cast<std::size_t>(strategy.lanes.folded_bytes));
+    std::byte* const constants = folded.span().data();
+    direct::fold(strategy.layer, strategy.lanes, inputs.data(), direct::Search::no, constants);
+    if (!fast::DirectConvolution::fits(constants)) continue;
+    for (Index unit = 0; unit < g.batch * strategy.parts() * strategy.bands(); ++unit) {
+      strategy.run(constants, reinterpret_cast<const std::uint8_t*>(inputs[fast::qlc::input_tensor]),
+                   reinterpret_cast<std::uint8_t*>(origins.output(output.data())), unit);
+    }
+    EXPECT_EQ(output, expected) << "case " << i << strides_of(made.problem);
+    ++ran;
+  }
+  EXPECT_TRUE(dmlref_test::often(ran, 10));
 }
 
 /// A problem of packed tensors, planar or with channels last, whose input and output are as given but for their signs.
