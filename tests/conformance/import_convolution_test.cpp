@@ -180,7 +180,7 @@ TEST_F(ImportConvolution, ReadsTransposedTensorsInPlace) {
   model.node("Transpose", {"nhwc"}, {"x"}).list("perm", {0, 3, 1, 2});
   model.graph().mutable_node()->SwapElements(0, 1);
   expect_output(model, {eight<std::uint8_t>({1, 4, 5, 3}, nhwc)}, eight<std::uint8_t>(conv.y, y));
-  EXPECT_NE(imported_.out.find("1 operators"), std::string::npos) << imported_;
+  EXPECT_NE(imported_.out.find("operators: 1,"), std::string::npos) << imported_;
 }
 
 TEST_F(ImportConvolution, OfIntegersFitsEightBitsByItsBoundOrByTheUsersWord) {
@@ -270,6 +270,14 @@ TEST_F(ImportConvolution, RefusesWhatItCannotSay) {
   expect({node + "x is FLOAT, expected UINT8 or INT8"}, [](OnnxModel& m) {
     m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(Type::FLOAT);
   });
+  expect({node + "has an input [1, 0, 4, 4] and a filter [2, 2, 3, 3], expected extents from 1"}, [](OnnxModel& m) {
+    auto* type = m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type();
+    type->mutable_shape()->mutable_dim(1)->set_dim_value(0);
+  });
+  OnnxModel empty(10);
+  empty.input("x", Type::UINT8, {1, 1, 2, 2}).output("y", Type::INT32, {1, 1, 1, 1});
+  empty.initializer("w", eight<std::uint8_t>({0, 1, 1, 1}, {})).node("ConvInteger", {"x", "w"}, {"y"});
+  expect_refused(empty, {"node 0 (ConvInteger): has an input [1, 1, 2, 2] and a filter [0, 1, 1, 1]"});
   expect({node + "has an input [1, 2, 4, 4, 1] and a filter [2, 2, 3, 3]"}, [](OnnxModel& m) {
     m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(1);
   });

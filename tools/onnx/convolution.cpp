@@ -60,6 +60,11 @@ Geometry read_geometry(Context& node, const Value& x, const Value& w) {
                           fmt::join(x.shape, ", "), fmt::join(w.shape, ", ")));
   }
   const std::size_t axes = rank - 2;
+  const auto usable = [](std::uint64_t extent) { return extent != 0 && extent <= std::uint64_t{1} << 30; };
+  if (!std::all_of(x.shape.begin(), x.shape.end(), usable) || !std::all_of(w.shape.begin(), w.shape.end(), usable)) {
+    node.fail(fmt::format("has an input [{}] and a filter [{}], expected extents from 1 to 2^30",
+                          fmt::join(x.shape, ", "), fmt::join(w.shape, ", ")));
+  }
   Geometry geometry;
   const auto kernel = node.integers("kernel_shape");
   if (kernel && !std::equal(kernel->begin(), kernel->end(), w.shape.begin() + 2, w.shape.end(), std::equal_to<>())) {
@@ -86,10 +91,6 @@ Geometry read_geometry(Context& node, const Value& x, const Value& w) {
   for (std::size_t a = 0; a < axes; ++a) {
     const std::uint64_t input = x.shape[2 + a];
     const std::uint64_t taps = w.shape[2 + a];
-    if (input == 0 || taps == 0 || taps > std::uint64_t{1} << 30) {
-      node.fail(fmt::format("has an input [{}] and a filter [{}], expected no extent of 0", fmt::join(x.shape, ", "),
-                            fmt::join(w.shape, ", ")));
-    }
     const std::uint64_t reach = (taps - 1) * geometry.dilations[a] + 1;
     std::uint64_t start = pads[a];
     std::uint64_t end = pads[axes + a];

@@ -115,7 +115,7 @@ std::string import_model(const ImportOptions& options) {
 
   std::string said;
   for (const std::string& note : lowering.notes()) said += fmt::format("{}\n", note);
-  return said + fmt::format("{}: {} operators, {} outputs\n", (folder / "model.json").string(),
+  return said + fmt::format("{}: operators: {}, outputs: {}\n", (folder / "model.json").string(),
                             program.dispatches.size(), program.outputs.size());
 }
 

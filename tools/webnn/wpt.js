@@ -45,8 +45,9 @@ function writeCase(folder, lowered) {
 
 // Where a checkout has no tolerance that is understood: WebNN's for normalization, exact for what is moved.
 function fallback(graph) {
-  const moved = graph.operators.every(({name}) => !name.endsWith('Normalization'));
-  return moved ? ['--ulp', '0'] : ['--abs', String(1 / 1024)];
+  if (graph.operators.every(({name}) => !name.endsWith('Normalization'))) return ['--ulp', '0'];
+  const half = Object.values(graph.expectedOutputs).some(({descriptor}) => descriptor.dataType === 'float16');
+  return ['--abs', String(half ? 1 / 512 : 1 / 1024)];
 }
 
 /** {kind: 'passed' | 'refused' | 'differs', why}. */
