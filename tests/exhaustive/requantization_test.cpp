@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <ostream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -460,6 +461,22 @@ void expect_channels(const Epilogue& epilogue, const Channels& channels, const O
   }
 }
 
+/// Blocks of one channel: 64 sums around the outermost ties, where errors are largest, of a random scale.
+void expect_random_scale(const Epilogue& epilogue, std::mt19937_64& random, Tried& tried) {
+  const auto exponent = -12 - static_cast<int>(random() % 10);
+  const float scale = std::ldexp(1 + static_cast<float>(random() % (1 << 23)) * 0x1p-23f, exponent);
+  const OutputType& type = output_types[random() % 2];
+  const Channels channels({{1.0f, scale, 1.0f}}, type);
+  const auto bound = static_cast<std::int64_t>(epilogue.bound(channels));
+  Sums sums;
+  const int lowest = (type.is_signed ? -128 : 0) - type.zero_point;
+  for (const int tie : {lowest, lowest + 1, lowest + 127, lowest + 253, lowest + 254}) {
+    const std::int64_t first = channels.quotients[0].accumulator_at(tie) - 32;
+    if (first < -bound || first + 63 > bound) continue;
+    ASSERT_NO_FATAL_FAILURE(sums.run(epilogue, channels, {first}, at_once, tried));
+  }
+}
+
 // ---- the tests ----
 
 // The oracle's steps are what its rational arithmetic says of single accumulators.
@@ -480,6 +497,15 @@ TEST(ExactSteps, AreWhereTheQuotientSteps) {
       }
     }
   }
+}
+
+TEST(Scales, AreUsualWhereTheyAreFiniteAndNotZero) {
+  EXPECT_TRUE(is_usual(1.0f) && is_usual(-0x1p-149f) && is_usual((std::numeric_limits<float>::max)()));
+  EXPECT_FALSE(is_usual(0.0f) || is_usual(-0.0f));
+  EXPECT_FALSE(is_usual(std::numeric_limits<float>::infinity()) || is_usual(-std::numeric_limits<float>::infinity()));
+  EXPECT_FALSE(is_usual(std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_EQ(reference::RequantizeScale(1.0f, 0.0f, 1.0f).ratio(), 0.0);
+  EXPECT_EQ(reference::RequantizeScale(1.0f, 1.0f, 0.0f).ratio(), 0.0);
 }
 
 // Which scales, and sums up to which bound.
@@ -507,6 +533,7 @@ TEST(RoundedSums, AreFoundForScalesOfEitherSign) {
 
 TEST(Requantizer, RoundsWhereAScaleIsNotZero) {
   Requantizer to;
+  EXPECT_EQ(to.zero_point, 0);
   EXPECT_FALSE(to.rounds(0));
   const float scales[] = {0.5f, 0.0f, -0.25f};
   to.rounded_scale = scales;
@@ -555,6 +582,10 @@ TEST_P(Requantization, OfEveryAccumulatorNearATieIsExact) {
     } else {
       ASSERT_NO_FATAL_FAILURE(expect_channels(epilogue, channels, type, number, tried));
     }
+  }
+  std::mt19937_64 random(dmlref_test::test_seed(14));
+  for (int i = 0; epilogue.channels == 1 && i < (dmlref_test::exhaustive() ? 20000 : 1000); ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_random_scale(epilogue, random, tried));
   }
   std::printf("%zu scales, %llu accumulators\n", suited, static_cast<unsigned long long>(tried.accumulators));
   EXPECT_GT(suited, 0u);

@@ -151,12 +151,33 @@ TEST(NativeTensors, HaveOwnersBytesAndAlignments) {
   desc = slice();
   desc.input.sizes = {};
   expect_report(desc, "InputTensor.DimensionCount is 0, expected 1 to 8 [tensor_dimension_count]");
+  auto quantized = convolution();  // tensors that may be absent are judged where they are not
+  quantized.bias = TensorDesc(f32, {1, 1, 1, 1});
+  quantized.input_zero_point = TensorDesc(DataType::int8, {1, 2});
+  expect_report(quantized,
+                "InputZeroPointTensor.DataType is INT8, expected UINT8 as InputTensor.DataType "
+                "[tensor_data_type_match]\n"
+                "BiasTensor.DataType is FLOAT32, expected INT32 [tensor_data_type]\n"
+                "InputZeroPointTensor.Sizes[1] is 2, expected 1: one value for the whole tensor "
+                "[convolution_single_value]");
   auto normal = normalization<MeanVarianceNormalization1Desc>();
   normal.fused_activation = Activation{ActivationType::softplus, {0.5f}};
   EXPECT_EQ(validate(OperatorDesc(normal), feature_level(0x6300)).to_string(),
             "FusedActivation.Steepness is 0.5, expected at least 1 [activation_steepness] (accepted from feature level "
             "6_4)");
   expect_report(normal, "ok");
+}
+
+// Three rules end with a level; the others have none, which is 0.
+TEST(RuleTable, SaysWhichRulesALevelLifts) {
+  for (const RuleInfo& rule : rule_table) {
+    const std::uint32_t expected = rule.id == RuleId::normalization_channel_broadcast ? 0x4000
+                                   : rule.id == RuleId::normalization_scale_with_bias ? 0x5200
+                                   : rule.id == RuleId::activation_steepness          ? 0x6400
+                                                                                      : 0;
+    EXPECT_EQ(rule.lifted_from, expected) << rule.name;
+    EXPECT_EQ(lifted_from(rule.id), expected) << rule.name;
+  }
 }
 
 // Values of enumerations that are none: compared without a shift by 32 or more.

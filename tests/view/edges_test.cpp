@@ -1,6 +1,7 @@
 // edges_test.cpp: the first and the last of what a view accepts, one step on either side.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "dmlref/view/interop.hpp"
 #include "dmlref/view/layout.hpp"
 #include "dmlref/view/print.hpp"
+#include "dmlref/view/rows.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 namespace {
@@ -41,6 +43,11 @@ constexpr Index offset_of_slice(Index first, Index size, Index stride) {
 static_assert(offset_of_slice(2, 0, 1) == 0 && offset_of_slice(2, 0, -1) == 0 && offset_of_slice(0, 0, -1) == 0);
 static_assert(offset_of_slice(2, 1, 1) == 2 && offset_of_slice(2, 2, -1) == 3 && offset_of_slice(0, 1, -1) == 0);
 
+// A number alone is a row of one.
+constexpr Index no_offset[] = {0};
+static_assert(RowIterator<1>(JointLayout<1>{}, no_offset).count() == 1);
+static_assert(RowIterator<1>(JointLayout<1>{}, no_offset).step(0) == 1);
+
 // The memory of no element, of one, of two with a gap.
 TEST(Edges, OfTheMemoryOfAView) {
   int numbers[] = {0, 1, 2, 3, 4, 5};
@@ -54,6 +61,30 @@ TEST(Edges, OfTheMemoryOfAView) {
   EXPECT_EQ(memory({2}, {2}).size(), 3u);
   EXPECT_EQ(memory({2}, {-2}).data(), numbers + 1);
   EXPECT_EQ(memory({2}, {-2}).size(), 3u);
+}
+
+/// DLPack's tensor, as far as a view of it needs.
+struct DlTensor {
+  void* data = nullptr;
+  struct {
+    int device_type = 1, device_id = 0;
+  } device;
+  std::int32_t ndim = 1;
+  struct {
+    std::uint8_t code = 0, bits = 32;
+    std::uint16_t lanes = 1;
+  } dtype;
+  std::int64_t* shape = nullptr;
+  std::int64_t* strides = nullptr;
+  std::uint64_t byte_offset = 0;
+};
+TEST(Edges, OfDlpacksMemory) {
+  std::int64_t extent = 0;
+  DlTensor tensor;
+  tensor.shape = &extent;
+  EXPECT_TRUE(try_view_of<std::int32_t>(tensor).has_value());  // nothing of it is read
+  extent = 1;
+  EXPECT_FALSE(try_view_of<std::int32_t>(tensor).has_value());
 }
 
 // The checked forms give the element, or nothing.
