@@ -39,7 +39,7 @@ std::string difference(const Case& one, const std::vector<std::byte>& result, bo
 struct Desc {
   explicit Desc(const Case& one)
       : json(nlohmann::json::parse(Json{{"type", one.op}, {"desc", one.desc}}.dump())),
-        op(tool::Node(file, json, "$")) {}
+        op(tool::Node(file, json, "$"), {}) {}
   std::string file = "case";
   nlohmann::json json;
   tool::ParsedOperator op;
@@ -135,7 +135,7 @@ TEST(PlantedFaults, WrongKernelsAreCaught) {
   }
 }
 
-bool judges_rightly(const Case& one, std::string_view fault) {
+bool validates_rightly(const Case& one, std::string_view fault) {
   for (std::size_t level = 0; level < feature_levels.size(); ++level) {
     const bool expected = one.accepted_from && *one.accepted_from <= feature_levels[level].level;
     if (accepts(one, level, fault) != expected) return false;
@@ -144,14 +144,15 @@ bool judges_rightly(const Case& one, std::string_view fault) {
 }
 
 TEST(PlantedFaults, SecondValidatorAgrees) {
-  EXPECT_EQ(caught_by([](const Case& one) { return !judges_rightly(one, ""); }), std::vector<std::string>{});
+  EXPECT_EQ(caught_by([](const Case& one) { return !validates_rightly(one, ""); }), std::vector<std::string>{});
 }
 
 TEST(PlantedFaults, WrongValidatorsAreCaught) {
   std::printf("| wrong validator | cases | first |\n|---|---|---|\n");
   for (const ValidatorFault& fault : validator_faults()) {
-    const auto caught = caught_by(
-        [&fault](const Case& one) { return one.op.starts_with(fault.operators) && !judges_rightly(one, fault.name); });
+    const auto caught = caught_by([&fault](const Case& one) {
+      return one.op.starts_with(fault.operators) && !validates_rightly(one, fault.name);
+    });
     print_row(fault.text, caught);
     EXPECT_FALSE(caught.empty()) << fault.name;
   }

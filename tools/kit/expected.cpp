@@ -272,7 +272,7 @@ void finish(Case& one) {
   const nlohmann::json model =
       nlohmann::json::parse(Json{{"type", "DML_OPERATOR_" + one.op}, {"desc", one.desc}}.dump());
   const std::string where = "case " + one.name;
-  const ParsedOperator op(Node(where, model, "$"));
+  const ParsedOperator op(Node(where, model, "$"), {});
   const std::vector<std::string> meant = one.rules;
   one.rules.clear();
   for (const FeatureLevelName& row : feature_levels) {
