@@ -31,7 +31,7 @@ int check_kit(const CheckKitOptions& options) {
   }
   fmt::print("{}", kit::report_of(cases, outcomes, options.check));
   const bool passed = std::all_of(outcomes.begin(), outcomes.end(),
-                                  [](const kit::Outcome& one) { return one.verdict == kit::Verdict::passed; });
+                                  [](const kit::Outcome& one) { return one.state == kit::CaseState::passed; });
   return passed ? exit_done : exit_failed;
 }
 

@@ -228,26 +228,26 @@ Outcome check_case(const fs::path& kit, const fs::path& results, const Descripti
   std::optional<NpyArray> result;
   if (given) result = read_array(file);
 
-  if (given && refused) return {Verdict::failed, "has both a result and a refusal"};
-  if (!given && !refused) return {Verdict::missing, ""};
+  if (given && refused) return {CaseState::failed, "has both a result and a refusal"};
+  if (!given && !refused) return {CaseState::missing, ""};
   if (!acceptable) {
-    if (refused) return {Verdict::passed, ""};
-    return {Verdict::failed, fmt::format("has a result, expected a refusal: {}", fmt::join(one.rules, ", "))};
+    if (refused) return {CaseState::passed, ""};
+    return {CaseState::failed, fmt::format("has a result, expected a refusal: {}", fmt::join(one.rules, ", "))};
   }
   if (refused) {
-    return {Verdict::failed,
+    return {CaseState::failed,
             fmt::format("refused, expected a result from feature level {} on", to_string(*one.accepted_from))};
   }
   if (result->type != one.type) {
-    return {Verdict::failed,
+    return {CaseState::failed,
             fmt::format("{} holds {}, expected {}", one.file, to_string(result->type), to_string(one.type))};
   }
   if (result->count() != expected->count()) {
-    return {Verdict::failed,
+    return {CaseState::failed,
             fmt::format("{} has {} elements, expected {}", one.file, result->count(), expected->count())};
   }
   std::string unlike = difference(one, result->data, expected->data, options.strict);
-  return {unlike.empty() ? Verdict::passed : Verdict::failed, std::move(unlike)};
+  return {unlike.empty() ? CaseState::passed : CaseState::failed, std::move(unlike)};
 }
 
 std::string report_of(const std::vector<Description>& cases, const std::vector<Outcome>& outcomes,
@@ -257,11 +257,11 @@ std::string report_of(const std::vector<Description>& cases, const std::vector<O
   std::map<std::pair<std::string, std::string>, std::array<std::uint64_t, 3>> counts;
   std::array<std::uint64_t, 3> all{};
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto verdict = static_cast<std::size_t>(outcomes[i].verdict);
-    text += fmt::format("{} {}{}\n", words[verdict], cases[i].name,
+    const auto state = static_cast<std::size_t>(outcomes[i].state);
+    text += fmt::format("{} {}{}\n", words[state], cases[i].name,
                         outcomes[i].reason.empty() ? "" : ": " + outcomes[i].reason);
-    ++counts[{cases[i].op, cases[i].kind}][verdict];
-    ++all[verdict];
+    ++counts[{cases[i].op, cases[i].kind}][state];
+    ++all[state];
   }
   std::vector<TableRow> rows{{"operator", "fault kind", "cases", "passed", "failed", "missing"}};
   for (const auto& [key, n] : counts) {

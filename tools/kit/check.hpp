@@ -38,9 +38,9 @@ std::vector<Description> read_kit(const std::filesystem::path& folder);
 std::string difference(const Description& one, std::span<const std::byte> result, std::span<const std::byte> expected,
                        bool strict);
 
-enum class Verdict { passed, failed, missing };
+enum class CaseState { passed, failed, missing };
 struct Outcome {
-  Verdict verdict = Verdict::missing;
+  CaseState state = CaseState::missing;
   std::string reason;
 };
 

@@ -186,9 +186,9 @@ def table(rows):
 def report(cases, outcomes, level):
     lines, counts = [], {}
     words = ["pass", "fail", "missing"]
-    for case, (verdict, reason) in zip(cases, outcomes):
-        lines.append(f"{verdict} {case.name}" + (f": {reason}" if reason else "") + "\n")
-        counts.setdefault((case.operator, case.kind), [0, 0, 0])[words.index(verdict)] += 1
+    for case, (state, reason) in zip(cases, outcomes):
+        lines.append(f"{state} {case.name}" + (f": {reason}" if reason else "") + "\n")
+        counts.setdefault((case.operator, case.kind), [0, 0, 0])[words.index(state)] += 1
     rows = [["operator", "fault kind", "cases", "passed", "failed", "missing"]]
     for key in sorted(counts):
         rows.append([*key, *map(str, [sum(counts[key]), *counts[key]])])
@@ -219,7 +219,7 @@ def main():
         print("check_kit: " + " ".join(str(error).split()), file=sys.stderr)
         return 2
     sys.stdout.write(report(cases, outcomes, options.feature_level))
-    return 0 if all(verdict == "pass" for verdict, _ in outcomes) else 1
+    return 0 if all(state == "pass" for state, _ in outcomes) else 1
 
 
 if __name__ == "__main__":
