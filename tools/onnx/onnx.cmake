@@ -24,6 +24,5 @@ else()
   set(onnx_sources without_onnx.cpp)
 endif()
 list(TRANSFORM onnx_sources PREPEND onnx/)
-set_source_files_properties(${onnx_sources} PROPERTIES
-  COMPILE_OPTIONS $<IF:$<BOOL:${DMLREF_SANITIZE}>,-O0,$<$<CONFIG:Release>:-O1>>)
+list(APPEND light ${onnx_sources})
 target_sources(dmlref-tool PRIVATE ${onnx_sources})
