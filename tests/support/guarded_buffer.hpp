@@ -21,7 +21,7 @@
 namespace dmlref_test {
 
 /// Pages of the system: `reserve` gives some that must not be touched (null: refused), `open` makes part of them
-/// usable.
+/// usable. On Linux a page takes memory when it is first touched, so that tensors of many gigabytes may be bound.
 namespace pages {
 #if defined(_WIN32)
 inline std::size_t size() { return 4096; }
@@ -38,7 +38,7 @@ inline void release(void* first, std::size_t) { std::free(first); }
 #else
 inline std::size_t size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 inline void* reserve(std::size_t bytes) {
-  void* const first = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const first = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return first == MAP_FAILED ? nullptr : first;
 }
 inline bool open(void* first, std::size_t bytes) { return ::mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0; }
