@@ -20,6 +20,8 @@ class ResourceDesc {
  public:
   ResourceDesc(const Node& node, const std::filesystem::path& folder);
 
+  bool reads_file() const noexcept { return std::holds_alternative<File>(initial_); }
+
   friend class Resource;
 
  private:

@@ -40,6 +40,7 @@ class Memory {
 class MemoryBudget {
  public:
   MemoryBudget();
+  explicit MemoryBudget(std::uint64_t limit) : limit_(limit), left_(limit) {}
   /// Empty where `bytes` fit (they are then spent), else why not: "wants 8 bytes ..., expected at most ...".
   std::optional<std::string> spend(std::uint64_t bytes);
 

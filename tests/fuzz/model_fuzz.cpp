@@ -1,0 +1,34 @@
+// model_fuzz.cpp: bytes as a JSON model of DxDispatch's format: a model whose operators can be validated and compiled
+// and whose resources can be filled, or one line that says why not.
+#include <string_view>
+
+#include "dmlref/directml.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/memory_file.hpp"
+#include "model/model.hpp"
+#include "support/memory.hpp"
+
+namespace {
+
+void use(const dmlref::tool::Model& model) {
+  for (const auto& [name, dispatchable] : model.dispatchables) {
+    for (const auto& row : dmlref::feature_levels) dmlref::validate(dispatchable.op.desc(), row.level);
+    static_cast<void>(dmlref::compile(dispatchable.op.desc(), dmlref::latest_feature_level));
+  }
+  dmlref::tool::MemoryBudget budget(1u << 20);
+  for (const auto& [name, desc] : model.resources) {
+    if (!desc.reads_file()) dmlref::tool::Resource(desc, budget);  // (npy_fuzz and image_fuzz are for files)
+  }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const dmlref_test::MemoryFile file(data, size);
+  try {
+    use(dmlref::tool::parse_model(file.path()));
+  } catch (const dmlref::tool::Failure& failure) {
+    if (std::string_view(failure.what()).empty()) dmlref_test::expect_none("a failure without words");
+  }
+  return 0;
+}
