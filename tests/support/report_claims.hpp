@@ -46,7 +46,7 @@ inline std::string broken_claim(const DML_OPERATOR_DESC& desc, dmlref::FeatureLe
   return {};
 }
 
-/// Where Microsoft's structs and our values are judged differently at `level`; empty: nowhere. Only a desc that is
+/// Where Microsoft's structs and our values get different reports at `level`; empty: nowhere. Only a desc that is
 /// valid at the latest level is read as a value.
 inline std::string native_difference(const DML_OPERATOR_DESC& desc, dmlref::FeatureLevel level) {
   const std::optional<dmlref::OperatorDesc> value = dmlref::detail::read_directml(desc);
