@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import blocks_check
+import errors_page
 import links_check
 import pages
 import prose_check
@@ -121,6 +122,39 @@ class Blocks(unittest.TestCase):
 
     def test_saves_files_for_later_blocks(self) -> None:
         self.assertEqual([], faults_of_blocks("<!-- file: a.txt -->\n```json\n[1]\n```\n```sh\ncat a.txt\n```\n```\n[1]\n```\n"))
+
+
+class Errors(unittest.TestCase):
+    header = errors_page.HEADER.read_text(encoding="utf-8")
+    messages = errors_page.MESSAGES.read_text(encoding="utf-8")
+    fixes = errors_page.FIXES.read_text(encoding="utf-8")
+
+    def test_shows_a_line_that_breaks_the_rule_alone(self) -> None:
+        rule = next(rule for rule in errors_page.rules_of(self.header) if rule.name == "slice_bounds")
+        entries = [("A", ["x [slice_bounds]", "y [other]"]), ("B", ["ok"]), ("C", ["z [slice_bounds]"]),
+                   ("D", ["w [slice_bounds]"])]
+        self.assertEqual(("C", ["z [slice_bounds]"]), errors_page.failing(rule, entries))
+
+    def test_refuses_a_rule_that_no_line_breaks(self) -> None:
+        with self.assertRaisesRegex(ValueError, "slice_bounds: no line"):
+            errors_page.page_of(self.header, self.messages.replace("[slice_bounds]", "[other]"), self.fixes)
+
+    def test_refuses_a_rule_without_a_fix(self) -> None:
+        with self.assertRaisesRegex(ValueError, "slice_bounds"):
+            errors_page.page_of(self.header, self.messages, self.fixes.replace("\nslice_bounds: ", "\n# "))
+
+    def test_refuses_a_source_without_an_address(self) -> None:
+        with self.assertRaisesRegex(ValueError, "no address of the source 'hearsay'"):
+            errors_page.page_of(self.header.replace('"reading"}', '"hearsay"}'), self.messages, self.fixes)
+
+    def test_notices_a_stale_page(self) -> None:
+        page = errors_page.PAGE
+        try:
+            with PageOf("# Errors\n") as errors_page.PAGE, contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(1, errors_page.main(["--check"]))
+        finally:
+            errors_page.PAGE = page
+        self.assertIn("is stale", said.getvalue())
 
 
 @unittest.skipUnless(site_check.find_chromium(), "needs chromium")
