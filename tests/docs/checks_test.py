@@ -2,12 +2,14 @@
 
 import contextlib
 import io
+import shutil
 import tempfile
 import unittest
 from pathlib import Path
 
 import blocks_check
 import errors_page
+import level_check
 import links_check
 import pages
 import prose_check
@@ -155,6 +157,29 @@ class Errors(unittest.TestCase):
         finally:
             errors_page.PAGE = page
         self.assertIn("is stale", said.getvalue())
+
+
+class Level(unittest.TestCase):
+    def changed(self, text: str, lines: str) -> str:
+        with PageOf(f"```diff\n--- file.hpp\n{lines}\n```\n") as path:
+            file = path.with_name("file.hpp")
+            file.write_text(text, encoding="utf-8")
+            level_check.change(pages.read(path).blocks[0], path.parent)
+            return file.read_text(encoding="utf-8")
+
+    def test_makes_the_change(self) -> None:
+        self.assertEqual("a\nc\nd\n", self.changed("a\nb\nd\n", " a\n-b\n+c"))
+
+    def test_refuses_lines_that_are_not_there_or_twice(self) -> None:
+        for text in ("b\n", "a\na\n"):
+            with self.assertRaisesRegex(ValueError, "expected once"):
+                self.changed(text, " a\n+b")
+
+    @unittest.skipUnless(shutil.which("c++"), "needs a compiler")
+    def test_refuses_a_page_whose_program_prints_something_else(self) -> None:
+        page = '```cpp\n#include <cstdio>\nint main() { std::puts("a"); }\n```\n```text\nb\n```\n'
+        with PageOf(page) as path, self.assertRaisesRegex(ValueError, "the program prints\na"):
+            level_check.check("c++", path.parent / "copy", path)
 
 
 @unittest.skipUnless(site_check.find_chromium(), "needs chromium")
