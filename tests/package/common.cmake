@@ -2,7 +2,7 @@
 # and compares what it prints. CMakeLists.txt gives SOURCE, BUILD (where the kernels are compiled), WORK, COMPILER, GENERATOR.
 cmake_minimum_required(VERSION 3.22)
 set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
-set(slice "4 5 6 1 2 3 ")  # what main.cpp prints
+file(READ ${consumer}/main.txt slice)  # what main.cpp prints
 file(READ ${consumer}/operators.txt operators)
 set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=)
 set(library_alone -DDMLREF_BUILD_TESTS=OFF -DDMLREF_BUILD_TOOLS=OFF -DDMLREF_BUILD_BENCH=OFF)
