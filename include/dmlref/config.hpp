@@ -2,7 +2,7 @@
 #pragma once
 
 #define DMLREF_VERSION_MAJOR 0
-#define DMLREF_VERSION_MINOR 1
+#define DMLREF_VERSION_MINOR 2
 #define DMLREF_VERSION_PATCH 0
 
 // Extended precision would round sums and products twice.
