@@ -135,4 +135,5 @@ def is_unchecked(kind: str, path: Path) -> bool:
 def all_pages() -> list[Path]:
     """Every Markdown page of the project that readers see."""
     tops = [path for path in sorted(ROOT.glob("*.md"))]
-    return tops + sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "examples").glob("*.md"))
+    docs = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "node_modules" not in path.parts]
+    return tops + docs + sorted((ROOT / "examples").glob("*.md"))
