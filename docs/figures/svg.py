@@ -41,10 +41,11 @@ def number(value: float) -> str:
 
 
 class Canvas:
-    def __init__(self, width: int, height: int, title: str) -> None:
+    def __init__(self, width: int, height: int, title: str, style: str = "") -> None:
+        """`style`: what a figure adds to STYLE."""
         self.parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'role="img">', f"<title>{escape(title)}</title>", f"<style>{STYLE}</style>", HEADS,
+            f'role="img">', f"<title>{escape(title)}</title>", f"<style>{STYLE}{style}</style>", HEADS,
             f'<rect class="page" width="{width}" height="{height}" rx="8"/>']
 
     def text(self, x: float, y: float, text: object, style: str = "") -> None:
