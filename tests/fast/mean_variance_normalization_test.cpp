@@ -13,6 +13,7 @@
 #include "dmlref/op/mean_variance_normalization.hpp"
 #include "dmlref/op/run.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/isa_in_use.hpp"
 #include "support/normalization_case.hpp"
 #include "support/seed.hpp"
 
@@ -133,6 +134,16 @@ void expect_reference_bits(const NormalizationCase<T>& c, const std::string& wha
       << what << ", seven, " << row.name << ": " << c.describe() << " seed " << seed();
 }
 
+/// Both of that layout, and random.
+template <class T>
+void add_scale_and_bias(NormalizationCase<T>& c, const Layout& layout, Random& random) {
+  c.scale = c.bias = layout;
+  for (auto* const data : {&c.scale_data, &c.bias_data}) {
+    data->resize(elements_spanned(layout));
+    fill(*data, Regime::mean_0, random);
+  }
+}
+
 template <class T>
 class FastNormalization : public testing::Test {};
 using Types = testing::Types<float, half>;
@@ -153,6 +164,38 @@ TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
   std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
 }
 
+// The strategies of some groups.
+TYPED_TEST(FastNormalization, StrategiesOfShapes) {
+  namespace normalization = fast::normalization;
+  const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
+  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use(), tuning);
+  constexpr bool is_half = std::is_same_v<TypeParam, half>;
+  const bool pipelined = kernels.rows->pipelined;
+  struct Row {
+    Shape sizes;
+    unsigned axes;  // bit i: axis i
+    std::string_view strategy;
+  };
+  const Row rows[] = {
+      {{64, 768}, 0b10, pipelined ? "pipelined rows" : "rows"},  // within a chunk of 1024
+      {{4, 3, 5008}, 0b100, pipelined && !is_half ? "pipelined pieces" : "pieces"},
+      {{4, 8, 3, 320}, 0b1010, pipelined && !is_half ? "pipelined pieces" : "pieces"},
+      {{4, 600, 3, 5}, 0b1010, "chunks"},    // five elements side by side
+      {{2, 50, 50, 64}, 0b0110, "columns"},  // channels side by side
+  };
+  for (const Row& row : rows) {
+    auto c = plain_case<TypeParam>(row.sizes, row.axes);
+    const auto geometry = [&] { return normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes); };
+    using Normalization = normalization::Normalization<TypeParam>;
+    EXPECT_EQ(Normalization(geometry(), c.parameters, kernels, tuning).strategy_name(), row.strategy) << c.describe();
+    if (row.strategy.ends_with("pieces")) {  // which share one scale
+      Random random(seed());
+      add_scale_and_bias(c, c.input, random);
+      EXPECT_EQ(Normalization(geometry(), c.parameters, kernels, tuning).strategy_name(), "chunks") << c.describe();
+    }
+  }
+}
+
 #if DMLREF_ARCH_X86_64
 TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
   if (!supported(Isa::avx2)) GTEST_SKIP() << "no AVX2";
@@ -161,11 +204,12 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
   for (int round = 0; round < dmlref_test::rounds(300); ++round) {
     const auto c = random_case<TypeParam>(random, static_cast<Regime>(round % static_cast<int>(Regime::count)), 3000);
     if (!dmlref::detail::is_regular(c.parameters.activation)) continue;
-    normalization::Schedule<TypeParam> schedule(normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes),
-                                                c.parameters, Isa::avx2, this_cpu());
-    schedule.kernels = {&normalization::outside::kernels(), &normalization::outside::activation_kernels(),
-                        &normalization::outside::column_kernels()};
-    const normalization::Normalization<TypeParam> outside(schedule);
+    const normalization::TargetKernels kernels{&normalization::outside::kernels(),
+                                               &normalization::outside::activation_kernels(),
+                                               &normalization::outside::column_kernels(), true};
+    const normalization::Normalization<TypeParam> outside(
+        normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes), c.parameters, kernels,
+        this_cpu().normalization);
     detail::AlignedMemory temporary(outside.temporary_bytes());
     std::vector<TypeParam> output(elements_spanned(c.output), static_cast<TypeParam>(42.0f));
     const auto bytes = [](const auto& data) { return std::as_bytes(std::span(data)).data(); };
@@ -179,16 +223,6 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
   }
 }
 #endif
-
-/// Both of that layout, and random.
-template <class T>
-void add_scale_and_bias(NormalizationCase<T>& c, const Layout& layout, Random& random) {
-  c.scale = c.bias = layout;
-  for (auto* const data : {&c.scale_data, &c.bias_data}) {
-    data->resize(elements_spanned(layout));
-    fill(*data, Regime::mean_0, random);
-  }
-}
 
 // Every length of a row around the vectors and the chunks, with and without scale and bias, every activation.
 TYPED_TEST(FastNormalization, RowsOfEveryLength) {

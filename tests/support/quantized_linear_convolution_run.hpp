@@ -2,7 +2,6 @@
 // without a test framework.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -11,14 +10,10 @@
 #include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/quantized_linear_convolution.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/isa_in_use.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 
 namespace dmlref::test {
-
-inline Isa isa_in_use() {
-  const char* name = std::getenv("DMLREF_ISA");
-  return name != nullptr ? isa_from_name(name).value_or(Isa::scalar) : best_isa();
-}
 
 /// Runs the plan with input, filter and output beside an inaccessible page, and temporary memory full of rubbish.
 inline std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& test, Random& random,

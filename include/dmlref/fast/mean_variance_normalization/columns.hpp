@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include "dmlref/config.hpp"
@@ -16,6 +17,7 @@
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
+#include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
 
@@ -24,7 +26,7 @@ namespace fast::normalization {
 
 /// A normalization of T (float or half) along columns: `geometry.columns` holds.
 template <class T>
-class ColumnNormalization {
+class ColumnGroups {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
   using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
@@ -37,14 +39,13 @@ class ColumnNormalization {
   using reference_chunk = reference::ChunkStatistics;
 
  public:
-  ColumnNormalization(const Geometry& geometry, const reference::NormalizationParameters& parameters,
-                      const ActivationKernels& activation_kernels, const ColumnKernels& column_kernels,
-                      bool has_fma) noexcept
+  ColumnGroups(const Geometry& geometry, const reference::NormalizationParameters& parameters,
+               const TargetKernels& kernels) noexcept
       : geometry_(geometry),
         parameters_(parameters),
-        activation_kernels_(&activation_kernels),
-        column_kernels_(&column_kernels),
-        has_fma_(has_fma),
+        activation_kernels_(kernels.activation),
+        column_kernels_(kernels.columns),
+        has_fma_(kernels.has_fma),
         line_(reference::LinearPart::of(parameters.activation)),
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
@@ -63,6 +64,7 @@ class ColumnNormalization {
     streams_ = lines && 2 * count_ * groups_ * sizeof(T) > own_cache_bytes() / 2;
   }
 
+  static constexpr std::string_view name() noexcept { return "columns"; }
   /// Bytes that `execute` requires, aligned to 64: the statistics of chunks, and what the columns share.
   std::uint64_t temporary_bytes() const noexcept {
     return round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients)) +
@@ -88,7 +90,7 @@ class ColumnNormalization {
 
   /// One execute.
   struct Run {
-    const ColumnNormalization& op;
+    const ColumnGroups& op;
     const Buffers& buffers;
     Elements<T> elements;
 

@@ -24,6 +24,7 @@ struct TargetKernels {
   const Kernels* rows;
   const ActivationKernels* activation;
   const ColumnKernels* columns;
+  bool has_fma;  ///< so may what is compiled for no target
 };
 
 inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexcept {
@@ -32,22 +33,22 @@ inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexc
     case Isa::avx512vnni:
 #if DMLREF_HAS_AVX512VNNI
       return {row.narrow_sums ? &avx512::kernels<avx512::NarrowSums>() : &avx512::kernels(),
-              &avx512::activation_kernels(), &avx512::column_kernels()};
+              &avx512::activation_kernels(), &avx512::column_kernels(), true};
 #endif
     case Isa::avxvnni:
     case Isa::avx2:
 #if DMLREF_HAS_AVX2
-      return {&avx2::kernels(), &avx2::activation_kernels(), &avx2::column_kernels()};
+      return {&avx2::kernels(), &avx2::activation_kernels(), &avx2::column_kernels(), true};
 #endif
     case Isa::neon_dotprod:
     case Isa::neon:
 #if DMLREF_HAS_NEON
-      return {&neon::kernels(), &neon::activation_kernels(), &neon::column_kernels()};
+      return {&neon::kernels(), &neon::activation_kernels(), &neon::column_kernels(), false};
 #endif
     default: break;
   }
   static_cast<void>(row);
-  return {&scalar::kernels(), &scalar::activation_kernels(), &scalar::column_kernels()};
+  return {&scalar::kernels(), &scalar::activation_kernels(), &scalar::column_kernels(), false};
 }
 
 }  // namespace fast::normalization

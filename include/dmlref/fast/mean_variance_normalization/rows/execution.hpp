@@ -1,0 +1,339 @@
+// execution.hpp: what an execute does with one row, a chunk of a group: where it lies, its sums, its results.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/fast/mean_variance_normalization/elements.hpp"
+#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/rows/plan.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+using reference::ChunkStatistics;
+
+/// Memory of one task; all of it stays in L1d and L2.
+template <class T>
+struct Workspace {
+  static constexpr bool is_half = RowPlan<T>::is_half;
+  using Real = std::conditional_t<is_half, float, double>;
+  static constexpr std::uint64_t no_element = ~std::uint64_t{0};
+
+  explicit Workspace(const RowPlan<T>& op) noexcept
+      : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16) {}
+
+  /// A row's doubles (of float16 floats), of up to three rows.
+  Real* wide(std::size_t turn) noexcept { return reals + turn * size; }
+
+  alignas(64) float row[normalization_chunk];
+  alignas(64) std::byte result[normalization_chunk * sizeof(T)];
+  // (One right behind the other: 8 KiB apart, rows of 768 doubles would fill half of L1d's sets.)
+  alignas(64) Real reals[6 * normalization_chunk];
+  std::size_t size;
+  Real* const scale = reals + 3 * size;
+  Real* const bias = reals + 4 * size;
+  Real* const values = reals + 5 * size;
+  std::uint16_t ill_conditioned[normalization_chunk];
+  double largest_scale = 0;
+  double largest_bias = 0;
+  std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
+};
+
+/// A contiguous row in memory or in the workspace.
+template <class T>
+struct Row {
+  const std::byte* floats = nullptr;
+  std::conditional_t<RowPlan<T>::is_half, float, double>* wide = nullptr;
+  const std::byte* next = nullptr;  // the row that is read after it
+  RowAhead ahead{};
+};
+
+/// One execute of a strategy by rows.
+template <class T>
+struct RowExecution {
+  static constexpr bool is_half = RowPlan<T>::is_half;
+  using Real = std::conditional_t<is_half, float, double>;
+
+  const RowPlan<T>& op;
+  const Buffers& buffers;
+  Elements<T> elements;
+  bool streams;
+
+  RowExecution(const RowPlan<T>& plan, const Buffers& all, std::size_t concurrency) noexcept
+      : op(plan),
+        buffers(all),
+        elements{plan.geometry, plan.parameters, all},
+        streams(concurrency > 1 ? plan.several_stream : plan.streams) {}
+
+  // ---- Places and elements -------------------------------------------------------------------------------------
+
+  reference::ScaleAndBias folded(float scale, float bias) const noexcept {
+    return reference::ScaleAndBias::of(op.line, scale, bias);
+  }
+
+  std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
+
+  static constexpr Index element_bytes = sizeof(T);
+  const std::byte* input_at(const Place& place) const noexcept { return buffers.input + place.input * element_bytes; }
+  std::byte* output_at(const Place& place) const noexcept { return buffers.output + place.output * element_bytes; }
+
+  /// `count` elements that lie side by side, as floats.
+  void widen(const std::byte* from, std::size_t count, float* to) const noexcept {
+    if constexpr (is_half) {
+      op.kernels.rows->widen(from, to, count);
+    } else {
+      std::memcpy(to, from, count * sizeof(float));
+    }
+  }
+  /// Every `step`-th element of a tensor from number `start` on.
+  DMLREF_NOINLINE void widen(const std::byte* tensor, Index start, Index step, std::size_t count,
+                             float* to) const noexcept {
+    if (step == 1) return widen(tensor + start * static_cast<Index>(sizeof(T)), count, to);
+    const ByteAccess<const T> elements_of{tensor};
+    if (step == 0) {
+      std::fill_n(to, count, static_cast<float>(elements_of.load(start)));
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        to[i] = static_cast<float>(elements_of.load(start + static_cast<Index>(i) * step));
+      }
+    }
+  }
+
+  /// Elements of a group from number `first` on, as floats. `ahead` elements further on lies what is read next.
+  DMLREF_NOINLINE void gather(const Place& base, std::uint64_t first, std::size_t count, float* to,
+                              Index ahead = 0) const noexcept {
+    Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
+    while (count > 0) {
+      const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
+      const Index step = walk.step().input;
+      const Index start = walk.place().input;
+      if (ahead != 0 && step == 1) {
+        prefetch<0>(buffers.input + (start + ahead) * static_cast<Index>(sizeof(T)), n * sizeof(T));
+      }
+      widen(buffers.input, start, step, n, to);
+      to += n;
+      count -= n;
+      walk.advance(static_cast<Index>(n));
+    }
+  }
+
+  /// Where `size` elements from number `first` on lie, if it is in one piece in one of the tensors.
+  std::optional<Place> stretch_at(Index Place::*tensor, const Place& base, std::uint64_t first,
+                                  std::size_t size) const noexcept {
+    if (op.geometry.reduced.rank <= 1) {  // the usual case, without divisions
+      const Place step = op.geometry.reduced.rank == 0 ? Place{} : op.geometry.reduced.at[0].step;
+      if (step.*tensor != 1 && size != 1) return std::nullopt;
+      return Place(base).add(step, static_cast<Index>(first));
+    }
+    const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
+    if ((walk.step().*tensor != 1 && size != 1) || walk.stretch() < static_cast<Index>(size)) return std::nullopt;
+    return walk.place();
+  }
+
+  /// Contiguous elements as a row: where they lie, or widened into `space`.
+  Row<T> piece_at(const std::byte* from, std::size_t size, float* space) const noexcept {
+    if constexpr (!is_half) return {from, nullptr};
+    op.kernels.rows->widen(from, space, size);
+    return {reinterpret_cast<const std::byte*>(space), nullptr};
+  }
+
+  /// A chunk of a group as a row: where it lies, or gathered into `space`.
+  Row<T> read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
+    const std::size_t size = chunk_size(chunk);
+    const std::uint64_t first = chunk * normalization_chunk;
+    if (const std::optional<Place> place = stretch_at(&Place::input, base, first, size)) {
+      return piece_at(input_at(*place), size, space);
+    }
+    gather(base, first, size, space, ahead);
+    return {reinterpret_cast<const std::byte*>(space), nullptr};
+  }
+
+  // ---- Statistics ----------------------------------------------------------------------------------------------
+
+  /// `output`: where the row's results will go, if in one piece.
+  ChunkStatistics row_statistics(const Row<T>& row, std::size_t size,
+                                 const std::byte* output = nullptr) const noexcept {
+    const Kernels& k = *op.kernels.rows;
+    double* wide = nullptr;
+    if constexpr (!is_half) wide = row.wide;
+    return reference::chunk_from(size, [&](double pivot) {
+      return pivot == 0.0 ? k.sums(row.floats, size, wide, output) : k.shifted_sums(row.floats, size, pivot);
+    });
+  }
+
+  // ---- Results -------------------------------------------------------------------------------------------------
+
+  /// Scale and bias of a chunk, with the activation's line.
+  DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
+                                       Workspace<T>& work) const noexcept {
+    if (work.parameters_of == first) return;
+    float scale[normalization_chunk];
+    float bias[normalization_chunk];
+    if (buffers.scale == nullptr) std::fill_n(scale, count, 1.0f);
+    if (buffers.bias == nullptr) std::fill_n(bias, count, 0.0f);
+    Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
+    for (std::size_t i = 0; i < count;) {
+      const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
+      const Place start = walk.place();
+      const Place step = walk.step();
+      if (buffers.scale != nullptr) widen(buffers.scale, start.scale, step.scale, n, scale + i);
+      if (buffers.bias != nullptr) widen(buffers.bias, start.bias, step.bias, n, bias + i);
+      i += n;
+      walk.advance(static_cast<Index>(n));
+    }
+    with_fma(op.kernels.has_fma, [&] { fold_parameters(scale, bias, count, work); });
+    if (op.shared_parameters) work.parameters_of = first;
+  }
+  void fold_parameters(const float* scale, const float* bias, std::size_t count, Workspace<T>& work) const noexcept {
+    // (As integers magnitudes keep their order, with NaN above infinity, and a compiler may compare many at once.)
+    constexpr std::int64_t infinity = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
+    constexpr std::int64_t magnitude = std::numeric_limits<std::int64_t>::max();
+    std::int64_t largest_scale = 0;
+    std::int64_t largest_bias = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto sb = folded(scale[i], bias[i]);
+      work.scale[i] = static_cast<Real>(sb.scale);
+      work.bias[i] = static_cast<Real>(sb.bias);
+      largest_scale = std::max(largest_scale, std::bit_cast<std::int64_t>(sb.scale) & magnitude);
+      largest_bias = std::max(largest_bias, std::bit_cast<std::int64_t>(sb.bias) & magnitude);
+    }
+    work.largest_scale = std::bit_cast<double>(std::min(largest_scale, infinity));
+    work.largest_bias = std::bit_cast<double>(std::min(largest_bias, infinity));
+  }
+
+  /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
+  /// in the workspace, the error bound being the largest.
+  struct RowLine {
+    bool each = false;
+    reference::ElementCoefficients<Real> line;
+  };
+  RowLine line_of(const Place& base, std::uint64_t first, std::size_t size, const GroupCoefficients& group,
+                  Workspace<T>& work) const noexcept {
+    Place place = base;
+    bool each = op.geometry.varying;
+    if (each && op.chunks > 1) {
+      const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
+      place = walk.place();
+      each = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
+    }
+    if (each) {
+      read_parameters(base, first, size, work);
+      return {true, reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
+    }
+    const auto sb = folded(elements.scale_at(place.scale), elements.bias_at(place.bias));
+    return {false, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
+  }
+
+  /// Normalizes `size` elements, which `row` holds, to `to` (null: to work.result). Their results may need `correct`:
+  /// how many, by work.ill_conditioned; all of them where `all` is true.
+  struct Corrections {
+    bool all = false;
+    std::size_t listed = 0;
+  };
+  DMLREF_NOINLINE Corrections normalize_row(const RowLine& row_line, std::size_t size, const Row<T>& row, std::byte* to,
+                                            const GroupCoefficients& group, Workspace<T>& work) const noexcept {
+    const Kernels& k = *op.kernels.rows;
+    const auto finish = static_cast<std::size_t>(op.finish);
+    const bool has_values = op.finish == Finish::values;
+    if (to == nullptr) to = work.result;
+    std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
+    const Real alpha = op.parameters.activation.parameters[0];
+    Corrections corrections;
+    const auto& c = row_line.line;
+    if constexpr (is_half) {
+      const auto* const floats = reinterpret_cast<const float*>(row.floats);
+      if (row_line.each) {
+        const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
+        corrections.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
+                                                   static_cast<float>(group.slope_error * 0x1p-13), c.error_bound,
+                                                   work.scale, work.bias, alpha, work.ill_conditioned, row.ahead});
+      } else {
+        corrections.listed = k.row16[finish]({floats,
+                                              stored,
+                                              size,
+                                              {c.shift, c.slope, c.offset, c.error_bound},
+                                              alpha,
+                                              work.ill_conditioned,
+                                              row.ahead});
+      }
+      corrections.all = c.error_bound != c.error_bound;
+    } else {
+      float least;
+      if (row_line.each) {
+        const EachRow32 all{row.floats, row.wide, stored,  size,     &group,   work.scale,
+                            work.bias,  alpha,    streams, row.next, row.ahead};
+        least = k.each_row32[finish](all);
+      } else {
+        const Row32 all{row.floats, row.wide, stored,   size,     {c.shift, c.slope, c.offset},
+                        alpha,      streams,  row.next, row.ahead};
+        least = k.row32[finish](all);
+      }
+      corrections.all = is_low(least, c.error_bound);
+    }
+    if (has_values) {
+      const Activation& activation = op.parameters.activation;
+      if (jumps(activation.type) && !corrections.all) {
+        corrections.listed =
+            list_near(*op.kernels.activation, activation, work.values, size, c.error_bound, work.ill_conditioned);
+      }
+      activate<T>(*op.kernels.activation, activation, work.values, to, size);
+    }
+    return corrections;
+  }
+
+  void correct(const Place& base, std::uint64_t first, std::size_t size, const Corrections& corrections,
+               const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
+               Workspace<T>& work) const noexcept {
+    if (corrections.all) {
+      elements.correct(base, first, size, nullptr, group, found);
+    } else if (corrections.listed > 0) {
+      elements.correct(base, first, corrections.listed, work.ill_conditioned, group, found);
+    }
+  }
+
+  /// The results of one chunk, `row` holding its elements.
+  Corrections normalize(const Place& base, std::uint64_t chunk, const Row<T>& row, const GroupCoefficients& group,
+                        Workspace<T>& work, Index ahead = 0) const noexcept {
+    const std::size_t size = chunk_size(chunk);
+    const std::uint64_t first = chunk * normalization_chunk;
+    const std::optional<Place> place = stretch_at(&Place::output, base, first, size);
+    std::byte* const to = place ? output_at(*place) : nullptr;
+    const Corrections corrections = normalize_row(line_of(base, first, size, group, work), size, row, to, group, work);
+    if (!place) scatter(base, first, size, work.result, ahead);
+    return corrections;
+  }
+
+  DMLREF_NOINLINE void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
+                               Index ahead) const noexcept {
+    Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
+    while (count > 0) {
+      const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
+      const Index step = walk.step().output;
+      std::byte* const to = output_at(walk.place());
+      if (step == 1) {
+        if (ahead != 0) prefetch<1>(to + ahead * element_bytes, n * sizeof(T));
+        std::memcpy(to, from, n * sizeof(T));
+      } else {
+        for (std::size_t i = 0; i < n; ++i) {
+          std::memcpy(to + static_cast<Index>(i) * step * element_bytes, from + i * sizeof(T), sizeof(T));
+        }
+      }
+      from += n * sizeof(T);
+      count -= n;
+      walk.advance(static_cast<Index>(n));
+    }
+  }
+};
+
+}  // namespace fast::normalization
+DMLREF_END
