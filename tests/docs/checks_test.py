@@ -8,8 +8,8 @@ import unittest
 from pathlib import Path
 
 import blocks_check
+import changes_check
 import errors_page
-import level_check
 import links_check
 import pages
 import prose_check
@@ -159,12 +159,12 @@ class Errors(unittest.TestCase):
         self.assertIn("is stale", said.getvalue())
 
 
-class Level(unittest.TestCase):
+class Changes(unittest.TestCase):
     def changed(self, text: str, lines: str) -> str:
         with PageOf(f"```diff\n--- file.hpp\n{lines}\n```\n") as path:
             file = path.with_name("file.hpp")
             file.write_text(text, encoding="utf-8")
-            level_check.change(pages.read(path).blocks[0], path.parent)
+            changes_check.change(pages.read(path).blocks[0], path.parent)
             return file.read_text(encoding="utf-8")
 
     def test_makes_the_change(self) -> None:
@@ -175,11 +175,18 @@ class Level(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "expected once"):
                 self.changed(text, " a\n+b")
 
+    def test_makes_changes_one_after_the_other(self) -> None:
+        self.assertEqual("a\nc\n\ne\n", self.changed("a\nb\n\n", "-b\n+c\n@@\n c\n\n+e"))
+
+    def test_refuses_a_new_file_that_exists(self) -> None:
+        with PageOf("<!-- new: page.md -->\n```cpp\n```\n") as path, self.assertRaisesRegex(ValueError, "exists already"):
+            changes_check.add(pages.read(path).blocks[0], path.parent)
+
     @unittest.skipUnless(shutil.which("c++"), "needs a compiler")
     def test_refuses_a_page_whose_program_prints_something_else(self) -> None:
         page = '```cpp\n#include <cstdio>\nint main() { std::puts("a"); }\n```\n```text\nb\n```\n'
         with PageOf(page) as path, self.assertRaisesRegex(ValueError, "the program prints\na"):
-            level_check.check("c++", path.parent / "copy", path)
+            changes_check.check(path, "c++", path.parent / "copy")
 
 
 @unittest.skipUnless(site_check.find_chromium(), "needs chromium")
