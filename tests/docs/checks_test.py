@@ -9,6 +9,7 @@ from pathlib import Path
 
 import blocks_check
 import changes_check
+import command_page
 import errors_page
 import links_check
 import pages
@@ -157,6 +158,27 @@ class Errors(unittest.TestCase):
         finally:
             errors_page.PAGE = page
         self.assertIn("is stale", said.getvalue())
+
+
+class Command(unittest.TestCase):
+    helps = {(): "Usage: x\n\nSubcommands:\n  look                  Looks at a file\n\nFooter.\n",
+             ("look",): "Looks at a file\nUsage: x look\n\nPositionals:\n  FILE REQUIRED         The file\n\nOptions:\n"
+                        "  -h,--help             Print this\n  --at N REQUIRED       Where, or\n                        a|b\n"}
+
+    def test_lists_verbs_arguments_and_options(self) -> None:
+        self.assertEqual("| verb | does |\n|---|---|\n| `look` | Looks at a file |\n\n`x look FILE`\n\n"
+                         "| argument, option | meaning |\n|---|---|\n| `FILE` | The file |\n"
+                         "| `--at N` | Where, or a\\|b; required |\n".replace("x look", "dmlref look"),
+                         command_page.part_of(lambda *verb: self.helps[verb]))
+
+    def test_refuses_what_has_no_help(self) -> None:
+        helps = {**self.helps, ("look",): "Options:\n  --at N\n"}
+        with self.assertRaisesRegex(ValueError, "--at N has no help"):
+            command_page.part_of(lambda *verb: helps[verb])
+
+    def test_refuses_a_page_without_its_place(self) -> None:
+        with self.assertRaisesRegex(ValueError, "expected the two lines"):
+            command_page.page_of("# The command\n", "")
 
 
 class Changes(unittest.TestCase):
