@@ -10,6 +10,7 @@ from pathlib import Path
 import blocks_check
 import changes_check
 import command_page
+import comments_check
 import errors_page
 import links_check
 import pages
@@ -209,6 +210,23 @@ class Changes(unittest.TestCase):
         page = '```cpp\n#include <cstdio>\nint main() { std::puts("a"); }\n```\n```text\nb\n```\n'
         with PageOf(page) as path, self.assertRaisesRegex(ValueError, "the program prints\na"):
             changes_check.check(path, "c++", path.parent / "copy")
+
+
+@unittest.skipUnless(shutil.which("doxygen"), "needs doxygen")
+class Comments(unittest.TestCase):
+    def faults(self, header: str) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "one.hpp").write_text(f"DMLREF_BEGIN\n{header}\nDMLREF_END\n", encoding="utf-8")
+            return comments_check.faults_of(Path(folder), "one.hpp")
+
+    def test_accepts_what_is_documented_or_not_public(self) -> None:
+        self.assertEqual([], self.faults("/// One.\nstruct One {\n  int a;  ///< a\n private:\n  int b;\n};\n"
+                                         "namespace detail { int helper(); }\n"))
+
+    def test_refuses_structs_members_and_functions_without_comment(self) -> None:
+        self.assertEqual(2, len(self.faults("struct One { int a; };")))
+        self.assertEqual(1, len(self.faults("/// One.\nstruct One { int a; };")))
+        self.assertEqual(1, len(self.faults("inline int one() { return 1; }")))
 
 
 @unittest.skipUnless(site_check.find_chromium(), "needs chromium")
