@@ -16,7 +16,7 @@ using namespace dmlref::tool;
 
 /// In the order in which help lists them.
 constexpr AddVerb* verbs[] = {
-    add_run, add_validate, add_compare, add_explain, add_kit, add_check_kit, add_info, add_import,
+    add_run, add_validate, add_explain, add_compare, add_import, add_kit, add_check_kit, add_info,
 };
 
 std::string one_line(std::string text) {

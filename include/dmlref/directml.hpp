@@ -1,4 +1,4 @@
-// directml.hpp: the boundary: Microsoft's descriptors in, reports and results out.
+// directml.hpp: the public API of Microsoft's descriptors: descriptors in, reports and results out.
 #pragma once
 
 #include "dmlref/config.hpp"

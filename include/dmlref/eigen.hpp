@@ -65,6 +65,7 @@ DMLREF_BEGIN
 /// (those that Cancel() dropped unrun keep their few hundred bytes).
 class ThreadPoolExecutor final : public Executor {
  public:
+  /// Borrows the pool.
   explicit ThreadPoolExecutor(Eigen::ThreadPoolInterface& pool) noexcept : pool_(&pool) {}
   ~ThreadPoolExecutor() override {
     if (jobs_ != nullptr) jobs_->release();
@@ -293,6 +294,7 @@ template <detail::EigenMap Map>
 auto view_of(Map& map) noexcept {
   return detail::EigenView<detail::EigenElement<Map>>::make(map.data(), detail::eigen_layout(map));
 }
+/// The same, read only.
 template <detail::EigenMap Map>
 auto view_of(const Map& map) noexcept {
   return detail::EigenView<const detail::EigenElement<Map>>::make(map.data(), detail::eigen_layout(map));
@@ -325,6 +327,7 @@ template <detail::EigenMap Map>
 std::span<const std::byte> bytes_of(const Map& map) noexcept {
   return std::as_bytes(detail::eigen_memory(map));
 }
+/// The same of a map that is not const, for an output.
 template <detail::EigenMap Map>
 requires(!std::is_const_v<detail::EigenElement<Map>>) std::span<std::byte> writable_bytes_of(Map& map)
 noexcept { return std::as_writable_bytes(detail::eigen_memory(map)); }

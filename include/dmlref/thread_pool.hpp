@@ -34,6 +34,7 @@ class ThreadPool final : public Executor {
     start(concurrency);
 #endif
   }
+  /// Joins all threads.
   ~ThreadPool() override {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -45,8 +46,10 @@ class ThreadPool final : public Executor {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  /// The threads of the pool, and the calling one.
   std::size_t concurrency() const noexcept override { return threads_.size() + 1; }
 
+  /// As Executor::parallel_for. A task must not throw.
   void parallel_for(std::size_t count, void (*task)(void* context, std::size_t index), void* context) override {
     Job job{task, context, count};
     if (count <= 1 || threads_.empty()) return job.run();

@@ -15,6 +15,7 @@ Marks above a block:
   <!-- not run: reason -->        skipped; the reason is printed
   <!-- run --> <!-- test -->      the README's two commands: .ci/run runs them
   <!-- file: NAME -->             saved in the scratch folder for the page's later blocks, not run by itself
+  <!-- new: FILE -->              a header that changes_check.py adds
   <!-- output varies: reason -->  above an output block: not compared
 """
 
@@ -72,6 +73,8 @@ def reason_to_skip(block: pages.Block) -> str:
     for name in ("run", "test"):
         if block.mark(name) == "":
             return ".ci/run runs it"
+    if block.mark("new"):
+        return "changes_check.py makes that file"
     reason = block.mark("not run")
     return reason or ""
 

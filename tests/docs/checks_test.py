@@ -8,8 +8,10 @@ import unittest
 from pathlib import Path
 
 import blocks_check
+import changes_check
+import command_page
+import comments_check
 import errors_page
-import level_check
 import links_check
 import pages
 import prose_check
@@ -159,12 +161,33 @@ class Errors(unittest.TestCase):
         self.assertIn("is stale", said.getvalue())
 
 
-class Level(unittest.TestCase):
+class Command(unittest.TestCase):
+    helps = {(): "Usage: x\n\nSubcommands:\n  look                  Looks at a file\n\nFooter.\n",
+             ("look",): "Looks at a file\nUsage: x look\n\nPositionals:\n  FILE REQUIRED         The file\n\nOptions:\n"
+                        "  -h,--help             Print this\n  --at N REQUIRED       Where, or\n                        a|b\n"}
+
+    def test_lists_verbs_arguments_and_options(self) -> None:
+        self.assertEqual("| verb | does |\n|---|---|\n| `look` | Looks at a file |\n\n`x look FILE`\n\n"
+                         "| argument, option | meaning |\n|---|---|\n| `FILE` | The file |\n"
+                         "| `--at N` | Where, or a\\|b; required |\n".replace("x look", "dmlref look"),
+                         command_page.part_of(lambda *verb: self.helps[verb]))
+
+    def test_refuses_what_has_no_help(self) -> None:
+        helps = {**self.helps, ("look",): "Options:\n  --at N\n"}
+        with self.assertRaisesRegex(ValueError, "--at N has no help"):
+            command_page.part_of(lambda *verb: helps[verb])
+
+    def test_refuses_a_page_without_its_place(self) -> None:
+        with self.assertRaisesRegex(ValueError, "expected the two lines"):
+            command_page.page_of("# The command\n", "")
+
+
+class Changes(unittest.TestCase):
     def changed(self, text: str, lines: str) -> str:
         with PageOf(f"```diff\n--- file.hpp\n{lines}\n```\n") as path:
             file = path.with_name("file.hpp")
             file.write_text(text, encoding="utf-8")
-            level_check.change(pages.read(path).blocks[0], path.parent)
+            changes_check.change(pages.read(path).blocks[0], path.parent)
             return file.read_text(encoding="utf-8")
 
     def test_makes_the_change(self) -> None:
@@ -175,11 +198,35 @@ class Level(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "expected once"):
                 self.changed(text, " a\n+b")
 
+    def test_makes_changes_one_after_the_other(self) -> None:
+        self.assertEqual("a\nc\n\ne\n", self.changed("a\nb\n\n", "-b\n+c\n@@\n c\n\n+e"))
+
+    def test_refuses_a_new_file_that_exists(self) -> None:
+        with PageOf("<!-- new: page.md -->\n```cpp\n```\n") as path, self.assertRaisesRegex(ValueError, "exists already"):
+            changes_check.add(pages.read(path).blocks[0], path.parent)
+
     @unittest.skipUnless(shutil.which("c++"), "needs a compiler")
     def test_refuses_a_page_whose_program_prints_something_else(self) -> None:
         page = '```cpp\n#include <cstdio>\nint main() { std::puts("a"); }\n```\n```text\nb\n```\n'
         with PageOf(page) as path, self.assertRaisesRegex(ValueError, "the program prints\na"):
-            level_check.check("c++", path.parent / "copy", path)
+            changes_check.check(path, "c++", path.parent / "copy")
+
+
+@unittest.skipUnless(shutil.which("doxygen"), "needs doxygen")
+class Comments(unittest.TestCase):
+    def faults(self, header: str) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "one.hpp").write_text(f"DMLREF_BEGIN\n{header}\nDMLREF_END\n", encoding="utf-8")
+            return comments_check.faults_of(Path(folder), "one.hpp")
+
+    def test_accepts_what_is_documented_or_not_public(self) -> None:
+        self.assertEqual([], self.faults("/// One.\nstruct One {\n  int a;  ///< a\n private:\n  int b;\n};\n"
+                                         "namespace detail { int helper(); }\n"))
+
+    def test_refuses_structs_members_and_functions_without_comment(self) -> None:
+        self.assertEqual(2, len(self.faults("struct One { int a; };")))
+        self.assertEqual(1, len(self.faults("/// One.\nstruct One { int a; };")))
+        self.assertEqual(1, len(self.faults("inline int one() { return 1; }")))
 
 
 @unittest.skipUnless(site_check.find_chromium(), "needs chromium")

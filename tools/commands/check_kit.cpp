@@ -39,12 +39,13 @@ int check_kit(const CheckKitOptions& options) {
 
 void add_check_kit(CLI::App& line) {
   const auto options = std::make_shared<CheckKitOptions>();
-  Verb verb(line, "check-kit", "Compare the results of any device with a kit");
+  Verb verb(line, "check-kit", "Compare the results of any device with a kit, one line for each case");
   verb.argument("DIR", "The kit", options->kit);
-  verb.argument("RESULTS", "A folder CASE for each case, with output.npy or refused", options->results);
-  verb.option("--feature-level", "The device's level: cases above it must be refused; 6_4 if not given",
+  verb.argument("RESULTS", "Folder with CASE/output.npy, or CASE/refused, for each case", options->results);
+  verb.option("--feature-level", "LEVEL",
+              "Feature level of the device, 1_0 to 6_4: cases above it must be refused; 6_4 if not given",
               options->check.level, parse_level);
-  verb.flag("--strict", "Results within one unit in the last place, whatever a case tolerates", options->check.strict);
+  verb.flag("--strict", "Accept one unit in the last place at most, whatever a case tolerates", options->check.strict);
   verb.runs([options] { return check_kit(*options); });
 }
 

@@ -138,18 +138,20 @@ int compare_files(const CompareOptions& options) {
 
 void add_compare(CLI::App& line) {
   const auto options = std::make_shared<CompareOptions>();
-  Verb verb(line, "compare", "Compare the elements of two files; B is what is expected");
-  verb.argument("A.npy", "One array", options->a);
-  verb.argument("B.npy", "Another", options->b);
-  verb.option("--ulp", "Equal is what is so many units in the last place apart; 0 if not given", options->tolerance.ulp,
+  Verb verb(line, "compare",
+            "Compare the elements of two files, of which B is expected; an element within any tolerance is equal");
+  verb.argument("A.npy", "The array to check: .npy, or raw with --type", options->a);
+  verb.argument("B.npy", "The expected array", options->b);
+  verb.option("--ulp", "N", "Tolerance in units in the last place; 0 if not given", options->tolerance.ulp,
               parse_integer);
-  verb.option("--abs", "Equal is also what differs by so much", options->tolerance.absolute, parse_distance);
-  verb.option("--rel", "Equal is also what differs by so much of B's magnitude", options->tolerance.relative,
+  verb.option("--abs", "X", "Absolute tolerance", options->tolerance.absolute, parse_distance);
+  verb.option("--rel", "X", "Tolerance relative to the magnitude of B's element", options->tolerance.relative,
               parse_distance);
-  verb.option("--mismatches", "How many mismatches are listed; 10 if not given", options->mismatches, parse_integer);
-  verb.option("--type", "The element type of files that are no .npy", options->type, parse_type);
-  verb.option("--shape", "The extents of files that are no .npy, like 1,3,4,4", options->shape, parse_integers);
-  verb.flag("--json", "Print JSON", options->json);
+  verb.option("--mismatches", "N", "Mismatches listed at most; 10 if not given", options->mismatches, parse_integer);
+  verb.option("--type", "TYPE", "Element type of raw files, as FLOAT16", options->type, parse_type);
+  verb.option("--shape", "I,J,...", "Sizes of raw files, as 1,3,4,4; one dimension as long as the file if not given",
+              options->shape, parse_integers);
+  verb.flag("--json", "Print the result as JSON", options->json);
   verb.runs([options] { return compare_files(*options); });
 }
 

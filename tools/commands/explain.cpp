@@ -74,16 +74,18 @@ int explain_element(const ExplainOptions& options) {
 
 void add_explain(CLI::App& line) {
   const auto options = std::make_shared<ExplainOptions>();
-  Verb verb(line, "explain", "Say how one output element comes about");
-  verb.argument("MODEL.json", "The model", options->model);
-  verb.required_option("--element", "The element's coordinates in the output, like 0,3,5,7", options->element,
-                       parse_integers);
-  verb.option("--dispatchable", "The operator, at its first dispatch; that of the first dispatch if not given",
+  Verb verb(line, "explain", "Show how one output element comes about: elements read, sums, scale, rounding");
+  verb.argument("MODEL.json", "The model, in DxDispatch's JSON format", options->model);
+  verb.required_option("--element", "I,J,...", "Coordinates of the element in OutputTensor, as 0,3,5,7",
+                       options->element, parse_integers);
+  verb.option("--dispatchable", "NAME",
+              "Operator, at its first dispatch; the operator that is dispatched first if not given",
               options->dispatchable);
-  verb.option("--feature-level", "The level to validate the operators at; 6_4 if not given", options->session.level,
-              parse_level);
-  verb.flag("--all", "List all that is read, not only the first 20", options->all);
-  verb.flag("--json", "Print JSON", options->json);
+  verb.option("--feature-level", "LEVEL",
+              "Feature level at which the operators are validated, 1_0 to 6_4; 6_4 if not given",
+              options->session.level, parse_level);
+  verb.flag("--all", "List all elements read, not only the first 20", options->all);
+  verb.flag("--json", "Print the explanation as JSON", options->json);
   verb.runs([options] { return explain_element(*options); });
 }
 

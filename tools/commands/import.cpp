@@ -18,12 +18,14 @@ namespace dmlref::tool {
 void add_import(CLI::App& line) {
   const auto options = std::make_shared<onnx::ImportOptions>();
   const auto narrow = std::make_shared<DataType>(DataType::unknown);
-  Verb verb(line, "import", "Turn an ONNX model into a model that run takes");
+  Verb verb(line, "import", "Lower an ONNX model to one that run executes");
   verb.argument("MODEL.onnx", "The ONNX model", options->model);
-  verb.option("--data", "A folder with input_N.pb and output_N.pb of ONNX", options->data);
-  verb.option("--out", "The folder of model.json and its .npy files", options->out);
-  verb.option("--conv-integer-output", "UINT8 or INT8: what all outputs of ConvInteger fit", *narrow, parse_type);
-  verb.flag("--relative", "Write outputs to the folder where the model runs, for use on another machine",
+  verb.option("--data", "DIR", "Folder of ONNX's input_N.pb and output_N.pb; the latter become expected_N.npy",
+              options->data);
+  verb.option("--out", "DIR", "Folder for model.json and its .npy files; required", options->out);
+  verb.option("--conv-integer-output", "TYPE", "UINT8 or INT8, the type that holds all outputs of ConvInteger", *narrow,
+              parse_type);
+  verb.flag("--relative", "Write outputs to the folder where the model runs, as another machine requires",
             options->relative);
   verb.runs([options, narrow] {
     if (options->out.empty()) throw Failure("--out", "is missing, expected a folder");

@@ -28,7 +28,8 @@ int print_info() {
 }  // namespace
 
 void add_info(CLI::App& line) {
-  Verb(line, "info", "Version, instruction sets found, the one in use").runs(print_info);
+  Verb(line, "info", "Print the version, the instruction sets of this CPU, the one in use, and the feature levels")
+      .runs(print_info);
 }
 
 }  // namespace dmlref::tool

@@ -43,10 +43,10 @@ int make_kit(const KitOptions& options) {
 
 void add_kit(CLI::App& line) {
   const auto options = std::make_shared<KitOptions>();
-  Verb verb(line, "kit", "Write the conformance kit: models, inputs and expected outputs");
-  verb.argument("DIR", "A new or an empty folder", options->folder);
-  verb.option("--filter", "Only the cases whose name matches this regular expression", options->filter);
-  verb.flag("--large", "Cases too whose buffers reach 2^32 bytes", options->large);
+  Verb verb(line, "kit", "Write the conformance kit: a model, inputs and expected outputs for each case");
+  verb.argument("DIR", "Folder, new or empty", options->folder);
+  verb.option("--filter", "REGEX", "Only the cases whose name matches (ECMAScript)", options->filter);
+  verb.flag("--large", "Also the cases whose buffers reach 2^32 bytes", options->large);
   verb.runs([options] { return make_kit(*options); });
 }
 

@@ -136,15 +136,18 @@ int run_model(const RunOptions& options) {
 
 void add_run(CLI::App& line) {
   const auto options = std::make_shared<RunOptions>();
-  Verb verb(line, "run", "Run a model: print and write what its commands say");
-  verb.argument("MODEL.json", "The model", options->model);
-  verb.option("--feature-level", "The level to validate the operators at; 6_4 if not given", options->session.level,
-              parse_level);
-  verb.option("--isa", "The instruction set; otherwise what DMLREF_ISA names, or the best", options->session.isa,
-              parse_isa);
-  verb.option("--threads", "How many threads work; all the CPU has if not given", options->session.threads,
-              parse_thread_count);
-  verb.flag("--verbose", "Also say on standard error how each dispatch runs, and how long", options->verbose);
+  Verb verb(line, "run", "Execute the commands of a model: dispatch operators, print, write files");
+  verb.argument("MODEL.json", "The model, in DxDispatch's JSON format", options->model);
+  verb.option("--feature-level", "LEVEL",
+              "Feature level at which the operators are validated, 1_0 to 6_4; 6_4 if not given",
+              options->session.level, parse_level);
+  verb.option("--isa", "NAME",
+              "Instruction set; if not given, the one that DMLREF_ISA names, else the best of this CPU",
+              options->session.isa, parse_isa);
+  verb.option("--threads", "N", "Number of threads, 1 to 1024; as many as the CPU runs at once if not given",
+              options->session.threads, parse_thread_count);
+  verb.flag("--verbose", "Print on standard error the instruction set, and the strategy and time of each dispatch",
+            options->verbose);
   verb.runs([options] { return run_model(*options); });
 }
 

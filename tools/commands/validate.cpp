@@ -109,10 +109,13 @@ std::optional<FeatureLevel> parse_one_or_all(const std::string& option, const st
 
 void add_validate(CLI::App& line) {
   const auto options = std::make_shared<ValidateOptions>();
-  Verb verb(line, "validate", "Say which levels accept the operators, and why others do not");
-  verb.argument("MODEL.json", "The model", options->model);
-  verb.option("--feature-level", "One level, or all; all if not given", options->level, parse_one_or_all);
-  verb.flag("--json", "Print JSON", options->json);
+  Verb verb(
+      line, "validate",
+      "Report the feature levels that accept each operator, and the rules it breaks at others; reads no data files");
+  verb.argument("MODEL.json", "The model, in DxDispatch's JSON format", options->model);
+  verb.option("--feature-level", "LEVEL", "One feature level, 1_0 to 6_4, or all; all if not given", options->level,
+              parse_one_or_all);
+  verb.flag("--json", "Print the report as JSON", options->json);
   verb.runs([options] { return validate_model(*options); });
 }
 

@@ -12,14 +12,14 @@ namespace dmlref::tool {
 Verb::Verb(CLI::App& line, const std::string& name, const std::string& help) : verb_(line.add_subcommand(name, help)) {}
 
 void Verb::argument(const std::string& name, const std::string& help, std::string& value) {
-  verb_->add_option(name, value, help)->required();
+  verb_->add_option(name, value, help)->required()->type_name("");
 }
-void Verb::option(const std::string& name, const std::string& help, std::string& value) {
-  verb_->add_option(name, value, help);
+void Verb::option(const std::string& name, const std::string& value_name, const std::string& help, std::string& value) {
+  verb_->add_option(name, value, help)->type_name(value_name);
 }
-void Verb::text_option(const std::string& name, const std::string& help, bool required,
+void Verb::text_option(const std::string& name, const std::string& value_name, const std::string& help, bool required,
                        std::function<void(const std::string&)> take) {
-  verb_->add_option_function<std::string>(name, std::move(take), help)->required(required);
+  verb_->add_option_function<std::string>(name, std::move(take), help)->type_name(value_name)->required(required);
 }
 void Verb::flag(const std::string& name, const std::string& help, bool& value) { verb_->add_flag(name, value, help); }
 
@@ -36,7 +36,8 @@ int run_command_line(int argc, char** argv, std::span<AddVerb* const> verbs) {
       "--version", fmt::format("dmlref {}.{}.{}", DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_VERSION_PATCH));
   line.require_subcommand(1);
   line.footer(
-      "Exit status: 0 done; 1 a comparison or a validation failed; 2 the model or the command line is unusable.");
+      "Exit status: 0 done; 1 a comparison or a validation failed; 2 the model, a file or the command line cannot be "
+      "used.");
   for (AddVerb* add : verbs) add(line);
   try {
     line.parse(argc, argv);

@@ -17,22 +17,26 @@ class Verb {
 
   /// A word that must be given.
   void argument(const std::string& name, const std::string& help, std::string& value);
-  void option(const std::string& name, const std::string& help, std::string& value);
+  /// `value_name` stands for the value in the help: `--threads N`.
+  void option(const std::string& name, const std::string& value_name, const std::string& help, std::string& value);
   /// `parse(name, text)` gives the value, or throws Failure.
   template <class T, class Parse>
-  void option(const std::string& name, const std::string& help, T& value, Parse parse) {
-    text_option(name, help, false, [name, &value, parse](const std::string& text) { value = parse(name, text); });
+  void option(const std::string& name, const std::string& value_name, const std::string& help, T& value, Parse parse) {
+    text_option(name, value_name, help, false,
+                [name, &value, parse](const std::string& text) { value = parse(name, text); });
   }
   template <class T, class Parse>
-  void required_option(const std::string& name, const std::string& help, T& value, Parse parse) {
-    text_option(name, help, true, [name, &value, parse](const std::string& text) { value = parse(name, text); });
+  void required_option(const std::string& name, const std::string& value_name, const std::string& help, T& value,
+                       Parse parse) {
+    text_option(name, value_name, help, true,
+                [name, &value, parse](const std::string& text) { value = parse(name, text); });
   }
   void flag(const std::string& name, const std::string& help, bool& value);
   /// What the verb does; the result is the exit status.
   void runs(std::function<int()> action);
 
  private:
-  void text_option(const std::string& name, const std::string& help, bool required,
+  void text_option(const std::string& name, const std::string& value_name, const std::string& help, bool required,
                    std::function<void(const std::string&)> take);
 
   CLI::App* verb_;

@@ -30,12 +30,12 @@
 
 DMLREF_BEGIN
 
-/// As MEAN_VARIANCE_NORMALIZATION1 has them.
+/// What a call of `mean_variance_normalization` computes, as DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC has it.
 struct MeanVarianceNormalizationOptions {
-  IndexList axes = {};  ///< of one mean and variance, each below the rank, none twice
-  bool normalize_variance = true;
-  float epsilon = 1e-5f;
-  std::optional<Activation> activation = std::nullopt;
+  IndexList axes = {};                                  ///< of one mean and variance, each below the rank, none twice
+  bool normalize_variance = true;                       ///< false: only the mean is subtracted
+  float epsilon = 1e-5f;                                ///< added to the variance
+  std::optional<Activation> activation = std::nullopt;  ///< applied before the one rounding of the result
 };
 
 namespace detail {

@@ -31,11 +31,14 @@
 
 DMLREF_BEGIN
 
-/// One or two entries each, as the input has one or two spatial dimensions; empty: strides and dilations of 1, no
-/// padding.
+/// How a call of `quantized_linear_convolution` moves its window. One or two entries each, as the input has one or two
+/// spatial dimensions; empty: strides and dilations of 1, no padding.
 struct ConvolutionOptions {
-  IndexList strides = {}, dilations = {}, start_padding = {}, end_padding = {};
-  Index group_count = 1;
+  IndexList strides = {};        ///< steps of the window over the padded input, each at least 1
+  IndexList dilations = {};      ///< distances between the filter's taps, each at least 1
+  IndexList start_padding = {};  ///< elements before the input, of the value of its zero point
+  IndexList end_padding = {};    ///< the same after it
+  Index group_count = 1;         ///< divides the channels of input and output
 };
 
 namespace detail {
@@ -210,10 +213,10 @@ concept QuantizedElement = std::is_same_v<T, std::int8_t> || std::is_same_v<T, s
 
 }  // namespace detail
 
-/// QUANTIZED_LINEAR_CONVOLUTION on views of std::int8_t or std::uint8_t, of any strides; no two elements of the output
-/// at one address, its bytes apart from the inputs'. Nothing is written where the Report is not ok: it names wrong
-/// ranks, extents, options, overlapping memory and null data by the document's names. Each call packs the filter: who
-/// calls often compiles what `describe` gives.
+/// QUANTIZED_LINEAR_CONVOLUTION on views of std::int8_t or std::uint8_t, of any strides and of the shapes that
+/// QuantizedLinearConvolutionTensors lists; no two elements of the output at one address, its bytes apart from the
+/// inputs'. Nothing is written where the Report is not ok: it names wrong ranks, extents, options, overlapping memory
+/// and null data by the document's names. Each call packs the filter: who calls often compiles what `describe` gives.
 template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
 Report quantized_linear_convolution(const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
                                     const ConvolutionOptions& options, const RunOptions& run_options = {}) {

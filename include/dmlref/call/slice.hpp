@@ -192,6 +192,7 @@ DescribeResult<SliceDesc> describe(const InputView<T>& input, const TensorView<T
   constexpr DataType type = detail::slice_type_of<T>();
   return detail::describe_slice({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides);
 }
+/// The same for `slice1`.
 template <SliceElement T>
 DescribeResult<Slice1Desc> describe(const InputView<T>& input, const TensorView<T>& output,
                                     NumberList<std::uint32_t> window_offsets, NumberList<std::uint32_t> window_sizes,

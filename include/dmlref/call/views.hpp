@@ -34,10 +34,13 @@ using OptionalInputView = std::optional<TensorView<const std::type_identity_t<T>
 template <class T>
 class NumberList {
  public:
+  /// Braced numbers: {0, 1}.
   constexpr NumberList(std::initializer_list<T> values) noexcept : values_(values.begin(), values.size()) {}
+  /// A span, or what converts to one.
   template <class Range>
   requires std::is_convertible_v<const Range&, std::span<const T>>
   constexpr NumberList(const Range& values) noexcept : values_(values) {}
+  /// The numbers.
   constexpr operator std::span<const T>() const noexcept { return values_; }
 
  private:
@@ -48,10 +51,14 @@ class NumberList {
 template <class Desc>
 class DescribeResult {
  public:
+  /// What `describe` returns: `desc` counts where the report is ok.
   explicit DescribeResult(Report report, Desc desc = {}) : report_(std::move(report)), desc_(std::move(desc)) {}
 
+  /// Whether there is a desc.
   explicit operator bool() const noexcept { return report_.ok(); }
+  /// Every rule that the call breaks, and negative strides, which a desc has none of.
   const Report& report() const noexcept { return report_; }
+  /// The desc; not to be used where the report is not ok.
   const Desc& value() const noexcept { return desc_; }
 
  private:

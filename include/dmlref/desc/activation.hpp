@@ -9,7 +9,7 @@
 
 DMLREF_BEGIN
 
-/// The values are those of DML_OPERATOR_TYPE.
+/// A fusable activation; the values are those of DML_OPERATOR_TYPE.
 enum class ActivationType : std::uint32_t {
   elu = 35,
   hard_sigmoid = 37,
@@ -32,19 +32,20 @@ enum class ActivationType : std::uint32_t {
 
 /// An activation and its parameters, in the order of DirectML's struct.
 struct Activation {
-  ActivationType type = ActivationType::identity;
-  std::array<float, 2> parameters{};  ///< e.g. {Alpha, Beta}; see `activation_table`
+  ActivationType type = ActivationType::identity;  ///< which function
+  std::array<float, 2> parameters{};               ///< e.g. {Alpha, Beta}; see `activation_table`
 };
 
 /// One row per activation: what it is called, what its parameters are called and default to, and since which level.
 struct ActivationInfo {
-  ActivationType type;
-  std::string_view name;  ///< DirectML's, without DML_OPERATOR_ACTIVATION_
-  std::array<std::string_view, 2> parameter_names;
-  std::array<float, 2> defaults;
-  std::uint32_t introduced;  ///< value of the first DML_FEATURE_LEVEL that has it
+  ActivationType type;                              ///< which function
+  std::string_view name;                            ///< DirectML's, without DML_OPERATOR_ACTIVATION_
+  std::array<std::string_view, 2> parameter_names;  ///< DirectML's, in the order of its struct; "": no parameter
+  std::array<float, 2> defaults;                    ///< of the documents
+  std::uint32_t introduced;                         ///< value of the first DML_FEATURE_LEVEL that has it
 };
 
+/// All fusable activations (docs/decisions/0006-fused-activations.md).
 inline constexpr std::array<ActivationInfo, 17> activation_table{{
     {ActivationType::elu, "ELU", {"Alpha", ""}, {1.0f, 0.0f}, 0x1000},
     {ActivationType::hard_sigmoid, "HARD_SIGMOID", {"Alpha", "Beta"}, {0.2f, 0.5f}, 0x1000},

@@ -1,7 +1,8 @@
 // directml_types.hpp: Microsoft's names, enumerator values, field order and layout, for programs without <DirectML.h>.
 //
 // Where <DirectML.h> came first (it defines DML_TARGET_VERSION) nothing is declared and its types are taken. Only what
-// our operators touch is here. Source: DirectML.h of the 1.15 generation as described in the public documentation.
+// our operators touch is here. Source: DirectML.h of the 1.15 generation as described in the public documentation, with
+// a page per name: https://learn.microsoft.com/en-us/windows/win32/api/directml/
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,15 @@
 #if !defined(DML_TARGET_VERSION)
 
 #if !defined(DMLREF_NO_WINDOWS_TYPES)
-typedef unsigned int UINT;
-typedef int INT;
-typedef std::uint64_t UINT64;
-typedef float FLOAT;
-typedef int BOOL;
+typedef unsigned int UINT;     ///< 32 bits
+typedef int INT;               ///< 32 bits
+typedef std::uint64_t UINT64;  ///< 64 bits
+typedef float FLOAT;           ///< IEEE 754 binary32
+typedef int BOOL;              ///< true where it is not 0
 #endif
 
+/// The type of a tensor's elements. From level 4_1 the slices accept all but the 4-bit ones, which no operator here
+/// does.
 enum DML_TENSOR_DATA_TYPE {
   DML_TENSOR_DATA_TYPE_UNKNOWN = 0,
   DML_TENSOR_DATA_TYPE_FLOAT32 = 1,
@@ -34,32 +37,36 @@ enum DML_TENSOR_DATA_TYPE {
   DML_TENSOR_DATA_TYPE_INT4 = 13,
 };
 
+/// What DML_TENSOR_DESC::Desc points to; only BUFFER is accepted.
 enum DML_TENSOR_TYPE {
   DML_TENSOR_TYPE_INVALID = 0,
   DML_TENSOR_TYPE_BUFFER = 1,
 };
 
+/// A set of bits. OWNED_BY_DML: an input that is given to `initialize` instead of `execute`.
 enum DML_TENSOR_FLAGS {
   DML_TENSOR_FLAG_NONE = 0x0,
   DML_TENSOR_FLAG_OWNED_BY_DML = 0x1,
 };
 
+/// A tensor of any type: DML_BUFFER_TENSOR_DESC behind a pointer.
 struct DML_TENSOR_DESC {
-  DML_TENSOR_TYPE Type;
-  const void* Desc;
+  DML_TENSOR_TYPE Type;  ///< BUFFER
+  const void* Desc;      ///< a DML_BUFFER_TENSOR_DESC
 };
 
+/// A tensor's layout in a buffer. The product of Sizes, and the elements that the layout spans, are at most 2^32 - 1.
 struct DML_BUFFER_TENSOR_DESC {
-  DML_TENSOR_DATA_TYPE DataType;
-  DML_TENSOR_FLAGS Flags;
-  UINT DimensionCount;
-  const UINT* Sizes;
-  const UINT* Strides;  // optional: null means packed, row-major
-  UINT64 TotalTensorSizeInBytes;
-  UINT GuaranteedBaseOffsetAlignment;
+  DML_TENSOR_DATA_TYPE DataType;       ///< of every element
+  DML_TENSOR_FLAGS Flags;              ///< NONE or OWNED_BY_DML
+  UINT DimensionCount;                 ///< 1 to 8, as the operator accepts
+  const UINT* Sizes;                   ///< elements per dimension, each at least 1
+  const UINT* Strides;                 ///< optional, in elements; null: packed, row-major. 0 repeats, in inputs only
+  UINT64 TotalTensorSizeInBytes;       ///< at least what type, Sizes and Strides imply, rounded up to a multiple of 4
+  UINT GuaranteedBaseOffsetAlignment;  ///< bytes, a power of two, at least an element; 0: no promise. A hint
 };
 
-// The operators of this library, the fusable activations, and those that a fused activation may be confused with.
+/// The operators of this library, the fusable activations, and those that a fused activation may be confused with.
 enum DML_OPERATOR_TYPE {
   DML_OPERATOR_INVALID = 0,
   DML_OPERATOR_ELEMENT_WISE_CLIP = 8,
@@ -89,11 +96,13 @@ enum DML_OPERATOR_TYPE {
   DML_OPERATOR_ACTIVATION_SOFTMAX1 = 158,
 };
 
+/// An operator of any type.
 struct DML_OPERATOR_DESC {
-  DML_OPERATOR_TYPE Type;
-  const void* Desc;
+  DML_OPERATOR_TYPE Type;  ///< which struct Desc points to
+  const void* Desc;        ///< the struct of that operator
 };
 
+/// What a device offers: each level contains the ones below it.
 enum DML_FEATURE_LEVEL {
   DML_FEATURE_LEVEL_1_0 = 0x1000,
   DML_FEATURE_LEVEL_2_0 = 0x2000,
@@ -112,148 +121,172 @@ enum DML_FEATURE_LEVEL {
   DML_FEATURE_LEVEL_6_4 = 0x6400,
 };
 
+/// SLICE: OutputTensor[c] = InputTensor[Offsets + Strides * c], in every dimension.
 struct DML_SLICE_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;
-  const DML_TENSOR_DESC* OutputTensor;
-  UINT DimensionCount;
-  const UINT* Offsets;
-  const UINT* Sizes;
-  const UINT* Strides;
+  const DML_TENSOR_DESC* InputTensor;   ///< 1 to 8 dimensions, 4 or 5 below level 3_0
+  const DML_TENSOR_DESC* OutputTensor;  ///< type and rank of the input, sizes as Sizes
+  UINT DimensionCount;                  ///< the tensors', and the length of each array
+  const UINT* Offsets;                  ///< first element, per dimension
+  const UINT* Sizes;                    ///< elements of the output, per dimension
+  const UINT* Strides;                  ///< step, per dimension; 0 repeats one element
 };
 
+/// SLICE1: OutputTensor[c] = InputTensor[start + InputWindowStrides * c]; `start` is the window's first element for a
+/// positive stride, its last for a negative one.
 struct DML_SLICE1_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;
-  const DML_TENSOR_DESC* OutputTensor;
-  UINT DimensionCount;
-  const UINT* InputWindowOffsets;
-  const UINT* InputWindowSizes;
-  const INT* InputWindowStrides;
+  const DML_TENSOR_DESC* InputTensor;   ///< 1 to 8 dimensions, 4 or 5 below level 3_0
+  const DML_TENSOR_DESC* OutputTensor;  ///< type and rank of the input; at most what the window offers
+  UINT DimensionCount;                  ///< the tensors', and the length of each array
+  const UINT* InputWindowOffsets;       ///< first element of the window, per dimension
+  const UINT* InputWindowSizes;         ///< elements of the window, per dimension, each at least 1
+  const INT* InputWindowStrides;        ///< step, per dimension, of either sign, not 0
 };
 
+/// QUANTIZED_LINEAR_CONVOLUTION of input {N, InC, H, W}, or {N, InC, W} from level 4_0: both operands dequantized,
+/// cross-correlated, the bias added, and the sum quantized.
 struct DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;
-  const DML_TENSOR_DESC* InputScaleTensor;
-  const DML_TENSOR_DESC* InputZeroPointTensor;  // optional
-  const DML_TENSOR_DESC* FilterTensor;
-  const DML_TENSOR_DESC* FilterScaleTensor;
-  const DML_TENSOR_DESC* FilterZeroPointTensor;  // optional
-  const DML_TENSOR_DESC* BiasTensor;             // optional
-  const DML_TENSOR_DESC* OutputScaleTensor;
-  const DML_TENSOR_DESC* OutputZeroPointTensor;  // optional
-  const DML_TENSOR_DESC* OutputTensor;
-  UINT DimensionCount;
-  const UINT* Strides;
-  const UINT* Dilations;
-  const UINT* StartPadding;
-  const UINT* EndPadding;
-  UINT GroupCount;
+  const DML_TENSOR_DESC* InputTensor;            ///< {N, InC, H, W}, INT8 or UINT8
+  const DML_TENSOR_DESC* InputScaleTensor;       ///< one FLOAT32
+  const DML_TENSOR_DESC* InputZeroPointTensor;   ///< optional; one, of the input's type; absent: 0
+  const DML_TENSOR_DESC* FilterTensor;           ///< {OutC, InC / GroupCount, FH, FW}, INT8 or UINT8
+  const DML_TENSOR_DESC* FilterScaleTensor;      ///< one FLOAT32, or OutC
+  const DML_TENSOR_DESC* FilterZeroPointTensor;  ///< optional; one or OutC, of the filter's type; absent: 0
+  const DML_TENSOR_DESC* BiasTensor;             ///< optional; {1, OutC, 1, 1}, INT32, in units of both scales' product
+  const DML_TENSOR_DESC* OutputScaleTensor;      ///< one FLOAT32
+  const DML_TENSOR_DESC* OutputZeroPointTensor;  ///< optional; one, of the output's type; absent: 0
+  const DML_TENSOR_DESC* OutputTensor;           ///< {N, OutC, OH, OW}, INT8 or UINT8
+  UINT DimensionCount;                           ///< spatial dimensions, and the length of each array: 2, or 1
+  const UINT* Strides;                           ///< steps of the window over the padded input, each at least 1
+  const UINT* Dilations;                         ///< distances between the filter's taps, each at least 1
+  const UINT* StartPadding;                      ///< elements of the zero point's value before the input
+  const UINT* EndPadding;                        ///< the same after it
+  UINT GroupCount;                               ///< at least 1; divides InC and OutC
 };
 
+/// MEAN_VARIANCE_NORMALIZATION: act(Scale * (x - mean) / sqrt(variance + Epsilon) + Bias), of four dimensions.
 struct DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;
-  const DML_TENSOR_DESC* ScaleTensor;  // optional
-  const DML_TENSOR_DESC* BiasTensor;   // optional
-  const DML_TENSOR_DESC* OutputTensor;
-  BOOL CrossChannel;
-  BOOL NormalizeVariance;
-  FLOAT Epsilon;
-  const DML_OPERATOR_DESC* FusedActivation;  // optional
+  const DML_TENSOR_DESC* InputTensor;        ///< FLOAT32 or FLOAT16
+  const DML_TENSOR_DESC* ScaleTensor;        ///< optional; the input's sizes, or 1, per dimension
+  const DML_TENSOR_DESC* BiasTensor;         ///< optional; the same. Below level 5_2 both are present or neither
+  const DML_TENSOR_DESC* OutputTensor;       ///< type and sizes of the input
+  BOOL CrossChannel;                         ///< mean and variance of {C, H, W}; else of {H, W}
+  BOOL NormalizeVariance;                    ///< false: only the mean is subtracted
+  FLOAT Epsilon;                             ///< added to the variance
+  const DML_OPERATOR_DESC* FusedActivation;  ///< optional; one of those below, with null tensors
 };
 
+/// MEAN_VARIANCE_NORMALIZATION1: the same with the mean and variance of chosen dimensions.
 struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;
-  const DML_TENSOR_DESC* ScaleTensor;  // optional
-  const DML_TENSOR_DESC* BiasTensor;   // optional
-  const DML_TENSOR_DESC* OutputTensor;
-  UINT AxisCount;
-  const UINT* Axes;
-  BOOL NormalizeVariance;
-  FLOAT Epsilon;
-  const DML_OPERATOR_DESC* FusedActivation;  // optional
+  const DML_TENSOR_DESC* InputTensor;        ///< FLOAT32 or FLOAT16
+  const DML_TENSOR_DESC* ScaleTensor;        ///< optional; the input's sizes, or 1, per dimension
+  const DML_TENSOR_DESC* BiasTensor;         ///< optional; the same. Below level 5_2 both are present or neither
+  const DML_TENSOR_DESC* OutputTensor;       ///< type and sizes of the input
+  UINT AxisCount;                            ///< 1 to 8
+  const UINT* Axes;                          ///< dimensions of one mean and variance, none twice
+  BOOL NormalizeVariance;                    ///< false: only the mean is subtracted
+  FLOAT Epsilon;                             ///< added to the variance
+  const DML_OPERATOR_DESC* FusedActivation;  ///< optional; one of those below, with null tensors
 };
 
 // The fusable activations. When fused, InputTensor and OutputTensor are null.
+/// x < 0: Alpha * (e^x - 1); else x.
 struct DML_ACTIVATION_ELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
 };
+/// max(0, min(1, Alpha * x + Beta)).
 struct DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
   FLOAT Beta;
 };
+/// x.
 struct DML_ACTIVATION_IDENTITY_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
 };
+/// x < 0: Alpha * x; else x.
 struct DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
 };
+/// Alpha * x + Beta.
 struct DML_ACTIVATION_LINEAR_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
   FLOAT Beta;
 };
+/// Alpha * ln(1 + e^(Beta * x)).
 struct DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
   FLOAT Beta;
 };
+/// max(0, x).
 struct DML_ACTIVATION_RELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
 };
+/// x > 0: Gamma * x; else Gamma * (Alpha * e^x - Alpha).
 struct DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
   FLOAT Gamma;
 };
+/// Alpha * tanh(Beta * x).
 struct DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
   FLOAT Beta;
 };
+/// 1 / (1 + e^-x).
 struct DML_ACTIVATION_SIGMOID_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
 };
+/// ln(1 + e^(Steepness * x)) / Steepness; Steepness is at least 1 below level 6_4.
 struct DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Steepness;
 };
+/// x / (1 + |x|).
 struct DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
 };
+/// tanh(x).
 struct DML_ACTIVATION_TANH_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
 };
+/// x > Alpha: x; else 0.
 struct DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
 };
+/// x > Threshold: x - Bias; x < -Threshold: x + Bias; else 0. From level 2_0.
 struct DML_ACTIVATION_SHRINK_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Bias;
   FLOAT Threshold;
 };
+/// max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1)). From level 3_0.
 struct DML_ACTIVATION_CELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;
   FLOAT Alpha;
 };
+/// 0.5 * x * (1 + erf(x / sqrt(2))). From level 5_1.
 struct DML_ACTIVATION_GELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* InputTensor;
   const DML_TENSOR_DESC* OutputTensor;

@@ -18,9 +18,10 @@ using FeatureLevel = DML_FEATURE_LEVEL;
 /// its enumeration holds them.)
 constexpr FeatureLevel feature_level(std::uint32_t value) noexcept { return static_cast<FeatureLevel>(value); }
 
+/// A level and its name.
 struct FeatureLevelName {
-  FeatureLevel level;
-  std::string_view name;  // as on the command line: "6_4"
+  FeatureLevel level;     ///< of the fifteen
+  std::string_view name;  ///< as on the command line: "6_4"
 };
 
 /// All levels, lowest first.

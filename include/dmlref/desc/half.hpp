@@ -10,13 +10,16 @@ DMLREF_BEGIN
 
 /// IEEE 754 binary16. Storage only: arithmetic happens in float or double. NaN payloads survive a copy.
 struct half {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< sign, 5 bits of exponent, 10 of fraction
 
+  /// +0.
   constexpr half() noexcept = default;
   /// Narrows with one rounding, half to even; overflow gives infinity, NaN stays a (quiet) NaN of the same sign.
   explicit constexpr half(float value) noexcept : bits(from_double(static_cast<double>(value))) {}
+  /// The same: not by way of float, which would round twice.
   explicit constexpr half(double value) noexcept : bits(from_double(value)) {}
 
+  /// The value that has these bits.
   static constexpr half from_bits(std::uint16_t b) noexcept {
     half h;
     h.bits = b;
@@ -40,6 +43,7 @@ struct half {
     }
     return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (fraction << 13));
   }
+  /// Exact.
   explicit constexpr operator double() const noexcept { return static_cast<double>(static_cast<float>(*this)); }
 
   /// Bit equality, so that NaN compares equal to itself; numeric comparison is done on float.

@@ -13,26 +13,26 @@ DMLREF_BEGIN
 /// DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC: act(scale * (x - mean) / sqrt(variance + epsilon) + bias), statistics
 /// over {C, H, W} with cross_channel, over {H, W} without.
 struct MeanVarianceNormalizationDesc {
-  TensorDesc input;
-  std::optional<TensorDesc> scale;
-  std::optional<TensorDesc> bias;
-  TensorDesc output;
-  bool cross_channel = false;
-  bool normalize_variance = true;
-  float epsilon = 0.00001f;
-  std::optional<Activation> fused_activation;
+  TensorDesc input;                            ///< FLOAT32 or FLOAT16
+  std::optional<TensorDesc> scale;             ///< the input's type; its sizes, or 1, per dimension. Absent: 1
+  std::optional<TensorDesc> bias;              ///< the same. Absent: 0
+  TensorDesc output;                           ///< type and sizes of the input
+  bool cross_channel = false;                  ///< one mean and variance over all channels of a batch
+  bool normalize_variance = true;              ///< false: only the mean is subtracted
+  float epsilon = 0.00001f;                    ///< added to the variance
+  std::optional<Activation> fused_activation;  ///< applied before the one rounding of the result
 };
 
 /// DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC: the same with statistics over `axes`.
 struct MeanVarianceNormalization1Desc {
-  TensorDesc input;
-  std::optional<TensorDesc> scale;
-  std::optional<TensorDesc> bias;
-  TensorDesc output;
-  Dimensions axes;
-  bool normalize_variance = true;
-  float epsilon = 0.00001f;
-  std::optional<Activation> fused_activation;
+  TensorDesc input;                            ///< FLOAT32 or FLOAT16
+  std::optional<TensorDesc> scale;             ///< the input's type; its sizes, or 1, per dimension. Absent: 1
+  std::optional<TensorDesc> bias;              ///< the same. Absent: 0
+  TensorDesc output;                           ///< type and sizes of the input
+  Dimensions axes;                             ///< of one mean and variance: each below the rank, none twice
+  bool normalize_variance = true;              ///< false: only the mean is subtracted
+  float epsilon = 0.00001f;                    ///< added to the variance
+  std::optional<Activation> fused_activation;  ///< applied before the one rounding of the result
 };
 
 DMLREF_END

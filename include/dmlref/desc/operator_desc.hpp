@@ -11,6 +11,7 @@
 
 DMLREF_BEGIN
 
+/// A descriptor of any operator, as a value: what a DML_OPERATOR_DESC is read into.
 using OperatorDesc = std::variant<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
                                   MeanVarianceNormalization1Desc>;
 

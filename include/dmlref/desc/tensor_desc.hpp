@@ -54,13 +54,14 @@ constexpr std::optional<std::uint64_t> buffer_tensor_size(DataType type, std::sp
 
 /// A buffer tensor (DML_BUFFER_TENSOR_DESC) as a value.
 struct TensorDesc {
-  DataType data_type = DataType::unknown;
-  Dimensions sizes;                   ///< 1 to 8 extents, none of them 0
-  std::optional<Dimensions> strides;  ///< in elements; absent: packed, row-major
-  std::uint64_t total_size_in_bytes = 0;
-  std::uint32_t guaranteed_base_offset_alignment = 0;  ///< a hint; 0: no promise
+  DataType data_type = DataType::unknown;              ///< of every element
+  Dimensions sizes;                                    ///< 1 to 8 extents, none of them 0
+  std::optional<Dimensions> strides;                   ///< in elements; absent: packed, row-major
+  std::uint64_t total_size_in_bytes = 0;               ///< at least buffer_tensor_size(data_type, sizes, strides)
+  std::uint32_t guaranteed_base_offset_alignment = 0;  ///< bytes; a hint; 0: no promise
   bool owned_by_dml = false;                           ///< given to `initialize` instead of `execute`
 
+  /// No tensor yet: no operator accepts it.
   TensorDesc() = default;
   /// The usual tensor: total_size_in_bytes is the least that holds the layout (0 where that overflows).
   TensorDesc(DataType type, Dimensions extents, std::optional<Dimensions> steps = std::nullopt)
@@ -72,6 +73,7 @@ struct TensorDesc {
             .value_or(0);
   }
 
+  /// The number of dimensions.
   std::size_t rank() const noexcept { return sizes.size(); }
 };
 

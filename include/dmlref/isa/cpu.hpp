@@ -21,8 +21,9 @@ DMLREF_BEGIN
 /// amx_int8 is avx512vnni plus AVX-512 VBMI and VBMI2 and AMX's tiles of bytes.
 enum class Isa { scalar, avx2, avxvnni, avx512vnni, neon, neon_dotprod, amx_int8 };
 
+/// An instruction set and its name.
 struct IsaName {
-  Isa isa;
+  Isa isa;                ///< which one
   std::string_view name;  ///< what DMLREF_ISA and --isa take
 };
 
@@ -37,6 +38,7 @@ inline constexpr std::array<IsaName, 7> isa_table{{
     {Isa::neon_dotprod, "neon_dotprod"},
 }};
 
+/// "avx2" for Isa::avx2; "unknown" for a value that is no enumerator.
 constexpr std::string_view to_string(Isa isa) noexcept {
   for (const IsaName& row : isa_table) {
     if (row.isa == isa) return row.name;

@@ -26,11 +26,12 @@ inline CompileResult compile_as(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL
 
 }  // namespace detail
 
-/// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory.
+/// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory. The result has
+/// the operator, or the violations.
 inline CompileResult compile(const OperatorDesc& desc, FeatureLevel level, const CompileOptions& options = {}) {
   return detail::compile_as(desc, level, options, "CompileOptions.isa");
 }
-/// The same for Microsoft's structs.
+/// The same for Microsoft's structs, which may end after the call. Null pointers and unknown types are violations.
 inline CompileResult compile(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level,
                              const CompileOptions& options = {}) {
   return detail::compile_as(desc, level, options, "CompileOptions.isa");

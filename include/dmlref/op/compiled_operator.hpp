@@ -18,7 +18,7 @@
 DMLREF_BEGIN
 
 using InputBuffer = std::span<const std::byte>;  ///< an empty span: not bound (an absent optional tensor)
-using OutputBuffer = std::span<std::byte>;
+using OutputBuffer = std::span<std::byte>;       ///< at least TotalTensorSizeInBytes, at any address
 
 namespace detail {
 
@@ -96,13 +96,15 @@ class NamedBindings;
 /// An operator made ready to run. Owns copies of all it needs: the desc may die after compile. Copies share the plan.
 class CompiledOperator {
  public:
+  /// Not compiled: every call is reported as a violation.
   CompiledOperator() = default;
 
-  /// Bytes that `initialize` and `execute` want. No call after compile allocates.
+  /// Bytes that `initialize` and `execute` require. No call after compile allocates.
   BindingProperties binding_properties() const { return properties_; }
 
   /// Takes the inputs flagged DML_TENSOR_FLAG_OWNED_BY_DML (other entries empty) and packs them into `persistent`.
-  /// Needed only where persistent_bytes > 0; called otherwise it does nothing.
+  /// Needed only where persistent_bytes > 0; called otherwise it does nothing. The Report has wrong counts, sizes,
+  /// alignments and overlaps; then nothing is written.
   Report initialize(std::span<const InputBuffer> owned_inputs, std::span<std::byte> persistent,
                     std::span<std::byte> temporary) const {
     Report report;
@@ -138,7 +140,9 @@ class CompiledOperator {
     return report;
   }
 
-  /// Runs the operator. Thread-safe: several threads may execute one CompiledOperator, each with its own temporary.
+  /// Runs the operator. Inputs in the order of the desc, entries of owned and absent tensors empty; one output.
+  /// Thread-safe: several threads may execute one CompiledOperator, each with its own temporary. The Report is as that
+  /// of `initialize`; where it is not ok, nothing is written.
   Report execute(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
                  std::span<const std::byte> persistent, std::span<std::byte> temporary,
                  Executor& executor = sequential()) const {
@@ -162,6 +166,7 @@ class CompiledOperator {
   /// The same with buffers by the tensors' names: see named_bindings.hpp.
   Report initialize(const NamedBindings& bindings, std::span<std::byte> persistent,
                     std::span<std::byte> temporary) const;
+  /// The same with buffers by the tensors' names.
   Report execute(const NamedBindings& bindings, std::span<const std::byte> persistent, std::span<std::byte> temporary,
                  Executor& executor = sequential()) const;
 
@@ -169,8 +174,9 @@ class CompiledOperator {
   std::string_view strategy_name() const noexcept {
     return planned_.plan == nullptr ? std::string_view{} : planned_.plan->strategy_name();
   }
-  /// The tensors of the desc in order.
+  /// The input tensors of the desc, in order, absent ones too; empty where compile failed.
   std::span<const TensorSlot> input_slots() const noexcept { return planned_.inputs; }
+  /// The output tensor of the desc.
   const TensorSlot& output_slot() const noexcept { return planned_.output; }
 
  private:

@@ -17,6 +17,7 @@ DMLREF_BEGIN
 /// the buffers; the operator must outlive it. Allocates only for faults.
 class NamedBindings {
  public:
+  /// Nothing bound yet. `compiled` must outlive it.
   explicit NamedBindings(const CompiledOperator& compiled) noexcept : compiled_(&compiled) {}
 
   /// `name` is the tensor's in the desc: "FilterTensor". A name that the operator does not have is reported by the next
@@ -31,6 +32,7 @@ class NamedBindings {
   NamedBindings& bind(std::string_view name, std::span<std::byte, N> buffer) {
     return bind(name, OutputBuffer(buffer));
   }
+  /// Memory of const, for inputs; bound to the output it is reported.
   NamedBindings& bind(std::string_view name, InputBuffer buffer) {
     const auto slots = compiled_->input_slots();
     for (std::size_t i = 0; i < slots.size(); ++i) {

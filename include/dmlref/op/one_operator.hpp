@@ -26,6 +26,7 @@
 
 DMLREF_BEGIN
 
+/// Choices of one `compile`.
 struct CompileOptions {
   std::optional<Isa> isa;  ///< empty: what the environment variable DMLREF_ISA says, else the best this CPU has
 };
@@ -33,10 +34,14 @@ struct CompileOptions {
 /// A compiled operator, or the reasons why there is none.
 class CompileResult {
  public:
+  /// A failure, whose report is not ok.
   explicit CompileResult(Report report) : report_(std::move(report)) {}
+  /// A success.
   explicit CompileResult(CompiledOperator compiled) : compiled_(std::move(compiled)) {}
 
+  /// Whether there is a compiled operator.
   explicit operator bool() const noexcept { return report_.ok(); }
+  /// Every rule that the desc breaks at the level, and an instruction set that is unknown or unsupported.
   const Report& report() const noexcept { return report_; }
   /// Of a failed compile: an operator that answers every call with a violation.
   const CompiledOperator& value() const noexcept { return compiled_; }
@@ -46,6 +51,7 @@ class CompileResult {
   CompiledOperator compiled_;
 };
 
+/// Choices of one `run`, or of one call on views.
 struct RunOptions {
   std::optional<Isa> isa = std::nullopt;  ///< empty: as CompileOptions
   Executor* executor = nullptr;           ///< who runs the tasks; null: sequential()
@@ -129,7 +135,7 @@ CompileResult compile_as(const Desc& desc, FeatureLevel level, const CompileOpti
   return compile_valid(desc, validate(desc, level), options, isa_field);
 }
 
-/// Scratch memory of `run`, aligned as DirectML wants it.
+/// Scratch memory of `run`, aligned as DirectML requires.
 class AlignedMemory {
  public:
   explicit AlignedMemory(std::uint64_t bytes)
@@ -188,13 +194,16 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
 
 }  // namespace detail
 
-/// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory.
+/// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory. The result has
+/// the operator, or the violations. Mirrors IDMLDevice::CreateOperator and CompileOperator.
 template <OneOperatorDesc Desc>
 CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
   return detail::compile_as(desc, level, options, "CompileOptions.isa");
 }
 
-/// One call: validate, compile, run. Buffers in the order of the desc's tensors, one per tensor, absent ones empty.
+/// One call: validate, compile, run. Buffers in the order of the desc's tensors, one per tensor, absent ones empty,
+/// those owned by DML among the inputs. Allocates the persistent and temporary memory that the operator needs. Nothing
+/// is written where the Report is not ok.
 template <OneOperatorDesc Desc>
 Report run(const Desc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
            std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {

@@ -1,4 +1,4 @@
-// plan.hpp: the seam between the boundary and the kernels: what is decided at compile time, and what runs.
+// plan.hpp: the seam between the public API and the kernels: what is decided at compile time, and what runs.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@
 
 DMLREF_BEGIN
 
-/// Sizes of the memory that the caller provides; both buffers start at a multiple of 256.
+/// Sizes of the memory that the caller provides; both buffers start at a multiple of 256. DML_BINDING_PROPERTIES.
 struct BindingProperties {
-  std::uint64_t temporary_bytes = 0;
-  std::uint64_t persistent_bytes = 0;
+  std::uint64_t temporary_bytes = 0;   ///< of `initialize` and of each `execute`; what it holds before does not matter
+  std::uint64_t persistent_bytes = 0;  ///< filled by `initialize`, read by every `execute`; 0: no need of `initialize`
 };
 
 /// One tensor of the desc, as far as binding is concerned.
 struct TensorSlot {
-  std::string_view name;  ///< as in the desc: "FilterTensor"
-  bool present = false;
-  bool owned_by_dml = false;
-  std::uint64_t bytes = 0;  ///< TotalTensorSizeInBytes
+  std::string_view name;      ///< as in the desc: "FilterTensor"
+  bool present = false;       ///< false: an optional tensor that is null, and has no buffer
+  bool owned_by_dml = false;  ///< its buffer goes to `initialize`, else to `execute`
+  std::uint64_t bytes = 0;    ///< TotalTensorSizeInBytes
 };
 
 namespace detail {
@@ -60,7 +60,7 @@ class PlanOf;
 /// them in part. A program of one operator took more than twice the time to compile.
 class Plan {
  public:
-  /// What the plan itself needs, beyond the copies of owned tensors that the boundary keeps for it.
+  /// What the plan itself needs, beyond the copies of owned tensors that CompiledOperator keeps for it.
   BindingProperties properties() const noexcept { return calls_->properties(*this); }
   /// Whether `execute` reads the owned input `index` as it was given. False where `initialize` packs all it needs.
   bool keeps_owned(std::size_t index) const noexcept { return calls_->keeps_owned(*this, index); }

@@ -12,7 +12,7 @@
 DMLREF_BEGIN
 namespace rules {
 
-/// The level to judge by: a value that is no level is reported, and only what no level accepts is said further.
+/// The level to validate at: a value that is no level is reported, and only what no level accepts is said further.
 inline FeatureLevel check_feature_level(Report& report, FeatureLevel level) {
   for (const FeatureLevelName& row : feature_levels) {
     if (row.level == level) return level;

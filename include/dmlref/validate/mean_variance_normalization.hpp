@@ -145,7 +145,7 @@ inline MeanVarianceNormalization1Facts read(Report& report, const MeanVarianceNo
 
 }  // namespace rules
 
-/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::mvn, level);
@@ -154,7 +154,7 @@ inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel l
   return report;
 }
 
-/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const MeanVarianceNormalization1Desc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::mvn1, level);

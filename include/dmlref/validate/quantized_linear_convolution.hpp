@@ -229,7 +229,7 @@ inline QuantizedLinearConvolutionFacts read(Report& report, const QuantizedLinea
 
 }  // namespace rules
 
-/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const QuantizedLinearConvolutionDesc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::qlc, level);

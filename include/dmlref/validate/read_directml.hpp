@@ -299,7 +299,8 @@ inline std::optional<OperatorDesc> read_directml(const DML_OPERATOR_DESC& desc) 
 }
 }  // namespace detail
 
-/// All rules that `desc` breaks at `level`: null pointers and unknown types included, never a crash.
+/// All rules that `desc` breaks at `level`: null pointers, unknown types and levels included, never a crash. Pointers
+/// that are not null must be valid. Touches no tensor memory.
 inline Report validate(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
   Report report;
   level = rules::check_feature_level(report, level);

@@ -18,6 +18,7 @@
 
 DMLREF_BEGIN
 
+/// Whether another feature level would help.
 enum class ViolationKind {
   invalid,               ///< no level would accept this field as it stands
   unsupported_at_level,  ///< a higher level accepts it
@@ -25,8 +26,8 @@ enum class ViolationKind {
 
 /// One broken rule.
 struct Violation {
-  RuleId rule;
-  ViolationKind kind;
+  RuleId rule;                                      ///< which rule; to_string(rule) is its name
+  ViolationKind kind;                               ///< invalid, or supported from `available_from` on
   std::string field;                                ///< the desc's own member path, e.g. "OutputTensor.Sizes[2]"
   std::string message;                              ///< names the field, its value and what was expected
   std::optional<DML_FEATURE_LEVEL> available_from;  ///< for unsupported_at_level: the first level that accepts it
@@ -35,15 +36,20 @@ struct Violation {
 /// A part of a message: text that outlives the call, or a whole number.
 class MessagePart {
  public:
+  /// Text; it is not copied.
   constexpr MessagePart(std::string_view text) noexcept
       : text_(text.empty() ? "" : text.data()), number_(text.size()) {}
+  /// Text; it is not copied.
   constexpr MessagePart(const char* text) noexcept : MessagePart(std::string_view(text)) {}
+  /// Text; it is not copied.
   MessagePart(const std::string& text) noexcept : MessagePart(std::string_view(text)) {}
+  /// A whole number, written in decimal.
   template <class Number>
   requires std::is_integral_v<Number>
   constexpr MessagePart(Number number) noexcept
       : number_(static_cast<std::uint64_t>(number)), negative_(number < Number{0}) {}
 
+  /// Writes the part at the end of `text`.
   void append_to(std::string& text) const {
     if (text_ != nullptr) {
       text.append(text_, static_cast<std::size_t>(number_));
@@ -65,11 +71,14 @@ DMLREF_NOINLINE inline std::string text_of(std::initializer_list<MessagePart> pa
   return text;
 }
 
-/// All violations found, not only the first; none: the request is good.
+/// All violations found, not only the first; none: the request is good. What every call returns instead of throwing.
 class Report {
  public:
+  /// Whether there is no violation.
   bool ok() const noexcept { return violations_.empty(); }
+  /// The same as ok().
   explicit operator bool() const noexcept { return ok(); }
+  /// In the order in which they were found; valid until the Report changes or ends.
   std::span<const Violation> violations() const noexcept { return violations_; }
 
   /// "ok", or one line per violation: message, rule, and the level that would accept it.
@@ -91,6 +100,7 @@ class Report {
     return text;
   }
 
+  /// Appends one violation.
   DMLREF_NOINLINE void add(Violation violation) { violations_.push_back(std::move(violation)); }
   /// A violation that no level lifts. `predicate` goes on after the field's name: "is 0, expected at least 1".
   void add(RuleId rule, std::string_view field, std::initializer_list<MessagePart> predicate) {

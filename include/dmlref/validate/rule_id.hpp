@@ -12,6 +12,7 @@
 
 DMLREF_BEGIN
 
+/// A rule's identity: stable within a minor version. `rule_table` says what each demands.
 enum class RuleId : std::uint16_t {
   // Binding
   binding_count,
@@ -93,15 +94,17 @@ enum class RuleId : std::uint16_t {
   activation_steepness,
 };
 
+/// A row of `rule_table`.
 struct RuleInfo {
-  RuleId id;
-  std::string_view name;
+  RuleId id;                      ///< which rule
+  std::string_view name;          ///< what a Report prints in brackets
   std::string_view field;         ///< where it is reported; T is any tensor's name, A any array's
   std::string_view condition;     ///< what must hold
   std::string_view source;        ///< the document that says so; "reading": our own, see docs/decisions
   std::uint32_t lifted_from = 0;  ///< value of the first DML_FEATURE_LEVEL without the rule; 0: all levels have it
 };
 
+/// All rules, in the order of RuleId.
 inline constexpr std::array<RuleInfo, 69> rule_table{{
     {RuleId::binding_count, "binding_count", "inputs, outputs, owned_inputs",
      "one buffer per tensor of the desc, absent ones empty", "IDMLBindingTable::BindInputs"},

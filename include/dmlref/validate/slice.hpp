@@ -171,7 +171,7 @@ inline Slice1Facts read(Report& report, const Slice1Desc& desc) {
 
 }  // namespace rules
 
-/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const SliceDesc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::slice, level);
@@ -180,7 +180,7 @@ inline Report validate(const SliceDesc& desc, FeatureLevel level) {
   return report;
 }
 
-/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const Slice1Desc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::slice1, level);

@@ -28,21 +28,24 @@ enum class OperatorType : std::uint32_t {
 
 /// One row per operator: its name and the level that introduced it.
 struct OperatorInfo {
-  OperatorType type;
-  std::string_view name;  ///< DirectML's, without DML_OPERATOR_
-  FeatureLevel introduced;
+  OperatorType type;        ///< which operator
+  std::string_view name;    ///< DirectML's, without DML_OPERATOR_
+  FeatureLevel introduced;  ///< the lowest level that has it
 };
 
 /// A set of data types.
 class DataTypes {
  public:
+  /// The set of these types.
   constexpr DataTypes(std::initializer_list<DataType> types) noexcept {
     for (const DataType type : types) bits_ |= 1u << static_cast<std::uint32_t>(type);
   }
+  /// The types of either set.
   constexpr DataTypes operator|(DataTypes other) const noexcept {
     other.bits_ |= bits_;
     return other;
   }
+  /// Whether `type`, which may be any value, is in the set.
   constexpr bool contains(DataType type) const noexcept {
     const auto value = static_cast<std::uint32_t>(type);
     return value < 32 && ((bits_ >> value) & 1u) != 0;
@@ -54,13 +57,14 @@ class DataTypes {
 
 /// From `since` on, `tensor` of `op` has min_rank to max_rank dimensions and one of `types`.
 struct SupportRow {
-  OperatorType op;
-  std::string_view tensor;
-  FeatureLevel since;
-  std::uint32_t min_rank;
-  std::uint32_t max_rank;
-  DataTypes types;
+  OperatorType op;          ///< whose tensor
+  std::string_view tensor;  ///< its name in the desc
+  FeatureLevel since;       ///< the first level with this row
+  std::uint32_t min_rank;   ///< fewest dimensions
+  std::uint32_t max_rank;   ///< most dimensions
+  DataTypes types;          ///< element types
 
+  /// Whether `rank` dimensions are accepted.
   constexpr bool has_rank(std::uint64_t rank) const noexcept { return rank >= min_rank && rank <= max_rank; }
 };
 
@@ -91,6 +95,7 @@ inline constexpr OperatorType mvn1 = OperatorType::mean_variance_normalization1;
 
 }  // namespace rules
 
+/// All operators of this library.
 inline constexpr std::array<OperatorInfo, 5> operator_table{{
     {rules::slice, "SLICE", rules::level_1_0},
     {rules::slice1, "SLICE1", rules::level_2_1},

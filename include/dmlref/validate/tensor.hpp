@@ -1,4 +1,4 @@
-// tensor.hpp: what of a tensor can be judged, and the rules that every tensor keeps.
+// tensor.hpp: a tensor as far as it can be read, and the rules that every tensor keeps.
 #pragma once
 
 #include <bit>
@@ -109,7 +109,7 @@ inline bool has_known_rank(OperatorType op, const TensorFacts& tensor) {
          first_support(op, tensor.name, level_1_0, [&](const SupportRow& row) { return row.has_rank(tensor.rank); });
 }
 
-/// One verdict for the field: no level takes it, the other tensor has another one, or this level does not take it yet.
+/// At most one violation: no level takes it, the other tensor has another one, or this level does not take it yet.
 inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as) {
   const DataType type = rules.tensor.data_type;
   const auto from = rules.accepted_from([&](const SupportRow& row) { return row.types.contains(type); });

@@ -1,6 +1,6 @@
 // validate.hpp: may we, at this level: every rule for every operator.
 //
-// read() turns a descriptor into facts, reporting what cannot be read; check() judges the facts. A program that
+// read() turns a descriptor into facts, reporting what cannot be read; check() applies the rules. A program that
 // validates the desc of one operator holds that operator's rules alone (validate/<operator>.hpp).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 DMLREF_BEGIN
 
-/// All rules that `desc` breaks at `level`. Touches no tensor memory.
+/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const OperatorDesc& desc, FeatureLevel level) {
   return std::visit([&](const auto& d) { return validate(d, level); }, desc);
 }

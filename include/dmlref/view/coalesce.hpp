@@ -11,8 +11,9 @@ DMLREF_BEGIN
 /// Several layouts of one shape walked together, e.g. input and output: strides[k] belongs to the k-th.
 template <std::size_t N>
 struct JointLayout {
-  Shape shape;
-  Strides strides[N];
+  Shape shape;         ///< of all of them
+  Strides strides[N];  ///< in elements, as many as extents
+  /// The number of dimensions.
   constexpr std::size_t rank() const noexcept { return shape.size(); }
 };
 

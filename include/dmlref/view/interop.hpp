@@ -17,7 +17,7 @@ DMLREF_BEGIN
 
 struct half;
 
-/// Rank 1.
+/// The elements of a span as a view of rank 1.
 template <class T, std::size_t n>
 constexpr TensorView<T> view_of(std::span<T, n> memory) noexcept {
   return TensorView<T>(memory.data(), Shape{static_cast<Index>(memory.size())});
@@ -61,6 +61,7 @@ concept MdspanLike = requires(const M& m, std::size_t d) {
   <= max_rank;
 };
 
+/// An mdspan's elements: the same extents and strides, in elements.
 template <MdspanLike M>
 constexpr TensorView<typename M::element_type> view_of(const M& m) noexcept {
   Layout layout;
@@ -170,6 +171,7 @@ noexcept {
   tensor.strides = const_cast<decltype(tensor.strides)>(view.strides().begin());
   return tensor;
 }
+/// Not of a temporary view, whose shape would end first.
 template <DlTensorLike D, class T>
 D dlpack_of(const TensorView<T>&& view) = delete;
 

@@ -12,17 +12,21 @@ DMLREF_BEGIN
 
 /// A shape, the step of every dimension, and where element (0, …, 0) lies, counted in elements from the data pointer.
 struct Layout {
-  Shape shape;
-  Strides strides;
-  Index offset = 0;
+  Shape shape;       ///< extents, in elements
+  Strides strides;   ///< steps, in elements; as many as extents
+  Index offset = 0;  ///< of element (0, …, 0), in elements
 
+  /// One element: rank 0.
   constexpr Layout() noexcept = default;
   /// Packed, row-major.
   explicit constexpr Layout(const Shape& extents) noexcept : shape(extents), strides(packed_strides(extents)) {}
+  /// Any steps; `first` is where element (0, …, 0) lies.
   constexpr Layout(const Shape& extents, const Strides& steps, Index first = 0) noexcept
       : shape(extents), strides(steps), offset(first) {}
 
+  /// The number of dimensions.
   constexpr std::size_t rank() const noexcept { return shape.size(); }
+  /// Where the element at these coordinates lies, in elements from the data pointer. Requires contains(at).
   constexpr Index operator()(const Coordinates& at) const noexcept {
     Index index = offset;
     for (std::size_t d = 0; d < shape.size(); ++d) index += at[d] * strides[d];
@@ -43,6 +47,7 @@ struct Layout {
     }
     return true;
   }
+  /// Whether there is an element at these coordinates.
   constexpr bool contains(const Coordinates& at) const noexcept {
     if (at.size() != rank()) return false;
     for (std::size_t d = 0; d < rank(); ++d) {
@@ -72,6 +77,7 @@ struct Layout {
     return element_count(shape) == 0 ? 0 : extreme(1) - extreme(-1) + 1;
   }
 
+  /// Same shape, strides and offset, also where a stride does not matter.
   friend constexpr bool operator==(const Layout&, const Layout&) noexcept = default;
 
  private:

@@ -62,8 +62,8 @@ class StepSearch {
 /// A dimension whose stride makes two elements share an address; `certain` is false where the search was given up after
 /// a fixed amount of work (no layout met in practice needs it) and the answer is only that they may.
 struct Overlap {
-  std::size_t dimension;
-  bool certain;
+  std::size_t dimension;  ///< whose stride it is
+  bool certain;           ///< false: the search was given up
 };
 
 /// Empty where every element has an address of its own. Exact: dimensions are added from the smallest stride to the

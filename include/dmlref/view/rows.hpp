@@ -14,19 +14,23 @@ DMLREF_BEGIN
 template <std::size_t N>
 class RowIterator {
  public:
+  /// `offsets[k]` is where element (0, …, 0) of layout k lies.
   constexpr RowIterator(const JointLayout<N>& joint, const Index (&offsets)[N]) noexcept : joint_(joint) {
     for (std::size_t k = 0; k < N; ++k) start_[k] = offsets[k];
     at_ = Coordinates(joint.rank() > 0 ? joint.rank() - 1 : 0, 0);
     more_ = element_count(joint.shape) > 0;
   }
 
+  /// Whether there is a row: false after the last.
   constexpr explicit operator bool() const noexcept { return more_; }
   /// Index of the row's first element in layout k.
   constexpr Index start(std::size_t k) const noexcept { return start_[k]; }
   /// Distance between neighbours of the row in layout k.
   constexpr Index step(std::size_t k) const noexcept { return joint_.rank() > 0 ? joint_.strides[k].back() : 1; }
+  /// Elements of the row, the same for all rows.
   constexpr Index count() const noexcept { return joint_.rank() > 0 ? joint_.shape.back() : 1; }
 
+  /// To the next row.
   constexpr RowIterator& operator++() noexcept {
     for (std::size_t d = at_.size(); d-- > 0;) {
       if (++at_[d] < joint_.shape[d]) {
@@ -51,16 +55,21 @@ class RowIterator {
 template <class View>
 class Row {
  public:
-  using value_type = typename View::value_type;
+  using value_type = typename View::value_type;  ///< of an element
 
+  /// `count` elements from index `start` on, `step` apart.
   constexpr Row(const View& view, Index start, Index step, Index count) noexcept
       : access_(view.access()), start_(start), step_(step), count_(count) {}
 
+  /// The number of elements.
   constexpr Index size() const noexcept { return count_; }
-  /// Index of the row's first element, and the distance between neighbours, in elements from the view's data pointer.
+  /// Index of the row's first element, in elements from the view's data pointer.
   constexpr Index start() const noexcept { return start_; }
+  /// Distance from one element to the next, in elements.
   constexpr Index step() const noexcept { return step_; }
+  /// Element i. 0 <= i < size().
   constexpr value_type operator[](Index i) const noexcept { return access_.load(start_ + i * step_); }
+  /// Writes element i. 0 <= i < size().
   constexpr void store(Index i, value_type value) const noexcept { access_.store(start_ + i * step_, value); }
 
  private:
@@ -76,18 +85,24 @@ class Row {
 template <class View>
 class Rows {
  public:
+  /// Beyond the last row.
   struct End {};
+  /// One row after the other.
   class Iterator {
    public:
+    /// The first row of `view`, which `joint` walks.
     constexpr Iterator(const View& view, const JointLayout<1>& joint) noexcept
         : view_(view), walk_(joint, {view.layout().offset}) {}
+    /// The row.
     constexpr Row<View> operator*() const noexcept {
       return Row<View>(view_, walk_.start(0), walk_.step(0), walk_.count());
     }
+    /// To the next row.
     constexpr Iterator& operator++() noexcept {
       ++walk_;
       return *this;
     }
+    /// Whether there is no further row.
     friend constexpr bool operator==(const Iterator& it, End) noexcept { return !it.walk_; }
 
    private:
@@ -95,8 +110,11 @@ class Rows {
     RowIterator<1> walk_;
   };
 
+  /// `joint`: the view's layout, or a coalesced one.
   constexpr Rows(const View& view, const JointLayout<1>& joint) noexcept : view_(view), joint_(joint) {}
+  /// The first row.
   constexpr Iterator begin() const noexcept { return Iterator(view_, joint_); }
+  /// Beyond the last row.
   constexpr End end() const noexcept { return {}; }
 
  private:
@@ -104,6 +122,7 @@ class Rows {
   JointLayout<1> joint_;
 };
 
+/// The rows of a view, in row-major order: see Rows.
 template <class T, class Access>
 constexpr Rows<TensorView<T, Access>> rows(const TensorView<T, Access>& view) noexcept {
   JointLayout<1> joint;

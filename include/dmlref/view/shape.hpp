@@ -29,7 +29,9 @@ enum class IndexRole { any, shape, strides, coordinates };
 template <IndexRole role>
 class BasicIndexList {
  public:
+  /// Empty.
   constexpr BasicIndexList() noexcept = default;
+  /// These numbers.
   constexpr BasicIndexList(std::initializer_list<Index> values) noexcept {
     for (const Index value : values) push_back(value);
   }
@@ -43,6 +45,7 @@ class BasicIndexList {
            role) explicit(role != IndexRole::any) constexpr BasicIndexList(const BasicIndexList<other>& list) noexcept {
     for (const Index value : list) push_back(value);
   }
+  /// The numbers of a span of any integers.
   template <class Integer>
   static constexpr BasicIndexList from(std::span<const Integer> values) noexcept {
     BasicIndexList list;
@@ -50,29 +53,38 @@ class BasicIndexList {
     return list;
   }
 
+  /// How many numbers; at most max_rank, or max_rank + 1 where it was given more.
   constexpr std::size_t size() const noexcept { return size_; }
+  /// Whether there are none: rank 0.
   constexpr bool empty() const noexcept { return size_ == 0; }
-  /// d < size().
+  /// The number of dimension d. d < size().
   constexpr Index& operator[](std::size_t d) noexcept { return values_[checked(d)]; }
+  /// The number of dimension d. d < size().
   constexpr Index operator[](std::size_t d) const noexcept { return values_[checked(d)]; }
+  /// The first number.
   constexpr Index* begin() noexcept { return values_.data(); }
+  /// Beyond the last number.
   constexpr Index* end() noexcept { return values_.data() + size_; }
+  /// The first number.
   constexpr const Index* begin() const noexcept { return values_.data(); }
+  /// Beyond the last number.
   constexpr const Index* end() const noexcept { return values_.data() + size_; }
-  /// Not of an empty list.
+  /// The last number. Not of an empty list.
   constexpr Index back() const noexcept { return values_[checked(size_ - 1)]; }
+  /// Appends; beyond max_rank the list becomes one that no check accepts.
   constexpr void push_back(Index value) noexcept {
     if (size_ <= max_rank) values_[size_++] = value;
   }
-  /// d <= size().
+  /// Puts `value` before entry `d`. d <= size().
   constexpr void insert(std::size_t d, Index value) noexcept {
     detail::expect(d <= size_, "IndexList::insert: position beyond the end");
     push_back(0);
     for (std::size_t i = size_; i-- > d + 1;) values_[i] = values_[i - 1];
     if (d < size_) values_[d] = value;
   }
+  /// Puts `value` before all others.
   constexpr void insert_front(Index value) noexcept { insert(0, value); }
-  /// d < size().
+  /// Removes entry `d`. d < size().
   constexpr void erase(std::size_t d) noexcept {
     detail::expect(d < size_, "IndexList::erase: no such entry");
     if (d >= size_) return;
@@ -80,6 +92,7 @@ class BasicIndexList {
     --size_;
   }
 
+  /// Same size and numbers.
   friend constexpr bool operator==(const BasicIndexList& a, const BasicIndexList& b) noexcept {
     if (a.size_ != b.size_) return false;
     for (std::size_t d = 0; d < a.size_; ++d) {

@@ -1,0 +1,112 @@
+"""command_page.py: the verbs and options in docs/command.md, from the command's own help.
+
+  command_page.py --command DMLREF --check    fails where the page is stale, or something has no help
+  command_page.py --command DMLREF --write    makes that part of the page anew
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pages
+
+PAGE = pages.ROOT / "docs/command.md"
+BEGIN = "<!-- help of the command: begin (made by tests/docs/command_page.py) -->\n"
+END = "<!-- help of the command: end -->\n"
+
+
+@dataclass
+class Entry:
+    name: str  # "--isa NAME"
+    help: str
+
+    @property
+    def is_required(self) -> bool:
+        return self.name.endswith(" REQUIRED")
+
+
+def sections_of(text: str) -> dict[str, list[Entry]]:
+    """The lists of CLI11's help by their lower-case headings. A help that is wrapped is one line."""
+    sections: dict[str, list[Entry]] = {}
+    entries: list[Entry] = []
+    for line in text.split("\n"):
+        heading = re.fullmatch(r"([A-Za-z]+):", line)
+        entry = re.fullmatch(r"  (\S.*?)(?:  +(.*))?", line)
+        if heading:
+            entries = sections.setdefault(heading[1].lower(), [])
+        elif entry:
+            entries.append(Entry(entry[1], entry[2] or ""))
+        elif line.startswith("   ") and entries:
+            entries[-1].help = f"{entries[-1].help} {line.strip()}".strip()
+    return sections
+
+
+def row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def table_of(entries: list[Entry]) -> str:
+    text = ""
+    for entry in entries:
+        if entry.name.startswith("-h,"):
+            continue
+        if not entry.help:
+            raise ValueError(f"{entry.name} has no help")
+        name = entry.name.removesuffix(" REQUIRED")
+        # An argument is required, and looks it.
+        text += row(f"`{name}`", entry.help + ("; required" if entry.is_required and name.startswith("-") else ""))
+    return text
+
+
+def part_of(help_of) -> str:
+    """`help_of(*verb)` is what `dmlref [verb] --help` prints."""
+    verbs = next((entries for name, entries in sections_of(help_of()).items() if name.startswith("subcommand")), [])
+    if not verbs:
+        raise ValueError("dmlref --help lists no verbs")
+    text = "| verb | does |\n|---|---|\n" + table_of(verbs)
+    for verb in verbs:
+        sections = sections_of(help_of(verb.name))
+        arguments = sections.get("positionals", [])
+        rows = table_of(arguments) + table_of(sections.get("options", []))
+        line = " ".join(["dmlref", verb.name, *(entry.name.removesuffix(" REQUIRED") for entry in arguments)])
+        if rows:
+            text += f"\n`{line}`\n\n| argument, option | meaning |\n|---|---|\n{rows}"
+    return text
+
+
+def page_of(text: str, part: str) -> str:
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise ValueError(f"{PAGE.name}: expected the two lines {BEGIN}{END}")
+    return text[: text.index(BEGIN) + len(BEGIN)] + "\n" + part + "\n" + text[text.index(END) :]
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--command", required=True, type=Path)
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--check", action="store_true")
+    mode.add_argument("--write", action="store_true")
+    given = parser.parse_args(arguments)
+
+    def help_of(*verb: str) -> str:
+        return subprocess.run([given.command, *verb, "--help"], check=True, capture_output=True, text=True).stdout
+
+    text = PAGE.read_text(encoding="utf-8")
+    try:
+        fresh = page_of(text, part_of(help_of))
+    except ValueError as fault:
+        print(f"command_page: {fault}")
+        return 1
+    if given.write:
+        PAGE.write_text(fresh, encoding="utf-8")
+    elif text != fresh:
+        print(f"command_page: {PAGE.name} is stale; the target update_pages makes it anew")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
