@@ -539,11 +539,11 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
             bits.push_back(std::bit_cast<std::uint64_t>(square[c]));
           }
         }
-        for (const auto finish : {n::Finish::identity, n::Finish::leaky_relu}) {
+        for (const auto finish : {n::Finish::identity, n::Finish::clamped}) {
           std::vector<float> output(rows * width);
           float least[n::column_width];
           table->columns32[static_cast<std::size_t>(finish)](columns, line, reinterpret_cast<std::byte*>(output.data()),
-                                                             offset.data(), 0.1, least);
+                                                             offset.data(), 0.1f, least);
           for (const float x : output) bits.push_back(std::bit_cast<std::uint32_t>(x));
           for (std::size_t c = 0; c < width; ++c) bits.push_back(std::bit_cast<std::uint32_t>(least[c]));
         }

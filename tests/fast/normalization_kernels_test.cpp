@@ -17,7 +17,7 @@ using namespace dmlref::fast::normalization;
 
 #if DMLREF_ARCH_X86_64
 
-constexpr std::size_t finishes = 5;
+constexpr std::size_t finishes = 3;
 
 /// A row with its parameters, and what a kernel made of it.
 struct RowCase {
@@ -64,11 +64,11 @@ struct RowCase {
     double* const wide = source == Source::floats ? nullptr : r.wide.data();
     const std::byte* const from = wide != nullptr && overlaps ? nullptr : bytes(floats);
     std::byte* const to = r.stored.data();
-    const double alpha = 0.3f;
+    const float upper = 0.3f;
     r.least =
         each ? kernels.each_row32[finish](
-                   {from, wide, to, count, &group, scale.data(), bias.data(), alpha, false, nullptr, ahead})
-             : kernels.row32[finish]({from, wide, to, count, {group.shift, 1.25, -0.5}, alpha, false, nullptr, ahead});
+                   {from, wide, to, count, &group, scale.data(), bias.data(), upper, false, nullptr, ahead})
+             : kernels.row32[finish]({from, wide, to, count, {group.shift, 1.25, -0.5}, upper, false, nullptr, ahead});
     return r;
   }
 };

@@ -280,7 +280,7 @@ class ColumnGroups {
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
       const Place base = outer_place(outer);
-      const Real alpha = op.parameters_.activation.parameters[0];
+      const float upper = upper_bound_of(op.parameters_.activation.type);
       const std::size_t width = width_of(s);
       const Strip& strip = strip_at(outer, s);
       const auto shift = static_cast<Index>(s * column_width);
@@ -296,9 +296,9 @@ class ColumnGroups {
       alignas(32) float least[column_width];
       if constexpr (is_half) {
         ill_conditioned =
-            k.columns16[finish](columns, strip.line, stored, offsets.output + row, alpha, work.ill_conditioned);
+            k.columns16[finish](columns, strip.line, stored, offsets.output + row, upper, work.ill_conditioned);
       } else {
-        k.columns32[finish](columns, strip.line, stored, offsets.output + row, alpha, least);
+        k.columns32[finish](columns, strip.line, stored, offsets.output + row, upper, least);
       }
       if (has_values) {
         const Activation& activation = op.parameters_.activation;

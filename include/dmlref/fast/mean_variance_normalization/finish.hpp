@@ -19,16 +19,11 @@ DMLREF_VECTOR_TARGET void accumulate(W& total, W& square, W x) noexcept {
   square = fused(x, x, square);
 }
 
-/// Activations that a comparison decides; NaN stays NaN and -0 stays -0, as in the reference.
-template <Finish finish, class V>
-DMLREF_VECTOR_TARGET V clamped(V value) noexcept {
-  if constexpr (finish == Finish::unit) value = not_above(value, V::of(1));
-  if constexpr (finish == Finish::relu || finish == Finish::unit) value = not_below(value, V::of(0));
-  return value;
-}
-template <Finish finish, class V>
-DMLREF_VECTOR_TARGET V leaky(V value, V alpha) noexcept {
-  if constexpr (finish == Finish::leaky_relu) value = choose(less(value, V::of(0)), product(value, alpha), value);
+/// NaN stays NaN and -0 stays -0, as in the reference.
+template <Finish finish>
+DMLREF_VECTOR_TARGET Floats clamp(Floats value, Floats upper) noexcept {
+  if constexpr (finish == Finish::clamped) return not_below(not_above(value, upper), Floats::of(0));
+  static_cast<void>(upper);
   return value;
 }
 
@@ -45,20 +40,19 @@ DMLREF_VECTOR_TARGET Floats magnitudes(Wide low) noexcept { return rounded(low);
 
 /// A unit of values rounded and finished.
 template <Finish finish>
-DMLREF_VECTOR_TARGET Floats result_of(Wide value, Wide alpha, Floats& low) noexcept {
+DMLREF_VECTOR_TARGET Floats result_of(Wide value, Floats upper, Floats& low) noexcept {
   const Floats result = rounded(value);
   low = lesser_magnitude(low, result);
-  if constexpr (finish == Finish::leaky_relu) return rounded(leaky<finish>(value, alpha));
-  return clamped<finish>(result);
+  return clamp<finish>(result, upper);
 }
 /// The same stored, or (Finish::values) the values as they are. `streams`: with non-temporal stores.
 template <Finish finish>
-DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Wide alpha, Low<finish>& low, bool streams) noexcept {
+DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Floats upper, Low<finish>& low, bool streams) noexcept {
   if constexpr (finish == Finish::values) {
     low = lesser_magnitude(low, value);
     store(to, value);
   } else {
-    const Floats result = result_of<finish>(value, alpha, low);
+    const Floats result = result_of<finish>(value, upper, low);
     if (Target::streams && streams) {
       stream(to, result);
     } else {
@@ -69,11 +63,11 @@ DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Wide alpha, Low<fi
 
 /// A unit of float16's values.
 template <Finish finish>
-DMLREF_VECTOR_TARGET void finish16(std::byte* to, Floats value, Floats alpha, bool streams) noexcept {
+DMLREF_VECTOR_TARGET void finish16(std::byte* to, Floats value, Floats upper, bool streams) noexcept {
   if constexpr (finish == Finish::values) {
     store(to, value);
   } else {
-    const Floats result = clamped<finish>(leaky<finish>(value, alpha));
+    const Floats result = clamp<finish>(value, upper);
     if (finish == Finish::identity && Target::streams_halves && streams) {
       stream_rounded(to, result);
     } else {

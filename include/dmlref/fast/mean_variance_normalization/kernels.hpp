@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
@@ -19,18 +20,22 @@ using reference::normalization_lanes;
 using reference::SumAndSquare;
 
 /// What a row kernel does with a value before it stores it. `values` keeps it unrounded for an activation of its own.
-enum class Finish { identity, relu, leaky_relu, unit, values };
+enum class Finish { identity, clamped, values };
 
 /// The finish that `type` needs; `values` where it is an activation of its own.
 constexpr Finish finish_of(ActivationType type) noexcept {
   switch (type) {
     case ActivationType::identity:
     case ActivationType::linear: return Finish::identity;
-    case ActivationType::relu: return Finish::relu;
-    case ActivationType::leaky_relu: return Finish::leaky_relu;
-    case ActivationType::hard_sigmoid: return Finish::unit;
+    case ActivationType::relu:
+    case ActivationType::hard_sigmoid: return Finish::clamped;
     default: return Finish::values;
   }
+}
+
+/// What clamped results are at most; they are at least 0.
+constexpr float upper_bound_of(ActivationType type) noexcept {
+  return type == ActivationType::hard_sigmoid ? 1.0f : std::numeric_limits<float>::infinity();
 }
 
 /// value = (x - shift) * slope + offset, one line for the whole row.
@@ -66,7 +71,7 @@ struct Row32 {
   std::byte* to;
   std::size_t count;
   Line32 line;
-  double alpha;                     // of LEAKY_RELU
+  float upper;                      // of Finish::clamped
   bool stream;                      // non-temporal stores, where the address allows it
   const std::byte* next = nullptr;  // as many elements that are read after these, to be prefetched; null: none
   RowAhead ahead{};                 // if the kernels are pipelined
@@ -89,7 +94,7 @@ struct Pieces32 {
   std::size_t count;
   std::int64_t ahead;
   Line32 line;
-  double alpha;
+  float upper;
   bool stream;
   std::int64_t prefetch_distance = 0;
   /// If the kernels are pipelined: the same chunk of another group, whose sums are formed on the way (null: none), and
@@ -109,7 +114,7 @@ struct EachRow32 {
   const GroupCoefficients* group;
   const double* scale;
   const double* bias;
-  double alpha;
+  float upper;
   bool stream;
   const std::byte* next = nullptr;
   RowAhead ahead{};  // if the kernels are pipelined
@@ -122,7 +127,7 @@ struct Row16 {
   std::byte* to;
   std::size_t count;
   Line16 line;
-  float alpha;
+  float upper;
   std::uint16_t* ill_conditioned;
   RowAhead ahead{};  // if the kernels are pipelined
 };
@@ -135,7 +140,7 @@ struct Pieces16 {
   std::size_t count;
   std::int64_t ahead;
   Line16 line;
-  float alpha;
+  float upper;
   std::uint16_t* ill_conditioned;
   std::int64_t prefetch_distance = 0;
   bool stream = false;
@@ -152,7 +157,7 @@ struct EachRow16 {
   float error_bound;  // no element has a larger one
   const float* scale;
   const float* bias;
-  float alpha;
+  float upper;
   std::uint16_t* ill_conditioned;
   RowAhead ahead{};
 };
@@ -170,13 +175,13 @@ struct Kernels {
   SumAndSquare (*piece_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
   SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
   /// The least |value| of the row, as float.
-  float (*row32[5])(const Row32&);
-  float (*each_row32[5])(const EachRow32&);
-  float (*pieces32[4])(const Pieces32&);  // not for Finish::values
+  float (*row32[3])(const Row32&);
+  float (*each_row32[3])(const EachRow32&);
+  float (*pieces32[2])(const Pieces32&);  // not for Finish::values
   /// How many elements are ill-conditioned.
-  std::size_t (*row16[5])(const Row16&);
-  std::size_t (*pieces16[4])(const Pieces16&);  // not for Finish::values
-  std::size_t (*each_row16[5])(const EachRow16&);
+  std::size_t (*row16[3])(const Row16&);
+  std::size_t (*pieces16[2])(const Pieces16&);  // not for Finish::values
+  std::size_t (*each_row16[3])(const EachRow16&);
   /// How many bytes ahead of a contiguous walk to prefetch; 0: hardware prefetchers are better.
   std::int64_t prefetch_distance = 0;
   /// Whether rows and pieces form the sums of others on the way (`RowAhead`, `Pieces32::sums`), and rows with a scale

@@ -74,32 +74,30 @@ inline SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::
 
 /// The activation that is part of the store, in the type of the value.
 template <Finish finish, class Real>
-inline Real finished(Real value, Real alpha) noexcept {
-  static_cast<void>(alpha);
-  if constexpr (finish == Finish::relu) return reference::relu(value);
-  if constexpr (finish == Finish::leaky_relu) return reference::leaky_relu(value, alpha);
-  if constexpr (finish == Finish::unit) return reference::clamp_to_unit(value);
-  return value;
+inline Real finished(Real value, float upper) noexcept {
+  if constexpr (finish != Finish::clamped) return value;
+  const Real positive = reference::relu(value);
+  return positive > Real{upper} ? Real{upper} : positive;
 }
 
 /// Stores element i; returns |value| as float.
 template <Finish finish>
-inline float store32(std::byte* to, std::size_t i, double value, double alpha) noexcept {
+inline float store32(std::byte* to, std::size_t i, double value, float upper) noexcept {
   if constexpr (finish == Finish::values) {
     std::memcpy(to + i * sizeof(double), &value, sizeof(double));
   } else {
-    const auto result = static_cast<float>(finished<finish>(value, alpha));
+    const auto result = static_cast<float>(finished<finish>(value, upper));
     std::memcpy(to + i * sizeof(float), &result, sizeof(float));
   }
   return static_cast<float>(std::fabs(value));
 }
 
 template <Finish finish>
-inline void store16(std::byte* to, std::size_t i, float value, float alpha) noexcept {
+inline void store16(std::byte* to, std::size_t i, float value, float upper) noexcept {
   if constexpr (finish == Finish::values) {
     std::memcpy(to + i * sizeof(float), &value, sizeof(float));
   } else {
-    const half result(finished<finish>(value, alpha));
+    const half result(finished<finish>(value, upper));
     std::memcpy(to + i * sizeof(half), &result, sizeof(half));
   }
 }
@@ -111,7 +109,7 @@ inline float row32(const Row32& row) noexcept {
   for (std::size_t i = 0; i < row.count; ++i) {
     const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     const float size =
-        store32<finish>(row.to, i, reference::fma(x - row.line.shift, row.line.slope, row.line.offset), row.alpha);
+        store32<finish>(row.to, i, reference::fma(x - row.line.shift, row.line.slope, row.line.offset), row.upper);
     least = size < least ? size : least;
   }
   return least;
@@ -123,7 +121,7 @@ inline float pieces32(const Pieces32& chunk) noexcept {
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece& piece = chunk.pieces[p];
     const float low = row32<finish>(
-        {chunk.from + piece.from, nullptr, chunk.to + piece.to, piece.count, chunk.line, chunk.alpha, chunk.stream});
+        {chunk.from + piece.from, nullptr, chunk.to + piece.to, piece.count, chunk.line, chunk.upper, chunk.stream});
     least = low < least ? low : least;
   }
   return least;
@@ -138,7 +136,7 @@ inline float each_row32(const EachRow32& row) noexcept {
     const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     const double slope = group.rate * row.scale[i];
     const double offset = reference::fma(-group.rest, slope, row.bias[i]);
-    const float size = store32<finish>(row.to, i, reference::fma(x - group.shift, slope, offset), row.alpha);
+    const float size = store32<finish>(row.to, i, reference::fma(x - group.shift, slope, offset), row.upper);
     least = size < least ? size : least;
   }
   return least;
@@ -149,7 +147,7 @@ inline std::size_t row16(const Row16& row) noexcept {
   std::size_t ill_conditioned = 0;
   for (std::size_t i = 0; i < row.count; ++i) {
     const float value = reference::fma(row.from[i] - row.line.shift, row.line.slope, row.line.offset);
-    store16<finish>(row.to, i, value, row.alpha);
+    store16<finish>(row.to, i, value, row.upper);
     if (!(std::fabs(value) >= row.line.error_bound))
       row.ill_conditioned[ill_conditioned++] = static_cast<std::uint16_t>(i);
   }
@@ -172,7 +170,7 @@ inline std::size_t pieces16(const Pieces16& chunk) noexcept {
     std::byte* const to = chunk.to + piece.to;
     widen(chunk.from + piece.from, row, piece.count);
     std::uint16_t* const list = chunk.ill_conditioned + ill_conditioned;
-    ill_conditioned += renumber(list, row16<finish>({row, to, piece.count, chunk.line, chunk.alpha, list}), first);
+    ill_conditioned += renumber(list, row16<finish>({row, to, piece.count, chunk.line, chunk.upper, list}), first);
     first += piece.count;
   }
   return ill_conditioned;
@@ -186,7 +184,7 @@ inline std::size_t each_row16(const EachRow16& row) noexcept {
     const float offset = reference::fma(-row.rest, slope, row.bias[i]);
     const float error_bound = reference::fma(std::fabs(slope), row.slope_error, std::fabs(row.bias[i]) * 0x1p-9f);
     const float value = reference::fma(row.from[i] - row.shift, slope, offset);
-    store16<finish>(row.to, i, value, row.alpha);
+    store16<finish>(row.to, i, value, row.upper);
     if (!(std::fabs(value) >= error_bound)) row.ill_conditioned[ill_conditioned++] = static_cast<std::uint16_t>(i);
   }
   return ill_conditioned;
@@ -194,18 +192,17 @@ inline std::size_t each_row16(const EachRow16& row) noexcept {
 
 inline const Kernels& kernels() noexcept {
   using enum Finish;
-  static constexpr Kernels table{
-      widen,
-      sums,
-      shifted_sums,
-      piece_sums<float>,
-      piece_sums<half>,
-      {row32<identity>, row32<relu>, row32<leaky_relu>, row32<unit>, row32<values>},
-      {each_row32<identity>, each_row32<relu>, each_row32<leaky_relu>, each_row32<unit>, each_row32<values>},
-      {pieces32<identity>, pieces32<relu>, pieces32<leaky_relu>, pieces32<unit>},
-      {row16<identity>, row16<relu>, row16<leaky_relu>, row16<unit>, row16<values>},
-      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-      {each_row16<identity>, each_row16<relu>, each_row16<leaky_relu>, each_row16<unit>, each_row16<values>}};
+  static constexpr Kernels table{widen,
+                                 sums,
+                                 shifted_sums,
+                                 piece_sums<float>,
+                                 piece_sums<half>,
+                                 {row32<identity>, row32<clamped>, row32<values>},
+                                 {each_row32<identity>, each_row32<clamped>, each_row32<values>},
+                                 {pieces32<identity>, pieces32<clamped>},
+                                 {row16<identity>, row16<clamped>, row16<values>},
+                                 {pieces16<identity>, pieces16<clamped>},
+                                 {each_row16<identity>, each_row16<clamped>, each_row16<values>}};
   return table;
 }
 

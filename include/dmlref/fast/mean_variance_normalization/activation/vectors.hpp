@@ -186,6 +186,7 @@ struct Steps {
       const V near = not_above(not_below(x, V::of(-E::far)), V::of(E::far));
       return quotient(near, sum(one, magnitude(near)));
     }
+    if constexpr (type == ActivationType::leaky_relu) return choose(less(x, zero), product(x, a), x);
     if constexpr (type == ActivationType::thresholded_relu) return choose(at_most(x, a), zero, x);
     if constexpr (type == ActivationType::shrink) {
       const V within = choose(at_most(x, x), zero, x);
@@ -242,6 +243,7 @@ DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::
   if (count < V::lanes) return apply_short<V>(activation, values, to, count);
   switch (activation.type) {
     case elu: return apply_type<elu, V>(activation, values, to, count);
+    case leaky_relu: return apply_type<leaky_relu, V>(activation, values, to, count);
     case parametric_softplus: return apply_type<parametric_softplus, V>(activation, values, to, count);
     case scaled_elu: return apply_type<scaled_elu, V>(activation, values, to, count);
     case scaled_tanh: return apply_type<scaled_tanh, V>(activation, values, to, count);

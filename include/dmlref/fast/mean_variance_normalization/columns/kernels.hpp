@@ -62,10 +62,10 @@ struct ColumnKernels {
   void (*join)(const ColumnLanes&, std::size_t width, double* sum, double* square);
   /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). float32 gives the least |value|
   /// of each column; float16 lists its ill-conditioned elements, numbered row * width + column, and says how many.
-  void (*columns32[5])(const Columns&, const ColumnLines32&, std::byte* to, const std::int64_t* to_offset, double alpha,
+  void (*columns32[3])(const Columns&, const ColumnLines32&, std::byte* to, const std::int64_t* to_offset, float upper,
                        float* least);
-  std::size_t (*columns16[5])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
-                              float alpha, std::uint16_t* ill_conditioned);
+  std::size_t (*columns16[3])(const Columns&, const ColumnLines16&, std::byte* to, const std::int64_t* to_offset,
+                              float upper, std::uint16_t* ill_conditioned);
   /// float32: results are formed in blocks of 16 KiB instead of 4, whose lines are prefetched half a block ahead.
   bool large_blocks = false;
 };

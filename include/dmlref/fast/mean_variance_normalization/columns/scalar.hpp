@@ -47,7 +47,7 @@ inline void join_columns(const ColumnLanes& lanes, std::size_t width, double* su
 
 template <Finish finish>
 inline void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to, const std::int64_t* to_offset,
-                      double alpha, float* least) noexcept {
+                      float upper, float* least) noexcept {
   for (std::size_t c = 0; c < columns.width; ++c) least[c] = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const float> from{columns.from + columns.offset[i]};
@@ -55,14 +55,14 @@ inline void columns32(const Columns& columns, const ColumnLines32& line, std::by
     for (std::size_t c = 0; c < columns.width; ++c) {
       const double x = static_cast<double>(from.load(static_cast<Index>(c)));
       const float size =
-          store32<finish>(row, c, reference::fma(x - line.shift[c], line.slope[c], line.offset[c]), alpha);
+          store32<finish>(row, c, reference::fma(x - line.shift[c], line.slope[c], line.offset[c]), upper);
       least[c] = size < least[c] ? size : least[c];
     }
   }
 }
 template <Finish finish>
 inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
-                             const std::int64_t* to_offset, float alpha, std::uint16_t* ill_conditioned) noexcept {
+                             const std::int64_t* to_offset, float upper, std::uint16_t* ill_conditioned) noexcept {
   std::size_t count = 0;
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const half> from{columns.from + columns.offset[i]};
@@ -70,7 +70,7 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
     for (std::size_t c = 0; c < columns.width; ++c) {
       const auto x = static_cast<float>(from.load(static_cast<Index>(c)));
       const float value = reference::fma(x - line.shift[c], line.slope[c], line.offset[c]);
-      store16<finish>(row, c, value, alpha);
+      store16<finish>(row, c, value, upper);
       if (!(std::fabs(value) >= line.error_bound[c])) {
         ill_conditioned[count++] = static_cast<std::uint16_t>(i * columns.width + c);
       }
@@ -81,12 +81,11 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
 
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
-  static constexpr ColumnKernels table{
-      add_columns<float>,
-      add_columns<half>,
-      join_columns,
-      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>}};
+  static constexpr ColumnKernels table{add_columns<float>,
+                                       add_columns<half>,
+                                       join_columns,
+                                       {columns32<identity>, columns32<clamped>, columns32<values>},
+                                       {columns16<identity>, columns16<clamped>, columns16<values>}};
   return table;
 }
 

@@ -132,7 +132,7 @@ DMLREF_VECTOR_KERNEL void join_columns(const ColumnLanes& lanes, std::size_t wid
 /// `units` vectors of columns row by row, their lines in registers.
 template <Finish finish, std::size_t units, bool shifted>
 DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
-                                  const std::int64_t* to_offset, Wide alpha, float* least) noexcept {
+                                  const std::int64_t* to_offset, Floats upper, float* least) noexcept {
   Wide slope[units], offset[units];
   Low<finish> low[units];
   DMLREF_UNROLL
@@ -158,7 +158,7 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
       if constexpr (shifted) x = difference(x, Wide::load(shift + at));
       const Wide value = fused(x, slope[u], offset[u]);
       std::byte* const out = finish == Finish::values ? to + i * width * sizeof(double) : to + to_offset[i];
-      finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, alpha, low[u], streams);
+      finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, upper, low[u], streams);
     }
   }
   DMLREF_UNROLL
@@ -169,7 +169,7 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
 /// The first columns of a vector.
 template <Finish finish>
 DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
-                                const std::int64_t* to_offset, Wide alpha, float* least) noexcept {
+                                const std::int64_t* to_offset, Floats upper, float* least) noexcept {
   const First first(columns.width - column);
   const Wide shift = Wide::load(line.shift + column);
   const Wide slope = Wide::load(line.slope + column);
@@ -184,41 +184,41 @@ DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, cons
       store(space, value);
       std::memcpy(to + (i * columns.width + column) * sizeof(double), space, first.count * sizeof(double));
     } else {
-      store(to + to_offset[i] + column * sizeof(float), result_of<finish>(value, alpha, low), first);
+      store(to + to_offset[i] + column * sizeof(float), result_of<finish>(value, upper, low), first);
     }
   }
   store(reinterpret_cast<std::byte*>(least + column), magnitudes(low));
 }
 template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL void columns32_of(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                       const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
-  const Wide alpha = Wide::of(alpha_value);
+                                       const std::int64_t* to_offset, float upper_bound, float* least) noexcept {
+  const Floats upper = Floats::of(upper_bound);
   constexpr std::size_t wide = Target::result_vectors;
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit) {
-    strip32<finish, wide, shifted>(columns, c, line, to, to_offset, alpha, least);
+    strip32<finish, wide, shifted>(columns, c, line, to, to_offset, upper, least);
   }
   if constexpr (wide > 1) {
     for (; c + unit <= columns.width; c += unit) {
-      strip32<finish, 1, shifted>(columns, c, line, to, to_offset, alpha, least);
+      strip32<finish, 1, shifted>(columns, c, line, to, to_offset, upper, least);
     }
   }
-  if (c < columns.width) few32<finish>(columns, c, line, to, to_offset, alpha, least);
+  if (c < columns.width) few32<finish>(columns, c, line, to, to_offset, upper, least);
 }
 template <Finish finish>
 DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                    const std::int64_t* to_offset, double alpha_value, float* least) noexcept {
+                                    const std::int64_t* to_offset, float upper_bound, float* least) noexcept {
   bool shifted = !Target::unshifted;
   for (std::size_t c = 0; c < columns.width && !shifted; ++c) shifted = line.shift[c] != 0;
-  if (shifted) return columns32_of<finish, true>(columns, line, to, to_offset, alpha_value, least);
-  columns32_of<finish, !Target::unshifted>(columns, line, to, to_offset, alpha_value, least);
+  if (shifted) return columns32_of<finish, true>(columns, line, to, to_offset, upper_bound, least);
+  columns32_of<finish, !Target::unshifted>(columns, line, to, to_offset, upper_bound, least);
 }
 
 /// `units` vectors of columns, several rows at a time where they are few: a branch for the comparisons of each costs
 /// more than the rest of such a row. If not `whole`, only the first columns of one.
 template <Finish finish, bool whole, std::size_t units>
 DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t column, const ColumnLines16& line,
-                                         std::byte* to, const std::int64_t* to_offset, Floats alpha,
+                                         std::byte* to, const std::int64_t* to_offset, Floats upper,
                                          std::uint16_t* list) noexcept {
   using Mask = decltype(ill_conditioned_of(Floats{}, Floats{}));
   constexpr std::size_t at_once = 4 / units;  // rows
@@ -258,7 +258,7 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
       std::byte space[unit * size];
       std::byte* const place =
           (finish == Finish::values ? to + row * width * size : to + to_offset[row]) + (column + u * unit) * size;
-      finish16<finish>(whole ? place : space, value, alpha, false);
+      finish16<finish>(whole ? place : space, value, upper, false);
       if constexpr (!whole) std::memcpy(place, space, first.count * size);
       mask[k] = ill_conditioned_of(value, error_bound[u]);
     }
@@ -273,34 +273,33 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
 }
 template <Finish finish>
 DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
-                                           const std::int64_t* to_offset, float alpha_value,
+                                           const std::int64_t* to_offset, float upper_bound,
                                            std::uint16_t* list) noexcept {
-  const Floats alpha = Floats::of(alpha_value);
+  const Floats upper = Floats::of(upper_bound);
   constexpr std::size_t wide = Target::result_vectors;
   std::size_t ill_conditioned = 0;
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit) {
-    ill_conditioned += strip16<finish, true, wide>(columns, c, line, to, to_offset, alpha, list + ill_conditioned);
+    ill_conditioned += strip16<finish, true, wide>(columns, c, line, to, to_offset, upper, list + ill_conditioned);
   }
   if constexpr (wide > 1) {
     for (; c + unit <= columns.width; c += unit) {
-      ill_conditioned += strip16<finish, true, 1>(columns, c, line, to, to_offset, alpha, list + ill_conditioned);
+      ill_conditioned += strip16<finish, true, 1>(columns, c, line, to, to_offset, upper, list + ill_conditioned);
     }
   }
   if (c < columns.width)
-    ill_conditioned += strip16<finish, false, 1>(columns, c, line, to, to_offset, alpha, list + ill_conditioned);
+    ill_conditioned += strip16<finish, false, 1>(columns, c, line, to, to_offset, upper, list + ill_conditioned);
   return ill_conditioned;
 }
 
 inline const ColumnKernels& column_kernels() noexcept {
   using enum Finish;
-  static constexpr ColumnKernels table{
-      add_columns<float>,
-      add_columns<half>,
-      join_columns,
-      {columns32<identity>, columns32<relu>, columns32<leaky_relu>, columns32<unit>, columns32<values>},
-      {columns16<identity>, columns16<relu>, columns16<leaky_relu>, columns16<unit>, columns16<values>},
-      Target::large_blocks};
+  static constexpr ColumnKernels table{add_columns<float>,
+                                       add_columns<half>,
+                                       join_columns,
+                                       {columns32<identity>, columns32<clamped>, columns32<values>},
+                                       {columns16<identity>, columns16<clamped>, columns16<values>},
+                                       Target::large_blocks};
   return table;
 }
 

@@ -185,7 +185,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     std::byte* const to = output_at(base);
     const std::int64_t ahead_bytes = ahead * element_bytes;
     const auto finish = static_cast<std::size_t>(op.finish);
-    const Real alpha = op.parameters.activation.parameters[0];
+    const float upper = upper_bound_of(op.parameters.activation.type);
     Corrections corrections;
     if constexpr (is_half) {
       const Pieces16 all{from,
@@ -194,7 +194,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
                          list.count,
                          ahead_bytes,
                          {c.shift, c.slope, c.offset, c.error_bound},
-                         alpha,
+                         upper,
                          work.ill_conditioned,
                          op.prefetch_distance,
                          streams};
@@ -202,7 +202,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
       corrections.all = c.error_bound != c.error_bound;
     } else {
       Pieces32 all{from,  to,      list.pieces,         list.count, ahead_bytes, {c.shift, c.slope, c.offset},
-                   alpha, streams, op.prefetch_distance};
+                   upper, streams, op.prefetch_distance};
       if (beside != nullptr) {
         all.summed = beside->from;
         all.sums = &beside->sums;

@@ -247,7 +247,7 @@ struct RowExecution {
     const bool has_values = op.finish == Finish::values;
     if (to == nullptr) to = work.result;
     std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
-    const Real alpha = op.parameters.activation.parameters[0];
+    const float upper = upper_bound_of(op.parameters.activation.type);
     Corrections corrections;
     const auto& c = row_line.line;
     if constexpr (is_half) {
@@ -256,13 +256,13 @@ struct RowExecution {
         const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
         corrections.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
                                                    static_cast<float>(group.slope_error * 0x1p-13), c.error_bound,
-                                                   work.scale, work.bias, alpha, work.ill_conditioned, row.ahead});
+                                                   work.scale, work.bias, upper, work.ill_conditioned, row.ahead});
       } else {
         corrections.listed = k.row16[finish]({floats,
                                               stored,
                                               size,
                                               {c.shift, c.slope, c.offset, c.error_bound},
-                                              alpha,
+                                              upper,
                                               work.ill_conditioned,
                                               row.ahead});
       }
@@ -271,11 +271,11 @@ struct RowExecution {
       float least;
       if (row_line.each) {
         const EachRow32 all{row.floats, row.wide, stored,  size,     &group,   work.scale,
-                            work.bias,  alpha,    streams, row.next, row.ahead};
+                            work.bias,  upper,    streams, row.next, row.ahead};
         least = k.each_row32[finish](all);
       } else {
         const Row32 all{row.floats, row.wide, stored,   size,     {c.shift, c.slope, c.offset},
-                        alpha,      streams,  row.next, row.ahead};
+                        upper,      streams,  row.next, row.ahead};
         least = k.row32[finish](all);
       }
       corrections.all = is_low(least, c.error_bound);

@@ -237,7 +237,7 @@ template <Finish finish, Source source, class W = Wide, class Row, class Line>
 DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept {
   constexpr bool has_sums = source == Source::doubles_and_sums;
   constexpr std::size_t bytes = stored_bytes32<finish>;
-  const Wide alpha = Wide::of(row.alpha);
+  const Floats upper = Floats::of(row.upper);
   const bool streams = row.stream && reinterpret_cast<std::uintptr_t>(row.to) % sizeof(Floats) == 0;
   const std::byte* const from = row.from;  // (copies: for all the compiler knows, a store changes `row`)
   double* const wide = row.wide;
@@ -272,7 +272,7 @@ DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept 
     if constexpr (has_sums) add_block<float, true>(lanes, summed + i * sizeof(float), wide + i);
     DMLREF_UNROLL
     for (std::size_t u = 0; u < block_units; ++u) {
-      finish32<finish>(to + (i + u * unit) * bytes, value[u], alpha, low[u], streams);
+      finish32<finish>(to + (i + u * unit) * bytes, value[u], upper, low[u], streams);
     }
   }
   if (i < count) {
@@ -292,7 +292,7 @@ DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept 
     DMLREF_UNROLL
     for (std::size_t u = 0; u < block_units; ++u) {
       const Wide value = last_line.value(Wide::load(last.from + u * unit), u * unit);
-      finish32<finish>(last.to + u * unit * bytes, value, alpha, low[u], false);
+      finish32<finish>(last.to + u * unit * bytes, value, upper, low[u], false);
     }
     std::memcpy(to + i * bytes, last.to, n * bytes);
     if constexpr (has_sums) add_last<float, true>(lanes, summed + i * sizeof(float), n, wide + i);
@@ -330,7 +330,7 @@ DMLREF_VECTOR_KERNEL float each_row32(const EachRow32& row) noexcept {
 template <Finish finish, bool has_sums, bool shifted, class W>
 DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   const OneLine32<shifted> line(chunk.line);
-  const Wide alpha = Wide::of(chunk.alpha);
+  const Floats upper = Floats::of(chunk.upper);
   const std::int64_t prefetch_distance = chunk.prefetch_distance;
   const std::int64_t summed_ahead = chunk.summed_ahead;
   Low<finish> low[block_units];
@@ -363,7 +363,7 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
       if constexpr (has_sums) add_block<float, false>(lanes, summed + at, nullptr);
       DMLREF_UNROLL
       for (std::size_t u = 0; u < block_units; ++u) {
-        finish32<finish>(to + at + u * unit * sizeof(float), value[u], alpha, low[u], streams);
+        finish32<finish>(to + at + u * unit * sizeof(float), value[u], upper, low[u], streams);
       }
     }
   }
@@ -457,7 +457,7 @@ struct Listed {
 /// Normalizes elements of T, halves or the floats they became, from `from` to `to`: numbers `first` on of their chunk.
 template <Finish finish, class T, class Line>
 DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::size_t count, const Line line,
-                                  Floats alpha, bool streams, std::size_t first, Listed& listed) noexcept {
+                                  Floats upper, bool streams, std::size_t first, Listed& listed) noexcept {
   constexpr std::size_t bytes = stored_bytes16<finish>;
   std::size_t i = 0;
   for (; i + step16 <= count; i += step16) {
@@ -466,7 +466,7 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
     for (std::size_t v = 0; v < step16 / unit; ++v) {
       const std::size_t at = i + v * unit;
       value[v] = line.value(floats_from<T>(from + at * sizeof(T)), at);
-      finish16<finish>(to + at * bytes, value[v], alpha, streams);
+      finish16<finish>(to + at * bytes, value[v], upper, streams);
     }
     Floats low = magnitude(value[0]);
     DMLREF_UNROLL
@@ -481,7 +481,7 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
   }
   for (; i + unit <= count; i += unit) {
     const Floats value = line.value(floats_from<T>(from + i * sizeof(T)), i);
-    finish16<finish>(to + i * bytes, value, alpha, false);
+    finish16<finish>(to + i * bytes, value, upper, false);
     listed.count = list_ill_conditioned(bits(ill_conditioned_of(value, line.error_bound_of(i))), first + i, SIZE_MAX,
                                         listed.list, listed.count);
   }
@@ -490,7 +490,7 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
     LastBlock last;
     const Line last_line = line.of_last(i, left, last);
     const Floats value = last_line.value(floats_from<T>(from + i * sizeof(T), First(left)), 0);
-    finish16<finish>(last.to, value, alpha, false);
+    finish16<finish>(last.to, value, upper, false);
     std::memcpy(to + i * bytes, last.to, left * bytes);
     listed.count = list_ill_conditioned(bits(ill_conditioned_of(value, last_line.error_bound_of(0))), first + i,
                                         first + count, listed.list, listed.count);
@@ -504,7 +504,7 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
   const auto* const from = reinterpret_cast<const std::byte*>(row.from);
   std::byte* const to = row.to;
   const std::size_t count = row.count;
-  const Floats alpha = Floats::of(row.alpha);
+  const Floats upper = Floats::of(row.upper);
   std::size_t i = 0;
   if constexpr (Target::pipelined) {
     if (row.ahead.elements != nullptr) {
@@ -517,7 +517,7 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
       std::size_t k = 0;
       for (; i + step16 <= count; i += step16) {
         // (Before floats are stored at what may be the same place of another page.)
-        piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, step16, line.behind(i), alpha,
+        piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, step16, line.behind(i), upper,
                                false, i, listed);
         DMLREF_UNROLL
         for (std::size_t u = i; u < i + step16; u += unit) widen_unit<half>(halves + u * sizeof(half), floats + u);
@@ -534,7 +534,7 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
       *row.ahead.sums = total_of(lanes);
     }
   }
-  piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, count - i, line.behind(i), alpha,
+  piece16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, count - i, line.behind(i), upper,
                          false, i, listed);
   return listed.count;
 }
@@ -550,7 +550,7 @@ DMLREF_VECTOR_KERNEL std::size_t each_row16(const EachRow16& row) noexcept {
 template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL std::size_t pieces16_of(const Pieces16& chunk) noexcept {
   const OneLine16<shifted> line(chunk.line);
-  const Floats alpha = Floats::of(chunk.alpha);
+  const Floats upper = Floats::of(chunk.upper);
   Listed listed{chunk.ill_conditioned, 0};
   std::size_t first = 0;
   const Piece* const end = chunk.pieces + chunk.count;
@@ -565,7 +565,7 @@ DMLREF_VECTOR_KERNEL std::size_t pieces16_of(const Pieces16& chunk) noexcept {
       prefetch<1>(to + chunk.ahead, bytes);
     }
     const bool streams = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
-    piece16<finish, half>(from, to, piece->count, line, alpha, streams, first, listed);
+    piece16<finish, half>(from, to, piece->count, line, upper, streams, first, listed);
     first += piece->count;
   }
   return listed.count;
@@ -581,22 +581,19 @@ DMLREF_VECTOR_KERNEL std::size_t pieces16(const Pieces16& chunk) noexcept {
 template <class W = Wide>
 const Kernels& kernels() noexcept {
   using enum Finish;
-  static constexpr Kernels table{
-      widen,
-      sums<W>,
-      shifted_sums,
-      piece_sums<float, W>,
-      piece_sums<half, Wide>,
-      {row32<identity, W>, row32<relu, W>, row32<leaky_relu, W>, row32<unit, W>, row32<values, W>},
-      {each_row32<identity, W>, each_row32<relu, W>, each_row32<leaky_relu, W>, each_row32<unit, W>,
-       each_row32<values, W>},
-      {pieces32<identity, W>, pieces32<relu, W>, pieces32<leaky_relu, W>, pieces32<unit, W>},
-      {row16<identity, W>, row16<relu, W>, row16<leaky_relu, W>, row16<unit, W>, row16<values, W>},
-      {pieces16<identity>, pieces16<relu>, pieces16<leaky_relu>, pieces16<unit>},
-      {each_row16<identity, W>, each_row16<relu, W>, each_row16<leaky_relu, W>, each_row16<unit, W>,
-       each_row16<values, W>},
-      Target::prefetch_distance,
-      Target::pipelined};
+  static constexpr Kernels table{widen,
+                                 sums<W>,
+                                 shifted_sums,
+                                 piece_sums<float, W>,
+                                 piece_sums<half, Wide>,
+                                 {row32<identity, W>, row32<clamped, W>, row32<values, W>},
+                                 {each_row32<identity, W>, each_row32<clamped, W>, each_row32<values, W>},
+                                 {pieces32<identity, W>, pieces32<clamped, W>},
+                                 {row16<identity, W>, row16<clamped, W>, row16<values, W>},
+                                 {pieces16<identity>, pieces16<clamped>},
+                                 {each_row16<identity, W>, each_row16<clamped, W>, each_row16<values, W>},
+                                 Target::prefetch_distance,
+                                 Target::pipelined};
   return table;
 }
 
