@@ -46,7 +46,7 @@ struct ActivationInfo {
 };
 
 /// All fusable activations (docs/decisions/0006-fused-activations.md).
-inline constexpr std::array<ActivationInfo, 17> activation_table{{
+inline constexpr auto activation_table = std::to_array<ActivationInfo>({
     {ActivationType::elu, "ELU", {"Alpha", ""}, {1.0f, 0.0f}, 0x1000},
     {ActivationType::hard_sigmoid, "HARD_SIGMOID", {"Alpha", "Beta"}, {0.2f, 0.5f}, 0x1000},
     {ActivationType::identity, "IDENTITY", {"", ""}, {0.0f, 0.0f}, 0x1000},
@@ -68,7 +68,7 @@ inline constexpr std::array<ActivationInfo, 17> activation_table{{
     {ActivationType::shrink, "SHRINK", {"Bias", "Threshold"}, {0.0f, 0.5f}, 0x2000},
     {ActivationType::celu, "CELU", {"Alpha", ""}, {1.0f, 0.0f}, 0x3000},
     {ActivationType::gelu, "GELU", {"", ""}, {0.0f, 0.0f}, 0x5100},
-}};
+});
 
 /// The row of `type`; null where it is no fusable activation.
 constexpr const ActivationInfo* find_activation(ActivationType type) noexcept {

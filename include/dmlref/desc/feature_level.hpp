@@ -25,7 +25,7 @@ struct FeatureLevelName {
 };
 
 /// All levels, lowest first.
-inline constexpr std::array<FeatureLevelName, 15> feature_levels{{
+inline constexpr auto feature_levels = std::to_array<FeatureLevelName>({
     {feature_level(0x1000), "1_0"},
     {feature_level(0x2000), "2_0"},
     {feature_level(0x2100), "2_1"},
@@ -41,7 +41,7 @@ inline constexpr std::array<FeatureLevelName, 15> feature_levels{{
     {feature_level(0x6200), "6_2"},
     {feature_level(0x6300), "6_3"},
     {feature_level(0x6400), "6_4"},
-}};
+});
 
 /// The newest level, 6_4.
 inline constexpr FeatureLevel latest_feature_level = feature_levels.back().level;

@@ -28,7 +28,7 @@ struct IsaName {
 };
 
 /// All instruction sets, the better ones last.
-inline constexpr std::array<IsaName, 7> isa_table{{
+inline constexpr auto isa_table = std::to_array<IsaName>({
     {Isa::scalar, "scalar"},
     {Isa::avx2, "avx2"},
     {Isa::avxvnni, "avxvnni"},
@@ -36,7 +36,7 @@ inline constexpr std::array<IsaName, 7> isa_table{{
     {Isa::amx_int8, "amx_int8"},
     {Isa::neon, "neon"},
     {Isa::neon_dotprod, "neon_dotprod"},
-}};
+});
 
 /// "avx2" for Isa::avx2; "unknown" for a value that is no enumerator.
 constexpr std::string_view to_string(Isa isa) noexcept {

@@ -56,7 +56,7 @@ struct Tuning {
 enum class CpuModel : std::size_t { generic, zen3, zen4, zen5, xeon_avx512, xeon_amx };
 
 /// One row per CpuModel. What a row leaves out is as in `generic`.
-inline constexpr std::array<Tuning, 6> tuning_table{{
+inline constexpr auto tuning_table = std::to_array<Tuning>({
     {.name = "generic"},
     {.name = "zen3"},
     {.name = "zen4",
@@ -81,7 +81,7 @@ inline constexpr std::array<Tuning, 6> tuning_table{{
     {.name = "xeon_amx",
      .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
-}};
+});
 
 constexpr const Tuning& tuning_of(CpuModel model) noexcept { return tuning_table[static_cast<std::size_t>(model)]; }
 

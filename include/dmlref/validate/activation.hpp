@@ -30,7 +30,7 @@ struct NeverFused {
   std::uint32_t type;
   std::string_view name;
 };
-inline constexpr std::array<NeverFused, 8> never_fused_table{{
+inline constexpr auto never_fused_table = std::to_array<NeverFused>({
     {8, "ELEMENT_WISE_CLIP"},
     {36, "ACTIVATION_HARDMAX"},
     {41, "ACTIVATION_LOG_SOFTMAX"},
@@ -39,7 +39,7 @@ inline constexpr std::array<NeverFused, 8> never_fused_table{{
     {158, "ACTIVATION_SOFTMAX1"},
     {167, "ACTIVATION_SWISH"},
     {168, "ACTIVATION_HARD_SWISH"},
-}};
+});
 
 inline std::string activation_text(ActivationType type) {
   const auto value = static_cast<std::uint32_t>(type);

@@ -105,7 +105,7 @@ struct RuleInfo {
 };
 
 /// All rules, in the order of RuleId.
-inline constexpr std::array<RuleInfo, 69> rule_table{{
+inline constexpr auto rule_table = std::to_array<RuleInfo>({
     {RuleId::binding_count, "binding_count", "inputs, outputs, owned_inputs",
      "one buffer per tensor of the desc, absent ones empty", "IDMLBindingTable::BindInputs"},
     {RuleId::binding_name, "binding_name", "T",
@@ -249,7 +249,7 @@ inline constexpr std::array<RuleInfo, 69> rule_table{{
     {RuleId::activation_steepness, "activation_steepness", "FusedActivation.Steepness",
      "SOFTPLUS below 6_4: it is not below 1", "DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, DirectML feature level history",
      0x6400},
-}};
+});
 
 /// The rule's name, e.g. "buffer_too_small".
 constexpr std::string_view to_string(RuleId id) noexcept {

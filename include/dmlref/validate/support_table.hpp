@@ -96,16 +96,16 @@ inline constexpr OperatorType mvn1 = OperatorType::mean_variance_normalization1;
 }  // namespace rules
 
 /// All operators of this library.
-inline constexpr std::array<OperatorInfo, 5> operator_table{{
+inline constexpr auto operator_table = std::to_array<OperatorInfo>({
     {rules::slice, "SLICE", rules::level_1_0},
     {rules::slice1, "SLICE1", rules::level_2_1},
     {rules::qlc, "QUANTIZED_LINEAR_CONVOLUTION", rules::level_2_1},
     {rules::mvn, "MEAN_VARIANCE_NORMALIZATION", rules::level_1_0},
     {rules::mvn1, "MEAN_VARIANCE_NORMALIZATION1", rules::level_2_1},
-}};
+});
 
 /// Rows of one tensor stand in the order of their levels.
-inline constexpr std::array<SupportRow, 56> support_table{{
+inline constexpr auto support_table = std::to_array<SupportRow>({
     {rules::slice, "InputTensor", rules::level_1_0, 4, 5, rules::six},
     {rules::slice, "InputTensor", rules::level_2_1, 4, 5, rules::eight},
     {rules::slice, "InputTensor", rules::level_3_0, 1, 8, rules::eight},
@@ -168,7 +168,7 @@ inline constexpr std::array<SupportRow, 56> support_table{{
     {rules::mvn1, "ScaleTensor", rules::level_3_1, 1, 8, rules::floats},
     {rules::mvn1, "BiasTensor", rules::level_3_1, 1, 8, rules::floats},
     {rules::mvn1, "OutputTensor", rules::level_3_1, 1, 8, rules::floats},
-}};
+});
 
 /// The row of `type`; null where it is none of ours.
 constexpr const OperatorInfo* find_operator(OperatorType type) noexcept {
