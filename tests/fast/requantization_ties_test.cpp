@@ -130,6 +130,7 @@ TEST_P(RequantizationTies, AreExact) {
   std::size_t next = random() % all.size();
   unsigned number = 0;
   for (const unsigned types : {0u, 7u, 2u, 5u}) {
+    if (dmlref_test::sanitized && types == 2) break;  // (half of the types: each takes many times as long)
     const SteppingConvolution c(GetParam(), types, random);
     for (const Scales& scales : all_scales) {
       for (const bool per_channel : {true, false}) {
