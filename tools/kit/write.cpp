@@ -28,7 +28,9 @@ std::vector<std::byte> npy(DataType type, const List& shape, std::span<const std
   return write_npy(type, extents, bytes);
 }
 
-std::span<const std::byte> bytes_of_text(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of_text(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 bool is_owned(const Json& desc, const std::string& tensor) {
   const auto found = desc.find(tensor);
