@@ -43,9 +43,7 @@ class ColumnGroups {
                const TargetKernels& kernels) noexcept
       : geometry_(geometry),
         parameters_(parameters),
-        activation_kernels_(kernels.activation),
-        column_kernels_(kernels.columns),
-        has_fma_(kernels.has_fma),
+        kernels_(kernels),
         line_(reference::LinearPart::of(parameters.activation)),
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
@@ -154,7 +152,7 @@ class ColumnGroups {
     /// after the chunk.
     void sum_strip(const std::byte* first, std::size_t width, const Offsets& offsets, std::size_t size,
                    std::int64_t next, const double* pivot, double* sum, double* square) const noexcept {
-      const ColumnKernels& k = *op.column_kernels_;
+      const ColumnKernels& k = *op.kernels_.columns;
       ColumnLanes lanes;
       std::memset(&lanes, 0, (width + strip_width - 1) / strip_width * sizeof(StripLanes));
       const std::size_t rows = summed_rows(width);
@@ -167,7 +165,7 @@ class ColumnGroups {
     }
 
     DMLREF_NOINLINE void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
-      with_fma(op.has_fma_, [&] { sum_columns_of(outer, chunk, offsets); });
+      with_fma(op.kernels_.has_fma, [&] { sum_columns_of(outer, chunk, offsets); });
     }
     void sum_columns_of(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
       const std::size_t size = chunk_size(chunk);
@@ -206,7 +204,7 @@ class ColumnGroups {
     }
 
     DMLREF_NOINLINE void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
-      with_fma(op.has_fma_, [&] { merge_columns_of(outer, strip); });
+      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, strip); });
     }
     void merge_columns_of(std::uint64_t outer, std::uint64_t strip) const noexcept {
       const Place base = outer_place(outer);
@@ -261,7 +259,7 @@ class ColumnGroups {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
       const std::size_t widest = std::min<std::size_t>(op.width_, column_width);
-      const bool large = !is_half && op.finish_ != Finish::values && op.column_kernels_->large_blocks;
+      const bool large = !is_half && op.finish_ != Finish::values && op.kernels_.columns->large_blocks;
       const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
       const std::size_t later = large ? block / 2 : block;
       for (std::size_t row = 0; row < size; row += block) {
@@ -276,7 +274,7 @@ class ColumnGroups {
     /// Rows from `row` on of a strip.
     void normalize_block(std::uint64_t outer, std::uint64_t s, std::uint64_t first, std::size_t row, std::size_t rows,
                          std::int64_t ahead, const Offsets& offsets, Workspace& work) const noexcept {
-      const ColumnKernels& k = *op.column_kernels_;
+      const ColumnKernels& k = *op.kernels_.columns;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
       const Place base = outer_place(outer);
@@ -302,7 +300,7 @@ class ColumnGroups {
       }
       if (has_values) {
         const Activation& activation = op.parameters_.activation;
-        const ActivationKernels& kernels = *op.activation_kernels_;
+        const ActivationKernels& kernels = *op.kernels_.activation;
         if (jumps(activation.type)) {
           ill_conditioned =
               list_near(kernels, activation, work.values, rows * width, strip.error_bound, work.ill_conditioned);
@@ -352,9 +350,7 @@ class ColumnGroups {
 
   Geometry geometry_;
   reference::NormalizationParameters parameters_;
-  const ActivationKernels* activation_kernels_;
-  const ColumnKernels* column_kernels_;
-  bool has_fma_;
+  TargetKernels kernels_;
   reference::LinearPart line_;
   Finish finish_;
   std::uint64_t count_;

@@ -24,7 +24,7 @@ struct TargetKernels {
   const Kernels* rows;
   const ActivationKernels* activation;
   const ColumnKernels* columns;
-  bool has_fma;  ///< so may what is compiled for no target
+  bool has_fma;  ///< of the CPU: `with_fma` may run what is compiled for no target with it
 };
 
 inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexcept {

@@ -22,6 +22,8 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
+using reference::ChunkStatistics;
+
 /// Groups of several chunks.
 template <class T>
 struct ChunkedRows : RowPlan<T> {
@@ -74,7 +76,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
   using Base::buffers, Base::chunk_size, Base::correct, Base::element_bytes, Base::elements, Base::folded,
       Base::input_at, Base::is_half, Base::normalize, Base::normalize_row, Base::op, Base::output_at, Base::piece_at,
-      Base::line_of, Base::read, Base::row_statistics, Base::streams, Base::widen;
+      Base::line_of, Base::read, Base::streams, Base::widen;
   using typename Base::Corrections, typename Base::Real;
 
   const ChunkedRows<T>& rows;
@@ -155,6 +157,12 @@ struct ChunkedRowsExecution : RowExecution<T> {
     correct(base, first, size, corrections, group, found, work);
   }
 
+  ChunkStatistics sum_row(const Row<T>& row, std::size_t size) const noexcept {
+    const Kernels& k = *op.kernels.rows;
+    return reference::chunk_from(size, [&](double pivot) {
+      return pivot == 0.0 ? k.sums(row.floats, size, nullptr, nullptr) : k.shifted_sums(row.floats, size, pivot);
+    });
+  }
   ChunkStatistics sum_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
                              Workspace<T>& work) const noexcept {
     const std::byte* const from = input_at(base);
@@ -227,7 +235,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
       } else {
         const Row<T> row =
             rows.stretches ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
-        chunk = row_statistics(row, chunk_size(c));
+        chunk = sum_row(row, chunk_size(c));
       }
     }
   }
@@ -254,6 +262,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     }
   }
 
+  /// Groups [begin, end), whose chunks are summed, then normalized.
   DMLREF_NOINLINE void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     PieceTable pieces = rows.piece_table();
@@ -279,8 +288,8 @@ struct ChunkedRowsExecution : RowExecution<T> {
     }
   }
 
-  /// The same with kernels that form the sums of the next group together with a group's results: one comes from
-  /// ahead_bytes away while the other is computed.
+  /// As one_by_one, with kernels that form the sums of the next group together with a group's results: one comes from
+  /// memory while the other is computed.
   void pipelined(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     PieceTable pieces = rows.piece_table();

@@ -20,8 +20,6 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-using reference::ChunkStatistics;
-
 /// Memory of one task; all of it stays in L1d and L2.
 template <class T>
 struct Workspace {
@@ -158,19 +156,6 @@ struct RowExecution {
     return {reinterpret_cast<const std::byte*>(space), nullptr};
   }
 
-  // ---- Statistics ----------------------------------------------------------------------------------------------
-
-  /// `output`: where the row's results will go, if in one piece.
-  ChunkStatistics row_statistics(const Row<T>& row, std::size_t size,
-                                 const std::byte* output = nullptr) const noexcept {
-    const Kernels& k = *op.kernels.rows;
-    double* wide = nullptr;
-    if constexpr (!is_half) wide = row.wide;
-    return reference::chunk_from(size, [&](double pivot) {
-      return pivot == 0.0 ? k.sums(row.floats, size, wide, output) : k.shifted_sums(row.floats, size, pivot);
-    });
-  }
-
   // ---- Results -------------------------------------------------------------------------------------------------
 
   /// Scale and bias of a chunk, with the activation's line.
@@ -234,12 +219,12 @@ struct RowExecution {
     return {false, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
   }
 
-  /// Normalizes `size` elements, which `row` holds, to `to` (null: to work.result). Their results may need `correct`:
-  /// how many, by work.ill_conditioned; all of them where `all` is true.
+  /// Which results need `correct`: all, or those that work.ill_conditioned lists.
   struct Corrections {
     bool all = false;
     std::size_t listed = 0;
   };
+  /// Normalizes `size` elements, which `row` holds, to `to` (null: to work.result).
   DMLREF_NOINLINE Corrections normalize_row(const RowLine& row_line, std::size_t size, const Row<T>& row, std::byte* to,
                                             const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     const Kernels& k = *op.kernels.rows;

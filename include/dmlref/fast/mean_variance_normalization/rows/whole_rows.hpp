@@ -75,7 +75,7 @@ struct WholeRowsExecution : RowExecution<T> {
   WholeRowsExecution(const WholeRows<T>& plan, const Buffers& all, std::size_t concurrency) noexcept
       : Base(plan, all, concurrency), rows(plan) {}
 
-  /// Groups of one chunk each, one after the other: a row and its doubles then stay in L1d.
+  /// Groups [begin, end), one after the other: a row and its doubles then stay in L1d.
   void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     const std::size_t size = chunk_size(0);
@@ -111,8 +111,8 @@ struct WholeRowsExecution : RowExecution<T> {
 
   /// The same with kernels that form the sums of the row after the next one together with a row's results. A row's
   /// coefficients are formed just before they are needed: its sums have been there for a while then, but right behind
-  /// the sums everything would wait for quotients and roots. The doubles of two rows stay in L1d, of
-  /// float16 the floats of three.
+  /// the sums everything would wait for quotients and roots. The doubles of two rows stay in L1d, of float16 the floats
+  /// of three.
   void pipelined(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     const std::size_t size = chunk_size(0);
