@@ -6,6 +6,7 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -83,6 +84,10 @@ def value(text):
     return float(found.group(1)) / (100 if found.group(2) else 1) if found else None
 
 
+def wrapped(prose):
+    return textwrap.fill(prose, 100, break_long_words=False, break_on_hyphens=False)
+
+
 def threads_text(threads):
     return f"{threads} thread{'s' if threads > 1 else ''}"
 
@@ -94,15 +99,17 @@ class Page:
     from these, so that two documents cannot differ by rounding.
     """
 
-    ABOUT = re.compile(r"^(?P<date>\d{4}-\d\d-\d\d), (?P<cpu>.*?) \(family (?P<family>\d+), model (?P<model>\d+).*?"
-                       r"; dmlref (?P<commit>[^;]*);", re.M)
+    # What `wrapped` made of bench/report's first sentence.
+    ABOUT = re.compile(r"^(?P<date>\d{4}-\d\d-\d\d), (?P<cpu>.*?)\s\(family\s(?P<family>\d+),\smodel\s(?P<model>\d+).*?"
+                       r";\sdmlref\s(?P<commit>[^;]*);", re.M | re.S)
 
     def __init__(self, path):
         text = path.read_text()
         self.path, self.rows, self.peaks = path, {}, {}
         self.title = text.split("\n", 1)[0].removeprefix("# ").removeprefix("Results with ")
         about = self.ABOUT.search(text)
-        self.date, self.cpu, self.family, self.model, self.commit = about.groups() if about else [None] * 5
+        self.date, self.cpu, self.family, self.model, self.commit = (
+            [" ".join(group.split()) for group in about.groups()] if about else [None] * 5)
         self.archived = path.resolve().parent.name == "archive"
         key, columns = None, []
         for line in text.splitlines():
@@ -149,9 +156,10 @@ def overview(page):
                      f"{f'{mean:.2f}' if mean else '–'} | {percent(median(row['limit'] for row in rivals))} | "
                      f"{f'×{median(gains):.2f}' if gains else '–'} | {len(alone)} | "
                      f"{percent(median(row['limit'] for row in alone))} |")
-    return "\n".join([*lines, "", "*ratio*: median time of the best competitor over dmlref's. A gain is of cases above 100 µs on one "
-                      "thread. Cases whose constants are bound at execute (`bound`, `io_bound`) have no competitor. Fractions of the "
-                      "limit compare only over the same cases."])
+    note = ("*ratio*: median time of the best competitor over dmlref's. A gain is of cases above 100 µs on one thread. Cases whose "
+            "constants are bound at execute (`bound`, `io_bound`) have no competitor. Fractions of the limit compare only over "
+            "the same cases.")
+    return "\n".join([*lines, "", wrapped(note)])
 
 
 def with_section(path, name, text, document=None):
