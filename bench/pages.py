@@ -131,6 +131,16 @@ class Page:
                 elif "Gop/s per core" in row:
                     self.peaks[row["instruction set"]] = float(row["Gop/s per core"])
 
+    def best_isa(self):
+        """The best instruction set that the report names, None where it names none."""
+        return list(self.peaks)[-1] if self.peaks else None
+
+    def limit(self, operator, row):
+        """A row's fraction of the limit. AMX is compared with the peak of the dot products that its tiles replace."""
+        if operator == "QLC" and self.best_isa() == "amx_int8" and row["limit"] is not None:
+            return row["limit"] * self.peaks["amx_int8"] / self.peaks["avx512vnni"]
+        return row["limit"]
+
 
 def result_pages():
     """The current pages, then the archive, each from the newest on."""

@@ -1,0 +1,3 @@
+// Every operator, with kernels up to avx2.
+#define DMLREF_TARGETS avx2
+#include "all.cpp"

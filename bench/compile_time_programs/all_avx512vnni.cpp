@@ -1,0 +1,3 @@
+// Every operator, with kernels up to avx512vnni.
+#define DMLREF_TARGETS avx512vnni
+#include "all.cpp"
