@@ -1,4 +1,4 @@
-// Calls on views: tensors of one's own, of any strides, and no descriptor.
+// Calls on views: your own tensors, with any strides, and no descriptor.
 #include <dmlref/mean_variance_normalization.hpp>
 #include <dmlref/quantized_linear_convolution.hpp>
 #include <dmlref/slice.hpp>

@@ -59,10 +59,10 @@
 DMLREF_BEGIN
 
 /// An Executor over a pool of Eigen's (or anything that implements its interface). As many threads work as the pool
-/// has, the calling one among them. Safe to call from several threads at once and from inside the pool: the caller
-/// takes tasks itself until none is left, so a busy pool delays nothing and cannot deadlock, and a cancelled one leaves
-/// all work to the caller. The pool must outlive the last call; helpers that are still queued may outlive the executor
-/// (those that Cancel() dropped unrun keep their few hundred bytes).
+/// has, the calling one among them. Safe to call from several threads at once and from inside the pool: each caller
+/// helps to finish its own tasks, so a busy pool delays nothing and cannot deadlock, and a cancelled one leaves all
+/// work to the caller. Keep the pool alive until the last call returns; helpers that are still queued may outlive the
+/// executor (those that Cancel() dropped unrun keep their few hundred bytes).
 class ThreadPoolExecutor final : public Executor {
  public:
   /// Borrows the pool.

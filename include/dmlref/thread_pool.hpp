@@ -15,8 +15,8 @@
 DMLREF_BEGIN
 
 /// Threads that run the tasks of parallel_for together with the thread that calls it. Calls may come from several
-/// threads at once, and from inside a task: a caller runs tasks of its own call until none is left, and waits only for
-/// those that other threads have begun. No call allocates. The destructor joins all threads; no call may be under way.
+/// threads at once, and nested calls are safe: each caller helps to finish its own tasks, and waits only for those that
+/// other threads have begun. No call allocates. The destructor joins all threads; no call may be under way.
 ///
 /// A thread that cannot be started is left out; without exceptions (-fno-exceptions) that ends the program, as
 /// std::thread has no other way to say so.

@@ -16,6 +16,7 @@ import links_check
 import pages
 import prose_check
 import site_check
+import testing_check
 
 OPTIONS = blocks_check.Options(["false"], [], [], Path("/bin/false"), 1)
 
@@ -74,6 +75,10 @@ class Links(unittest.TestCase):
 
     def test_refuses_a_missing_heading(self) -> None:
         self.assertEqual(1, len(self.faults("# One\n[a](#two)\n")))
+
+    def test_refuses_a_missing_page_that_a_comment_names(self) -> None:
+        missing = "docs/" + "missing.md"
+        self.assertEqual(1, len(links_check.faults_of_source(f"// see {missing}, and docs/faq.md\n", "a.hpp")))
 
 
 class Prose(unittest.TestCase):
@@ -180,6 +185,30 @@ class Command(unittest.TestCase):
     def test_refuses_a_page_without_its_place(self) -> None:
         with self.assertRaisesRegex(ValueError, "expected the two lines"):
             command_page.page_of("# The command\n", "")
+
+
+class Testing(unittest.TestCase):
+    PAGE = ("# T\n## Labels\n\n| label | subject |\n|---|---|\n| `unit`, `odr` | x |\n\n"
+            "## Continuous integration\n\n| step | what | default |\n|---|---|---|\n| `run` | x | yes |\n| `neon` | x | no |\n\n")
+
+    def faults(self, labels: set[str], steps: dict[str, bool]) -> list[str]:
+        return testing_check.faults_of(self.PAGE, labels, steps)
+
+    def test_reads_labels_and_steps(self) -> None:
+        cmake = "# LABELS word\nf(NAME a LABELS unit fuzz SOURCES b.cpp)\ng(LABELS \"unit;${isa};odr\")\n"
+        self.assertEqual({"unit", "fuzz", "odr"}, testing_check.labels_of(cmake))
+        script = "steps=${*:-run test}\nstep_run() {\n}\nstep_neon() {\n}\n"
+        self.assertEqual({"run": True, "neon": False}, testing_check.steps_of(script))
+
+    def test_accepts_what_is_listed(self) -> None:
+        self.assertEqual([], self.faults({"unit", "odr"}, {"run": True, "neon": False}))
+
+    def test_refuses_what_is_missing_unknown_or_wrong(self) -> None:
+        self.assertEqual(1, len(self.faults({"unit", "odr", "docs"}, {"run": True, "neon": False})))
+        self.assertEqual(1, len(self.faults({"unit"}, {"run": True, "neon": False})))
+        self.assertEqual(1, len(self.faults({"unit", "odr"}, {"run": True})))
+        self.assertEqual(1, len(self.faults({"unit", "odr"}, {"run": True, "neon": False, "tsan": True})))
+        self.assertEqual(1, len(self.faults({"unit", "odr"}, {"run": True, "neon": True})))
 
 
 class Changes(unittest.TestCase):

@@ -18,8 +18,8 @@
 #include "support/seed.hpp"
 
 #if DMLREF_ARCH_X86_64
-// A target of one's own, as docs/kernels/normalization.md says under "Adding a target": AVX2's vectors, one at a time,
-// without prefetches and non-temporal stores. Nothing in the library knows of it.
+// A target from outside the library, as docs/kernels/normalization.md says under "Adding a target": AVX2's vectors, one
+// at a time, without prefetches and non-temporal stores. Nothing in the library knows of it.
 #define DMLREF_VECTOR_TARGET DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE
 #define DMLREF_VECTOR_KERNEL DMLREF_TARGET_AVX2 inline
 DMLREF_BEGIN

@@ -175,9 +175,8 @@ TEST(QuantizedLinearConvolutionLayouts, EveryStrategyEqualsTheReference) {
   }
 }
 
-// A strategy of one's own, as docs/quantized_convolution.md says under "Other strategies": a plan, what an execute
-// knows
-// (`Run`), a block, and beside them what becomes of the constants. Nothing in the library knows of it.
+// A strategy from outside the library, as docs/kernels/convolution.md says under "Adding a target or a strategy": a
+// plan, what an execute knows (`Run`), a block, and how the constants are packed. Nothing in the library knows of it.
 namespace plain {
 
 using namespace fast::qlc;
@@ -300,8 +299,8 @@ TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
   }
 }
 
-// A strategy of the direct convolution of one's own: the order of its weights, where their precomputed constants lie,
-// and what a unit of work does.
+// A strategy of the direct convolution from outside the library: the order of its weights, where their precomputed
+// constants lie, and what a unit of work does.
 class PlainPlanes {
  public:
   explicit PlainPlanes(const Problem& problem)

@@ -631,8 +631,8 @@ TEST_F(SliceOfLayouts, TranspositionsDownwards) {
   }
 }
 
-// A strategy of one's own, as docs/kernels/slices.md says under "Adding a strategy": a struct with what a row takes, a
-// kernel that reads it, and walks over rows of it. Nothing else knows of it.
+// A strategy from outside the library, as docs/kernels/slices.md says under "Adding a strategy": a struct with what a
+// row takes, a kernel that reads it, and walks over rows of it. Nothing else knows of it.
 struct MaskedRows : fast::RowStrategy {
   std::byte mask{};
 };

@@ -1,5 +1,5 @@
-// faults.hpp: wrong kernels, one row each. The kernels of this folder are a second text of the operators, written from
-// the documents; with a fault they are wrong in that one respect.
+// faults.hpp: wrong kernels, one row each. The kernels of this folder implement the operators independently,
+// from the documents; with a fault they are wrong in that one respect.
 #pragma once
 
 #include <array>

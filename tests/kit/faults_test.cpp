@@ -1,5 +1,5 @@
-// The kit's cases: our own results on every target pass, a second text of each operator passes, and each planted fault
-// is caught. Prints the tables of docs/conformance.md.
+// The kit's cases: our own results on every target pass, an independent implementation of each operator passes, and
+// each planted fault is caught. Prints the tables of docs/conformance.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

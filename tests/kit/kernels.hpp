@@ -1,4 +1,4 @@
-// kernels.hpp: the second text of the operators: plain, slow, and wrong on demand.
+// kernels.hpp: independent implementations of the operators: plain, slow, and wrong on demand.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ class Memory {
   std::size_t size_ = 0;
 };
 
-/// Refuses what would bring the machine to its knees before it is allocated: half of the physical memory is the limit.
+/// Refuses sizes before they are allocated: at most half of the physical memory.
 class MemoryBudget {
  public:
   MemoryBudget();

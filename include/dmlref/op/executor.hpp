@@ -9,7 +9,7 @@
 
 DMLREF_BEGIN
 
-/// Runs tasks; anybody may write one. The library never starts a thread of its own.
+/// Runs tasks; programs may implement their own. The library itself starts no threads.
 class Executor {
  public:
   virtual ~Executor() = default;

@@ -1,6 +1,7 @@
 // mean_variance_normalization.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1:
 //   output = activation(scale * (x - mean) / sqrt(variance + epsilon) + bias)
-// within one unit in the last place, in an order of operations that the shape alone decides (docs/numerics.md).
+// within one unit in the last place, if errors of rounding behave as those of random data do, in an order of operations
+// that the shape alone decides (docs/numerics.md).
 #pragma once
 
 #include <algorithm>

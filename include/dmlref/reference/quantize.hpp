@@ -1,7 +1,7 @@
 // quantize.hpp: an integer accumulator times three scales, rounded once to a quantized value.
 //
-// Every step of the rounding is a named function here, and nobody else rounds: the reference asks `requantize`, the
-// fast paths decide the plain cases in floating point and must give these same bits.
+// Every step of the rounding is a named function here. The reference calls `requantize`; the fast paths decide the
+// plain cases in floating point and must give these same bits.
 #pragma once
 
 #include <bit>

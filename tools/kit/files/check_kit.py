@@ -44,7 +44,7 @@ def read_npy(path):
         count = math.prod(shape)
         good = len(data) >= start + length and not header["fortran_order"] and all(
             isinstance(extent, int) and extent > 0 for extent in shape)
-    except Exception:  # whatever a hostile header makes of it
+    except Exception:  # whatever a malformed header causes
         good = False
     if not good:
         raise Unusable(f"{path}: has a broken .npy header, expected a known type, C order, extents from 1")

@@ -1,4 +1,4 @@
-// finish.hpp: what the kernels of rows and of columns do with values: one text for all instruction sets that have
+// finish.hpp: what the kernels of rows and of columns do with values: one source for all instruction sets that have
 // vectors. Included once in the namespace of each, see avx2.hpp.
 #ifdef DMLREF_VECTOR_TARGET
 

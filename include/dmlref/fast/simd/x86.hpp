@@ -1,5 +1,5 @@
-// x86.hpp: vectors of 256 and of 512 bits as far as one text serves both, and no more than such texts need. A text is
-// included once per target, where V is one of these. Zips, packs and shuffles stay within 128 bits.
+// x86.hpp: vectors of 256 and of 512 bits as far as one source serves both, and no more than such sources need. A
+// source is included once per target, where V is one of these. Zips, packs and shuffles stay within 128 bits.
 #pragma once
 
 #include "dmlref/config.hpp"

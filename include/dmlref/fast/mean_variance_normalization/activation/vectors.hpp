@@ -1,4 +1,4 @@
-// vectors.hpp: the activations of rows of values, vector by vector: one text for all instruction sets that have
+// vectors.hpp: the activations of rows of values, vector by vector: one source for all instruction sets that have
 // vectors.
 //
 // It is included once in the namespace of each, where Doubles, Floats and Vectors are those of fast/simd/reals; without

@@ -1,4 +1,4 @@
-// epilogue.hpp: four vectors of sums to one of bytes: one text for 256 and 512 bits.
+// epilogue.hpp: four vectors of sums to one of bytes: one source for 256 and 512 bits.
 //
 // Included once per target, inside its namespace, as requantize/vectors.hpp; hence no guard. The includer defines
 // DMLREF_QLC_TARGET, V, and `rounding` as the namespace of that target's requantization; without the macro this is

@@ -1,4 +1,4 @@
-// lanes.hpp: the direct convolution's kernels over staged bytes, four taps to a 32-bit lane: one text for 256 and 512
+// lanes.hpp: the direct convolution's kernels over staged bytes, four taps to a 32-bit lane: one source for 256 and 512
 // bits.
 //
 // Included once per target, inside its namespace, behind epilogue.hpp; hence no guard. The includer defines how a lane

@@ -46,7 +46,7 @@ std::vector<Format> formats() {
   };
 }
 
-TEST(HostileFiles, EveryPrefixIsRefused) {
+TEST(MalformedFiles, EveryPrefixIsRefused) {
   for (const Format& format : formats()) {
     EXPECT_NO_THROW(format.read(format.file)) << format.name;
     for (std::size_t size = 0; size < format.file.size(); ++size) {
@@ -60,7 +60,7 @@ TEST(HostileFiles, EveryPrefixIsRefused) {
   }
 }
 
-TEST(HostileFiles, DamagedBytesAreReadOrRefused) {
+TEST(MalformedFiles, DamagedBytesAreReadOrRefused) {
   constexpr std::uint32_t seed = 20250613;
   std::mt19937 random(seed);
   for (const Format& format : formats()) {
@@ -111,14 +111,14 @@ std::string jpeg_that_claims(std::string_view height_and_width) {
   return file.replace(at + 5, 4, height_and_width);
 }
 
-struct Hostile {
+struct Malformed {
   const char* name;  // of the file, whose ending says the format
   std::string content;
   const char* type;
   const char* expected;
 };
 
-std::vector<Hostile> hostile_files() {
+std::vector<Malformed> malformed_files() {
   return {
       {"f.png", png_that_claims(65535, 65535), "UINT8",
        "is a picture of 65535 by 65535, expected at most 8192 by 8192"},
@@ -142,13 +142,13 @@ std::vector<Hostile> hostile_files() {
   };
 }
 
-class HostileFile : public CommandTest {
+class MalformedFile : public CommandTest {
  protected:
   void expect_nothing_written() const { EXPECT_FALSE(fs::exists(file("w.bin"))); }
 };
 
-TEST_F(HostileFile, EndsWithStatus2AndNothingWritten) {
-  for (const Hostile& row : hostile_files()) {
+TEST_F(MalformedFile, EndsWithStatus2AndNothingWritten) {
+  for (const Malformed& row : malformed_files()) {
     SCOPED_TRACE(row.name + std::string(": ") + row.expected);
     write(row.name, row.content);
     write("model.json", R"({"resources": {"w": {"initialValuesDataType": "UINT8", "initialValues": [1]},
@@ -166,7 +166,7 @@ TEST_F(HostileFile, EndsWithStatus2AndNothingWritten) {
   }
 }
 
-TEST_F(HostileFile, LargerThanMemoryIsNotRead) {
+TEST_F(MalformedFile, LargerThanMemoryIsNotRead) {
   for (const char* name : {"f.npy", "f.bin", "f.png", "f.jpg", "f.json"}) {
     SCOPED_TRACE(name);
     write(name, "x");
@@ -184,7 +184,7 @@ TEST_F(HostileFile, LargerThanMemoryIsNotRead) {
   }
 }
 
-TEST_F(HostileFile, AModelBeyond256MiBIsNotParsed) {
+TEST_F(MalformedFile, AModelBeyond256MiBIsNotParsed) {
   write("m.json", "{}");
   fs::resize_file(file("m.json"), (std::uintmax_t{256} << 20) + 1);
   for (const char* verb : {"run", "validate"}) {
