@@ -33,6 +33,13 @@ WORDS = [
     (r"\bfolded constants\b", "precomputed constants"),
     (r"\b(?:full|half) width\b|\btwo pipes\b", "tuning for zen5, zen4, xeon"),
     (r"\d us\b", "µs"),
+    (r"\bnot at hand\b", "can no longer access"),
+    (r"\bstrangers?\b", "independent consumer project"),
+    (r"\bhostile\b", "malformed"),
+    (r"\bbent\b", "corrupted"),
+    (r"\b(?:second|one|plainer) text\b", "independent implementation, one source, simpler version"),
+    (r"\bone's own\b", "your own"),
+    (r"\b(?:nobody|everybody|anybody)\b", "the subject by its name"),
 ]
 
 # bench/report writes these.
