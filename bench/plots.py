@@ -16,10 +16,7 @@ def css(library):
     return library.replace(" ", "_")
 
 
-STYLE = ("".join(f"  .{css(name)} {{ fill: {light}; }}\n" for name, (light, _) in LIBRARIES.items())
-         + "  @media (prefers-color-scheme: dark) {\n"
-         + "".join(f"    .{css(name)} {{ fill: {dark}; }}\n" for name, (_, dark) in LIBRARIES.items()) + "  }\n"
-         + "  .grid { stroke: var(--cell); }\n")
+RULES = "  .grid { stroke: $cell; }\n" + "".join(f"  .{css(name)} {{ fill: ${css(name)}; }}\n" for name in LIBRARIES)
 
 
 def library(text):
@@ -34,7 +31,7 @@ def picture(title, rows):
     left, right = 345, 640  # the panel of ratios
     start, end = 690, 915  # the panel of fractions
     bottom = top + step * len(rows)
-    canvas = Canvas(width, bottom + 40, title, STYLE)
+    canvas = Canvas(width, bottom + 40, title, RULES, {css(name): pair for name, pair in LIBRARIES.items()})
     canvas.text(16, 26, title, "title")
 
     used = [name for name in LIBRARIES if any(name == row[2] or name in row[3] for row in rows)]

@@ -1,39 +1,51 @@
 """svg.py: a small canvas that writes SVG for light and dark pages, with no font or style from outside."""
 
 from html import escape
+from string import Template
 
-STYLE = """
-  :root { --page: #ffffff; --ink: #1f2328; --soft: #59636e; --line: #b3bac2; --cell: #f2f4f7;
-          --a: #ffd8a8; --b: #a5d8ff; --c: #b2f2bb; --d: #eebefa; --strong: #c2410c; }
-  @media (prefers-color-scheme: dark) {
-    :root { --page: #15191f; --ink: #e6e9ed; --soft: #a3abb5; --line: #4d5661; --cell: #232a33;
-            --a: #7a4a12; --b: #1c4f7d; --c: #23602f; --d: #67317a; --strong: #ffa657; } }
-  text { font: 14px ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif; fill: var(--ink); }
+# Each colour, on a light and on a dark page.
+COLOURS = {"page": ("#ffffff", "#15191f"), "ink": ("#1f2328", "#e6e9ed"), "soft": ("#59636e", "#a3abb5"),
+           "line": ("#b3bac2", "#4d5661"), "cell": ("#f2f4f7", "#232a33"), "a": ("#ffd8a8", "#7a4a12"),
+           "b": ("#a5d8ff", "#1c4f7d"), "c": ("#b2f2bb", "#23602f"), "d": ("#eebefa", "#67317a"),
+           "strong": ("#c2410c", "#ffa657")}
+
+SHAPES = """
+  text { font: 14px ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif; }
   .small { font-size: 12px; }
-  .soft { fill: var(--soft); }
-  .strong { fill: var(--strong); font-weight: 600; }
-  .title { font-weight: 600; }
+  .strong, .title { font-weight: 600; }
   .middle { text-anchor: middle; }
   .end { text-anchor: end; }
-  .page { fill: var(--page); }
-  .cell { fill: var(--cell); stroke: var(--line); }
-  .hole { fill: none; stroke: var(--line); stroke-dasharray: 3 3; }
-  .frame { fill: none; stroke: var(--ink); stroke-width: 2; }
-  .axis { stroke: var(--soft); }
-  .arrow { stroke: var(--soft); stroke-width: 1.5; fill: none; marker-end: url(#head); }
-  .tie { stroke: var(--strong); stroke-width: 2; fill: none; marker-end: url(#tie-head); }
-  .dot { fill: var(--ink); }
-  .tie-dot { fill: var(--strong); }
-  .a { fill: var(--a); stroke: var(--line); } .b { fill: var(--b); stroke: var(--line); }
-  .c { fill: var(--c); stroke: var(--line); } .d { fill: var(--d); stroke: var(--line); }
+  .hole, .frame, .arrow, .tie { fill: none; }
+  .hole { stroke-dasharray: 3 3; }
+  .frame { stroke-width: 2; }
+  .arrow { stroke-width: 1.5; marker-end: url(#head); }
+  .tie { stroke-width: 2; marker-end: url(#tie-head); }
 """
+
+RULES = """
+  text, .dot { fill: $ink; }
+  .soft { fill: $soft; }
+  .strong, .tie-dot { fill: $strong; }
+  .page { fill: $page; }
+  .cell { fill: $cell; stroke: $line; }
+  .hole { stroke: $line; }
+  .frame { stroke: $ink; }
+  .axis, .arrow { stroke: $soft; }
+  .tie { stroke: $strong; }
+""" + "".join(f"  .{name} {{ fill: ${name}; stroke: $line; }}\n" for name in "abcd")
 
 HEADS = """<defs>
   <marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
-    <path d="M0 0L8 4L0 8z" style="fill: var(--soft)"/></marker>
+    <path d="M0 0L8 4L0 8z" class="soft"/></marker>
   <marker id="tie-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto-start-reverse">
-    <path d="M0 0L8 4L0 8z" style="fill: var(--strong)"/></marker>
+    <path d="M0 0L8 4L0 8z" class="strong"/></marker>
 </defs>"""
+
+
+def style(rules: str, colours: dict[str, tuple[str, str]]) -> str:
+    """`rules` with the colours of a light page, then with those of a dark one. No variables: many viewers know none."""
+    light, dark = (Template(rules).substitute({name: pair[page] for name, pair in colours.items()}) for page in (0, 1))
+    return f"{SHAPES}{light}  @media (prefers-color-scheme: dark) {{{dark}  }}\n"
 
 
 def number(value: float) -> str:
@@ -41,11 +53,13 @@ def number(value: float) -> str:
 
 
 class Canvas:
-    def __init__(self, width: int, height: int, title: str, style: str = "") -> None:
-        """`style`: what a figure adds to STYLE."""
+    def __init__(self, width: int, height: int, title: str, rules: str = "",
+                 colours: dict[str, tuple[str, str]] | None = None) -> None:
+        """`rules` and `colours`: what a figure adds to RULES and COLOURS."""
         self.parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'role="img">', f"<title>{escape(title)}</title>", f"<style>{STYLE}{style}</style>", HEADS,
+            f'role="img">', f"<title>{escape(title)}</title>",
+            f"<style>{style(RULES + rules, COLOURS | (colours or {}))}</style>", HEADS,
             f'<rect class="page" width="{width}" height="{height}" rx="8"/>']
 
     def text(self, x: float, y: float, text: object, style: str = "") -> None:
