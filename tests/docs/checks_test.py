@@ -258,6 +258,20 @@ class Comments(unittest.TestCase):
         self.assertEqual(1, len(self.faults("inline int one() { return 1; }")))
 
 
+class StartPage(unittest.TestCase):
+    headers = "".join(f'<a href="x">dmlref/{path.name}</a>' for path in (pages.ROOT / "include/dmlref").glob("*.hpp"))
+
+    def test_accepts_names_that_are_links(self) -> None:
+        html = self.headers + '<a class="el" href="x">dmlref::run()</a>, <a href="x">DML_ONE</a>'
+        self.assertEqual([], site_check.faults_of_start_page(html, "dmlref::run(), ::DML_ONE."))
+
+    def test_refuses_unknown_names_and_a_header_that_is_not_there(self) -> None:
+        self.assertEqual(["api/index.html: dmlref::walk is no link", "api/index.html: DML_TWO is no link"],
+                         site_check.faults_of_start_page(self.headers + "dmlref::walk()", "dmlref::walk() of ::DML_TWO"))
+        self.assertEqual(["api/index.html: dmlref/slice.hpp is no link"],
+                         site_check.faults_of_start_page(self.headers.replace("/slice.hpp", "/other.hpp"), ""))
+
+
 @unittest.skipUnless(site_check.find_chromium(), "needs chromium")
 class Site(unittest.TestCase):
     def faults(self, page: str) -> list[str]:

@@ -1,10 +1,11 @@
 """site_check.py SITE: builds the site and visits each of its pages in headless Chromium.
 
 Fails where a page links to a file or heading that does not exist, shows a picture that does not load, or loads something
-from elsewhere. Exit status 77, and the reason, where mkdocs, doxygen or chromium is missing.
+from elsewhere, and where the API's start page names something that the API lacks. Exit status 77, and the reason, where mkdocs, doxygen or chromium is missing.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -116,6 +117,14 @@ def visit(site: Path, chromium: str) -> dict:
     return report
 
 
+def faults_of_start_page(html: str, source: str) -> list[str]:
+    """`source`: docs/site/api.dox. Doxygen makes a link of each name that it knows; the public headers are named by paths."""
+    names = re.findall(r"dmlref::(?:\w|::)+|(?<=::)DML_\w+", source)
+    names += [f"dmlref/{path.name}" for path in (pages.ROOT / "include/dmlref").glob("*.hpp") if path.name != "config.hpp"]
+    linked = {name.removesuffix("()") for name in re.findall(r"<a [^>]*>([^<]*)</a>", html)}
+    return [f"api/index.html: {name} is no link" for name in dict.fromkeys(names) if name not in linked]
+
+
 def find_chromium() -> str | None:
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if (path := shutil.which(name))), None)
@@ -131,6 +140,8 @@ def main(arguments: list[str]) -> int:
     subprocess.run([sys.executable, "-B", str(pages.ROOT / "docs" / "site" / "build"), str(site)], check=True)
     report = visit(site, chromium)
     faults = report["faults"]
+    faults += faults_of_start_page((site / "api/index.html").read_text(encoding="utf-8"),
+                                   (pages.ROOT / "docs/site/api.dox").read_text(encoding="utf-8"))
     if "slice1_stride_zero" not in (site / "search" / "search_index.json").read_text(encoding="utf-8"):
         faults.append("the search knows no rule")
     print(*faults, f"site: {report.get('pages', 0)} pages, {report.get('links', 0)} links to headings, {len(faults)} faults",
