@@ -182,6 +182,11 @@ class Command(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "--at N has no help"):
             command_page.part_of(lambda *verb: helps[verb])
 
+    def test_refuses_a_key_of_models_that_is_not_listed(self) -> None:
+        page = "`$schema`\n## The model\n`{ \"one\" }`, `two`, three\n## Else\n`four`\n"
+        source = 'expect_object({"$schema", "one", "two",\n  "three"}); expect_object({"four"}); fail("five");'
+        self.assertEqual(["$schema", "three", "four"], command_page.unlisted_keys(page, source))
+
     def test_refuses_a_page_without_its_place(self) -> None:
         with self.assertRaisesRegex(ValueError, "expected the two lines"):
             command_page.page_of("# The command\n", "")

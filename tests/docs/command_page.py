@@ -1,6 +1,7 @@
 """command_page.py: the verbs and options in docs/command.md, from the command's own help.
 
-  command_page.py --command DMLREF --check    fails where the page is stale, or something has no help
+  command_page.py --command DMLREF --check    fails where the page is stale, something has no help, or a key of models that
+                                              tools/model reads is not on the page
   command_page.py --command DMLREF --write    makes that part of the page anew
 """
 
@@ -83,6 +84,13 @@ def page_of(text: str, part: str) -> str:
     return text[: text.index(BEGIN) + len(BEGIN)] + "\n" + part + "\n" + text[text.index(END) :]
 
 
+def unlisted_keys(text: str, source: str) -> list[str]:
+    """Keys that the parser accepts, which the page's part on models does not name in code."""
+    keys = re.findall(r'"([^"]+)"', " ".join(re.findall(r"expect_object\(\{(.*?)\}\)", source, re.DOTALL)))
+    code = re.findall(r"`[^`]+`", text.partition("\n## The model\n")[2].partition("\n## ")[0])
+    return [key for key in dict.fromkeys(keys) if not any(re.search(rf"(?<![\w$]){re.escape(key)}(?!\w)", one) for one in code)]
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--command", required=True, type=Path)
@@ -99,6 +107,10 @@ def main(arguments: list[str]) -> int:
         fresh = page_of(text, part_of(help_of))
     except ValueError as fault:
         print(f"command_page: {fault}")
+        return 1
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted((pages.ROOT / "tools/model").glob("*.cpp")))
+    if unlisted := unlisted_keys(text, source):
+        print(f"command_page: {PAGE.name}: 'The model' does not name the keys {', '.join(unlisted)}")
         return 1
     if given.write:
         PAGE.write_text(fresh, encoding="utf-8")
