@@ -2,8 +2,20 @@
 import { element } from './dom.js';
 
 const shown = 24; // rows and columns; more is sampled
-const cellWidth = 46; // px, as in style.css
-const cellHeight = 28;
+const cellHeight = 28; // px, as in style.css
+const leastWidth = 46; // px
+const font = '12px/1 ui-monospace, monospace';
+let digitWidth = 0; // px
+
+/** A cell's width that shows this text whole. */
+function widthOf(text) {
+  if (digitWidth === 0) {
+    const context = document.createElement('canvas').getContext('2d');
+    context.font = font;
+    digitWidth = context.measureText('0').width;
+  }
+  return Math.max(leastWidth, Math.ceil(text.length * digitWidth) + 7); // padding, border, and a pixel
+}
 
 /**
  * options: title, sizes, names (of dimensions), text(coordinates), look(coordinates) -> {kind, note}, pick(coordinates),
@@ -14,10 +26,10 @@ export class Grid {
   #rank;
   #lead;
   #origin;
-  #table = element('table', { role: 'grid' });
+  #width = 0; // of a cell; it only grows, so that nothing jumps
+  #table = element('table', { role: 'grid', style: `font: ${font}` });
   #arrows = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   #body = element('div', { class: 'cells' });
-  #focus = null;
   root = element('figure', { class: 'grid' });
 
   constructor(options) {
@@ -141,7 +153,8 @@ export class Grid {
   }
 
   update() {
-    for (const cell of this.#table.querySelectorAll('td')) {
+    const cells = this.#table.querySelectorAll('td');
+    for (const cell of cells) {
       const at = this.coordinates(Number(cell.dataset.row), Number(cell.dataset.column));
       const { kind = '', note = '', hue } = this.#options.look?.(at) ?? {};
       const text = this.#options.text(at);
@@ -151,6 +164,9 @@ export class Grid {
       cell.setAttribute('aria-label', `[${at.join(', ')}] ${text} ${note}`.trim());
       cell.title = `[${at.join(', ')}] ${note}`.trim();
     }
+    const texts = [...this.#table.querySelectorAll('th'), ...cells].map((cell) => cell.textContent);
+    this.#width = Math.max(this.#width, ...texts.map(widthOf));
+    this.#table.style.setProperty('--cell-width', `${this.#width}px`);
     this.#drawArrows();
   }
 
@@ -161,7 +177,7 @@ export class Grid {
       row >= firstRow && row < firstRow + shown && column >= firstColumn && column < firstColumn + shown;
     // Below the numbers along a row, left of them along a column.
     const place = ([row, column], along) =>
-      [(column - firstColumn + (along ? 1.5 : 1.12)) * cellWidth, (row - firstRow + (along ? 1.85 : 1.5)) * cellHeight];
+      [(column - firstColumn + (along ? 1.5 : 1.12)) * this.#width, (row - firstRow + (along ? 1.85 : 1.5)) * cellHeight];
     const lines = arrows.filter((pair) => pair.every(inside)).map(([from, to]) => {
       const along = from[0] === to[0];
       const [x1, y1] = place(from, along);

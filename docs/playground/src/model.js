@@ -11,6 +11,8 @@ const tensorNames = {
   MEAN_VARIANCE_NORMALIZATION1: ['InputTensor', 'ScaleTensor', 'BiasTensor', 'OutputTensor'],
 };
 
+export const operators = Object.keys(tensorNames);
+
 const bytesOf = {
   FLOAT32: 4, FLOAT16: 2, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, UINT64: 8, INT8: 1, INT16: 2, INT32: 4, INT64: 8 };
 
@@ -74,6 +76,9 @@ function readDispatchable(name, given) {
     activation: readActivation(desc.FusedActivation),
   };
 }
+
+/** The comment that begins a model, '' without one. */
+export const commentOf = (text) => (/^\s*\{\s*((?:\/\/.*\s*)+)/.exec(text)?.[1] ?? '').replace(/\s*\/\/\s*/g, ' ').trim();
 
 const bindingName = (binding) => (isObject(binding) ? binding.name : binding);
 

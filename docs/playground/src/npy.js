@@ -15,7 +15,7 @@ export function halfToNumber(bits) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** Rounds half to even; |value| is at most 1. */
+/** Rounds half to even; |value| is at most 65504. */
 export function numberToHalf(value) {
   if (value === 0) return 0;
   const exponent = Math.max(Math.floor(Math.log2(Math.abs(value))), -14);
@@ -55,9 +55,26 @@ export function writeNpy(type, shape, values) {
   return file;
 }
 
-/** Few digits that read well; FLOAT32 and FLOAT16 have no more than 9. */
-export function showNumber(value) {
-  if (typeof value === 'bigint' || Number.isInteger(value)) return String(value);
-  if (!Number.isFinite(value)) return String(value).replace('Infinity', '∞');
-  return String(Number(value.toPrecision(4)));
+const narrow = { FLOAT32: Math.fround, FLOAT16: (value) => halfToNumber(numberToHalf(value)), FLOAT64: (value) => value };
+
+/** To so many digits; a tie to the even one, where toPrecision goes away from zero. */
+function rounded(value, digits) {
+  const text = value.toPrecision(digits);
+  return /[02468](?=e|$)/.test(text) ? text : (value * (1 - 2 ** -40)).toPrecision(digits);
+}
+
+/** As the command prints it: the fewest digits that read back as the same value of this type (of few powers of two, one more). */
+export function showNumber(value, type) {
+  if (!narrow[type]) return String(value);
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value < 0 ? '-inf' : 'inf';
+  let shortest = value;
+  if (type !== 'FLOAT64' && !(type === 'FLOAT16' && Number.isInteger(value))) {
+    for (let digits = 1; digits < 10; ++digits) {
+      shortest = Number(rounded(value, digits));
+      if (narrow[type](shortest) === value) break;
+    }
+  }
+  const [mantissa, power] = shortest.toExponential().split('e');
+  if (power < -4 || power >= 16) return `${mantissa}e${power[0]}${power.slice(1).padStart(2, '0')}`;
+  return Object.is(value, -0) ? '-0' : String(shortest);
 }

@@ -6,7 +6,7 @@ import { download, element } from './dom.js';
 import { Editor } from './editor.js';
 import { Engine } from './engine.js';
 import { fromFragment, toFragment } from './link.js';
-import { readModel, work } from './model.js';
+import { commentOf, operators, readModel, work } from './model.js';
 import { isPicture, looksLikePicture, pictureOf, pictureToNpy } from './picture.js';
 import { placeOf, placeOfLine } from './places.js';
 import { makeProbe, outputFile, tooMuch, valuesOf } from './probe.js';
@@ -15,6 +15,7 @@ import { failureOf, strip, verdictsOf } from './verdicts.js';
 
 const file = 'model.json';
 const pause = 150; // ms without typing
+const opening = 'slice1_feature_level.json'; // levels that refuse it, levels that accept it, a window, a result
 
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 const inlined = (id) => document.getElementById(id).textContent;
@@ -137,6 +138,7 @@ async function refresh() {
   const mine = ++turn;
   const state = document.documentElement.dataset;
   state.state = 'busy';
+  $('about').textContent = commentOf(editor.text);
   try {
     await answer(mine, editor.text);
   } finally {
@@ -148,6 +150,8 @@ async function answer(mine, text) {
   const checked = await engine.run(['validate', file, '--json'], { [file]: text });
   if (mine !== turn) return;
   showPrinted([]);
+  $('run-note').textContent = '';
+  $('files').replaceChildren();
   if (checked.status === 2) return showFailure(checked.err.join(' '));
   const model = readModel(text);
   const verdicts = verdictsOf(checked.out.join('\n'), level);
@@ -156,19 +160,21 @@ async function answer(mine, text) {
   const reason = !verdicts.every((verdict) => verdict.latest) ? 'an operator is refused at the latest feature level' : tooMuch(work(model));
   if (reason || model.dispatches.length === 0) {
     showFigures(model, {}, null);
-    $('run-note').textContent = reason ? `Not run: ${reason}.` : '';
+    if (reason) $('run-note').textContent = `Not run: ${reason}.`;
     return;
   }
   let probe;
   try {
-    probe = await makeProbe(model, dropped);
+    probe = await makeProbe(text, model, dropped);
   } catch (error) {
+    if (mine !== turn) return;
+    showFigures(model, {}, null);
     $('run-note').textContent = `Not run: ${error.message}.`;
     return;
   }
   const ran = await engine.run(['run', file], { ...probe.files, [file]: probe.text }, probe.want);
   if (mine !== turn) return;
-  $('run-note').textContent = ran.status === 0 ? '' : `Not run: ${ran.err.join(' ')}`;
+  if (ran.status !== 0) $('run-note').textContent = `Not run: ${ran.err.join(' ')}`;
   showFigures(model, ran.files, ran.status === 0 ? probe : null);
   showPrinted(ran.out);
 }
@@ -214,9 +220,22 @@ async function give(model, resource, given) {
   return refresh();
 }
 
+const firstSentence = (text) => /^.*?\.(?=\s|$)/.exec(text)?.[0] ?? text;
+
+/** The examples by operator, each with what the comment that begins it says. */
+function choices() {
+  const groups = new Map([...operators, 'Several operators'].map((name) => [name, element('optgroup', { label: name })]));
+  for (const [name, text] of Object.entries(examples)) {
+    const types = [...new Set(readModel(text).dispatchables.map(({ type }) => type))];
+    groups.get(types.length === 1 ? types[0] : 'Several operators').append(element('option', { value: name }, firstSentence(commentOf(text))));
+  }
+  return groups.values();
+}
+
 async function start() {
   $('editor').append(editor.root);
-  for (const name of Object.keys(examples)) $('examples').append(element('option', {}, name));
+  $('examples').append(...choices());
+  $('examples').value = opening;
   $('examples').addEventListener('change', () => {
     editor.text = examples[$('examples').value];
     refresh();
@@ -237,10 +256,15 @@ async function start() {
       return false;
     }
   };
-  addEventListener('hashchange', async () => (await follow()) && refresh());
+  addEventListener('hashchange', async () => {
+    if (!(await follow())) return;
+    $('examples').selectedIndex = -1;
+    refresh();
+  });
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => event.preventDefault());
-  if (!(await follow())) editor.text = examples[$('examples').value];
+  if (await follow()) $('examples').selectedIndex = -1;
+  else editor.text = examples[opening];
   await refresh();
 }
 

@@ -10,7 +10,7 @@ const linear = (coordinates, sizes) => coordinates.reduce((index, at, d) => inde
 /** What a cell shows of an element: its value where it is known, else its place in memory. */
 const text = (tensor, value) => (at) => {
   const known = value?.(at);
-  return known === undefined ? '·' : showNumber(known);
+  return known === undefined ? '·' : showNumber(known, tensor.dataType);
 };
 
 /** Positions that a slice reads along each dimension: {start, step, count, first, past}. */

@@ -36,16 +36,26 @@ function violation({ message, rule, available_from: from, path }, show) {
     element('button', { class: 'link', click: () => show(path) }, 'show'));
 }
 
-/** The violations of all levels, each once; its message may name the level. */
-function everyViolation(levels) {
-  const found = new Map();
-  for (const { violations } of levels) {
-    for (const one of violations) found.set(`${one.path} ${one.rule} ${one.available_from}`, one);
-  }
-  return [...found.values()];
+/**
+ * The violations of all levels, each once (its message may name the level): those of the latest level, those that a level
+ * lifts, and the first level without any of these.
+ */
+function byLevel(levels) {
+  const keyed = ({ violations }) => violations.map((one) => [`${one.path} ${one.rule} ${one.available_from}`, one]);
+  const lasting = new Map(keyed(levels.at(-1)));
+  const lifted = new Map();
+  let from = levels[0].level;
+  levels.forEach((row, i) => {
+    for (const [key, one] of keyed(row)) {
+      if (lasting.has(key)) continue;
+      lifted.set(key, one);
+      from = levels[i + 1].level;
+    }
+  });
+  return { lasting: [...lasting.values()], lifted: [...lifted.values()], from };
 }
 
-/** A button for each level; below, the violations of the pressed one, or of all. */
+/** A button for each level; below, the violations of the pressed one, or of the latest, then those of lower levels. */
 export function strip(verdict, state, { show, changed }) {
   const { levels } = verdict;
   const list = element('div', { 'aria-live': 'polite' });
@@ -57,10 +67,12 @@ export function strip(verdict, state, { show, changed }) {
     const first = levels.find(({ accepted }) => accepted);
     const verdictText = row ? `${row.accepted ? 'Accepted' : 'Refused'} at feature level ${row.level}.`
       : first ? `Accepted from feature level ${first.level}.` : 'Refused at every feature level.';
-    const violations = row ? row.violations : everyViolation(levels);
+    const { lasting, lifted, from } = row ? { lasting: row.violations, lifted: [] } : byLevel(levels);
+    const listed = (violations) => (violations.length ? element('ul', { class: 'violations' },
+      ...violations.map((one) => violation(one, show))) : '');
     list.replaceChildren(
       element('p', { class: (row ?? first)?.accepted ? 'good' : 'bad' }, verdictText),
-      violations.length ? element('ul', { class: 'violations' }, ...violations.map((one) => violation(one, show))) : '');
+      listed(lasting), lifted.length ? element('h3', {}, `Below ${from}`) : '', listed(lifted));
   }
   function press(row) {
     state.chosen = row?.level ?? null;

@@ -30,7 +30,112 @@ async function choose(tab, name) {
   await done(tab);
 }
 
+/** Cells whose text does not fit. */
+const cutOff = (tab) => tab.locator('.grid td, .grid th').evaluateAll((cells) =>
+  cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent));
+
+// Zeros, the largest and smallest, what JavaScript's numbers cannot hold, ties of the last digit, many digits, both
+// notations.
+const values = {
+  FLOAT32: ['0', '-0.0', '-0.9258201', '"nan"', '"inf"', '"-inf"', '3.4028235e38', '-1.1754944e-38', '1e-45', '16777216', '0.00024414062', '0.1', '1e15', '-1.5e16', '0.0001', '-0.00001'],
+  FLOAT16: ['0', '-0.0', '-0.9258', '"nan"', '"inf"', '"-inf"', '65504', '-0.0000609756', '5.9604645e-8', '2047', '0.015625', '0.1', '1023.5', '-0.3333', '0.0001', '-0.00001'],
+  FLOAT64: ['0', '-0.0', '-0.92582009977255146', '"nan"', '"inf"', '"-inf"', '1.7976931348623157e308', '-2.2250738585072014e-308', '4.9406564584124654e-324', '9007199254740993', '0.1', '-123456.78901234567', '1e15', '-1.5e16', '0.0001', '-0.00001'],
+  INT64: ['0', '-9223372036854775808', '9223372036854775807', '-9007199254740993', '9007199254740993', '-1'],
+  UINT64: ['0', '18446744073709551615', '9223372036854775809', '9007199254740993', '1', '2'],
+  INT32: ['0', '-2147483648', '2147483647', '-1', '1', '2'], UINT32: ['0', '4294967295', '2147483648', '1', '2', '3'],
+  INT16: ['0', '-32768', '32767'], UINT16: ['0', '65535', '1'], INT8: ['0', '-128', '127'], UINT8: ['0', '255', '1'],
+};
+const copied = (type) => {
+  const count = values[type].length;
+  const numbers = (number) => Array(count).fill(number).join(', ');
+  return `{"resources": {"x": {"initialValuesDataType": "${type}", "initialValues": [${values[type]}]},
+  "y": {"initialValuesDataType": "${type}", "initialValues": [${numbers(0)}]}},
+  "dispatchables": {"copy": {"type": "SLICE1", "desc": {"InputTensor": {"DataType": "${type}", "Sizes": [${count}]},
+    "OutputTensor": {"DataType": "${type}", "Sizes": [${count}]}, "DimensionCount": 1, "InputWindowOffsets": [0],
+    "InputWindowSizes": [${count}], "InputWindowStrides": [1]}}},
+  "commands": [{"type": "dispatch", "dispatchable": "copy", "bindings": {"InputTensor": "x", "OutputTensor": "y"}},
+    {"type": "print", "resource": "y"}]}`;
+};
+
 const tests = {
+  async 'the page opens on a model that three levels make legal step by step'(tab, { fresh }) {
+    const first = await fresh();
+    assert.equal(await first.locator('.strip .accepted').last().textContent(), '6_4');
+    const steps = (await first.locator('.violations li').allTextContents()).map((text) => /Accepted from feature level (\S+)\./.exec(text)[1]);
+    assert.ok(new Set(steps).size >= 3, String(steps));
+    assert.equal(await first.locator('#run-note').textContent(), '');
+    assert.ok((await first.locator('#printed pre').textContent()).length > 0);
+    assert.equal(await first.locator('#model').inputValue(), exampleText(await first.locator('#examples').inputValue()));
+    const about = await first.locator('#about').textContent();
+    assert.ok(about.length > 60 && about.startsWith(await first.locator('#examples option:checked').textContent()), about);
+    await type(first, '{');
+    assert.equal(await first.locator('#about').textContent(), '');
+    await first.context().close();
+  },
+
+  async 'examples are chosen by what they show'(tab) {
+    const shown = await tab.locator('#examples option').evaluateAll((options) =>
+      options.map(({ value, textContent, parentElement: { label } }) => ({ value, text: textContent, label })));
+    assert.deepEqual(shown.map(({ value }) => value).sort(), examples);
+    assert.equal(new Set(shown.map(({ text }) => text)).size, examples.length);
+    for (const { value, text, label } of shown) {
+      assert.match(text, /^[A-Z0-9].{20,98}\.$/, value);
+      const model = exampleText(value);
+      assert.ok(model.replace(/\s*\/\/\s*/g, ' ').startsWith(`{ ${text}`), `${value}: ${text}`);
+      assert.ok(label === 'Several operators' || model.includes(`"DML_OPERATOR_${label}"`) || model.includes(`"${label}"`), `${value}: ${label}`);
+    }
+  },
+
+  async 'nothing of a model stays when the next cannot be used'(tab) {
+    await type(tab, exampleText('slice_row.json').replace(/("InputTensor": \{[^}]*"Sizes": )\[[^\]]*\]/, '$1[1, 1, 1, 1]'));
+    assert.match(await tab.locator('#run-note').textContent(), /^Not run: an operator is refused/);
+    await type(tab, '{');
+    assert.match(await tab.locator('.failure').textContent(), /line 1/);
+    for (const part of ['#run-note', '#printed', '#files']) assert.equal(await tab.locator(part).textContent(), '', part);
+  },
+
+  async 'violations of lower levels stand below a heading that says so'(tab) {
+    for (const [name, level] of [['slice1_feature_level.json', '4_1'], ['mvn1_axes.json', '3_1'], ['slice_row.json', null]]) {
+      await choose(tab, name);
+      assert.deepEqual(await tab.locator('.card h3', { hasText: 'Below' }).allTextContents(), level ? [`Below ${level}`] : [], name);
+      assert.equal(await tab.locator('.card h3 + .violations').count(), level ? 1 : 0, name);
+      assert.equal(await tab.locator('.card .violations').count(), level ? 1 : 0, name);
+    }
+    // Refused everywhere: what the latest level refuses comes first.
+    await type(tab, exampleText('slice1_feature_level.json').replace(/"InputWindowOffsets": \[[^\]]*\]/, '"InputWindowOffsets": [9, 9, 9]'));
+    const latest = JSON.parse(dmlref('validate', await tab.locator('#model').inputValue(), '--json').out).operators[0].levels.at(-1);
+    const lists = await tab.locator('.violations').evaluateAll((found) => found.map((list) => [...list.children].map((one) => one.textContent)));
+    assert.equal(lists.length, 2);
+    assert.equal(lists[0].length, latest.violations.length);
+    latest.violations.forEach(({ message }, i) => assert.ok(lists[0][i].startsWith(message), message));
+    assert.ok(lists[0].every((text) => text.includes('No level accepts it')) && lists[1].every((text) => text.includes('Accepted from')));
+    assert.deepEqual(await tab.locator('.card h3').allTextContents(), ['Below 4_1']);
+    await tab.locator('.strip button').first().click();
+    assert.equal(await tab.locator('.card h3').count(), 0);
+    await tab.locator('.strip button').first().click();
+  },
+
+  async 'cells show whole values of every type, as the command prints them'(tab) {
+    for (const kind of Object.keys(values)) {
+      await type(tab, copied(kind));
+      const { status, out, err } = dmlref('run', await tab.locator('#model').inputValue());
+      assert.equal(status, 0, err);
+      const printed = out.replace("Resource 'y': ", '').split(', ');
+      for (const grid of await tab.locator('figure.grid').all()) assert.deepEqual(await grid.locator('td').allTextContents(), printed, kind);
+      assert.equal(await tab.locator('#printed pre').textContent(), out);
+      assert.deepEqual(await cutOff(tab), [], kind);
+    }
+    for (const name of examples) {
+      await choose(tab, name);
+      assert.deepEqual(await cutOff(tab), [], name);
+    }
+    // Numbers of rows and columns, too.
+    await type(tab, exampleText('slice_row.json').replace(/("(?:Input|Output)Tensor": \{[^}]*"Sizes": )\[[^\]]*\]/g, '$1[1, 1, 1, 4294967295]'));
+    await tab.getByLabel('first column').first().fill('4294967000');
+    await tab.waitForFunction(() => [...document.querySelectorAll('.grid th')].some((cell) => cell.textContent === '4294967000'));
+    assert.deepEqual(await cutOff(tab), []);
+  },
+
   async 'every example has the command’s verdicts and results'(tab) {
     for (const name of examples) {
       await choose(tab, name);
@@ -211,7 +316,7 @@ for (const address of [pathToFileURL(page).href, `http://127.0.0.1:${server.addr
   console.log(`${address.slice(0, 4)}: first verdict after ${Math.round(performance.now() - start)} ms, page of ${statSync(page).size} bytes`);
   for (const [name, test] of Object.entries(tests)) {
     try {
-      await test(tab, { browser });
+      await test(tab, { browser, fresh: () => open(browser, address) });
       assert.deepEqual(tab.complaints, [], 'the console is empty');
       console.log(`  ok ${name}`);
     } catch (error) {
