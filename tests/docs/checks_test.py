@@ -65,7 +65,7 @@ class Links(unittest.TestCase):
             return links_check.faults_of(path, {})
 
     def test_accepts_what_exists(self) -> None:
-        self.assertEqual([], self.faults("# One\n[a](page.md) [b](#one) [c](page.md#one) [d](https://example.org/x)\n"))
+        self.assertEqual([], self.faults("# One\n[a](page.md) [b](#one) [c](page.md#one) [d](https://host.invalid/x)\n"))
 
     def test_refuses_a_missing_file(self) -> None:
         self.assertEqual(1, len(self.faults("[a](missing.md)\n")))
@@ -287,7 +287,7 @@ class Site(unittest.TestCase):
             return site_check.visit(site, site_check.find_chromium())["faults"]
 
     def test_accepts_what_exists(self) -> None:
-        self.assertEqual([], self.faults('<a href="other.html#here">a</a><a href="https://example.org/">b</a>'))
+        self.assertEqual([], self.faults('<a href="other.html#here">a</a><a href="https://host.invalid/">b</a>'))
 
     def test_refuses_missing_files_headings_and_pictures(self) -> None:
         page = '<a href="missing.html">a</a><a href="other.html#there">b</a><img src="missing.svg">'
