@@ -1,5 +1,6 @@
 # What the scripts of this folder share. Each includes the library in an independent consumer project in one way,
-# builds a program and compares what it prints. CMakeLists.txt gives SOURCE, BUILD (where the kernels are compiled), WORK, COMPILER, GENERATOR.
+# builds a program and compares what it prints. CMakeLists.txt gives SOURCE, BUILD (where the kernels are compiled), WORK,
+# COMPILER, GENERATOR.
 cmake_minimum_required(VERSION 3.22)
 set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
 file(READ ${consumer}/main.txt slice)  # what main.cpp prints
