@@ -25,6 +25,19 @@
 #define DMLREF_ARCH_ARM64 0
 #endif
 
+// How isa/floating_point.hpp reads and sets the floating-point environment: the control words, or as C does.
+#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
+#define DMLREF_ENVIRONMENT_X86 1
+#else
+#define DMLREF_ENVIRONMENT_X86 0
+#endif
+#define DMLREF_ENVIRONMENT_ARM64 DMLREF_ARCH_ARM64
+#if DMLREF_ENVIRONMENT_X86 || DMLREF_ENVIRONMENT_ARM64 || defined(__wasm__)
+#define DMLREF_ENVIRONMENT_C 0
+#else
+#define DMLREF_ENVIRONMENT_C 1
+#endif
+
 // For the library's own tests: defined as 1 where tests/emulated_avx512 stands for the compiler's intrinsics.
 #ifndef DMLREF_EMULATE_AVX512
 #define DMLREF_EMULATE_AVX512 0

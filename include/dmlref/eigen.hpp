@@ -91,14 +91,26 @@ class ThreadPoolExecutor final : public Executor {
     job->next.store(0, std::memory_order_relaxed);
     job->done.store(0, std::memory_order_relaxed);
     job->references.store(workers, std::memory_order_relaxed);
-    for (std::size_t helper = 1; helper < workers; ++helper) {
-      // One pointer fits the std::function; the pool's environment makes its own small task object. The queue's lock
-      // publishes the job.
-      pool_->Schedule([job] {
-        job->work();
-        job->release();
-      });
+    std::size_t helper = 1;
+    const auto schedule = [&] {
+      for (; helper < workers; ++helper) {
+        // One pointer fits the std::function; the pool's environment makes its own small task object. The queue's lock
+        // publishes the job.
+        pool_->Schedule([job] {
+          job->work();
+          job->release();
+        });
+      }
+    };
+#if defined(__cpp_exceptions)
+    try {
+      schedule();
+    } catch (...) {  // no memory for that object: those that are scheduled, and this thread, do all
     }
+    for (; helper < workers; ++helper) job->release();
+#else
+    schedule();
+#endif
     job->work();
     job->wait();
     job->release();

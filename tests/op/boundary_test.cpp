@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "dmlref/directml.hpp"
@@ -377,6 +378,149 @@ TEST_P(Boundary, PersistentAndTemporaryMustBeLargeAndAligned) {
     }
   }
   expect_untouched(b.output);
+}
+
+// --- persistent memory that was not initialized for the operator ----------------------------------------------------
+
+/// Whether execute refuses the memory, and has written nothing.
+testing::AssertionResult refuses(Bound& b, std::span<const std::byte> persistent) {
+  const OutputBuffer outputs[] = {b.output.span()};
+  const Report report = b.op.execute(b.inputs, outputs, persistent, b.temporary.span());
+  if (fields(report) != std::vector<std::string>{"persistent"})
+    return testing::AssertionFailure() << report.to_string();
+  if (report.violations()[0].rule != RuleId::persistent_uninitialized) return testing::AssertionFailure() << "rule";
+  for (const std::byte byte : b.output.everything()) {
+    if (byte != std::byte{0xA5}) return testing::AssertionFailure() << "something is written";
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST_P(Boundary, ExecuteRefusesUninitializedMemory) {
+  Bound b(c());
+  if (b.needs.persistent_bytes == 0) return;  // there is nothing to initialize
+  EXPECT_TRUE(refuses(b, b.persistent.span())) << "as it was allocated";
+  Memory zeroed(b.persistent.span().size(), 0, 0);
+  EXPECT_TRUE(refuses(b, zeroed.span()));
+  std::mt19937 random(1);
+  for (int i = 0; i < 100; ++i) {
+    for (std::byte& byte : b.persistent.span()) byte = static_cast<std::byte>(random());
+    EXPECT_TRUE(refuses(b, b.persistent.span()));
+  }
+  // Each bit of the tag counts.
+  ASSERT_TRUE(b.initialize());
+  for (std::size_t bit = 0; bit < 128; ++bit) {
+    const std::byte one = std::byte{1} << (bit % 8);
+    b.persistent.span()[bit / 8] ^= one;
+    EXPECT_TRUE(refuses(b, b.persistent.span())) << bit;
+    b.persistent.span()[bit / 8] ^= one;
+  }
+  ASSERT_TRUE(b.execute());
+  expect_result(b.output);
+}
+
+TEST_P(Boundary, EqualOperatorsShareInitializedMemory) {
+  Bound b(c());
+  const std::unique_ptr<Case> again = std::move(all_cases()[GetParam()]);
+  Bound equal(*again);
+  ASSERT_TRUE(equal.initialize());
+  const Memory copy = [&] {
+    Memory memory(equal.persistent.span().size() + 100);
+    std::copy(equal.persistent.span().begin(), equal.persistent.span().end(), memory.span().begin());
+    std::fill(equal.persistent.span().begin(), equal.persistent.span().end(), std::byte{0});
+    return memory;
+  }();
+  const OutputBuffer outputs[] = {b.output.span()};
+  const Report report = b.op.execute(b.inputs, outputs, copy.span(), b.temporary.span());
+  ASSERT_TRUE(report) << report.to_string();
+  expect_result(b.output);
+}
+
+TEST_P(Boundary, ExecuteRefusesMemoryOfAnotherOperator) {
+  Bound b(c());
+  if (b.needs.persistent_bytes == 0) return;
+  Memory shared(std::size_t{1} << 16);
+  int refused = 0;
+  // Of all other operators: each initializes what this one had initialized before.
+  const auto others = all_cases();
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    Bound other(*others[i]);
+    if (i == GetParam() || other.needs.persistent_bytes == 0) continue;
+    ASSERT_TRUE(b.op.initialize(b.owned, shared.span(), b.temporary.span()));
+    ASSERT_TRUE(other.op.initialize(other.owned, shared.span(), other.temporary.span()));
+    EXPECT_TRUE(refuses(b, shared.span())) << others[i]->name;
+    ++refused;
+  }
+  EXPECT_GT(refused, 0);
+  // Of the same one with another instruction set.
+  for (const auto& [isa, name] : dmlref::isa_table) {
+    CompileOptions options;
+    options.isa = isa;
+    const CompileResult compiled = dmlref::compile(c().desc, level, options);
+    if (!compiled) continue;
+    Memory temporary(static_cast<std::size_t>(compiled.value().binding_properties().temporary_bytes));
+    ASSERT_TRUE(compiled.value().initialize(b.owned, shared.span(), temporary.span()));
+    const OutputBuffer outputs[] = {b.output.span()};
+    int same = 0;
+    for (const auto& [other, other_name] : dmlref::isa_table) {
+      options.isa = other;
+      const CompileResult reader = dmlref::compile(c().desc, level, options);
+      if (!reader) continue;
+      Memory more(static_cast<std::size_t>(reader.value().binding_properties().temporary_bytes));
+      const Report report = reader.value().execute(b.inputs, outputs, shared.span(), more.span());
+      EXPECT_EQ(static_cast<bool>(report), isa == other) << name << ' ' << other_name;
+      same += static_cast<bool>(report) ? 1 : 0;
+    }
+    EXPECT_EQ(same, 1);
+  }
+}
+
+// Every member of a desc counts, but what no layout depends on.
+TEST(PersistentTag, DependsOnEachMember) {
+  const auto tag = [](const dmlref::OperatorDesc& desc) {
+    const dmlref::CompileResult compiled = dmlref::compile(desc, dmlref::latest_feature_level);
+    EXPECT_TRUE(compiled) << compiled.report().to_string();
+    const CompiledOperator& op = compiled.value();
+    Memory persistent(static_cast<std::size_t>(op.binding_properties().persistent_bytes));
+    Memory temporary(static_cast<std::size_t>(op.binding_properties().temporary_bytes));
+    std::vector<std::vector<std::byte>> data;
+    std::vector<InputBuffer> owned;
+    for (const dmlref::TensorSlot& slot : op.input_slots()) {
+      data.emplace_back(slot.owned_by_dml ? static_cast<std::size_t>(slot.bytes) : 0);
+    }
+    owned.assign(data.begin(), data.end());
+    EXPECT_TRUE(op.initialize(owned, persistent.span(), temporary.span()));
+    return std::vector<std::byte>(persistent.span().begin(), persistent.span().begin() + 16);
+  };
+  using dmlref::DataType, dmlref::TensorDesc;
+  dmlref::MeanVarianceNormalization1Desc base;
+  base.input = base.output = TensorDesc(DataType::float32, {4, 4});
+  base.bias = base.scale = TensorDesc(DataType::float32, {1, 4});
+  base.scale->owned_by_dml = true;
+  base.axes = {1};
+  std::vector<std::vector<std::byte>> tags{tag(base)};
+  const auto differs = [&](auto change, bool expected = true) {
+    auto desc = base;
+    change(desc);
+    const auto found = tag(desc);
+    EXPECT_EQ(std::find(tags.begin(), tags.end(), found) == tags.end(), expected) << tags.size();
+    if (expected) tags.push_back(found);
+  };
+  differs([](auto& d) { d.input = d.output = TensorDesc(DataType::float32, {2, 4}); });
+  differs([](auto& d) { d.input.strides = dmlref::Dimensions{4, 0}; });
+  differs([](auto& d) { d.input.total_size_in_bytes += 4; });
+  differs([](auto& d) { d.output.strides = dmlref::Dimensions{1, 4}; });
+  differs([](auto& d) { d.bias.reset(); });
+  differs([](auto& d) { d.bias->owned_by_dml = true; });
+  differs([](auto& d) { d.bias = TensorDesc(DataType::float32, {4, 1}); });
+  differs([](auto& d) { d.axes = {0}; });
+  differs([](auto& d) { d.axes = {0, 1}; });
+  differs([](auto& d) { d.normalize_variance = false; });
+  differs([](auto& d) { d.epsilon = 1e-4f; });
+  differs([](auto& d) { d.fused_activation = dmlref::default_activation(dmlref::ActivationType::elu); });
+  differs([](auto& d) { d.fused_activation = dmlref::Activation{dmlref::ActivationType::elu, {2.0f, 0.0f}}; });
+  differs([](auto& d) { d.input.strides = dmlref::Dimensions{4, 1}; }, false);  // packed, which is the default
+  differs([](auto& d) { d.input.guaranteed_base_offset_alignment = 64; }, false);
+  differs([](auto& d) { d.fused_activation = dmlref::default_activation(dmlref::ActivationType::identity); }, false);
 }
 
 // --- faults of initialize ------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class Normalization {
   }
   /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
   template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
+  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
     std::visit([&](const auto& strategy) { strategy.execute(buffers, concurrency, parallel); }, strategy_);
   }
 

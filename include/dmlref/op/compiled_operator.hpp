@@ -12,6 +12,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/op/executor.hpp"
+#include "dmlref/op/persistent_tag.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/validate/report.hpp"
 
@@ -74,6 +75,14 @@ inline void check_region(Report& report, const char* field, std::span<const std:
   }
 }
 
+inline void check_initialized(Report& report, std::span<const std::byte> persistent, std::uint64_t bytes,
+                              const PersistentTag& tag) {
+  if (bytes == 0 || !region_fits(persistent, bytes) || tag.is_in(persistent)) return;
+  report.add(
+      RuleId::persistent_uninitialized, "persistent",
+      {"was not initialized for this operator, expected what initialize writes for this desc and instruction set"});
+}
+
 inline bool check_compiled(Report& report, const PlannedOperator& planned) {
   if (planned.plan != nullptr) return true;
   report.add(RuleId::not_compiled, "Desc", {"was not compiled, expected the value of a successful compile"});
@@ -128,6 +137,7 @@ class CompiledOperator {
     }
     if (!report) return report;
 
+    detail::PersistentTag::erase(persistent);
     detail::Bindings bindings;
     bindings.temporary = temporary.data();
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -136,13 +146,16 @@ class CompiledOperator {
         std::memcpy(persistent.data() + places_[i].kept_offset, owned_inputs[i].data(), slots[i].bytes);
       }
     }
-    planned_.plan->initialize(bindings, persistent.data() + kept_bytes_);
+    planned_.plan->initialize(bindings, persistent.data() + plan_offset_);
+    tag_.write(persistent);
     return report;
   }
 
   /// Runs the operator. Inputs in the order of the desc, entries of owned and absent tensors empty; one output.
   /// Thread-safe: several threads may execute one CompiledOperator, each with its own temporary. The Report is as that
-  /// of `initialize`; where it is not ok, nothing is written.
+  /// of `initialize`, and has persistent memory that `initialize` of an equal operator (the same desc and instruction
+  /// set) has not filled; a copy of such memory is as good. Where the Report is not ok, nothing is written. Only what
+  /// the executor throws is thrown: see Executor.
   Report execute(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
                  std::span<const std::byte> persistent, std::span<std::byte> temporary,
                  Executor& executor = sequential()) const {
@@ -157,7 +170,7 @@ class CompiledOperator {
       bindings.inputs[i] = places_[i].kept ? persistent.data() + places_[i].kept_offset : bound;
     }
     bindings.output = outputs[0].data();
-    bindings.persistent = persistent.data() + kept_bytes_;
+    bindings.persistent = persistent.data() + plan_offset_;
     bindings.temporary = temporary.data();
     planned_.plan->execute(bindings, executor);
     return report;
@@ -183,7 +196,7 @@ class CompiledOperator {
   friend struct detail::Compiler;
   explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
     if (planned_.plan == nullptr) return;
-    std::uint64_t kept_bytes = 0;
+    std::uint64_t end = detail::PersistentTag::bytes;
     for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
       const TensorSlot& slot = planned_.inputs[i];
       Place& place = places_[i];
@@ -192,13 +205,14 @@ class CompiledOperator {
         place.bound_bytes = slot.bytes;
       } else if (planned_.plan->keeps_owned(i)) {
         place.kept = true;
-        place.kept_offset = kept_bytes;
-        kept_bytes += detail::align_up(slot.bytes);
+        place.kept_offset = end;
+        end += detail::align_up(slot.bytes);
       }
     }
-    kept_bytes_ = kept_bytes;
+    plan_offset_ = end;
     properties_ = planned_.plan->properties();
-    properties_.persistent_bytes += kept_bytes_;
+    const bool keeps = end > detail::PersistentTag::bytes || properties_.persistent_bytes > 0;
+    if (keeps) properties_.persistent_bytes += end;
   }
 
   /// What execute does with an input.
@@ -215,6 +229,7 @@ class CompiledOperator {
     const std::span<const std::byte> output = outputs[0];
     if (output.data() == nullptr || output.size() < planned_.output.bytes) return false;
     if (!detail::region_fits(persistent, properties_.persistent_bytes)) return false;
+    if (properties_.persistent_bytes != 0 && !tag_.is_in(persistent)) return false;
     if (!detail::region_fits(temporary, properties_.temporary_bytes)) return false;
     if (detail::overlap(output, persistent) || detail::overlap(output, temporary)) return false;
     if (detail::overlap(persistent, temporary)) return false;
@@ -239,6 +254,7 @@ class CompiledOperator {
     detail::check_count(report, "inputs", inputs.size(), slots.size());
     detail::check_count(report, "outputs", outputs.size(), 1);
     detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
+    detail::check_initialized(report, persistent, properties_.persistent_bytes, tag_);
     detail::check_region(report, "temporary", temporary, properties_.temporary_bytes);
     detail::check_disjoint(report, "temporary", temporary, "persistent", persistent);
     if (inputs.size() == slots.size()) {
@@ -263,8 +279,9 @@ class CompiledOperator {
 
   detail::PlannedOperator planned_;
   std::array<Place, detail::max_inputs> places_{};
-  std::uint64_t kept_bytes_ = 0;
+  std::uint64_t plan_offset_ = 0;  // of the plan's part in the persistent memory, behind the tag and what is kept
   BindingProperties properties_;
+  detail::PersistentTag tag_;
 };
 
 DMLREF_END

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/floating_point.hpp"
 
 DMLREF_BEGIN
 
@@ -27,6 +28,33 @@ class SequentialExecutor final : public Executor {
   void parallel_for(std::size_t count, void (*task)(void*, std::size_t), void* context) override {
     for (std::size_t i = 0; i < count; ++i) task(context, i);
   }
+};
+
+/// An executor as an operator that computes sees it: each task runs in the default floating-point environment, and the
+/// executor's own code in that of its caller, whose `environment` this pauses.
+class ComputingExecutor final : public Executor {
+ public:
+  ComputingExecutor(Executor& executor, DefaultEnvironment& environment) noexcept
+      : executor_(executor), environment_(environment) {}
+
+  std::size_t concurrency() const noexcept override { return executor_.concurrency(); }
+  void parallel_for(std::size_t count, void (*task)(void*, std::size_t), void* context) override {
+    struct Job {
+      void (*task)(void*, std::size_t);
+      void* context;
+    } job{task, context};
+    const auto compute = [](void* of, std::size_t index) {
+      const Job& inner = *static_cast<const Job*>(of);
+      const DefaultEnvironment environment;
+      call_stage([&] { inner.task(inner.context, index); });
+    };
+    const DefaultEnvironment::Pause pause(environment_);
+    executor_.parallel_for(count, compute, &job);
+  }
+
+ private:
+  Executor& executor_;
+  DefaultEnvironment& environment_;
 };
 
 /// Hands a callable to an executor without allocating.

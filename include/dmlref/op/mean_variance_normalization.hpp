@@ -12,6 +12,7 @@
 #include "dmlref/fast/mean_variance_normalization.hpp"
 #include "dmlref/fast/mean_variance_normalization/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
@@ -33,7 +34,7 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
   std::string_view strategy_name() const noexcept { return normalization_.strategy_name(); }
   BindingProperties properties() const noexcept { return {normalization_.temporary_bytes(), 0}; }
 
-  void execute(const Bindings& bindings, Executor& executor) const noexcept {
+  void execute(const Bindings& bindings, Executor& executor) const {
     normalization_.execute(
         {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.output, bindings.temporary},
         executor.concurrency(),
@@ -79,8 +80,10 @@ std::shared_ptr<const Plan> normalization_plan_of(const fast::normalization::Pro
 }
 inline std::shared_ptr<const Plan> normalization_plan(const fast::normalization::Problem& problem, Isa isa,
                                                       const Tuning& tuning) {
-  return problem.is_half ? normalization_plan_of<half>(problem, isa, tuning)
-                         : normalization_plan_of<float>(problem, isa, tuning);
+  return in_default_environment([&] {
+    return problem.is_half ? normalization_plan_of<half>(problem, isa, tuning)
+                           : normalization_plan_of<float>(problem, isa, tuning);
+  });
 }
 
 #if defined(DMLREF_IMPLEMENTATION)

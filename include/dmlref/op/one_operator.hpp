@@ -100,7 +100,15 @@ inline Isa choose_isa(const CompileOptions& options, Report& report, std::string
 
 /// The only one that makes CompiledOperators.
 struct Compiler {
-  static CompiledOperator make(PlannedOperator planned) { return CompiledOperator(std::move(planned)); }
+  template <class Desc>
+  static CompiledOperator make(const Desc& desc, PlannedOperator planned) {
+    CompiledOperator compiled(std::move(planned));
+    if (compiled.properties_.persistent_bytes > 0) {
+      compiled.tag_ =
+          PersistentTag(desc, compiled.planned_.isa, compiled.strategy_name(), compiled.properties_.persistent_bytes);
+    }
+    return compiled;
+  }
 };
 
 inline const Plan& plan_in(const PlannedOperator& planned) noexcept { return *planned.plan; }
@@ -124,10 +132,13 @@ template <class Desc>
 CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options, const char* isa_field) {
   const Isa isa = choose_isa(options, report, isa_field);
   if (!report) return CompileResult(std::move(report));
-  PlannedOperator planned =
-      plan_permitted(isa, report, asks_for_isa(options, isa_field), [&](Isa of) { return plan(desc, of, this_cpu()); });
+  PlannedOperator planned = plan_permitted(isa, report, asks_for_isa(options, isa_field), [&](Isa of) {
+    PlannedOperator made = plan(desc, of, this_cpu());
+    made.isa = of;
+    return made;
+  });
   if (!report) return CompileResult(std::move(report));
-  return CompileResult(Compiler::make(std::move(planned)));
+  return CompileResult(Compiler::make(desc, std::move(planned)));
 }
 
 template <class Desc>

@@ -11,6 +11,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
 
@@ -66,10 +67,13 @@ class Plan {
   bool keeps_owned(std::size_t index) const noexcept { return calls_->keeps_owned(*this, index); }
   /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, the rest is null.
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    calls_->initialize(*this, owned, persistent);
+    if (!calls_->computes) return calls_->initialize(*this, owned, persistent);
+    in_default_environment([&] { calls_->initialize(*this, owned, persistent); });
   }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept {
-    calls_->execute(*this, bindings, executor);
+  /// What the executor throws leaves this as it came.
+  void execute(const Bindings& bindings, Executor& executor) const {
+    if (!calls_->computes) return calls_->execute(*this, bindings, executor);
+    compute(bindings, executor);
   }
 
   /// The strategy chosen for this shape, e.g. "winograd": for tests, and for people who ask why a call is slow.
@@ -87,14 +91,25 @@ class Plan {
     BindingProperties (*properties)(const Plan&) noexcept;
     bool (*keeps_owned)(const Plan&, std::size_t) noexcept;
     void (*initialize)(const Plan&, const Bindings&, std::byte*) noexcept;
-    void (*execute)(const Plan&, const Bindings&, Executor&) noexcept;
+    void (*execute)(const Plan&, const Bindings&, Executor&);
     std::string_view (*strategy_name)(const Plan&) noexcept;
     bool uses_tiles;
+    bool computes;
   };
   explicit Plan(const Calls* calls) noexcept : calls_(calls) {}
   ~Plan() = default;  // a shared_ptr destroys what it was made of
 
  private:
+  DMLREF_NOINLINE void compute(const Bindings& bindings, Executor& executor) const {
+    DefaultEnvironment environment;
+    if (&executor == &sequential()) {  // its tasks run here
+      call_stage([&] { calls_->execute(*this, bindings, executor); });
+    } else {
+      ComputingExecutor computing(executor, environment);
+      call_stage([&] { calls_->execute(*this, bindings, computing); });
+    }
+  }
+
   const Calls* calls_;
 };
 
@@ -103,6 +118,7 @@ template <class Concrete>
 class PlanOf : public Plan {
  public:
   static constexpr bool uses_tiles = false;
+  static constexpr bool computes = true;  ///< in floating point: `initialize` and `execute` need its environment
 
   BindingProperties properties() const noexcept { return {}; }
   bool keeps_owned(std::size_t index) const noexcept {
@@ -127,11 +143,10 @@ class PlanOf : public Plan {
       [](const Plan& plan, const Bindings& owned, std::byte* persistent) noexcept {
         of(plan).initialize(owned, persistent);
       },
-      [](const Plan& plan, const Bindings& bindings, Executor& executor) noexcept {
-        of(plan).execute(bindings, executor);
-      },
+      [](const Plan& plan, const Bindings& bindings, Executor& executor) { of(plan).execute(bindings, executor); },
       [](const Plan& plan) noexcept { return of(plan).strategy_name(); },
       Concrete::uses_tiles,
+      Concrete::computes,
   };
 };
 
@@ -140,6 +155,7 @@ struct PlannedOperator {
   std::vector<TensorSlot> inputs;
   TensorSlot output;
   std::shared_ptr<const Plan> plan;
+  Isa isa = Isa::scalar;  ///< that the plan is for
 };
 
 inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {

@@ -14,6 +14,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
@@ -44,7 +45,7 @@ class ReferenceQuantizedLinearConvolutionPlan final : public PlanOf<ReferenceQua
   explicit ReferenceQuantizedLinearConvolutionPlan(const fast::qlc::Problem& problem) : problem_(problem) {}
 
   std::string_view strategy_name() const noexcept { return "reference"; }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept {
+  void execute(const Bindings& bindings, Executor& executor) const {
     using namespace fast::qlc;
     using Byte = std::uint8_t;
     const reference::QuantizedLinearConvolutionTensors<Byte, Byte, Byte, View> tensors{
@@ -112,7 +113,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     convolution_.initialize(origins_.inputs(owned.inputs).data(), persistent);
   }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept {
+  void execute(const Bindings& bindings, Executor& executor) const {
     const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
     const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.output), bindings.persistent,
                                      bindings.temporary};
@@ -130,7 +131,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
 
  private:
   void share_out(const typename Convolution::Run& run, const fast::qlc::Buffers& buffers, Index tasks, Index units,
-                 Executor& executor) const noexcept {
+                 Executor& executor) const {
     struct alignas(64) Counter {
       std::atomic<Index> next{0};
     };
@@ -150,7 +151,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
     });
   }
 
-  void pack(const fast::qlc::Buffers& buffers, Executor& executor, Index parts) const noexcept {
+  void pack(const fast::qlc::Buffers& buffers, Executor& executor, Index parts) const {
     if (parts == 1) return convolution_.pack_part(buffers, 0, 1);
     if (parts > 1) {
       parallel_for(executor, static_cast<std::size_t>(parts),
@@ -181,7 +182,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     if (convolution_.folds_at_initialize()) convolution_.fold(origins_.inputs(owned.inputs).data(), persistent);
   }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept {
+  void execute(const Bindings& bindings, Executor& executor) const {
     const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
     std::byte* const output = origins_.output(bindings.output);
     const std::byte* folded = bindings.persistent;
@@ -211,7 +212,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
 };
 
 /// The fastest way that there is, by strides of either sign.
-inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
+inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
   if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(problem))) return reference_qlc_plan(problem);
   if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
@@ -232,6 +233,10 @@ inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, I
     return std::make_shared<TiledConvolutionPlan>(problem, std::move(tiled));
   }
   return reference_qlc_plan(problem);
+}
+
+inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
+  return in_default_environment([&] { return fastest_qlc_plan(problem, isa); });
 }
 
 #if defined(DMLREF_IMPLEMENTATION)

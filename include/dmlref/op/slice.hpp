@@ -18,11 +18,13 @@ namespace detail {
 
 class SlicePlan final : public PlanOf<SlicePlan> {
  public:
+  static constexpr bool computes = false;
+
   SlicePlan(const fast::SliceProblem& problem, Isa isa, const Tuning& tuning)
       : slice_(problem.from, problem.to, problem.element_size, problem.readable_bytes, isa, tuning) {}
 
   std::string_view strategy_name() const noexcept { return slice_.strategy_name(); }
-  void execute(const Bindings& bindings, Executor& executor) const noexcept {
+  void execute(const Bindings& bindings, Executor& executor) const {
     const std::byte* in = bindings.inputs[0];
     std::byte* out = bindings.output;
     const std::size_t tasks = slice_.tasks(executor.concurrency());

@@ -18,6 +18,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/desc/half.hpp"
+#include "dmlref/isa/floating_point.hpp"
 #include "dmlref/reference/activation.hpp"
 #include "dmlref/reference/double_double.hpp"
 #include "dmlref/reference/fma.hpp"
@@ -439,13 +440,9 @@ inline Shape shape_over(const Shape& shape, AxisSet axes, bool reduced) noexcept
   return part;
 }
 
-/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 on views of float or half. A group is all elements that differ in the
-/// coordinates of `axes` alone. `scale` and `bias` are absent (1 and 0), or have the input's rank with 1 where they
-/// repeat.
 template <class In, class Out>
-inline void mean_variance_normalization(const In& input, const std::optional<In>& scale, const std::optional<In>& bias,
-                                        const Out& output, AxisSet axes,
-                                        const NormalizationParameters& parameters) noexcept {
+inline void normalize_groups(const In& input, const std::optional<In>& scale, const std::optional<In>& bias,
+                             const Out& output, AxisSet axes, const NormalizationParameters& parameters) noexcept {
   using T = typename Out::value_type;
   const Shape groups = shape_over(input.shape(), axes, false);
   const Shape group = shape_over(input.shape(), axes, true);
@@ -485,6 +482,16 @@ inline void mean_variance_normalization(const In& input, const std::optional<In>
       output.store(at, normalize_element<T>(input.load(at), coefficients, s, b, parameters, source));
     } while (advance(within, group));
   } while (advance(base, groups));
+}
+
+/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 on views of float or half. A group is all elements that differ in the
+/// coordinates of `axes` alone. `scale` and `bias` are absent (1 and 0), or have the input's rank with 1 where they
+/// repeat. The caller's floating-point environment does not matter.
+template <class In, class Out>
+inline void mean_variance_normalization(const In& input, const std::optional<In>& scale, const std::optional<In>& bias,
+                                        const Out& output, AxisSet axes,
+                                        const NormalizationParameters& parameters) noexcept {
+  dmlref::detail::in_default_environment([&] { normalize_groups(input, scale, bias, output, axes, parameters); });
 }
 
 }  // namespace reference

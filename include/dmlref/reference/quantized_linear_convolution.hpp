@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/floating_point.hpp"
 #include "dmlref/reference/quantize.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -78,10 +79,9 @@ constexpr typename View::value_type load(const View& view, Index n, Index c, Ind
 
 }  // namespace detail
 
-/// One output plane: all rows and columns of output channel `channel` of batch entry `batch`.
 template <class In, class Filter, class Out, template <class...> class View>
-constexpr void quantized_linear_convolution(const QuantizedLinearConvolutionTensors<In, Filter, Out, View>& tensors,
-                                            const ConvolutionGeometry& geometry, Index batch, Index channel) noexcept {
+constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter, Out, View>& tensors,
+                              const ConvolutionGeometry& geometry, Index batch, Index channel) noexcept {
   const auto input = tensors.input.with_layout(detail::with_two_spatial_dimensions(tensors.input.layout()));
   const auto filter = tensors.filter.with_layout(detail::with_two_spatial_dimensions(tensors.filter.layout()));
   const auto output = tensors.output.with_layout(detail::with_two_spatial_dimensions(tensors.output.layout()));
@@ -124,6 +124,14 @@ constexpr void quantized_linear_convolution(const QuantizedLinearConvolutionTens
       output.access().store(output.layout()({batch, channel, oy, ox}), requantize<Out>(sum, scale, output_zero_point));
     }
   }
+}
+
+/// One output plane: all rows and columns of output channel `channel` of batch entry `batch`. The caller's
+/// floating-point environment does not matter.
+template <class In, class Filter, class Out, template <class...> class View>
+constexpr void quantized_linear_convolution(const QuantizedLinearConvolutionTensors<In, Filter, Out, View>& tensors,
+                                            const ConvolutionGeometry& geometry, Index batch, Index channel) noexcept {
+  dmlref::detail::in_default_environment([&] { convolve_plane(tensors, geometry, batch, channel); });
 }
 
 /// DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION on views of any strides.

@@ -10,6 +10,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
+#include "dmlref/isa/floating_point.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/support_table.hpp"
 
@@ -80,9 +81,12 @@ inline std::string float_text(float value) {
 /// SOFTPLUS below 6_4: Steepness is not below 1. No other parameter is restricted, and NaN is not below 1.
 inline void check_steepness(Report& report, FeatureLevel level, const ActivationFacts& facts) {
   constexpr FeatureLevel free_from = feature_level(lifted_from(RuleId::activation_steepness));
-  if (facts.type != ActivationType::softplus || level >= free_from || !(facts.parameters[0] < 1.0f)) return;
-  report.add(RuleId::activation_steepness, "FusedActivation.Steepness",
-             {"is ", float_text(facts.parameters[0]), ", expected at least 1"}, free_from);
+  if (facts.type != ActivationType::softplus || level >= free_from) return;
+  detail::in_default_environment([&] {
+    if (!(facts.parameters[0] < 1.0f)) return;
+    report.add(RuleId::activation_steepness, "FusedActivation.Steepness",
+               {"is ", float_text(facts.parameters[0]), ", expected at least 1"}, free_from);
+  });
 }
 
 inline void check(Report& report, FeatureLevel level, const std::optional<ActivationFacts>& facts) {

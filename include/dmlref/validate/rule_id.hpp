@@ -23,6 +23,7 @@ enum class RuleId : std::uint16_t {
   buffer_owned_by_dml,
   buffer_overlap,
   buffer_misaligned,
+  persistent_uninitialized,
   out_of_memory,
   not_compiled,
   // Instruction sets
@@ -123,6 +124,8 @@ inline constexpr auto rule_table = std::to_array<RuleInfo>({
      "IDMLBindingTable::BindOutputs"},
     {RuleId::buffer_misaligned, "buffer_misaligned", "persistent, temporary",
      "persistent and temporary memory start at a multiple of 256", "DirectML constants"},
+    {RuleId::persistent_uninitialized, "persistent_uninitialized", "persistent",
+     "execute is given memory that initialize of an equal operator has filled", "reading"},
     {RuleId::out_of_memory, "out_of_memory", "persistent, temporary",
      "run can allocate the persistent and temporary memory", "reading"},
     {RuleId::not_compiled, "not_compiled", "Desc", "only a compiled operator runs", "reading"},

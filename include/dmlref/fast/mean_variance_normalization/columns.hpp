@@ -71,7 +71,7 @@ class ColumnGroups {
 
   /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
   template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
+  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
     Run{*this, buffers, {geometry_, parameters_, buffers}}.all_columns(concurrency, parallel);
   }
 
@@ -320,7 +320,7 @@ class ColumnGroups {
     }
 
     template <class Parallel>
-    void all_columns(std::size_t concurrency, const Parallel& parallel) const noexcept {
+    void all_columns(std::size_t concurrency, const Parallel& parallel) const {
       const std::uint64_t outers = op.groups_ / op.width_;
       if (concurrency == 1 || outers >= concurrency * 4) {
         parallel(outers, [&](std::size_t outer) {

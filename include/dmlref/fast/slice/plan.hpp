@@ -59,8 +59,7 @@ class Planner {
     // Candidates: a pattern of one unit along the innermost dimension, or of the whole innermost dimension along the
     // next.
     Shuffle best;
-    best.cycles_per_byte = ((is_power(unit) ? 1.25 : 6.0) * static_cast<double>(count) + 4.0) /
-                           static_cast<double>(count * unit);  // steps
+    best.cost = cost_per_byte(std::uint64_t{is_power(unit) ? 100u : 480u} * count, count * unit);  // steps
     consider(best, {unit, 1, 0, inner.in}, count, 1);
     if (dims.rank >= 2 && count * unit <= 64 && dims.dim[dims.rank - 2].out == inner.extent * signed_unit) {
       const CopyDim& next = dims.dim[dims.rank - 2];
@@ -78,8 +77,8 @@ class Planner {
     std::size_t count = 0;
     std::size_t dims = 0;  // that the row takes; 0: there is no way that is better than steps
     ShufflePattern pattern{};
-    bool permute = false;  // by one permutation
-    double cycles_per_byte = 0;
+    bool permute = false;    // by one permutation
+    std::uint64_t cost = 0;  // per byte
   };
 
   void consider(Shuffle& best, const PatternPeriod& period, std::size_t count, std::size_t dims) const {
@@ -87,12 +86,17 @@ class Planner {
     const ShufflePattern pattern = shuffle_pattern(period, count);
     if (pattern.periods == 0) return;
     const std::size_t bytes = count * period.bytes();
-    double cycles = pattern.cost(count);
-    if (line_kernel(period, bytes) != nullptr) cycles = static_cast<double>(bytes) / 16.0;
-    const bool permute = cycles > 2.0 && permutes(period, bytes);
-    if (permute) cycles = 2.0;
-    const double cycles_per_byte = (cycles + 4.0) / static_cast<double>(bytes);
-    if (cycles_per_byte < best.cycles_per_byte) best = {period, count, dims, pattern, permute, cycles_per_byte};
+    std::uint64_t cost = pattern.cost(count);
+    if (line_kernel(period, bytes) != nullptr) cost = std::uint64_t{bytes} * 5;  // 16 bytes a cycle
+    const bool permute = cost > 160 && permutes(period, bytes);
+    if (permute) cost = 160;
+    cost = cost_per_byte(cost, bytes);
+    if (cost < best.cost) best = {period, count, dims, pattern, permute, cost};
+  }
+  /// Of a row, whose cost ShufflePattern counts, and of the four cycles between rows. In whole numbers: a slice needs
+  /// no floating-point environment.
+  static constexpr std::uint64_t cost_per_byte(std::uint64_t row, std::size_t bytes) noexcept {
+    return ((row + 320) << 16) / bytes;
   }
 
   /// Reversal and every second unit have kernels of their own for rows that are long enough.

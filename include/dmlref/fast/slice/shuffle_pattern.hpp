@@ -53,14 +53,14 @@ struct ShufflePattern {
   std::size_t spill = 0;  // periods that must follow in the row to make up for `over_read` and a partial last vector
   std::array<ShuffleTerm, max_vectors * max_terms> term{};
 
-  /// About the cycles of a row of `count` periods: a load with its shuffle for each term, a store for each vector, and
-  /// a branch that is guessed wrong where a short row takes more than one step. Where the last vector of 16 is not full
-  /// the steps' stores overlap and run at half the pace.
-  constexpr double cost(std::size_t count) const noexcept {
-    if (pitch < 16) return 1.5 * static_cast<double>(count);
+  /// About the 80ths of a cycle that a row of `count` periods takes: a load with its shuffle for each term, a store for
+  /// each vector, and a branch that is guessed wrong where a short row takes more than one step. Where the last vector
+  /// of 16 is not full the steps' stores overlap and run at half the pace.
+  constexpr std::uint64_t cost(std::size_t count) const noexcept {
+    if (pitch < 16) return std::uint64_t{120} * count;
     const std::size_t steps = (count + periods - 1) / periods;
     const std::size_t step = vectors * terms + (last_bytes < 16 && steps > 1 ? 3 : 1) * vectors;
-    return 0.6 * static_cast<double>(steps * step) + (steps > 1 ? 8.0 : 0.0);
+    return std::uint64_t{48} * steps * step + (steps > 1 ? 640 : 0);
   }
 };
 

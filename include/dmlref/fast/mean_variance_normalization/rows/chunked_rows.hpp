@@ -61,7 +61,7 @@ struct ChunkedRows : RowPlan<T> {
     return {geometry.reduced, count, static_cast<Index>(sizeof(T)), stretches};
   }
   template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept;
+  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const;
 
   bool stretches = false;         // chunks are made of contiguous stretches in both tensors
   bool summed_pieces = false;     // which begin with lane 0: they are summed where they lie,
@@ -319,7 +319,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
 
 template <class T>
 template <class Parallel>
-void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
+void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
   const ChunkedRowsExecution<T> run(*this, buffers, concurrency);
   if (concurrency == 1 || groups >= concurrency * 4) {
     const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(groups, concurrency * 4);

@@ -55,7 +55,7 @@ struct WholeRows : RowPlan<T> {
   bool pipelined(bool streamed) const noexcept { return streamed ? pipelined_streamed : pipelined_kept; }
   std::uint64_t temporary_bytes() const noexcept { return 0; }
   template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept;
+  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const;
 
   bool pipelined_kept = false;      // a row's results are formed together with the sums of another row,
   bool pipelined_streamed = false;  // where stores are non-temporal
@@ -189,7 +189,7 @@ struct WholeRowsExecution : RowExecution<T> {
 
 template <class T>
 template <class Parallel>
-void WholeRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const noexcept {
+void WholeRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
   const WholeRowsExecution<T> run(*this, buffers, concurrency);
   const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(groups, concurrency * 4);
   parallel(tasks, [&](std::size_t t) {
