@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <new>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -35,6 +36,34 @@ TEST(ThreadPoolExecutor, CallsEveryIndexOnce) {
     }
   }
 }
+
+#if defined(__cpp_exceptions)
+/// A pool that has no memory for more than `most` tasks.
+class ExhaustedPool final : public Eigen::ThreadPoolInterface {
+ public:
+  ExhaustedPool(Eigen::ThreadPool& pool, int most) : pool_(pool), most_(most) {}
+  void Schedule(std::function<void()> task) override {
+    if (most_-- <= 0) throw std::bad_alloc();
+    pool_.Schedule(std::move(task));
+  }
+  int NumThreads() const override { return pool_.NumThreads(); }
+  int CurrentThreadId() const override { return pool_.CurrentThreadId(); }
+
+ private:
+  Eigen::ThreadPool& pool_;
+  int most_;
+};
+
+// Whoever is scheduled, and the caller, do all tasks. (The address sanitizer sees a job that is never handed back.)
+TEST(ThreadPoolExecutor, DoesWithoutHelpersThatCannotBeScheduled) {
+  Eigen::ThreadPool pool(4);
+  for (const int most : {0, 1, 2, 3, 4, 7}) {
+    ExhaustedPool exhausted(pool, most);
+    ThreadPoolExecutor executor(exhausted);
+    for (int call = 0; call < 3; ++call) EXPECT_EQ(count_calls(executor, 100), std::vector<int>(100, 1)) << most;
+  }
+}
+#endif
 
 TEST(ThreadPoolExecutor, ReallyRunsTasksAtOnce) {
   Eigen::ThreadPool pool(2);

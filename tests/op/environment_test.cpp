@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <variant>
@@ -371,5 +372,74 @@ TEST(ExecutorsOwnCode, RunsInTheCallersEnvironment) {
   }
   EXPECT_GT(calls, 0);
 }
+
+#if defined(__cpp_exceptions)
+/// Runs some tasks of some parallel_for on two threads, then throws.
+class Throwing final : public Executor {
+ public:
+  Throwing(int calls, std::size_t tasks) : calls_(calls), tasks_(tasks) {}
+  std::size_t concurrency() const noexcept override { return 4; }
+  void parallel_for(std::size_t count, void (*task)(void*, std::size_t), void* context) override {
+    const bool last = calls_-- == 0;
+    const std::size_t runs = last ? std::min(tasks_, count) : count;
+    std::thread other([&] {
+      for (std::size_t i = 1; i < runs; i += 2) task(context, i);
+    });
+    for (std::size_t i = 0; i < runs; i += 2) task(context, i);
+    other.join();
+    if (last) {
+      ++thrown;
+      throw std::runtime_error("no more threads");
+    }
+  }
+  static inline int thrown = 0;
+
+ private:
+  int calls_;
+  std::size_t tasks_;
+};
+
+// The exception comes out of each way to run, and what was made before it serves again.
+TEST(ExecutorThatThrows, LeavesAllElseUsable) {
+  Throwing::thrown = 0;
+  for (const Work& work : all_work()) {
+    SCOPED_TRACE(work.name);
+    const CompileResult compiled = compile(work.desc, latest_feature_level);
+    const CompiledOperator& op = compiled.value();
+    Memory persistent(static_cast<std::size_t>(op.binding_properties().persistent_bytes));
+    Memory temporary(static_cast<std::size_t>(op.binding_properties().temporary_bytes));
+    ASSERT_TRUE(op.initialize(buffers(work, true), persistent.span(), temporary.span()));
+    const CallerEnvironment environment({"downward", FE_DOWNWARD, true, true});
+    const EnvironmentWords before = EnvironmentWords::now();
+    for (int calls = 0; calls < 4; ++calls) {
+      for (const std::size_t tasks : {0, 1, 3}) {
+        const int thrown = Throwing::thrown;
+        Memory output(work.output_bytes);
+        const OutputBuffer outputs[] = {output.span()};
+        Throwing throwing(calls, tasks), again(calls, tasks);
+        int caught = 0;
+        try {
+          op.execute(buffers(work, false), outputs, persistent.span(), temporary.span(), throwing);
+        } catch (const std::runtime_error&) {
+          ++caught;
+        }
+        ASSERT_EQ(EnvironmentWords::now(), before);
+        try {
+          run(work.desc, latest_feature_level, buffers(work), outputs, {.isa = std::nullopt, .executor = &again});
+        } catch (const std::runtime_error&) {
+          ++caught;
+        }
+        ASSERT_EQ(EnvironmentWords::now(), before);
+        ASSERT_EQ(caught, Throwing::thrown - thrown);
+      }
+    }
+    Memory output(work.output_bytes);
+    const OutputBuffer outputs[] = {output.span()};
+    ASSERT_TRUE(op.execute(buffers(work, false), outputs, persistent.span(), temporary.span()));
+    ASSERT_TRUE(std::equal(work.expected.begin(), work.expected.end(), output.span().begin()));
+  }
+  EXPECT_GT(Throwing::thrown, 100);
+}
+#endif
 
 }  // namespace

@@ -11,12 +11,18 @@
 DMLREF_BEGIN
 
 /// Runs tasks; programs may implement their own. The library itself starts no threads.
+///
+/// An executor may throw, and the exception leaves the call as it came. The output then holds anything, as does the
+/// temporary memory; the compiled operator, its persistent memory and the executor serve further calls. `run` frees
+/// what it allocated. A parallel_for throws only when none of its tasks runs, and none will: they use the stack of its
+/// caller.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// How many tasks can run at once, at least 1.
+  /// How many tasks can run at once. 0 counts as 1.
   virtual std::size_t concurrency() const noexcept = 0;
-  /// Calls task(context, i) once for each i in [0, count), in any order, on any threads; returns when all are done.
+  /// Calls task(context, i) once for each i in [0, count), in any order, on any threads; returns when all are done. The
+  /// tasks throw nothing, and run in a floating-point environment of their own: that of the threads does not matter.
   virtual void parallel_for(std::size_t count, void (*task)(void* context, std::size_t index), void* context) = 0;
 };
 
