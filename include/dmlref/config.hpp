@@ -1,4 +1,4 @@
-// config.hpp: version, platform and code tag. Every macro of the library is defined here.
+// config.hpp: version and platform. Every macro of the library is defined here, but those of the code tag.
 #pragma once
 
 #define DMLREF_VERSION_MAJOR 0
@@ -25,7 +25,7 @@
 #define DMLREF_ARCH_ARM64 0
 #endif
 
-// How isa/floating_point.hpp reads and sets the floating-point environment: the control words, or as C does.
+// How config/floating_point.hpp reads and sets the floating-point environment: the control words, or as C does.
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
 #define DMLREF_ENVIRONMENT_X86 1
 #else
@@ -182,71 +182,12 @@
 #define DMLREF_UNROLL
 #endif
 
-// The code tag: translation units compiled with different code-changing flags get different symbol names, so the
-// linker never merges an AVX-512 copy of an inline function into a program that must also run without it.
-#if DMLREF_EMULATE_AVX512
-#define DMLREF_TAG_SIMD e1
-#elif defined(__AVX512VNNI__)
-#define DMLREF_TAG_SIMD z3
-#elif defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
-#define DMLREF_TAG_SIMD z2
-#elif defined(__AVX512F__)
-#define DMLREF_TAG_SIMD z1
-#elif defined(__AVXVNNI__)
-#define DMLREF_TAG_SIMD y3
-#elif defined(__AVX2__)
-#define DMLREF_TAG_SIMD y2
-#elif defined(__AVX__)
-#define DMLREF_TAG_SIMD y1
-#elif defined(__SSE4_2__)
-#define DMLREF_TAG_SIMD x4
-#elif defined(__SSSE3__)
-#define DMLREF_TAG_SIMD x3
-#elif defined(__ARM_FEATURE_SVE)
-#define DMLREF_TAG_SIMD s1
-#elif defined(__ARM_FEATURE_DOTPROD)
-#define DMLREF_TAG_SIMD n2
-#else
-#define DMLREF_TAG_SIMD b0
-#endif
-#if defined(__FMA__)
-#define DMLREF_TAG_FMA f
-#else
-#define DMLREF_TAG_FMA n
-#endif
-#if defined(__BMI2__)
-#define DMLREF_TAG_BMI b
-#else
-#define DMLREF_TAG_BMI n
-#endif
-#if defined(__F16C__)
-#define DMLREF_TAG_F16C h
-#else
-#define DMLREF_TAG_F16C n
-#endif
-#if defined(__FAST_MATH__)
-#define DMLREF_TAG_MATH q
-#else
-#define DMLREF_TAG_MATH n
-#endif
-
 #if defined(DMLREF_SEPARATE)
-#define DMLREF_TAG_SEPARATE s
+#define DMLREF_TAG_SEPARATE 1
 #else
-#define DMLREF_TAG_SEPARATE n
+#define DMLREF_TAG_SEPARATE 0
 #endif
-
-#if DMLREF_CHECKED
-#define DMLREF_TAG_CHECKED c
-#else
-#define DMLREF_TAG_CHECKED n
-#endif
-
-#define DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i, j) v##a##_##b##_##c##d##e##f##g##h##i##j
-#define DMLREF_PASTE(a, b, c, d, e, f, g, h, i, j) DMLREF_PASTE_IMPL(a, b, c, d, e, f, g, h, i, j)
-#define DMLREF_ABI                                                                                          \
-  DMLREF_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, DMLREF_TAG_SIMD, DMLREF_TAG_FMA, DMLREF_TAG_BMI, \
-               DMLREF_TAG_F16C, DMLREF_TAG_MATH, DMLREF_TAG_SEPARATE, DMLREF_TAG_CHECKED, DMLREF_RANK)
+#include "dmlref/config/code_tag.hpp"
 
 // Names of the functions by which a separate program calls its kernels: C's, with no code tag, so that units compiled
 // for this very CPU find the kernels of a library that was not (docs/dispatch.md).

@@ -1,14 +1,17 @@
 #!/bin/sh
-# scan.sh PROGRAM: no symbol with the baseline's tag holds a VEX or EVEX instruction, except those of the kernels that are
-# chosen at run time: namespaces avx2, avxvnni, avx512, avx512vnni, amx, and functions named …_with_fma. Symbols with another
-# tag do hold some: the scan sees them.
+# scan.sh PROGRAM: no symbol with the tag of the unit "base" (PROGRAM prints it) holds a VEX or EVEX instruction, except those of the kernels that are
+# chosen at run time: namespaces avx2, avxvnni, avx512, avx512vnni, amx, and functions named …_with_fma. Symbols with the tag
+# of another unit do hold some: the scan sees them.
 set -eu
-objdump -d --no-show-raw-insn "$1" | awk '
+tags=$("$1")
+base=$(echo "$tags" | awk '$1 == "base" { print $2 }')
+other=$(echo "$tags" | awk '$1 ~ /^avx/ { print $2; exit }')
+objdump -d --no-show-raw-insn "$1" | awk -v base="$base" -v other="${other:-none}" '
   /^[0-9a-f]+ <.*>:$/ {
     name = $2
-    baseline = name ~ /v[0-9]+_[0-9]+_b0nnnn/
+    baseline = index(name, base) > 0
     kernel = name ~ /4avx2|7avxvnni|6avx512|10avx512vnni|3amx|_with_fma/
-    tagged = name ~ /v[0-9]+_[0-9]+_[yz][0-9]/
+    tagged = index(name, other) > 0
     if (baseline && !kernel) ++baseline_symbols
     next
   }

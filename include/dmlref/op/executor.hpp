@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 
 DMLREF_BEGIN
 

@@ -12,7 +12,7 @@
 #include "dmlref/fast/mean_variance_normalization.hpp"
 #include "dmlref/fast/mean_variance_normalization/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"

@@ -11,7 +11,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
 

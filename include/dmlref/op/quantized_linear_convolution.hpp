@@ -14,7 +14,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"

@@ -18,7 +18,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/desc/half.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/reference/activation.hpp"
 #include "dmlref/reference/double_double.hpp"
 #include "dmlref/reference/fma.hpp"

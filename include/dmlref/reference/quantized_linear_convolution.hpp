@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "dmlref/config.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/reference/quantize.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

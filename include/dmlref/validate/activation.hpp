@@ -10,7 +10,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
-#include "dmlref/isa/floating_point.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/support_table.hpp"
 
