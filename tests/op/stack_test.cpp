@@ -23,12 +23,6 @@ namespace {
 using namespace dmlref;
 using outside::Memory;
 
-#if defined(NDEBUG) && defined(__OPTIMIZE__)
-constexpr bool optimized = true;
-#else
-constexpr bool optimized = false;
-#endif
-
 // docs/threads.md: of compile, run and validate, and of a task that a thread of an executor runs.
 constexpr std::size_t call_stack = std::size_t{128} * 1024;
 constexpr std::size_t task_stack = std::size_t{96} * 1024;
@@ -149,6 +143,9 @@ std::vector<Work> all_work() {
 }
 
 TEST(Stack, IsEnoughForEveryCall) {
+#if !defined(NDEBUG)
+  GTEST_SKIP() << "skipped: the figures are of optimized kernels, and this build has none";
+#endif
   std::size_t most = 0, most_of_tasks = 0;
   std::string whose;
   for (const Work& work : all_work()) {
@@ -168,10 +165,9 @@ TEST(Stack, IsEnoughForEveryCall) {
     most_of_tasks = std::max(most_of_tasks, threads.most);
   }
   std::printf("at most %zu KiB of a call (%s), %zu KiB of tasks\n", most / 1024, whose.c_str(), most_of_tasks / 1024);
-  RecordProperty("call_bytes", static_cast<int>(most));
-  // There is something to spare, so that the figure holds for another compiler; and the test does see the stack.
-  EXPECT_GT(most, std::size_t{8} * 1024);
-  EXPECT_GT(most_of_tasks, std::size_t{8} * 1024);
+  // The test does see the stack: the convolutions that stage rows have 40 KiB for them.
+  EXPECT_GT(most, std::size_t{40} * 1024);
+  EXPECT_GT(most_of_tasks, std::size_t{40} * 1024);
 }
 
 // A report of many violations, which is text.
