@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "dmlref/mean_variance_normalization.hpp"
-#include "dmlref/reference.hpp"
 #include "support/caller_environment.hpp"
 
 namespace {
