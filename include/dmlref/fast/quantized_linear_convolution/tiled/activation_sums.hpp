@@ -7,6 +7,7 @@
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
 
 DMLREF_BEGIN
@@ -80,7 +81,9 @@ inline void sum_planes(const BlockView& v) noexcept {
       const Index step = tap / p.g.kernel_w * p.row_steps() + tap % p.g.kernel_w;  // of the tap's first plane
       const std::int32_t* from =
           v.positions() + (y * p.block.out_row_step + p.depth.offsets[static_cast<std::size_t>(step)]) / 4;
-      for (Index x = 0; x < v.place.columns; ++x) sums[x] = tap == 0 ? from[x] : sums[x] + from[x];
+      for (Index x = 0; x < v.place.columns; ++x) {
+        sums[x] = tap == 0 ? from[x] : portable::wrapping_sum(sums[x], from[x]);
+      }
     }
   }
 }
