@@ -154,10 +154,11 @@ struct Plan {
     const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
                         (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
                         g.pad_y > 0 || g.pad_x > 0;
-    const Index reach =
-        (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) + (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x);
+    // Steps lead along the kernel and over a pixel's channels, by offsets of 32 bits.
+    const Index reach = (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) +
+                        (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x) + g.in_channels;
     return kernels.group == 4 && g.in_channels % 4 == 0 && !padded && g.input_signed == kernels.signed_activations &&
-           reach < (std::numeric_limits<std::int32_t>::max)();
+           reach <= (std::numeric_limits<std::int32_t>::max)();
   }
 
   // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
