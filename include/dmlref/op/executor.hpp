@@ -21,6 +21,12 @@ class Executor {
 
 namespace detail {
 
+/// How many tasks an executor runs at once; 1 also where it says none.
+inline std::size_t concurrency_of(const Executor& executor) noexcept {
+  const std::size_t concurrency = executor.concurrency();
+  return concurrency == 0 ? 1 : concurrency;
+}
+
 class SequentialExecutor final : public Executor {
  public:
   std::size_t concurrency() const noexcept override { return 1; }

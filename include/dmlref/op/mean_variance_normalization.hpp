@@ -36,7 +36,7 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
   void execute(const Bindings& bindings, Executor& executor) const noexcept {
     normalization_.execute(
         {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.output, bindings.temporary},
-        executor.concurrency(),
+        concurrency_of(executor),
         [&executor](std::size_t count, const auto& body) { parallel_for(executor, count, body); });
   }
 

@@ -116,11 +116,11 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
     const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
     const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.output), bindings.persistent,
                                      bindings.temporary};
-    const Index tasks = convolution_.tasks(executor.concurrency());
-    pack(buffers, executor, convolution_.packing_parts(tasks));
+    const std::size_t concurrency = concurrency_of(executor);
+    pack(buffers, executor, convolution_.packing_parts(concurrency));
     typename Convolution::Run run;
     convolution_.prepare(buffers, run);
-    const Index units = convolution_.units(tasks);
+    const Index tasks = convolution_.tasks(concurrency), units = convolution_.units(tasks);
     if (tasks > 1) return share_out(run, buffers, tasks, units, executor);
     parallel_for(executor, 1, [&](std::size_t) {
       Index staged = -1;
@@ -191,8 +191,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
     }
     if (!fast::DirectConvolution::fits(folded)) return reference_->execute(bindings, executor);
     const Index units = convolution_.units();
-    const auto threads = static_cast<Index>(executor.concurrency());
-    const Index tasks = threads < units ? threads : units;
+    const Index tasks = fast::qlc::tasks_for(concurrency_of(executor), units);
     const Index grain = (units + 16 * tasks - 1) / (16 * tasks);
     std::atomic<Index> next{0};
     parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t) {

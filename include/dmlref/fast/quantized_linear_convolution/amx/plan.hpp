@@ -202,7 +202,7 @@ struct Plan {
     slot.positions = task.take(4 * (summed_positions() + 64));
     slot.pixel_sums = task.take(4 * (positions + 64));
     slot.size = task.size();
-    slots = task_slots();
+    slots = slots_for(*this);
   }
 
   // What sums over windows are made of.

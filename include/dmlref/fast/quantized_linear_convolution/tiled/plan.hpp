@@ -263,7 +263,7 @@ struct Plan {
                                : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                       : 0);
     slot.wide = task.take(8 * 16 * lanes);
-    slots = task_slots();
+    slots = slots_for(*this);
     slot.size = task.size() + (slots > 1 ? smaller(64 * block.plane_step, far_apart) : 0);
   }
 };
