@@ -10,6 +10,7 @@ namespace fast::qlc {
 constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
 constexpr Index magnitude(Index a) noexcept { return a < 0 ? -a : a; }
 constexpr Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
+constexpr Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
 constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
 
 /// Steps of a four-dimensional tensor, in elements.

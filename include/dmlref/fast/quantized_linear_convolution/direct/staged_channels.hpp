@@ -31,7 +31,7 @@ class StagedChannels {
 
   Layer layer;
   ChannelLanes lanes;
-  Index bands() const noexcept { return static_cast<Index>(staging_.bands.size()); }
+  Index bands() const noexcept { return staging_.bands(); }
   Index parts() const noexcept { return static_cast<Index>(lanes.chunks.size()); }
 
   void run(const std::byte* folded, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
@@ -39,7 +39,7 @@ class StagedChannels {
     alignas(64) std::uint8_t line[line_capacity + slack];
     const Geometry& g = layer.g;
     const Work work(unit, bands(), parts());
-    const Band& band = staging_.bands[static_cast<std::size_t>(work.band)];
+    const Band band = staging_.band(work.band);
     const Chunk& chunk = lanes.chunks[static_cast<std::size_t>(work.part)];
     staging_.stage(band, read<FoldedHeader>(folded), input + work.image * g.in.n + chunk.first, 1, chunk.count,
                    chunk.pitch, staged);

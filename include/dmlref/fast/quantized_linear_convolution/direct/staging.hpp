@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
@@ -40,7 +39,6 @@ class Staging {
   /// Rows and columns of bands at most; none where not even some pixels fit.
   Index band_rows = 0, band_columns = 0;
   Index row_pixels = 0;  // from one row of a phase to the next, as from one output row of a line
-  std::vector<Band> bands;
 
   explicit Staging(const Geometry& g) : g_(g) {}
 
@@ -63,12 +61,13 @@ class Staging {
     while (band_rows < g_.out_height && fit(band_rows + 1, band_columns, size.target)) ++band_rows;
     band_rows = ceil_div(g_.out_height, ceil_div(g_.out_height, band_rows));
     row_pixels = row_pixels_of(band_columns);
-    for (Index y = 0; y < g_.out_height; y += band_rows) {
-      for (Index x = 0; x < g_.out_width; x += band_columns) {
-        bands.push_back({y, x, smaller(band_rows, g_.out_height - y), smaller(band_columns, g_.out_width - x)});
-      }
-    }
     return true;
+  }
+
+  Index bands() const noexcept { return ceil_div(g_.out_height, band_rows) * across(); }
+  Band band(Index index) const noexcept {
+    const Index y = index / across() * band_rows, x = index % across() * band_columns;
+    return {y, x, smaller(band_rows, g_.out_height - y), smaller(band_columns, g_.out_width - x)};
   }
 
   /// Where a tap's pixels begin, from the first phase of its channel.
@@ -106,6 +105,8 @@ class Staging {
   }
 
  private:
+  Index across() const noexcept { return ceil_div(g_.out_width, band_columns); }
+
   /// Staged rows or columns: `before` of padding, then `count` of the input, from number `first` on.
   struct Span {
     Index before, count, first;

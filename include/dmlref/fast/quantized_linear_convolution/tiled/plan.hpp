@@ -27,6 +27,13 @@ namespace fast::qlc::tiled {
 /// Rows [first, last) of the kernel.
 struct KernelRows {
   Index first, last;
+  bool operator==(const KernelRows&) const = default;
+};
+
+/// Neighbouring rows of the output, up to row `end`, that need the same rows of the kernel.
+struct RowsAlike {
+  Index end;
+  std::size_t range;  // of Plan::row_ranges
 };
 
 /// Memory of one task, cut into pieces of 64 bytes' alignment.
@@ -106,8 +113,8 @@ struct Plan {
   BlockGrid grid;
   DepthTables depth;
   std::vector<std::int32_t> plane_offsets;
-  std::vector<KernelRows> row_ranges;      // the first one: all rows
-  std::vector<std::uint8_t> range_of_row;  // of the output
+  std::vector<KernelRows> row_ranges;  // the first one: all rows
+  std::vector<RowsAlike> alike;        // of all output rows, from the first on
   PackedFilter filter{};
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
@@ -210,26 +217,39 @@ struct Plan {
     grid = BlockGrid(g, rows, columns);
   }
 
-  // Which kernel rows each output row needs.
+  // The kernel rows whose input rows, of those from `top` on, are not padding.
+  KernelRows rows_inside(Index top) const noexcept {
+    const Index first = top >= 0 ? 0 : smaller(g.kernel_h, ceil_div(-top, g.dilation_y));
+    const Index last = top >= g.height ? 0 : smaller(g.kernel_h, ceil_div(g.height - top, g.dilation_y));
+    return {first, last < first ? first : last};
+  }
+
+  // Which kernel rows each output row needs. As the window moves down, it leaves the padding above row by row, and
+  // enters that below row by row: neighbours that are alike are found at once, whatever their number.
   void choose_row_ranges() {
     constexpr std::size_t most = 16;  // kinds of output rows
     row_ranges.assign(1, {0, g.kernel_h});
-    range_of_row.assign(static_cast<std::size_t>(g.out_height), 0);
-    for (Index y = 0; y < g.out_height; ++y) {
+    for (Index y = 0; y < g.out_height;) {
       const Index top = y * g.stride_y - g.pad_y;
-      KernelRows rows{0, g.kernel_h};
-      while (rows.first < rows.last && top + rows.first * g.dilation_y < 0) ++rows.first;
-      while (rows.first < rows.last && top + (rows.last - 1) * g.dilation_y >= g.height) --rows.last;
+      const KernelRows rows = rows_inside(top);
+      // Where the window's top is when one more kernel row leaves the padding above, or enters that below.
+      Index next = g.out_height * g.stride_y;
+      if (rows.first > 0) next = smaller(next, -(rows.first - 1) * g.dilation_y);
+      if (rows.first < rows.last) next = smaller(next, g.height - (rows.last - 1) * g.dilation_y);
+      const Index end = smaller(g.out_height, ceil_div(next + g.pad_y, g.stride_y));
       std::size_t range = 0;
-      while (range < row_ranges.size() &&
-             (row_ranges[range].first != rows.first || row_ranges[range].last != rows.last)) {
-        ++range;
-      }
-      if (range == row_ranges.size()) {
-        if (range == most) continue;  // all rows, then: padding is in the staged block
+      while (range < row_ranges.size() && row_ranges[range] != rows) ++range;
+      if (range == most) {
+        range = 0;  // all rows, then: padding is in the staged block
+      } else if (range == row_ranges.size()) {
         row_ranges.push_back(rows);
       }
-      range_of_row[static_cast<std::size_t>(y)] = static_cast<std::uint8_t>(range);
+      if (!alike.empty() && alike.back().range == range) {
+        alike.back().end = end;
+      } else {
+        alike.push_back({end, range});
+      }
+      y = end;
     }
   }
 
