@@ -211,7 +211,8 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
 
 /// The fastest way that there is, by strides of either sign.
 inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
-  if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(problem))) return reference_qlc_plan(problem);
+  const fast::qlc::Geometry g = fast::qlc::geometry_of(problem);
+  if (!fast::qlc::offsets_fit(g) || fast::qlc::mostly_padding(g)) return reference_qlc_plan(problem);
   if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
   }
