@@ -150,7 +150,7 @@ struct Plan {
                g.out_width <= g.width && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels && g.in.x % 512 != 0;
     }
     choose_block(windows, linear, width, direct);
-    if (layout.bytes >= Index{1} << 30) {
+    if (layout.bytes >= Index{1} << 30 || mostly_unread()) {
       usable = false;
       return;
     }
@@ -177,6 +177,12 @@ struct Plan {
     rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
     layout = make(rows, columns);
     grid = BlockGrid(g, rows, columns);
+  }
+
+  // Whether most rows or columns of a block's input lie between those that are multiplied: tiles have them staged, too.
+  bool mostly_unread() const noexcept {
+    return layout.in_rows(g, layout.rows) > 4 * g.kernel_h * layout.rows ||
+           layout.in_columns(g, layout.columns) > 4 * g.kernel_w * layout.columns;
   }
 
   void place_memory() {
