@@ -65,6 +65,10 @@ class BlockedConvolution {
   std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
   /// What is packed and folded of tensors that DML owns.
   std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
+  /// What is packed and folded of all groups, whoever owns it.
+  std::uint64_t folded_bytes() const noexcept {
+    return plan_.persistent_bytes() + static_cast<std::uint64_t>(plan_.slots_at);
+  }
 
   /// Packs and folds what DML owns; `inputs` as in Buffers, null where it does not.
   void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
