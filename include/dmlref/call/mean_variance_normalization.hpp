@@ -53,10 +53,10 @@ inline std::shared_ptr<const Plan> plan_of(const fast::normalization::Problem& p
 template <class Desc>
 PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes, Isa isa, const Tuning& tuning) {
   const auto layout = [](const std::optional<TensorDesc>& tensor) {
-    return tensor ? std::optional<Layout>(layout_of(*tensor)) : std::nullopt;
+    return tensor ? std::optional<Layout>(seen(*tensor).layout) : std::nullopt;
   };
   const fast::normalization::Problem problem{
-      layout_of(desc.input),
+      seen(desc.input).layout,
       layout(desc.scale),
       layout(desc.bias),
       layout_of(desc.output),
@@ -65,7 +65,8 @@ PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes,
       desc.input.data_type == DataType::float16};
   return {{slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)},
           slot("OutputTensor", desc.output),
-          plan_of(problem, isa, tuning)};
+          plan_of(problem, isa, tuning),
+          {kept(desc.input), kept(desc.scale), kept(desc.bias)}};
 }
 
 template <>

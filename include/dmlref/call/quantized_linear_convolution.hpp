@@ -57,8 +57,9 @@ inline std::shared_ptr<const Plan> plan_of(const fast::qlc::Problem& problem, Is
 /// A valid descriptor as the plans see it.
 inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc) {
   const auto operand = [](const TensorDesc& tensor) {
-    return fast::qlc::Operand{layout_of(tensor), true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
-                              tensor.total_size_in_bytes};
+    const SeenTensor as = seen(tensor);
+    return fast::qlc::Operand{as.layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
+                              as.readable_bytes};
   };
   const auto optional = [&](const std::optional<TensorDesc>& tensor) {
     return tensor ? operand(*tensor) : fast::qlc::Operand{};
@@ -79,7 +80,10 @@ inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa,
            slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
            slot("OutputZeroPointTensor", desc.output_zero_point)},
           slot("OutputTensor", desc.output),
-          plan_of(qlc_problem(desc), isa, tuning)};
+          plan_of(qlc_problem(desc), isa, tuning),
+          {kept(desc.input), kept(desc.input_scale), kept(desc.input_zero_point), kept(desc.filter),
+           kept(desc.filter_scale), kept(desc.filter_zero_point), kept(desc.bias), kept(desc.output_scale),
+           kept(desc.output_zero_point)}};
 }
 
 /// The tensors of a call on views, in the order of the document.

@@ -13,6 +13,7 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
+#include "dmlref/op/kept.hpp"
 
 DMLREF_BEGIN
 
@@ -62,9 +63,10 @@ class Plan {
  public:
   /// What the plan itself needs, beyond the copies of owned tensors that CompiledOperator keeps for it.
   BindingProperties properties() const noexcept { return calls_->properties(*this); }
-  /// Whether `execute` reads the owned input `index` as it was given. False where `initialize` packs all it needs.
+  /// Whether `execute` reads the owned input `index`, as `seen` has it. False where `initialize` takes all it needs.
   bool keeps_owned(std::size_t index) const noexcept { return calls_->keeps_owned(*this, index); }
-  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, the rest is null.
+  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, as `seen` has them, the
+  /// rest is null.
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     calls_->initialize(*this, owned, persistent);
   }
@@ -140,6 +142,7 @@ struct PlannedOperator {
   std::vector<TensorSlot> inputs;
   TensorSlot output;
   std::shared_ptr<const Plan> plan;
+  std::vector<KeptInput> kept;  ///< of each input
 };
 
 inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {
