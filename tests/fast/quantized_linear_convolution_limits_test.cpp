@@ -155,6 +155,7 @@ TEST(ConvolutionLimits, SumsOfActivationsAround32Bits) {
   if (dmlref_test::sanitized) return;  // the rest takes minutes there
   expect_deep_sum({8421506, u8, u8, 255, 255, 0, 2});
   expect_deep_sum({16777216, u8, u8, 255, 0, 0, 1});
+  expect_deep_sum({16777216, u8, u8, 128, 0, 0, 2});  // 2^31
   expect_deep_sum({16777216, s8, s8, 0x80, 0x80, 0, 0});
   expect_deep_sum({16777216, s8, u8, 0x80, 255, 0, 2});
 }
@@ -340,6 +341,9 @@ TEST(ConvolutionLimits, CompileDoesNotDependOnExtents) {
     }
   }
   expect_small(convolution(random, 1000000000, 1, 1, 1, {1, 1}, {1, 1}), heap, slots);
+  // Where products of extents, strides and reach are beyond 64 bits.
+  expect_small(convolution(random, 1, 2, 1, 1, {1, 2, 4096, 65536, 65536, 1}, {1u << 30, 2, 4096, 65536}), heap, slots);
+  expect_small(convolution(random, 1, 1, 1, 1, {1, 2, 1, 65535, 65535}, {0xFFFFFFFF, 32768}), 64 * mebibyte, slots);
   // Windows that lie in padding, all but one of them.
   expect_small(convolution(random, 1, 1, 1, 1, {1, 2, 1, 60000, 1000000, 1000000}, {1, 1}), heap, slots);
 }

@@ -22,6 +22,7 @@
 #include "dmlref/op/seam.hpp"
 #include "dmlref/validate/mean_variance_normalization.hpp"
 #include "dmlref/view/bind.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
@@ -110,7 +111,9 @@ inline DescribeResult<MeanVarianceNormalization1Desc> describe_normalization(
                                       options.normalize_variance,
                                       options.epsilon,
                                       options.activation};
-  for (const Index axis : options.axes) desc.axes.push_back(static_cast<std::uint32_t>(axis));
+  for (const Index axis : options.axes) {
+    if (report) desc.axes.push_back(narrow<std::uint32_t>(axis));  // valid: below the rank
+  }
   return DescribeResult<MeanVarianceNormalization1Desc>(std::move(report), std::move(desc));
 }
 

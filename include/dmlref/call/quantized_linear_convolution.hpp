@@ -23,6 +23,7 @@
 #include "dmlref/reference/quantized_linear_convolution.hpp"
 #include "dmlref/validate/quantized_linear_convolution.hpp"
 #include "dmlref/view/bind.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
@@ -116,7 +117,7 @@ class ConvolutionNumbers {
                                                  1};
     const std::size_t rank = views.inputs[input_tensor].layout().rank();
     const std::size_t spatial = rank == 3 || rank == 4 ? rank - 2 : 0;  // 0: the rules refuse the input
-    if (spatial != 0) facts.dimension_count = static_cast<std::uint32_t>(spatial);
+    if (spatial != 0) facts.dimension_count = narrow<std::uint32_t>(spatial);
     const auto numbers = [&](NumberArgument& argument, std::string_view name, const IndexList& list, Index usual) {
       const IndexList values = list.empty() ? IndexList(spatial, usual) : list;
       if (spatial == 0 || values.size() == spatial) return argument.facts(report, name, values.begin(), values.size());
@@ -132,12 +133,13 @@ class ConvolutionNumbers {
       report.add(RuleId::number_range, "GroupCount",
                  {"is ", options.group_count, ", expected 1 to ", NumberArgument::most});
     } else {
-      facts.group_count = static_cast<std::uint32_t>(options.group_count);
+      facts.group_count = group_count = narrow<std::uint32_t>(options.group_count);
     }
     rules::check(report, latest_feature_level, facts);
   }
 
   std::span<const std::uint32_t> strides, dilations, start_padding, end_padding;
+  std::uint32_t group_count = 0;  ///< 0 where it was refused
 
  private:
   std::array<NumberArgument, 4> arrays_;
@@ -165,7 +167,7 @@ inline DescribeResult<QuantizedLinearConvolutionDesc> describe_convolution(Convo
                                       copy(numbers.dilations),
                                       copy(numbers.start_padding),
                                       copy(numbers.end_padding),
-                                      static_cast<std::uint32_t>(options.group_count)};
+                                      numbers.group_count};
   return DescribeResult<QuantizedLinearConvolutionDesc>(std::move(report), std::move(desc));
 }
 

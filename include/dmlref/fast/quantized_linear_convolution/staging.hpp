@@ -30,9 +30,7 @@ inline void gather_row(const std::uint8_t* row, Index width, Index column_step, 
     std::memcpy(dst + i, row + (first + i), static_cast<std::size_t>(inside - i));
     i = inside;
   } else {
-    const Index stride = step * column_step;
-    const std::uint8_t* at = row + (first + i * step) * column_step;
-    for (; i < inside; ++i, at += stride) dst[i] = *at;
+    for (; i < inside; ++i) dst[i] = row[(first + i * step) * column_step];
   }
   if (i < count) std::memset(dst + i, zero_point, static_cast<std::size_t>(count - i));
 }

@@ -15,6 +15,7 @@
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::amx {
@@ -101,6 +102,11 @@ struct Plan {
   // 32 bits hold the products.
   bool suits() const noexcept {
     if (g.depth() > 65536) return false;
+    // Layouts of whole images are compared, too: their bytes are counted in 62 bits.
+    const double lines = static_cast<double>(g.kernel_w) * static_cast<double>(round_up(g.in_channels, 4));
+    const double rows = static_cast<double>((g.kernel_h - 1) * g.dilation_y + 4 * g.stride_y + 1);
+    const double columns = static_cast<double>((g.kernel_w - 1) * g.dilation_x + g.out_width * g.stride_x + 64);
+    if (lines * rows * columns >= 0x1p58) return false;
     if (!planar()) return (g.in.c == 1 || g.in_channels == 1) && places_fit();
     return g.in.x == 1 && g.out.x == 1 && (g.out_height == 1 || g.out.y == g.out_width);
   }
@@ -154,7 +160,8 @@ struct Plan {
       usable = false;
       return;
     }
-    for (const Chunk& chunk : layout.chunks) offsets.push_back(static_cast<std::int32_t>(chunk.offset));
+    // Within a staged block, as above, or within the channels of one pixel, which suits() bounds.
+    for (const Chunk& chunk : layout.chunks) offsets.push_back(dmlref::detail::narrow<std::int32_t>(chunk.offset));
     gather = Gather(g, layout);
     place_memory();
   }

@@ -130,9 +130,10 @@ class StagedChannels {
     const Geometry& g = layer.g;
     const Index step = lanes.outputs * g.out.c;
     const bool whole = step == 1 && g.out.x == chunk.count && chunk.pitch == chunk.count;
-    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * chunk.pitch, out += g.out.y) {
-      whole ? unstage(line, 0, 1, band.columns * chunk.count, out, 0, 1)
-            : unstage(line, chunk.pitch, band.columns, chunk.count, out, g.out.x, step);
+    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * chunk.pitch) {
+      std::uint8_t* const row = out + y * g.out.y;
+      whole ? unstage(line, 0, 1, band.columns * chunk.count, row, 0, 1)
+            : unstage(line, chunk.pitch, band.columns, chunk.count, row, g.out.x, step);
     }
   }
 

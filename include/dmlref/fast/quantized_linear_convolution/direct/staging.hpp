@@ -15,6 +15,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/rows.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
@@ -49,6 +50,8 @@ class Staging {
 
   bool choose(const StagedSize& size, Index block) {
     const auto fit = [&](Index rows, Index columns, Index bytes) {
+      // Each of the factors fits where their product does, which may be beyond 64 bits.
+      if (phases() > bytes || row_pixels_of(columns) * size.pitch > bytes) return false;
       return size.planes * phases() * phase_bytes(size.pitch, rows, columns) <= bytes &&
              size.lines * (rows * row_pixels_of(columns) * size.pitch + block) <= line_capacity;
     };
@@ -75,7 +78,7 @@ class Staging {
     const Index y = tap.y * g_.dilation_y, x = tap.x * g_.dilation_x;
     const Index phase = (tap.channel * g_.stride_y + y % g_.stride_y) * g_.stride_x + x % g_.stride_x;
     const Index pixels = y / g_.stride_y * row_pixels + x / g_.stride_x;
-    return static_cast<std::int32_t>(phase * phase_bytes(pitch) + pixels * pitch);
+    return dmlref::detail::narrow<std::int32_t>(phase * phase_bytes(pitch) + pixels * pitch);  // below staged_capacity
   }
 
   /// All phases of `planes` planes under `band`: the first `channels` of the bytes that pixels have in each, which are
@@ -135,8 +138,8 @@ class Staging {
     const Index step = g_.stride_x * g_.in.x;
     if (step == channels && pitch == channels) return copy_row(src, count * channels, h.input_flip, dst);
     if (channels == 1) return copy_apart(src, step, count, h.input_flip, dst);
-    for (Index x = 0; x < count; ++x, src += step, dst += pitch) {
-      copy_row(src, channels, h.input_flip, dst);
+    for (Index x = 0; x < count; ++x, dst += pitch) {
+      copy_row(src + x * step, channels, h.input_flip, dst);
       if (channels != pitch) std::memset(dst + channels, h.fill, static_cast<std::size_t>(pitch - channels));
     }
   }

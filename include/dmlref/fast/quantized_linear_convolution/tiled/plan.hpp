@@ -20,6 +20,7 @@
 #include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
@@ -62,7 +63,7 @@ struct Plan {
     if (!usable()) return;
     depth = depth_tables(g, block);
     for (Index plane = 0; plane < order.channel_groups() && order.staging == Staging::planes; ++plane) {
-      plane_offsets.push_back(static_cast<std::int32_t>(plane * block.plane_step));
+      plane_offsets.push_back(dmlref::detail::narrow<std::int32_t>(plane * block.plane_step));  // usable(): in a block
     }
     filter = {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
     choose_row_ranges();
@@ -177,10 +178,11 @@ struct Plan {
     const Index slower = gathers || (order.staging == Staging::windows && order.group == 2) ? 9 : 8;
     const Index lanes = kernels.lanes;
     const bool planar = g.out.x == 1;
-    const Index pixels = g.out_height * round_up(g.out_width, lanes) * g.out_channels;
-    const Index channels = g.out_height * g.out_width * round_up(g.out_channels, lanes);
-    return pixels * (steps + epilogue + (planar ? 0 : transposition)) * slower <=
-           channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
+    // (Products of all these numbers may be beyond 64 bits.)
+    const auto pixels = static_cast<double>(g.out_height * round_up(g.out_width, lanes) * g.out_channels);
+    const auto channels = static_cast<double>(g.out_height * g.out_width * round_up(g.out_channels, lanes));
+    return pixels * static_cast<double>((steps + epilogue + (planar ? 0 : transposition)) * slower) <=
+           channels * static_cast<double>((steps + epilogue + (planar ? transposition : 0)) * 8);
   }
 
   void choose_block(const DepthOrder& order, bool in_place) {

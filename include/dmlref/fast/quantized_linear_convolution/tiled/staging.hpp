@@ -24,6 +24,7 @@
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -155,7 +156,8 @@ inline DepthTables depth_tables(const Geometry& g, const StagedBlock& b) {
     return there ? c * g.filter.c + y * g.filter.y + x * g.filter.x : no_element;
   };
   const auto add = [&](Index offset, auto element) {
-    tables.offsets.push_back(static_cast<std::int32_t>(offset));
+    // Within a staged block (Plan::usable), or within the reach of what is read in place (is_read_in_place).
+    tables.offsets.push_back(dmlref::detail::narrow<std::int32_t>(offset));
     for (Index e = 0; e < order.group; ++e) tables.elements.push_back(element(e));
   };
   for (Index y = 0; y < g.kernel_h; ++y) {
@@ -307,8 +309,8 @@ inline void stage_pixels(const StagingArgs& a, const InputRow& row, Index column
     } else if (g.in.x == channels && step == channels * 4 / a.block.order.group) {
       a.kernels.convert(from, (end - begin) * channels, a.flip, inside);
     } else {
-      for (Index x = begin; x < end; ++x, from += g.in.x, inside += step) {
-        a.kernels.convert(from, channels, a.flip, inside);
+      for (Index x = 0; x < end - begin; ++x) {
+        a.kernels.convert(from + x * g.in.x, channels, a.flip, inside + x * step);
       }
     }
   }
