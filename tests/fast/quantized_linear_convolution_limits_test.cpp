@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
-#include "support/report_claims.hpp"
 #include "support/run_everywhere.hpp"
 #include "support/seed.hpp"
 #include "validate/request.hpp"

@@ -184,6 +184,9 @@ class CompiledOperator {
   friend struct detail::Compiler;
   explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
     if (planned_.plan == nullptr) return;
+    if (planned_.kept.empty()) {
+      for (const TensorSlot& slot : planned_.inputs) planned_.kept.push_back({false, slot.bytes, 0, {}, {}});
+    }
     std::uint64_t kept_bytes = 0, packed_bytes = 0;  // in the persistent memory, in the temporary one at initialize
     for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
       const TensorSlot& slot = planned_.inputs[i];

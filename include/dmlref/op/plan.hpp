@@ -142,7 +142,7 @@ struct PlannedOperator {
   std::vector<TensorSlot> inputs;
   TensorSlot output;
   std::shared_ptr<const Plan> plan;
-  std::vector<KeptInput> kept;  ///< of each input
+  std::vector<KeptInput> kept = {};  ///< of each input; empty: plans see all tensors as they are given
 };
 
 inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {
