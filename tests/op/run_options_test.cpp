@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "dmlref/directml.hpp"
 #include "op/directml_case.hpp"
@@ -37,6 +38,39 @@ class Counting final : public dmlref::Executor {
   }
   std::size_t tasks = 0;
 };
+
+/// Says that it runs any number of tasks at once, none among these.
+class Claiming final : public dmlref::Executor {
+ public:
+  explicit Claiming(std::size_t claimed) : claimed_(claimed) {}
+  std::size_t concurrency() const noexcept override { return claimed_; }
+  void parallel_for(std::size_t count, void (*task)(void*, std::size_t), void* context) override {
+    for (std::size_t i = 0; i < count; ++i) task(context, i);
+  }
+
+ private:
+  std::size_t claimed_;
+};
+
+TEST(RunOptions, ExecutorsMaySayAnyConcurrency) {
+  for (const std::size_t claimed : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, SIZE_MAX / 4 + 1, SIZE_MAX}) {
+    for (const auto& c : all_cases()) {
+      for (const dmlref::IsaName& row : dmlref::isa_table) {
+        if (!dmlref::supported(row.isa)) continue;
+        SCOPED_TRACE(testing::Message() << row.name << ", " << claimed << " tasks");
+        Claiming executor(claimed);
+        Memory output(c->output->bytes());
+        const OutputBuffer outputs[] = {output.span()};
+        RunOptions options;
+        options.executor = &executor;
+        options.isa = row.isa;
+        const Report report = dmlref::run(c->desc, level, c->all_buffers(), outputs, options);
+        EXPECT_TRUE(report || row.isa == Isa::amx_int8) << report.to_string();
+        EXPECT_TRUE(!report || std::equal(c->expected.begin(), c->expected.end(), output.span().begin()));
+      }
+    }
+  }
+}
 
 TEST(RunOptions, EveryFormOfRunTakesAnExecutor) {
   const auto c = convolution_case(true);

@@ -22,6 +22,7 @@
 #include "dmlref/op/seam.hpp"
 #include "dmlref/validate/mean_variance_normalization.hpp"
 #include "dmlref/view/bind.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
@@ -53,10 +54,10 @@ inline std::shared_ptr<const Plan> plan_of(const fast::normalization::Problem& p
 template <class Desc>
 PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes, Isa isa, const Tuning& tuning) {
   const auto layout = [](const std::optional<TensorDesc>& tensor) {
-    return tensor ? std::optional<Layout>(layout_of(*tensor)) : std::nullopt;
+    return tensor ? std::optional<Layout>(seen(*tensor).layout) : std::nullopt;
   };
   const fast::normalization::Problem problem{
-      layout_of(desc.input),
+      seen(desc.input).layout,
       layout(desc.scale),
       layout(desc.bias),
       layout_of(desc.output),
@@ -65,7 +66,8 @@ PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes,
       desc.input.data_type == DataType::float16};
   return {{slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)},
           slot("OutputTensor", desc.output),
-          plan_of(problem, isa, tuning)};
+          plan_of(problem, isa, tuning),
+          {kept(desc.input), kept(desc.scale), kept(desc.bias)}};
 }
 
 template <>
@@ -109,7 +111,9 @@ inline DescribeResult<MeanVarianceNormalization1Desc> describe_normalization(
                                       options.normalize_variance,
                                       options.epsilon,
                                       options.activation};
-  for (const Index axis : options.axes) desc.axes.push_back(static_cast<std::uint32_t>(axis));
+  for (const Index axis : options.axes) {
+    if (report) desc.axes.push_back(narrow<std::uint32_t>(axis));  // valid: below the rank
+  }
   return DescribeResult<MeanVarianceNormalization1Desc>(std::move(report), std::move(desc));
 }
 

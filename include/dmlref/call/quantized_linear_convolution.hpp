@@ -23,6 +23,7 @@
 #include "dmlref/reference/quantized_linear_convolution.hpp"
 #include "dmlref/validate/quantized_linear_convolution.hpp"
 #include "dmlref/view/bind.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
@@ -57,8 +58,9 @@ inline std::shared_ptr<const Plan> plan_of(const fast::qlc::Problem& problem, Is
 /// A valid descriptor as the plans see it.
 inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc) {
   const auto operand = [](const TensorDesc& tensor) {
-    return fast::qlc::Operand{layout_of(tensor), true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
-                              tensor.total_size_in_bytes};
+    const SeenTensor as = seen(tensor);
+    return fast::qlc::Operand{as.layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
+                              as.readable_bytes};
   };
   const auto optional = [&](const std::optional<TensorDesc>& tensor) {
     return tensor ? operand(*tensor) : fast::qlc::Operand{};
@@ -79,7 +81,10 @@ inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa,
            slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
            slot("OutputZeroPointTensor", desc.output_zero_point)},
           slot("OutputTensor", desc.output),
-          plan_of(qlc_problem(desc), isa, tuning)};
+          plan_of(qlc_problem(desc), isa, tuning),
+          {kept(desc.input), kept(desc.input_scale), kept(desc.input_zero_point), kept(desc.filter),
+           kept(desc.filter_scale), kept(desc.filter_zero_point), kept(desc.bias), kept(desc.output_scale),
+           kept(desc.output_zero_point)}};
 }
 
 /// The tensors of a call on views, in the order of the document.
@@ -112,7 +117,7 @@ class ConvolutionNumbers {
                                                  1};
     const std::size_t rank = views.inputs[input_tensor].layout().rank();
     const std::size_t spatial = rank == 3 || rank == 4 ? rank - 2 : 0;  // 0: the rules refuse the input
-    if (spatial != 0) facts.dimension_count = static_cast<std::uint32_t>(spatial);
+    if (spatial != 0) facts.dimension_count = narrow<std::uint32_t>(spatial);
     const auto numbers = [&](NumberArgument& argument, std::string_view name, const IndexList& list, Index usual) {
       const IndexList values = list.empty() ? IndexList(spatial, usual) : list;
       if (spatial == 0 || values.size() == spatial) return argument.facts(report, name, values.begin(), values.size());
@@ -128,12 +133,13 @@ class ConvolutionNumbers {
       report.add(RuleId::number_range, "GroupCount",
                  {"is ", options.group_count, ", expected 1 to ", NumberArgument::most});
     } else {
-      facts.group_count = static_cast<std::uint32_t>(options.group_count);
+      facts.group_count = group_count = narrow<std::uint32_t>(options.group_count);
     }
     rules::check(report, latest_feature_level, facts);
   }
 
   std::span<const std::uint32_t> strides, dilations, start_padding, end_padding;
+  std::uint32_t group_count = 0;  ///< 0 where it was refused
 
  private:
   std::array<NumberArgument, 4> arrays_;
@@ -161,7 +167,7 @@ inline DescribeResult<QuantizedLinearConvolutionDesc> describe_convolution(Convo
                                       copy(numbers.dilations),
                                       copy(numbers.start_padding),
                                       copy(numbers.end_padding),
-                                      static_cast<std::uint32_t>(options.group_count)};
+                                      numbers.group_count};
   return DescribeResult<QuantizedLinearConvolutionDesc>(std::move(report), std::move(desc));
 }
 

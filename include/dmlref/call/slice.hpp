@@ -43,20 +43,23 @@ inline std::shared_ptr<const Plan> plan_of(const fast::SliceProblem& problem, Is
 template <class Desc>
 PlannedOperator planned_slice(const Desc& desc, const Layout& window, Isa isa, const Tuning& tuning) {
   const fast::SliceProblem problem{window, layout_of(desc.output), size_of(desc.input.data_type),
-                                   desc.input.total_size_in_bytes};
-  return {{slot("InputTensor", desc.input)}, slot("OutputTensor", desc.output), plan_of(problem, isa, tuning)};
+                                   seen(desc.input).readable_bytes};
+  return {{slot("InputTensor", desc.input)},
+          slot("OutputTensor", desc.output),
+          plan_of(problem, isa, tuning),
+          {kept(desc.input)}};
 }
 
 template <>
 inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
-  const Layout window = reference::slice_layout(layout_of(desc.input), Shape::from<std::uint32_t>(desc.output.sizes),
+  const Layout window = reference::slice_layout(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
                                                 desc.offsets, desc.strides);
   return planned_slice(desc, window, isa, tuning);
 }
 
 template <>
 inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
-  const Layout window = reference::slice1_layout(layout_of(desc.input), Shape::from<std::uint32_t>(desc.output.sizes),
+  const Layout window = reference::slice1_layout(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
                                                  desc.window_offsets, desc.window_sizes, desc.window_strides);
   return planned_slice(desc, window, isa, tuning);
 }

@@ -19,6 +19,7 @@
 #include "dmlref/op/plan.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/tensor.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -82,7 +83,7 @@ class NumberArgument {
         report.add(RuleId::number_range, rules::element(name, i), {"is ", numbers[i], ", expected 0 to ", most});
         sound = false;
       } else {
-        values_[i] = static_cast<std::uint32_t>(numbers[i]);
+        values_[i] = narrow<std::uint32_t>(numbers[i]);
       }
     }
     if (count > max_rank || !sound) return {name, {}};

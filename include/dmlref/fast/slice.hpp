@@ -51,7 +51,9 @@ class Slice {
       if (tasks == 1) {  // divisions would be a tenth of the shortest calls
         walk.run(stores, in, out, in_bytes_, 0, walk.rows());
       } else {
-        walk.run(stores, in, out, in_bytes_, walk.rows() * task / tasks, walk.rows() * (task + 1) / tasks);
+        const std::uint64_t rows = walk.rows();  // times tasks that is beyond 32 bits
+        walk.run(stores, in, out, in_bytes_, static_cast<std::size_t>(rows * task / tasks),
+                 static_cast<std::size_t>(rows * (task + 1) / tasks));
       }
       if (stores == Stores::non_temporal) scalar::store_fence();
     }

@@ -142,9 +142,10 @@ class CompiledOperator {
     bindings.temporary = temporary.data();
     for (std::size_t i = 0; i < slots.size(); ++i) {
       bindings.inputs[i] = slots[i].owned_by_dml ? owned_inputs[i].data() : nullptr;
-      if (places_[i].kept) {
-        std::memcpy(persistent.data() + places_[i].kept_offset, owned_inputs[i].data(), slots[i].bytes);
-      }
+      if (!places_[i].kept && !places_[i].packed) continue;
+      std::byte* const copy = (places_[i].kept ? persistent : temporary).data() + places_[i].kept_offset;
+      detail::keep(planned_.kept[i], owned_inputs[i].data(), copy);
+      if (places_[i].packed) bindings.inputs[i] = copy;
     }
     planned_.plan->initialize(bindings, persistent.data() + plan_offset_);
     tag_.write(persistent);
@@ -196,30 +197,39 @@ class CompiledOperator {
   friend struct detail::Compiler;
   explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
     if (planned_.plan == nullptr) return;
-    std::uint64_t end = detail::PersistentTag::bytes;
+    if (planned_.kept.empty()) {
+      for (const TensorSlot& slot : planned_.inputs) planned_.kept.push_back({false, slot.bytes, 0, {}, {}});
+    }
+    std::uint64_t end = detail::PersistentTag::bytes;  // in the persistent memory,
+    std::uint64_t packed_bytes = 0;                    // in the temporary one at initialize
     for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
       const TensorSlot& slot = planned_.inputs[i];
       Place& place = places_[i];
       if (!slot.present) continue;
       if (!slot.owned_by_dml) {
         place.bound_bytes = slot.bytes;
-      } else if (planned_.plan->keeps_owned(i)) {
-        place.kept = true;
-        place.kept_offset = end;
-        end += detail::align_up(slot.bytes);
+      } else {
+        const detail::KeptInput& input = planned_.kept[i];
+        place.kept = planned_.plan->keeps_owned(i);
+        place.packed = input.packed;
+        std::uint64_t& bytes = place.kept ? end : packed_bytes;
+        place.kept_offset = bytes;
+        if (place.kept || place.packed) bytes += detail::align_up(input.bytes);
       }
     }
     plan_offset_ = end;
     properties_ = planned_.plan->properties();
     const bool keeps = end > detail::PersistentTag::bytes || properties_.persistent_bytes > 0;
     if (keeps) properties_.persistent_bytes += end;
+    if (properties_.temporary_bytes < packed_bytes) properties_.temporary_bytes = packed_bytes;
   }
 
   /// What execute does with an input.
   struct Place {
     std::uint64_t bound_bytes = 0;  // 0: no buffer is given to execute (absent, or owned)
-    std::uint64_t kept_offset = 0;  // in the persistent memory
+    std::uint64_t kept_offset = 0;  // in the persistent memory if kept, else in the temporary one
     bool kept = false;
+    bool packed = false;  // a plan sees the copy, not the buffer that is bound at initialize
   };
 
   /// Whether explain() would find nothing, in a few nanoseconds.

@@ -28,6 +28,13 @@ class Executor {
 
 namespace detail {
 
+/// How many tasks an executor runs at once, whatever it says: at least 1, and so few that products of it fit.
+inline std::size_t concurrency_of(const Executor& executor) noexcept {
+  constexpr std::size_t most = std::size_t{1} << 16;
+  const std::size_t concurrency = executor.concurrency();
+  return concurrency == 0 ? 1 : concurrency < most ? concurrency : most;
+}
+
 class SequentialExecutor final : public Executor {
  public:
   std::size_t concurrency() const noexcept override { return 1; }

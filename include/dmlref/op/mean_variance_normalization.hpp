@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/half.hpp"
 #include "dmlref/fast/mean_variance_normalization.hpp"
 #include "dmlref/fast/mean_variance_normalization/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
@@ -37,7 +37,7 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
   void execute(const Bindings& bindings, Executor& executor) const {
     normalization_.execute(
         {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.output, bindings.temporary},
-        executor.concurrency(),
+        concurrency_of(executor),
         [&executor](std::size_t count, const auto& body) { parallel_for(executor, count, body); });
   }
 

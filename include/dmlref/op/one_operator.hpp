@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -151,10 +152,10 @@ class AlignedMemory {
  public:
   explicit AlignedMemory(std::uint64_t bytes)
       : size_(bytes),
-        data_(bytes == 0
+        data_(bytes == 0 || bytes > (std::numeric_limits<std::size_t>::max)() / 2
                   ? nullptr
-                  : static_cast<std::byte*>(::operator new (bytes, std::align_val_t{buffer_alignment}, std::nothrow))) {
-  }
+                  : static_cast<std::byte*>(::operator new (static_cast<std::size_t>(bytes),
+                                                            std::align_val_t{buffer_alignment}, std::nothrow))) {}
   ~AlignedMemory() { ::operator delete (data_, std::align_val_t{buffer_alignment}); }
   AlignedMemory(const AlignedMemory&) = delete;
   AlignedMemory& operator=(const AlignedMemory&) = delete;

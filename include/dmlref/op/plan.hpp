@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
+#include "dmlref/op/kept.hpp"
 
 DMLREF_BEGIN
 
@@ -63,9 +64,10 @@ class Plan {
  public:
   /// What the plan itself needs, beyond the copies of owned tensors that CompiledOperator keeps for it.
   BindingProperties properties() const noexcept { return calls_->properties(*this); }
-  /// Whether `execute` reads the owned input `index` as it was given. False where `initialize` packs all it needs.
+  /// Whether `execute` reads the owned input `index`, as `seen` has it. False where `initialize` takes all it needs.
   bool keeps_owned(std::size_t index) const noexcept { return calls_->keeps_owned(*this, index); }
-  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, the rest is null.
+  /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, as `seen` has them, the
+  /// rest is null.
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     if (!calls_->computes) return calls_->initialize(*this, owned, persistent);
     in_default_environment([&] { calls_->initialize(*this, owned, persistent); });
@@ -155,7 +157,8 @@ struct PlannedOperator {
   std::vector<TensorSlot> inputs;
   TensorSlot output;
   std::shared_ptr<const Plan> plan;
-  Isa isa = Isa::scalar;  ///< that the plan is for
+  std::vector<KeptInput> kept = {};  ///< of each input; empty: plans see all tensors as they are given
+  Isa isa = Isa::scalar;             ///< that the plan is for
 };
 
 inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
@@ -117,11 +117,11 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
     const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
     const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.output), bindings.persistent,
                                      bindings.temporary};
-    const Index tasks = convolution_.tasks(executor.concurrency());
-    pack(buffers, executor, convolution_.packing_parts(tasks));
+    const std::size_t concurrency = concurrency_of(executor);
+    pack(buffers, executor, convolution_.packing_parts(concurrency));
     typename Convolution::Run run;
     convolution_.prepare(buffers, run);
-    const Index units = convolution_.units(tasks);
+    const Index tasks = convolution_.tasks(concurrency), units = convolution_.units(tasks);
     if (tasks > 1) return share_out(run, buffers, tasks, units, executor);
     parallel_for(executor, 1, [&](std::size_t) {
       Index staged = -1;
@@ -162,6 +162,118 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
   fast::qlc::Origins origins_;
   Convolution convolution_;
 };
+
+/// How many groups to convolve at a time. Of groups with few channels what is packed and folded, which is padded, may
+/// be many times what is given: then so many that it stays small.
+inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t folded_bytes) noexcept {
+  constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20, in_proportion = 4, part_bytes = std::uint64_t{4} << 20;
+  constexpr Index bytes_per_channel = 9;  // scale, zero point, bias
+  const Shape& filter = problem.inputs[fast::qlc::filter_tensor].layout.shape;
+  const auto groups = static_cast<std::uint64_t>(problem.geometry.group_count);
+  const auto given = static_cast<std::uint64_t>(element_count(filter) + filter[0] * bytes_per_channel);
+  if (folded_bytes <= small_bytes || folded_bytes <= in_proportion * given) return problem.geometry.group_count;
+  const std::uint64_t fit = part_bytes / (folded_bytes / groups + 1) + 1;
+  return static_cast<Index>(fit < groups ? fit : groups);
+}
+
+/// A convolution in blocks, some of its groups at a time, whose constants are packed when it is their turn.
+template <class Convolution>
+class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<Convolution>> {
+ public:
+  static constexpr bool uses_tiles = Convolution::uses_tiles;
+
+  /// `make(problem)`: a convolution.
+  template <class Make>
+  GroupedConvolutionPlan(const fast::qlc::Problem& problem, Index groups_at_a_time, const Make& make)
+      : origins_(problem),
+        groups_(problem.geometry.group_count),
+        at_a_time_(groups_at_a_time),
+        steps_(problem),
+        part_(steps_.part_of(problem, at_a_time_), make(steps_.part_of(problem, at_a_time_))) {}
+
+  BindingProperties properties() const noexcept { return part_.properties(); }
+  std::string_view strategy_name() const noexcept { return part_.strategy_name(); }
+  void execute(const Bindings& bindings, Executor& executor) const {
+    const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
+    Bindings part = bindings;
+    for (Index next = 0; next < groups_; next += at_a_time_) {
+      const Index first = fast::qlc::smaller(next, groups_ - at_a_time_);  // the last ones with some of those before
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        part.inputs[i] = inputs[i] == nullptr ? nullptr : inputs[i] + first * steps_.inputs[i];
+      }
+      part.output = origins_.output(bindings.output) + first * steps_.output;
+      part_.execute(part, executor);
+    }
+  }
+
+ private:
+  /// Bytes from a group to the next one.
+  struct GroupSteps {
+    explicit GroupSteps(const fast::qlc::Problem& problem) {
+      using namespace fast::qlc;
+      const Index groups = problem.geometry.group_count;
+      const auto step = [groups](const Operand& tensor, std::size_t dimension) {
+        return tensor.layout.shape[dimension] / groups * tensor.layout.strides[dimension];
+      };
+      for (std::size_t i = 0; i < input_count; ++i) {
+        const Operand& tensor = problem.inputs[i];
+        if (!tensor.present) continue;
+        if (const std::size_t d = channels_of(i, tensor.layout); d < tensor.layout.rank()) {
+          inputs[i] = step(tensor, d) * element_bytes(i);
+        }
+      }
+      output = step(problem.output, 1);
+    }
+    /// The dimension that groups share; the rank where there is none.
+    static std::size_t channels_of(std::size_t input, const Layout& layout) noexcept {
+      if (input == fast::qlc::input_tensor) return 1;
+      if (input == fast::qlc::filter_tensor) return 0;
+      std::size_t d = 0;
+      while (d < layout.rank() && layout.shape[d] == 1) ++d;
+      return d;
+    }
+    /// Of the first `count` groups, or of any others: their pointers lead to elements (0, …, 0).
+    fast::qlc::Problem part_of(const fast::qlc::Problem& problem, Index count) const {
+      using namespace fast::qlc;
+      const Index groups = problem.geometry.group_count;
+      Problem part = problem;
+      const auto cut = [&](Operand& tensor, std::size_t d, Index bytes) {
+        tensor.owned = false;
+        tensor.readable_bytes -= static_cast<std::uint64_t>(tensor.layout.offset * bytes);
+        tensor.layout.offset = 0;
+        if (d < tensor.layout.rank()) tensor.layout.shape[d] = tensor.layout.shape[d] / groups * count;
+      };
+      for (std::size_t i = 0; i < input_count; ++i) {
+        Operand& tensor = part.inputs[i];
+        if (!tensor.present) continue;
+        cut(tensor, channels_of(i, tensor.layout), element_bytes(i));
+        tensor.readable_bytes -= static_cast<std::uint64_t>(larger(0, (groups - count) * inputs[i]));
+      }
+      cut(part.output, 1, 1);
+      part.geometry.group_count = count;
+      return part;
+    }
+    std::array<Index, fast::qlc::input_count> inputs{};
+    Index output = 0;
+  };
+
+  fast::qlc::Origins origins_;
+  Index groups_, at_a_time_;
+  GroupSteps steps_;
+  BlockedConvolutionPlan<Convolution> part_;
+};
+
+/// Of one problem; `make(problem)`: a convolution.
+template <class Convolution, class Make>
+std::shared_ptr<const Plan> plan_in_blocks(const fast::qlc::Problem& problem, Convolution convolution,
+                                           const Make& make) {
+  const Index groups = groups_at_a_time(problem, convolution.folded_bytes());
+  if (groups < problem.geometry.group_count) {
+    return std::make_shared<GroupedConvolutionPlan<Convolution>>(problem, groups, make);
+  }
+  return std::make_shared<BlockedConvolutionPlan<Convolution>>(problem, std::move(convolution));
+}
+
 using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;
 #if DMLREF_HAS_AMX_INT8
 using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
@@ -192,8 +304,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
     }
     if (!fast::DirectConvolution::fits(folded)) return reference_->execute(bindings, executor);
     const Index units = convolution_.units();
-    const auto threads = static_cast<Index>(executor.concurrency());
-    const Index tasks = threads < units ? threads : units;
+    const Index tasks = fast::qlc::tasks_for(concurrency_of(executor), units);
     const Index grain = (units + 16 * tasks - 1) / (16 * tasks);
     std::atomic<Index> next{0};
     parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t) {
@@ -213,24 +324,28 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
 
 /// The fastest way that there is, by strides of either sign.
 inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
-  if (!fast::qlc::offsets_fit(fast::qlc::geometry_of(problem))) return reference_qlc_plan(problem);
+  const fast::qlc::Geometry g = fast::qlc::geometry_of(problem);
+  if (!fast::qlc::offsets_fit(g) || fast::qlc::mostly_padding(g)) return reference_qlc_plan(problem);
   if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
   }
-  if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::kernels_of(isa).winograd; kernels != nullptr) {
-    if (fast::WinogradConvolution winograd(problem, *kernels); winograd.worthwhile()) {
+  if (const fast::qlc::winograd::Kernels* winograd_kernels = fast::qlc::kernels_of(isa).winograd;
+      winograd_kernels != nullptr) {
+    if (fast::WinogradConvolution winograd(problem, *winograd_kernels); winograd.worthwhile()) {
       return std::make_shared<WinogradConvolutionPlan>(problem, std::move(winograd));
     }
   }
 #if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
     if (fast::AmxConvolution amx(problem); amx.worthwhile()) {
-      return std::make_shared<AmxConvolutionPlan>(problem, std::move(amx));
+      return plan_in_blocks(problem, std::move(amx), [](const auto& part) { return fast::AmxConvolution(part); });
     }
   }
 #endif
-  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa).tiled); tiled.usable()) {
-    return std::make_shared<TiledConvolutionPlan>(problem, std::move(tiled));
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(isa).tiled;
+  if (fast::TiledConvolution tiled(problem, kernels); tiled.usable()) {
+    return plan_in_blocks(problem, std::move(tiled),
+                          [&](const auto& part) { return fast::TiledConvolution(part, kernels); });
   }
   return reference_qlc_plan(problem);
 }

@@ -27,7 +27,7 @@ class SlicePlan final : public PlanOf<SlicePlan> {
   void execute(const Bindings& bindings, Executor& executor) const {
     const std::byte* in = bindings.inputs[0];
     std::byte* out = bindings.output;
-    const std::size_t tasks = slice_.tasks(executor.concurrency());
+    const std::size_t tasks = slice_.tasks(concurrency_of(executor));
     if (tasks == 1) return slice_.run(in, out);
     parallel_for(executor, tasks, [&](std::size_t task) { slice_.run(in, out, task, tasks); });
   }

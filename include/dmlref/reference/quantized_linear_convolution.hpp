@@ -77,6 +77,18 @@ constexpr typename View::value_type load(const View& view, Index n, Index c, Ind
                             x * layout.strides[3]);
 }
 
+/// Taps [first, last) of a window, if there are any: those that lie in the input, others in padding.
+struct TapRange {
+  Index first, last;
+  constexpr bool empty() const noexcept { return first >= last; }
+};
+/// The first of `count` taps lies at `start`, the next ones `dilation` apart; the input is [0, extent).
+constexpr TapRange taps_inside(Index start, Index dilation, Index count, Index extent) noexcept {
+  const Index first = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
+  const Index last = start >= extent ? 0 : (extent - start + dilation - 1) / dilation;
+  return {first, last < count ? last : count};
+}
+
 }  // namespace detail
 
 template <class In, class Filter, class Out, template <class...> class View>
@@ -106,16 +118,19 @@ constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter
   const Index first_channel = channel / (output_channels / geometry.group_count) * channels;
 
   for (Index oy = 0; oy < output.extent(2); ++oy) {
+    const Index top = oy * stride_y - padding_y;
+    const detail::TapRange rows = detail::taps_inside(top, dilation_y, filter.extent(2), input.extent(2));
     for (Index ox = 0; ox < output.extent(3); ++ox) {
+      const Index left = ox * stride_x - padding_x;
+      const detail::TapRange columns = detail::taps_inside(left, dilation_x, filter.extent(3), input.extent(3));
       // A filter has fewer than 2^32 elements and |x - zp| <= 255, so |sum| < 2^32 * 255 * 255 + 2^31 < 2^49.
       std::int64_t sum = bias;
-      for (Index c = 0; c < channels; ++c) {
-        for (Index fy = 0; fy < filter.extent(2); ++fy) {
-          const Index y = oy * stride_y + fy * dilation_y - padding_y;
-          if (y < 0 || y >= input.extent(2)) continue;  // padding is the input zero point: it adds nothing
-          for (Index fx = 0; fx < filter.extent(3); ++fx) {
-            const Index x = ox * stride_x + fx * dilation_x - padding_x;
-            if (x < 0 || x >= input.extent(3)) continue;
+      // Padding is the input zero point: it adds nothing.
+      for (Index c = 0; c < channels && !rows.empty() && !columns.empty(); ++c) {
+        for (Index fy = rows.first; fy < rows.last; ++fy) {
+          const Index y = top + fy * dilation_y;
+          for (Index fx = columns.first; fx < columns.last; ++fx) {
+            const Index x = left + fx * dilation_x;
             sum += (detail::load(input, batch, first_channel + c, y, x) - input_zero_point) *
                    (detail::load(filter, channel, c, fy, fx) - filter_zero_point);
           }

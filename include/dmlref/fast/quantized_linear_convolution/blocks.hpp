@@ -65,6 +65,10 @@ class BlockedConvolution {
   std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
   /// What is packed and folded of tensors that DML owns.
   std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
+  /// What is packed and folded of all groups, whoever owns it.
+  std::uint64_t folded_bytes() const noexcept {
+    return plan_.persistent_bytes() + static_cast<std::uint64_t>(plan_.slots_at);
+  }
 
   /// Packs and folds what DML owns; `inputs` as in Buffers, null where it does not.
   void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
@@ -72,11 +76,11 @@ class BlockedConvolution {
     if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter, 0, filter_blocks());
     if (at.kept_tables) fold_owned_constants(plan_, inputs, persistent + at.filter, persistent);
   }
-  /// In how many parts, each on any thread, an execute by so many tasks packs the filter; 0: DML owns it.
-  Index packing_parts(Index tasks) const noexcept {
+  /// In how many parts, each on any thread, an execute of that concurrency packs the filter; 0: DML owns it.
+  Index packing_parts(std::size_t concurrency) const noexcept {
     constexpr Index least = Index{64} << 10;  // bytes, which take about as long as waking a thread
     if (plan_.folded_at.kept_filter) return 0;
-    return smaller(smaller(tasks, filter_blocks()), ceil_div(plan_.filter_bytes(), least));
+    return tasks_for(concurrency, smaller(filter_blocks(), ceil_div(plan_.filter_bytes(), least)));
   }
   void pack_part(const Buffers& b, Index part, Index parts) const noexcept {
     pack_filter(plan_, b.inputs[filter_tensor], b.temporary + plan_.folded_at.filter, filter_blocks() * part / parts,
@@ -95,14 +99,15 @@ class BlockedConvolution {
   /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
   Index units(Index tasks) const noexcept {
     const auto grid = plan_.grid_for(tasks);
-    return grid.blocks(plan_.g) * ranges(grid, tasks);
+    const Index blocks = grid.blocks(plan_.g);
+    return blocks * channel_ranges(plan_, blocks, tasks);
   }
 
   /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
   /// the block that its memory holds.
   void run(const Run& run, const Buffers& buffers, Index tasks, Index task, Index unit, Index& staged) const noexcept {
     const auto grid = plan_.grid_for(tasks);
-    const Index count = ranges(grid, tasks);
+    const Index count = channel_ranges(plan_, grid.blocks(plan_.g), tasks);
     const Index range = unit % count;
     std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
     Block block(plan_, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / count);
@@ -116,17 +121,6 @@ class BlockedConvolution {
 
  private:
   Index filter_blocks() const noexcept { return plan_.g.groups * plan_.filter_blocks(); }
-
-  // Of strips, at the price of staging a block several times.
-  Index ranges(const auto& grid, Index tasks) const noexcept {
-    const Index blocks = grid.blocks(plan_.g);
-    Index count = 1;
-    while (tasks > 1 && blocks * count < Plan::units_per_task * tasks &&
-           plan_.strips() / (2 * count) >= Plan::least_strips) {
-      count *= 2;
-    }
-    return count;
-  }
 };
 
 }  // namespace fast::qlc

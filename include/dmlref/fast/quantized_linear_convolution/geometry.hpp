@@ -10,6 +10,7 @@ namespace fast::qlc {
 constexpr Index ceil_div(Index a, Index b) noexcept { return (a + b - 1) / b; }
 constexpr Index magnitude(Index a) noexcept { return a < 0 ? -a : a; }
 constexpr Index smaller(Index a, Index b) noexcept { return a < b ? a : b; }
+constexpr Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
 constexpr Index round_up(Index a, Index b) noexcept { return ceil_div(a, b) * b; }
 
 /// Steps of a four-dimensional tensor, in elements.
@@ -90,6 +91,28 @@ inline bool offsets_fit(const Geometry& g) noexcept {
   if (g.pad_y > largest_padding || g.pad_x > largest_padding) return false;
   const Index columns = reach_x + 1 + (smaller(g.out_width, 16) - 1) * g.stride_x;
   return 4.0 * static_cast<double>((reach_y + 1) * columns) * static_cast<double>(g.in_channels) < 0x1p31;
+}
+
+/// Pairs of one of `outputs` pixels along a dimension and one of its `taps` that meet the input there.
+inline Index pairs_inside(Index outputs, Index stride, Index taps, Index dilation, Index padding,
+                          Index extent) noexcept {
+  Index count = 0;
+  for (Index tap = 0; tap < taps; ++tap) {
+    const Index start = padding - tap * dilation;  // pixel y meets input y * stride - start
+    const Index first = start <= 0 ? 0 : ceil_div(start, stride);
+    const Index last = extent + start <= 0 ? 0 : smaller(outputs, ceil_div(extent + start, stride));
+    count += larger(0, last - first);
+  }
+  return count;
+}
+
+/// Whether so little of deep windows is more than padding that it is faster to multiply nothing else, however slowly.
+inline bool mostly_padding(const Geometry& g) noexcept {
+  if (g.depth() < 4096) return false;
+  const Index rows = pairs_inside(g.out_height, g.stride_y, g.kernel_h, g.dilation_y, g.pad_y, g.height);
+  const Index columns = pairs_inside(g.out_width, g.stride_x, g.kernel_w, g.dilation_x, g.pad_x, g.width);
+  const double all = static_cast<double>(g.out_height * g.kernel_h) * static_cast<double>(g.out_width * g.kernel_w);
+  return static_cast<double>(rows) * static_cast<double>(columns) * 256.0 < all;
 }
 
 /// A 1x1 convolution of unpadded planes does not know rows: where both layouts allow it they become one.

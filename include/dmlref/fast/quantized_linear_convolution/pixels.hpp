@@ -14,7 +14,7 @@ namespace fast::qlc {
 
 template <std::size_t Bytes>
 void copy_pixels_of(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels) noexcept {
-  for (Index p = 0; p < pixels; ++p, from += pitch, to += step) std::memcpy(to, from, Bytes);
+  for (Index p = 0; p < pixels; ++p) std::memcpy(to + p * step, from + p * pitch, Bytes);
 }
 
 /// `bytes` channels of each pixel, side by side; the usual numbers without a call.
@@ -27,8 +27,8 @@ inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to,
     case 32: return copy_pixels_of<32>(from, pitch, to, step, pixels);
     case 64: return copy_pixels_of<64>(from, pitch, to, step, pixels);
     default:
-      for (Index p = 0; p < pixels; ++p, from += pitch, to += step) {
-        std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      for (Index p = 0; p < pixels; ++p) {
+        std::memcpy(to + p * step, from + p * pitch, static_cast<std::size_t>(bytes));
       }
   }
 }

@@ -30,9 +30,7 @@ inline void gather_row(const std::uint8_t* row, Index width, Index column_step, 
     std::memcpy(dst + i, row + (first + i), static_cast<std::size_t>(inside - i));
     i = inside;
   } else {
-    const Index stride = step * column_step;
-    const std::uint8_t* at = row + (first + i * step) * column_step;
-    for (; i < inside; ++i, at += stride) dst[i] = *at;
+    for (; i < inside; ++i) dst[i] = row[(first + i * step) * column_step];
   }
   if (i < count) std::memset(dst + i, zero_point, static_cast<std::size_t>(count - i));
 }
@@ -40,7 +38,7 @@ inline void gather_row(const std::uint8_t* row, Index width, Index column_step, 
 /// Whether some output row reads input row `r` of a block: a stride beyond the kernel's reach leaves rows out.
 inline bool row_is_read(const Geometry& g, Index r) noexcept {
   bool read = g.stride_y == 1;
-  for (Index ky = 0; ky < g.kernel_h && !read; ++ky) {
+  for (Index ky = 0; ky < smaller(g.kernel_h, g.stride_y) && !read; ++ky) {  // later rows' remainders are the same
     const Index from = r - ky * g.dilation_y;
     read = from >= 0 && from % g.stride_y == 0;
   }

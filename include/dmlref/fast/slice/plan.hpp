@@ -13,6 +13,7 @@
 #include "dmlref/fast/slice/strategy.hpp"
 #include "dmlref/fast/slice/thresholds.hpp"
 #include "dmlref/fast/slice/walk.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -248,7 +249,8 @@ class Planner {
     rows->pattern = best.pattern;
     rows->in_bytes = static_cast<std::size_t>(rows->highest - rows->lowest);
     for (std::size_t b = 0; b < rows->out_bytes; ++b) {
-      rows->control[b] = static_cast<std::uint8_t>(best.period.source(b) - rows->lowest);
+      rows->control[b] =
+          dmlref::detail::narrow<std::uint8_t>(best.period.source(b) - rows->lowest);  // permutes(): below 64
     }
     add(rows, {}, dims, first);
   }

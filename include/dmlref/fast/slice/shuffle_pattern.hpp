@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
+#include "dmlref/view/narrow.hpp"
 #include "dmlref/view/shape.hpp"
 
 DMLREF_BEGIN
@@ -104,7 +105,7 @@ constexpr ShufflePattern pattern_of(const PatternPeriod& period, std::size_t per
       for (std::size_t at = first; at < last; ++at) {
         const Index source = period.source(at);
         if (done[at - first] || source < window || source > window + 15) continue;
-        term.control[at - first] = static_cast<std::uint8_t>(source - window);
+        term.control[at - first] = dmlref::detail::narrow<std::uint8_t>(source - window);  // up to 15
         done[at - first] = true;
       }
       ++terms;

@@ -14,6 +14,7 @@
 #include "dmlref/fast/quantized_linear_convolution/amx/sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/tiles.hpp"
 #include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
+#include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64
 
@@ -95,7 +96,7 @@ class Block {
         offset = t / across * l_.out_row_step + t % across * l_.strip_step;
         used = place_.columns - column < tile_side ? (1u << (place_.columns - column)) - 1u : 0xFFFFu;
       }
-      tile[t] = {static_cast<std::int32_t>(offset), pixels, used};
+      tile[t] = {dmlref::detail::narrow<std::int32_t>(offset), pixels, used};  // in a staged block: Plan::choose
       pixels += std::popcount(used);
     }
   }
@@ -106,7 +107,7 @@ class Block {
     for (Index y = 0; y < place_.rows; ++y) {
       Index left = end - places;
       for (Index x = 0; x < place_.columns; ++x) {
-        places[x] = static_cast<std::int32_t>(y * g_.out.y + x * g_.out.x);
+        places[x] = dmlref::detail::narrow<std::int32_t>(y * g_.out.y + x * g_.out.x);  // Plan::places_fit
       }
       left = left < l_.width ? left : l_.width;
       for (Index x = place_.columns; x < left; ++x) places[x] = -1;
@@ -196,7 +197,7 @@ class Block {
         const bool pair = tiles_ - tile > 1;
         MultiplyArgs args = multiply_args(strip);
         args.pixels[0] = staged_ + tile * tile_side * l_.pixel_step;
-        args.pixels[1] = args.pixels[0] + tile_side * l_.pixel_step;
+        args.pixels[1] = args.pixels[0] + (pair ? tile_side * l_.pixel_step : 0);
         args.sums_pitch = 4 * tile_side * vectors;
         epilogue.spread(pair ? ceil_div(here, 2) * slots_of(p_.chunks()) : 0);
         for (Index i = 0; i < here; i += 2) {

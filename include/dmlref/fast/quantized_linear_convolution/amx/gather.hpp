@@ -14,6 +14,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/amx/layout.hpp"
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::amx {
@@ -91,7 +92,7 @@ struct Gather {
     each([&](std::size_t byte, Index place) {
       if (place - begin >= 64) return;
       w.taken |= std::uint64_t{1} << byte;
-      w.from[byte] = static_cast<std::uint8_t>(place - begin);
+      w.from[byte] = dmlref::detail::narrow<std::uint8_t>(place - begin);  // below 64
     });
     return w;
   }

@@ -15,6 +15,7 @@
 #include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::amx {
@@ -101,6 +102,11 @@ struct Plan {
   // 32 bits hold the products.
   bool suits() const noexcept {
     if (g.depth() > 65536) return false;
+    // Layouts of whole images are compared, too: their bytes are counted in 62 bits.
+    const double lines = static_cast<double>(g.kernel_w) * static_cast<double>(round_up(g.in_channels, 4));
+    const double rows = static_cast<double>((g.kernel_h - 1) * g.dilation_y + 4 * g.stride_y + 1);
+    const double columns = static_cast<double>((g.kernel_w - 1) * g.dilation_x + g.out_width * g.stride_x + 64);
+    if (lines * rows * columns >= 0x1p58) return false;
     if (!planar()) return (g.in.c == 1 || g.in_channels == 1) && places_fit();
     return g.in.x == 1 && g.out.x == 1 && (g.out_height == 1 || g.out.y == g.out_width);
   }
@@ -150,11 +156,12 @@ struct Plan {
                g.out_width <= g.width && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels && g.in.x % 512 != 0;
     }
     choose_block(windows, linear, width, direct);
-    if (layout.bytes >= Index{1} << 30) {
+    if (layout.bytes >= Index{1} << 30 || mostly_unread()) {
       usable = false;
       return;
     }
-    for (const Chunk& chunk : layout.chunks) offsets.push_back(static_cast<std::int32_t>(chunk.offset));
+    // Within a staged block, as above, or within the channels of one pixel, which suits() bounds.
+    for (const Chunk& chunk : layout.chunks) offsets.push_back(dmlref::detail::narrow<std::int32_t>(chunk.offset));
     gather = Gather(g, layout);
     place_memory();
   }
@@ -177,6 +184,12 @@ struct Plan {
     rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
     layout = make(rows, columns);
     grid = BlockGrid(g, rows, columns);
+  }
+
+  // Whether most rows or columns of a block's input lie between those that are multiplied: tiles have them staged, too.
+  bool mostly_unread() const noexcept {
+    return layout.in_rows(g, layout.rows) > 4 * g.kernel_h * layout.rows ||
+           layout.in_columns(g, layout.columns) > 4 * g.kernel_w * layout.columns;
   }
 
   void place_memory() {
@@ -202,7 +215,7 @@ struct Plan {
     slot.positions = task.take(4 * (summed_positions() + 64));
     slot.pixel_sums = task.take(4 * (positions + 64));
     slot.size = task.size();
-    slots = task_slots();
+    slots = slots_for(*this);
   }
 
   // What sums over windows are made of.

@@ -39,31 +39,33 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
   };
   for (Index x = 0; x < row.columns; x += 16) {
     const __mmask16 there = bits(row.begin - x, row.end - x), written = bits(0, row.columns - x);
-    const std::uint8_t* from = src + 4 * (row.first + x * row.step);
-    std::uint8_t* to = dst + x / 16 * strip_step;
+    const Index first = 4 * (row.first + x * row.step);  // before src by less than 16 groups, where some are there
+    std::uint8_t* const strip = dst + x / 16 * strip_step;
     if (there == 0) {
-      for (Index r = 0; r < count; ++r, to += dst_step) _mm512_mask_storeu_epi32(to, written, fill);
+      for (Index r = 0; r < count; ++r) _mm512_mask_storeu_epi32(strip + r * dst_step, written, fill);
     } else if (row.step == 1) {
-      for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
-        _mm512_mask_storeu_epi32(to, written, _mm512_mask_loadu_epi32(fill, there, from));
+      for (Index r = 0; r < count; ++r) {
+        const __m512i groups = _mm512_mask_loadu_epi32(fill, there, src + (first + r * src_step));
+        _mm512_mask_storeu_epi32(strip + r * dst_step, written, groups);
       }
     } else if (row.step == 2) {
       // Low: the first of the 16 groups. High: what ends with the last one, so that nothing further is read.
       const __m512i order = _mm512_mask_add_epi32(even, 0xFF00, even, _mm512_set1_epi32(1));
-      for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
+      for (Index r = 0; r < count; ++r) {
+        const std::uint8_t* const from = src + (first + r * src_step);
         const __m512i low = _mm512_maskz_loadu_epi32(bits(2 * (row.begin - x), 2 * (row.end - x) - 1), from);
         const __m512i high =
             _mm512_maskz_loadu_epi32(bits(2 * (row.begin - x) - 15, 2 * (row.end - x) - 16), from + 60);
         const __m512i both = _mm512_permutex2var_epi32(low, order, high);
-        _mm512_mask_storeu_epi32(to, written, _mm512_mask_mov_epi32(fill, there, both));
+        _mm512_mask_storeu_epi32(strip + r * dst_step, written, _mm512_mask_mov_epi32(fill, there, both));
       }
     } else {
-      for (Index r = 0; r < count; ++r, from += src_step, to += dst_step) {
+      for (Index r = 0; r < count; ++r) {
         for (Index i = 0; i < 16 && x + i < row.columns; ++i) {
           const bool inside = x + i >= row.begin && x + i < row.end;
           std::uint32_t group = 0x01010101u * padding;
-          if (inside) std::memcpy(&group, from + 4 * i * row.step, sizeof group);
-          std::memcpy(to + 4 * i, &group, sizeof group);
+          if (inside) std::memcpy(&group, src + (first + r * src_step + 4 * i * row.step), sizeof group);
+          std::memcpy(strip + r * dst_step + 4 * i, &group, sizeof group);
         }
       }
     }
@@ -134,7 +136,9 @@ class Stager {
     const Index begin = between(ceil_div(-first_row, l_.row_skip), 0, rows);
     const Index end = between(ceil_div(g_.height - first_row, l_.row_skip), begin, rows);
     const bool joined = g_.in.y == width && l_.row_skip == 1;
-    const std::uint8_t* const from = input_ + (first_row + begin * l_.row_skip) * g_.in.y + left;
+    const bool any = begin < end && width > 0;
+    const std::uint8_t* const from = any ? input_ + ((first_row + begin * l_.row_skip) * g_.in.y + left) : input_;
+    const Index row_step = l_.row_skip * g_.in.y;
     const bool straight = g_.kernel_w == 1 && g_.stride_x == 1 && width == place_.columns && !l_.linear;
     const Index strip_step = l_.linear ? 4 * tile_side : l_.strip_step;
     for (Index group = 0; group < groups; ++group) {
@@ -145,17 +149,18 @@ class Stager {
       }
       if (straight && begin == 0 && end == rows) {  // each row is read once
         for (Index r = 0; r < rows; ++r) {
-          interleave_lines(channels, width, run_.input_flip, staged_ + r * l_.row_step + group * l_.tile_step,
-                           l_.strip_step);
-          for (const std::uint8_t*& channel : channels) channel += l_.row_skip * g_.in.y;
+          const std::uint8_t* const at[4] = {channels[0] + r * row_step, channels[1] + r * row_step,
+                                             channels[2] + r * row_step, channels[3] + r * row_step};
+          interleave_lines(at, width, run_.input_flip, staged_ + r * l_.row_step + group * l_.tile_step, l_.strip_step);
         }
         continue;
       }
-      const Index lines = joined ? 1 : end - begin;
+      const Index lines = !any ? 0 : joined ? 1 : end - begin;
       const Index line = joined ? (end - begin) * width : width;
-      for (Index r = 0; r < lines && line > 0; ++r) {
-        avx512vnni::interleave(channels, line, run_.input_flip, scratch + 4 * r * line);
-        for (const std::uint8_t*& channel : channels) channel += l_.row_skip * g_.in.y;
+      for (Index r = 0; r < lines; ++r) {
+        const std::uint8_t* const at[4] = {channels[0] + r * row_step, channels[1] + r * row_step,
+                                           channels[2] + r * row_step, channels[3] + r * row_step};
+        avx512vnni::interleave(at, line, run_.input_flip, scratch + 4 * r * line);
       }
       for (Index kx = 0; kx < g_.kernel_w; ++kx) {
         RowOfGroups row{first_column() + kx * g_.dilation_x - left, g_.stride_x, 0, 0, place_.columns};
@@ -170,8 +175,10 @@ class Stager {
           const Index all = between(index(rows), out, l_.phase_rows);
           std::uint8_t* const at = to + phase * l_.phase_step;
           deinterleave_rows(none, scratch, 0, at, l_.row_step, strip_step, in, zero);
-          deinterleave_rows(row, scratch + 4 * (phase + in * l_.phases - begin) * width, 4 * l_.phases * width,
-                            at + in * l_.row_step, l_.row_step, strip_step, out - in, zero);
+          if (in < out) {
+            deinterleave_rows(row, scratch + 4 * (phase + in * l_.phases - begin) * width, 4 * l_.phases * width,
+                              at + in * l_.row_step, l_.row_step, strip_step, out - in, zero);
+          }
           deinterleave_rows(none, scratch, 0, at + out * l_.row_step, l_.row_step, strip_step, all - out, zero);
         }
       }
@@ -204,16 +211,16 @@ class Stager {
         std::memset(to + from * l_.column_step, zero, static_cast<std::size_t>((until - from) * l_.column_step));
     };
     fill(0, begin);
-    const std::uint8_t* from = row + (first_column() + begin * skip) * g_.in.x;
-    std::uint8_t* at = to + begin * l_.column_step;
-    if (skip * g_.in.x == l_.column_step && l_.column_step == g_.in_channels) {
-      avx2::convert<4>(from, (end - begin) * g_.in_channels, run_.input_flip, at);
-    } else {
-      for (Index x = begin; x < end; ++x, from += skip * g_.in.x, at += l_.column_step) {
-        avx2::convert<4>(from, g_.in_channels, run_.input_flip, at);
-      }
-    }
     fill(end, need);
+    if (begin == end) return;
+    const std::uint8_t* const from = row + (first_column() + begin * skip) * g_.in.x;
+    std::uint8_t* const at = to + begin * l_.column_step;
+    if (skip * g_.in.x == l_.column_step && l_.column_step == g_.in_channels) {
+      return avx2::convert<4>(from, (end - begin) * g_.in_channels, run_.input_flip, at);
+    }
+    for (Index x = 0; x < end - begin; ++x) {
+      avx2::convert<4>(from + x * skip * g_.in.x, g_.in_channels, run_.input_flip, at + x * l_.column_step);
+    }
   }
 
   const Layout& l_;

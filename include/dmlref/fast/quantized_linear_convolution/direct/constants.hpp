@@ -15,13 +15,14 @@
 #include "dmlref/fast/quantized_linear_convolution/direct/folding.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
 #include "dmlref/reference/quantize.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
 /// What of a weight fits eight bits.
 constexpr std::int16_t low_part(std::int32_t d) noexcept {
-  return static_cast<std::int16_t>(d > 127 ? 127 : d < -128 ? -128 : d);
+  return dmlref::detail::narrow<std::int16_t>(d > 127 ? 127 : d < -128 ? -128 : d);
 }
 
 /// Moves high parts of channel `c`'s weights to padding lanes, as far as these go. A unit of two taps has one for each;
@@ -31,7 +32,7 @@ inline void replicate_taps(const FilterSlots& slots, FoldedChannels& f, Index c)
   const auto move = [&](Index from, Index to) {
     const std::int16_t whole = f.weights[from][c];
     f.weights[from][c] = low_part(whole);
-    f.weights[to][c] = static_cast<std::int16_t>(whole - low_part(whole));
+    f.weights[to][c] = dmlref::detail::narrow<std::int16_t>(whole - low_part(whole));  // weights: -255 … 255
   };
   Index counts[3]{};
   for (Index slot = 0; slot < slots.slots(); slot += 4) {
@@ -99,7 +100,9 @@ inline bool load_channels(const Layer& layer, const std::byte* const* inputs, co
     std::memset(offset, 0, sizeof offset);
   }
   const std::uint8_t flip = layer.g.filter_signed ? 0x80 : 0;
-  for (Index lane = 0; lane < fold_lanes; ++lane) f.offset[lane] = static_cast<std::int16_t>(offset[lane] ^ flip);
+  for (Index lane = 0; lane < fold_lanes; ++lane) {
+    f.offset[lane] = dmlref::detail::narrow<std::int16_t>(offset[lane] ^ flip);  // a byte
+  }
   const bool usual = is_usual(h.input_scale) && is_usual(h.given_output_scale);
   bool all = usual;
   for (Index lane = 0; lane < fold_lanes; ++lane) all = is_usual(f.filter_scale[lane]) && all;
@@ -116,14 +119,14 @@ inline bool load_channels(const Layer& layer, const std::byte* const* inputs, co
 inline void fold_wide_channel(const FilterSlots& slots, FoldedChannels& f, Index c) noexcept {
   const auto each_weight = [&](const auto& change) {
     for (Index slot = 0; slot < slots.slots(); ++slot) {
-      f.weights[slot][c] = static_cast<std::int16_t>(change(f.weights[slot][c]));
+      f.weights[slot][c] = dmlref::detail::narrow<std::int16_t>(change(f.weights[slot][c]));  // by 127 at most
     }
   };
   if (f.highest[c] > 127) {  // negated: then 128 fits, and what does not is below
     f.factor[c] = -f.factor[c];
     f.scale[c] = f.scale[c] == 0 ? 0 : -f.scale[c];
     f.sum[c] = static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(f.sum[c]));
-    f.lowest[c] = static_cast<std::int16_t>(-f.highest[c]);
+    f.lowest[c] = dmlref::detail::narrow<std::int16_t>(-f.highest[c]);  // a weight
     each_weight([](std::int32_t d) { return -d; });
   }
   if (f.lowest[c] >= -128) return;

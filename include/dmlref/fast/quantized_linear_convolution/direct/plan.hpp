@@ -15,7 +15,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-constexpr Index larger(Index a, Index b) noexcept { return a > b ? a : b; }
 template <class T>
 T read(const std::byte* from) noexcept {
   T value;

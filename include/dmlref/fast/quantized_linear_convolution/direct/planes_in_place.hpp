@@ -29,11 +29,8 @@ class PlanesInPlace {
     // Sixteen tasks or more, but none of less than five microseconds, as they take some setting up; and as many as
     // tasks that share them evenly. Up to four small planes share vectors.
     const Index work = round_up(band_rows_ * g.out_width * g.stride_x, layer.kernels->block) * layer.slots.units;
-    const auto fits = [&](Index groups) {
-      return 16 * groups <= g.groups * g.batch * bands() || groups * g.out_channels * work <= 160 * 1024;
-    };
-    Index groups = 1;
-    while (groups < g.groups && fits(groups + 1)) ++groups;
+    const Index sixteenth = g.groups * g.batch * bands() / 16, brief = 160 * 1024 / (g.out_channels * work);
+    Index groups = larger(1, smaller(g.groups, larger(sixteenth, brief)));
     const auto least_parts = static_cast<std::uint64_t>(ceil_div(g.groups, groups));
     groups = ceil_div(g.groups, static_cast<Index>(std::bit_ceil(least_parts)));
     if (g.out_height * g.out_width <= 1024) groups = smaller(g.groups, round_up(groups, 4));

@@ -31,7 +31,7 @@ class StagedChannels {
 
   Layer layer;
   ChannelLanes lanes;
-  Index bands() const noexcept { return static_cast<Index>(staging_.bands.size()); }
+  Index bands() const noexcept { return staging_.bands(); }
   Index parts() const noexcept { return static_cast<Index>(lanes.chunks.size()); }
 
   void run(const std::byte* folded, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
@@ -39,7 +39,7 @@ class StagedChannels {
     alignas(64) std::uint8_t line[line_capacity + slack];
     const Geometry& g = layer.g;
     const Work work(unit, bands(), parts());
-    const Band& band = staging_.bands[static_cast<std::size_t>(work.band)];
+    const Band band = staging_.band(work.band);
     const Chunk& chunk = lanes.chunks[static_cast<std::size_t>(work.part)];
     staging_.stage(band, read<FoldedHeader>(folded), input + work.image * g.in.n + chunk.first, 1, chunk.count,
                    chunk.pitch, staged);
@@ -130,9 +130,10 @@ class StagedChannels {
     const Geometry& g = layer.g;
     const Index step = lanes.outputs * g.out.c;
     const bool whole = step == 1 && g.out.x == chunk.count && chunk.pitch == chunk.count;
-    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * chunk.pitch, out += g.out.y) {
-      whole ? unstage(line, 0, 1, band.columns * chunk.count, out, 0, 1)
-            : unstage(line, chunk.pitch, band.columns, chunk.count, out, g.out.x, step);
+    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * chunk.pitch) {
+      std::uint8_t* const row = out + y * g.out.y;
+      whole ? unstage(line, 0, 1, band.columns * chunk.count, row, 0, 1)
+            : unstage(line, chunk.pitch, band.columns, chunk.count, row, g.out.x, step);
     }
   }
 

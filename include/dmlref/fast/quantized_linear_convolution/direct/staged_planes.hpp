@@ -26,7 +26,7 @@ class StagedPlanes {
 
   Layer layer;
   PixelLanes lanes;
-  Index bands() const noexcept { return static_cast<Index>(staging_.bands.size()); }
+  Index bands() const noexcept { return staging_.bands(); }
   Index parts() const noexcept { return ceil_div(layer.g.groups, groups_at_a_time_); }
 
   void run(const std::byte* folded, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
@@ -34,7 +34,7 @@ class StagedPlanes {
     alignas(64) std::uint8_t lines[line_capacity + slack];
     const Geometry& g = layer.g;
     const Work work(unit, bands(), parts());
-    const Band& band = staging_.bands[static_cast<std::size_t>(work.band)];
+    const Band band = staging_.band(work.band);
     const FoldedHeader h = read<FoldedHeader>(folded);
     const Index first = work.part * groups_at_a_time_, groups = smaller(groups_at_a_time_, g.groups - first);
     staging_.stage(band, h, input + work.image * g.in.n + first * g.in_channels * g.in.c, groups * g.in_channels, 1, 1,

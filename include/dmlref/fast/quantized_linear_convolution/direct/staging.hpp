@@ -11,11 +11,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/rows.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
@@ -40,7 +40,6 @@ class Staging {
   /// Rows and columns of bands at most; none where not even some pixels fit.
   Index band_rows = 0, band_columns = 0;
   Index row_pixels = 0;  // from one row of a phase to the next, as from one output row of a line
-  std::vector<Band> bands;
 
   explicit Staging(const Geometry& g) : g_(g) {}
 
@@ -51,6 +50,8 @@ class Staging {
 
   bool choose(const StagedSize& size, Index block) {
     const auto fit = [&](Index rows, Index columns, Index bytes) {
+      // Each of the factors fits where their product does, which may be beyond 64 bits.
+      if (phases() > bytes || row_pixels_of(columns) * size.pitch > bytes) return false;
       return size.planes * phases() * phase_bytes(size.pitch, rows, columns) <= bytes &&
              size.lines * (rows * row_pixels_of(columns) * size.pitch + block) <= line_capacity;
     };
@@ -63,12 +64,13 @@ class Staging {
     while (band_rows < g_.out_height && fit(band_rows + 1, band_columns, size.target)) ++band_rows;
     band_rows = ceil_div(g_.out_height, ceil_div(g_.out_height, band_rows));
     row_pixels = row_pixels_of(band_columns);
-    for (Index y = 0; y < g_.out_height; y += band_rows) {
-      for (Index x = 0; x < g_.out_width; x += band_columns) {
-        bands.push_back({y, x, smaller(band_rows, g_.out_height - y), smaller(band_columns, g_.out_width - x)});
-      }
-    }
     return true;
+  }
+
+  Index bands() const noexcept { return ceil_div(g_.out_height, band_rows) * across(); }
+  Band band(Index index) const noexcept {
+    const Index y = index / across() * band_rows, x = index % across() * band_columns;
+    return {y, x, smaller(band_rows, g_.out_height - y), smaller(band_columns, g_.out_width - x)};
   }
 
   /// Where a tap's pixels begin, from the first phase of its channel.
@@ -76,7 +78,7 @@ class Staging {
     const Index y = tap.y * g_.dilation_y, x = tap.x * g_.dilation_x;
     const Index phase = (tap.channel * g_.stride_y + y % g_.stride_y) * g_.stride_x + x % g_.stride_x;
     const Index pixels = y / g_.stride_y * row_pixels + x / g_.stride_x;
-    return static_cast<std::int32_t>(phase * phase_bytes(pitch) + pixels * pitch);
+    return dmlref::detail::narrow<std::int32_t>(phase * phase_bytes(pitch) + pixels * pitch);  // below staged_capacity
   }
 
   /// All phases of `planes` planes under `band`: the first `channels` of the bytes that pixels have in each, which are
@@ -106,6 +108,8 @@ class Staging {
   }
 
  private:
+  Index across() const noexcept { return ceil_div(g_.out_width, band_columns); }
+
   /// Staged rows or columns: `before` of padding, then `count` of the input, from number `first` on.
   struct Span {
     Index before, count, first;
@@ -134,8 +138,8 @@ class Staging {
     const Index step = g_.stride_x * g_.in.x;
     if (step == channels && pitch == channels) return copy_row(src, count * channels, h.input_flip, dst);
     if (channels == 1) return copy_apart(src, step, count, h.input_flip, dst);
-    for (Index x = 0; x < count; ++x, src += step, dst += pitch) {
-      copy_row(src, channels, h.input_flip, dst);
+    for (Index x = 0; x < count; ++x, dst += pitch) {
+      copy_row(src + x * step, channels, h.input_flip, dst);
       if (channels != pitch) std::memset(dst + channels, h.fill, static_cast<std::size_t>(pitch - channels));
     }
   }

@@ -7,6 +7,7 @@
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
 
 DMLREF_BEGIN
@@ -51,20 +52,19 @@ inline void sum_pixels(const BlockView& v) noexcept {
     }
     return;
   }
-  const Index in_rows = (v.place.rows - 1) * p.g.stride_y + (p.g.kernel_h - 1) * p.g.dilation_y + 1;
-  const Index in_columns = (columns - 1) * p.g.stride_x + (p.g.kernel_w - 1) * p.g.dilation_x + 1;
+  const StagedBlock& b = p.block;
+  const Index in_rows = b.in_rows_of(p.g, v.place.rows), in_columns = b.in_columns_of(p.g, columns);
   const Index pitch = p.position_pitch();
   for (Index r = 0; r < in_rows; ++r) {
-    if (!row_is_read(p.g, r)) continue;
-    p.kernels.sum_runs(v.activations + r * p.block.row_step, channels, p.block.column_step, in_columns,
-                       v.positions() + r * pitch);
+    if (!b.reads_row(p.g, r, v.place.rows)) continue;
+    p.kernels.sum_runs(v.activations + r * b.row_step, channels, b.column_step, in_columns, v.positions() + r * pitch);
   }
-  // Down the columns in place: row y * stride_y is the first one that row y of the output reads, and later ones do not
+  // Down the columns in place: row y * step_y is the first one that row y of the output reads, and later ones do not
   // read it.
   for (Index y = 0; y < v.place.rows; ++y) {
-    std::int32_t* const row = v.positions() + y * p.g.stride_y * pitch;
-    if (p.g.kernel_h > 1) p.kernels.sum_windows(row, p.g.kernel_h, p.g.dilation_y * pitch, 1, in_columns, row);
-    p.kernels.sum_windows(row, p.g.kernel_w, p.g.dilation_x, p.g.stride_x, columns, v.pixel_sums(y));
+    std::int32_t* const row = v.positions() + y * b.step_y * pitch;
+    if (p.g.kernel_h > 1) p.kernels.sum_windows(row, p.g.kernel_h, b.tap_y * pitch, 1, in_columns, row);
+    p.kernels.sum_windows(row, p.g.kernel_w, b.tap_x, b.step_x, columns, v.pixel_sums(y));
   }
 }
 
@@ -80,7 +80,9 @@ inline void sum_planes(const BlockView& v) noexcept {
       const Index step = tap / p.g.kernel_w * p.row_steps() + tap % p.g.kernel_w;  // of the tap's first plane
       const std::int32_t* from =
           v.positions() + (y * p.block.out_row_step + p.depth.offsets[static_cast<std::size_t>(step)]) / 4;
-      for (Index x = 0; x < v.place.columns; ++x) sums[x] = tap == 0 ? from[x] : sums[x] + from[x];
+      for (Index x = 0; x < v.place.columns; ++x) {
+        sums[x] = tap == 0 ? from[x] : portable::wrapping_sum(sums[x], from[x]);
+      }
     }
   }
 }

@@ -159,11 +159,11 @@ struct Kernels {
   /// dst[i] = src[i] xor flip, as bytes or widened.
   void (*convert)(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip,
                   std::uint8_t* dst) noexcept = nullptr;
-  /// sums[p] = the sum of the `count` staged values at src + p * pixel_step.
+  /// sums[p] = the sum of the `count` staged values at src + p * pixel_step, modulo 2^32.
   void (*sum_runs)(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
                    std::int32_t* sums) noexcept = nullptr;
-  /// sums[i] = the sum of from[i * stride + t * tap_step] over t < taps. May read 128 bytes past the last one, and
-  /// write up to a multiple of 16 sums.
+  /// sums[i] = the sum of from[i * stride + t * tap_step] over t < taps, modulo 2^32. May read 128 bytes past the last
+  /// one, and write up to a multiple of 16 sums.
   void (*sum_windows)(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
                       std::ptrdiff_t count, std::int32_t* sums) noexcept = nullptr;
   /// sums[r][l] += per_row[r] * per_lane[l], modulo 2^32.

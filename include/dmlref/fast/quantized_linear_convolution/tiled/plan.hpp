@@ -20,6 +20,7 @@
 #include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
@@ -27,6 +28,13 @@ namespace fast::qlc::tiled {
 /// Rows [first, last) of the kernel.
 struct KernelRows {
   Index first, last;
+  bool operator==(const KernelRows&) const = default;
+};
+
+/// Neighbouring rows of the output, up to row `end`, that need the same rows of the kernel.
+struct RowsAlike {
+  Index end;
+  std::size_t range;  // of Plan::row_ranges
 };
 
 /// Memory of one task, cut into pieces of 64 bytes' alignment.
@@ -55,7 +63,7 @@ struct Plan {
     if (!usable()) return;
     depth = depth_tables(g, block);
     for (Index plane = 0; plane < order.channel_groups() && order.staging == Staging::planes; ++plane) {
-      plane_offsets.push_back(static_cast<std::int32_t>(plane * block.plane_step));
+      plane_offsets.push_back(dmlref::detail::narrow<std::int32_t>(plane * block.plane_step));  // usable(): in a block
     }
     filter = {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
     choose_row_ranges();
@@ -106,8 +114,8 @@ struct Plan {
   BlockGrid grid;
   DepthTables depth;
   std::vector<std::int32_t> plane_offsets;
-  std::vector<KernelRows> row_ranges;      // the first one: all rows
-  std::vector<std::uint8_t> range_of_row;  // of the output
+  std::vector<KernelRows> row_ranges;  // the first one: all rows
+  std::vector<RowsAlike> alike;        // of all output rows, from the first on
   PackedFilter filter{};
   Index pixel_pitch = 0;
   FoldedPlaces folded_at;
@@ -154,10 +162,11 @@ struct Plan {
     const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
                         (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
                         g.pad_y > 0 || g.pad_x > 0;
-    const Index reach =
-        (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) + (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x);
+    // Steps lead along the kernel and over a pixel's channels, by offsets of 32 bits.
+    const Index reach = (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) +
+                        (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x) + g.in_channels;
     return kernels.group == 4 && g.in_channels % 4 == 0 && !padded && g.input_signed == kernels.signed_activations &&
-           reach < (std::numeric_limits<std::int32_t>::max)();
+           reach <= (std::numeric_limits<std::int32_t>::max)();
   }
 
   // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
@@ -169,10 +178,11 @@ struct Plan {
     const Index slower = gathers || (order.staging == Staging::windows && order.group == 2) ? 9 : 8;
     const Index lanes = kernels.lanes;
     const bool planar = g.out.x == 1;
-    const Index pixels = g.out_height * round_up(g.out_width, lanes) * g.out_channels;
-    const Index channels = g.out_height * g.out_width * round_up(g.out_channels, lanes);
-    return pixels * (steps + epilogue + (planar ? 0 : transposition)) * slower <=
-           channels * (steps + epilogue + (planar ? transposition : 0)) * 8;
+    // (Products of all these numbers may be beyond 64 bits.)
+    const auto pixels = static_cast<double>(g.out_height * round_up(g.out_width, lanes) * g.out_channels);
+    const auto channels = static_cast<double>(g.out_height * g.out_width * round_up(g.out_channels, lanes));
+    return pixels * static_cast<double>((steps + epilogue + (planar ? 0 : transposition)) * slower) <=
+           channels * static_cast<double>((steps + epilogue + (planar ? transposition : 0)) * 8);
   }
 
   void choose_block(const DepthOrder& order, bool in_place) {
@@ -209,26 +219,39 @@ struct Plan {
     grid = BlockGrid(g, rows, columns);
   }
 
-  // Which kernel rows each output row needs.
+  // The kernel rows whose input rows, of those from `top` on, are not padding.
+  KernelRows rows_inside(Index top) const noexcept {
+    const Index first = top >= 0 ? 0 : smaller(g.kernel_h, ceil_div(-top, g.dilation_y));
+    const Index last = top >= g.height ? 0 : smaller(g.kernel_h, ceil_div(g.height - top, g.dilation_y));
+    return {first, last < first ? first : last};
+  }
+
+  // Which kernel rows each output row needs. As the window moves down, it leaves the padding above row by row, and
+  // enters that below row by row: neighbours that are alike are found at once, whatever their number.
   void choose_row_ranges() {
     constexpr std::size_t most = 16;  // kinds of output rows
     row_ranges.assign(1, {0, g.kernel_h});
-    range_of_row.assign(static_cast<std::size_t>(g.out_height), 0);
-    for (Index y = 0; y < g.out_height; ++y) {
+    for (Index y = 0; y < g.out_height;) {
       const Index top = y * g.stride_y - g.pad_y;
-      KernelRows rows{0, g.kernel_h};
-      while (rows.first < rows.last && top + rows.first * g.dilation_y < 0) ++rows.first;
-      while (rows.first < rows.last && top + (rows.last - 1) * g.dilation_y >= g.height) --rows.last;
+      const KernelRows rows = rows_inside(top);
+      // Where the window's top is when one more kernel row leaves the padding above, or enters that below.
+      Index next = g.out_height * g.stride_y;
+      if (rows.first > 0) next = smaller(next, -(rows.first - 1) * g.dilation_y);
+      if (rows.first < rows.last) next = smaller(next, g.height - (rows.last - 1) * g.dilation_y);
+      const Index end = smaller(g.out_height, ceil_div(next + g.pad_y, g.stride_y));
       std::size_t range = 0;
-      while (range < row_ranges.size() &&
-             (row_ranges[range].first != rows.first || row_ranges[range].last != rows.last)) {
-        ++range;
-      }
-      if (range == row_ranges.size()) {
-        if (range == most) continue;  // all rows, then: padding is in the staged block
+      while (range < row_ranges.size() && row_ranges[range] != rows) ++range;
+      if (range == most) {
+        range = 0;  // all rows, then: padding is in the staged block
+      } else if (range == row_ranges.size()) {
         row_ranges.push_back(rows);
       }
-      range_of_row[static_cast<std::size_t>(y)] = static_cast<std::uint8_t>(range);
+      if (!alike.empty() && alike.back().range == range) {
+        alike.back().end = end;
+      } else {
+        alike.push_back({end, range});
+      }
+      y = end;
     }
   }
 
@@ -262,7 +285,7 @@ struct Plan {
                                : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                       : 0);
     slot.wide = task.take(8 * 16 * lanes);
-    slots = task_slots();
+    slots = slots_for(*this);
     slot.size = task.size() + (slots > 1 ? smaller(64 * block.plane_step, far_apart) : 0);
   }
 };

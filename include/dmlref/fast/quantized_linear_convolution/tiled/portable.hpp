@@ -54,23 +54,30 @@ template <class Value>
 void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
               std::int32_t* sums) noexcept {
   for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
-    std::int32_t sum = 0;
+    std::uint32_t sum = 0;
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       Value value;
       std::memcpy(&value, src + i * static_cast<std::ptrdiff_t>(sizeof value), sizeof value);
-      sum += value;
+      sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
     }
-    sums[p] = sum;
+    sums[p] = static_cast<std::int32_t>(sum);
   }
+}
+
+/// Modulo 2^32.
+constexpr std::int32_t wrapping_sum(std::int32_t a, std::int32_t b) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
 
 inline void sum_windows(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
                         std::ptrdiff_t count, std::int32_t* sums) noexcept {
   for (std::ptrdiff_t t = 0; t < taps; ++t, from += tap_step) {
     if (stride == 1) {  // a loop of its own, for vectors
-      for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = t == 0 ? from[i] : sums[i] + from[i];
+      for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = t == 0 ? from[i] : wrapping_sum(sums[i], from[i]);
     } else {
-      for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = t == 0 ? from[i * stride] : sums[i] + from[i * stride];
+      for (std::ptrdiff_t i = 0; i < count; ++i) {
+        sums[i] = t == 0 ? from[i * stride] : wrapping_sum(sums[i], from[i * stride]);
+      }
     }
   }
 }

@@ -43,11 +43,11 @@ inline void write_channels(const BlockView& v, Index first, Index channels) noex
   const Index pitch = channels, columns = v.place.columns;
   const Index count = smaller(v.p.g.out_channels - first, channels);
   const std::uint8_t* bytes = v.bytes();
-  std::uint8_t* out = v.output_at(first, 0);
+  std::uint8_t* const out = v.output_at(first, 0);
   const bool joined = out_step.x == 1 && out_step.c != 1 && out_step.y == columns;
   const Index lines = joined ? 1 : v.place.rows, line = joined ? v.place.rows * columns : columns;
-  for (Index y = 0; y < lines; ++y, bytes += line * pitch, out += out_step.y) {
-    write_pixels(v.p.kernels.transpose, bytes, pitch, line, count, out, out_step.c, out_step.x);
+  for (Index y = 0; y < lines; ++y, bytes += line * pitch) {
+    write_pixels(v.p.kernels.transpose, bytes, pitch, line, count, out + y * out_step.y, out_step.c, out_step.x);
   }
 }
 
@@ -63,10 +63,10 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
     const Index width = vectors * lanes;
     const bool in_place = requantized && v.p.g.out.c == 1 && channel + width <= v.p.g.out_channels;
     const Index pitch = in_place ? v.p.g.out.x : width;
-    std::uint8_t* bytes = v.bytes();
     for (Index y = 0; y < v.place.rows; ++y) {
-      if (in_place) bytes = v.output_at(channel, y);
+      std::uint8_t* const row = in_place ? v.output_at(channel, y) : v.bytes() + y * columns * pitch;
       for (Index x = 0; x < columns;) {
+        std::uint8_t* const bytes = row + x * pitch;
         const Tile& tile = kernels.channel_tiles.fit(vectors, columns - x);
         const Index count = requantized ? (columns - x) / tile.rows : 1, pixels = count * tile.rows;
         tile.run({v.operands(block, 0, y, x),
@@ -82,7 +82,6 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
           }
           kernels.quantize(v.sums(), ceil_div(pixels * width, 64), v.run.requantizer, packed, width, bytes);
         }
-        bytes += pixels * pitch;
         x += pixels;
       }
     }

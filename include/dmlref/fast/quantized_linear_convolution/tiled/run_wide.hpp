@@ -11,6 +11,12 @@
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
 
+/// A window's sum of activations, which is 32 bits without a sign where they have none: 2^24 of them at most
+/// (Plan::usable) sum to less than 2^32, and signed ones to -2^31 or more.
+inline std::int64_t sum_of_activations(const Kernels& kernels, std::int32_t sum) noexcept {
+  return kernels.signed_activations ? std::int64_t{sum} : std::int64_t{static_cast<std::uint32_t>(sum)};
+}
+
 /// K in pieces whose 32-bit sums cannot overflow; everything else in 64 bits, pixel by pixel. Cold.
 inline void run_wide(const BlockView& v, Index first_block, Index last_block) noexcept {
   const Plan& p = v.p;
@@ -36,7 +42,7 @@ inline void run_wide(const BlockView& v, Index first_block, Index last_block) no
         }
         for (Index l = 0; l < count; ++l) {
           if (v.run.pixel_terms) {
-            wide[l] += std::int64_t{v.run.minus_filter_zero_point[first + l]} * v.pixel_sums(y)[x];
+            wide[l] += v.run.minus_filter_zero_point[first + l] * sum_of_activations(p.kernels, v.pixel_sums(y)[x]);
           }
           v.output_at(block * lanes + l, y)[x * p.g.out.x] = v.run.requantizer.exact(wide[l], first + l);
         }

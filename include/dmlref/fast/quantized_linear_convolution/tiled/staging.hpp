@@ -9,6 +9,9 @@
 //                                        channel | input row | window position | column in group
 // pixels   channels side by side (NHWC): input row | column | channel; the taps of one kernel row are one run of bytes.
 //          Where the input needs neither padding nor conversion it is read in place (`direct`).
+//
+// Where a block's windows leave out most of the rows that they reach over, or columns, as taps or pixels are far apart,
+// each kernel row has the rows that it reads, and no others (`rows_by_tap`), each kernel column its columns.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +24,7 @@
 #include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
 #include "dmlref/fast/quantized_linear_convolution/staging.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -52,8 +56,11 @@ struct DepthOrder {
 /// The staged block of `rows` x `columns` output pixels; distances in bytes.
 struct StagedBlock {
   DepthOrder order;
-  Index rows = 0, columns = 0;        // output pixels, at most
-  Index in_rows = 0, in_columns = 0;  // input rows and columns under them
+  Index rows = 0, columns = 0;  // output pixels, at most
+  bool rows_by_tap = false, columns_by_tap = false;
+  Index in_rows = 0, in_columns = 0;  // staged rows and columns under them, not all of which need be read
+  Index step_y = 1, step_x = 1;       // of these, from an output pixel to the next one
+  Index tap_y = 1, tap_x = 1;         // and from a tap to the next one
   Index phases = 1;                   // planes: column phases
   Index phase_columns = 0;            // planes and windows: groups in a row (of one phase)
   Index pixel_step = 0, row_step = 0, plane_step = 0;
@@ -62,6 +69,18 @@ struct StagedBlock {
   Index bytes = 0;         // 0 where the input is read in place
   Index row_bytes = 0;     // scratch while staging: an input row with its padding, as groups
   bool direct = false;
+
+  /// Staged rows under so many output rows.
+  Index in_rows_of(const Geometry& g, Index out_rows) const noexcept {
+    return (out_rows - 1) * step_y + (g.kernel_h - 1) * tap_y + 1;
+  }
+  Index in_columns_of(const Geometry& g, Index out_columns) const noexcept {
+    return (out_columns - 1) * step_x + (g.kernel_w - 1) * tap_x + 1;
+  }
+  /// Whether one of `out_rows` output rows reads staged row `r`.
+  bool reads_row(const Geometry& g, Index r, Index out_rows) const noexcept {
+    return rows_by_tap ? r % tap_y < out_rows : row_is_read(g, r);
+  }
 };
 
 inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order, Index rows, Index columns,
@@ -71,8 +90,18 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
   b.rows = rows;
   b.columns = columns;
   b.direct = direct;
-  b.in_rows = (rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
-  b.in_columns = (columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
+  const auto mostly_unread = [](Index pixels, Index stride, Index taps, Index dilation) {
+    return (pixels - 1) * stride + (taps - 1) * dilation + 1 > 2 * taps * pixels;
+  };
+  b.rows_by_tap = !direct && mostly_unread(rows, g.stride_y, g.kernel_h, g.dilation_y);
+  b.step_y = b.rows_by_tap ? 1 : g.stride_y;
+  b.tap_y = b.rows_by_tap ? rows : g.dilation_y;
+  b.columns_by_tap = !direct && order.staging != Staging::windows && (g.kernel_w == 1 || !order.joined) &&
+                     mostly_unread(columns, g.stride_x, g.kernel_w, g.dilation_x);
+  b.step_x = b.columns_by_tap ? 1 : g.stride_x;
+  b.tap_x = b.columns_by_tap ? columns : g.dilation_x;
+  b.in_rows = b.in_rows_of(g, rows);
+  b.in_columns = b.in_columns_of(g, columns);
   const Index slack = 512;  // tiles load whole vectors
   const Index element = 4 / order.group;
   if (order.staging == Staging::pixels) {
@@ -85,8 +114,9 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
       b.row_step = b.column_step * b.in_columns;
       if (order.group == 2) b.row_step = round_up(b.row_step, 4);  // groups that do not straddle lines
       b.bytes = b.in_rows * b.row_step + slack;
+      if (b.columns_by_tap) b.row_bytes = round_up(g.in_channels + 64, 64);  // a pixel
     }
-    b.pixel_step = b.column_step * g.stride_x;
+    b.pixel_step = b.column_step * b.step_x;
   } else if (order.staging == Staging::windows) {
     b.pixel_step = 4;
     b.phase_columns = columns + (order.column_groups() - 1) * order.group / g.stride_x;
@@ -96,15 +126,15 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
     b.row_bytes = round_up((b.phase_columns - 1) * g.stride_x + order.group + 64, 64);
   } else {
     b.pixel_step = 4;
-    b.phases = g.kernel_w == 1 ? 1 : g.stride_x < b.in_columns ? g.stride_x : b.in_columns;
-    b.phase_columns = columns + (g.kernel_w - 1) * g.dilation_x / g.stride_x;
+    b.phases = g.kernel_w == 1 ? 1 : smaller(b.step_x, b.in_columns);
+    b.phase_columns = columns + (g.kernel_w - 1) * b.tap_x / b.step_x;
     if (order.group == 2) b.phase_columns = round_up(b.phase_columns, 8);  // vectors that do not straddle lines
     b.row_step = 4 * b.phases * b.phase_columns;
     b.plane_step = b.row_step * b.in_rows;
     b.bytes = b.plane_step * order.channel_groups() + slack;
-    b.row_bytes = 4 * round_up(g.stride_x * b.phase_columns + 64, 64) + 256;
+    b.row_bytes = 4 * round_up(b.step_x * b.phase_columns + 64, 64) + 256;
   }
-  b.out_row_step = g.stride_y * b.row_step;
+  b.out_row_step = b.step_y * b.row_step;
   return b;
 }
 
@@ -126,16 +156,17 @@ inline DepthTables depth_tables(const Geometry& g, const StagedBlock& b) {
     return there ? c * g.filter.c + y * g.filter.y + x * g.filter.x : no_element;
   };
   const auto add = [&](Index offset, auto element) {
-    tables.offsets.push_back(static_cast<std::int32_t>(offset));
+    // Within a staged block (Plan::usable), or within the reach of what is read in place (is_read_in_place).
+    tables.offsets.push_back(dmlref::detail::narrow<std::int32_t>(offset));
     for (Index e = 0; e < order.group; ++e) tables.elements.push_back(element(e));
   };
   for (Index y = 0; y < g.kernel_h; ++y) {
-    const Index row = y * g.dilation_y * b.row_step;
+    const Index row = y * b.tap_y * b.row_step;
     if (order.staging == Staging::planes) {
       for (Index c = 0; c < g.in_channels; c += order.group) {
         for (Index x = 0; x < g.kernel_w; ++x) {
-          const Index column = x * g.dilation_x;
-          const Index place = column % g.stride_x * b.phase_columns + column / g.stride_x;
+          const Index column = x * b.tap_x;
+          const Index place = column % b.step_x * b.phase_columns + column / b.step_x;
           add(row + c / order.group * b.plane_step + 4 * place,
               [&](Index e) { return weight(c + e < g.in_channels, c + e, y, x); });
         }
@@ -151,7 +182,7 @@ inline DepthTables depth_tables(const Geometry& g, const StagedBlock& b) {
       const Index run = order.joined ? g.kernel_w * g.in_channels : g.in_channels;  // elements
       for (Index x = 0; x < g.kernel_w; x += order.joined ? g.kernel_w : 1) {
         for (Index i = 0; i < run; i += order.group) {
-          add(row + x * g.dilation_x * b.column_step + i * 4 / order.group,
+          add(row + x * b.tap_x * b.column_step + i * 4 / order.group,
               [&](Index e) { return weight(i + e < run, (i + e) % g.in_channels, y, x + (i + e) / g.in_channels); });
         }
       }
@@ -229,21 +260,23 @@ inline void interleave_planes(const StagingArgs& a, const InputRow& row, std::ui
   }
 }
 
-/// Planes whose columns are apart: value by value.
+/// Planes whose columns are apart: value by value, of one column phase after the other, or of one tap.
 inline void gather_planes(const StagingArgs& a, const InputRow& row, std::uint8_t* to) noexcept {
   const Geometry& g = a.g;
   const StagedBlock& b = a.block;
   const Index pitch = (b.row_bytes - 256) / 4;
+  const Index parts = b.columns_by_tap ? g.kernel_w : b.phases, apart = b.columns_by_tap ? g.dilation_x : 1;
+  const Index count = b.columns_by_tap ? b.columns : b.phase_columns;
   for (Index c = 0; c < g.in_channels; c += b.order.group, to += b.plane_step) {
     const std::uint8_t* rows[4] = {a.scratch, a.scratch, a.scratch, a.scratch};
     for (Index e = 0; e < b.order.group && c + e < g.in_channels; ++e) {
       rows[e] = a.scratch + e * pitch;
-      for (Index phase = 0; phase < b.phases; ++phase) {
-        gather_row(row.at + (c + e) * g.in.c, row.width, g.in.x, row.first + phase, g.stride_x, b.phase_columns,
-                   a.zero_point, a.scratch + e * pitch + phase * b.phase_columns);
+      for (Index part = 0; part < parts; ++part) {
+        gather_row(row.at + (c + e) * g.in.c, row.width, g.in.x, row.first + part * apart, g.stride_x, count,
+                   a.zero_point, a.scratch + e * pitch + part * count);
       }
     }
-    a.kernels.interleave(rows, b.phases * b.phase_columns, a.flip, to);
+    a.kernels.interleave(rows, parts * count, a.flip, to);
   }
 }
 
@@ -276,37 +309,64 @@ inline void stage_pixels(const StagingArgs& a, const InputRow& row, Index column
     } else if (g.in.x == channels && step == channels * 4 / a.block.order.group) {
       a.kernels.convert(from, (end - begin) * channels, a.flip, inside);
     } else {
-      for (Index x = begin; x < end; ++x, from += g.in.x, inside += step) {
-        a.kernels.convert(from, channels, a.flip, inside);
+      for (Index x = 0; x < end - begin; ++x) {
+        a.kernels.convert(from + x * g.in.x, channels, a.flip, inside + x * step);
       }
     }
   }
   pad(end, columns);
 }
 
+/// Those that each tap reads, pixel by pixel.
+inline void stage_pixels_by_tap(const StagingArgs& a, const InputRow& row, Index columns, std::uint8_t* to) noexcept {
+  const Geometry& g = a.g;
+  const Index channels = g.in_channels;
+  for (Index kx = 0; kx < g.kernel_w; ++kx) {
+    std::uint8_t* at = to + kx * a.block.tap_x * a.block.column_step;
+    for (Index i = 0; i < columns; ++i, at += a.block.column_step) {
+      const Index x = row.first + kx * g.dilation_x + i * g.stride_x;
+      const std::uint8_t* from = a.scratch;
+      if (x < 0 || x >= row.width) {
+        std::memset(a.scratch, a.zero_point, static_cast<std::size_t>(channels));
+      } else if (g.in.c == 1) {
+        from = row.at + x * g.in.x;
+      } else {
+        for (Index c = 0; c < channels; ++c) a.scratch[c] = row.at[c * g.in.c + x * g.in.x];
+      }
+      a.kernels.convert(from, channels, a.flip, at);
+    }
+  }
+}
+
 /// Stages the block at `place`. `input` is the image's group of channels.
 inline void stage(const StagingArgs& a, const std::uint8_t* input, const BlockPlace& place,
                   std::uint8_t* staged) noexcept {
   const Geometry& g = a.g;
+  const StagedBlock& b = a.block;
   const Index first_row = place.y * g.stride_y - g.pad_y;
-  const Index rows = (place.rows - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y + 1;
-  const Index columns = (place.columns - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 1;
+  const Index rows = b.in_rows_of(g, place.rows), columns = b.in_columns_of(g, place.columns);
   for (Index r = 0; r < rows; ++r) {
-    if (!row_is_read(g, r)) continue;
-    const Index y = first_row + r;
+    if (!b.reads_row(g, r, place.rows)) continue;
+    const Index y = first_row + (b.rows_by_tap ? r / b.tap_y * g.dilation_y + r % b.tap_y * g.stride_y : r);
     const bool outside = y < 0 || y >= g.height;
     const InputRow row{input + (outside ? 0 : y) * g.in.y, outside ? 0 : g.width, place.x * g.stride_x - g.pad_x};
-    std::uint8_t* const to = staged + r * a.block.row_step;
-    switch (a.block.order.staging) {
+    std::uint8_t* const to = staged + r * b.row_step;
+    switch (b.order.staging) {
       case Staging::planes:
-        if (outside || g.in.x == 1) {
+        if (!b.columns_by_tap && (outside || g.in.x == 1)) {
           interleave_planes(a, row, to);
         } else {
           gather_planes(a, row, to);
         }
         break;
       case Staging::windows: stage_windows(a, row, to); break;
-      case Staging::pixels: stage_pixels(a, row, columns, to); break;
+      case Staging::pixels:
+        if (b.columns_by_tap) {
+          stage_pixels_by_tap(a, row, place.columns, to);
+        } else {
+          stage_pixels(a, row, columns, to);
+        }
+        break;
     }
   }
 }

@@ -77,7 +77,11 @@ struct BlockView {
   const std::uint8_t* activations;  // the block's first pixel
 
  private:
-  std::size_t range_of(Index y) const noexcept { return p.range_of_row[static_cast<std::size_t>(place.y + y)]; }
+  std::size_t range_of(Index y) const noexcept {
+    const RowsAlike* rows = p.alike.data();
+    while (rows->end <= place.y + y) ++rows;
+    return rows->range;
+  }
 };
 
 }  // namespace fast::qlc::tiled

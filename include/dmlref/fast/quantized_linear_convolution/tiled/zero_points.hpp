@@ -11,6 +11,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {
@@ -24,7 +25,7 @@ void each_step(const Plan& p, const std::int32_t* zero, std::byte* packed, Visit
   for (Index block = 0; block < p.filter.groups * p.filter.blocks; ++block) {
     std::int16_t whole[most], partial[most];
     for (Index i = 0; i < count; ++i) {
-      whole[i] = static_cast<std::int16_t>(zero[block * p.filter.lanes + i / elements]);
+      whole[i] = dmlref::detail::narrow<std::int16_t>(zero[block * p.filter.lanes + i / elements]);  // of bytes
     }
     T* weights = reinterpret_cast<T*>(packed + block * p.filter.block_bytes());
     for (Index step = 0; step < p.filter.steps; ++step, weights += count) {
@@ -59,7 +60,9 @@ void subtract_zero_points(const Plan& p, const std::int32_t* zero, std::byte* pa
   constexpr Index elements = 4 / static_cast<Index>(sizeof(T));
   const Index count = p.filter.lanes * elements;
   each_step<T>(p, zero, packed, [&](Index, Index, T* weights, const std::int16_t* minus) {
-    for (Index i = 0; i < count; ++i) weights[i] = static_cast<T>(weights[i] + minus[i]);
+    for (Index i = 0; i < count; ++i) {
+      weights[i] = dmlref::detail::narrow<T>(weights[i] + minus[i]);  // words, or as differences_are_bytes says
+    }
     return true;
   });
   const Index of_row = p.row_steps() * elements;

@@ -161,8 +161,8 @@ class Block {
       }
       return transpose(bytes, block, place.rows * place.columns, count, out, g_.out.c);
     }
-    for (Index y = 0; y < place.rows; ++y, bytes += row_step, out += step_y) {
-      write_pixels(transpose, bytes, block, place.columns, count, out, g_.out.c, step_x);
+    for (Index y = 0; y < place.rows; ++y, bytes += row_step) {
+      write_pixels(transpose, bytes, block, place.columns, count, out + y * step_y, g_.out.c, step_x);
     }
   }
 

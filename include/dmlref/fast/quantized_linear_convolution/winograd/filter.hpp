@@ -8,6 +8,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {
@@ -22,7 +23,9 @@ inline void transform_kernel(const Transform& t, const Positions& positions, con
     for (int j = 0; j < n; ++j) {
       const Position& p = positions.at[i][j];
       u[(p.first + p.index) * step] =
-          static_cast<std::int16_t>(row[0] * t.filter[j][0] + row[1] * t.filter[j][1] + row[2] * t.filter[j][2]);
+          // |U|: transform.hpp
+          dmlref::detail::narrow<std::int16_t>(row[0] * t.filter[j][0] + row[1] * t.filter[j][1] +
+                                               row[2] * t.filter[j][2]);
     }
   }
 }

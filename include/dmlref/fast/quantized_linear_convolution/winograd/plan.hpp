@@ -184,7 +184,7 @@ struct Plan {
     slot.pixel_sums = task.take(4 * pixels);
     slot.positions = task.take(4 * t.inputs(1) * t.staged_columns());
     slot.size = task.size();
-    slots = task_slots();
+    slots = slots_for(*this);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {
@@ -34,7 +35,7 @@ inline void stage_row(const Plan& p, const std::uint8_t* from, Index count, std:
   } else {
     for (Index c = 0; c < g.in_channels; ++c) {
       for (Index i = 0; i < count; ++i) {
-        to[i * channels + c] = static_cast<std::int16_t>(from[c * g.in.c + i * step] ^ flip);
+        to[i * channels + c] = dmlref::detail::narrow<std::int16_t>(from[c * g.in.c + i * step] ^ flip);
       }
     }
   }
@@ -48,7 +49,7 @@ inline void stage(const Plan& p, const Folded& run, const std::uint8_t* input, c
   // Columns [begin, end) lie inside the image.
   const Index begin = place.x < 0 ? clamped(ceil_div(-place.x, g.dilation_x)) : 0;
   const Index end = place.x >= g.width ? 0 : clamped(ceil_div(g.width - place.x, g.dilation_x));
-  const auto zero = static_cast<std::int16_t>(run.shifted_zero_point);
+  const auto zero = dmlref::detail::narrow<std::int16_t>(run.shifted_zero_point);  // 0 … 255
   for (Index r = 0; r < place.rows; ++r, staged += place.columns * channels) {
     const Index y = place.y + r * g.dilation_y;
     if (y < 0 || y >= g.height || begin >= end) {

@@ -56,7 +56,9 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI ColumnQuads column_quads(const Col
     const __mmask64 there = first ? 0xFFFFFFFF : 0xFFFFFFFF00000000;
     DMLREF_UNROLL
     for (int y = 0; y < Kernel; ++y) {
-      const __m512i loaded = _mm512_maskz_loadu_epi8(there, rows.row[y] + x * rows.step[y]);
+      // Half of it may lie before the row: no pointer leads there.
+      const auto at = reinterpret_cast<std::uintptr_t>(rows.row[y]) + static_cast<std::uintptr_t>(x * rows.step[y]);
+      const __m512i loaded = _mm512_maskz_loadu_epi8(there, reinterpret_cast<const void*>(at));
       pixels[y] = _mm512_mask_mov_epi8(rows.fills, there, _mm512_xor_si512(loaded, rows.flips));
     }
   } else {

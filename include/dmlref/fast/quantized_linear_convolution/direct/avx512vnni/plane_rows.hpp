@@ -94,25 +94,24 @@ struct RowSource {
 
 /// Copies a row of each plane from which vectors would read beyond the tensor.
 template <int Planes>
-[[gnu::noinline]] inline RowSource copy_edge(const PlaneArgs& p, const Strip& strip, const std::uint8_t* row,
+[[gnu::noinline]] inline RowSource copy_edge(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t row,
                                              std::uint8_t* copy) noexcept {
   const std::ptrdiff_t begin = strip.column < 0 ? -strip.column : 0;
   const std::ptrdiff_t left = p.in.width - strip.column, end = left < strip.reach ? left : strip.reach;
   constexpr std::ptrdiff_t step = 128 / Planes;
   for (int l = 0; l < Planes; ++l, row += p.in_plane_step) {
-    for (std::ptrdiff_t i = begin; i < end; ++i) copy[l * step + i] = row[i];
+    for (std::ptrdiff_t i = begin; i < end; ++i) copy[l * step + i] = p.tensor[row + i];
   }
   return {copy, step};
 }
 
-/// Input row `y`, which is at `row` and may lie above or below the plane.
+/// Input row `y`, which begins `row` bytes into the tensor and may lie above or below the plane.
 template <int Planes>
-DMLREF_ALWAYS_INLINE RowSource source_of(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t y,
-                                         const std::uint8_t* row, std::uint8_t* copy) noexcept {
+DMLREF_ALWAYS_INLINE RowSource source_of(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t y, std::ptrdiff_t row,
+                                         std::uint8_t* copy) noexcept {
   if (y < 0 || y >= p.in.rows) return {strip.padding, 0};
-  const std::ptrdiff_t at = row - p.tensor;
-  if (__builtin_expect(at < 0 || at >= strip.safe, 0)) return copy_edge<Planes>(p, strip, row, copy);
-  return {row, p.in_plane_step};
+  if (__builtin_expect(row < 0 || row >= strip.safe, 0)) return copy_edge<Planes>(p, strip, row, copy);
+  return {p.tensor + row, p.in_plane_step};
 }
 
 /// Load `Load` of a row of each plane.
@@ -171,7 +170,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_row(std::uint8_t* dst, 
     alignas(64) std::uint8_t parts[64];
     _mm512_store_si512(parts, bytes);
     DMLREF_UNROLL
-    for (int l = 0; l < Planes; ++l, dst += plane_step) copy_some<each>(dst, parts + (first + l) * each, used);
+    for (int l = 0; l < Planes; ++l) copy_some<each>(dst + l * plane_step, parts + (first + l) * each, used);
   }
 }
 

@@ -132,19 +132,21 @@ template <int Stride, int Planes, bool Wide>
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& p, const Strip& strip,
                                                                const PlaneConstants& c, const std::uint8_t* src,
                                                                std::uint8_t* dst, bool safe) noexcept {
-  std::ptrdiff_t next = -p.in.pad_y;  // input row, at `from`
-  const std::uint8_t* from = src + strip.column - p.in.pad_y * p.in.row_step;
+  std::ptrdiff_t next = -p.in.pad_y;                                                 // input row, at `from`
+  std::ptrdiff_t from = src - p.tensor + strip.column - p.in.pad_y * p.in.row_step;  // bytes into the tensor
   alignas(64) std::uint8_t edge[128];
   const auto row = [&](auto inner) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
-    const RowSource source = inner ? RowSource{from, p.in_plane_step} : source_of<Planes>(p, strip, next, from, edge);
+    const RowSource source =
+        inner ? RowSource{p.tensor + from, p.in_plane_step} : source_of<Planes>(p, strip, next, from, edge);
     const RowQuads quads = row_quads<Stride, Planes>(strip, source);
     ++next;
     from += p.in.row_step;
     return quads;
   };
   const __m512i none[4] = {c.start, c.start, c.start, c.start};
-  __m512i second[4], third[4];  // of the output rows that follow, without the input rows that are not yet read
-  RowQuads last;                // with a stride of 2, of the row that two output rows share with the next ones
+  __m512i second[4], third[4];   // of the output rows that follow, without the input rows that are not yet read
+  std::ptrdiff_t out = strip.x;  // where in the planes of the output the next rows begin
+  RowQuads last;                 // with a stride of 2, of the row that two output rows share with the next ones
   last = row(std::false_type{});
   if constexpr (Stride == 1) {
     add<Wide>(none, last, c, 0, second);
@@ -173,11 +175,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& 
       add<Wide>(none, quads, c, 0, third);
     }
     const __m512i bytes = quantize<Factors::parts>(sums, c.epilogue, p.rounding, c.factor);
-    store_rows<Stride, Planes>(p, strip.used, whole, left, dst, bytes);
-    dst += Stride * p.out.row_step;
+    store_rows<Stride, Planes>(p, strip.used, whole, left, dst + out, bytes);
+    out += Stride * p.out.row_step;
   };
   constexpr std::ptrdiff_t rows_in = Stride == 2 ? 4 : 1;  // that an output row, or two, complete
-  dst += strip.x;
   for (std::ptrdiff_t y = 0; y < p.out.rows; y += Stride) {
     // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
     std::ptrdiff_t inner = smaller((strip.whole_rows - y) / Stride, (p.in.rows - next) / rows_in);
@@ -236,7 +237,7 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
         (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
     if (i == 0 || (cost < least && planes <= p.planes)) {
       least = cost;
-      best = static_cast<int>(planes);
+      best = dmlref::detail::narrow<int>(planes);  // at most 4
     }
   }
   return best;
@@ -275,4 +276,5 @@ inline bool planes_suit(const Geometry& g) noexcept {
 DMLREF_END
 
 #include "dmlref/isa/avx512_end.hpp"
+#include "dmlref/view/narrow.hpp"
 #endif

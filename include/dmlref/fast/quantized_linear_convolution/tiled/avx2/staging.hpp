@@ -5,6 +5,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
+#include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -125,7 +126,9 @@ DMLREF_TARGET_AVX2 inline void windows4(const std::uint8_t* src, std::ptrdiff_t 
   std::ptrdiff_t i = 0;
   if (step <= 4) {
     alignas(16) std::uint8_t places[16];
-    for (int p = 0; p < 16; ++p) places[p] = static_cast<std::uint8_t>(p / 4 * step + p % 4);
+    for (int p = 0; p < 16; ++p) {
+      places[p] = dmlref::detail::narrow<std::uint8_t>(p / 4 * step + p % 4);  // a step of windows is at most 4
+    }
     const __m256i from = _mm256_broadcastsi128_si256(load16(places));
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     for (; i + 8 <= count; i += 8) {

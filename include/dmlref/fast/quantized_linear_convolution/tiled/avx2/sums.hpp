@@ -72,9 +72,9 @@ DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t 
     }
   }
   for (; p < pixels; ++p, src += pixel_step) {
-    std::int32_t sum = sum_lanes(sum_vectors<Group>(src, whole));
+    auto sum = static_cast<std::uint32_t>(sum_lanes(sum_vectors<Group>(src, whole)));
     for (std::ptrdiff_t i = whole; i < count; ++i) sum += src[i];
-    sums[p] = sum;
+    sums[p] = static_cast<std::int32_t>(sum);
   }
 }
 

@@ -102,7 +102,7 @@ DMLREF_TARGET_AVX512VNNI inline std::int32_t sum_run(const std::uint8_t* src, st
 template <bool Flipped>
 DMLREF_TARGET_AVX512VNNI inline void sum_runs_of(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step,
                                                  std::ptrdiff_t runs, std::int32_t* sums) noexcept {
-  const auto more = Flipped ? static_cast<std::int32_t>(128 * count) : 0;
+  const std::int32_t more = Flipped ? dmlref::detail::narrow<std::int32_t>(128 * count) : 0;  // AMX: at most 65536
   for (std::ptrdiff_t r = 0; r < runs && runs < 16; ++r) sums[r] = sum_run<Flipped>(src + r * step, count) + more;
   for (std::ptrdiff_t r = 0; r < runs && runs >= 16; r += 16) {
     if (r > runs - 16) r = runs - 16;
@@ -151,4 +151,5 @@ DMLREF_TARGET_AVX512VNNI inline void halve_sums(std::int32_t* sums, std::ptrdiff
 DMLREF_END
 
 #include "dmlref/isa/avx512_end.hpp"
+#include "dmlref/view/narrow.hpp"
 #endif

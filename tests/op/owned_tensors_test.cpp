@@ -1,0 +1,142 @@
+// owned_tensors_test.cpp: tensors that DML owns, in layouts with gaps of any size: kept without these, in persistent
+// memory in proportion to their elements, and the results are the reference's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/run_everywhere.hpp"
+#include "support/seed.hpp"
+#include "validate/request.hpp"
+
+namespace {
+
+using namespace dmlref;
+using request::Request;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::uint32_t from(std::uint64_t low, std::uint64_t high) {
+    return static_cast<std::uint32_t>(std::uniform_int_distribution<std::uint64_t>(low, high)(engine_));
+  }
+  bool one_in(std::uint32_t n) { return from(1, n) == 1; }
+  std::uint8_t byte() { return static_cast<std::uint8_t>(engine_()); }
+  std::vector<std::size_t> order(std::size_t count) {
+    std::vector<std::size_t> list(count);
+    std::iota(list.begin(), list.end(), std::size_t{0});
+    std::shuffle(list.begin(), list.end(), engine_);
+    return list;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Strides in any order with gaps anywhere, some of 0, of a span below 2^32 elements, which may be small.
+void spread(Random& random, request::Tensor& tensor) {
+  std::vector<UINT> strides(tensor.sizes.size());
+  std::uint64_t left = random.one_in(3) ? random.from(1, 100000) : 0xFFFFFFFEull;
+  for (const std::size_t d : random.order(strides.size())) {
+    const std::uint64_t most = tensor.sizes[d] == 1 ? 0xFFFFFFFFull : left / (tensor.sizes[d] - 1);
+    strides[d] = random.one_in(6) ? 0 : random.one_in(3) ? static_cast<UINT>(most) : random.from(0, most);
+    left -= std::uint64_t{tensor.sizes[d] - 1} * strides[d];
+  }
+  tensor.strides = strides;
+}
+
+std::uint64_t elements_of(const request::Tensor& tensor) {
+  return std::accumulate(tensor.sizes.begin(), tensor.sizes.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+/// What the persistent memory may have: for each tensor its elements, packed for kernels or not, and a little.
+std::uint64_t most_persistent(const Request& r) {
+  std::uint64_t bytes = 1u << 16;
+  for (const auto& [name, tensor] : r.tensors) {
+    if (tensor.flags != 0) bytes += (std::uint64_t{1} << 16) + 64 * elements_of(tensor);
+  }
+  return bytes;
+}
+
+void expect_kept(const Request& r, Random& random, int* executed = nullptr) {
+  const request::Linked linked(r);
+  for (const IsaName& row : isa_table) {
+    if (!supported(row.isa)) continue;
+    const CompileResult compiled = compile(linked.desc(), latest_feature_level, CompileOptions{row.isa});
+    if (!compiled && row.isa == Isa::amx_int8) continue;
+    ASSERT_TRUE(compiled) << compiled.report().to_string();
+    EXPECT_LE(compiled.value().binding_properties().persistent_bytes, most_persistent(r)) << row.name;
+  }
+  std::array<std::uint8_t, 61> bytes{};
+  for (std::uint8_t& byte : bytes) byte = random.byte();
+  const auto result = dmlref_test::run_everywhere(linked.desc(), latest_feature_level, dmlref_test::RunData(bytes),
+                                                  dmlref_test::sparse_limits);
+  EXPECT_EQ("", result.fault);
+  if (executed != nullptr) *executed += result.executed;
+}
+
+TEST(OwnedTensors, NineNumbersFarApart) {
+  Random random(dmlref_test::test_seed());
+  Request slice = request::slice();
+  slice.tensors["InputTensor"] = {1, {1, 1, 3, 3}, std::vector<UINT>{0, 0, 201326592, 67108864}};
+  slice.tensors["InputTensor"].flags = 1;
+  slice.arrays["Offsets"] = {0, 0, 0, 1};
+  slice.arrays["Strides"] = {1, 1, 2, 1};
+  expect_kept(slice, random);
+
+  Request normalization = request::normalization();
+  for (auto& [name, tensor] : normalization.tensors) tensor.sizes = {1, 1, 3, 3};
+  for (const char* name : {"InputTensor", "ScaleTensor", "BiasTensor"}) {
+    normalization.tensors[name].strides = std::vector<UINT>{0, 0, 67108864, 201326592};
+    normalization.tensors[name].flags = 1;
+  }
+  expect_kept(normalization, random);
+
+  Request convolution = request::convolution();
+  for (const char* name : {"InputTensor", "FilterTensor", "BiasTensor"}) {
+    request::Tensor& tensor = convolution.tensors[name];
+    std::uint32_t step = 1;
+    tensor.strides = std::vector<UINT>(4, 0);
+    for (std::size_t d = 4; d-- > 0; step *= 2 * tensor.sizes[d]) (*tensor.strides)[d] = step * 20000;
+    tensor.flags = 1;
+  }
+  expect_kept(convolution, random);
+}
+
+TEST(OwnedTensors, BytesBehindTheLastElement) {
+  Random random(dmlref_test::test_seed());
+  Request slice = request::slice();
+  slice.tensors["InputTensor"].flags = 1;
+  slice.tensors["InputTensor"].total_size = std::uint64_t{1} << 33;
+  expect_kept(slice, random);
+}
+
+TEST(OwnedTensors, AnyLayout) {
+  Random random(dmlref_test::test_seed());
+  int executed = 0;
+  const int cases = dmlref_test::rounds(600);
+  for (int i = 0; i < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
+    Request r;
+    switch (random.from(0, 3)) {
+      case 0: r = request::slice(); break;
+      case 1: r = request::slice1(); break;
+      case 2: r = request::normalization1(); break;
+      default: r = random.one_in(2) ? request::convolution() : request::convolution_1d(); break;
+    }
+    for (auto& [name, tensor] : r.tensors) {
+      if (name == "OutputTensor") continue;
+      if (random.one_in(2)) spread(random, tensor);
+      tensor.flags = random.one_in(4) ? 0 : 1;
+    }
+    expect_kept(r, random, &executed);
+  }
+  EXPECT_TRUE(dmlref_test::often(executed, cases / 2)) << executed;
+}
+
+}  // namespace
