@@ -89,7 +89,8 @@ std::vector<T> fast_output(const NormalizationCase<T>& c, Executor& executor, co
   const Isa isa = dmlref::detail::choose_isa({}, report);
   EXPECT_TRUE(report) << report.to_string() << c.describe();
   if (!report) return {};
-  const CompiledOperator compiled = dmlref::detail::Compiler::make(dmlref::detail::plan(c.desc(), isa, tuning));
+  const CompiledOperator compiled =
+      dmlref::detail::Compiler::make(c.desc(), dmlref::detail::plan(c.desc(), isa, tuning));
   // Buffers end where their tensors end; TotalTensorSizeInBytes is a multiple of 4, so half tensors may need 2 more
   // bytes.
   const auto bytes_of = [&](const std::vector<T>& data, std::uint64_t size) {

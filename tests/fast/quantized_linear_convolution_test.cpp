@@ -204,7 +204,7 @@ Case make_case(std::mt19937& random, Data data, const Limits& limits) {
 }
 
 Bytes run(const Case& c, detail::PlannedOperator planned, Executor& executor) {
-  const CompiledOperator compiled = detail::Compiler::make(std::move(planned));
+  const CompiledOperator compiled = detail::Compiler::make(c.desc, std::move(planned));
   const BindingProperties needs = compiled.binding_properties();
   const detail::AlignedMemory persistent(needs.persistent_bytes);
   const detail::AlignedMemory temporary(needs.temporary_bytes);

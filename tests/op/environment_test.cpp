@@ -412,7 +412,7 @@ TEST(ExecutorThatThrows, LeavesAllElseUsable) {
     const CallerEnvironment environment({"downward", FE_DOWNWARD, true, true});
     const EnvironmentWords before = EnvironmentWords::now();
     for (int calls = 0; calls < 4; ++calls) {
-      for (const std::size_t tasks : {0, 1, 3}) {
+      for (const std::size_t tasks : {0u, 1u, 3u}) {
         const int thrown = Throwing::thrown;
         Memory output(work.output_bytes);
         const OutputBuffer outputs[] = {output.span()};

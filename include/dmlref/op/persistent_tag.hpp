@@ -33,7 +33,7 @@ class PersistentTag {
   PersistentTag(const Desc& desc, Isa isa, std::string_view strategy, std::uint64_t persistent_bytes) noexcept {
     add(std::uint64_t{DMLREF_VERSION_MAJOR} << 32 | DMLREF_VERSION_MINOR << 16 | DMLREF_VERSION_PATCH);
     add(static_cast<std::uint64_t>(isa) << 1 | (std::endian::native == std::endian::little ? 1u : 0u));
-    add(strategy.size());
+    add(std::uint64_t{strategy.size()});
     for (const char c : strategy) add(std::uint64_t{static_cast<unsigned char>(c)});
     add(persistent_bytes);
     add(desc);
