@@ -109,6 +109,26 @@ TEST(OwnedTensors, NineNumbersFarApart) {
   expect_kept(convolution, random);
 }
 
+TEST(OwnedTensors, GapsAsLargeAsTheElements) {
+  Random random(dmlref_test::test_seed());
+  Request slice = request::slice();
+  slice.tensors["InputTensor"] = {4, {4, 1, 1000, 1000}, std::vector<UINT>{2400000, 0, 1, 1000}};
+  slice.tensors["InputTensor"].flags = 1;
+  slice.tensors["OutputTensor"] = {4, {4, 1, 2, 2}};
+  slice.arrays = {{"Offsets", {0, 0, 0, 1}}, {"Sizes", {4, 1, 2, 2}}, {"Strides", {1, 1, 999, 900}}};
+  const request::Linked linked(slice);
+  const CompileResult compiled = compile(linked.desc(), latest_feature_level);
+  ASSERT_TRUE(compiled) << compiled.report().to_string();
+  EXPECT_LE(compiled.value().binding_properties().persistent_bytes, 2u * 4000000 + 256);  // of two bytes each
+  dmlref_test::RunLimits limits = dmlref_test::sparse_limits;
+  std::array<std::uint8_t, 61> bytes{};
+  for (std::uint8_t& byte : bytes) byte = random.byte();
+  const auto result =
+      dmlref_test::run_everywhere(linked.desc(), latest_feature_level, dmlref_test::RunData(bytes), limits);
+  EXPECT_EQ("", result.fault);
+  EXPECT_TRUE(result.executed);
+}
+
 TEST(OwnedTensors, BytesBehindTheLastElement) {
   Random random(dmlref_test::test_seed());
   Request slice = request::slice();

@@ -33,9 +33,9 @@ struct SeenTensor {
   std::uint64_t readable_bytes = 0;
 };
 
-/// The layout without gaps, if these are most of what it spans: the strides in the order in which they are.
+/// The layout without gaps, if it spans twice its elements: the strides in the order in which they are.
 inline std::optional<Layout> without_gaps(const Layout& layout, std::size_t element) noexcept {
-  constexpr Index negligible_bytes = Index{64} << 10, worth_while = 4;
+  constexpr Index negligible_bytes = Index{64} << 10, worth_while = 2;  // times the elements
   const Index span = layout.required_span_size();
   if (span * static_cast<Index>(element) <= negligible_bytes) return std::nullopt;
   Layout packed(layout.shape, Strides(layout.rank(), 0));
@@ -77,6 +77,24 @@ inline KeptInput kept(const TensorDesc& tensor) noexcept {
 }
 inline KeptInput kept(const std::optional<TensorDesc>& tensor) noexcept { return tensor ? kept(*tensor) : KeptInput{}; }
 
+/// `count` elements of so many bytes, `step` bytes apart, to neighbouring ones.
+template <std::size_t Bytes>
+void gather(const std::byte* from, Index step, Index count, std::byte* to) noexcept {
+  for (Index i = 0; i < count; ++i) std::memcpy(to + i * Index{Bytes}, from + i * step, Bytes);
+}
+inline void gather(std::size_t element, const std::byte* from, Index step, Index count, std::byte* to) noexcept {
+  if (step == static_cast<Index>(element)) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * element);
+    return;
+  }
+  switch (element) {
+    case 1: return gather<1>(from, step, count, to);
+    case 2: return gather<2>(from, step, count, to);
+    case 4: return gather<4>(from, step, count, to);
+    default: return gather<8>(from, step, count, to);
+  }
+}
+
 /// The copy of a bound buffer.
 DMLREF_NOINLINE inline void keep(const KeptInput& input, const std::byte* from, std::byte* to) noexcept {
   if (!input.packed) {
@@ -84,10 +102,18 @@ DMLREF_NOINLINE inline void keep(const KeptInput& input, const std::byte* from, 
     return;
   }
   const auto element = static_cast<Index>(input.element);
-  Coordinates at(input.given.rank(), 0);
+  Shape outer = input.given.shape;
+  Index count = 1, step = element;  // of the dimension whose elements are neighbours in the copy
+  for (std::size_t d = 0; d < outer.size(); ++d) {
+    if (outer[d] == 1 || input.kept.strides[d] != 1) continue;
+    count = outer[d];
+    step = input.given.strides[d] * element;
+    outer[d] = 1;
+  }
+  Coordinates at(outer.size(), 0);
   do {
-    std::memcpy(to + input.kept(at) * element, from + input.given(at) * element, input.element);
-  } while (advance(at, input.given.shape));
+    gather(input.element, from + input.given(at) * element, step, count, to + input.kept(at) * element);
+  } while (advance(at, outer));
 }
 
 }  // namespace detail
