@@ -97,11 +97,13 @@ class Validator {
 
     const Wide spanned = has("tensor_strides") ? tensor.product() : tensor.spanned();
     constexpr Wide limit = 4294967295;
-    rule("tensor_element_limit", tensor.product() <= limit && spanned <= limit);
+    const bool within_limit = tensor.product() <= limit && spanned <= limit;
+    rule("tensor_element_limit", within_limit);
     const Wide least = has("total_not_rounded_up") ? spanned * element : (spanned * element + 3) / 4 * 4;
     const auto given = tensor.json->value("TotalTensorSizeInBytes", std::uint64_t{0});
     const bool exactly = has("exact_total_size") && given != 0;
     rule("tensor_total_size", given == 0 || (exactly ? Wide{given} == least : Wide{given} >= least));
+    rule("total_size_limit", !within_limit || Wide{given} <= (limit * element + 3) / 4 * 4);
     if (output) rule("output_strides_overlap", unique(tensor));
     for (std::size_t d = 0; d < tensor.strides.size(); ++d) {
       const bool step = tensor.sizes[d] > 1;
@@ -362,7 +364,8 @@ const std::vector<ValidatorFault>& validator_faults() {
       {"tensor_size_zero", "", "sizes of 0 pass"},
       {"tensor_alignment", "", "any alignment passes"},
       {"tensor_element_limit", "", "more than 2^32 - 1 elements pass"},
-      {"tensor_total_size", "", "any total size passes"},
+      {"tensor_total_size", "", "any total size that is too small passes"},
+      {"total_size_limit", "", "any total size that is too large passes"},
       {"tensor_strides", "", "the total size is compared with the packed size"},
       {"total_not_rounded_up", "", "the total size need not be rounded up to four bytes"},
       {"output_strides_overlap", "", "outputs may share addresses"},

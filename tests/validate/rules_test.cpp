@@ -238,6 +238,16 @@ const std::vector<Row>& rows() {
        },
        {{Id::tensor_element_limit, "InputTensor.Strides", "12884901889 elements"}}},
       {slice(),
+       [](Request& r) { r.tensors["InputTensor"].total_size = (UINT64{1} << 34) - 3; },
+       {{Id::tensor_element_limit, "InputTensor.TotalTensorSizeInBytes",
+         "is 17179869181, expected at most 17179869180, which 4294967295 elements take"}}},
+      {convolution(),
+       [](Request& r) { r.tensors["OutputTensor"].total_size = (UINT64{1} << 32) + 1; },
+       {{Id::tensor_element_limit, "OutputTensor.TotalTensorSizeInBytes", "is 4294967297, expected at most 4294967296"}}},
+      {normalization(),
+       [](Request& r) { r.tensors["ScaleTensor"].total_size = ~UINT64{0}; },
+       {{Id::tensor_element_limit, "ScaleTensor.TotalTensorSizeInBytes", "is 18446744073709551615"}}},
+      {slice(),
        [](Request& r) { r.tensors["InputTensor"].total_size = 63; },
        {{Id::tensor_total_size, "InputTensor.TotalTensorSizeInBytes", "is 63"}}},
       {convolution(),
@@ -634,8 +644,13 @@ TEST(Accepted, IntMinStrideOfAWindowOfOneElement) {
 
 TEST(Accepted, LargerTotalSizeOfAnySort) {
   Request r = request::slice();
-  r.tensors["InputTensor"].total_size = 65;  // need not be a multiple of 4
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+  for (const UINT64 size : {UINT64{65}, (UINT64{1} << 34) - 4}) {  // no multiple of 4; all that 2^32 - 1 elements take
+    r.tensors["InputTensor"].total_size = size;
+    EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+  }
+  r = request::convolution();
+  r.tensors["InputTensor"].total_size = UINT64{1} << 32;  // 2^32 - 1 bytes, rounded up to a multiple of 4
+  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x2100)).ok());
 }
 
 TEST(Accepted, SixtyFourBitDataAsPairsOfUint32) {

@@ -121,7 +121,6 @@ class ViewArgument {
     if (!present_) return facts;
     facts.data_type = type_;
     facts.rank = layout_.rank();
-    facts.total_size_in_bytes = (std::numeric_limits<std::uint64_t>::max)();  // a descriptor's matter
     if (!rules::rank_is_readable(facts.rank)) return facts;
     facts.sizes = sizes_.facts(report, rules::member(name_, "Sizes"), layout_.shape.begin(), layout_.rank()).values;
     if (facts.sizes.empty()) return facts;

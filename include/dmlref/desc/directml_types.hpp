@@ -55,7 +55,8 @@ struct DML_TENSOR_DESC {
   const void* Desc;      ///< a DML_BUFFER_TENSOR_DESC
 };
 
-/// A tensor's layout in a buffer. The product of Sizes, and the elements that the layout spans, are at most 2^32 - 1.
+/// A tensor's layout in a buffer. The product of Sizes, the elements that the layout spans, and those that
+/// TotalTensorSizeInBytes holds are at most 2^32 - 1.
 struct DML_BUFFER_TENSOR_DESC {
   DML_TENSOR_DATA_TYPE DataType;       ///< of every element
   DML_TENSOR_FLAGS Flags;              ///< NONE or OWNED_BY_DML

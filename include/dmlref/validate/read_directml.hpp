@@ -208,7 +208,7 @@ inline TensorDesc value_of(const TensorFacts& facts) {
   tensor.data_type = facts.data_type;
   tensor.sizes.assign(facts.sizes.begin(), facts.sizes.end());
   if (!facts.strides.empty()) tensor.strides.emplace(facts.strides.begin(), facts.strides.end());
-  tensor.total_size_in_bytes = facts.total_size_in_bytes;
+  tensor.total_size_in_bytes = facts.total_size_in_bytes.value_or(0);
   tensor.guaranteed_base_offset_alignment = facts.guaranteed_base_offset_alignment;
   tensor.owned_by_dml = (facts.flags & flag_owned_by_dml) != 0;
   return tensor;

@@ -29,17 +29,17 @@ enum class Direction { input, output };
 /// A tensor as far as it can be read. What could not be read is in the report already and left out here, so that a rule
 /// that needs it is skipped.
 struct TensorFacts {
-  std::string_view name;                   ///< as in the desc: "FilterTensor"
-  bool present = false;                    ///< not null
-  bool readable = false;                   ///< what follows has been read
-  DataType data_type = DataType::unknown;  ///< any value
-  std::uint32_t flags = 0;                 ///< any value
-  std::uint64_t rank = 0;                  ///< any value
-  std::span<const std::uint32_t> sizes;    ///< empty: cannot be trusted
-  std::span<const std::uint32_t> strides;  ///< empty: packed, or cannot be trusted
-  std::uint32_t reversed = 0;              ///< bit d: stride d, here its magnitude, is a view's and negative
-  bool layout_readable = false;            ///< sizes and strides can both be trusted
-  std::uint64_t total_size_in_bytes = 0;
+  std::string_view name;                             ///< as in the desc: "FilterTensor"
+  bool present = false;                              ///< not null
+  bool readable = false;                             ///< what follows has been read
+  DataType data_type = DataType::unknown;            ///< any value
+  std::uint32_t flags = 0;                           ///< any value
+  std::uint64_t rank = 0;                            ///< any value
+  std::span<const std::uint32_t> sizes;              ///< empty: cannot be trusted
+  std::span<const std::uint32_t> strides;            ///< empty: packed, or cannot be trusted
+  std::uint32_t reversed = 0;                        ///< bit d: stride d, here its magnitude, is a view's and negative
+  bool layout_readable = false;                      ///< sizes and strides can both be trusted
+  std::optional<std::uint64_t> total_size_in_bytes;  ///< absent of a view
   std::uint32_t guaranteed_base_offset_alignment = 0;
 
   /// The size of dimension `d` where there is one to compare with; else 0.
@@ -195,13 +195,21 @@ inline bool check_element_limit(const TensorRules& rules) {
   return true;
 }
 
-inline void check_total_size(const TensorRules& rules) {
+/// `within_limit`: the layout keeps the limit of elements, so that a total size beyond it is a fault of its own.
+inline void check_total_size(const TensorRules& rules, bool within_limit) {
   const TensorFacts& tensor = rules.tensor;
   const auto least = buffer_tensor_size(tensor.data_type, tensor.sizes, tensor.strides);
-  if (!least || tensor.total_size_in_bytes >= *least) return;
-  rules.report.add(
-      RuleId::tensor_total_size, rules.field("TotalTensorSizeInBytes"),
-      {"is ", tensor.total_size_in_bytes, ", expected at least ", *least, ", which Sizes, Strides and DataType imply"});
+  if (!least || !tensor.total_size_in_bytes) return;
+  const std::uint64_t given = *tensor.total_size_in_bytes;
+  const std::uint64_t most = (element_limit * size_of(tensor.data_type) + 3) / 4 * 4;
+  const auto report = [&](RuleId rule, std::string_view bound, std::uint64_t limit, std::string_view why) {
+    rules.report.add(rule, rules.field("TotalTensorSizeInBytes"), {"is ", given, ", expected at ", bound, limit, why});
+  };
+  if (given < *least) {
+    report(RuleId::tensor_total_size, "least ", *least, ", which Sizes, Strides and DataType imply");
+  } else if (within_limit && given > most) {
+    report(RuleId::tensor_element_limit, "most ", most, ", which 4294967295 elements take");
+  }
 }
 
 inline void check_alignment(const TensorRules& rules) {
@@ -249,7 +257,7 @@ inline void check_tensor(Report& report, OperatorType op, FeatureLevel level, Di
   check_alignment(rules);
   if (!tensor.layout_readable || !all_sizes_positive(tensor)) return;
   const bool within_limit = check_element_limit(rules);
-  check_total_size(rules);
+  check_total_size(rules, within_limit);
   if (within_limit && direction == Direction::output) check_no_overlap(rules);
 }
 
