@@ -171,7 +171,7 @@ using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution
 class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
  public:
   DirectConvolutionPlan(const fast::qlc::Problem& problem, fast::DirectConvolution convolution)
-      : origins_(problem), convolution_(std::move(convolution)), reference_(reference_qlc_plan(problem)) {}
+      : origins_(problem), convolution_(std::move(convolution)) {}
 
   std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
   BindingProperties properties() const noexcept {
@@ -189,7 +189,6 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
       convolution_.fold(inputs.data(), bindings.temporary);
       folded = bindings.temporary;
     }
-    if (!fast::DirectConvolution::fits(folded)) return reference_->execute(bindings, executor);
     const Index units = convolution_.units();
     const auto threads = static_cast<Index>(executor.concurrency());
     const Index tasks = threads < units ? threads : units;
@@ -207,7 +206,6 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
  private:
   fast::qlc::Origins origins_;
   fast::DirectConvolution convolution_;
-  std::shared_ptr<const Plan> reference_;  // where a bias is too large for 32-bit sums
 };
 
 /// The fastest way that there is, by strides of either sign.
