@@ -134,6 +134,8 @@ int main(int argc, char** argv) {
   }
   std::vector<bench::Cliff> all, chosen;
   bench::add_normalization_cliffs(all);
+  bench::add_convolution_cliffs(all);
+  bench::add_slice_cliffs(all);
   const std::regex filter(options.filter);
   for (bench::Cliff& cliff : all) {
     const std::string name = cliff.op + "/" + cliff.workload + "/" + cliff.data;

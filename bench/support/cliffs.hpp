@@ -30,5 +30,7 @@ struct Cliff {
 
 /// Appends the cases of an operator. To add an operator: write such a function, and call it in cliffs.cpp.
 void add_normalization_cliffs(std::vector<Cliff>& cliffs);
+void add_convolution_cliffs(std::vector<Cliff>& cliffs);
+void add_slice_cliffs(std::vector<Cliff>& cliffs);
 
 }  // namespace bench
