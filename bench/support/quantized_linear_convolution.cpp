@@ -206,7 +206,12 @@ ConvolutionProblem make_problem(const Layer& layer, const LayerType& type, Layer
   p.input_zero_point = type.input_signed ? -5 : 123;
   p.output_zero_point = type.input_signed ? 3 : 131;
   p.filter_scale.resize(scales);
-  for (float& s : p.filter_scale) s = static_cast<float>(0.002 + 0.002 * random.uniform());
+  std::size_t channel = 0;
+  for (float& s : p.filter_scale) {
+    s = static_cast<float>(0.002 + 0.002 * random.uniform());
+    if (!layer.scales_over_decades || scales == 1) continue;
+    s *= static_cast<float>(std::pow(10.0, -3 * random.uniform()) * (channel++ % 24 == 11 ? 30 : 1));
+  }
   p.filter_zero_point.assign(std::max(zeros, scales), 0);
   if (type.filter_zero_point != "zero") {
     const std::int32_t common = type.filter_signed ? 5 : 125;

@@ -74,7 +74,7 @@ QuantizedLinearConvolutionWorkload QuantizedLinearConvolutionWorkload::load() {
   for (const Json& row : json.at("layers")) {
     workload.layers.push_back({row.at("name"), row.at("input").get<Sizes>(), row.at("output_channels"),
                                row.at("kernel").at(0), row.at("kernel").at(1), row.at("stride"), row.at("pad"),
-                               row.at("dilation"), row.at("groups")});
+                               row.at("dilation"), row.at("groups"), row.value("scales_over_decades", false)});
     for (const LayerType& type : workload.types) {
       for (const Json& layout : json.at("layouts")) {
         for (const Json& binding : json.at("bindings")) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "dmlref/fast/quantized_linear_convolution/requantize/channel_scales.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
 #include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
@@ -92,6 +93,7 @@ struct Channels {
 
   Channels(const std::vector<Scales>& scales, const OutputType& type) {
     const Scales& first = scales[0];
+    const PackedOutput to(type.zero_point, type.is_signed);
     for (const Scales& s : scales) {
       quotients.emplace_back(s.input, s.filter, s.output);
       steps.emplace_back(quotients.back(), type.zero_point, type.is_signed ? -128 : 0);
@@ -99,14 +101,20 @@ struct Channels {
     }
     for (std::size_t i = 0; i < at_once; ++i) {
       const Scales& s = scales[i % scales.size()];
-      scale_[i] = static_cast<float>(s.ratio());
+      scale_[i] = static_cast<float>(to.negated ? -s.ratio() : s.ratio());
       fixed_scale_[i] = 65536.0f * scale_[i];
       filter_[i] = s.filter;
-      factor_[i] = static_cast<double>(s.input) * static_cast<double>(s.filter) * (s.output < 0 ? -1 : 1);
+      factor_[i] =
+          static_cast<double>(s.input) * static_cast<double>(s.filter) * ((s.output < 0) != to.negated ? -1 : 1);
+      const bool exact_scale = static_cast<double>(scale_[i]) * std::fabs(static_cast<double>(s.output)) == factor_[i];
+      band_[i] = exact_scale && products_are_exact(scale_[i], 0x1p31) ? exact_band : clamped_band;
     }
     Requantizer& r = requantizer;
     r.scale = scale_.data();
     r.fixed_scale = fixed_scale_.data();
+    r.band = band_.data();
+    r.factor = factor_.data();
+    r.offset = offset_.data();
     r.output_signed = type.is_signed;
     r.zero_point = type.zero_point;
     r.input_scale = first.input;
@@ -115,7 +123,7 @@ struct Channels {
     r.filter_scale_step = sizeof(float);
     r.packed_channels = r.out_channels = at_once;
     factor = factor_.data();
-    exact = {factor, std::fabs(static_cast<double>(first.output)), r.packed_zero_point(), r.packed_flip()};
+    exact = {{factor, offset_.data()}, std::fabs(static_cast<double>(first.output)), to};
     fold_rounded();
   }
   Channels(const Channels&) = delete;
@@ -132,14 +140,14 @@ struct Channels {
       const std::size_t which = as == SumsBegin::as_integers ? 1 : 0;
       all_rounded[which] = true;
       for (std::size_t i = 0; i < at_once; ++i) {
-        rounded_[which][i] = rounded_sums(factor_[i], exact.output_scale, exact.zero_point, 0, bound, as);
+        rounded_[which][i] = rounded_sums(factor_[i], exact.output_scale, exact.to.zero_point, 0, bound, as);
         all_rounded[which] = all_rounded[which] && rounded_[which][i].sum != 0;
       }
       rounded[which] = rounded_[which].data();
     }
   }
-  std::array<float, at_once> scale_{}, fixed_scale_{}, filter_{};
-  std::array<double, at_once> factor_{};
+  std::array<float, at_once> scale_{}, fixed_scale_{}, band_{}, filter_{};
+  std::array<double, at_once> factor_{}, offset_{};
   std::array<RoundedSums, at_once> rounded_[2];
 };
 
@@ -181,7 +189,7 @@ std::uint8_t multiply_add(std::int32_t sum, const Channels& channels, std::size_
   const float value = S == SumsBegin::as_integers ? static_cast<float>(begun) : std::bit_cast<float>(begun);
   const auto word = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(std::fma(value, r.scale, r.shift)));
   const int byte = std::clamp<int>(word, -128, 127);
-  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte) ^ channels.requantizer.packed_flip());
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte) ^ channels.requantizer.packed().flip);
 }
 
 /// A way to round one sum, as an epilogue.
@@ -203,21 +211,8 @@ std::uint8_t by_reference(std::int32_t sum, const Channels& c, std::size_t chann
   return static_cast<std::uint8_t>(
       reference::requantize<std::int8_t>(sum, scale, static_cast<std::int8_t>(r.zero_point)));
 }
-/// Every second lane, then the others.
-void refined(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
-  for (const std::uint64_t lanes : {0xAAAAAAAAAAAAAAAAu, 0x5555555555555555u}) {
-    c.requantizer.refine(lanes, sums, 0, static_cast<std::ptrdiff_t>(c.count()), out);
-  }
-}
-/// Fixed point in which every value counts as near a tie.
-void near_ties(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
-  const std::vector<std::uint16_t> all(2 * at_once, 0xFFFF);
-  std::int32_t fixed[at_once] = {};
-  requantize::round_near_ties(sums, fixed, at_once, all.data(), 16, requantize::Factors::each, c.factor, c.exact);
-  for (std::size_t i = 0; i < at_once; ++i) {
-    const int byte = std::clamp<int>(fixed[i] >> 16, -128, 127);
-    out[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte) ^ c.exact.flip);
-  }
+std::uint8_t in_doubles(std::int32_t sum, const Channels& c, std::size_t channel) {
+  return c.requantizer.in_doubles(sum, static_cast<std::ptrdiff_t>(channel));
 }
 void exact_rounding(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
   for (std::size_t i = 0; i < at_once; i += 16) {
@@ -238,6 +233,9 @@ Epilogue clamped(const std::string& target, std::size_t period) {
             Clamped(sums, 1, c.requantizer, 0, static_cast<std::ptrdiff_t>(c.count()), out);
           }};
 }
+
+/// Of a block.
+constexpr std::size_t sums_of(std::ptrdiff_t lanes) { return static_cast<std::size_t>(4 * lanes); }
 
 /// An epilogue of `lanes` sums as one of 64.
 template <auto Run>
@@ -274,12 +272,13 @@ DMLREF_TARGET_AVX512VNNI void shuffled_fixed_point(const std::int32_t* sums, con
     fixed[v] = rounding::in_fixed_point(sum[v], scale, shift);
   }
   if (rounding::near_tie(fixed[0], fixed[1], fixed[2], fixed[3], band, 0x55555555)) {
-    rounding::round_exactly<requantize::Factors::one>(sum, fixed, band, c.factor, c.exact);
+    const V::Floats scales[4] = {scale, scale, scale, scale}, shifts[4] = {shift, shift, shift, shift};
+    rounding::round_exactly<requantize::Factors::one>(sum, fixed, scales, shifts, c.exact, c.exact);
   }
   std::uint8_t packed[at_once];
   const rounding::ShuffledHalves halves;
   V::store(packed, rounding::pack_high(fixed[0], fixed[1], fixed[2], fixed[3],
-                                       V::all_bytes(c.requantizer.packed_flip()), halves));
+                                       V::all_bytes(c.requantizer.packed().flip), halves));
   in_order(packed, out);
 }
 DMLREF_TARGET_AVX512VNNI void shuffled_multiply_add(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
@@ -291,28 +290,35 @@ DMLREF_TARGET_AVX512VNNI void shuffled_multiply_add(const std::int32_t* sums, co
   }
   std::uint8_t packed[at_once];
   const rounding::ShuffledHalves halves;
-  V::store(packed, rounding::pack_low(q[0], q[1], q[2], q[3], V::all_bytes(c.requantizer.packed_flip()), halves));
+  V::store(packed, rounding::pack_low(q[0], q[1], q[2], q[3], V::all_bytes(c.requantizer.packed().flip), halves));
   in_order(packed, out);
 }
 }  // namespace avx512_epilogues
 #endif
 
-#define DMLREF_TEST_EPILOGUES(all, target, epilogues)                                                   \
-  do {                                                                                                  \
-    using requantize::Factors;                                                                          \
-    constexpr auto sums = static_cast<std::size_t>(4 * epilogues::V::lanes);                            \
-    const auto part = [](std::size_t i, std::size_t channels) { return i % (4 * channels) / 4; };       \
-    all.push_back({target " fixed point", 1, one_after_another, below_32000,                            \
-                   repeated<epilogues::fixed_point<Factors::one>>(sums)});                              \
-    all.push_back({target " fixed point, a channel each", sums, one_after_another, below_32000,         \
-                   repeated<epilogues::fixed_point<Factors::each>>(sums)});                             \
-    all.push_back({target " fixed point, a channel per 128 bits", sums / 16, part, below_32000,         \
-                   repeated<epilogues::fixed_point<Factors::parts>>(sums)});                            \
-    all.push_back({target " multiply-add of floats", 1, one_after_another, if_rounded_as_floats,        \
-                   repeated<epilogues::multiply_add<Factors::one, SumsBegin::as_floats>>(sums), 5});    \
-    all.push_back({target " multiply-add of integers, a channel each", sums, one_after_another,         \
-                   if_rounded_as_integers,                                                              \
-                   repeated<epilogues::multiply_add<Factors::each, SumsBegin::as_integers>>(sums), 5}); \
+#define DMLREF_TEST_EPILOGUES(all, target, epilogues)                                                                 \
+  do {                                                                                                                \
+    using requantize::Factors;                                                                                        \
+    using epilogues::rounding::FixedPointOf;                                                                          \
+    all.push_back(                                                                                                    \
+        {target " in doubles", 1, one_after_another, unlimited, epilogues::stored_in_doubles<FixedPointOf::floats>}); \
+    all.push_back({target " in doubles, a channel each", sums_of(epilogues::V::lanes), one_after_another, unlimited,  \
+                   epilogues::stored_in_doubles<FixedPointOf::doubles>});                                             \
+    all.push_back({target " fixed point, clamped, a channel each", sums_of(epilogues::V::lanes), one_after_another,   \
+                   unlimited, repeated<epilogues::clamped_fixed_point>(sums_of(epilogues::V::lanes))});               \
+    constexpr auto sums = static_cast<std::size_t>(4 * epilogues::V::lanes);                                          \
+    const auto part = [](std::size_t i, std::size_t channels) { return i % (4 * channels) / 4; };                     \
+    all.push_back({target " fixed point", 1, one_after_another, below_32000,                                          \
+                   repeated<epilogues::fixed_point<Factors::one>>(sums)});                                            \
+    all.push_back({target " fixed point, a channel each", sums, one_after_another, below_32000,                       \
+                   repeated<epilogues::fixed_point<Factors::each>>(sums)});                                           \
+    all.push_back({target " fixed point, a channel per 128 bits", sums / 16, part, below_32000,                       \
+                   repeated<epilogues::fixed_point<Factors::parts>>(sums)});                                          \
+    all.push_back({target " multiply-add of floats", 1, one_after_another, if_rounded_as_floats,                      \
+                   repeated<epilogues::multiply_add<Factors::one, SumsBegin::as_floats>>(sums), 5});                  \
+    all.push_back({target " multiply-add of integers, a channel each", sums, one_after_another,                       \
+                   if_rounded_as_integers,                                                                            \
+                   repeated<epilogues::multiply_add<Factors::each, SumsBegin::as_integers>>(sums), 5});               \
   } while (false)
 
 std::vector<Epilogue> all_epilogues() {
@@ -322,8 +328,7 @@ std::vector<Epilogue> all_epilogues() {
       clamped<requantize::scalar::clamped>("scalar", 64),
       {"scalar exact", 1, one_after_another, unlimited, exact_rounding},
       {"scalar exact, a channel each", 64, one_after_another, unlimited, exact_rounding},
-      {"near ties, a channel each", 64, one_after_another, unlimited, near_ties},
-      {"Requantizer::refine", 16, one_after_another, unlimited, refined},
+      {"Requantizer::in_doubles", 16, one_after_another, unlimited, each(in_doubles)},
       {"Requantizer::exact", 64, one_after_another, unlimited, each(by_requantizer)},
       {"reference", 1, one_after_another, unlimited, each(by_reference)},
       {"multiply-add of floats", 1, one_after_another, if_rounded_as_floats, each(multiply_add<SumsBegin::as_floats>),

@@ -29,10 +29,37 @@ DMLREF_QLC_TARGET void fixed_point(const std::int32_t* sums, const Channels& cha
   unsigned near = 0;
   for (int v = 0; v < 4; ++v) near |= rounding::lanes_near_ties(fixed[v]);
   if (rounding::near_tie(fixed, band) != (near != 0)) std::abort();  // the two ways to look disagree
-  if (near != 0) rounding::round_exactly<F>(sum, fixed, band, channels.factor, channels.exact);
+  V::Floats scales[4], shifts[4];
+  for (int v = 0; v < 4; ++v) {
+    scales[v] = V::load_floats(scale + V::lanes * v);
+    shifts[v] = V::all(to.fixed_shift());
+  }
+  if (near != 0) rounding::round_exactly<F>(sum, fixed, scales, shifts, channels.exact, channels.exact);
   std::uint8_t packed[4 * V::lanes];
-  V::store(packed, V::either(rounding::pack_high(fixed), V::all_bytes(to.packed_flip())));
+  V::store(packed, V::either(rounding::pack_high(fixed), V::all_bytes(to.packed().flip)));
   in_order(packed, out);
+}
+
+/// Fixed point of which all values are suspect: products are clamped.
+DMLREF_QLC_TARGET inline void clamped_fixed_point(const std::int32_t* sums, const Channels& channels,
+                                                  std::uint8_t* out) {
+  const Requantizer& to = channels.requantizer;
+  V::Bits sum[4], fixed[4];
+  V::Floats scales[4], shifts[4];
+  for (int v = 0; v < 4; ++v) {
+    sum[v] = V::load(sums + V::lanes * v);
+    scales[v] = V::load_floats(to.fixed_scale + V::lanes * v);
+    shifts[v] = V::all(to.fixed_shift());
+  }
+  rounding::round_exactly<requantize::Factors::each>(sum, fixed, scales, shifts, channels.exact, channels.exact);
+  std::uint8_t packed[4 * V::lanes];
+  V::store(packed, V::either(rounding::pack_high(fixed), V::all_bytes(to.packed().flip)));
+  in_order(packed, out);
+}
+
+template <rounding::FixedPointOf Kind>
+DMLREF_QLC_TARGET void stored_in_doubles(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+  rounding::store_in_doubles<Kind>(sums, c.requantizer, 0, static_cast<std::ptrdiff_t>(c.count()), 64, out);
 }
 
 template <requantize::Factors F, SumsBegin S>
@@ -52,6 +79,6 @@ DMLREF_QLC_TARGET void multiply_add(const std::int32_t* sums, const Channels& ch
                                                  V::load_floats(shift + V::lanes * v));
   }
   std::uint8_t packed[4 * V::lanes];
-  V::store(packed, V::either(rounding::pack_low(q), V::all_bytes(channels.requantizer.packed_flip())));
+  V::store(packed, V::either(rounding::pack_low(q), V::all_bytes(channels.requantizer.packed().flip)));
   in_order(packed, out);
 }

@@ -604,7 +604,7 @@ void expect_rounded_sums(const fast::qlc::Kernels& kernels) {
     c.text += " rounded at once: " + std::to_string(here);
     ASSERT_NO_FATAL_FAILURE(expect_equal_with({&kernels}, c)) << "case " << i;
   }
-  if (kernels.rounds_sums) {
+  if (kernels.searches) {
     EXPECT_TRUE(dmlref_test::often(static_cast<int>(rounded), static_cast<int>(channels / 20))) << rounded;
   }
   EXPECT_LT(rounded, channels);

@@ -284,7 +284,7 @@ using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution
 class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
  public:
   DirectConvolutionPlan(const fast::qlc::Problem& problem, fast::DirectConvolution convolution)
-      : origins_(problem), convolution_(std::move(convolution)), reference_(reference_qlc_plan(problem)) {}
+      : origins_(problem), convolution_(std::move(convolution)) {}
 
   std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
   BindingProperties properties() const noexcept {
@@ -302,7 +302,6 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
       convolution_.fold(inputs.data(), bindings.temporary);
       folded = bindings.temporary;
     }
-    if (!fast::DirectConvolution::fits(folded)) return reference_->execute(bindings, executor);
     const Index units = convolution_.units();
     const Index tasks = fast::qlc::tasks_for(concurrency_of(executor), units);
     const Index grain = (units + 16 * tasks - 1) / (16 * tasks);
@@ -319,7 +318,6 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
  private:
   fast::qlc::Origins origins_;
   fast::DirectConvolution convolution_;
-  std::shared_ptr<const Plan> reference_;  // where a bias is too large for 32-bit sums
 };
 
 /// The fastest way that there is, by strides of either sign.

@@ -16,9 +16,9 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/desc/half.hpp"
-#include "dmlref/config/floating_point.hpp"
 #include "dmlref/reference/activation.hpp"
 #include "dmlref/reference/double_double.hpp"
 #include "dmlref/reference/fma.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/activation.hpp"
 #include "dmlref/config/floating_point.hpp"
+#include "dmlref/desc/activation.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/support_table.hpp"
 

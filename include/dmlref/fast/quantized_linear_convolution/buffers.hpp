@@ -75,6 +75,12 @@ inline std::int32_t zero_point_of(const ChannelTensor& tensor, const std::byte* 
                           : load<std::uint8_t>(data, index * tensor.step);
 }
 
+/// What kernels round to.
+inline PackedOutput packed_output(const std::byte* const* inputs, const Geometry& g,
+                                  const ChannelTensors& tensors) noexcept {
+  return {zero_point_of(tensors.output_zero_point, inputs[output_zero_point_tensor], 0), g.output_signed};
+}
+
 /// What a Requantizer takes from a convolution's tensors; not the scales per packed channel, their number and bounds
 /// (channels.hpp).
 inline Requantizer bind_requantizer(const std::byte* const* inputs, const Geometry& g,

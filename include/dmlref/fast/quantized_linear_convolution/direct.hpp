@@ -6,8 +6,8 @@
 // d goes into the weights, so any filter zero point costs nothing where d fits the kernel's weights. A channel with any
 // d above 127 is negated first: then 128 fits. Where d still does not fit eight bits: see NinthBit.
 //
-// Overflow: sums are taken modulo 2^32, exact where K * 255 * 255 + |bias| < 2^31. A bias beyond that, seen when the
-// constants are folded, sends the call to the reference.
+// Overflow: sums are taken modulo 2^32, exact where K * 255 * 255 + |bias| < 2^31. A larger bias, seen when the
+// constants are folded, is added in doubles, where a sum is near a tie.
 #pragma once
 
 #include <cstdint>
@@ -54,11 +54,6 @@ class DirectConvolution {
   void fold(const std::byte* const* inputs, std::byte* to) const noexcept {
     const auto search = constants_owned_ ? qlc::direct::Search::yes : qlc::direct::Search::no;
     visit([&](const auto& strategy) { qlc::direct::fold(strategy.layer, strategy.lanes, inputs, search, to); });
-  }
-
-  /// Whether the folded constants allow 32-bit sums. If not, the caller runs the reference.
-  static bool fits(const std::byte* folded) noexcept {
-    return qlc::direct::read<qlc::direct::FoldedHeader>(folded).fits;
   }
 
   Index units() const noexcept {

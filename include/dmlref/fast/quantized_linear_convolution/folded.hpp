@@ -24,7 +24,9 @@ namespace fast::qlc {
 struct FoldedPlaces {
   bool kept_filter = false, kept_tables = false;
   Index filter = 0;
-  Index bounds = 0, scale = 0, fixed_scale = 0, offset = 0, zero = 0, wide_offset = 0;
+  Index bounds = 0, scale = 0, fixed_scale = 0, band = 0, factor = 0, bias_apart = 0, channel_bound = 0,
+        in_registers = 0;
+  Index offset = 0, zero = 0, wide_offset = 0;
 
   FoldedPlaces() = default;
   explicit FoldedPlaces(const Problem& problem)
@@ -37,6 +39,11 @@ struct FoldedPlaces {
     bounds = tables.take(sizeof(ChannelBounds));
     scale = tables.take(4 * channels);
     fixed_scale = tables.take(4 * channels);
+    band = tables.take(4 * channels);
+    factor = tables.take(8 * channels);
+    bias_apart = tables.take(8 * channels);
+    channel_bound = tables.take(8 * channels);
+    in_registers = tables.take(channels);
     offset = tables.take(4 * channels * offsets);
     zero = tables.take(4 * channels);
     wide_offset = tables.take(8 * channels);
@@ -70,17 +77,42 @@ inline std::int32_t shifted_zero_point(const std::byte* const* inputs, const Geo
   return zero_point_of(tensors.input_zero_point, inputs[input_zero_point_tensor], 0) + shift;
 }
 
+inline ChannelTables tables_at(const FoldedPlaces& at, std::byte* memory) noexcept {
+  ChannelTables t;
+  t.scale = reinterpret_cast<float*>(memory + at.scale);
+  t.fixed_scale = reinterpret_cast<float*>(memory + at.fixed_scale);
+  t.band = reinterpret_cast<float*>(memory + at.band);
+  t.factor = reinterpret_cast<double*>(memory + at.factor);
+  t.offset = reinterpret_cast<double*>(memory + at.bias_apart);
+  t.bound = reinterpret_cast<double*>(memory + at.channel_bound);
+  t.in_registers = reinterpret_cast<bool*>(memory + at.in_registers);
+  t.zero = reinterpret_cast<std::int32_t*>(memory + at.zero);
+  t.bias = reinterpret_cast<std::int32_t*>(memory + at.offset);
+  return t;
+}
+
 /// All tables but the values of the offsets, the first of which hold the bias.
 inline ChannelBounds fold_tables(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                  const FoldedPlaces& at, Index packed_channels, std::byte* memory) noexcept {
-  auto* scale = reinterpret_cast<float*>(memory + at.scale);
-  auto* fixed_scale = reinterpret_cast<float*>(memory + at.fixed_scale);
-  auto* bias = reinterpret_cast<std::int32_t*>(memory + at.offset);
-  auto* zero = reinterpret_cast<std::int32_t*>(memory + at.zero);
-  const ChannelBounds bounds = fold_channels(inputs, g, tensors, packed_channels, scale, zero, bias);
-  for (Index c = 0; c < g.groups * packed_channels + 64; ++c) fixed_scale[c] = 65536.0f * scale[c];
+  const ChannelBounds bounds = fold_channels(inputs, g, tensors, packed_channels, tables_at(at, memory));
   std::memcpy(memory + at.bounds, &bounds, sizeof bounds);
   return bounds;
+}
+
+/// Bounds of channels by their own weights: magnitude(c) is the sum of |w| of packed channel c, whose zero point is
+/// that of the tables. That takes as long as packing, so it is for constants that DML owns. The biases are those of the
+/// tables, before offsets take their place.
+template <class Magnitude>
+void refine_bounds(const std::byte* const* inputs, const Geometry& g, const FoldedPlaces& at,
+                   const ChannelBounds& bounds, Index channels, std::byte* memory, Magnitude magnitude) noexcept {
+  const ChannelTables t = tables_at(at, memory);
+  const auto size = [](double value) { return value < 0 ? -value : value; };
+  for (Index c = 0; c < channels; ++c) {
+    const double weights = magnitude(c) + size(static_cast<double>(t.zero[c])) * static_cast<double>(g.depth());
+    const double bound = bounds.input_reach * weights + size(static_cast<double>(t.bias[c])) + size(t.offset[c]);
+    if (bound < t.bound[c]) t.bound[c] = bound;
+    choose_rounding(t, c, load<float>(inputs[output_scale_tensor], 0));
+  }
 }
 
 /// The values of the offsets where K counts every tap of the filter, because padding holds the zero point; `sums`: of
@@ -100,43 +132,61 @@ inline void fold_offsets(const std::byte* const* inputs, const Geometry& g, cons
   }
 }
 
-/// Of a packed channel whose sums are at most `bound`.
-inline RoundedSums rounded_sums_of(const Requantizer& to, Index channel, double bound, SumsBegin as) noexcept {
-  const float filter_scale = to.filter_scale_of(to.channel_of(channel));
-  if (!is_usual(to.input_scale) || !is_usual(filter_scale) || !is_usual(to.output_scale)) return {};
-  const double factor = static_cast<double>(to.input_scale) * static_cast<double>(filter_scale);
-  const auto output_scale = static_cast<double>(to.output_scale);
-  return output_scale < 0 ? rounded_sums(-factor, -output_scale, to.packed_zero_point(), 0, bound, as)
-                          : rounded_sums(factor, output_scale, to.packed_zero_point(), 0, bound, as);
-}
-
-/// Of a channel of which nothing comes, whatever the sum.
-inline RoundedSums rounded_sums_of_nothing(const Requantizer& to) noexcept {
-  return {rounding_magic_bits, 0x1p-60f, rounding_magic + static_cast<float>(to.packed_zero_point())};
-}
+/// Whether constants are folded once, or anew at each execute: then there is no time to look at the sums next to ties.
+enum class FoldingTime { initialize, execute };
 
 /// The tables of channels whose sums one multiply-add rounds: scales, 0 where it does not, and shifts. Of `together`
-/// neighbouring packed channels of a group, 64 at most, all are rounded so or none is. `offset`, which sums begin with,
-/// is moved accordingly.
-inline void fold_rounded_sums(const Requantizer& to, Index groups, Index together, double bound, SumsBegin as,
-                              const float* fixed_scale, float* scale, float* shift, std::uint32_t* offset) noexcept {
-  const RoundedSums nothing = rounded_sums_of_nothing(to);
-  for (Index group = 0; group < groups; ++group) {
-    const Index end = (group + 1) * to.packed_channels;
-    for (Index first = end - to.packed_channels; first < end; first += together) {
-      const Index last = smaller(first + together, end);
-      std::int32_t begin[64];
-      bool all = true;
-      for (Index c = first; all && c < last; ++c) {
-        const RoundedSums rounded = fixed_scale[c] == 0 ? nothing : rounded_sums_of(to, c, bound, as);
-        scale[c] = rounded.scale;
-        shift[c] = rounded.shift;
-        begin[c - first] = rounded.sum;
-        all = rounded.sum != 0;
-      }
-      for (Index c = first; all && c < last; ++c) offset[c] += wrap(begin[c - first]);
-      for (Index c = first; !all && c < last; ++c) scale[c] = 0;
+/// neighbouring packed channels of a group, 64 at most, all are rounded so or none is; and all stay in registers, or
+/// none does. What sums begin with, `offsets` tables of them `pitch` apart, is moved accordingly.
+inline void fold_rounded_sums(const Requantizer& to, const ChannelTables& t, Index groups, Index together, SumsBegin as,
+                              FoldingTime time, float* scale, float* shift, std::uint32_t* offset, Index offsets,
+                              Index pitch) noexcept {
+  const double divisor = to.divisor();
+  const std::int32_t zero_point = to.packed().zero_point;
+  // Of a channel of which nothing comes, whatever the sum.
+  const RoundedSums nothing{rounding_magic_bits, 0x1p-60f, rounding_magic + static_cast<float>(zero_point)};
+  const auto rounded_of = [&](Index c) {
+    if (!t.in_registers[c]) return RoundedSums{};
+    if (t.scale[c] == 0) return as == SumsBegin::as_integers || t.bound[c] < 0x1p22 ? nothing : RoundedSums{};
+    return time == FoldingTime::initialize ? rounded_sums(t.factor[c], divisor, zero_point, 0, t.bound[c], as)
+                                           : exact_sums(t.factor[c], divisor, zero_point, 0, t.bound[c], as);
+  };
+  for (Index first = 0; first < groups * to.packed_channels;) {
+    const Index end = (first / to.packed_channels + 1) * to.packed_channels;
+    const Index last = smaller(first + together, end);
+    std::int32_t begin[64];
+    bool all = true;
+    for (Index c = first; all && c < last; ++c) {
+      const RoundedSums rounded = rounded_of(c);
+      scale[c] = rounded.scale;
+      shift[c] = rounded.shift;
+      begin[c - first] = rounded.sum;
+      all = rounded.sum != 0;
     }
+    for (Index c = first; all && c < last; ++c) {
+      for (Index i = 0; i < offsets; ++i) offset[i * pitch + c] += wrap(begin[c - first]);
+    }
+    for (Index c = first; !all && c < last; ++c) scale[c] = 0;
+    first = last;
+  }
+}
+
+/// Of `together` neighbouring packed channels of a group all stay in registers, or none does.
+inline void agree_on_registers(const ChannelTables& t, Index groups, Index packed, Index together) noexcept {
+  for (Index first = 0; first < groups * packed;) {
+    const Index last = smaller(first + together, (first / packed + 1) * packed);
+    bool all = true;
+    for (Index c = first; c < last; ++c) all = all && t.in_registers[c];
+    for (Index c = first; c < last; ++c) t.in_registers[c] = all;
+    first = last;
+  }
+}
+
+/// Exact scales that no multiply-add rounds may have ties everywhere: the clamped mode has none of these.
+inline void release_exact_scales(const ChannelTables& t, Index channels, const float* rounded_scale) noexcept {
+  for (Index c = 0; c < channels; ++c) {
+    const bool rounded = rounded_scale != nullptr && rounded_scale[c] != 0;
+    if (t.band[c] == exact_band && t.scale[c] != 0 && !rounded) t.in_registers[c] = false;
   }
 }
 
@@ -152,8 +202,11 @@ inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensor
   to.requantizer = bind_requantizer(b.inputs, g, tensors);
   to.requantizer.scale = reinterpret_cast<const float*>(memory + at.scale);
   to.requantizer.fixed_scale = reinterpret_cast<const float*>(memory + at.fixed_scale);
+  to.requantizer.band = reinterpret_cast<const float*>(memory + at.band);
+  to.requantizer.factor = reinterpret_cast<const double*>(memory + at.factor);
+  to.requantizer.offset = reinterpret_cast<const double*>(memory + at.bias_apart);
+  to.requantizer.in_registers = reinterpret_cast<const bool*>(memory + at.in_registers);
   to.requantizer.packed_channels = packed_channels;
-  to.requantizer.bounded = bounds.bounded;
   to.pixel_terms = bounds.pixel_terms();
   to.wide = bounds.wide;
 

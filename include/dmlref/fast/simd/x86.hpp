@@ -29,6 +29,7 @@ namespace avx2 {
 struct Vector {
   using Bits = __m256i;
   using Floats = __m256;
+  using Doubles = __m256d;                    ///< of half the lanes
   static constexpr std::ptrdiff_t lanes = 8;  ///< of 32 bits
   static constexpr int registers = 16;
 
@@ -59,6 +60,36 @@ struct Vector {
   DMLREF_OPERATION unsigned beyond(Floats x, Floats limit) noexcept {  ///< a bit for each lane
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(x, limit, _CMP_NLE_UQ)));
   }
+  DMLREF_OPERATION Doubles load_doubles(const double* from) noexcept { return _mm256_loadu_pd(from); }
+  DMLREF_OPERATION Doubles all(double x) noexcept { return _mm256_set1_pd(x); }
+  /// The same of each 128 bits of 32-bit lanes: two doubles here, one for the lower half of them, one for the upper.
+  DMLREF_OPERATION Doubles of_parts(const double* parts) noexcept { return _mm256_broadcast_sd(parts); }
+  static constexpr int parts_of_doubles = 1;  ///< of 128 bits of 32-bit lanes
+  DMLREF_OPERATION Doubles lower_as_doubles(Bits integers) noexcept {
+    return _mm256_cvtepi32_pd(_mm256_castsi256_si128(integers));
+  }
+  DMLREF_OPERATION Doubles upper_as_doubles(Bits integers) noexcept {
+    return _mm256_cvtepi32_pd(_mm256_extracti128_si256(integers, 1));
+  }
+  DMLREF_OPERATION Doubles sum(Doubles a, Doubles b) noexcept { return _mm256_add_pd(a, b); }
+  DMLREF_OPERATION Doubles product(Doubles a, Doubles b) noexcept { return _mm256_mul_pd(a, b); }
+  DMLREF_OPERATION Doubles fused(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+  DMLREF_OPERATION Doubles least(Doubles a, Doubles b) noexcept { return _mm256_min_pd(a, b); }
+  DMLREF_OPERATION Doubles most(Doubles a, Doubles b) noexcept { return _mm256_max_pd(a, b); }
+  DMLREF_OPERATION Bits converted(Doubles lower, Doubles upper) noexcept {
+    return _mm256_setr_m128i(_mm256_cvtpd_epi32(lower), _mm256_cvtpd_epi32(upper));
+  }
+  /// The upper 32 bits of each.
+  DMLREF_OPERATION Bits upper_halves_of_doubles(Doubles lower, Doubles upper) noexcept {
+    const __m256 halves = _mm256_shuffle_ps(_mm256_castpd_ps(lower), _mm256_castpd_ps(upper), 0xDD);
+    return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xD8);
+  }
+
+  DMLREF_OPERATION Bits sum(Bits a, Bits b) noexcept { return _mm256_add_epi32(a, b); }
+  DMLREF_OPERATION Bits upper_halves(Bits x) noexcept { return _mm256_srai_epi32(x, 16); }  ///< with their sign
+  DMLREF_OPERATION Bits to_upper_halves(Bits x) noexcept { return _mm256_slli_epi32(x, 16); }
+  DMLREF_OPERATION Bits signs(Bits x) noexcept { return _mm256_srai_epi32(x, 31); }  ///< -1 or 0
+  DMLREF_OPERATION Bits lowest_bits(Bits x) noexcept { return _mm256_and_si256(x, _mm256_set1_epi32(1)); }
   DMLREF_OPERATION Bits difference(Bits a, Bits b) noexcept { return _mm256_sub_epi32(a, b); }
   DMLREF_OPERATION Bits either(Bits a, Bits b) noexcept { return _mm256_xor_si256(a, b); }  ///< exclusive or
   DMLREF_OPERATION Bits least_words(Bits a, Bits b) noexcept { return _mm256_min_epu16(a, b); }
@@ -97,6 +128,7 @@ namespace avx512 {
 struct Vector {
   using Bits = __m512i;
   using Floats = __m512;
+  using Doubles = __m512d;
   static constexpr std::ptrdiff_t lanes = 16;
   static constexpr int registers = 32;
 
@@ -123,6 +155,36 @@ struct Vector {
   DMLREF_OPERATION unsigned beyond(Floats x, Floats limit) noexcept {
     return _mm512_cmp_ps_mask(x, limit, _CMP_NLE_UQ);
   }
+  DMLREF_OPERATION Doubles load_doubles(const double* from) noexcept { return _mm512_loadu_pd(from); }
+  DMLREF_OPERATION Doubles all(double x) noexcept { return _mm512_set1_pd(x); }
+  static constexpr int parts_of_doubles = 2;
+  DMLREF_OPERATION Doubles of_parts(const double* parts) noexcept {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_broadcast_sd(parts)), _mm256_broadcast_sd(parts + 1), 1);
+  }
+  DMLREF_OPERATION Doubles lower_as_doubles(Bits integers) noexcept {
+    return _mm512_cvtepi32_pd(_mm512_castsi512_si256(integers));
+  }
+  DMLREF_OPERATION Doubles upper_as_doubles(Bits integers) noexcept {
+    return _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(integers, 1));
+  }
+  DMLREF_OPERATION Doubles sum(Doubles a, Doubles b) noexcept { return _mm512_add_pd(a, b); }
+  DMLREF_OPERATION Doubles product(Doubles a, Doubles b) noexcept { return _mm512_mul_pd(a, b); }
+  DMLREF_OPERATION Doubles fused(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+  DMLREF_OPERATION Doubles least(Doubles a, Doubles b) noexcept { return _mm512_min_pd(a, b); }
+  DMLREF_OPERATION Doubles most(Doubles a, Doubles b) noexcept { return _mm512_max_pd(a, b); }
+  DMLREF_OPERATION Bits converted(Doubles lower, Doubles upper) noexcept {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtpd_epi32(lower)), _mm512_cvtpd_epi32(upper), 1);
+  }
+  DMLREF_OPERATION Bits upper_halves_of_doubles(Doubles lower, Doubles upper) noexcept {
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_epi32(_mm512_castpd_si512(lower), odd, _mm512_castpd_si512(upper));
+  }
+
+  DMLREF_OPERATION Bits sum(Bits a, Bits b) noexcept { return _mm512_add_epi32(a, b); }
+  DMLREF_OPERATION Bits upper_halves(Bits x) noexcept { return _mm512_srai_epi32(x, 16); }
+  DMLREF_OPERATION Bits to_upper_halves(Bits x) noexcept { return _mm512_slli_epi32(x, 16); }
+  DMLREF_OPERATION Bits signs(Bits x) noexcept { return _mm512_srai_epi32(x, 31); }
+  DMLREF_OPERATION Bits lowest_bits(Bits x) noexcept { return _mm512_and_si512(x, _mm512_set1_epi32(1)); }
   DMLREF_OPERATION Bits difference(Bits a, Bits b) noexcept { return _mm512_sub_epi32(a, b); }
   DMLREF_OPERATION Bits either(Bits a, Bits b) noexcept { return _mm512_xor_si512(a, b); }
   DMLREF_OPERATION Bits least_words(Bits a, Bits b) noexcept { return _mm512_min_epu16(a, b); }

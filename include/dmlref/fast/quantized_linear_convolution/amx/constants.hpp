@@ -26,32 +26,54 @@ struct Run : Folded {
   const std::int32_t* start = nullptr;  // what sums start from: 16 for each channel if planar, else 1
   Compensation compensation = Compensation::none;
   const std::int32_t* factors = nullptr;  // of channels, or halves of these
-  Rounding rounding = Rounding::fixed_point;
 };
 
-/// Which channels one multiply-add rounds, and their tables: with pixels in lanes each is by itself, else all of a
-/// strip are, or none.
-inline void fold_rounded_sums(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
-                              std::byte* memory) noexcept {
+/// The sum of |w| of a packed channel, as it is packed.
+inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel) noexcept {
+  const std::byte* tile = packed + channel / tile_side * p.block_bytes();
+  const bool rows = p.layout.planar();  // rows of a tile are channels, else groups of four values
+  const Index lane = channel % tile_side;
+  double sum = 0;
+  for (Index chunk = 0; chunk < p.chunks(); ++chunk, tile += tile_bytes) {
+    for (Index k = 0; k < tile_depth; ++k) {
+      const std::int32_t w =
+          load<std::int8_t>(tile, rows ? lane * tile_depth + k : k / 4 * tile_depth + 4 * lane + k % 4);
+      sum += w < 0 ? -w : w;
+    }
+  }
+  return sum;
+}
+
+/// Which channels stay in registers, which ones a multiply-add rounds, and their tables. All of a strip stay in
+/// registers, or none does. With pixels in lanes each is rounded by itself, else all of a strip are, or none.
+inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
+                             FoldingTime time, std::byte* memory) noexcept {
+  const ChannelTables t = tables_at(p.folded_at, memory);
+  if (!p.rounds()) release_exact_scales(t, p.g.groups * p.packed_channels(), nullptr);
+  agree_on_registers(t, p.g.groups, p.packed_channels(), p.strip_channels());
+  if (!p.rounds()) return;
   auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
   auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
   std::memset(scale, 0, static_cast<std::size_t>(4 * (p.g.groups * p.packed_channels() + 64)));
-  if (!bounds.bounded || bounds.wide) return;
+  if (bounds.wide) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.packed_channels();
-  qlc::fold_rounded_sums(to, p.g.groups, p.layout.planar() ? 1 : p.strip_channels(), bounds.largest_sum,
-                         SumsBegin::as_integers, reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale),
-                         scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset));
+  qlc::fold_rounded_sums(to, t, p.g.groups, p.layout.planar() ? 1 : p.strip_channels(), SumsBegin::as_integers, time,
+                         scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset), 1, 0);
 }
 
 /// The tables in `memory`, of constants and the packed filter.
-inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed, FoldingTime time,
                            std::byte* memory) noexcept {
   const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.packed_channels(), memory);
   const Index channels = p.g.groups * p.packed_channels();
+  if (time == FoldingTime::initialize) {
+    refine_bounds(inputs, p.g, p.folded_at, bounds, channels, memory,
+                  [&](Index c) { return magnitude_of(p, packed, c); });
+  }
   fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), channels,
                p.signed_pixels() ? 128 : 0, memory);
-  if (p.rounds()) fold_rounded_sums(p, bounds, inputs, memory);
+  choose_roundings(p, bounds, inputs, time, memory);
   if (p.halved_terms()) {
     const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
@@ -63,9 +85,14 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   for (Index c = 0; c < channels; ++c) std::fill_n(start + c * tile_side, tile_side, offset[c]);
 }
 
+inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                           std::byte* memory) noexcept {
+  fold_constants(p, inputs, packed, FoldingTime::execute, memory);
+}
+
 inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
                                  std::byte* memory) noexcept {
-  fold_constants(p, inputs, packed, memory);
+  fold_constants(p, inputs, packed, FoldingTime::initialize, memory);
 }
 
 /// What an execute knows of them.
@@ -73,7 +100,6 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
                            Run& run) noexcept {
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
   if (p.signed_pixels()) run.input_flip = 0;
-  run.rounding = run.wide ? Rounding::exact : run.requantizer.bounded ? Rounding::fixed_point : Rounding::clamped;
   if (p.rounds()) {
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
     run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);

@@ -3,7 +3,7 @@
 // The tile unit is busy for 16 cycles with each product, and the other units are not. So the sums of one pass, 2048 at
 // most, are requantized while the next pass is multiplied: in slots, which are spread evenly between loads, products
 // and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and get exact
-// results when the pass is complete. The other modes of requantizer.hpp are rare: they follow the products.
+// results when the pass is complete. Strips that do not stay in registers are rare: they follow the products.
 #pragma once
 
 #include <bit>
@@ -51,10 +51,6 @@ struct Planes {
     _mm512_mask_storeu_epi8(to, stored, gaps ? _mm512_maskz_compress_epi8(used, bytes) : bytes);
   }
   bool has_channel(Index) const noexcept { return true; }
-  void store_one(std::uint8_t byte, Index row, Index lane) const noexcept {
-    const std::uint64_t before = used & ((std::uint64_t{1} << lane) - 1);
-    if ((used >> lane & 1) != 0) out[pitch * row + std::popcount(before)] = byte;
-  }
 };
 
 /// Rows are pixels of some channels.
@@ -82,9 +78,6 @@ struct Pixels {
     }
   }
   bool has_channel(Index lane) const noexcept { return lane < channels; }
-  void store_one(std::uint8_t byte, Index row, Index lane) const noexcept {
-    if (has_channel(lane) && places[row] >= 0) out[places[row] + lane] = byte;
-  }
 };
 
 /// Requantizes one pass after the other to an Output, Planes or Pixels.
@@ -96,7 +89,7 @@ class InterleavedEpilogue {
         to_(run.requantizer),
         run_(run),
         halves_(run.compensation == Compensation::halves),
-        interleaved_(run.rounding == Rounding::fixed_point && run.compensation != Compensation::product) {}
+        may_interleave_(!run.wide && run.compensation != Compensation::product) {}
 
   /// The sums of `pass` are to be requantized next.
   DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
@@ -105,6 +98,7 @@ class InterleavedEpilogue {
     step_ = 0;
     rows_shift_ = pass.vectors == 4 ? 0 : pass.vectors == 2 ? 1 : 2;
     rounds_ = to_.rounds(pass.channel);
+    interleaved_ = may_interleave_ && to_.in_registers[pass.channel];
     for (Index i = 0; i < 4; ++i) {
       const Index at = 16 * (i % pass.vectors);
       if (halves_) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
@@ -186,22 +180,17 @@ class InterleavedEpilogue {
     for (; near_ties_ != 0; near_ties_ &= near_ties_ - 1) round_exactly(std::countr_zero(near_ties_));
   }
 
-  /// Exact results for those sums of a step in fixed point that are near a tie.
+  /// Exact results for a step in fixed point, some of whose sums are near a tie.
   DMLREF_TARGET_AMX_INT8 void round_exactly(Index step) const noexcept {
     __m512i sums[4];
     load_sums(step, sums);
-    const Channels channels = channels_of<false>(step);
-    const __m512 shift = _mm512_set1_ps(to_.fixed_shift());
-    for (Index i = 0; i < 4; ++i) {
-      const __m512i fixed = requantize::avx512::in_fixed_point(sums[i], channels.scale[i % held], shift);
-      std::int32_t kept[16];
-      _mm512_storeu_si512(kept, sums[i]);
-      for (unsigned near = requantize::avx512::lanes_near_ties(fixed); near != 0; near &= near - 1) {
-        const int lane = std::countr_zero(near);
-        const Index row = row_of(step) + i / pass_.vectors, at = 16 * (i % pass_.vectors) + lane;
-        output_.store_one(to_.exact(kept[lane], channel(row, at)), row, at);
-      }
-    }
+    std::uint8_t bytes[64];
+    std::int32_t kept[64];
+    for (Index i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums[i]);
+    const Index period = Output::rows_are_channels ? 1 : 16 * pass_.vectors;
+    requantize::avx512::store_in_doubles<requantize::avx512::FixedPointOf::floats>(kept, to_, channel(row_of(step), 0),
+                                                                                   period, 64, bytes);
+    output_.store(_mm512_loadu_si512(bytes), row_of(step), pass_.vectors);
   }
 
   /// A step in a mode that is not interleaved.
@@ -216,12 +205,12 @@ class InterleavedEpilogue {
       const Index lane = i % width, here = row + i / width;
       const bool multiplied = run_.compensation == Compensation::product;
       const std::int64_t term = multiplied ? std::int64_t{pass_.per_row[here]} * pass_.per_lane[lane] : 0;
-      if (run_.rounding == Rounding::exact && output_.has_channel(lane)) {
+      if (run_.wide && output_.has_channel(lane)) {
         bytes[i] = to_.exact(kept[i] + term + run_.wide_offset[channel(here, lane)], channel(here, lane));
       }
       kept[i] = static_cast<std::int32_t>(wrap(kept[i] + term));
     }
-    if (run_.rounding != Rounding::exact) {
+    if (!run_.wide) {
       const Index period = Output::rows_are_channels ? 1 : width;
       requantize::avx512::clamped(kept, 1, to_, channel(row, 0), period, bytes);
     }
@@ -235,7 +224,8 @@ class InterleavedEpilogue {
   avx512vnni::Epilogue epilogue_;
   Requantizer to_;
   const Run& run_;
-  bool halves_, interleaved_;
+  bool halves_, may_interleave_;
+  bool interleaved_ = false;  // the pass: in registers, between products
   Pass pass_;
   Output output_;
   bool rounds_ = false;  // rows are pixels: all channels are rounded in one multiply-add

@@ -58,7 +58,7 @@ struct Plan {
   /// than any rounding, and finding out takes some 2 µs for a channel.
   bool rounds() const noexcept {
     constexpr Index deepest = 1024;
-    return folded_at.kept_tables && g.depth() <= deepest;
+    return g.depth() <= deepest;
   }
   /// Pixels: from the sums over a row's windows to the next row's.
   Index sums_pitch() const noexcept { return round_up(layout.columns, 16); }

@@ -143,7 +143,7 @@ DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
       half_of_row<Step, true>(args, rows, part, sums);
       std::uint8_t* to = p.out.dst + y * p.out.row_step + x * p.out_step;
       for (std::ptrdiff_t i = 0; i < part.outputs; ++i, to += p.out_step) {
-        V::store(to, in_order(quantize<Factors::each>(sums[i], e, args.rounding, args.rounding.factor)));
+        V::store(to, in_order(quantize<Factors::each>(sums[i], e, args.rounding, args.rounding)));
       }
     }
   }

@@ -14,7 +14,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/folding.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
-#include "dmlref/reference/quantize.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/channel_scales.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
@@ -60,13 +60,6 @@ inline std::uint32_t wide_units(const FilterSlots& slots, const FoldedChannels& 
   return wide;
 }
 
-/// A factor of a scale that is 0, infinite or no number, which is rounded as it is.
-[[gnu::noinline]] inline double odd_factor(const FoldedHeader& h, float filter_scale) noexcept {
-  const reference::RequantizeScale exact(h.input_scale, filter_scale, h.given_output_scale);
-  const std::int64_t one = exact.round_exactly(1);
-  return one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
-}
-
 /// One tensor's values for channels `first`, `first` + `step`, …; beyond `count`, the last one's.
 template <class T>
 void load_lanes(const ChannelTensor& tensor, const std::byte* data, Index first, Index step, Index count,
@@ -79,6 +72,11 @@ void load_lanes(const ChannelTensor& tensor, const std::byte* data, Index first,
   for (Index lane = 0; lane < fold_lanes; ++lane) {
     to[lane] = load<T>(data, first * tensor.step + smaller(lane, count - 1) * by);
   }
+}
+
+/// What filter scales are multiplied with.
+inline double factor_scale(const FoldedHeader& h) noexcept {
+  return signed_input_scale(h.input_scale, h.given_output_scale, h.to.negated);
 }
 
 /// What tensors have for channels `first`, `first` + `step`, …; beyond `count`, what the last one has. Returns whether
@@ -101,16 +99,18 @@ inline bool load_channels(const Layer& layer, const std::byte* const* inputs, co
   }
   const std::uint8_t flip = layer.g.filter_signed ? 0x80 : 0;
   for (Index lane = 0; lane < fold_lanes; ++lane) {
-    f.offset[lane] = dmlref::detail::narrow<std::int16_t>(offset[lane] ^ flip);  // a byte
+    f.zero_point[lane] = dmlref::detail::narrow<std::int16_t>(offset[lane] ^ flip);  // a byte
   }
   const bool usual = is_usual(h.input_scale) && is_usual(h.given_output_scale);
   bool all = usual;
   for (Index lane = 0; lane < fold_lanes; ++lane) all = is_usual(f.filter_scale[lane]) && all;
   if (all) return true;
-  const double input_scale = static_cast<double>(h.given_output_scale < 0 ? -h.input_scale : h.input_scale);
   for (Index lane = 0; lane < fold_lanes; ++lane) {
     const float scale = f.filter_scale[lane];
-    f.factor[lane] = usual && is_usual(scale) ? input_scale * static_cast<double>(scale) : odd_factor(h, scale);
+    const double odd = odd_factor(h.input_scale, scale, h.given_output_scale);
+    f.factor[lane] = usual && is_usual(scale) ? factor_scale(h) * static_cast<double>(scale)
+                     : h.to.negated           ? -odd
+                                              : odd;
   }
   return false;
 }
@@ -124,6 +124,7 @@ inline void fold_wide_channel(const FilterSlots& slots, FoldedChannels& f, Index
   };
   if (f.highest[c] > 127) {  // negated: then 128 fits, and what does not is below
     f.factor[c] = -f.factor[c];
+    f.offset[c] = -f.offset[c];
     f.scale[c] = f.scale[c] == 0 ? 0 : -f.scale[c];
     f.sum[c] = static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(f.sum[c]));
     f.lowest[c] = dmlref::detail::narrow<std::int16_t>(-f.highest[c]);  // a weight
@@ -150,10 +151,10 @@ inline void fold_channels(const Layer& layer, const std::byte* const* inputs, In
   const Geometry& g = layer.g;
   Scales scales;
   scales.usual = load_channels(layer, inputs, h, first, step, count, f);
-  scales.input_scale = static_cast<double>(h.given_output_scale < 0 ? -h.input_scale : h.input_scale);
+  scales.input_scale = factor_scale(h);
   scales.most = static_cast<double>(g.depth()) * 65025.0;
   scales.output_scale = h.output_scale;
-  scales.middle = 65536.0f * (static_cast<float>(h.zero_point) + 0.5f);
+  scales.middle = 65536.0f * (static_cast<float>(h.to.zero_point) + 0.5f);
   FilterBytes filter;
   filter.first = reinterpret_cast<const std::uint8_t*>(inputs[filter_tensor]) + first * g.filter.n;
   filter.step = step * g.filter.n;
@@ -165,7 +166,6 @@ inline void fold_channels(const Layer& layer, const std::byte* const* inputs, In
     std::memset(f.weights, 0, sizeof f.weights[0] * static_cast<std::size_t>(slots.slots()));
   }
   const bool all_fit = layer.kernels->fold(scales, filter, slots.sources, f);
-  h.fits = h.fits && f.fits;
   for (Index c = 0; c < fold_lanes; ++c) {
     f.wide[c] = 0;
     f.window_shift[c] = 0;
@@ -174,6 +174,9 @@ inline void fold_channels(const Layer& layer, const std::byte* const* inputs, In
   }
   if (slots.group > 1) layer.kernels->pack({slots.slots(), slots.bytes(), slots.high_parts(), all_fit}, f);
 }
+
+/// Whether constants are folded once, or anew at each execute.
+enum class Search { no, yes };
 
 /// Channels' weights for one piece, the same for all kernels: 32 bits of each channel, or the words themselves where
 /// taps do not meet.
@@ -197,8 +200,11 @@ struct Pieces {
   const std::byte* data;
 };
 
-/// Whether to look for sums that are floats: microseconds for each channel, so not at each execute.
-enum class Search { no, yes };
+/// Sums of channel `c` that are floats, if there are. A search takes microseconds, so it is not for each execute.
+inline RoundedSums floats_of(const FoldedHeader& h, const FoldedChannels& f, Index c, Search search) noexcept {
+  const auto find = search == Search::yes ? &rounded_sums : &exact_sums;
+  return find(f.factor[c], h.output_scale, h.to.zero_point, f.sum[c], f.bound[c], SumsBegin::as_floats);
+}
 
 /// Channels of kernels with pixels in lanes.
 inline void fold_pixels(const Layer& layer, const PixelLanes& lanes, const std::byte* const* inputs, Index first,
@@ -210,10 +216,9 @@ inline void fold_pixels(const Layer& layer, const PixelLanes& lanes, const std::
   for (Index c = 0; c < count; ++c) {
     std::byte* const at = to + lanes.at(first + c);
     RoundedSums floats;
-    if (search == Search::yes && layer.kernels->rounded_sums) {
-      floats = rounded_sums(f.factor[c], h.output_scale, h.zero_point, f.sum[c], f.bound[c]);
-    }
+    if (layer.kernels->rounded_sums) floats = floats_of(h, f, c, search);
     new (at) ChannelData{f.factor[c],
+                         f.offset[c],
                          {f.sum[c], f.scale[c], f.shift[c], f.near_tie[c]},
                          {floats.sum, floats.scale, floats.shift, 0},
                          f.wide[c]};
@@ -275,6 +280,7 @@ void store_lanes(const Layer& layer, const ChannelLanes& lanes, const Chunk& chu
     std::memcpy(data + places.scale + 4 * at, f.scale + c, 4 * Count);
     std::memcpy(data + places.shift + 4 * at, f.shift + c, 4 * Count);
     std::memcpy(data + places.factor + 8 * at, f.factor + c, 8 * Count);
+    std::memcpy(data + places.offset + 8 * at, f.offset + c, 8 * Count);
     std::memcpy(data + places.window_shift + 4 * at, low_half, 4 * Count);
     std::byte* to = data + places.weights + first * layer.slots.channel_bytes() + pieces.bytes * place;
     for (Index piece = 0; piece < pieces.count; ++piece, to += pieces.bytes * block) {
@@ -290,7 +296,7 @@ inline void fold_chunk(const Layer& layer, const ChannelLanes& lanes, const std:
   FoldedChunk head;
   FoldedChannels f;
   RoundedSums rounded[most_chunk_channels];
-  const bool rounds = search == Search::yes && layer.kernels->rounded_sums;
+  const bool rounds = layer.kernels->rounded_sums;
   const bool fours = lanes.group_channels == 1 && chunk.pitch % 4 == 0;
   if (chunk.pitch != chunk.count) std::memset(data, 0, static_cast<std::size_t>(chunk.data_bytes));  // of padding
   for (Index first = 0; first < chunk.count; first += fold_lanes) {
@@ -301,9 +307,7 @@ inline void fold_chunk(const Layer& layer, const ChannelLanes& lanes, const std:
       const Index in_chunk = first + c;
       head.wide |= f.wide[c];
       head.near_tie = f.near_tie[c] > head.near_tie ? f.near_tie[c] : head.near_tie;
-      if (rounds) {
-        rounded[in_chunk] = rounded_sums(f.factor[c], h.output_scale, h.zero_point, f.sum[c], f.bound[c]);
-      }
+      if (rounds) rounded[in_chunk] = floats_of(h, f, c, search);
       for (Index lane = in_chunk; f.replicated[c] != 2 && lane < layer.kernels->block; lane += chunk.pitch) {
         head.replicated[f.replicated[c]] |= std::uint64_t{1} << lane;
       }
@@ -324,14 +328,10 @@ inline FoldedHeader make_header(const Layer& layer, const std::byte* const* inpu
   const std::int32_t in = zero_point_of(tensors.input_zero_point, inputs[input_zero_point_tensor], 0);
   h.input_flip = layer.g.input_signed ? 0x80 : 0;
   h.fill = static_cast<std::uint8_t>(static_cast<std::uint8_t>(in) ^ h.input_flip);
-  const std::int32_t out = zero_point_of(tensors.output_zero_point, inputs[output_zero_point_tensor], 0);
-  h.zero_point = layer.g.output_signed ? out : out - 128;
-  h.output_flip = layer.g.output_signed ? 0 : 0x80;
+  h.to = packed_output(inputs, layer.g, tensors);
   h.input_scale = load<float>(inputs[input_scale_tensor], 0);
   h.given_output_scale = load<float>(inputs[output_scale_tensor], 0);
-  const double output_scale = static_cast<double>(h.given_output_scale);
-  const bool defined = output_scale != 0 && output_scale - output_scale == 0;
-  h.output_scale = !defined ? 1.0 : output_scale < 0 ? -output_scale : output_scale;
+  h.output_scale = Requantizer::divisor_of(h.given_output_scale);
   return h;
 }
 

@@ -18,7 +18,7 @@ struct Epilogue {
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Epilogue make_epilogue(const Rounding& t) noexcept {
   Epilogue e;
   e.near_tie = V::all(static_cast<std::int32_t>(t.near_tie));
-  e.flip = V::all_bytes(t.flip);
+  e.flip = V::all_bytes(t.to.flip);
   return e;
 }
 
@@ -67,10 +67,12 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET bool fix(const V::Bits (&sums)[4], const 
 template <Factors F>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET V::Bits quantize(const V::Bits (&sums)[4], const Epilogue& e,
                                                         const requantize::ExactRounding& exact,
-                                                        const double* factor) noexcept {
+                                                        const ExactFactors& by) noexcept {
   if (e.floats) return quantize_floats<F>(sums, e);
   V::Bits fixed[4];
-  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) rounding::round_exactly<F>(sums, fixed, e.near_tie, factor, exact);
+  if (__builtin_expect(fix<F>(sums, e, fixed), 0)) {
+    rounding::round_exactly<F>(sums, fixed, e.scale, e.shift, by, exact);
+  }
   return V::either(rounding::pack_high(fixed), e.flip);
 }
 

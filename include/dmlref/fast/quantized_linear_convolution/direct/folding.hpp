@@ -18,17 +18,17 @@ inline constexpr std::ptrdiff_t fold_lanes = 16;
 /// Sixteen output channels' part of the constants.
 struct FoldedChannels {
   float filter_scale[fold_lanes];
-  double factor[fold_lanes], bound[fold_lanes];  // bound: of any sum
+  double factor[fold_lanes], offset[fold_lanes];  // as Requantizer's
+  double bound[fold_lanes];                       // of any sum, its offset included
   std::int32_t bias[fold_lanes], sum[fold_lanes];
   float scale[fold_lanes], shift[fold_lanes];  // as SumConstants, of integers
   std::uint32_t near_tie[fold_lanes];
-  std::int16_t offset[fold_lanes];                       // zero points, as far as bytes are flipped
+  std::int16_t zero_point[fold_lanes];                   // as far as bytes are flipped
   std::int16_t highest[fold_lanes], lowest[fold_lanes];  // of a channel's weights and 0
   /// Byte weights: 0 where no weight needs a shift or a high part; else the units where one does, as LaneWeights::wide.
   std::uint32_t wide[fold_lanes];
   std::int32_t window_shift[fold_lanes];
   int replicated[fold_lanes];  // the tap of units of three that their padding lane repeats
-  bool fits;                   // whether sums have 32 bits
   alignas(64) std::int16_t weights[most_slots][fold_lanes];  // less zero points, by slot
   /// The same as they are multiplied: four bytes or two words of each channel, units one after the other, then their
   /// high parts.
@@ -52,7 +52,7 @@ struct FilterBytes {
 /// What the scales of all channels share.
 struct Scales {
   double most = 0;          // of a sum without the bias
-  double input_scale = 1;   // with the output scale's sign
+  double input_scale = 1;   // with the sign that factors have
   bool usual = true;        // scales are: factors are their products; if not, they are given
   double output_scale = 1;  // positive
   float middle = 0;         // the zero point and one half, in units of 2^-16
@@ -84,7 +84,7 @@ DMLREF_ALWAYS_INLINE bool take_weights(const FilterBytes& filter, const SlotSour
                                        FoldedChannels& f) noexcept {
   EightWords offset[2], highest[2]{}, lowest[2]{};
   EightDwords total[2]{};
-  std::memcpy(offset, f.offset, sizeof offset);
+  std::memcpy(offset, f.zero_point, sizeof offset);
   SixteenBytes rows[16];
   std::ptrdiff_t base = -1;
   for (const SlotSource& source : sources) {
@@ -131,7 +131,8 @@ DMLREF_ALWAYS_INLINE bool take_weights(const FilterBytes& filter, const SlotSour
 
 /// How integers are rounded (SumConstants). In units of 2^-16 a value that does not saturate, up to 2^24 of them, is
 /// off by one for the scale's 24 bits, by as much again where a sum may have more than 24 bits, and by 3/4 for the
-/// arithmetic.
+/// arithmetic. A bias with which sums would exceed 32 bits is left out of them and is part of the shift, which is off
+/// by one then.
 DMLREF_ALWAYS_INLINE void fold_four_numbers(const Scales& t, std::ptrdiff_t c, FoldedChannels& f) noexcept {
   using Doubles = double __attribute__((vector_size(32)));
   using Floats = float __attribute__((vector_size(16)));
@@ -159,10 +160,17 @@ DMLREF_ALWAYS_INLINE void fold_four_numbers(const Scales& t, std::ptrdiff_t c, F
   const Floats scale = __builtin_convertvector(clamped, Floats) * 65536.0f;
   const Words large = __builtin_convertvector(bound >= 0x1p24, Words);               // -1 where so
   const Words hopeless = __builtin_convertvector(!(bound * size < 32000.0), Words);  // the same
-  const Floats shift = t.middle + 2.0f - __builtin_convertvector(large, Floats);
-  const Words near_tie = (3 - large - large) | (hopeless & 0xFFFF);
   const Words wide = __builtin_convertvector(!(bound < 0x1p31), Words);
-  f.fits = f.fits && (wide[0] | wide[1] | wide[2] | wide[3]) == 0;
+  Floats shift = t.middle + 2.0f - __builtin_convertvector(large, Floats);
+  const Words near_tie = (3 - large - large) | (hopeless & 0xFFFF);
+  Doubles offset{};
+  if (__builtin_expect((wide[0] | wide[1] | wide[2] | wide[3]) != 0, 0)) {
+    offset = __builtin_convertvector(bias & wide, Doubles);
+    const Words kept = bias & ~wide;
+    std::memcpy(f.bias + c, &kept, sizeof kept);
+    shift = __builtin_convertvector(__builtin_convertvector(shift, Doubles) + offset * clamped * 65536.0, Floats);
+  }
+  std::memcpy(f.offset + c, &offset, sizeof offset);
   std::memcpy(f.bound + c, &bound, sizeof bound);
   std::memcpy(f.scale + c, &scale, sizeof scale);
   std::memcpy(f.shift + c, &shift, sizeof shift);
@@ -200,7 +208,6 @@ DMLREF_ALWAYS_INLINE void pack_sixteen(const Packing& t, FoldedChannels& f) noex
 /// Numbers and weights; returns whether all weights fit eight bits. What those need that do not comes before packing.
 DMLREF_ALWAYS_INLINE bool fold_sixteen(const Scales& scales, const FilterBytes& filter, const SlotSources& sources,
                                        FoldedChannels& f) noexcept {
-  f.fits = true;
   for (std::ptrdiff_t c = 0; c < fold_lanes; c += 4) fold_four_numbers(scales, c, f);
   return take_weights(filter, sources, f);
 }

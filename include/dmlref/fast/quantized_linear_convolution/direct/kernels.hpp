@@ -18,7 +18,7 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-using requantize::Factors;
+using requantize::ExactFactors, requantize::Factors;
 
 /// What the sums of a channel start from and how they are rounded: times the scale, plus the shift.
 ///
@@ -34,7 +34,7 @@ struct SumConstants {
 
 /// One output channel of kernels with pixels in lanes; its weights follow.
 struct ChannelData {
-  double factor = 0;
+  double factor = 0, offset = 0;  ///< as requantize::ExactFactors
   SumConstants integers, floats;  ///< floats: sum is 0 where there are none
   std::uint32_t wide = 0;         ///< as in LaneWeights
   std::uint32_t unused = 0;

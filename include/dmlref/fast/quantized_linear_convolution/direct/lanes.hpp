@@ -44,8 +44,7 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& args) noexcept {
           V::pin(sums[v]);
         }
       }
-      V::store(t.out + block * b,
-               in_order(quantize<Factors::each>(sums, e, t.rounding, t.rounding.factor + block * at)));
+      V::store(t.out + block * b, in_order(quantize<Factors::each>(sums, e, t.rounding, t.rounding + block * at)));
     }
   }
 }
@@ -116,7 +115,8 @@ DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& args) noexcept {
     DMLREF_UNROLL
     for (std::size_t m = 0; m < Outputs; ++m, to += t.out_step) {
       const Epilogue e = make_epilogue(t.rounding, m);
-      V::store(to, in_order(quantize<Factors::one>(sums[m], e, t.rounding, t.rounding.factor + m)));
+      V::store(to,
+               in_order(quantize<Factors::one>(sums[m], e, t.rounding, t.rounding + static_cast<std::ptrdiff_t>(m))));
     }
   }
 }
@@ -169,7 +169,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void channel_quads_at(const LaneArgs& t, 
         sums[p][v] = multiply_add(sums[p][v], windows[p], shift);
       }
     }
-    const V::Bits bytes = quantize<Factors::each>(sums[p], e, t.rounding, t.rounding.factor + block * at);
+    const V::Bits bytes = quantize<Factors::each>(sums[p], e, t.rounding, t.rounding + block * at);
     V::store(to, quads_in_order(bytes));
   }
 }

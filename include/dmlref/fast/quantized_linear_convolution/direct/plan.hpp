@@ -118,18 +118,18 @@ struct ChunkPlaces {
       : scale(sum + 4 * lanes),
         shift(scale + 4 * lanes),
         factor(shift + 4 * lanes),
-        window_shift(factor + 8 * lanes),
+        offset(factor + 8 * lanes),
+        window_shift(offset + 8 * lanes),
         weights(window_shift + 4 * lanes) {}
-  Index sum = 64, scale, shift, factor, window_shift, weights;
+  Index sum = 64, scale, shift, factor, offset, window_shift, weights;
 };
 
 /// What the folded constants begin with.
 struct FoldedHeader {
   double output_scale = 1;
   float input_scale = 1, given_output_scale = 1;
-  std::int32_t zero_point = 0;
-  std::uint8_t fill = 0, input_flip = 0, output_flip = 0;
-  bool fits = true;
+  PackedOutput to;
+  std::uint8_t fill = 0, input_flip = 0;
 };
 inline constexpr Index folded_header_bytes = 64;
 static_assert(sizeof(FoldedHeader) <= folded_header_bytes);
@@ -164,9 +164,7 @@ struct FoldedChunk {
   std::uint64_t replicated[2]{};                     // as LaneWeights
 };
 
-inline requantize::ExactRounding exact_rounding(const FoldedHeader& h) noexcept {
-  return {nullptr, h.output_scale, h.zero_point, h.output_flip};
-}
+inline requantize::ExactRounding exact_rounding(const FoldedHeader& h) noexcept { return {{}, h.output_scale, h.to}; }
 
 /// The constants of a chunk's lanes for output `m` of each channel.
 inline void bind_lanes(const Layer& layer, const Chunk& chunk, Index m, const std::byte* folded, LaneWeights& weights,
@@ -185,6 +183,7 @@ inline void bind_lanes(const Layer& layer, const Chunk& chunk, Index m, const st
   rounding.scale = reinterpret_cast<const float*>(data + at.scale);
   rounding.shift = reinterpret_cast<const float*>(data + at.shift);
   rounding.factor = reinterpret_cast<const double*>(data + at.factor);
+  rounding.offset = reinterpret_cast<const double*>(data + at.offset);
   rounding.near_tie = head.near_tie;
   rounding.floats = head.floats;
 }

@@ -49,7 +49,7 @@ struct StripChannel {
   __m256i weights[K][Shape::pairs][Shape::sets];
   __m256i start;
   Epilogue epilogue;
-  double factor[2];
+  double factor[2], offset[2];
 };
 
 template <std::size_t K, std::size_t S>
@@ -125,6 +125,8 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const 
   c.epilogue.flip = V::all_bytes(flip);
   c.factor[0] = channel[0].factor;
   c.factor[1] = channel[1].factor;
+  c.offset[0] = channel[0].offset;
+  c.offset[1] = channel[1].offset;
 }
 
 /// What is the same for all rows of a strip; each pass copies it, so that no store seems to change it.
@@ -253,7 +255,7 @@ DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChan
     for (std::ptrdiff_t r = 0; r < rows; r += 2, out[0] += 2 * out_step, out[1] += 2 * out_step) {
       // In each 128 bits half of the first row, half of the second.
       const __m256i two_rows[4] = {sums[r][0], sums[r][1], sums[r + 1][0], sums[r + 1][1]};
-      const __m256i bytes = quantize<Factors::parts>(two_rows, c.epilogue, p.rounding, c.factor);
+      const __m256i bytes = quantize<Factors::parts>(two_rows, c.epilogue, p.rounding, {c.factor, c.offset});
       if constexpr (TwoPlanes) {
         const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
         store_first(out[0], low, count);
@@ -276,7 +278,7 @@ DMLREF_QLC_TARGET inline void run_strip(const Strip<K, S>& strip, const PlaneArg
                                         const std::byte* const (&channels)[2], const std::uint8_t* const (&src)[2],
                                         std::uint8_t* const (&dst)[2]) noexcept {
   StripChannel<K, S> c;
-  make_channel<K, S, TwoPlanes>(channels, p.rounding.flip, c);
+  make_channel<K, S, TwoPlanes>(channels, p.rounding.to.flip, c);
   run_rows<K, S, TwoPlanes>(strip, c, p, src, dst);
 }
 

@@ -99,7 +99,7 @@ class StagedPlanes {
   void run_line(LaneArgs& t, const FoldedHeader& h, const std::byte* data, Index outputs) const noexcept {
     std::int32_t sum[4];
     float scale[4], shift[4];
-    double factor[4];
+    double factor[4], offset[4];
     static_cast<requantize::ExactRounding&>(t.rounding) = exact_rounding(h);
     t.rounding.near_tie = t.rounding.floats = 0;
     t.weights.wide = 0;
@@ -111,6 +111,7 @@ class StagedPlanes {
       scale[m] = numbers.scale;
       shift[m] = numbers.shift;
       factor[m] = channel.factor;
+      offset[m] = channel.offset;
       t.weights.wide |= channel.wide;
       t.rounding.floats |= static_cast<std::uint32_t>(floats) << m;
       if (numbers.near_tie > t.rounding.near_tie) t.rounding.near_tie = numbers.near_tie;
@@ -119,6 +120,7 @@ class StagedPlanes {
     t.rounding.scale = scale;
     t.rounding.shift = shift;
     t.rounding.factor = factor;
+    t.rounding.offset = offset;
     t.weights.data = data + sizeof(ChannelData);
     t.weights.step = lanes.channel_bytes;
     t.out_step = line_bytes_;

@@ -16,6 +16,12 @@ inline int16x8_t in_fixed_point(int32x4_t sums, float32x4_t scale, float32x4_t s
   return vreinterpretq_s16_s32(vcvtnq_s32_f32(vfmaq_f32(shift, vcvtq_f32_s32(sums), scale)));
 }
 
+/// The same of products that may exceed 2^15; conversions saturate, but at a number that looks like a tie.
+inline int16x8_t in_clamped_fixed_point(int32x4_t sums, float32x4_t scale, float32x4_t shift) noexcept {
+  const float32x4_t value = vfmaq_f32(shift, vcvtq_f32_s32(sums), scale);
+  return vreinterpretq_s16_s32(vcvtnq_s32_f32(vmaxq_f32(value, vdupq_n_f32(fixed_low))));
+}
+
 /// Whether a low half among four vectors in fixed point is at most `band`.
 inline bool near_tie(const int16x8_t (&fixed)[4], std::uint32_t band) noexcept {
   const uint16x8_t low = vminq_u16(vreinterpretq_u16_s16(vuzp1q_s16(fixed[0], fixed[1])),
@@ -35,15 +41,16 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
                     std::ptrdiff_t period, std::uint8_t* out) noexcept {
   const float32x4_t high = vdupq_n_f32(float_clamp);
   const float32x4_t low = vdupq_n_f32(-float_clamp);
-  const float32x4_t band = vdupq_n_f32(clamped_band);
-  const int32x4_t zero_point = vdupq_n_s32(to.packed_zero_point());
-  const uint8x16_t flip = vdupq_n_u8(to.packed_flip());
+  const PackedOutput packed = to.packed();
+  const int32x4_t zero_point = vdupq_n_s32(packed.zero_point);
+  const uint8x16_t flip = vdupq_n_u8(packed.flip);
   for (std::ptrdiff_t b = 0; b < 4 * blocks; ++b, sums += 16, out += 16) {
     int32x4_t q[4];
     uint32x4_t near[4];
     for (int v = 0; v < 4; ++v) {
       const std::ptrdiff_t at = first + (16 * b + 4 * v) % period;
       const float32x4_t scale = period == 1 ? vdupq_n_f32(to.scale[first]) : vld1q_f32(to.scale + at);
+      const float32x4_t band = period == 1 ? vdupq_n_f32(to.band[first]) : vld1q_f32(to.band + at);
       float32x4_t product = vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums + 4 * v)), scale);
       product = vmaxq_f32(vminq_f32(product, high), low);
       const float32x4_t rounded = vrndnq_f32(product);
@@ -58,7 +65,7 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
     for (std::ptrdiff_t i = 0; i < 16; ++i) {
       std::uint32_t lane[4];
       vst1q_u32(lane, near[i / 4]);
-      if (lane[i % 4] != 0) out[i] = to.exact(sums[i], first + (16 * b + i) % period);
+      if (lane[i % 4] != 0) out[i] = to.in_doubles(sums[i], first + (16 * b + i) % period);
     }
   }
 }

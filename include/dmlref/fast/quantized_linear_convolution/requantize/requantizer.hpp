@@ -7,47 +7,75 @@
 //
 //   clamped         Any sums. The float product, clamped to 2^20, is itself rounded, by 2^-24 of p more; added to
 //                   1.5 * 2^23 it is rounded half to even without another error. Where its distance from that integer
-//                   is at most 1/2 - 2^-14, p rounds to the same one. Else it is near a tie.
-//   fixed_point     |p| < 2^15 for every sum. A fused multiply-add brings p + zero point + 1/2 in units of 2^-16, a
-//                   conversion makes it an integer, whose upper half is the result. In those units p is off by less
-//                   than 2 (1 + 2^-8), the multiply-add by at most 1/4 (results in range are below 2^23), the
+//                   is at most 1/2 - 2^-14, p rounds to the same one. Else it is near a tie; but no tie is near where
+//                   the product is exact (channel_rounding.hpp).
+//   fixed_point     |p| < 2^15 for every sum, or clamped so. A fused multiply-add brings p + zero point + 1/2 in units
+//                   of 2^-16, a conversion makes it an integer, whose upper half is the result. In those units p is off
+//                   by less than 2 (1 + 2^-8), the multiply-add by at most 1/4 (results in range are below 2^23), the
 //                   conversion by 1/2: together less than fixed_error = 3. That is added, which makes the error
 //                   positive: only where the lower half is at most fixed_band may a tie have been passed.
 //   multiply_add    A fused multiply-add leaves the result in the low half. When constants are folded, the sums next to
-//                   each of the 255 ties are looked at (rounded_sums.hpp), so that no sum is near a tie.
-//   exact           A near tie, and sums of more than 32 bits, one by one: reference/quantize.hpp. A double product,
-//                   off by less than 2^-51 of p, decides all but those within 2^-39 of a tie; these are compared in
-//                   integers.
+//                   each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or the one
+//                   rounding decides it (rounded_sums.hpp).
+//   in doubles      Near ties, vectors of them at once, and sums of more than 32 bits: round_exactly.hpp. The double
+//                   product finds the tie next to it, and the sign of one fused multiply-add says on which side of it p
+//                   lies, or that it lies on it. Nothing is left undecided.
+//   exact           Sums of more than 32 bits, one by one: reference/quantize.hpp.
+//
+// Rounding half to even comes before the zero point. One rounding does both if the zero point is even. So where it is
+// odd, kernels make the result's complement, -1 - result, out of negated scales and the zero point -1 - zero point,
+// which is even; a last exclusive or, which UINT8 needs anyway, gives the result (PackedOutput).
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "dmlref/config.hpp"
+#include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
 #include "dmlref/reference/quantize.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
 
-/// How sums become bytes.
-enum class Rounding { clamped, fixed_point, multiply_add, exact };
-
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
 inline constexpr float clamped_band = 0.5f - 0x1p-14f;
+inline constexpr float exact_band = 0.5f;  // of exact products: no tie is near
+inline constexpr float doubles_band = -1;  // every sum is rounded in doubles
 /// What lies beyond saturates. Keeps products within rounding_magic's reach.
 inline constexpr float float_clamp = 0x1p20f;
 
 inline constexpr std::uint32_t fixed_error = 3;
 inline constexpr std::uint32_t fixed_band = 2 * fixed_error - 1;
+/// What fixed point is clamped to where products may exceed 2^15: far from ties, with room for one less.
+inline constexpr float fixed_high = 2147483520.0f, fixed_low = -2147385344.0f;
+
+/// What kernels round to: packs saturate to INT8, and the byte xor `flip` is the result.
+struct PackedOutput {
+  std::int32_t zero_point = 0;  ///< even
+  std::uint8_t flip = 0;
+  bool negated = false;  ///< scales are: it is the complement that is rounded
+
+  PackedOutput() = default;
+  constexpr PackedOutput(std::int32_t given, bool is_signed) noexcept
+      : zero_point(is_signed ? given : given - 128), flip(is_signed ? 0 : 0x80), negated(zero_point % 2 != 0) {
+    if (!negated) return;
+    zero_point = -1 - zero_point;
+    flip ^= 0xFF;
+  }
+};
 
 /// The data of one execute that the epilogue needs. Channels count from 0 over all groups.
 struct Requantizer {
   const float* fixed_scale = nullptr;  ///< scale * 2^16
-  const float* scale = nullptr;  ///< inputScale * filterScale[c] / outputScale, one per packed channel, padded by 64
-  bool bounded = false;          ///< |sum * scale| < 32000 for every sum that can occur: no clamp needed
+  /// inputScale * filterScale[c] / outputScale, negated for a PackedOutput that is; one per packed channel, padded by
+  /// 64
+  const float* scale = nullptr;
+  const float* band = nullptr;         ///< clamped: how far from an integer a product may be
+  const double* factor = nullptr;      ///< inputScale * filterScale[c] with outputScale's sign, negated as scales are
+  const double* offset = nullptr;      ///< what sums lack that do not fit 32 bits with it
+  const bool* in_registers = nullptr;  ///< fixed_point suits, so that tiles round the sums that they hold
   bool output_signed = false;
   std::int32_t zero_point = 0;
   float input_scale = 1;
@@ -67,16 +95,19 @@ struct Requantizer {
   /// Whether the sums of a packed channel, and of those that share its tile, are rounded so.
   bool rounds(std::ptrdiff_t packed) const noexcept { return rounded_scale != nullptr && rounded_scale[packed] != 0; }
   std::uint8_t exact(std::int64_t sum, std::ptrdiff_t packed_channel) const noexcept;
-  /// Exactly, those in `lanes`.
-  void refine(std::uint64_t lanes, const std::int32_t* sums, std::ptrdiff_t first, std::ptrdiff_t period,
-              std::uint8_t* out) const noexcept;
-  /// What the quantize kernels add after rounding: their packs saturate to INT8, UINT8 is that xor 0x80.
-  std::int32_t packed_zero_point() const noexcept { return output_signed ? zero_point : zero_point - 128; }
+  /// In doubles, a sum that may lack its channel's offset.
+  std::uint8_t in_doubles(std::int32_t sum, std::ptrdiff_t packed_channel) const noexcept;
+  PackedOutput packed() const noexcept { return {zero_point, output_signed}; }
+  /// What factors are divided by: positive.
+  double divisor() const noexcept { return divisor_of(output_scale); }
+  static constexpr double divisor_of(float output_scale) noexcept {
+    const auto given = static_cast<double>(output_scale);
+    return !is_usual(output_scale) ? 1.0 : given < 0 ? -given : given;
+  }
   /// What the fixed point adds: the zero point, one half to round by cutting off, and half the band.
   float fixed_shift() const noexcept {
-    return 65536.0f * (static_cast<float>(packed_zero_point()) + 0.5f) + static_cast<float>(fixed_error);
+    return 65536.0f * (static_cast<float>(packed().zero_point) + 0.5f) + static_cast<float>(fixed_error);
   }
-  std::uint8_t packed_flip() const noexcept { return output_signed ? 0 : 0x80; }
 };
 
 inline float Requantizer::filter_scale_of(std::ptrdiff_t channel) const noexcept {
@@ -99,12 +130,14 @@ inline std::uint8_t Requantizer::exact(std::int64_t sum, std::ptrdiff_t packed_c
   return static_cast<std::uint8_t>(value < low ? low : value > high ? high : value);
 }
 
-inline void Requantizer::refine(std::uint64_t lanes, const std::int32_t* sums, std::ptrdiff_t first,
-                                std::ptrdiff_t period, std::uint8_t* out) const noexcept {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const std::ptrdiff_t i = std::countr_zero(lanes);
-    out[i] = exact(sums[i], first + i % period);
-  }
+inline std::uint8_t Requantizer::in_doubles(std::int32_t sum, std::ptrdiff_t packed_channel) const noexcept {
+  const PackedOutput to = packed();
+  const double all = static_cast<double>(sum) + offset[packed_channel];
+  const std::int32_t value = round_exactly(all, factor[packed_channel], divisor()) + to.zero_point;
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(value < -128  ? -128
+                                                             : value > 127 ? 127
+                                                                           : value) ^
+                                   to.flip);
 }
 
 }  // namespace fast::qlc

@@ -6,7 +6,7 @@
 //
 // The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
 // each: which shifts take all of them to their sides is found out when constants are folded, and a k whose shift is one
-// of them.
+// of them. A scale that is exact as a float needs no search: whatever the sum, the one rounding is the right one.
 //
 // Sums too large for that begin with an integer k, and are converted to floats in the end: exactly as far as 24 bits
 // go, and what does not fit is far beyond the last tie.
@@ -104,10 +104,41 @@ inline RoundedSums sums_with_rest(float scale, double low, double high, std::int
   return {};
 }
 
+/// Of a scale below 1 that is exact as a float, and an even zero point: a k whose product with the scale is an integer
+/// leaves the one rounding half to even to the multiply-add, ties included.
+inline RoundedSums exact_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
+                              double bound, SumsBegin as = SumsBegin::as_floats) noexcept {
+  const double ratio = factor / output_scale, size = ratio < 0 ? -ratio : ratio;
+  const auto scale = static_cast<float>(ratio);
+  if (static_cast<double>(scale) * output_scale != factor) return {};
+  if (!(size > 0x1p-22 && size < 1) || !(bound * size < 32000) || zero_point % 2 != 0) return {};
+  const auto bits = std::bit_cast<std::uint32_t>(scale);
+  const auto place =
+      static_cast<std::int32_t>(bits >> 23 & 0xFF) - 150 + std::countr_zero((bits & 0x7FFFFF) | 0x800000);
+  if (place < -22) return {};
+  const std::int32_t unit = place >= 0 ? 1 : 1 << -place;  // the least k whose product is an integer
+  std::int32_t k = unit;
+  std::int32_t begin = 0;
+  if (as == SumsBegin::as_floats) {
+    if (!(bound < 0x1p22)) return {};
+    const auto most = static_cast<std::int32_t>(bound) + 1;
+    k = (0x800000 + most + unit - 1) / unit * unit;
+    if (k > 0xFFFFFF - most) return {};
+    begin = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(0x1p23f)) - 0x800000;
+  } else if (unit + (bound * size < 512 ? bound : 512 / size) > 0x1p24) {  // sums that do not saturate have 24 bits
+    return {};
+  }
+  const double shift = 0xC00000 + zero_point - k * ratio;
+  return {begin + k + sum, scale, static_cast<float>(shift)};
+}
+
 /// The result of sums that begin with `sum` and are at most `bound` in the end, whatever the pixels, is round_exactly's
 /// plus the zero point, in [-128, 127] or beyond the same end of it.
 inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
                                 double bound, SumsBegin as = SumsBegin::as_floats) noexcept {
+  if (const RoundedSums exact = exact_sums(factor, output_scale, zero_point, sum, bound, as); exact.sum != 0) {
+    return exact;
+  }
   const double ratio = factor / output_scale;
   if (!rounding_suits(ratio < 0 ? -ratio : ratio, bound, as)) return {};
   const SumsNextToTies next = sums_next_to_ties(factor, output_scale, zero_point, bound);

@@ -20,7 +20,7 @@ struct Run : Folded {
   const std::int32_t* channel_offset = nullptr;
   ZeroPointTerm term = ZeroPointTerm::none;      // that tiles add
   const std::int32_t* channel_factor = nullptr;  // of a product
-  TileOutput tile_output = TileOutput::sums;
+  bool tiles_round = false;                      // those channels that stay in registers
 
   /// Whether a product of zero points is left to add_outer.
   bool term_follows() const noexcept { return pixel_terms && term == ZeroPointTerm::none; }
@@ -50,23 +50,49 @@ inline void add_weight_sums(const Plan& p, const std::byte* packed, std::uint32_
   }
 }
 
-/// Which channels one multiply-add rounds, and their tables. With channels in lanes a block of them is of one kind.
-inline void fold_rounded_sums(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
-                              std::byte* memory) noexcept {
-  auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
-  auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
-  std::memset(scale, 0, static_cast<std::size_t>(4 * p.offset_pitch()));
-  if (!bounds.bounded || bounds.wide || bounds.largest_sum >= 0x1p22) return;
-  Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
-  to.packed_channels = p.filter.channels();
-  qlc::fold_rounded_sums(to, p.filter.groups, p.pixels_in_lanes() ? 1 : p.kernels.lanes, bounds.largest_sum,
-                         SumsBegin::as_floats, reinterpret_cast<const float*>(memory + p.folded_at.fixed_scale), scale,
-                         shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset));
+/// The sum of |w| of a packed channel, as it is packed.
+inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel) noexcept {
+  const Index lanes = p.filter.lanes, elements = p.kernels.group;
+  const std::byte* from = packed + channel / lanes * p.filter.block_bytes() + 4 * (channel % lanes);
+  double sum = 0;
+  for (Index step = 0; step < p.filter.steps; ++step, from += 4 * lanes) {
+    for (Index e = 0; e < elements; ++e) {
+      const std::int32_t w = elements == 4 ? load<std::int8_t>(from, e) : load<std::int16_t>(from, e);
+      sum += w < 0 ? -w : w;
+    }
+  }
+  return sum;
+}
+
+/// Which channels stay in registers, which ones a multiply-add rounds, and their tables. With channels in lanes a block
+/// of them is of one kind. Looking at the sums next to ties is worthwhile only where a sum is of few products.
+inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
+                             FoldingTime time, std::byte* memory) noexcept {
+  const ChannelTables t = tables_at(p.folded_at, memory);
+  const Index channels = p.filter.channels(), together = p.pixels_in_lanes() ? p.kernels.rows_alike : p.kernels.lanes;
+  agree_on_registers(t, p.filter.groups, channels, together);
+  const float* rounded = nullptr;
+  if (p.rounds_sums()) {
+    auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
+    auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
+    std::memset(scale, 0, static_cast<std::size_t>(4 * p.offset_pitch()));
+    if (bounds.wide) return;
+    Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
+    to.packed_channels = channels;
+    const bool searches = p.kernels.searches && p.row_ranges.size() == 1;
+    qlc::fold_rounded_sums(to, t, p.filter.groups, together, SumsBegin::as_floats,
+                           searches ? time : FoldingTime::execute, scale, shift,
+                           reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset),
+                           static_cast<Index>(p.row_ranges.size()), p.offset_pitch());
+    rounded = scale;
+  }
+  release_exact_scales(t, p.filter.groups * channels, rounded);
+  agree_on_registers(t, p.filter.groups, channels, together);
 }
 
 /// The tables in `memory`, of constants and the packed filter, `bounds` and what fold_tables left there.
 inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
-                           const std::byte* packed, std::byte* memory) noexcept {
+                           const std::byte* packed, FoldingTime time, std::byte* memory) noexcept {
   auto* bias = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // which the offsets start from
   auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
   const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
@@ -83,7 +109,7 @@ inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
-  if (p.rounds_sums()) fold_rounded_sums(p, bounds, inputs, memory);
+  choose_roundings(p, bounds, inputs, time, memory);
   if (!p.halved_terms() || !bounds.pixel_terms()) return;
   auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
   for (Index at = 0; at < channels + 64; ++at) factor[at] = halves_of_factor(zero[at]);
@@ -92,7 +118,7 @@ inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std
 inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
                            std::byte* memory) noexcept {
   const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
-  fold_constants(p, bounds, inputs, packed, memory);
+  fold_constants(p, bounds, inputs, packed, FoldingTime::execute, memory);
 }
 
 /// The same once and for all, of a packed filter that DML owns with them: weights may take in their zero points.
@@ -105,7 +131,9 @@ inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, 
     bounds.uniform = true;
     std::memcpy(memory + p.folded_at.bounds, &bounds, sizeof bounds);
   }
-  fold_constants(p, bounds, inputs, packed, memory);
+  refine_bounds(inputs, p.g, p.folded_at, bounds, p.filter.groups * p.filter.channels(), memory,
+                [&](Index c) { return magnitude_of(p, packed, c); });
+  fold_constants(p, bounds, inputs, packed, FoldingTime::initialize, memory);
 }
 
 /// What an execute knows of them.
@@ -117,9 +145,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
     run.term = ZeroPointTerm::product;
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
-  if (p.kernels.requantize && run.requantizer.bounded && !run.wide && !run.term_follows()) {
-    run.tile_output = TileOutput::bytes;
-  }
+  run.tiles_round = p.kernels.requantize && !run.wide && !run.term_follows();
   if (!p.rounds_sums()) return;
   run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
   run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);

@@ -62,7 +62,7 @@ struct TileSums {
 
 /// How accumulators become rows x (vectors * lanes) bytes, and where these go.
 struct TileBytes {
-  const Requantizer& requantizer;  ///< `bounded`
+  const Requantizer& requantizer;  ///< whose channels stay in registers
   std::ptrdiff_t first_channel;    ///< packed index of the tile's first channel
   std::uint8_t* at;
   std::ptrdiff_t pitch;
@@ -146,8 +146,11 @@ struct Kernels {
   bool signed_activations = false;
   bool requantize = false;   ///< whether tiles do it, and add zero-point terms; else add_outer and quantize follow
   bool rounds_sums = false;  ///< whether tiles heed Requantizer::rounded_scale
-  Tiles channel_tiles{};     ///< channels in lanes, a row is a pixel
-  Tiles pixel_tiles{};       ///< pixels in lanes, a row is a channel
+  bool searches = false;     ///< … also for scales whose sums next to ties are to be looked at
+  /// Pixels in lanes: so many neighbouring channels, a divisor of `lanes`, are rounded alike.
+  std::ptrdiff_t rows_alike = 1;
+  Tiles channel_tiles{};  ///< channels in lanes, a row is a pixel
+  Tiles pixel_tiles{};    ///< pixels in lanes, a row is a channel
 
   /// dst[i] = the group of `group` bytes rows[0][i], rows[1][i], …, each xor `flip`, widened where group is 2.
   void (*interleave)(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,

@@ -92,14 +92,17 @@ struct Plan {
   /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
   bool halved_terms() const noexcept { return kernels.requantize && g.depth() <= deepest_halved_sum; }
 
-  /// Whether one multiply-add may round sums, where the data allow it. That is worth finding out only where a sum is of
-  /// few products, and not for each execute.
+  /// Whether one multiply-add may round sums, where the data allow it: where a sum is of few products. Of others the
+  /// products take so long that it makes no difference.
   bool rounds_sums() const noexcept {
     constexpr Index deepest = 256;
-    return kernels.rounds_sums && folded_at.kept_tables && row_ranges.size() == 1 && g.depth() <= deepest;
+    return kernels.rounds_sums && g.depth() <= deepest;
   }
 
   Index row_steps() const noexcept { return block.order.row_steps(); }
+
+  /// How many sums are kept with channels in lanes.
+  Index channel_sums() const noexcept { return 16 * 4 * kernels.lanes; }
 
   /// From one input row's sums of pixels to the next one's.
   Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
@@ -278,7 +281,7 @@ struct Plan {
     const Index pixels = block.rows * block.columns;
     slot.scratch = task.take(block.row_bytes);
     slot.staged = task.take(block.bytes);
-    slot.sums = task.take(4 * (pixels_in_lanes() ? 8 * pixel_pitch : 16 * 4 * lanes) + 256);
+    slot.sums = task.take(4 * (pixels_in_lanes() ? 8 * pixel_pitch : channel_sums()) + 256);
     slot.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
     slot.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
     slot.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256

@@ -30,9 +30,12 @@ inline Index channel_vectors(const Tiles& tiles, Index blocks, Index columns, bo
 
 /// All of `vectors` blocks from packed channel `first` on, or one where their sums are rounded in different ways.
 inline Index rounded_alike(const BlockView& v, Index first, Index vectors) noexcept {
-  const auto rounds = [&](Index block) { return v.run.requantizer.rounds(first + block * v.p.filter.lanes); };
+  const Requantizer& to = v.run.requantizer;
+  const auto differ = [&](Index a, Index b) {
+    return to.in_registers[a] != to.in_registers[b] || to.rounds(a) != to.rounds(b);
+  };
   for (Index block = 1; block < vectors; ++block) {
-    if (rounds(block) != rounds(0)) return 1;
+    if (differ(first, first + block * v.p.filter.lanes)) return 1;
   }
   return vectors;
 }
@@ -55,9 +58,9 @@ inline void write_channels(const BlockView& v, Index first, Index channels) noex
 inline void run_channels(const BlockView& v, Index first_block, Index last_block) noexcept {
   const Kernels& kernels = v.p.kernels;
   const Index lanes = kernels.lanes, columns = v.place.columns;
-  const bool requantized = v.run.tile_output == TileOutput::bytes;
   for (Index block = first_block, vectors = 0; block < last_block; block += vectors) {
     const Index packed = v.packed_channel(block, 0), channel = block * lanes;
+    const bool requantized = v.in_registers(packed);  // as the others of its block
     vectors =
         rounded_alike(v, packed, channel_vectors(kernels.channel_tiles, last_block - block, columns, requantized));
     const Index width = vectors * lanes;
@@ -68,10 +71,13 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
       for (Index x = 0; x < columns;) {
         std::uint8_t* const bytes = row + x * pitch;
         const Tile& tile = kernels.channel_tiles.fit(vectors, columns - x);
-        const Index count = requantized ? (columns - x) / tile.rows : 1, pixels = count * tile.rows;
+        const Index most = requantized          ? columns
+                           : kernels.requantize ? v.p.channel_sums() / (tile.rows * width)
+                                                : 1;  // tiles at a time
+        const Index count = smaller(most, (columns - x) / tile.rows), pixels = count * tile.rows;
         tile.run({v.operands(block, 0, y, x),
                   v.offsets(packed, y, x),
-                  v.run.tile_output,
+                  requantized ? TileOutput::bytes : TileOutput::sums,
                   {v.sums(), width},
                   {v.run.requantizer, packed, bytes, pitch, width},
                   count});

@@ -36,19 +36,27 @@ inline void quantize_lines(const BlockView& v, Index y, Index channel, Index pac
   }
 }
 
+/// How many channels from packed channel `first` on, `most` at most, stay in registers as that one does, or not.
+inline Index alike(const BlockView& v, Index first, Index most) noexcept {
+  Index count = 1;
+  while (count < most && v.in_registers(first + count) == v.in_registers(first)) ++count;
+  return count;
+}
+
 /// Blocks [first, last) of output channels.
 inline void run_pixels(const BlockView& v, Index first_block, Index last_block) noexcept {
   const Kernels& kernels = v.p.kernels;
   const Steps& out_step = v.p.g.out;
   const Index lanes = kernels.lanes, columns = v.place.columns;
   const Index most_vectors = pixel_vectors(kernels, 4 * lanes), most = most_vectors * lanes;
-  const bool requantized = v.run.tile_output == TileOutput::bytes, in_place = requantized && out_step.x == 1;
-  const Index pitch = in_place ? out_step.c : v.p.pixel_pitch;
   for (Index block = first_block; block < last_block; ++block) {
     const Index channels = smaller(v.p.g.out_channels - block * lanes, lanes);
     for (Index c = 0, rows = 0; c < channels; c += rows) {
-      rows = kernels.pixel_tiles.fit(most_vectors, channels - c).rows;
       const Index packed = v.packed_channel(block, c), channel = block * lanes + c;
+      const bool requantized = v.in_registers(packed);
+      rows = kernels.pixel_tiles.fit(most_vectors, alike(v, packed, channels - c)).rows;
+      const bool in_place = requantized && out_step.x == 1;
+      const Index pitch = in_place ? out_step.c : v.p.pixel_pitch;
       for (Index y = 0; y < v.place.rows; ++y) {
         std::uint8_t* const out = v.output_at(channel, y);
         std::uint8_t* const bytes = in_place ? out : v.bytes();
@@ -58,7 +66,7 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
           kernels.pixel_tiles.fit(vectors, rows)
               .run({v.operands(block, c, y, x),
                     v.offsets(packed, y, x),
-                    v.run.tile_output,
+                    requantized ? TileOutput::bytes : TileOutput::sums,
                     {v.sums() + x, v.p.pixel_pitch},
                     {v.run.requantizer, packed, bytes + x, pitch, smaller(left, width)},
                     count});

@@ -20,38 +20,57 @@ struct TilePlace {
       : activations(t.operands.activations), pixel_sums(t.offsets.pixel_sums), sums(t.sums.at), bytes(t.bytes.at) {}
 };
 
-/// Exact results for those of `used` sums that are near a tie; `step`: from one sum's channel to the next one's.
-DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_exactly(const TileBytes& to, const std::int32_t* sums,
-                                                            std::ptrdiff_t used, std::ptrdiff_t first,
-                                                            std::ptrdiff_t step, std::uint8_t* out) noexcept {
-  const float* const scales = to.requantizer.fixed_scale + first;
-  const V::Floats shift = V::all(to.requantizer.fixed_shift());
-  for (std::ptrdiff_t i = 0; i < used; i += V::lanes) {
-    const V::Floats scale = step == 0 ? V::all(*scales) : V::load_floats(scales + i);
-    unsigned near = rounding::lanes_near_ties(rounding::in_fixed_point(V::load(sums + i), scale, shift));
-    for (; near != 0; near &= near - 1) {
-      const std::ptrdiff_t at = i + std::countr_zero(near);
-      if (at < used) out[at] = to.requantizer.exact(sums[at], first + step * at);
-    }
-  }
-}
-
 template <class Tile>
 DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept;
 
-/// Exact results for the sums of a pixel, or of a channel, that are near a tie. No register keeps a tile's sums: `tile`
-/// computes those of this row once more.
+/// Exact results for a pixel, or a channel, some of whose sums are near a tie. No register keeps a tile's sums: `tile`
+/// computes those of this row once more. `period`: channels, as rounding::store_in_doubles has it.
 DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_row_exactly(const TileArgs& row,
                                                                 void (*tile)(const TileArgs&) noexcept,
-                                                                std::ptrdiff_t used,
-                                                                std::ptrdiff_t channel_step) noexcept {
-  std::int32_t sums[4 * V::lanes];
+                                                                std::ptrdiff_t used, std::ptrdiff_t period) noexcept {
+  std::int32_t sums[4 * V::lanes] = {};
   TileArgs t = row;
   t.output = TileOutput::sums;
   t.sums.at = sums;
   t.count = 1;
   tile(t);
-  round_exactly(t.bytes, sums, used, t.bytes.first_channel, channel_step, t.bytes.at);
+  rounding::store_in_doubles<rounding::FixedPointOf::floats>(sums, t.bytes.requantizer, t.bytes.first_channel, period,
+                                                             used, t.bytes.at);
+}
+
+/// The same of all rows of a tile, which takes less time for many of them. With channels in lanes a row is a pixel.
+DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_tile_exactly(const TileArgs& args, std::ptrdiff_t rows,
+                                                                 void (*tile)(const TileArgs&) noexcept,
+                                                                 std::ptrdiff_t lanes,
+                                                                 bool channels_in_lanes) noexcept {
+  constexpr std::ptrdiff_t most = (V::registers + 4) * V::lanes;
+  std::int32_t sums[most] = {};
+  TileArgs t = args;
+  t.output = TileOutput::sums;
+  t.sums = {sums, lanes};
+  t.count = 1;
+  tile(t);
+  const TileBytes& to = t.bytes;
+  if (channels_in_lanes) {
+    std::uint8_t bytes[most];
+    rounding::store_in_doubles<rounding::FixedPointOf::floats>(sums, to.requantizer, to.first_channel, lanes,
+                                                               rows * lanes, bytes);
+    for (std::ptrdiff_t r = 0; r < rows; ++r) {
+      std::memcpy(to.at + r * to.pitch, bytes + r * lanes, static_cast<std::size_t>(lanes));
+    }
+    return;
+  }
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    if (to.requantizer.rounds(to.first_channel + r)) continue;  // not suspect
+    rounding::store_in_doubles<rounding::FixedPointOf::floats>(sums + r * lanes, to.requantizer, to.first_channel + r,
+                                                               1, to.used_lanes, to.at + r * to.pitch);
+  }
+}
+
+/// Whether at least every third of `units` is suspect: a row alone takes several times as long as in a tile.
+DMLREF_ALWAYS_INLINE bool many_rows(std::uint32_t suspects, int units) noexcept {
+  const std::uint32_t all = (std::uint32_t{2} << (units - 1)) - 1;
+  return 3 * std::popcount(suspects & all) >= units;
 }
 
 /// Channels in lanes: N vectors of weights meet R broadcast pixels. Of more vectors than are held the pixels are
@@ -151,9 +170,7 @@ struct ChannelTile {
   }
   DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
                                                std::uint8_t* out) noexcept {
-    if constexpr (Epilogue::rounds_sums) {
-      if (to.requantizer.rounds(to.first_channel)) return write_units<true>(to, epilogue, acc, out);
-    }
+    if (to.requantizer.rounds(to.first_channel)) return write_units<true>(to, epilogue, acc, out);
     return write_units<false>(to, epilogue, acc, out);
   }
 
@@ -166,6 +183,13 @@ struct ChannelTile {
 
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
                                                  std::uint32_t suspects) noexcept {
+    if (many_rows(suspects, static_cast<int>(units))) {
+      TileArgs all = t;
+      all.operands.activations = at.activations;
+      all.offsets.pixel_sums = at.pixel_sums;
+      all.bytes.at = at.bytes;
+      return round_tile_exactly(all, R, &run_strip<ChannelTile>, V::lanes * N, true);
+    }
     for (int r = 0; r < R; ++r) {
       const std::uint32_t units_of_row = (2u << ((N * r + N - 1) / 4)) - (1u << (N * r / 4));
       if ((suspects & units_of_row) == 0) continue;
@@ -173,7 +197,7 @@ struct ChannelTile {
       row.operands.activations = at.activations + r * t.operands.pixel_step;
       row.offsets.pixel_sums = at.pixel_sums + r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
-      round_row_exactly(row, &run_strip<ChannelTile<N, 1>>, V::lanes * N, 1);
+      round_row_exactly(row, &run_strip<ChannelTile<N, 1>>, V::lanes * N, 4 * V::lanes);
     }
   }
 };
@@ -221,19 +245,43 @@ struct PixelTile {
     }
   }
 
-  /// As ChannelTile's; a unit is a row.
-  DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
-                                               std::uint8_t* out) noexcept {
+  /// As ChannelTile's; a unit is a row, and row_of(sums, channel) rounds it.
+  template <class RowOf>
+  DMLREF_QLC_INLINE static Epilogue::NearTies write_rows(const TileBytes& to, const Registers& acc, std::uint8_t* out,
+                                                         const RowOf& row_of) noexcept {
     const Epilogue::Used used(to.used_lanes);
     Epilogue::NearTies near;
     DMLREF_UNROLL
     for (int r = 0; r < R; ++r, out += to.pitch) {
       const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
-      const auto result = epilogue.of_row(sums, to.first_channel + r);
+      const auto result = row_of(sums, to.first_channel + r);
       near.add(static_cast<std::size_t>(r), result.near_tie);
       Epilogue::template store_row<N>(out, result.bytes, used);
     }
-    return near.units(epilogue);
+    return near;
+  }
+  DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
+                                               std::uint8_t* out) noexcept {
+    using Sums = const V::Bits(&)[4];
+    if constexpr (Epilogue::rows_alike == 1) {
+      const auto row_of = [&](Sums sums, std::ptrdiff_t channel) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+        return to.requantizer.rounds(channel) ? epilogue.template of_row<true>(sums, channel)
+                                              : epilogue.template of_row<false>(sums, channel);
+      };
+      return write_rows(to, acc, out, row_of).units(epilogue);
+    } else {
+      if (to.requantizer.rounds(to.first_channel)) {
+        const auto row_of = [&](Sums sums, std::ptrdiff_t channel) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+          return epilogue.template of_row<true>(sums, channel);
+        };
+        write_rows(to, acc, out, row_of);
+        return 0;
+      }
+      const auto row_of = [&](Sums sums, std::ptrdiff_t channel) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+        return epilogue.template of_row<false>(sums, channel);
+      };
+      return write_rows(to, acc, out, row_of).units(epilogue);
+    }
   }
 
   DMLREF_QLC_INLINE static void advance(const TileArgs&, TilePlace& at) noexcept {
@@ -245,8 +293,15 @@ struct PixelTile {
 
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
                                                  std::uint32_t suspects) noexcept {
+    if (many_rows(suspects, R)) {
+      TileArgs all = t;
+      all.operands.activations = at.activations;
+      all.offsets.pixel_sums = at.pixel_sums;
+      all.bytes.at = at.bytes;
+      return round_tile_exactly(all, R, &run_strip<PixelTile>, V::lanes * N, false);
+    }
     for (int r = 0; r < R; ++r) {
-      if ((suspects >> r & 1) == 0) continue;
+      if ((suspects >> r & 1) == 0 || t.bytes.requantizer.rounds(t.bytes.first_channel + r)) continue;
       TileArgs row = t;
       row.operands.activations = at.activations;
       row.operands.weights += 4 * r;
@@ -255,7 +310,7 @@ struct PixelTile {
       row.offsets.pixel_sums = at.pixel_sums;
       row.bytes.first_channel += r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
-      round_row_exactly(row, &run_strip<PixelTile<N, 1>>, t.bytes.used_lanes, 0);
+      round_row_exactly(row, &run_strip<PixelTile<N, 1>>, t.bytes.used_lanes, 1);
     }
   }
 };

@@ -49,6 +49,9 @@ struct BlockView {
     return run.filter + (group * p.filter.blocks + block) * p.filter.block_bytes() + 4 * c;
   }
 
+  /// Whether tiles round the sums of a packed channel, which they hold in registers.
+  bool in_registers(Index packed) const noexcept { return run.tiles_round && run.requantizer.in_registers[packed]; }
+
   /// A tile from pixel `x` of output row `y` and channel `c` of filter block `block` on: only the steps that the row
   /// needs.
   TileOperands operands(Index block, Index c, Index y, Index x) const noexcept {

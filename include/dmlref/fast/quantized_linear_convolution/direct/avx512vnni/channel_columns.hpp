@@ -143,7 +143,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& 
   for (std::ptrdiff_t i = 0; i < outputs; ++i, to += Pixels * p.out_step) {
     DMLREF_UNROLL
     for (int at = Kernel - Step; at < Kernel; ++at) add_column<Kernel, Step>(sums, quads(Step * i + at), c, at);
-    const __m512i bytes = in_order(quantize<Factors::each>(sums[0], c.epilogue, exact, exact.factor));
+    const __m512i bytes = in_order(quantize<Factors::each>(sums[0], c.epilogue, exact, exact));
     if (Pixels == 2 && __builtin_expect(2 * i + 1 == p.out.width, 0)) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
     } else {

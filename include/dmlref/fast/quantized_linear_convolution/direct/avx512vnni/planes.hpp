@@ -50,8 +50,8 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads row_quads(const Strip& st
 struct PlaneConstants {
   __m512i weights[3], high[3], start;
   Epilogue epilogue;
-  double factor[4];  // of each quarter of a vector
-  unsigned wide;     // a bit for each kernel row that has anything in `high`
+  double factor[4], offset[4];  // of each quarter of a vector
+  unsigned wide;                // a bit for each kernel row that has anything in `high`
 };
 
 template <int Planes>
@@ -78,6 +78,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArg
     std::memcpy(&sum, data + offsetof(ChannelData, floats) + offsetof(SumConstants, sum), sizeof sum);
     std::memcpy(&wide, data + offsetof(ChannelData, wide), sizeof wide);
     std::memcpy(&c.factor[part], data + offsetof(ChannelData, factor), sizeof(double));
+    std::memcpy(&c.offset[part], data + offsetof(ChannelData, offset), sizeof(double));
     c.epilogue.floats = c.epilogue.floats && sum != 0;
     c.wide |= wide;
   }
@@ -88,7 +89,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArg
   c.epilogue.scale[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB));
   c.epilogue.shift[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC));
   c.epilogue.near_tie = _mm512_shuffle_epi32(numbers, _MM_PERM_DDDD);
-  c.epilogue.flip = V::all_bytes(p.rounding.flip);
+  c.epilogue.flip = V::all_bytes(p.rounding.to.flip);
 }
 
 /// Adds a kernel row's products to `from`.
@@ -174,7 +175,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& 
       add<Wide>(third, quads, c, 1, second);
       add<Wide>(none, quads, c, 0, third);
     }
-    const __m512i bytes = quantize<Factors::parts>(sums, c.epilogue, p.rounding, c.factor);
+    const __m512i bytes = quantize<Factors::parts>(sums, c.epilogue, p.rounding, {c.factor, c.offset});
     store_rows<Stride, Planes>(p, strip.used, whole, left, dst + out, bytes);
     out += Stride * p.out.row_step;
   };

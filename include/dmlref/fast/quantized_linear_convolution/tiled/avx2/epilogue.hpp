@@ -15,7 +15,7 @@ namespace fast::qlc::avx2 {
 /// Requantizes 32 sums: in fixed point. What avx512vnni::Epilogue is to 64.
 class Epilogue {
  public:
-  static constexpr bool rounds_sums = false;
+  static constexpr std::ptrdiff_t rows_alike = 4;  // as Kernels'
 
   struct Result {
     __m256i bytes;
@@ -41,39 +41,52 @@ class Epilogue {
   };
   template <int N>
   struct Channels {
-    __m256 scale[static_cast<std::size_t>(N)];
+    __m256 scale[static_cast<std::size_t>(N)], shift[static_cast<std::size_t>(N)];
   };
 
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE explicit Epilogue(const Requantizer& to) noexcept
       : shift_(_mm256_set1_ps(to.fixed_shift())),
-        flip_(_mm256_set1_epi8(static_cast<char>(to.packed_flip()))),
+        flip_(_mm256_set1_epi8(static_cast<char>(to.packed().flip))),
         band_(_mm256_set1_epi32(static_cast<int>(fixed_band))),
-        fixed_scale_(to.fixed_scale) {}
+        to_(to) {}
 
-  template <int N, bool>
+  /// Rounds: with one multiply-add.
+  template <int N, bool Rounds>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE Channels<N> channels(std::ptrdiff_t first) const noexcept {
     Channels<N> c;
     DMLREF_UNROLL
-    for (int v = 0; v < N; ++v) c.scale[v] = _mm256_loadu_ps(fixed_scale_ + first + 8 * v);
+    for (int v = 0; v < N; ++v) {
+      c.scale[v] = _mm256_loadu_ps((Rounds ? to_.rounded_scale : to_.fixed_scale) + first + 8 * v);
+      c.shift[v] = Rounds ? _mm256_loadu_ps(to_.rounded_shift + first + 8 * v) : shift_;
+    }
     return c;
   }
-  template <int N, bool, SumsBegin>
+  template <int N, bool Rounds, SumsBegin S>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE Result of_pixels(const __m256i (&sums)[4], const Channels<N>& c,
                                                            std::size_t first) const noexcept {
-    __m256i fixed[4];
+    __m256i q[4];
     DMLREF_UNROLL
     for (std::size_t i = 0; i < 4; ++i) {
-      fixed[i] = requantize::avx2::in_fixed_point(sums[i], c.scale[(first + i) % N], shift_);
+      const std::size_t v = (first + i) % N;
+      q[i] = Rounds ? requantize::avx2::by_multiply_add<S>(sums[i], c.scale[v], c.shift[v])
+                    : requantize::avx2::in_fixed_point(sums[i], c.scale[v], shift_);
     }
-    return finish(fixed);
+    if constexpr (!Rounds) return finish(q);
+    return {in_order(requantize::avx2::pack_low(q)), _mm256_setzero_si256()};
   }
+  template <bool Rounds>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE Result of_row(const __m256i (&sums)[4],
                                                         std::ptrdiff_t channel) const noexcept {
-    const __m256 scale = _mm256_set1_ps(fixed_scale_[channel]);
-    __m256i fixed[4];
+    const __m256 scale = _mm256_set1_ps((Rounds ? to_.rounded_scale : to_.fixed_scale)[channel]);
+    const __m256 shift = Rounds ? _mm256_set1_ps(to_.rounded_shift[channel]) : shift_;
+    __m256i q[4];
     DMLREF_UNROLL
-    for (int i = 0; i < 4; ++i) fixed[i] = requantize::avx2::in_fixed_point(sums[i], scale, shift_);
-    return finish(fixed);
+    for (int i = 0; i < 4; ++i) {
+      q[i] = Rounds ? requantize::avx2::by_multiply_add(sums[i], scale, shift)
+                    : requantize::avx2::in_fixed_point(sums[i], scale, shift);
+    }
+    if constexpr (!Rounds) return finish(q);
+    return {in_order(requantize::avx2::pack_low(q)), _mm256_setzero_si256()};
   }
 
   template <int I>
@@ -106,15 +119,17 @@ class Epilogue {
  private:
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE Result finish(const __m256i (&fixed)[4]) const noexcept {
     const __m256i near = _mm256_min_epu16(_mm256_min_epu16(fixed[0], fixed[1]), _mm256_min_epu16(fixed[2], fixed[3]));
-    const __m256i bytes = _mm256_xor_si256(requantize::avx2::pack_high(fixed), flip_);
+    return {in_order(requantize::avx2::pack_high(fixed)), near};
+  }
+  DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i in_order(__m256i packed) const noexcept {
     const __m128i quads = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
-    return {requantize::avx2::V::across(requantize::avx2::V::shuffle(bytes, quads)), near};
+    return requantize::avx2::V::across(requantize::avx2::V::shuffle(_mm256_xor_si256(packed, flip_), quads));
   }
 
   __m256 shift_;
   __m256i flip_;
   __m256i band_;
-  const float* fixed_scale_;
+  const Requantizer& to_;
 };
 
 }  // namespace fast::qlc::avx2

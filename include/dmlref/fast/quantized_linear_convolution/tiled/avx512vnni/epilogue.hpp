@@ -30,7 +30,7 @@ DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
 /// Requantizes 64 sums: in fixed point. Its constants are hidden from the optimizers, as those of ShuffledHalves are.
 class Epilogue {
  public:
-  static constexpr bool rounds_sums = true;
+  static constexpr std::ptrdiff_t rows_alike = 1;  // as Kernels'
 
   struct Result {
     __m512i bytes;
@@ -55,7 +55,7 @@ class Epilogue {
 
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit Epilogue(const Requantizer& to) noexcept
       : shift_(_mm512_set1_ps(to.fixed_shift())),
-        flip_(_mm512_set1_epi8(static_cast<char>(to.packed_flip()))),
+        flip_(_mm512_set1_epi8(static_cast<char>(to.packed().flip))),
         band_(_mm512_set1_epi16(static_cast<short>(fixed_band))),
         quads_(_mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15))),
         order_(transposed_order()),
@@ -84,13 +84,15 @@ class Epilogue {
     return finish(fixed(sum0, scale), fixed(sum1, scale), fixed(sum2, scale), fixed(sum3, scale));
   }
 
-  /// Four vectors of sums of one channel, rounded whichever way it is.
+  /// Four vectors of sums of one channel. Rounds: with one multiply-add.
+  template <bool Rounds>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE Result of_row(const __m512i (&sums)[4],
                                                               std::ptrdiff_t channel) const noexcept {
-    if (to_.rounds(channel)) {
+    if constexpr (Rounds) {
       return {of_rounded<SumsBegin::as_floats>(sums[0], sums[1], sums[2], sums[3], channel), false};
+    } else {
+      return of_scale(sums[0], sums[1], sums[2], sums[3], _mm512_set1_ps(to_.fixed_scale[channel]));
     }
-    return of_scale(sums[0], sums[1], sums[2], sums[3], _mm512_set1_ps(to_.fixed_scale[channel]));
   }
 
   /// What turns the sums of 16 * V channels into results. Rounds: with one multiply-add.
