@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "support/extreme_numbers.hpp"
 #include "support/report_claims.hpp"
 #include "support/run_everywhere.hpp"
 #include "support/seed.hpp"
@@ -21,100 +22,19 @@ namespace {
 
 using request::Request;
 
-constexpr std::uint32_t most = 0xFFFFFFFF;
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t from(std::uint64_t low, std::uint64_t high) {
-    return std::uniform_int_distribution<std::uint64_t>(low, high)(engine_);
-  }
-  std::uint32_t number(std::uint64_t low, std::uint64_t high) { return static_cast<std::uint32_t>(from(low, high)); }
-  bool one_in(std::uint32_t n) { return from(1, n) == 1; }
-  /// Of low to high: one of the ends, near the high one, a power of two, or any of some size.
-  std::uint32_t extreme(std::uint64_t low, std::uint64_t high) {
-    high = std::min<std::uint64_t>(high, most);
-    std::uint64_t value = low;
-    switch (from(0, 5)) {
-      case 0: break;
-      case 1: value = high; break;
-      case 2: value = high - from(0, std::min<std::uint64_t>(high, 3)); break;
-      case 3: value = std::uint64_t{1} << from(0, 31); break;
-      default: value = from(low, std::min(high, std::uint64_t{1} << from(1, 32))); break;
-    }
-    return static_cast<std::uint32_t>(std::clamp(value, low, high));
-  }
-  std::vector<std::size_t> order(std::size_t count) {
-    std::vector<std::size_t> list(count);
-    std::iota(list.begin(), list.end(), std::size_t{0});
-    std::shuffle(list.begin(), list.end(), engine_);
-    return list;
-  }
-  std::uint8_t byte() { return static_cast<std::uint8_t>(engine_()); }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-/// Sizes with a product of at most `product`.
-std::vector<UINT> small_sizes(Random& random, std::size_t rank, std::uint64_t product) {
-  std::vector<UINT> sizes(rank);
-  for (const std::size_t d : random.order(rank)) {
-    sizes[d] = random.number(1, std::min<std::uint64_t>(product, random.one_in(3) ? 40 : 5));
-    product /= sizes[d];
-  }
-  return sizes;
-}
-
-/// Strides that span at most 2^32 - 1 elements. Of an extent of 1 any number; of an input also 0.
-std::vector<UINT> input_strides(Random& random, const std::vector<UINT>& sizes) {
-  std::vector<UINT> strides(sizes.size());
-  std::uint64_t left = most - 1;
-  for (const std::size_t d : random.order(sizes.size())) {
-    strides[d] = random.extreme(0, sizes[d] == 1 ? most : left / (sizes[d] - 1));
-    if (sizes[d] > 1) left -= std::uint64_t{sizes[d] - 1} * strides[d];
-  }
-  return strides;
-}
-std::vector<UINT> output_strides(Random& random, const std::vector<UINT>& sizes) {
-  std::vector<UINT> strides(sizes.size());
-  std::uint64_t reach = 0;
-  std::uint64_t packed = 1;
-  for (const UINT size : sizes) packed *= size;
-  for (const std::size_t d : random.order(sizes.size())) {
-    if (sizes[d] == 1) {
-      strides[d] = random.extreme(0, most);
-      continue;
-    }
-    // So much that the dimensions that come still fit: each needs a multiple of all that is reached.
-    packed /= sizes[d];
-    const std::uint64_t room = (most / packed - 1 - reach) / (sizes[d] - 1);
-    if (room <= reach) return {};  // packed
-    strides[d] = random.extreme(reach + 1, room);
-    reach += std::uint64_t{sizes[d] - 1} * strides[d];
-  }
-  return strides;
-}
+using dmlref_test::input_strides;
+using dmlref_test::large_sizes;
+using dmlref_test::largest_number;
+using dmlref_test::output_strides;
+using dmlref_test::small_sizes;
+using Random = dmlref_test::ExtremeRandom;
 
 void place(Random& random, request::Tensor& tensor, bool output = false) {
   if (!random.one_in(4)) {
-    const std::vector<UINT> strides =
-        output ? output_strides(random, tensor.sizes) : input_strides(random, tensor.sizes);
-    if (!strides.empty()) tensor.strides = strides;
+    tensor.strides = output ? output_strides(random, tensor.sizes) : input_strides(random, tensor.sizes);
   }
   if (random.one_in(6)) tensor.alignment = 1u << random.from(3, 31);
   if (!output && random.one_in(6)) tensor.flags = 1;
-}
-
-/// Sizes up to 2^32 - 1, with a product of at most that.
-std::vector<UINT> large_sizes(Random& random, std::size_t rank) {
-  std::vector<UINT> sizes(rank);
-  std::uint64_t product = most;
-  for (const std::size_t d : random.order(rank)) {
-    sizes[d] = random.extreme(1, product);
-    product /= sizes[d];
-  }
-  return sizes;
 }
 
 constexpr std::uint32_t element_types[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -133,7 +53,7 @@ Request slice(Random& random, bool slice1) {
     room /= out[d];
     const std::uint64_t steps = out[d] - 1;
     // SLICE1's strides are signed, and a single step may be of any length.
-    const std::uint64_t longest = slice1 ? 0x7FFFFFFF : most;
+    const std::uint64_t longest = slice1 ? 0x7FFFFFFF : largest_number;
     strides[d] = random.extreme(1, steps == 0 ? longest : std::min<std::uint64_t>(longest, (in[d] - 1) / steps));
     const std::uint64_t least = steps * strides[d] + 1;
     windows[d] = slice1 ? random.extreme(least, in[d]) : static_cast<std::uint32_t>(least);
@@ -166,12 +86,12 @@ Request convolution(Random& random) {
   std::vector<UINT> strides, dilations, starts, ends;
   for (std::size_t d = 0; d < spatial; ++d) {
     const std::uint32_t size = random.number(1, 7), kernel = random.number(1, 4);
-    const std::uint32_t start = random.extreme(0, most), end = random.extreme(0, most);
+    const std::uint32_t start = random.extreme(0, largest_number), end = random.extreme(0, largest_number);
     const std::uint64_t padded = std::uint64_t{size} + start + end;
     if (padded < kernel) return r;  // invalid as it stands
-    const std::uint32_t dilation = random.extreme(1, kernel == 1 ? most : (padded - 1) / (kernel - 1));
+    const std::uint32_t dilation = random.extreme(1, kernel == 1 ? largest_number : (padded - 1) / (kernel - 1));
     const std::uint64_t window = std::uint64_t{kernel - 1} * dilation + 1;
-    const std::uint32_t stride = random.extreme((padded - window) / 8 + 1, most);
+    const std::uint32_t stride = random.extreme((padded - window) / 8 + 1, largest_number);
     in.push_back(size);
     filter.push_back(kernel);
     out.push_back(static_cast<UINT>((padded - window) / stride + 1));
@@ -232,7 +152,7 @@ void bend(Request& r, Random& random) {
     std::advance(at, random.from(0, map.size() - 1));
     return at;
   };
-  const std::uint32_t value = random.extreme(0, most);
+  const std::uint32_t value = random.extreme(0, largest_number);
   const auto set_one = [&](std::vector<UINT>& list) {
     if (!list.empty()) list[random.from(0, list.size() - 1)] = value;
   };

@@ -1,58 +1,19 @@
 // no_allocation_test.cpp: after compile nothing allocates: this program counts every operator new.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "dmlref/directml.hpp"
 #include "dmlref/eigen.hpp"
 #include "op/directml_case.hpp"
-
-namespace {
-std::atomic<long> allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment) noexcept {
-  allocations.fetch_add(1);
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-}  // namespace
-
-// Out of line: where g++ inlines one of a pair and not the other it takes them for mismatched.
-#if defined(__GNUC__)
-#define COUNTED __attribute__((noinline))
-#else
-#define COUNTED
-#endif
-// NOLINTBEGIN
-COUNTED void* operator new(std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
-COUNTED void* operator new[](std::size_t size) { return counted(size == 0 ? 1 : size, 16); }
-COUNTED void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return counted(size == 0 ? 1 : size, 16);
-}
-COUNTED void* operator new(std::size_t size, std::align_val_t a) { return counted(size, static_cast<std::size_t>(a)); }
-COUNTED void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return counted(size, static_cast<std::size_t>(a));
-}
-COUNTED void operator delete(void* p) noexcept { std::free(p); }
-COUNTED void operator delete[](void* p) noexcept { std::free(p); }
-COUNTED void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-COUNTED void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-COUNTED void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-COUNTED void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-COUNTED void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-COUNTED void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { std::free(p); }
-// NOLINTEND
-#undef COUNTED
+#include "support/counted_new.hpp"
 
 namespace {
 
 using namespace outside;
 
 TEST(NoAllocation, TheCounterCounts) {
-  const long before = allocations.load();
+  const long before = dmlref_test::allocations.calls.load();
   const auto memory = std::make_unique<int>(1);
-  EXPECT_EQ(allocations.load(), before + 1) << *memory;
+  EXPECT_EQ(dmlref_test::allocations.calls.load(), before + 1) << *memory;
 }
 
 /// Says that many threads are there, and runs the tasks itself.
@@ -130,12 +91,12 @@ TEST(NoAllocation, InitializeAndExecute) {
                op.execute(inputs, outputs, persistent.span(), temporary.span(), *executor);
       }
       threads.calls = 0;
-      const long before = allocations.load();
+      const long before = dmlref_test::allocations.calls.load();
       good = good && op.initialize(owned, persistent.span(), temporary.span());
       for (int round = 0; round < 3; ++round) {
         good = good && op.execute(inputs, outputs, persistent.span(), temporary.span(), *executor);
       }
-      const long after = allocations.load();
+      const long after = dmlref_test::allocations.calls.load();
       EXPECT_TRUE(good) << c->name;
       if (executor == &threads) {
         // Eigen's pool makes one task object for each thread it wakes; late threads may hold earlier job blocks.

@@ -21,7 +21,8 @@
 namespace dmlref_test {
 
 /// Pages of the system: `reserve` gives some that must not be touched (null: refused), `open` makes part of them
-/// usable. On Linux a page takes memory when it is first touched, so that tensors of many gigabytes may be bound.
+/// usable, `close` forbids them again. On Linux a page takes memory when it is first touched, so that tensors of many
+/// gigabytes may be bound.
 namespace pages {
 #if defined(_WIN32)
 inline std::size_t size() { return 4096; }
@@ -29,11 +30,13 @@ inline void* reserve(std::size_t bytes) { return VirtualAlloc(nullptr, bytes, ME
 inline bool open(void* first, std::size_t bytes) {
   return VirtualAlloc(first, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;
 }
+inline bool close(void* first, std::size_t bytes) { return VirtualFree(first, bytes, MEM_DECOMMIT) != 0; }
 inline void release(void* first, std::size_t) { VirtualFree(first, 0, MEM_RELEASE); }
 #elif defined(__EMSCRIPTEN__)
 inline std::size_t size() { return 4096; }
 inline void* reserve(std::size_t bytes) { return std::aligned_alloc(size(), bytes); }
 inline bool open(void*, std::size_t) { return true; }
+inline bool close(void*, std::size_t) { return true; }
 inline void release(void* first, std::size_t) { std::free(first); }
 #else
 inline std::size_t size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
@@ -42,6 +45,7 @@ inline void* reserve(std::size_t bytes) {
   return first == MAP_FAILED ? nullptr : first;
 }
 inline bool open(void* first, std::size_t bytes) { return ::mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0; }
+inline bool close(void* first, std::size_t bytes) { return ::mprotect(first, bytes, PROT_NONE) == 0; }
 inline void release(void* first, std::size_t bytes) { ::munmap(first, bytes); }
 #endif
 }  // namespace pages
