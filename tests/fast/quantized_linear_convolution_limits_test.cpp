@@ -7,8 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <random>
 #include <span>
@@ -17,24 +15,10 @@
 #include <vector>
 
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+#include "support/counted_new.hpp"
 #include "support/run_everywhere.hpp"
 #include "support/seed.hpp"
 #include "validate/request.hpp"
-
-namespace {
-
-std::size_t allocated = 0;  // bytes that operator new has handed out
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  allocated += bytes;
-  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -317,9 +301,10 @@ void expect_small(const Request& r, std::uint64_t heap, std::uint64_t temporary,
     if (!supported(row.isa)) continue;
     SCOPED_TRACE(row.name);
     const auto begin = std::chrono::steady_clock::now();
-    const std::size_t before = allocated;
+    const long before = dmlref_test::allocations.live;
+    dmlref_test::allocations.peak = before;
     const CompileResult compiled = compile(linked.desc(), latest_feature_level, CompileOptions{row.isa});
-    EXPECT_LE(allocated - before, heap);
+    EXPECT_LE(dmlref_test::allocations.peak - before, static_cast<long>(heap));
     if (!compiled && row.isa == Isa::amx_int8) continue;
     ASSERT_TRUE(compiled) << compiled.report().to_string();
     EXPECT_LT(seconds_since(begin), 2.0);

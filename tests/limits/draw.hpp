@@ -221,7 +221,7 @@ inline Convolution draw_geometry(ExtremeRandom& random) {
     c.channels.out = random.number(1, depth > 1000000 ? 1 : 3);
   } else {
     c.channels = draw_channels(random);
-    const bool far = !random.one_in(4);
+    const bool far = random.one_in(2);
     std::uint64_t in = largest_number / (std::uint64_t{c.channels.batch} * c.channels.groups * c.channels.in);
     std::uint64_t kernel = largest_number / (std::uint64_t{c.channels.groups} * c.channels.in * c.channels.out);
     for (std::size_t d = 2 - c.spatial; d < 2; ++d) {

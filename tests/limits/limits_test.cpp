@@ -240,7 +240,7 @@ class Run {
 Options parse(int argc, char** argv) {
   Options options;
   options.isa = dmlref::test::isa_in_use();
-  options.cases = exhaustive() ? 100000 : static_cast<std::uint64_t>(rounds(3000));
+  options.cases = exhaustive() ? 100000 : static_cast<std::uint64_t>(rounds(1000));
   std::optional<std::uint64_t> seed;
   for (int i = 1; i < argc; i += 2) {
     const std::string_view flag = argv[i];

@@ -31,7 +31,7 @@ struct Budget {
   std::uint64_t compile_bytes, working_bytes;
 
   explicit Budget(const Work& work, double slowness)
-      : compile_seconds(slowness * 0.02),
+      : compile_seconds(slowness * (0.02 + 2e-8 * static_cast<double>(work.weights))),
         execute_seconds(slowness * (0.02 + 1e-7 * static_cast<double>(work.products + work.weights) +
                                     5e-6 * static_cast<double>(work.outputs))),
         compile_bytes((std::uint64_t{1} << 20) + 16 * work.weights),
@@ -75,8 +75,9 @@ class Trial {
     std::uint64_t touched = pages_of(*tensors.output), reserved = tensors.output->total_size_in_bytes;
     for (const dmlref::TensorDesc* tensor : tensors.inputs) {
       if (tensor == nullptr) continue;
-      // (of an input and a filter no more than the products tell)
-      touched += std::min(pages_of(*tensor), std::max(work.products, work.outputs));
+      // (initialize reads all of it, execute no more than the products tell)
+      const std::uint64_t read = std::max(work.products, work.outputs);
+      touched += tensor->owned_by_dml ? pages_of(*tensor) : std::min(pages_of(*tensor), read);
       reserved += tensor->total_size_in_bytes;
     }
     return touched < 1u << 15 && reserved < std::uint64_t{1} << 37;

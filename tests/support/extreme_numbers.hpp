@@ -85,7 +85,10 @@ std::vector<std::uint32_t> nested_strides(ExtremeRandom& random, const std::vect
                                           const std::vector<std::size_t>& order, Stretch stretch) {
   std::vector<std::uint32_t> strides(sizes.size());
   std::uint64_t outside = 1, reach = 0;  // elements of the dimensions to come; index of the last element so far
-  for (const std::uint32_t size : sizes) outside *= size;
+  for (const std::uint32_t size : sizes) {
+    outside *= size;
+    if (outside > largest_number) return strides;  // more elements than any layout may have
+  }
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::size_t d = order[i];
     if (sizes[d] == 1) {
