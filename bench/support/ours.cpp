@@ -116,4 +116,6 @@ std::span<const std::byte> Ours::output() const { return state_->output; }
 
 dmlref::BindingProperties Ours::properties() const { return state_->compiled.binding_properties(); }
 
+std::string Ours::strategy() const { return std::string(state_->compiled.strategy_name()); }
+
 }  // namespace bench

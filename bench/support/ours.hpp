@@ -40,6 +40,7 @@ class Ours {
   void execute();
   std::span<const std::byte> output() const;
   dmlref::BindingProperties properties() const;
+  std::string strategy() const;  ///< which way the operator goes
 
  private:
   Ours(const dmlref::OperatorDesc& desc, dmlref::Isa isa, std::vector<std::span<const std::byte>> inputs, Memory output,
