@@ -1,4 +1,4 @@
-// cliffs.hpp: operators on hostile data: what bench/cliffs runs beside the same operator on random data.
+// cliffs.hpp: operators on adversarial data: what bench/cliffs runs beside the same operator on random data.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@ struct Subject {
   std::size_t output_bytes = 0;
 };
 
-/// One data set of one workload. `random` makes the same operator with random data: what `hostile` is measured against.
+/// One data set of one workload. `random` makes the same operator with random data: what `adversarial` is measured
+/// against.
 struct Cliff {
   std::string op;        ///< short: "MVN1", "QLC", "SLICE1"
   std::string workload;  ///< shape, layout, types and parameters
   std::string data;      ///< "one NaN in each group"
-  std::function<Subject()> hostile;
+  std::function<Subject()> adversarial;
   std::function<Subject()> random;
   bool tiny = false;  ///< part of the self-test only
 };

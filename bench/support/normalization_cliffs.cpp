@@ -101,7 +101,9 @@ const DataSet data_sets[] = {
     {"bias cancels half of the elements", [](auto, auto i, auto n) { return paired(i, n, 1); }, Cancels::often, nullptr,
      has_parameters},
     {"one element on the jump",
-     [](auto g, auto i, auto n) { return i < 2 ? paired(i, 2, 1) : paired(i, n, 1 + (g + i / 2) % 2 * 1e-3 - 5e-4); },
+     [](auto g, auto i, auto n) {
+       return i < 2 ? paired(i, 2, 1) : paired(i, n, 1 + ((g + i / 2) % 2 == 0 ? 5e-4 : -5e-4));
+     },
      Cancels::none, nullptr, has_jump},
     {"all elements on the jump", [](auto, auto i, auto n) { return paired(i, n, 1); }, Cancels::none, nullptr,
      has_jump},

@@ -78,6 +78,11 @@ bool check(Isa isa, Random& random) {
       }
     }
   }
+  for (int round = 0; round < 40; ++round, ++cases) {
+    auto c = random_case<T>(random, Regime::mean_0, 1500);
+    make_hostile(c, random);
+    if (!agrees(c, isa)) return false;
+  }
   std::printf("%s, %zu bytes: %d cases agree\n", std::string(to_string(isa)).c_str(), sizeof(T), cases);
   return true;
 }

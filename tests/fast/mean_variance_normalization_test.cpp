@@ -45,6 +45,7 @@ struct Target {
 
 #include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/vectors.hpp"
 #include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
 
 }  // namespace fast::normalization::outside
@@ -166,6 +167,42 @@ TYPED_TEST(FastNormalization, RandomShapesAxesStridesScalesBiasesActivations) {
   std::printf("%d cases, seed %llu\n", cases, static_cast<unsigned long long>(seed()));
 }
 
+// Results that cancel, lie on a jump or are no numbers: one by one and in whole groups, by every strategy.
+TYPED_TEST(FastNormalization, HostileData) {
+  Random random(seed());
+  const struct {
+    Shape shape;
+    reference::AxisSet axes;
+    Shape scale;
+  } shapes[] = {{{7, 48}, 0b10, {}},
+                {{5, 775}, 0b10, {1, 775}},
+                {{5, 768}, 0b10, {5, 1}},
+                {{3, 5008}, 0b10, {3, 1}},
+                {{3, 3001}, 0b10, {1, 3001}},
+                {{9, 3, 320}, 0b101, {1, 3, 1}},
+                {{300, 3, 5}, 0b101, {}},
+                {{9, 3, 12, 8}, 0b1010, {}},
+                {{2, 60, 21}, 0b010, {1, 1, 21}},
+                {{2, 1500, 70}, 0b010, {}},
+                {{1, 1100, 20}, 0b010, {1, 1, 20}},
+                {{2, 300}, 0b01, {1, 300}},
+                {{2, 90, 300}, 0b010, {1, 1, 300}}};
+  for (int round = 0; round < dmlref_test::rounds(120); ++round) {
+    NormalizationCase<TypeParam> c;
+    if (round % 2 == 0) {
+      c = random_case<TypeParam>(random, Regime::mean_0, pick(random, 0, 9) == 0 ? 20000 : 2000);
+    } else {
+      const auto& it = shapes[static_cast<std::size_t>(round / 2) % std::size(shapes)];
+      c = plain_case<TypeParam>(it.shape, it.axes);
+      if (it.scale.size() > 0) add_scale_and_bias(c, Layout(it.scale), random);
+      if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
+    }
+    make_hostile(c, random);
+    expect_reference_bits(c, "hostile data");
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 // The strategies of some groups.
 TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   namespace normalization = fast::normalization;
@@ -198,6 +235,33 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   }
 }
 
+// Groups of one chunk take no temporary memory, others less than a tenth of their elements' bytes.
+TYPED_TEST(FastNormalization, TemporaryMemory) {
+  namespace normalization = fast::normalization;
+  const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
+  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use(), tuning);
+  const struct {
+    Shape sizes;
+    unsigned axes;  // bit i: axis i
+  } cases[] = {{{2, 1000000}, 0b01},   {{3, 1024, 64}, 0b010}, {{64, 768}, 0b10},
+               {{2, 2048, 64}, 0b010}, {{40, 1500}, 0b10},     {{4, 8, 3, 320}, 0b1010}};
+  for (const auto& it : cases) {
+    Shape group(it.sizes);
+    for (std::size_t d = 0; d < group.size(); ++d) {
+      if (((it.axes >> d) & 1u) == 0) group[d] = 1;
+    }
+    const normalization::Normalization<TypeParam> n(
+        normalization::Geometry::of(Layout(it.sizes), Layout(it.sizes), std::nullopt, std::nullopt, it.axes), {},
+        kernels, tuning);
+    const auto bytes = static_cast<std::uint64_t>(element_count(it.sizes)) * sizeof(TypeParam);
+    if (element_count(group) <= 1024) {
+      EXPECT_EQ(n.temporary_bytes(), 0u);
+    } else {
+      EXPECT_LT(n.temporary_bytes() * 10, bytes);
+    }
+  }
+}
+
 #if DMLREF_ARCH_X86_64
 TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
   if (!supported(Isa::avx2)) GTEST_SKIP() << "no AVX2";
@@ -206,9 +270,9 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
   for (int round = 0; round < dmlref_test::rounds(300); ++round) {
     const auto c = random_case<TypeParam>(random, static_cast<Regime>(round % static_cast<int>(Regime::count)), 3000);
     if (!dmlref::detail::is_regular(c.parameters.activation)) continue;
-    const normalization::TargetKernels kernels{&normalization::outside::kernels(),
-                                               &normalization::outside::activation_kernels(),
-                                               &normalization::outside::column_kernels(), true};
+    const normalization::TargetKernels kernels{
+        &normalization::outside::kernels(), &normalization::outside::activation_kernels(),
+        &normalization::outside::column_kernels(), &normalization::outside::ill_conditioned_kernels(), true};
     const normalization::Normalization<TypeParam> outside(
         normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes), c.parameters, kernels,
         this_cpu().normalization);

@@ -60,24 +60,27 @@ void apply(const ActivationKernels& k, const Activation& activation, const std::
            std::size_t count) {
   k.apply16(activation, values.data(), to, count);
 }
-bool any_ill_conditioned(const ActivationKernels& k, const Activation& activation, const double* values,
-                         std::size_t count, double error_bound) {
-  return k.any_ill_conditioned32(activation, values, count, error_bound);
+std::size_t list(const IllConditionedKernels& k, const Activation& activation, const std::vector<double>& values,
+                 const std::vector<double>& bounds, std::size_t step, std::uint16_t* found) {
+  return k.list32(activation, values.data(), values.size(), bounds.data(), step, found);
 }
-bool any_ill_conditioned(const ActivationKernels& k, const Activation& activation, const float* values,
-                         std::size_t count, float error_bound) {
-  return k.any_ill_conditioned16(activation, values, count, error_bound);
+std::size_t list(const IllConditionedKernels& k, const Activation& activation, const std::vector<float>& values,
+                 const std::vector<float>& bounds, std::size_t step, std::uint16_t* found) {
+  return k.list16(activation, values.data(), values.size(), bounds.data(), step, found);
 }
 
 /// The kernels of all instruction sets that this CPU runs.
 struct NamedKernels {
   std::string_view name;
   const ActivationKernels& kernels;
+  const IllConditionedKernels& ill_conditioned;
 };
 std::vector<NamedKernels> all_kernels() {
   std::vector<NamedKernels> all;
   for (const IsaName& row : isa_table) {
-    if (supported(row.isa)) all.push_back({row.name, *kernels_of(row.isa, this_cpu().normalization).activation});
+    if (!supported(row.isa)) continue;
+    const TargetKernels kernels = kernels_of(row.isa, this_cpu().normalization);
+    all.push_back({row.name, *kernels.activation, *kernels.ill_conditioned});
   }
   return all;
 }
@@ -110,24 +113,28 @@ TYPED_TEST(ActivationKernelsOf, GiveThePlainKernelsBits) {
   }
 }
 
-// One value at a time, next to a jump or not, in every place of a row.
+// One value at a time, next to a jump or not, in every place of a row; with one bound, and with one each.
 TYPED_TEST(ActivationKernelsOf, FindIllConditionedValues) {
   using enum ActivationType;
   const TypeParam above = std::nextafter(TypeParam{0.75f}, TypeParam{1});
   for (const NamedKernels& row : all_kernels()) {
-    const ActivationKernels& kernels = row.kernels;
-    for (const Activation& activation : {Activation{thresholded_relu, {0.75f}}, Activation{thresholded_relu, {-0.75f}},
-                                         Activation{shrink, {0.25f, 0.75f}}, Activation{shrink, {0.75f, 0.5f}}}) {
+    for (const Activation& activation :
+         {Activation{thresholded_relu, {0.75f}}, Activation{thresholded_relu, {-0.75f}},
+          Activation{shrink, {0.25f, 0.75f}}, Activation{shrink, {0.75f, 0.5f}}, Activation{}}) {
       for (const TypeParam value : {TypeParam{0.75f}, TypeParam{-0.75f}, above, TypeParam{0}, TypeParam{5},
                                     std::numeric_limits<TypeParam>::quiet_NaN()}) {
         for (std::size_t at = 0; at < 37; ++at) {
           std::vector<TypeParam> values(37, TypeParam{2});
           values[at] = value;
-          const TypeParam error_bound{0x1p-30f};
-          ASSERT_EQ(
-              any_ill_conditioned(kernels, activation, values.data(), values.size(), error_bound),
-              any_ill_conditioned(scalar::activation_kernels(), activation, values.data(), values.size(), error_bound))
-              << row.name << ' ' << value << " at " << at;
+          std::vector<TypeParam> bounds(37, TypeParam{0x1p-30f});
+          for (const std::size_t step : {std::size_t{0}, std::size_t{1}}) {
+            if (step == 1) bounds[(at + 5) % 37] = TypeParam{3};
+            std::uint16_t found[37], expected[37];
+            const std::size_t count = list(row.ill_conditioned, activation, values, bounds, step, found);
+            ASSERT_EQ(count, list(scalar::ill_conditioned_kernels(), activation, values, bounds, step, expected))
+                << row.name << ' ' << value << " at " << at;
+            ASSERT_TRUE(std::equal(found, found + count, expected)) << row.name << ' ' << value << " at " << at;
+          }
         }
       }
     }

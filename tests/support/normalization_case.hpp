@@ -262,6 +262,83 @@ NormalizationCase<T> random_case(Random& random, Regime regime, int elements) {
   return c;
 }
 
+/// Makes results cancel: elements of few values, many of which equal their group's mean; biases that cancel
+/// scale * (x - mean) / deviation; thresholds of activations that are results; here and there a NaN.
+template <class T>
+void make_hostile(NormalizationCase<T>& c, Random& random) {
+  using dmlref::Coordinates;
+  using dmlref::Index;
+  const dmlref::Shape& shape = c.input.shape;
+  const dmlref::Shape groups = dmlref::reference::shape_over(shape, c.axes, false);
+  const auto at = [](const dmlref::Layout& layout, const Coordinates& coordinates) {
+    Index index = 0;
+    for (std::size_t d = 0; d < layout.rank(); ++d) {
+      if (layout.shape[d] != 1) index += coordinates[d] * layout.strides[d];
+    }
+    return static_cast<std::size_t>(index);
+  };
+  const auto group_of = [&](const Coordinates& coordinates) {
+    std::size_t group = 0;
+    for (std::size_t d = 0; d < groups.size(); ++d) {
+      group =
+          group * static_cast<std::size_t>(groups[d]) + static_cast<std::size_t>(groups[d] == 1 ? 0 : coordinates[d]);
+    }
+    return group;
+  };
+  const auto each = [&](const auto& body) {
+    Coordinates coordinates(shape.size(), 0);
+    do body(coordinates);
+    while (dmlref::advance(coordinates, shape));
+  };
+  // Values in pairs m ± v, mostly 0 or the same v; or any of few.
+  const double middle = pick(random, 0, 2) == 0 ? 0.0 : pick(random, -40, 40) * 0.25;
+  const double size = std::exp2(pick(random, -4, 4));
+  const int zeros = pick(random, 0, 2);
+  const int kinds = pick(random, 0, 3);
+  const auto count = static_cast<std::size_t>(dmlref::element_count(groups));
+  std::vector<double> previous(count, 0);
+  each([&](const Coordinates& k) {
+    double& before = previous[group_of(k)];
+    double v = before != 0 ? -before : pick(random, 0, 2) < zeros ? 0.0 : pick(random, 1, kinds + 1) * size;
+    before = before != 0 ? 0.0 : v;
+    if (pick(random, 0, 9999) == 0) v = pick(random, 0, 1) == 0 ? std::nan("") : (sizeof(T) == 2 ? 6e4 : 1e30);
+    c.input_data[at(c.input, k)] = static_cast<T>(static_cast<float>(middle + v));
+  });
+  struct Sums {
+    double n = 0, sum = 0, square = 0;
+    double mean() const { return sum / n; }
+    double variance() const { return square / n - mean() * mean(); }
+  };
+  std::vector<Sums> sums(count);
+  each([&](const Coordinates& k) {
+    Sums& group = sums[group_of(k)];
+    const auto x = static_cast<double>(static_cast<float>(c.input_data[at(c.input, k)]));
+    group.n += 1;
+    group.sum += x;
+    group.square += x * x;
+  });
+  const auto product = [&](const Coordinates& k) {
+    const Sums& group = sums[group_of(k)];
+    const auto x = static_cast<double>(static_cast<float>(c.input_data[at(c.input, k)]));
+    const double variance = c.parameters.normalize_variance ? group.variance() + double{c.parameters.epsilon} : 1.0;
+    const double scale = c.scale ? static_cast<double>(static_cast<float>(c.scale_data[at(*c.scale, k)])) : 1.0;
+    return scale * (x - group.mean()) / std::sqrt(variance);
+  };
+  double threshold = 0;
+  each([&](const Coordinates& k) {
+    if (c.bias && pick(random, 0, 1) == 0) {
+      c.bias_data[at(*c.bias, k)] = static_cast<T>(static_cast<float>(-product(k)));
+    }
+    if (pick(random, 0, 99) == 0) threshold = product(k);
+  });
+  if (pick(random, 0, 2) == 0 && std::isfinite(threshold)) {
+    const auto where = static_cast<float>(threshold);
+    c.parameters.activation = pick(random, 0, 1) == 0
+                                  ? dmlref::Activation{dmlref::ActivationType::thresholded_relu, {where, 0}}
+                                  : dmlref::Activation{dmlref::ActivationType::shrink, {0.25f, std::fabs(where)}};
+  }
+}
+
 /// The bytes of a result, so that NaN compares equal to itself and -0 differs from 0.
 template <class T>
 std::vector<std::uint32_t> bits_of(const std::vector<T>& values) {

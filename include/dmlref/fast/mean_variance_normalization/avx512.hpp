@@ -15,6 +15,8 @@
 #include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/kernels.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/scalar.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/fast/simd/reals/avx2.hpp"
@@ -59,6 +61,7 @@ struct Target {
 
 #include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/vectors.hpp"
 #include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
 
 }  // namespace fast::normalization::avx512

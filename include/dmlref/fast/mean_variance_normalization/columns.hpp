@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
+#include <new>
 #include <string_view>
 #include <type_traits>
 
@@ -15,6 +15,7 @@
 #include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
@@ -35,8 +36,53 @@ class ColumnGroups {
   struct Strip {
     Lines line;
     Real error_bound;
+    Real error_bounds[column_width];
   };
   using reference_chunk = reference::ChunkStatistics;
+
+  /// Exact means or variances of neighbouring columns, which are computed together: a row's part of a cache line.
+  static constexpr std::size_t exact_width = 16;
+  struct DoubleDoubles {
+    double high[exact_width];
+    double low[exact_width];
+  };
+  struct ExactColumns {
+    Published<DoubleDoubles> mean, variance;
+  };
+  /// Columns of one chunk are summed, merged and normalized in bands of so many strips, whose statistics stay in the
+  /// task's memory.
+  static constexpr std::uint64_t band_strips = 4;
+  /// Strips [first, last) of an outer place, and what is known of their columns.
+  struct Band {
+    std::uint64_t first, last;
+    reference_chunk* statistics;
+    GroupCoefficients* coefficients;
+    ExactColumns* exact;
+    Strip* strips;
+
+    Strip& strip(std::uint64_t s) const noexcept { return strips[s - first]; }
+    std::size_t number(std::uint64_t s, std::size_t c) const noexcept {
+      return static_cast<std::size_t>(s - first) * column_width + c;
+    }
+  };
+  /// Bytes of a band, and where its parts begin.
+  static constexpr std::uint64_t band_bytes(std::uint64_t strips, std::uint64_t chunks) noexcept {
+    return round_up(strips * column_width * chunks * sizeof(reference_chunk)) +
+           round_up(strips * column_width * sizeof(GroupCoefficients)) +
+           round_up(strips * (column_width / exact_width) * sizeof(ExactColumns)) + round_up(strips * sizeof(Strip));
+  }
+  static Band band_in(std::byte* memory, std::uint64_t first, std::uint64_t last, std::uint64_t chunks) noexcept {
+    const std::uint64_t strips = last - first;
+    std::byte* const coefficients = memory + round_up(strips * column_width * chunks * sizeof(reference_chunk));
+    std::byte* const exact = coefficients + round_up(strips * column_width * sizeof(GroupCoefficients));
+    std::byte* const lines = exact + round_up(strips * (column_width / exact_width) * sizeof(ExactColumns));
+    return {first,
+            last,
+            reinterpret_cast<reference_chunk*>(memory),
+            reinterpret_cast<GroupCoefficients*>(coefficients),
+            reinterpret_cast<ExactColumns*>(exact),
+            reinterpret_cast<Strip*>(lines)};
+  }
 
  public:
   ColumnGroups(const Geometry& geometry, const reference::NormalizationParameters& parameters,
@@ -63,22 +109,22 @@ class ColumnGroups {
   }
 
   static constexpr std::string_view name() noexcept { return "columns"; }
-  /// Bytes that `execute` requires, aligned to 64: the statistics of chunks, and what the columns share.
+  /// Bytes that `execute` requires, aligned to 64: what is known of columns of several chunks.
   std::uint64_t temporary_bytes() const noexcept {
-    return round_up(groups_ * chunks_ * sizeof(reference_chunk)) + round_up(groups_ * sizeof(GroupCoefficients)) +
-           groups_ / width_ * strips_ * round_up(sizeof(Strip));
+    return chunks_ == 1 ? 0 : groups_ / width_ * band_bytes(strips_, chunks_);
   }
 
   /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
   template <class Parallel>
   void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
-    Run{*this, buffers, {geometry_, parameters_, buffers}}.all_columns(concurrency, parallel);
+    Run{*this, buffers, {buffers}}.all_columns(concurrency, parallel);
   }
 
  private:
   /// Elements of a block, in 16 rows or more: few enough that reading, writing and prefetching share L1d.
   static constexpr std::size_t block_elements = 1024;
   static constexpr std::size_t large_block_elements = 4096;  // where nothing is kept in the workspace
+  static constexpr std::uint64_t strips_at_once = 16;
 
   /// Memory of one task.
   struct Workspace {
@@ -97,19 +143,9 @@ class ColumnGroups {
     }
     std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(op.count_, chunk); }
 
-    reference_chunk* statistics() const noexcept { return reinterpret_cast<reference_chunk*>(buffers.temporary); }
-    GroupCoefficients* coefficients() const noexcept {
-      return reinterpret_cast<GroupCoefficients*>(buffers.temporary +
-                                                  round_up(op.groups_ * op.chunks_ * sizeof(reference_chunk)));
-    }
-    Strip& strip_at(std::uint64_t outer, std::uint64_t strip) const noexcept {
-      std::byte* const first =
-          reinterpret_cast<std::byte*>(coefficients()) + round_up(op.groups_ * sizeof(GroupCoefficients));
-      return *reinterpret_cast<Strip*>(first + (outer * op.strips_ + strip) * round_up(sizeof(Strip)));
-    }
-    GroupCoefficients merge(const reference_chunk* chunks) const noexcept {
-      const auto group = reference::merge_chunks(op.count_, [chunks](std::uint64_t c) { return chunks[c]; });
-      return GroupCoefficients::of(group, op.count_, op.parameters_);
+    /// All strips of an outer place, of several chunks.
+    Band band_of(std::uint64_t outer) const noexcept {
+      return band_in(buffers.temporary + outer * band_bytes(op.strips_, op.chunks_), 0, op.strips_, op.chunks_);
     }
 
     struct Offsets {
@@ -164,21 +200,22 @@ class ColumnGroups {
       k.join(lanes, width, sum, square);
     }
 
-    DMLREF_NOINLINE void sum_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
-      with_fma(op.kernels_.has_fma, [&] { sum_columns_of(outer, chunk, offsets); });
+    DMLREF_NOINLINE void sum_columns(std::uint64_t outer, const Band& band, std::uint64_t chunk,
+                                     Offsets& offsets) const noexcept {
+      with_fma(op.kernels_.has_fma, [&] { sum_columns_of(outer, band, chunk, offsets); });
     }
-    void sum_columns_of(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets) const noexcept {
+    void sum_columns_of(std::uint64_t outer, const Band& band, std::uint64_t chunk, Offsets& offsets) const noexcept {
       const std::size_t size = chunk_size(chunk);
       const Place base = outer_place(outer);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      for (std::uint64_t strip = 0; strip < op.strips_; ++strip) {
+      for (std::uint64_t strip = band.first; strip < band.last; ++strip) {
         const std::size_t width = width_of(strip);
         const std::byte* const first =
             buffers.input + (base.input + static_cast<Index>(strip * column_width)) * static_cast<Index>(sizeof(T));
         const std::int64_t next = static_cast<std::int64_t>(column_width * sizeof(T));
         alignas(32) double sum[column_width];
         alignas(32) double square[column_width];
-        sum_strip(first, width, offsets, size, strip + 1 < op.strips_ ? next : 0, nullptr, sum, square);
+        sum_strip(first, width, offsets, size, strip + 1 < band.last ? next : 0, nullptr, sum, square);
         alignas(32) double pivot[column_width]{};
         bool shifted = false;
         for (std::size_t c = 0; c < width; ++c) {
@@ -197,29 +234,34 @@ class ColumnGroups {
           }
         }
         for (std::size_t c = 0; c < width; ++c) {
-          const std::uint64_t group = outer * op.width_ + strip * column_width + c;
-          statistics()[group * op.chunks_ + chunk] = reference::chunk_from_sums(size, pivot[c], {sum[c], square[c]});
+          band.statistics[band.number(strip, c) * op.chunks_ + chunk] =
+              reference::chunk_from_sums(size, pivot[c], {sum[c], square[c]});
         }
       }
     }
 
-    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, std::uint64_t strip) const noexcept {
-      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, strip); });
+    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, const Band& band, std::uint64_t strip) const noexcept {
+      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, band, strip); });
     }
-    void merge_columns_of(std::uint64_t outer, std::uint64_t strip) const noexcept {
+    void merge_columns_of(std::uint64_t outer, const Band& band, std::uint64_t strip) const noexcept {
       const Place base = outer_place(outer);
-      Strip& to = strip_at(outer, strip);
-      to = Strip{};
+      Strip& to = *::new (&band.strip(strip)) Strip{};
+      for (std::size_t part = 0; part < column_width; part += exact_width) {
+        ::new (band.exact + band.number(strip, part) / exact_width) ExactColumns;
+      }
       for (std::size_t c = 0; c < width_of(strip); ++c) {
-        const std::uint64_t column = strip * column_width + c;
-        const std::uint64_t group = outer * op.width_ + column;
-        coefficients()[group] = merge(statistics() + group * op.chunks_);
-        const Place at = column_place(base, column);
+        const std::size_t column = band.number(strip, c);
+        const reference_chunk* const chunks = band.statistics + column * op.chunks_;
+        const auto merged = reference::merge_chunks(op.count_, [chunks](std::uint64_t k) { return chunks[k]; });
+        const auto& group = *::new (band.coefficients + column)
+                                GroupCoefficients(GroupCoefficients::of(merged, op.count_, op.parameters_));
+        const Place at = column_place(base, strip * column_width + c);
         const auto sb = folded(elements.scale_at(at.scale), elements.bias_at(at.bias));
-        const auto element = reference::ElementCoefficients<Real>::of(coefficients()[group], sb.scale, sb.bias);
+        const auto element = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
         to.line.shift[c] = element.shift;
         to.line.slope[c] = element.slope;
         to.line.offset[c] = element.offset;
+        to.error_bounds[c] = element.error_bound;
         if constexpr (is_half) {
           to.line.error_bound[c] = element.error_bound;
         } else {
@@ -230,31 +272,188 @@ class ColumnGroups {
       }
     }
 
-    /// Corrects rows from number `first` on of a column.
-    void correct_column(std::uint64_t outer, std::uint64_t strip, std::size_t c, std::uint64_t first,
-                        std::size_t rows) const noexcept {
-      const std::uint64_t column = strip * column_width + c;
-      std::optional<reference::ExactStatistics> found;
-      elements.correct(column_place(outer_place(outer), column), first, rows, nullptr,
-                       coefficients()[outer * op.width_ + column], found);
-    }
-    /// Corrects the listed elements (row * width + column) of a block, column by column.
-    void correct_listed(std::uint64_t outer, std::uint64_t strip, std::uint64_t first, const std::uint16_t* list,
-                        std::size_t listed) const noexcept {
-      const std::size_t width = width_of(strip);
-      const Place base = outer_place(outer);
-      for (std::size_t c = 0; c < width; ++c) {
-        const std::uint64_t column = strip * column_width + c;
-        std::optional<reference::ExactStatistics> found;
-        for (std::size_t i = 0; i < listed; ++i) {
-          if (list[i] % width != c) continue;
-          elements.correct(column_place(base, column), first + list[i] / width, 1, nullptr,
-                           coefficients()[outer * op.width_ + column], found);
-        }
+    /// Exact statistics of a column.
+    class ColumnExact final : public ExactGroup {
+     public:
+      ColumnExact(const Run& run, std::uint64_t outer, const Band& band, std::uint64_t strip, std::size_t c) noexcept
+          : run_(run),
+            outer_(outer),
+            strip_(strip),
+            part_(c / exact_width * exact_width),
+            column_(c % exact_width),
+            known_(band.exact[band.number(strip, c) / exact_width]) {}
+      DoubleDouble mean() noexcept override {
+        const DoubleDoubles all = means();
+        return {all.high[column_], all.low[column_]};
       }
+      DoubleDouble variance() noexcept override {
+        const DoubleDoubles all = known_.variance.get([&] {
+          const DoubleDoubles of = means();
+          return averages(&of);
+        });
+        return {all.high[column_], all.low[column_]};
+      }
+
+     private:
+      DoubleDoubles means() noexcept {
+        return known_.mean.get([&] { return averages(nullptr); });
+      }
+      DMLREF_NOINLINE DoubleDoubles averages(const DoubleDoubles* means_of) const noexcept {
+        DoubleDoubles result{};
+        const std::size_t columns = std::min(run_.width_of(strip_) - part_, exact_width);
+        const Index first = run_.outer_place(outer_).input + static_cast<Index>(strip_ * column_width + part_);
+        ExactLanes lanes[exact_width];
+        Offsets offsets;
+        float floats[normalization_chunk];
+        for (std::uint64_t chunk = 0; chunk < run_.op.chunks_; ++chunk) {
+          const std::size_t size = run_.chunk_size(chunk);
+          offsets.fill(run_.op.geometry_.reduced, chunk * normalization_chunk, size);
+          for (std::size_t c = 0; c < columns; ++c) {
+            run_.gather(first + static_cast<Index>(c), offsets.input, nullptr, size, floats);
+            DoubleDouble mean;
+            if (means_of != nullptr) mean = {means_of->high[c], means_of->low[c]};
+            run_.op.kernels_.ill_conditioned->add_exact(reinterpret_cast<const std::byte*>(floats), size,
+                                                        means_of != nullptr ? &mean : nullptr, lanes[c]);
+          }
+        }
+        for (std::size_t c = 0; c < columns; ++c) {
+          const DoubleDouble of = average_of(run_.op.kernels_.has_fma, lanes[c], run_.op.count_);
+          result.high[c] = of.high;
+          result.low[c] = of.low;
+        }
+        return result;
+      }
+
+      const Run& run_;
+      std::uint64_t outer_;
+      std::uint64_t strip_;
+      std::size_t part_;    // the first column of those that are computed together,
+      std::size_t column_;  // and the one among them
+      ExactColumns& known_;
+    };
+
+    /// Elements of a column as floats: in rows at offset[i], or at offset[rows[i]].
+    void gather(Index column, const std::int64_t* offset, const std::uint16_t* rows, std::size_t count,
+                float* floats) const noexcept {
+      const std::byte* const from = buffers.input + column * static_cast<Index>(sizeof(T));
+      T space[is_half ? normalization_chunk : 1];
+      std::byte* const to = is_half ? reinterpret_cast<std::byte*>(space) : reinterpret_cast<std::byte*>(floats);
+      if (rows == nullptr) {
+        for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof(T), from + offset[i], sizeof(T));
+      } else {
+        for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof(T), from + offset[rows[i]], sizeof(T));
+      }
+      if constexpr (is_half) op.kernels_.rows->widen(to, floats, count);
     }
 
-    DMLREF_NOINLINE void normalize_columns(std::uint64_t outer, std::uint64_t chunk, Offsets& offsets,
+    /// Rows of a block of a strip.
+    struct Block {
+      std::uint64_t outer;
+      const Band& band;
+      std::uint64_t strip;
+      std::size_t rows;
+      const std::int64_t* input;  // offsets
+      const std::int64_t* output;
+    };
+
+    /// Corrects elements of a column: those of `rows`, or (null) those of all rows that are ill-conditioned.
+    DMLREF_NOINLINE void correct_column(const Block& block, std::size_t c, const std::uint16_t* rows,
+                                        std::size_t count) const noexcept {
+      const Strip& strip = block.band.strip(block.strip);
+      const GroupCoefficients& group = block.band.coefficients[block.band.number(block.strip, c)];
+      const Place at = column_place(outer_place(block.outer), block.strip * column_width + c);
+      const float scale = elements.scale_at(at.scale);
+      const float bias = elements.bias_at(at.bias);
+      ColumnExact exact(*this, block.outer, block.band, block.strip, c);
+      std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
+      if (rows != nullptr && count < least_batch) {
+        const std::byte* const of = buffers.input + at.input * static_cast<Index>(sizeof(T));
+        for (std::size_t k = 0; k < count; ++k) {
+          const T element = ByteAccess<const T>{of + block.input[rows[k]]}.load(0);
+          const T result = correct_one(element, group, scale, bias, op.parameters_, exact);
+          ByteAccess<T>{to + block.output[rows[k]]}.store(0, result);
+        }
+        return;
+      }
+      float floats[normalization_chunk];
+      gather(at.input, block.input, rows, count, floats);
+      const auto* const from = reinterpret_cast<const std::byte*>(floats);
+      const std::uint16_t* list = nullptr;
+      [[maybe_unused]] std::uint16_t found[normalization_chunk];
+      if constexpr (!is_half) {
+        if (rows == nullptr && strip.line.slope[c] == strip.line.slope[c]) {
+          double values[normalization_chunk];
+          const Row32 row{from,
+                          nullptr,
+                          reinterpret_cast<std::byte*>(values),
+                          count,
+                          {strip.line.shift[c], strip.line.slope[c], strip.line.offset[c]},
+                          0,
+                          false};
+          op.kernels_.rows->row32[static_cast<std::size_t>(Finish::values)](row);
+          count = op.kernels_.ill_conditioned->list32(op.parameters_.activation, values, count, &strip.error_bounds[c],
+                                                      0, found);
+          list = found;
+        }
+      }
+      T results[normalization_chunk];
+      const ElementParameters given{&scale, &bias, 0};
+      correct_elements<T>({op.kernels_, op.parameters_, group, given, exact}, {from, list, count}, results);
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t i = list != nullptr ? list[k] : k;
+        std::memcpy(to + block.output[rows != nullptr ? rows[i] : i], results + k, sizeof(T));
+      }
+    }
+    /// Corrects the listed elements (row * width + column) of a block, column by column.
+    DMLREF_NOINLINE void correct_listed(const Block& block, const std::uint16_t* list,
+                                        std::size_t listed) const noexcept {
+      const std::size_t width = width_of(block.strip);
+      if (listed < least_batch) {
+        for (std::size_t k = 0; k < listed; ++k) {
+          const auto row = static_cast<std::uint16_t>(list[k] / width);
+          correct_column(block, list[k] % width, &row, 1);
+        }
+        return;
+      }
+      std::uint16_t end[column_width]{};  // of each column's rows
+      for (std::size_t k = 0; k < listed; ++k) ++end[list[k] % width];
+      std::uint16_t sum = 0;
+      for (std::size_t c = 0; c < width; ++c) {
+        const std::uint16_t count = end[c];
+        end[c] = sum;
+        sum = static_cast<std::uint16_t>(sum + count);
+      }
+      std::uint16_t rows[block_elements];
+      for (std::size_t k = 0; k < listed; ++k) {
+        const std::size_t row = list[k] / width;
+        rows[end[list[k] % width]++] = static_cast<std::uint16_t>(row);
+      }
+      for (std::size_t c = 0, first = 0; c < width; first = end[c], ++c) {
+        if (end[c] > first) correct_column(block, c, rows + first, end[c] - first);
+      }
+    }
+    /// Lists the values of a block that are ill-conditioned or near a jump of the activation.
+    std::size_t list_near(const Strip& strip, std::size_t rows, std::size_t width, Workspace& work) const noexcept {
+      const IllConditionedKernels& k = *op.kernels_.ill_conditioned;
+      const auto list_of = [&](std::size_t first, std::size_t count, const Real* bounds, std::size_t step,
+                               std::uint16_t* list) {
+        if constexpr (is_half) {
+          return k.list16(op.parameters_.activation, work.values + first, count, bounds, step, list);
+        } else {
+          return k.list32(op.parameters_.activation, work.values + first, count, bounds, step, list);
+        }
+      };
+      // (The largest bound first: mostly there is nothing, and rows may be short.)
+      if (list_of(0, rows * width, &strip.error_bound, 0, work.ill_conditioned) == 0) return 0;
+      std::size_t listed = 0;
+      for (std::size_t i = 0; i < rows; ++i) {
+        std::uint16_t* const list = work.ill_conditioned + listed;
+        listed += scalar::renumber(list, list_of(i * width, width, strip.error_bounds, 1, list), i * width);
+      }
+      return listed;
+    }
+
+    DMLREF_NOINLINE void normalize_columns(std::uint64_t outer, const Band& band, std::uint64_t chunk, Offsets& offsets,
                                            Workspace& work) const noexcept {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
@@ -262,89 +461,108 @@ class ColumnGroups {
       const bool large = !is_half && op.finish_ != Finish::values && op.kernels_.columns->large_blocks;
       const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
       const std::size_t later = large ? block / 2 : block;
-      for (std::size_t row = 0; row < size; row += block) {
-        for (std::uint64_t s = 0; s < op.strips_; ++s) {
+      for (std::uint64_t first = band.first; first < band.last; first += strips_at_once) {
+        const std::uint64_t last = std::min(first + strips_at_once, band.last);
+        std::uint64_t low[strips_at_once]{};  // columns, a bit each
+        for (std::size_t row = 0; row < size; row += block) {
           const std::int64_t ahead = row + later < size ? offsets.input[row + later] - offsets.input[row] : 0;
-          normalize_block(outer, s, chunk * normalization_chunk, row, std::min(block, size - row), ahead, offsets,
-                          work);
+          for (std::uint64_t s = first; s < last; ++s) {
+            const Block part{outer, band, s, std::min(block, size - row), offsets.input + row, offsets.output + row};
+            low[s - first] |= normalize_block(part, ahead, work);
+          }
+        }
+        for (std::uint64_t s = first; s < last; ++s) {
+          const Block all{outer, band, s, size, offsets.input, offsets.output};
+          for (std::uint64_t columns = low[s - first]; columns != 0; columns &= columns - 1) {
+            correct_column(all, static_cast<std::size_t>(__builtin_ctzll(columns)), nullptr, size);
+          }
         }
       }
     }
 
-    /// Rows from `row` on of a strip.
-    void normalize_block(std::uint64_t outer, std::uint64_t s, std::uint64_t first, std::size_t row, std::size_t rows,
-                         std::int64_t ahead, const Offsets& offsets, Workspace& work) const noexcept {
+    /// Gives the columns of float32 that have an ill-conditioned result, a bit each; others are corrected.
+    std::uint64_t normalize_block(const Block& block, std::int64_t ahead, Workspace& work) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
-      const Place base = outer_place(outer);
+      const Place base = outer_place(block.outer);
       const float upper = upper_bound_of(op.parameters_.activation.type);
-      const std::size_t width = width_of(s);
-      const Strip& strip = strip_at(outer, s);
-      const auto shift = static_cast<Index>(s * column_width);
-      const Columns columns{buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),
-                            offsets.input + row,
-                            rows,
-                            width,
-                            ahead,
-                            op.streams_ && reinterpret_cast<std::uintptr_t>(buffers.output) % 64 == 0};
+      const std::size_t rows = block.rows;
+      const std::size_t width = width_of(block.strip);
+      const Strip& strip = block.band.strip(block.strip);
+      const auto shift = static_cast<Index>(block.strip * column_width);
+      const Columns columns{
+          buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),     block.input, rows, width, ahead,
+          op.streams_ && reinterpret_cast<std::uintptr_t>(buffers.output) % 64 == 0};
       std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
       std::size_t ill_conditioned = 0;
       alignas(32) float least[column_width];
       if constexpr (is_half) {
-        ill_conditioned =
-            k.columns16[finish](columns, strip.line, stored, offsets.output + row, upper, work.ill_conditioned);
+        ill_conditioned = k.columns16[finish](columns, strip.line, stored, block.output, upper, work.ill_conditioned);
       } else {
-        k.columns32[finish](columns, strip.line, stored, offsets.output + row, upper, least);
+        k.columns32[finish](columns, strip.line, stored, block.output, upper, least);
       }
+      const bool has_jump = jumps(op.parameters_.activation.type);
       if (has_values) {
         const Activation& activation = op.parameters_.activation;
         const ActivationKernels& kernels = *op.kernels_.activation;
-        if (jumps(activation.type)) {
-          ill_conditioned =
-              list_near(kernels, activation, work.values, rows * width, strip.error_bound, work.ill_conditioned);
-        }
+        if (has_jump) ill_conditioned = list_near(strip, rows, width, work);
         for (std::size_t i = 0; i < rows; ++i) {
-          activate<T>(kernels, activation, work.values + i * width, output + offsets.output[row + i], width);
+          activate<T>(kernels, activation, work.values + i * width, output + block.output[i], width);
         }
       }
+      if (ill_conditioned > 0) correct_listed(block, work.ill_conditioned, ill_conditioned);
+      std::uint64_t columns_of_low = 0;
       if constexpr (!is_half) {
         int low = 0;  // (counted, without a branch: vectors of compilers)
         for (std::size_t c = 0; c < width; ++c) low += !(least[c] > strip.line.low[c]) ? 1 : 0;
+        if (has_jump) low = 0;  // (These are listed.)
         for (std::size_t c = 0; low > 0 && c < width; ++c) {
-          if (!(least[c] > strip.line.low[c])) correct_column(outer, s, c, first + row, rows);
+          if (!(least[c] > strip.line.low[c])) columns_of_low |= std::uint64_t{1} << c;
         }
       }
-      if (ill_conditioned > 0) correct_listed(outer, s, first + row, work.ill_conditioned, ill_conditioned);
+      return columns_of_low;
     }
 
     template <class Parallel>
     void all_columns(std::size_t concurrency, const Parallel& parallel) const {
       const std::uint64_t outers = op.groups_ / op.width_;
-      if (concurrency == 1 || outers >= concurrency * 4) {
-        parallel(outers, [&](std::size_t outer) {
-          Workspace work;
-          Offsets offsets;
-          for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, c, offsets);
-          for (std::uint64_t s = 0; s < op.strips_; ++s) merge_columns(outer, s);
-          // (Backwards: what was summed last is still in the caches.)
-          for (std::uint64_t c = op.chunks_; c-- > 0;) normalize_columns(outer, c, offsets, work);
-          end_task(op.streams_);
+      if (op.chunks_ == 1) {
+        const std::uint64_t bands = (op.strips_ + band_strips - 1) / band_strips;
+        parallel(outers * bands, [&](std::size_t t) {
+          const std::uint64_t first = t % bands * band_strips;
+          alignas(64) std::byte memory[band_bytes(band_strips, 1)];
+          whole_band(t / bands, band_in(memory, first, std::min(first + band_strips, op.strips_), 1));
         });
+        return;
+      }
+      if (concurrency == 1 || outers >= concurrency * 4) {
+        parallel(outers, [&](std::size_t outer) { whole_band(outer, band_of(outer)); });
         return;
       }
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Offsets offsets;
-        sum_columns(t / op.chunks_, t % op.chunks_, offsets);
+        sum_columns(t / op.chunks_, band_of(t / op.chunks_), t % op.chunks_, offsets);
       });
-      parallel(outers * op.strips_, [&](std::size_t t) { merge_columns(t / op.strips_, t % op.strips_); });
+      parallel(outers * op.strips_,
+               [&](std::size_t t) { merge_columns(t / op.strips_, band_of(t / op.strips_), t % op.strips_); });
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
-        normalize_columns(t / op.chunks_, t % op.chunks_, offsets, work);
+        normalize_columns(t / op.chunks_, band_of(t / op.chunks_), t % op.chunks_, offsets, work);
         end_task(op.streams_);
       });
+    }
+    /// All of a band by one task.
+    DMLREF_NOINLINE void whole_band(std::uint64_t outer, const Band& band) const noexcept {
+      Workspace work;
+      Offsets offsets;
+      for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, band, c, offsets);
+      for (std::uint64_t s = band.first; s < band.last; ++s) merge_columns(outer, band, s);
+      // (Backwards: what was summed last is still in the caches.)
+      for (std::uint64_t c = op.chunks_; c-- > 0;) normalize_columns(outer, band, c, offsets, work);
+      end_task(op.streams_);
     }
   };
 

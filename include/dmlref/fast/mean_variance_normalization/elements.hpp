@@ -1,12 +1,9 @@
-// elements.hpp: the four tensors of a normalization as bytes, and single elements of them: read, or computed again
-// where their result is ill-conditioned.
+// elements.hpp: the four tensors of a normalization as bytes, and single elements of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <span>
 #include <type_traits>
 
 #include "dmlref/config.hpp"
@@ -35,44 +32,13 @@ struct Buffers {
 /// Elements of T (float or half) of one execution.
 template <class T>
 struct Elements {
-  const Geometry& geometry;
-  const reference::NormalizationParameters& parameters;
   const Buffers& buffers;
 
-  T load(Index index) const noexcept { return ByteAccess<const T>{buffers.input}.load(index); }
   float scale_at(Index index) const noexcept {
     return buffers.scale == nullptr ? 1.0f : static_cast<float>(ByteAccess<const T>{buffers.scale}.load(index));
   }
   float bias_at(Index index) const noexcept {
     return buffers.bias == nullptr ? 0.0f : static_cast<float>(ByteAccess<const T>{buffers.bias}.load(index));
-  }
-
-  /// Computes elements of the group at `base` again as the reference does, with as many bits as it takes: numbers first
-  /// + list[i], or first + i where `list` is null. `found` keeps the group's exact statistics.
-  DMLREF_NOINLINE void correct(const Place& base, std::uint64_t first, std::size_t count, const std::uint16_t* list,
-                               const GroupCoefficients& group,
-                               std::optional<reference::ExactStatistics>& found) const noexcept {
-    const auto exact = [&]() -> const reference::ExactStatistics& {
-      if (!found) {
-        found = reference::ExactStatistics::of(static_cast<std::uint64_t>(geometry.reduced.count()),
-                                               [&](std::uint64_t from, std::span<float> values) {
-                                                 Walk walk(geometry.reduced, base, static_cast<Index>(from));
-                                                 for (float& value : values) {
-                                                   value = static_cast<float>(load(walk.place().input));
-                                                   walk.advance(1);
-                                                 }
-                                               });
-      }
-      return *found;
-    };
-    const reference::ExactSource source(exact);
-    for (std::size_t i = 0; i < count; ++i) {
-      Place at = geometry.reduced.place(static_cast<Index>(first + (list != nullptr ? list[i] : i)));
-      at.add(base, 1);
-      const T result = reference::normalize_element<T>(load(at.input), group, scale_at(at.scale), bias_at(at.bias),
-                                                       parameters, source);
-      ByteAccess<T>{buffers.output}.store(at.output, result);
-    }
   }
 };
 
@@ -83,11 +49,6 @@ inline float low_of(double error_bound) noexcept {
 }
 inline bool is_low(float least, double error_bound) noexcept { return !(least > low_of(error_bound)); }
 
-/// Whether an activation jumps somewhere.
-constexpr bool jumps(ActivationType type) noexcept {
-  return type == ActivationType::thresholded_relu || type == ActivationType::shrink;
-}
-
 /// Applies an activation of its own to a row of values and rounds to T.
 template <class T, class Real>
 inline void activate(const ActivationKernels& kernels, const Activation& activation, const Real* values, std::byte* to,
@@ -97,27 +58,6 @@ inline void activate(const ActivationKernels& kernels, const Activation& activat
   } else {
     kernels.apply32(activation, values, to, count);
   }
-}
-
-/// Lists the values that are ill-conditioned or near a jump of the activation.
-template <class Real>
-inline std::size_t list_near(const ActivationKernels& kernels, const Activation& activation, const Real* values,
-                             std::size_t count, Real error_bound, std::uint16_t* list) noexcept {
-  bool any = false;
-  if constexpr (std::is_same_v<Real, float>) {
-    any = kernels.any_ill_conditioned16(activation, values, count, error_bound);
-  } else {
-    any = kernels.any_ill_conditioned32(activation, values, count, error_bound);
-  }
-  if (!any) return 0;
-  const Real a = activation.parameters[0];
-  const Real b = activation.parameters[1];
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (reference::is_ill_conditioned(activation.type, values[i], error_bound, a, b))
-      list[found++] = static_cast<std::uint16_t>(i);
-  }
-  return found;
 }
 
 /// Bytes of a part of the temporary memory.

@@ -33,6 +33,11 @@ constexpr Finish finish_of(ActivationType type) noexcept {
   }
 }
 
+/// Whether an activation jumps somewhere.
+constexpr bool jumps(ActivationType type) noexcept {
+  return type == ActivationType::thresholded_relu || type == ActivationType::shrink;
+}
+
 /// What clamped results are at most; they are at least 0.
 constexpr float upper_bound_of(ActivationType type) noexcept {
   return type == ActivationType::hard_sigmoid ? 1.0f : std::numeric_limits<float>::infinity();

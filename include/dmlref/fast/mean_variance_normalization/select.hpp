@@ -4,6 +4,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
 #include "dmlref/fast/mean_variance_normalization/columns/scalar.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/scalar.hpp"
 #include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
@@ -24,6 +25,7 @@ struct TargetKernels {
   const Kernels* rows;
   const ActivationKernels* activation;
   const ColumnKernels* columns;
+  const IllConditionedKernels* ill_conditioned;
   bool has_fma;  ///< of the CPU: `with_fma` may run what is compiled for no target with it
 };
 
@@ -33,22 +35,25 @@ inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexc
     case Isa::avx512vnni:
 #if DMLREF_HAS_AVX512VNNI
       return {row.narrow_sums ? &avx512::kernels<avx512::NarrowSums>() : &avx512::kernels(),
-              &avx512::activation_kernels(), &avx512::column_kernels(), true};
+              &avx512::activation_kernels(), &avx512::column_kernels(), &avx512::ill_conditioned_kernels(), true};
 #endif
     case Isa::avxvnni:
     case Isa::avx2:
 #if DMLREF_HAS_AVX2
-      return {&avx2::kernels(), &avx2::activation_kernels(), &avx2::column_kernels(), true};
+      return {&avx2::kernels(), &avx2::activation_kernels(), &avx2::column_kernels(), &avx2::ill_conditioned_kernels(),
+              true};
 #endif
     case Isa::neon_dotprod:
     case Isa::neon:
 #if DMLREF_HAS_NEON
-      return {&neon::kernels(), &neon::activation_kernels(), &neon::column_kernels(), false};
+      return {&neon::kernels(), &neon::activation_kernels(), &neon::column_kernels(), &neon::ill_conditioned_kernels(),
+              false};
 #endif
     default: break;
   }
   static_cast<void>(row);
-  return {&scalar::kernels(), &scalar::activation_kernels(), &scalar::column_kernels(), false};
+  return {&scalar::kernels(), &scalar::activation_kernels(), &scalar::column_kernels(),
+          &scalar::ill_conditioned_kernels(), false};
 }
 
 }  // namespace fast::normalization

@@ -29,9 +29,6 @@ struct ActivationKernels {
   /// The activation, after its line, of unrounded values, rounded to float32 or float16.
   void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
   void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
-  /// Whether any value is ill-conditioned, as the reference says, with an activation that jumps.
-  bool (*any_ill_conditioned32)(const Activation&, const double* values, std::size_t count, double error_bound);
-  bool (*any_ill_conditioned16)(const Activation&, const float* values, std::size_t count, float error_bound);
 };
 
 }  // namespace fast::normalization

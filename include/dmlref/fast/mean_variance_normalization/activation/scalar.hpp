@@ -24,20 +24,8 @@ inline void apply(const Activation& activation, const Real* values, std::byte* t
   }
 }
 
-template <class Real>
-inline bool any_ill_conditioned(const Activation& activation, const Real* values, std::size_t count,
-                                Real error_bound) noexcept {
-  const Real a = activation.parameters[0];
-  const Real b = activation.parameters[1];
-  for (std::size_t i = 0; i < count; ++i) {
-    if (reference::is_ill_conditioned(activation.type, values[i], error_bound, a, b)) return true;
-  }
-  return false;
-}
-
 inline const ActivationKernels& activation_kernels() noexcept {
-  static constexpr ActivationKernels table{apply<double>, apply<float>, any_ill_conditioned<double>,
-                                           any_ill_conditioned<float>};
+  static constexpr ActivationKernels table{apply<double>, apply<float>};
   return table;
 }
 

@@ -259,37 +259,10 @@ DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::
   }
 }
 
-template <class V>
-DMLREF_VECTOR_KERNEL bool any_ill_conditioned(const Activation& activation, const typename V::Real* values,
-                                              std::size_t count, typename V::Real error_bound) noexcept {
-  using Real = typename V::Real;
-  constexpr Real share = reference::near_share<Real>;
-  const bool shrinks = activation.type == ActivationType::shrink;
-  const Real a = shrinks ? std::fabs(activation.parameters[0]) : activation.parameters[0];
-  const Real b = shrinks ? std::fabs(activation.parameters[1]) : a;
-  const V at_a = V::of(a);
-  const V at_b = V::of(b);
-  const V near_a = V::of(std::fabs(a) * share + error_bound);
-  const V near_b = V::of(std::fabs(b) * share + error_bound);
-  const V corrections = V::of(error_bound);
-  auto found = less(corrections, corrections);
-  std::size_t i = 0;
-  for (; i + V::lanes <= count; i += V::lanes) {
-    const V x = V::load(values + i);
-    const V size = magnitude(x);
-    const V place = shrinks ? size : x;
-    found = either(found, not_at_most(corrections, size));
-    found = either(found, at_most(magnitude(difference(place, at_a)), near_a));
-    found = either(found, at_most(magnitude(difference(place, at_b)), near_b));
-  }
-  return any(found) || scalar::any_ill_conditioned(activation, values + i, count - i, error_bound);
-}
-
 inline const ActivationKernels& activation_kernels() noexcept {
   using ManyDoubles = Vectors<Vectors<Doubles>>;
   using ManyFloats = Vectors<Vectors<Floats>>;
-  static constexpr ActivationKernels table{apply<ManyDoubles>, apply<ManyFloats>, any_ill_conditioned<Doubles>,
-                                           any_ill_conditioned<Floats>};
+  static constexpr ActivationKernels table{apply<ManyDoubles>, apply<ManyFloats>};
   return table;
 }
 

@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
+#include <new>
 #include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/rows/execution.hpp"
@@ -23,6 +24,12 @@ DMLREF_BEGIN
 namespace fast::normalization {
 
 using reference::ChunkStatistics;
+
+/// What is known of a group once its chunks are.
+struct MergedGroup {
+  GroupCoefficients coefficients;
+  ExactSlot exact;
+};
 
 /// Groups of several chunks.
 template <class T>
@@ -52,10 +59,8 @@ struct ChunkedRows : RowPlan<T> {
   std::string_view name() const noexcept {
     return pipelines_pieces ? "pipelined pieces" : pieces ? "pieces" : "chunks";
   }
-  /// Bytes: the statistics of chunks and the coefficients of groups.
-  std::uint64_t temporary_bytes() const noexcept {
-    return statistics_bytes() + round_up(groups * sizeof(GroupCoefficients));
-  }
+  /// Bytes: the statistics of chunks and what is known of groups.
+  std::uint64_t temporary_bytes() const noexcept { return statistics_bytes() + round_up(groups * sizeof(MergedGroup)); }
   std::uint64_t statistics_bytes() const noexcept { return round_up(groups * chunks * sizeof(ChunkStatistics)); }
   PieceTable piece_table() const noexcept {
     return {geometry.reduced, count, static_cast<Index>(sizeof(T)), stretches};
@@ -85,17 +90,16 @@ struct ChunkedRowsExecution : RowExecution<T> {
       : Base(plan, all, concurrency), rows(plan) {}
 
   ChunkStatistics* statistics() const noexcept { return reinterpret_cast<ChunkStatistics*>(buffers.temporary); }
-  GroupCoefficients* coefficients() const noexcept {
-    return reinterpret_cast<GroupCoefficients*>(buffers.temporary + rows.statistics_bytes());
+  MergedGroup& group_at(std::uint64_t group) const noexcept {
+    return reinterpret_cast<MergedGroup*>(buffers.temporary + rows.statistics_bytes())[group];
   }
 
-  DMLREF_NOINLINE GroupCoefficients merge(const ChunkStatistics* chunks) const noexcept {
-    GroupCoefficients merged;
+  DMLREF_NOINLINE void merge(std::uint64_t group) const noexcept {
+    const ChunkStatistics* const chunks = statistics() + group * op.chunks;
     with_fma(op.kernels.has_fma, [&] {
-      const auto group = reference::merge_chunks(op.count, [chunks](std::uint64_t c) { return chunks[c]; });
-      merged = GroupCoefficients::of(group, op.count, op.parameters);
+      const auto merged = reference::merge_chunks(op.count, [chunks](std::uint64_t c) { return chunks[c]; });
+      ::new (&group_at(group)) MergedGroup{GroupCoefficients::of(merged, op.count, op.parameters), {}};
     });
-    return merged;
   }
 
   static constexpr std::uint64_t most_interleaved = 16;
@@ -136,8 +140,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
 
   /// The results of a chunk that is gathered, and scattered again.
   void normalize_gathered(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
-                          const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
-                          Workspace<T>& work) const noexcept {
+                          const GroupCoefficients& group, ExactSlot& exact, Workspace<T>& work) const noexcept {
     const std::size_t size = chunk_size(chunk);
     const std::uint64_t first = chunk * normalization_chunk;
     std::byte* const output = output_at(base);
@@ -154,7 +157,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
       std::memcpy(output + piece.to, from, bytes);
       from += bytes;
     }
-    correct(base, first, size, corrections, group, found, work);
+    correct(base, chunk, corrections, group, exact, work);
   }
 
   ChunkStatistics sum_row(const Row<T>& row, std::size_t size) const noexcept {
@@ -185,8 +188,8 @@ struct ChunkedRowsExecution : RowExecution<T> {
     SumAndSquare sums{};
   };
   void normalize_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
-                        const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
-                        Workspace<T>& work, Beside* beside = nullptr) const noexcept {
+                        const GroupCoefficients& group, ExactSlot& exact, Workspace<T>& work,
+                        Beside* beside = nullptr) const noexcept {
     const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
     const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
     const std::byte* const from = input_at(base);
@@ -218,7 +221,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
       }
       corrections.all = is_low(op.kernels.rows->pieces32[finish](all), c.error_bound);
     }
-    correct(base, chunk * normalization_chunk, chunk_size(chunk), corrections, group, found, work);
+    correct(base, chunk, corrections, group, exact, work);
   }
 
   DMLREF_NOINLINE void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
@@ -241,23 +244,21 @@ struct ChunkedRowsExecution : RowExecution<T> {
   }
 
   DMLREF_NOINLINE void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                                        PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
-                                        Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { normalize_chunks_of(group, base, begin, end, pieces, found, work); });
+                                        PieceTable& pieces, Workspace<T>& work) const noexcept {
+    with_fma(op.kernels.has_fma, [&] { normalize_chunks_of(group, base, begin, end, pieces, work); });
   }
   void normalize_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                           PieceTable& pieces, std::optional<reference::ExactStatistics>& found,
-                           Workspace<T>& work) const noexcept {
+                           PieceTable& pieces, Workspace<T>& work) const noexcept {
+    auto& [all, exact] = group_at(group);
     const Index ahead = to_next(group, base).output;
     for (std::uint64_t c = begin; c < end; ++c) {
       if (rows.pieces) {
-        normalize_pieces(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
+        normalize_pieces(base, c, pieces.of(c), ahead, all, exact, work);
       } else if (rows.stretches) {
-        normalize_gathered(base, c, pieces.of(c), ahead, coefficients()[group], found, work);
+        normalize_gathered(base, c, pieces.of(c), ahead, all, exact, work);
       } else {
-        const GroupCoefficients& all = coefficients()[group];
         const Corrections corrections = normalize(base, c, read(base, c, work.row), all, work, ahead);
-        correct(base, c * normalization_chunk, chunk_size(c), corrections, all, found, work);
+        correct(base, c, corrections, all, exact, work);
       }
     }
   }
@@ -270,7 +271,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     for (std::uint64_t g = begin; g < end; ++g) {
       const Place base = op.geometry.kept.place(static_cast<Index>(g));
       sum_chunks(g, base, 0, op.chunks, pieces, work);
-      coefficients()[g] = merge(statistics() + g * op.chunks);
+      merge(g);
       const std::uint64_t number = (g - begin) % turn;
       if (number + 1 == turn || g + 1 == end) normalize_groups(g - number, g + 1, pieces, work);
     }
@@ -279,11 +280,10 @@ struct ChunkedRowsExecution : RowExecution<T> {
   /// The results of groups that were summed just before: chunk by chunk where they share a scale and a bias for each
   /// element, which then become doubles once for all of them.
   void normalize_groups(std::uint64_t begin, std::uint64_t end, PieceTable& pieces, Workspace<T>& work) const noexcept {
-    std::optional<reference::ExactStatistics> found[most_interleaved];
     const std::uint64_t step = end - begin > 1 ? 1 : op.chunks;
     for (std::uint64_t c = 0; c < op.chunks; c += step) {
       for (std::uint64_t g = begin; g < end; ++g) {
-        normalize_chunks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, pieces, found[g - begin], work);
+        normalize_chunks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, pieces, work);
       }
     }
   }
@@ -296,7 +296,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     Place base = op.geometry.kept.place(static_cast<Index>(begin));
     sum_chunks(begin, base, 0, op.chunks, pieces, work);
     for (std::uint64_t g = begin; g < end; ++g) {
-      coefficients()[g] = merge(statistics() + g * op.chunks);
+      merge(g);
       if (g + 1 == end) {
         normalize_groups(g, end, pieces, work);
         return;
@@ -304,9 +304,9 @@ struct ChunkedRowsExecution : RowExecution<T> {
       const Place next = op.geometry.kept.place(static_cast<Index>(g + 1));
       Beside beside{input_at(next), op.prefetch_distance};
       if (op.prefetch_distance == 0 && op.beyond_l2) beside.ahead = to_next(g + 1, next).input * element_bytes;
-      std::optional<reference::ExactStatistics> found;
+      auto& [all, exact] = group_at(g);
       for (std::uint64_t c = 0; c < op.chunks; ++c) {
-        normalize_pieces(base, c, pieces.of(c), 0, coefficients()[g], found, work, &beside);
+        normalize_pieces(base, c, pieces.of(c), 0, all, exact, work, &beside);
         statistics()[(g + 1) * op.chunks + c] = reference::chunk_from(chunk_size(c), [&](double pivot) {
           return pivot == 0.0 ? beside.sums
                               : op.kernels.rows->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
@@ -349,10 +349,9 @@ void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, co
   each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& table, Workspace<T>& work) {
     run.sum_chunks(group, base, begin, end, table, work);
   });
-  parallel(groups, [&](std::size_t g) { run.coefficients()[g] = run.merge(run.statistics() + g * chunks); });
+  parallel(groups, [&](std::size_t g) { run.merge(g); });
   each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& table, Workspace<T>& work) {
-    std::optional<reference::ExactStatistics> found;
-    run.normalize_chunks(group, base, begin, end, table, found, work);
+    run.normalize_chunks(group, base, begin, end, table, work);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/rows/plan.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
@@ -68,10 +69,7 @@ struct RowExecution {
   bool streams;
 
   RowExecution(const RowPlan<T>& plan, const Buffers& all, std::size_t concurrency) noexcept
-      : op(plan),
-        buffers(all),
-        elements{plan.geometry, plan.parameters, all},
-        streams(concurrency > 1 ? plan.several_stream : plan.streams) {}
+      : op(plan), buffers(all), elements{all}, streams(concurrency > 1 ? plan.several_stream : plan.streams) {}
 
   // ---- Places and elements -------------------------------------------------------------------------------------
 
@@ -158,12 +156,9 @@ struct RowExecution {
 
   // ---- Results -------------------------------------------------------------------------------------------------
 
-  /// Scale and bias of a chunk, with the activation's line.
-  DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
-                                       Workspace<T>& work) const noexcept {
-    if (work.parameters_of == first) return;
-    float scale[normalization_chunk];
-    float bias[normalization_chunk];
+  /// Scale and bias of a chunk.
+  DMLREF_NOINLINE void gather_parameters(const Place& base, std::uint64_t first, std::size_t count, float* scale,
+                                         float* bias) const noexcept {
     if (buffers.scale == nullptr) std::fill_n(scale, count, 1.0f);
     if (buffers.bias == nullptr) std::fill_n(bias, count, 0.0f);
     Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
@@ -176,6 +171,14 @@ struct RowExecution {
       i += n;
       walk.advance(static_cast<Index>(n));
     }
+  }
+  /// The same with the activation's line, in the workspace.
+  DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
+                                       Workspace<T>& work) const noexcept {
+    if (work.parameters_of == first) return;
+    float scale[normalization_chunk];
+    float bias[normalization_chunk];
+    gather_parameters(base, first, count, scale, bias);
     with_fma(op.kernels.has_fma, [&] { fold_parameters(scale, bias, count, work); });
     if (op.shared_parameters) work.parameters_of = first;
   }
@@ -200,6 +203,7 @@ struct RowExecution {
   /// in the workspace, the error bound being the largest.
   struct RowLine {
     bool each = false;
+    Place parameters;  // of the one line
     reference::ElementCoefficients<Real> line;
   };
   RowLine line_of(const Place& base, std::uint64_t first, std::size_t size, const GroupCoefficients& group,
@@ -213,13 +217,22 @@ struct RowExecution {
     }
     if (each) {
       read_parameters(base, first, size, work);
-      return {true, reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
+      return {true, place, reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
     }
     const auto sb = folded(elements.scale_at(place.scale), elements.bias_at(place.bias));
-    return {false, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
+    return {false, place, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
   }
 
-  /// Which results need `correct`: all, or those that work.ill_conditioned lists.
+  /// A row of float16 with a scale and a bias for each element, which are in the workspace.
+  static EachRow16 each_row16_of(const float* from, std::byte* to, std::size_t size,
+                                 const reference::ElementCoefficients<float>& c, const GroupCoefficients& group,
+                                 float upper, const RowAhead& ahead, Workspace<T>& work) noexcept requires(is_half) {
+    const GroupErrors<float> errors = errors16(group);
+    return {from,          to,         size,      c.shift, errors.rest,          errors.rate, errors.slope_error,
+            c.error_bound, work.scale, work.bias, upper,   work.ill_conditioned, ahead};
+  }
+
+  /// Which results need `correct`: those that work.ill_conditioned lists, or `all` are looked at again.
   struct Corrections {
     bool all = false;
     std::size_t listed = 0;
@@ -238,10 +251,8 @@ struct RowExecution {
     if constexpr (is_half) {
       const auto* const floats = reinterpret_cast<const float*>(row.floats);
       if (row_line.each) {
-        const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
-        corrections.listed = k.each_row16[finish]({floats, stored, size, c.shift, rest, static_cast<float>(group.rate),
-                                                   static_cast<float>(group.slope_error * 0x1p-13), c.error_bound,
-                                                   work.scale, work.bias, upper, work.ill_conditioned, row.ahead});
+        corrections.listed =
+            k.each_row16[finish](each_row16_of(floats, stored, size, c, group, upper, row.ahead, work));
       } else {
         corrections.listed = k.row16[finish]({floats,
                                               stored,
@@ -268,23 +279,155 @@ struct RowExecution {
     if (has_values) {
       const Activation& activation = op.parameters.activation;
       if (jumps(activation.type) && !corrections.all) {
-        corrections.listed =
-            list_near(*op.kernels.activation, activation, work.values, size, c.error_bound, work.ill_conditioned);
+        corrections.listed = list_ill_conditioned_of(work.values, size, &c.error_bound, 0, work);
       }
       activate<T>(*op.kernels.activation, activation, work.values, to, size);
     }
     return corrections;
   }
 
-  void correct(const Place& base, std::uint64_t first, std::size_t size, const Corrections& corrections,
-               const GroupCoefficients& group, std::optional<reference::ExactStatistics>& found,
-               Workspace<T>& work) const noexcept {
-    if (corrections.all) {
-      elements.correct(base, first, size, nullptr, group, found);
-    } else if (corrections.listed > 0) {
-      elements.correct(base, first, corrections.listed, work.ill_conditioned, group, found);
+  std::size_t list_ill_conditioned_of(const Real* values, std::size_t size, const Real* bounds, std::size_t step,
+                                      Workspace<T>& work) const noexcept {
+    const IllConditionedKernels& k = *op.kernels.ill_conditioned;
+    if constexpr (is_half) {
+      return k.list16(op.parameters.activation, values, size, bounds, step, work.ill_conditioned);
+    } else {
+      return k.list32(op.parameters.activation, values, size, bounds, step, work.ill_conditioned);
     }
   }
+  /// Lists the ill-conditioned elements of a row.
+  std::size_t list_of(const RowLine& row_line, std::size_t size, const std::byte* floats,
+                      const GroupCoefficients& group, Workspace<T>& work) const noexcept {
+    constexpr auto finish = static_cast<std::size_t>(Finish::values);
+    const Kernels& k = *op.kernels.rows;
+    auto* const values = reinterpret_cast<std::byte*>(work.values);
+    const auto& c = row_line.line;
+    alignas(64) Real bounds[normalization_chunk];
+    bounds[0] = c.error_bound;
+    const std::size_t step = row_line.each ? 1 : 0;
+    if constexpr (is_half) {
+      const auto* const from = reinterpret_cast<const float*>(floats);
+      if (row_line.each) {
+        k.each_row16[finish](each_row16_of(from, values, size, c, group, 0, {}, work));
+        op.kernels.ill_conditioned->error_bounds16(work.scale, work.bias, size, errors16(group), bounds);
+      } else {
+        k.row16[finish]({from, values, size, {c.shift, c.slope, c.offset, c.error_bound}, 0, work.ill_conditioned, {}});
+      }
+    } else {
+      if (row_line.each) {
+        k.each_row32[finish]({floats, nullptr, values, size, &group, work.scale, work.bias, 0, false});
+        op.kernels.ill_conditioned->error_bounds32(work.scale, work.bias, size, errors32(group), bounds);
+      } else {
+        k.row32[finish]({floats, nullptr, values, size, {c.shift, c.slope, c.offset}, 0, false});
+      }
+    }
+    return list_ill_conditioned_of(work.values, size, bounds, step, work);
+  }
+
+  /// Computes results of a chunk again. `known` has what is known of the group's exact statistics.
+  void correct(const Place& base, std::uint64_t chunk, const Corrections& corrections, const GroupCoefficients& group,
+               ExactSlot& known, Workspace<T>& work) const noexcept {
+    if (corrections.all || corrections.listed > 0) correct_some(base, chunk, corrections, group, known, work);
+  }
+  DMLREF_NOINLINE void correct_some(const Place& base, std::uint64_t chunk, const Corrections& corrections,
+                                    const GroupCoefficients& group, ExactSlot& known,
+                                    Workspace<T>& work) const noexcept {
+    const std::size_t size = chunk_size(chunk);
+    const std::uint64_t first = chunk * normalization_chunk;
+    RowExact exact(*this, base, known);
+    if (!corrections.all && corrections.listed < least_batch) {
+      for (std::size_t k = 0; k < corrections.listed; ++k) {
+        Place at = op.geometry.reduced.place(static_cast<Index>(first + work.ill_conditioned[k]));
+        at.add(base, 1);
+        const T result = correct_one(ByteAccess<const T>{buffers.input}.load(at.input), group,
+                                     elements.scale_at(at.scale), elements.bias_at(at.bias), op.parameters, exact);
+        ByteAccess<T>{buffers.output}.store(at.output, result);
+      }
+      return;
+    }
+    const Row<T> row = read(base, chunk, work.row);
+    const RowLine row_line = line_of(base, first, size, group, work);
+    float scale[normalization_chunk];
+    float bias[normalization_chunk];
+    if (row_line.each) {
+      gather_parameters(base, first, size, scale, bias);
+    } else {
+      scale[0] = elements.scale_at(row_line.parameters.scale);
+      bias[0] = elements.bias_at(row_line.parameters.bias);
+    }
+    const std::uint16_t* list = work.ill_conditioned;
+    std::size_t count = corrections.listed;
+    // (float16 keeps what each element's own bound allows, also where one bound for all listed more.)
+    const bool by_bounds = row_line.each ? corrections.all || (is_half && jumps(op.parameters.activation.type))
+                                         : corrections.all && !is_half && row_line.line.slope == row_line.line.slope;
+    if (by_bounds) {
+      count = list_of(row_line, size, row.floats, group, work);
+    } else if (corrections.all) {
+      list = nullptr;
+      count = size;
+    }
+    T results[normalization_chunk];
+    const ElementParameters given{scale, bias, row_line.each ? 1u : 0u};
+    correct_elements<T>({op.kernels, op.parameters, group, given, exact}, {row.floats, list, count}, results);
+    scatter_listed(base, first, list, count, results);
+  }
+  /// Stores results of elements `first` + list[k] (null: k) of a group.
+  DMLREF_NOINLINE void scatter_listed(const Place& base, std::uint64_t first, const std::uint16_t* list,
+                                      std::size_t count, const T* results) const noexcept {
+    Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
+    std::size_t begin = 0;  // of the stretch
+    for (std::size_t k = 0; k < count;) {
+      const auto end = begin + static_cast<std::size_t>(walk.stretch());
+      const Index step = walk.step().output * element_bytes;
+      std::byte* const to = output_at(walk.place());
+      if (list != nullptr) {
+        for (; k < count && list[k] < end; ++k) {
+          std::memcpy(to + static_cast<Index>(list[k] - begin) * step, results + k, sizeof(T));
+        }
+      } else if (step == element_bytes) {
+        const std::size_t n = std::min(count, end) - k;
+        std::memcpy(to, results + k, n * sizeof(T));
+        k += n;
+      } else {
+        for (; k < count && k < end; ++k) {
+          std::memcpy(to + static_cast<Index>(k - begin) * step, results + k, sizeof(T));
+        }
+      }
+      if (k < count) walk.advance(walk.stretch());
+      begin = end;
+    }
+  }
+
+  /// Exact statistics of the group at `base`.
+  class RowExact final : public ExactGroup {
+   public:
+    RowExact(const RowExecution& run, const Place& base, ExactSlot& known) noexcept
+        : run_(run), base_(base), known_(known) {}
+    DoubleDouble mean() noexcept override {
+      return known_.mean.get([&] { return average(nullptr); });
+    }
+    DoubleDouble variance() noexcept override {
+      return known_.variance.get([&] {
+        const DoubleDouble of = mean();
+        return average(&of);
+      });
+    }
+
+   private:
+    DMLREF_NOINLINE DoubleDouble average(const DoubleDouble* mean_of) const noexcept {
+      float space[normalization_chunk];
+      ExactLanes lanes;
+      for (std::uint64_t c = 0; c < run_.op.chunks; ++c) {
+        const Row<T> row = run_.read(base_, c, space);
+        run_.op.kernels.ill_conditioned->add_exact(row.floats, run_.chunk_size(c), mean_of, lanes);
+      }
+      return average_of(run_.op.kernels.has_fma, lanes, run_.op.count);
+    }
+
+    const RowExecution& run_;
+    const Place& base_;
+    ExactSlot& known_;
+  };
 
   /// The results of one chunk, `row` holding its elements.
   Corrections normalize(const Place& base, std::uint64_t chunk, const Row<T>& row, const GroupCoefficients& group,

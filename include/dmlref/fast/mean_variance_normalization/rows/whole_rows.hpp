@@ -181,9 +181,9 @@ struct WholeRowsExecution : RowExecution<T> {
   /// Of a group of one chunk.
   DMLREF_NOINLINE void correct_group(const Place& base, const Corrections& corrections, GroupCoefficients group,
                                      Workspace<T>& work) const noexcept {
-    std::optional<reference::ExactStatistics> found;
+    ExactSlot exact;
     SmallGroup::complete(group, static_cast<double>(chunk_size(0)));
-    correct(base, 0, chunk_size(0), corrections, group, found, work);
+    correct(base, 0, corrections, group, exact, work);
   }
 };
 

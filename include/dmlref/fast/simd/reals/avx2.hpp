@@ -106,6 +106,7 @@ DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
 
 DMLREF_VECTOR_TARGET Floats lesser_magnitude(Floats a, Floats b) noexcept { return not_above(magnitude(b), a); }
 DMLREF_VECTOR_TARGET Doubles lesser_magnitude(Doubles a, Doubles b) noexcept { return not_above(magnitude(b), a); }
+DMLREF_VECTOR_TARGET unsigned bits(Doubles mask) noexcept { return static_cast<unsigned>(_mm256_movemask_pd(mask.v)); }
 DMLREF_VECTOR_TARGET unsigned bits(Floats mask) noexcept { return static_cast<unsigned>(_mm256_movemask_ps(mask.v)); }
 DMLREF_VECTOR_TARGET Floats rounded(Vectors<Doubles> x) noexcept {
   return {_mm256_set_m128(_mm256_cvtpd_ps(x.second.v), _mm256_cvtpd_ps(x.first.v))};

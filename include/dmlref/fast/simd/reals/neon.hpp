@@ -119,6 +119,10 @@ DMLREF_VECTOR_TARGET Floats lesser_magnitude(Floats a, Floats b) noexcept { retu
 DMLREF_VECTOR_TARGET Doubles lesser_magnitude(Doubles a, Doubles b) noexcept {
   return {vminnmq_f64(a.v, vabsq_f64(b.v))};
 }
+DMLREF_VECTOR_TARGET unsigned bits(DoublesMask mask) noexcept {
+  const std::uint64_t place[2] = {1, 2};
+  return static_cast<unsigned>(vaddvq_u64(vandq_u64(mask.v, vld1q_u64(place))));
+}
 DMLREF_VECTOR_TARGET unsigned bits(FloatsMask mask) noexcept {
   const std::uint32_t place[4] = {1, 2, 4, 8};
   return vaddvq_u32(vandq_u32(mask.v, vld1q_u32(place)));

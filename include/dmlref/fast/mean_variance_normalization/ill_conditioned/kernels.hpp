@@ -1,0 +1,89 @@
+// kernels.hpp: what an instruction set does for results that are ill-conditioned: found in vectors, and computed again
+// in vectors of double-doubles.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/reference/double_double.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+using reference::DoubleDouble;
+
+/// Elements of one group that are computed again. Whole vectors of eight are read: what is beyond `count` are numbers.
+struct Batch {
+  static constexpr std::size_t most = 256;
+  std::size_t count;
+  alignas(64) double x[most];
+  alignas(64) double scale[most];     ///< with the activation's line,
+  alignas(64) double bias[most];      ///< as is the bias,
+  alignas(64) double bias_low[most];  ///< an unevaluated sum of two doubles
+  alignas(64) double value[most];
+};
+
+/// The mean of a group, and 1 / sqrt(variance + epsilon) or 1.
+struct MeanAndRate {
+  DoubleDouble mean;
+  DoubleDouble rate{1, 0};
+};
+
+/// The lanes of a group's exact sums.
+struct ExactLanes {
+  alignas(64) double high[normalization_lanes]{};
+  alignas(64) double low[normalization_lanes]{};
+
+  DoubleDouble total() const noexcept {
+    DoubleDouble sum;
+    for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
+      sum = reference::add(sum, reference::fast_two_sum(high[lane], low[lane]));
+    }
+    return sum;
+  }
+};
+
+/// What the error bounds of a group's elements share; see reference::ElementCoefficients.
+template <class Real>
+struct GroupErrors {
+  Real size_of_mean, rest, rate, slope_error, offset_error;
+};
+inline GroupErrors<double> errors32(const GroupCoefficients& group) noexcept {
+  return {std::fabs(group.mean.high), group.rest, group.rate, group.slope_error, group.offset_error};
+}
+inline GroupErrors<float> errors16(const GroupCoefficients& group) noexcept {
+  const auto shift = static_cast<float>(group.mean.high);
+  return {std::fabs(shift), static_cast<float>((group.mean.high - shift) + group.mean.low),
+          static_cast<float>(group.rate), static_cast<float>(group.slope_error * 0x1p-13), 0x1p-9f};
+}
+
+/// The kernels of one instruction set. Results are the same bits in each.
+struct IllConditionedKernels {
+  /// The error bound for a scale and a bias each; NaN where all is computed again. Whole vectors are read and written.
+  void (*error_bounds32)(const double* scale, const double* bias, std::size_t count, const GroupErrors<double>& group,
+                         double* bounds);
+  void (*error_bounds16)(const float* scale, const float* bias, std::size_t count, const GroupErrors<float>& group,
+                         float* bounds);
+  /// Lists the values that are ill-conditioned, as the reference says. `step` 1: each has its bound; 0: all have one.
+  /// The list has room for `count`, what lies behind the listed ones in it may be anything.
+  std::size_t (*list32)(const Activation&, const double* values, std::size_t count, const double* bounds,
+                        std::size_t step, std::uint16_t* list);
+  std::size_t (*list16)(const Activation&, const float* values, std::size_t count, const float* bounds,
+                        std::size_t step, std::uint16_t* list);
+  /// Values in double, and from mean and rate (of the chunks' statistics) where they are ill-conditioned. Lists those
+  /// that need exact statistics.
+  std::size_t (*settle)(Batch&, const Activation&, const GroupCoefficients&, const MeanAndRate&,
+                        std::uint16_t* pending);
+  /// Values from exact statistics; after the activation if it jumps.
+  void (*settle_exactly)(Batch&, const Activation&, const MeanAndRate&);
+  /// Adds a chunk of floats (`mean` null), or their squared distances from the mean.
+  void (*add_exact)(const std::byte* floats, std::size_t count, const DoubleDouble* mean, ExactLanes& lanes);
+};
+
+}  // namespace fast::normalization
+DMLREF_END
