@@ -51,7 +51,7 @@ class ColumnGroups {
   };
   /// Columns of one chunk are summed, merged and normalized in bands of so many strips, whose statistics stay in the
   /// task's memory.
-  static constexpr std::uint64_t band_strips = 4;
+  static constexpr std::uint64_t band_strips = 2;
   /// Strips [first, last) of an outer place, and what is known of their columns.
   struct Band {
     std::uint64_t first, last;
@@ -125,6 +125,10 @@ class ColumnGroups {
   static constexpr std::size_t block_elements = 1024;
   static constexpr std::size_t large_block_elements = 4096;  // where nothing is kept in the workspace
   static constexpr std::uint64_t strips_at_once = 16;
+  /// Rows of a column that are corrected, or summed exactly, at once: a multiple of the lanes of a sum, no less than
+  /// the rows of a block whose elements are listed, and few, since threads may have small stacks.
+  static constexpr std::size_t correction_rows = 256;
+  static_assert(correction_rows % normalization_lanes == 0 && correction_rows >= block_elements / strip_width);
 
   /// Memory of one task.
   struct Workspace {
@@ -152,24 +156,28 @@ class ColumnGroups {
       std::int64_t input[normalization_chunk];
       std::int64_t output[normalization_chunk];
 
-      DMLREF_NOINLINE void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
-        Walk walk(reduced, Place{}, static_cast<Index>(first));
-        for (std::size_t i = 0; i < count;) {
-          const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
-          const Place start = walk.place();
-          const Place step = walk.step();
-          constexpr auto bytes = static_cast<Index>(sizeof(T));
-          Index in = start.input * bytes;
-          Index out = start.output * bytes;
-          for (std::size_t k = 0; k < n; ++k, in += step.input * bytes, out += step.output * bytes) {
-            input[i + k] = in;
-            output[i + k] = out;
-          }
-          i += n;
-          walk.advance(static_cast<Index>(n));
-        }
+      void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
+        fill_offsets(reduced, first, count, input, output);
       }
     };
+    static DMLREF_NOINLINE void fill_offsets(const Dimensions& reduced, std::uint64_t first, std::size_t count,
+                                             std::int64_t* input, std::int64_t* output) noexcept {
+      Walk walk(reduced, Place{}, static_cast<Index>(first));
+      for (std::size_t i = 0; i < count;) {
+        const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
+        const Place start = walk.place();
+        const Place step = walk.step();
+        constexpr auto bytes = static_cast<Index>(sizeof(T));
+        Index in = start.input * bytes;
+        Index out = start.output * bytes;
+        for (std::size_t k = 0; k < n; ++k, in += step.input * bytes, out += step.output * bytes) {
+          input[i + k] = in;
+          output[i + k] = out;
+        }
+        i += n;
+        walk.advance(static_cast<Index>(n));
+      }
+    }
 
     /// Where the columns of `outer` (the kept dimensions but the last) begin.
     Place outer_place(std::uint64_t outer) const noexcept {
@@ -303,13 +311,14 @@ class ColumnGroups {
         const std::size_t columns = std::min(run_.width_of(strip_) - part_, exact_width);
         const Index first = run_.outer_place(outer_).input + static_cast<Index>(strip_ * column_width + part_);
         ExactLanes lanes[exact_width];
-        Offsets offsets;
-        float floats[normalization_chunk];
-        for (std::uint64_t chunk = 0; chunk < run_.op.chunks_; ++chunk) {
-          const std::size_t size = run_.chunk_size(chunk);
-          offsets.fill(run_.op.geometry_.reduced, chunk * normalization_chunk, size);
+        std::int64_t input[correction_rows];
+        std::int64_t output[correction_rows];
+        float floats[correction_rows];
+        for (std::uint64_t row = 0; row < run_.op.count_; row += correction_rows) {
+          const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(run_.op.count_ - row, correction_rows));
+          fill_offsets(run_.op.geometry_.reduced, row, size, input, output);
           for (std::size_t c = 0; c < columns; ++c) {
-            run_.gather(first + static_cast<Index>(c), offsets.input, nullptr, size, floats);
+            run_.gather(first + static_cast<Index>(c), input, nullptr, size, floats);
             DoubleDouble mean;
             if (means_of != nullptr) mean = {means_of->high[c], means_of->low[c]};
             run_.op.kernels_.ill_conditioned->add_exact(reinterpret_cast<const std::byte*>(floats), size,
@@ -332,11 +341,11 @@ class ColumnGroups {
       ExactColumns& known_;
     };
 
-    /// Elements of a column as floats: in rows at offset[i], or at offset[rows[i]].
+    /// At most correction_rows elements of a column as floats: in rows at offset[i], or at offset[rows[i]].
     void gather(Index column, const std::int64_t* offset, const std::uint16_t* rows, std::size_t count,
                 float* floats) const noexcept {
       const std::byte* const from = buffers.input + column * static_cast<Index>(sizeof(T));
-      T space[is_half ? normalization_chunk : 1];
+      T space[is_half ? correction_rows : 1];
       std::byte* const to = is_half ? reinterpret_cast<std::byte*>(space) : reinterpret_cast<std::byte*>(floats);
       if (rows == nullptr) {
         for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof(T), from + offset[i], sizeof(T));
@@ -356,7 +365,8 @@ class ColumnGroups {
       const std::int64_t* output;
     };
 
-    /// Corrects elements of a column: those of `rows`, or (null) those of all rows that are ill-conditioned.
+    /// Corrects elements of a column, of at most correction_rows rows: those of `rows`, or (null) those of all rows
+    /// that are ill-conditioned.
     DMLREF_NOINLINE void correct_column(const Block& block, std::size_t c, const std::uint16_t* rows,
                                         std::size_t count) const noexcept {
       const Strip& strip = block.band.strip(block.strip);
@@ -375,34 +385,39 @@ class ColumnGroups {
         }
         return;
       }
-      float floats[normalization_chunk];
+      float floats[correction_rows];
       gather(at.input, block.input, rows, count, floats);
       const auto* const from = reinterpret_cast<const std::byte*>(floats);
       const std::uint16_t* list = nullptr;
-      [[maybe_unused]] std::uint16_t found[normalization_chunk];
+      [[maybe_unused]] std::uint16_t found[correction_rows];
       if constexpr (!is_half) {
         if (rows == nullptr && strip.line.slope[c] == strip.line.slope[c]) {
-          double values[normalization_chunk];
-          const Row32 row{from,
-                          nullptr,
-                          reinterpret_cast<std::byte*>(values),
-                          count,
-                          {strip.line.shift[c], strip.line.slope[c], strip.line.offset[c]},
-                          0,
-                          false};
-          op.kernels_.rows->row32[static_cast<std::size_t>(Finish::values)](row);
-          count = op.kernels_.ill_conditioned->list32(op.parameters_.activation, values, count, &strip.error_bounds[c],
-                                                      0, found);
+          count = list_low(strip, c, from, count, found);
           list = found;
         }
       }
-      T results[normalization_chunk];
+      T results[correction_rows];
       const ElementParameters given{&scale, &bias, 0};
       correct_elements<T>({op.kernels_, op.parameters_, group, given, exact}, {from, list, count}, results);
       for (std::size_t k = 0; k < count; ++k) {
         const std::size_t i = list != nullptr ? list[k] : k;
         std::memcpy(to + block.output[rows != nullptr ? rows[i] : i], results + k, sizeof(T));
       }
+    }
+    /// Lists the ill-conditioned ones among elements of a column.
+    DMLREF_NOINLINE std::size_t list_low(const Strip& strip, std::size_t c, const std::byte* floats, std::size_t count,
+                                         std::uint16_t* list) const noexcept requires(!is_half) {
+      double values[correction_rows];
+      const Row32 row{floats,
+                      nullptr,
+                      reinterpret_cast<std::byte*>(values),
+                      count,
+                      {strip.line.shift[c], strip.line.slope[c], strip.line.offset[c]},
+                      0,
+                      false};
+      op.kernels_.rows->row32[static_cast<std::size_t>(Finish::values)](row);
+      return op.kernels_.ill_conditioned->list32(op.parameters_.activation, values, count, &strip.error_bounds[c], 0,
+                                                 list);
     }
     /// Corrects the listed elements (row * width + column) of a block, column by column.
     DMLREF_NOINLINE void correct_listed(const Block& block, const std::uint16_t* list,
@@ -472,9 +487,12 @@ class ColumnGroups {
           }
         }
         for (std::uint64_t s = first; s < last; ++s) {
-          const Block all{outer, band, s, size, offsets.input, offsets.output};
           for (std::uint64_t columns = low[s - first]; columns != 0; columns &= columns - 1) {
-            correct_column(all, static_cast<std::size_t>(__builtin_ctzll(columns)), nullptr, size);
+            const auto c = static_cast<std::size_t>(__builtin_ctzll(columns));
+            for (std::size_t row = 0; row < size; row += correction_rows) {
+              const std::size_t rows = std::min(correction_rows, size - row);
+              correct_column({outer, band, s, rows, offsets.input + row, offsets.output + row}, c, nullptr, rows);
+            }
           }
         }
       }

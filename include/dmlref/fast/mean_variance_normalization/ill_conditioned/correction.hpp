@@ -60,11 +60,13 @@ struct ExactSlot {
   Published<DoubleDouble> mean, variance;
 };
 
-/// Scale and bias of elements, without the activation's line: one each (`step` 1), or the first for all (0).
+/// Scale and bias of elements, without the activation's line: one each (`step` 1) from element `first` on, or one for
+/// all (0).
 struct ElementParameters {
   const float* scale;
   const float* bias;
   std::size_t step;
+  std::size_t first = 0;
 };
 
 /// Whether a float lies half-way between two halves, so that a number that was rounded to it may round otherwise.
@@ -198,10 +200,9 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
   const MeanAndRate careful{in.group.mean, rate_of(in.kernels.has_fma, in.group.variance, in.parameters)};
   Batch batch;
   std::uint16_t pending[Batch::most];
-  const auto set_parameters = [&](std::size_t k, std::size_t element) {  // (Both products are exact.)
-    batch.scale[k] = line.factor * static_cast<double>(in.given.scale[element]);
-    const DoubleDouble bias =
-        reference::two_sum(line.factor * static_cast<double>(in.given.bias[element]), line.addend);
+  const auto set_parameters = [&](std::size_t k, std::size_t i) {  // (Both products are exact.)
+    batch.scale[k] = line.factor * static_cast<double>(in.given.scale[i]);
+    const DoubleDouble bias = reference::two_sum(line.factor * static_cast<double>(in.given.bias[i]), line.addend);
     batch.bias[k] = bias.high;
     batch.bias_low[k] = bias.low;
   };
@@ -219,7 +220,9 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
       std::memcpy(&x, chosen.floats + chosen.number(first + k) * sizeof(float), sizeof x);
       batch.x[k] = static_cast<double>(x);
     }
-    for (std::size_t k = 0; k < count && in.given.step != 0; ++k) set_parameters(k, chosen.number(first + k));
+    for (std::size_t k = 0; k < count && in.given.step != 0; ++k) {
+      set_parameters(k, chosen.number(first + k) - in.given.first);
+    }
     batch.count = count;
     pad(batch);
     const std::size_t left =

@@ -19,7 +19,7 @@ using reference::DoubleDouble;
 
 /// Elements of one group that are computed again. Whole vectors of eight are read: what is beyond `count` are numbers.
 struct Batch {
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t most = 128;
   std::size_t count;
   alignas(64) double x[most];
   alignas(64) double scale[most];     ///< with the activation's line,

@@ -91,6 +91,21 @@ struct IllConditioned {
     }
     return found;
   }
+  /// Whether whole vectors of values that share an error bound have any. (One branch: mostly there is nothing.)
+  DMLREF_VECTOR_TARGET bool any_of(const Real* values, std::size_t count, V error_bound) const noexcept {
+    const V near_a = jumps ? sum(share_of_a, error_bound) : V::of(-1);
+    const V near_b = jumps ? sum(share_of_b, error_bound) : V::of(-1);
+    auto found = less(error_bound, error_bound);
+    for (std::size_t i = 0; i + V::lanes <= count; i += V::lanes) {
+      const V x = V::load(values + i);
+      const V size = magnitude(x);
+      const V place = shrinks ? size : x;
+      found = either(found, not_at_most(error_bound, size));
+      found = either(found, at_most(magnitude(difference(place, a)), near_a));
+      found = either(found, at_most(magnitude(difference(place, b)), near_b));
+    }
+    return any(found);
+  }
 };
 
 template <class V>
@@ -101,11 +116,7 @@ DMLREF_VECTOR_KERNEL std::size_t list_values(const Activation& activation, const
   const V first = V::of(bounds[0]);
   std::size_t listed = 0;
   std::size_t i = 0;
-  auto anywhere = less(first, first);  // (One branch where there is nothing, as mostly.)
-  for (; i + V::lanes <= count; i += V::lanes) {
-    anywhere = either(anywhere, is_ill_conditioned(V::load(values + i), step == 0 ? first : V::load(bounds + i)));
-  }
-  if (any(anywhere)) i = 0;
+  if (step == 0 && !is_ill_conditioned.any_of(values, count, first)) i = count / V::lanes * V::lanes;
   for (; i + V::lanes <= count; i += V::lanes) {
     const auto found = is_ill_conditioned(V::load(values + i), step == 0 ? first : V::load(bounds + i));
     if (!any(found)) continue;

@@ -296,8 +296,8 @@ struct RowExecution {
     }
   }
   /// Lists the ill-conditioned elements of a row.
-  std::size_t list_of(const RowLine& row_line, std::size_t size, const std::byte* floats,
-                      const GroupCoefficients& group, Workspace<T>& work) const noexcept {
+  DMLREF_NOINLINE std::size_t list_of(const RowLine& row_line, std::size_t size, const std::byte* floats,
+                                      const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     constexpr auto finish = static_cast<std::size_t>(Finish::values);
     const Kernels& k = *op.kernels.rows;
     auto* const values = reinterpret_cast<std::byte*>(work.values);
@@ -347,14 +347,6 @@ struct RowExecution {
     }
     const Row<T> row = read(base, chunk, work.row);
     const RowLine row_line = line_of(base, first, size, group, work);
-    float scale[normalization_chunk];
-    float bias[normalization_chunk];
-    if (row_line.each) {
-      gather_parameters(base, first, size, scale, bias);
-    } else {
-      scale[0] = elements.scale_at(row_line.parameters.scale);
-      bias[0] = elements.bias_at(row_line.parameters.bias);
-    }
     const std::uint16_t* list = work.ill_conditioned;
     std::size_t count = corrections.listed;
     // (float16 keeps what each element's own bound allows, also where one bound for all listed more.)
@@ -366,10 +358,35 @@ struct RowExecution {
       list = nullptr;
       count = size;
     }
-    T results[normalization_chunk];
-    const ElementParameters given{scale, bias, row_line.each ? 1u : 0u};
-    correct_elements<T>({op.kernels, op.parameters, group, given, exact}, {row.floats, list, count}, results);
+    auto* const results = reinterpret_cast<T*>(work.result);  // (which the row's own have left)
+    if (row_line.each) {
+      correct_each(base, first, size, {row.floats, list, count}, group, exact, results);
+    } else {
+      const float scale = elements.scale_at(row_line.parameters.scale);
+      const float bias = elements.bias_at(row_line.parameters.bias);
+      const ElementParameters given{&scale, &bias, 0};
+      correct_elements<T>({op.kernels, op.parameters, group, given, exact}, {row.floats, list, count}, results);
+    }
     scatter_listed(base, first, list, count, results);
+  }
+  /// The same of listed elements with a scale and a bias each, which are gathered in parts: threads have small stacks.
+  DMLREF_NOINLINE void correct_each(const Place& base, std::uint64_t first, std::size_t size, const Chosen& chosen,
+                                    const GroupCoefficients& group, ExactGroup& exact, T* results) const noexcept {
+    constexpr std::size_t part = 256;
+    float scale[part];
+    float bias[part];
+    std::size_t done = 0;
+    for (std::size_t begin = 0; done < chosen.count; begin += part) {
+      const std::size_t n = std::min(size - begin, part);
+      std::size_t last = done;
+      while (last < chosen.count && chosen.list[last] < begin + n) ++last;
+      if (last == done) continue;
+      gather_parameters(base, first + begin, n, scale, bias);
+      const ElementParameters given{scale, bias, 1, begin};
+      correct_elements<T>({op.kernels, op.parameters, group, given, exact},
+                          {chosen.floats, chosen.list + done, last - done}, results + done);
+      done = last;
+    }
   }
   /// Stores results of elements `first` + list[k] (null: k) of a group.
   DMLREF_NOINLINE void scatter_listed(const Place& base, std::uint64_t first, const std::uint16_t* list,
