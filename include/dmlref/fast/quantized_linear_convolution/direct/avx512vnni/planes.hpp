@@ -11,6 +11,7 @@
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/plane_rows.hpp"
 #include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -277,5 +278,4 @@ inline bool planes_suit(const Geometry& g) noexcept {
 DMLREF_END
 
 #include "dmlref/isa/avx512_end.hpp"
-#include "dmlref/view/narrow.hpp"
 #endif

@@ -7,6 +7,7 @@
 #include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
 #include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
+#include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -151,5 +152,4 @@ DMLREF_TARGET_AVX512VNNI inline void halve_sums(std::int32_t* sums, std::ptrdiff
 DMLREF_END
 
 #include "dmlref/isa/avx512_end.hpp"
-#include "dmlref/view/narrow.hpp"
 #endif
