@@ -3,16 +3,19 @@
 
 int main() {
   using namespace dmlref;
-  const float image[6] = {1, 2, 3, 4, 5, 6};
-  float flipped[6];
   Slice1Desc flip;  // rows in reverse order
   flip.input = flip.output = TensorDesc(DataType::float32, {2, 3});
   flip.window_offsets = {0, 0};
   flip.window_sizes = {2, 3};
   flip.window_strides = {-1, 1};
+
+  const float image[6] = {1, 2, 3, 4, 5, 6};
+  float flipped[6];
   const InputBuffer inputs[] = {std::as_bytes(std::span(image))};
   const OutputBuffer outputs[] = {std::as_writable_bytes(std::span(flipped))};
-  std::puts(run(flip, latest_feature_level, inputs, outputs).to_string().c_str());
-  for (const float value : flipped) std::printf("%g ", static_cast<double>(value));
-  std::printf("\n%s\n", validate(flip, FeatureLevel(0x2100)).to_string().c_str());  // at 2_1
+  const Report report = run(flip, DML_FEATURE_LEVEL_6_4, inputs, outputs);
+  std::printf("%s:", report.to_string().c_str());
+  for (const float value : flipped) std::printf(" %g", static_cast<double>(value));
+
+  std::printf("\n%s\n", validate(flip, DML_FEATURE_LEVEL_2_1).to_string().c_str());
 }
