@@ -3,6 +3,8 @@
 // float holds or that saturate, channels far apart, biases at the ends of 32 bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -192,5 +194,34 @@ std::string name_of(const testing::TestParamInfo<std::size_t>& info) {
   return names[info.param];
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, RequantizationData, testing::Range(std::size_t{0}, std::size(shapes)), name_of);
+
+// What a multiply-add leaves in the low half, for exact scales of either sign and any size.
+TEST(ExactSums, EqualTheRoundedProduct) {
+  Random random(dmlref_test::test_seed(58));
+  std::size_t rounded = 0;
+  for (int round = 0; round < 20000; ++round) {
+    const auto significand = static_cast<double>(pick(random, 1, 255));
+    const double size = std::ldexp(significand, -static_cast<int>(pick(random, 1, 22)));
+    const double ratio = chance(random, 50) ? -size : size;
+    const std::int32_t zero_point = 2 * (static_cast<std::int32_t>(pick(random, 0, 127)) - 64);
+    const double bound = std::ldexp(1.0, static_cast<int>(pick(random, 0, 21)));
+    const auto as = chance(random, 50) ? fast::qlc::SumsBegin::as_floats : fast::qlc::SumsBegin::as_integers;
+    const fast::qlc::RoundedSums found = fast::qlc::exact_sums(ratio, 1.0, zero_point, 0, bound, as);
+    if (found.sum == 0) continue;
+    ++rounded;
+    const auto most = static_cast<std::int32_t>(std::min(bound, 300 / size));  // what does not saturate
+    for (int i = 0; i < 20; ++i) {
+      const auto sum = static_cast<std::int32_t>(pick(random, 0, 2 * static_cast<std::uint32_t>(most))) - most;
+      const std::int32_t begun = found.sum + sum;
+      const float as_float =
+          as == fast::qlc::SumsBegin::as_floats ? std::bit_cast<float>(begun) : static_cast<float>(begun);
+      const float result = std::fma(as_float, found.scale, found.shift);
+      const auto low = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(result) & 0xFFFF);
+      ASSERT_EQ(low, std::nearbyint(sum * ratio) + zero_point)
+          << "sum " << sum << ", scale " << ratio << ", zero point " << zero_point << ", bound " << bound;
+    }
+  }
+  EXPECT_GT(rounded, 5000u);
+}
 
 }  // namespace

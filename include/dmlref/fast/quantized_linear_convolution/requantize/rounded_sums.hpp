@@ -116,7 +116,8 @@ inline RoundedSums exact_sums(double factor, double output_scale, std::int32_t z
   const auto place =
       static_cast<std::int32_t>(bits >> 23 & 0xFF) - 150 + std::countr_zero((bits & 0x7FFFFF) | 0x800000);
   if (place < -22) return {};
-  const std::int32_t unit = place >= 0 ? 1 : 1 << -place;  // the least k whose product is an integer
+  // The least k whose product is an integer. With a negative scale the shift may exceed 2^24: then it has to be even.
+  const std::int32_t unit = (ratio < 0 ? 2 : 1) << -place;
   std::int32_t k = unit;
   std::int32_t begin = 0;
   if (as == SumsBegin::as_floats) {
