@@ -217,10 +217,11 @@ class CompiledOperator {
         if (place.kept || place.packed) bytes += detail::align_up(input.bytes);
       }
     }
-    plan_offset_ = end;
     properties_ = planned_.plan->properties();
-    const bool keeps = end > detail::PersistentTag::bytes || properties_.persistent_bytes > 0;
-    if (keeps) properties_.persistent_bytes += end;
+    if (end > detail::PersistentTag::bytes || properties_.persistent_bytes > 0) {
+      properties_.persistent_bytes += end;
+      plan_offset_ = end;
+    }
     if (properties_.temporary_bytes < packed_bytes) properties_.temporary_bytes = packed_bytes;
   }
 
