@@ -72,7 +72,7 @@ struct ElementParameters {
 /// Whether a float lies half-way between two halves, so that a number that was rounded to it may round otherwise.
 inline bool is_half_way(float x) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (std::fabs(x) >= 0x1p-14f) return (bits & 0x1FFFu) == 0x1000u;
+  if (!(std::fabs(x) < 0x1p-14f)) return (bits & 0x1FFFu) == 0x1000u;  // NaN, too
   const float doubled = std::fabs(x) * 0x1p25f;  // below 2^11
   const auto whole = static_cast<std::uint32_t>(doubled);
   return static_cast<float>(whole) == doubled && (whole & 1u) != 0;
