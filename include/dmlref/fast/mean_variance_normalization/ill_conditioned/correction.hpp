@@ -73,7 +73,7 @@ struct ElementParameters {
 inline bool is_half_way(float x) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (!(std::fabs(x) < 0x1p-14f)) return (bits & 0x1FFFu) == 0x1000u;  // NaN, too
-  const float doubled = std::fabs(x) * 0x1p25f;  // below 2^11
+  const float doubled = std::fabs(x) * 0x1p25f;                        // below 2^11
   const auto whole = static_cast<std::uint32_t>(doubled);
   return static_cast<float>(whole) == doubled && (whole & 1u) != 0;
 }
