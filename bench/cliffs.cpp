@@ -1,4 +1,4 @@
-// cliffs.cpp: how much longer an operator takes on adversarial data than on random data: both in turns, on one thread
+// cliffs.cpp: how much longer an operator takes on adversarial data than on random data: interleaved, on one thread
 // or more. bench/cliffs makes a page of it.
 #include <algorithm>
 #include <cstdio>

@@ -438,7 +438,7 @@ TEST(ExecutorThatThrows, LeavesAllElseUsable) {
     ASSERT_TRUE(op.execute(buffers(work, false), outputs, persistent.span(), temporary.span()));
     ASSERT_TRUE(std::equal(work.expected.begin(), work.expected.end(), output.span().begin()));
   }
-  EXPECT_GT(Throwing::thrown, static_cast<int>(all_work().size()));
+  EXPECT_GT(Throwing::thrown, dmlref_test::sanitized ? static_cast<int>(all_work().size()) : 100);
 }
 #endif
 

@@ -1,5 +1,5 @@
-// vectors.hpp: ill-conditioned results vector by vector: one text for all instruction sets that have vectors. Included
-// once in the namespace of each, see avx2.hpp. The operations and their order are those of scalar.hpp and of
+// vectors.hpp: ill-conditioned results vector by vector: one source for all instruction sets that have vectors.
+// Included once in the namespace of each, see avx2.hpp. The operations and their order are those of scalar.hpp and of
 // reference/double_double.hpp, so that the bits are.
 #ifdef DMLREF_VECTOR_TARGET
 
