@@ -25,9 +25,8 @@ namespace rules {
 /// The number in an enumeration of Microsoft's, whatever it is.
 template <class Enum>
 std::uint32_t number(const Enum& value) noexcept {
-  static_assert(sizeof(Enum) == sizeof(std::uint32_t));
   std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
+  std::memcpy(&bits, &value, sizeof(value));
   return bits;
 }
 
