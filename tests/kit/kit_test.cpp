@@ -413,7 +413,7 @@ TEST_F(BadFileTest, Arrays) {
          {std::string(), bytes.substr(0, 7), bytes.substr(0, 40), bytes.substr(0, bytes.size() - 1), bytes + "1234",
           "\x93NUMPY\x09" + bytes.substr(7), npy("<f4", "(99999999999999, 99999999999999)", "1234"),
           npy("<f4", "(-1,)", ""), npy("|O", "(1,)", "12345678"), npy("<f4", "(1,", "1234"),
-          npy("<f4", "(1,)", "1234", "True")}) {
+          npy("<f4", "(2, 2)", std::string(16, 'x'), "True")}) {
       write_text(file(name), bad);
       expect_both_unusable({name});
     }
