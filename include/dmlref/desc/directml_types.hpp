@@ -29,25 +29,26 @@ namespace dmlref::windows {
 /// Where NAME is a type at global scope, NAME(Wanted{}) converts to it. Else it calls the function of that name here.
 struct Wanted {
   template <class T>
-  operator T() const noexcept;
+  operator T() const noexcept;  ///< never defined
 };
-unsigned int UINT(Wanted) noexcept;
-int INT(Wanted) noexcept;
-std::uint64_t UINT64(Wanted) noexcept;
-float FLOAT(Wanted) noexcept;
-int BOOL(Wanted) noexcept;
+unsigned int UINT(Wanted) noexcept;     ///< never defined, as are the others
+int INT(Wanted) noexcept;               ///< 32 bits
+std::uint64_t UINT64(Wanted) noexcept;  ///< 64 bits
+float FLOAT(Wanted) noexcept;           ///< IEEE 754 binary32
+int BOOL(Wanted) noexcept;              ///< true where it is not 0
 }  // namespace dmlref::windows
+/// The types that the names have at global scope, or Windows'.
 namespace dmlref::declared {
 template <class W = windows::Wanted>
-using UintType = decltype(UINT(W{}));
+using UintType = decltype(UINT(W{}));  ///< of UINT
 template <class W = windows::Wanted>
-using IntType = decltype(INT(W{}));
+using IntType = decltype(INT(W{}));  ///< of INT
 template <class W = windows::Wanted>
-using Uint64Type = decltype(UINT64(W{}));
+using Uint64Type = decltype(UINT64(W{}));  ///< of UINT64
 template <class W = windows::Wanted>
-using FloatType = decltype(FLOAT(W{}));
+using FloatType = decltype(FLOAT(W{}));  ///< of FLOAT
 template <class W = windows::Wanted>
-using BoolType = decltype(BOOL(W{}));
+using BoolType = decltype(BOOL(W{}));  ///< of BOOL
 }  // namespace dmlref::declared
 
 typedef dmlref::declared::UintType<> UINT;      ///< unsigned int
@@ -62,13 +63,15 @@ static_assert(sizeof(UINT) == 4 && sizeof(INT) == 4 && sizeof(UINT64) == 8 && si
               "dmlref requires UINT, INT and FLOAT of 32 bits and UINT64 of 64, as on Windows");
 
 namespace dmlref::declared {
+/// T where it has four bytes, else int.
 template <std::size_t Bytes, class T>
 struct Field {
-  using Type = int;
+  using Type = int;  ///< of another size than T
 };
+/// The same of four bytes.
 template <class T>
 struct Field<sizeof(int), T> {
-  using Type = T;
+  using Type = T;  ///< as it is declared
 };
 /// A BOOL of Microsoft's structs: four bytes, whatever other header has declared BOOL.
 using BoolField = Field<sizeof(BOOL), BOOL>::Type;
