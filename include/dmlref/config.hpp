@@ -5,12 +5,24 @@
 #define DMLREF_VERSION_MINOR 2
 #define DMLREF_VERSION_PATCH 0
 
+// Public headers hold nothing where a compiler cannot compile them, so that this is its only error.
+#if defined(_MSVC_LANG)
+#define DMLREF_CPLUSPLUS _MSVC_LANG
+#else
+#define DMLREF_CPLUSPLUS __cplusplus
+#endif
 // Extended precision would round sums and products twice.
 #include <cfloat>
 #include <cstdint>
-#if FLT_EVAL_METHOD != 0
+#if DMLREF_CPLUSPLUS < 202002L
+#error "dmlref requires C++20: compile with -std=c++20 or newer"
+#define DMLREF_SUPPORTED 0
+#elif FLT_EVAL_METHOD != 0
 #error \
     "dmlref requires FLT_EVAL_METHOD 0: float and double arithmetic in their own types. On 32-bit x86: -msse2 -mfpmath=sse"
+#define DMLREF_SUPPORTED 0
+#else
+#define DMLREF_SUPPORTED 1
 #endif
 
 // The architecture whose intrinsics this compiler has. Which instruction set runs is decided at run time (isa/cpu.hpp).
@@ -215,14 +227,3 @@
   }                \
   }                \
   DMLREF_NARROWING_END
-
-// <windows.h> defines names of ours as nothing, for the pointers of 16-bit systems; its own headers use the upper-case
-// ones.
-#if defined(near) || defined(far)
-#undef near
-#undef far
-#undef NEAR
-#undef FAR
-#define NEAR
-#define FAR
-#endif

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
 #include "dmlref/desc/directml_types.hpp"
 #include "dmlref/op/compile.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/run.hpp"
 #include "dmlref/validate/read_directml.hpp"
+
+#endif  // DMLREF_SUPPORTED

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
 #include "dmlref/directml.hpp"
 #include "dmlref/mean_variance_normalization.hpp"
 #include "dmlref/quantized_linear_convolution.hpp"
@@ -11,3 +14,5 @@
 #include "dmlref/thread_pool.hpp"
 #include "dmlref/validate.hpp"
 #include "dmlref/view/bind.hpp"
+
+#endif  // DMLREF_SUPPORTED

@@ -1,6 +1,10 @@
 // eigen.hpp: interop with Eigen: a thread pool as an Executor, maps as views and back, Eigen::half as FLOAT16.
 #pragma once
 
+#include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -49,7 +53,6 @@
 #pragma GCC diagnostic pop
 #endif
 
-#include "dmlref/config.hpp"
 #include "dmlref/desc/data_type.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/op/executor.hpp"
@@ -417,3 +420,5 @@ noexcept {
 }
 
 DMLREF_END
+
+#endif  // DMLREF_SUPPORTED

@@ -2,8 +2,13 @@
 // views.
 #pragma once
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
+#include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/validate/quantized_linear_convolution.hpp"
+
+#endif  // DMLREF_SUPPORTED

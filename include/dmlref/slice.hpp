@@ -1,8 +1,13 @@
 // slice.hpp: SLICE and SLICE1 alone: their descs, validate, compile, run, and calls on views.
 #pragma once
 
-#include "dmlref/call/slice.hpp"
 #include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
+#include "dmlref/call/slice.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/validate/slice.hpp"
+
+#endif  // DMLREF_SUPPORTED

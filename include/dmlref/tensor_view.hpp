@@ -2,7 +2,12 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
 #include "dmlref/view/coalesce.hpp"
 #include "dmlref/view/interop.hpp"
 #include "dmlref/view/rows.hpp"
 #include "dmlref/view/tensor_view.hpp"
+
+#endif  // DMLREF_SUPPORTED

@@ -1,6 +1,10 @@
 // thread_pool.hpp: an Executor on std::thread, for programs that have no pool of their own.
 #pragma once
 
+#include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -9,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/config.hpp"
 #include "dmlref/op/executor.hpp"
 
 DMLREF_BEGIN
@@ -131,3 +134,5 @@ class ThreadPool final : public Executor {
 };
 
 DMLREF_END
+
+#endif  // DMLREF_SUPPORTED

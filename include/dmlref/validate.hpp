@@ -2,6 +2,11 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+
+#if DMLREF_SUPPORTED
+
 #include "dmlref/desc/directml_types.hpp"
 #include "dmlref/validate/read_directml.hpp"
 #include "dmlref/validate/validate.hpp"
+
+#endif  // DMLREF_SUPPORTED

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
 #include "support/normalization_case.hpp"
 #include "support/placed_view.hpp"
 #include "support/seed.hpp"
@@ -93,6 +98,43 @@ TEST(NormalizationOnViews, LayerNormalizationInOneCall) {
   EXPECT_EQ(result[0], -6);
   EXPECT_EQ(result[1], 10);
   EXPECT_EQ(result[7], 0);
+}
+
+TEST(NormalizationOnViews, EpsilonOfAnyValueIsAddedAsItIs) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  // Mean 2.5, variance 1.25; nine elements make whole vectors of their groups, too.
+  const float epsilons[] = {infinity, -infinity, nan, -nan, -1.0f, -1.25f, -2.0f};
+  for (const Index groups : {1, 9, 64}) {
+    std::vector<float> input;
+    for (Index g = 0; g < groups; ++g) input.insert(input.end(), {1, 2, 3, 4});
+    std::vector<float> result(input.size());
+    const float bias[] = {0.5f};
+    const auto run_with = [&](float epsilon, bool normalize_variance) {
+      const Report report =
+          mean_variance_normalization(TensorView(input.data(), Shape{groups, 4}), std::nullopt,
+                                      TensorView(bias, Shape{1, 1}), TensorView(result.data(), Shape{groups, 4}),
+                                      {.axes = {1}, .normalize_variance = normalize_variance, .epsilon = epsilon});
+      EXPECT_TRUE(report) << report.to_string();
+    };
+    for (const float epsilon : epsilons) {
+      SCOPED_TRACE(epsilon);
+      run_with(epsilon, true);
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        if (epsilon == infinity) {
+          EXPECT_EQ(result[i], 0.5f) << i;
+        } else if (epsilon == -1.0f) {  // the root is a half
+          EXPECT_EQ(result[i], (input[i] - 2.5f) * 2 + 0.5f) << i;
+        } else if (epsilon == -1.25f) {  // a division by 0
+          EXPECT_FALSE(std::isfinite(result[i])) << i;
+        } else {
+          EXPECT_EQ(std::bit_cast<std::uint32_t>(result[i]), 0x7FC00000u) << i;
+        }
+      }
+      run_with(epsilon, false);
+      for (std::size_t i = 0; i < result.size(); ++i) EXPECT_EQ(result[i], input[i] - 2.0f) << i;
+    }
+  }
 }
 
 }  // namespace

@@ -20,14 +20,17 @@ struct Row {
 TEST_F(BadInput, OfTheModel) {
   const Row rows[] = {
       // No JSON.
-      {"{\n", "[\n", {"line ", "is no JSON"}},
-      {"\"commands\": [", "\"commands\": [[", {"is no JSON"}},
-      {"\"valueCount\": 16", "\"valueCount\": 1.6.1", {"line 3, column ", "is no JSON"}},
-      {"\"resources\"", "resources", {"line 2, column ", "is no JSON"}},
-      {"\"commands\"", "/* never closed", {"is no JSON"}},
+      {"{\n", "[\n", {"line ", "is not valid JSON"}},
+      {"\"commands\": [", "\"commands\": [[", {"is not valid JSON"}},
+      {"\"valueCount\": 16", "\"valueCount\": 1.6.1", {"line 3, column ", "is not valid JSON"}},
+      {"\"resources\"", "resources", {"line 2, column ", "is not valid JSON"}},
+      {"\"commands\"", "/* never closed", {"is not valid JSON"}},
       // The outline.
       {"\"resources\"", "\"resource\"", {"$.resource: is an unknown key, expected one of", "dispatchables"}},
-      {"\"commands\": [", "\"commands\": 3, \"x\": [", {"$.x: is an unknown key"}},
+      {"\"commands\": [",
+       "\"commands\": 3, \"x\": [",
+       {"$.x: is an unknown key", "$.commands: is 3, expected an array"},
+       2},
       {"\"input\": { \"initialValuesDataType\"",
        "\"input\": 7, \"in\": { \"initialValuesDataType\"",
        {"$.resources.input: is 7, expected an object"}},
@@ -93,7 +96,8 @@ TEST_F(BadInput, OfTheModel) {
       {"\"DimensionCount\": 4,", "", {"$.dispatchables.slice.desc.DimensionCount: is missing, expected an unsigned"}},
       {"\"DimensionCount\": 4",
        "\"DimensionCount\": 5",
-       {"$.dispatchables.slice.desc.Offsets: has 4 elements, expected 5 as DimensionCount says"}},
+       {"$.dispatchables.slice.desc.Offsets: has 4 elements, expected 5 as DimensionCount says"},
+       3},
       {"\"Offsets\": [0,0,1,2]",
        "\"Offsets\": [0,0,1,-2]",
        {"$.dispatchables.slice.desc.Offsets[3]: is -2, expected an integer from 0 to 4294967295"}},
@@ -289,11 +293,12 @@ TEST_F(BadInput, OfFiles) {
       {"a.npy", good.substr(0, 9), "", {path, "is no .npy file"}},
       {"a.npy", replaced(good, "\x01", "\x09"), "", {path, "version 9.0"}},
       {"a.npy", good, "FLOAT16", {path, "holds FLOAT32, expected FLOAT16"}},
-      {"a.npy", npy(">f4", "(2,)", std::string(8, 'x')), "", {path, "big-endian"}},
+      {"a.npy", npy("!f4", "(2,)", std::string(8, 'x')), "", {path, "elements of type '!f4'"}},
       {"a.npy", npy("<c8", "(1,)", std::string(8, 'x')), "", {path, "elements of type '<c8'"}},
       {"a.npy", npy("|O", "(1,)", std::string(8, 'x')), "", {path, "elements of type '|O'"}},
-      {"a.npy", npy("|b1", "(1,)", "x"), "", {path, "elements of type '|b1'"}},
-      {"a.npy", npy("<f4", "(2, 1)", std::string(8, 'x'), "True"), "", {path, "Fortran order, expected C order"}},
+      {"a.npy", npy("|b2", "(1,)", "xx"), "", {path, "elements of type '|b2'"}},
+      {"a.npy", npy("<f4", "(2, 2)", std::string(16, 'x'), "True"), "", {path, "Fortran order, expected C order"}},
+      {"a.npy", npy("<f4", "(2, 1, 2)", std::string(16, 'x'), "True"), "", {path, "Fortran order, expected C order"}},
       {"a.npy",
        npy("<f4", "(3,)", std::string(8, 'x')),
        "",
@@ -374,17 +379,30 @@ TEST_F(BadInput, OfTheCommandLine) {
     std::vector<std::string> fragments;
   };
   const LineRow rows[] = {
-    {{}, {"subcommand"}},
-    {{"frobnicate"}, {}},
-    {{"--nonsense"}, {}},
+    {{}, {"no command is given, expected one of run, validate, explain, compare, import, "}},
+    {{"frobnicate"}, {"command \"frobnicate\" is unknown, expected one of run, validate, "}},
+    {{"rnu", "good.json"}, {"command \"rnu\" is unknown, did you mean run? (dmlref --help shows them all)"}},
+    {{"Validate", "good.json"}, {"command \"Validate\" is unknown, did you mean validate?"}},
+    {{"check_kit", "a", "b"}, {"command \"check_kit\" is unknown, did you mean check-kit?"}},
+    {{"--nonsense"}, {"option \"--nonsense\" is unknown, expected one of --help, --version"}},
+    {{"--versoin"}, {"option \"--versoin\" is unknown, did you mean --version?"}},
+    {{"run", "good.json", "--feature_level", "6_0"},
+     {"option \"--feature_level\" is unknown, did you mean --feature-level? (dmlref run --help shows them all)"}},
+    {{"run", "--feature_level=6_0", "good.json"},
+     {"option \"--feature_level\" is unknown, did you mean --feature-level?"}},
+    {{"run", "good.json", "-v"}, {"option \"-v\" is unknown, expected one of --help, --feature-level, --isa"}},
+    {{"explain", "good.json"}, {"--element is required"}},
+    {{"import", "model.onnx"}, {"--out is required"}},
+    {{"compare", "a.npy", "a.npy", "--shape", "1"}, {"--shape: is given without --type, expected both"}},
+    {{"compare", "a.npy", "a.npy", "--type", "FLOAT8"}, {"--type: is \"FLOAT8\", expected one of FLOAT32, "}},
     {{"run"}, {"MODEL.json"}},
     {{"run", "good.json", "more.json"}, {"more.json"}},
     {{"run", "nowhere.json"}, {"nowhere.json: cannot be opened: No such file"}},
     {{"run", "."}, {".: is a directory"}},
     {{"run", "/dev/zero"}, {"/dev/zero: has more than 268435456 bytes"}},
-    {{"run", "/dev/null"}, {"/dev/null: line 1, column 1: is no JSON"}},
+    {{"run", "/dev/null"}, {"/dev/null: line 1, column 1: is not valid JSON"}},
     {{"run", ""}, {"cannot be opened"}},
-    {{"run", "a.npy"}, {"a.npy: line 1, column 1: is no JSON"}},
+    {{"run", "a.npy"}, {"a.npy: line 1, column 1: is not valid JSON"}},
     {{"run", "good.json", "--feature-level", "7_0"}, {"--feature-level: is \"7_0\", expected one of 1_0, 2_0", "6_4"}},
     {{"run", "good.json", "--feature-level"}, {"--feature-level"}},
     {{"run", "good.json", "--feature-level", "all"}, {"--feature-level: is \"all\""}},
@@ -410,12 +428,71 @@ TEST_F(BadInput, OfTheCommandLine) {
   };
   for (const LineRow& row : rows) {
     SCOPED_TRACE(::testing::PrintToString(row.arguments));
-    expect_unusable(dmlref(row.arguments), row.fragments);
+    const Outcome outcome = dmlref(row.arguments);
+    expect_unusable(outcome, row.fragments);
+    for (const char* word : {"subcommand", "SUBCOMMAND", "verb ", "UNKNOWN"}) {
+      EXPECT_EQ(outcome.err.find(word), std::string::npos) << outcome;
+    }
   }
   expect_unusable(dmlref({"run", "good.json"}, {"DMLREF_ISA=mmx"}), {"DMLREF_ISA", "mmx", "scalar"});
   expect_unusable(dmlref({"info"}, {"DMLREF_ISA=mmx"}), {"DMLREF_ISA", "mmx", "scalar"});
   // The option goes before the variable.
   EXPECT_EQ(dmlref({"run", "good.json", "--isa", "scalar"}, {"DMLREF_ISA=mmx"}).out, slice_result);
+}
+
+TEST_F(BadInput, TellsAllFaultsOfAModelInOneRun) {
+  write("model.json", R"({"comands": [], "resources": {
+    "a": {"initialValuesDataType": "FLOAT31", "initialValues": [1]},
+    "b": {"initialValuesDataType": "FLOAT32", "initialValues": ["one"]},
+    "c": {"initialValuesDataType": "FLOAT32", "initialValues": [1]}},
+  "dispatchables": {
+    "s": {"type": "DML_OPERATOR_SLICE", "desc": {"InputTensor": {"DataType": "F32", "Sizes": [-1], "Sized": 1},
+          "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1]}, "DimensionCount": 2, "Offsets": [0], "Strides": [1.5]}},
+    "n": {"type": "DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1", "desc": {
+          "InputTensor": {"DataType": "FLOAT32", "Sizes": [1]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1]},
+          "AxisCount": 1, "Axes": [0], "NormalizeVariance": 2.5, "Epsilon": "infinite"}}},
+  "commands": [
+    {"type": "dispatch", "dispatchable": "s", "bindings": {}},
+    {"type": "dispatch", "dispatchable": "x", "bindings": {}},
+    {"type": "print", "resource": "d"}, {"type": "print", "resource": "a"}, {"type": "paint"}]})");
+  const std::vector<std::string> form{"$.comands: is an unknown key"};
+  expect_unusable(dmlref({"validate", "model.json"}), form);
+  write("model.json", replaced(read_text(file("model.json")), R"("comands": [], )", ""));
+  const std::vector<std::string> faults{
+      "$.resources.a.initialValuesDataType: is \"FLOAT31\", expected one of FLOAT32,",
+      "$.resources.b.initialValues[0]: is \"one\"",
+      "$.dispatchables.s.desc.InputTensor.Sized: is an unknown key",
+      "$.dispatchables.s.desc.InputTensor.DataType: is \"F32\", expected one of FLOAT32,",
+      "$.dispatchables.s.desc.InputTensor.Sizes[0]: is -1",
+      "$.dispatchables.s.desc.Offsets: has 1 elements, expected 2 as DimensionCount says",
+      "$.dispatchables.s.desc.Sizes: is missing",
+      "$.dispatchables.s.desc.Strides[0]: is 1.5",
+      "$.dispatchables.n.desc.NormalizeVariance: is 2.5",
+      "$.dispatchables.n.desc.Epsilon: is \"infinite\", expected ",
+      "$.commands[1].dispatchable: is \"x\", expected one of the dispatchables n, s",
+      "$.commands[2].resource: is \"d\", expected one of the resources a, b, c",
+      "$.commands[4].type: is \"paint\""};
+  for (const char* command : {"run", "validate"}) {
+    const Outcome outcome = dmlref({command, "model.json"});
+    expect_unusable(outcome, faults, static_cast<int>(faults.size()));
+    EXPECT_EQ(outcome.err.find("UNKNOWN"), std::string::npos) << outcome;
+  }
+}
+
+TEST_F(BadInput, OfMissingFilesIsToldOfEach) {
+  write("model.json", R"({"resources": {
+    "a": {"initialValues": {"sourcePath": "a.npy"}}, "b": {"initialValues": {"sourcePath": "b.npy"}}},
+    "dispatchables": {}, "commands": []})");
+  expect_unusable(dmlref({"run", "model.json"}), {"a.npy, which cannot be opened", "b.npy, which cannot be opened"}, 2);
+}
+
+TEST_F(BadInput, HelpMarksWhatIsRequired) {
+  EXPECT_NE(dmlref({"import", "--help"}).out.find("--out DIR REQUIRED"), std::string::npos);
+  EXPECT_NE(dmlref({"explain", "--help"}).out.find("--element I,J,... REQUIRED"), std::string::npos);
+  const std::string all = dmlref({"--help"}).out;
+  EXPECT_NE(all.find("Usage: dmlref [OPTIONS] COMMAND\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("\nCommands:\n  run "), std::string::npos) << all;
+  EXPECT_EQ(all.find("ubcommand"), std::string::npos) << all;
 }
 
 TEST_F(BadInput, HelpAndVersionAreNoMistakes) {
@@ -435,10 +512,10 @@ TEST_F(BadInput, DeepNestingAndLongTextStayOneShortLine) {
         "{\"resources\": {\"" + std::string(100000, 'k') + "\": 3}, \"dispatchables\": {}, \"commands\": []}");
   expect_unusable(dmlref({"run", "model.json"}), {"expected an object"});
   write("model.json", "{\"a\n\x01\xFF\": 3}");
-  expect_unusable(dmlref({"run", "model.json"}), {"is no JSON"});
+  expect_unusable(dmlref({"run", "model.json"}), {"is not valid JSON"});
   write("model.json", "{\"a\": \"" + std::string(100000, 'v'));
   const Outcome outcome = dmlref({"run", "model.json"});
-  expect_unusable(outcome, {"is no JSON"});
+  expect_unusable(outcome, {"is not valid JSON"});
   EXPECT_LT(outcome.err.size(), 2000u);
 }
 

@@ -216,5 +216,34 @@ TEST_F(Compare, PrintsJson) {
 )");
 }
 
+TEST_F(Compare, ReadsEitherOrderWhereBothAgreeEitherEndAndBool) {
+  const struct {
+    const char* descr;
+    const char* shape;
+    std::string data;
+    const char* fortran;
+    const char* same_descr;  // of C order and little endian
+    std::string same_data;
+  } rows[] = {
+      {"<f4", "(3,)", bytes_of<float>({1, 2, 3}), "True", "<f4", bytes_of<float>({1, 2, 3})},
+      {"<f4", "(1, 3)", bytes_of<float>({1, 2, 3}), "True", "<f4", bytes_of<float>({1, 2, 3})},
+      {"<i2", "(1, 4, 1)", bytes_of<std::int16_t>({1, -2, 3, 4}), "True", "<i2", bytes_of<std::int16_t>({1, -2, 3, 4})},
+      {"<f4", "()", bytes_of<float>({1}), "True", "<f4", bytes_of<float>({1})},
+      {">u1", "(3,)", "abc", "False", "|u1", "abc"},
+      {">u2", "(2,)", std::string("\x12\x34\x00\x01", 4), "False", "<u2", std::string("\x34\x12\x01\x00", 4)},
+      {">f4", "(1, 2)", std::string("\x3F\x80\x00\x00\xC0\x20\x00\x00", 8), "True", "<f4", bytes_of<float>({1, -2.5f})},
+      {">f2", "(2,)", std::string("\x3C\x00\x7C\x00", 4), "False", "<f2", std::string("\x00\x3C\x00\x7C", 4)},
+      {">i8", "(1,)", std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFE", 8), "False", "<i8", bytes_of<std::int64_t>({-2})},
+      {"|b1", "(2, 2)", std::string("\0\1\1\0", 4), "False", "|u1", std::string("\0\1\1\0", 4)},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.descr) + " " + row.shape);
+    write("a.npy", npy(row.descr, row.shape, row.data, row.fortran));
+    write("b.npy", npy(row.same_descr, row.shape, row.same_data));
+    const Outcome outcome = dmlref({"compare", "a.npy", "b.npy"});
+    EXPECT_EQ(outcome.status, 0) << outcome;
+  }
+}
+
 }  // namespace
 }  // namespace dmlref::test

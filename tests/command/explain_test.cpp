@@ -8,6 +8,7 @@
 #include "dmlref/reference/quantize.hpp"
 #include "dmlref/view/bind.hpp"
 #include "explain/explanation.hpp"
+#include "explain/report.hpp"
 #include "model/session.hpp"
 #include "support/element.hpp"
 
@@ -27,7 +28,8 @@ std::vector<Coordinates> sample(const Shape& shape, std::mt19937& random) {
 }
 
 /// How many sampled elements were explained; each must be, to the bit, what the dispatch then writes.
-std::size_t explain_dispatches(const tool::Model& model, std::mt19937& random) {
+template <class Look>
+std::size_t explain_dispatches(const tool::Model& model, std::mt19937& random, const Look& look) {
   std::size_t explained = 0;
   tool::Session session(model, {});
   for (const tool::Command& command : model.commands) {
@@ -48,10 +50,14 @@ std::size_t explain_dispatches(const tool::Model& model, std::mt19937& random) {
       const auto index = static_cast<std::size_t>(layout(chosen[i]));
       EXPECT_EQ(explanations[i].output.bits, tool::bits_text(output.data_type, tensors.output, index));
       EXPECT_EQ(explanations[i].output.value, tool::element_text(output.data_type, tensors.output, index));
+      look(explanations[i]);
       ++explained;
     }
   }
   return explained;
+}
+std::size_t explain_dispatches(const tool::Model& model, std::mt19937& random) {
+  return explain_dispatches(model, random, [](const tool::Explanation&) {});
 }
 
 TEST(Explain, EndsInWhatRunWritesForEveryExample) {
@@ -202,6 +208,44 @@ TEST(Explain, EndsInWhatRunWritesForRandomOperators) {
   }
 }
 
+/// Infinities and NaN in every tensor and parameter: the derivation ends in the output, which is stored as it says.
+TEST(Explain, TellsInfinitiesAndNanAsTheyAre) {
+  constexpr std::uint32_t seed = 20261126;
+  std::mt19937 random(seed);
+  const char* const special[] = {"inf", "-inf", "nan"};
+  int infinite = 0;
+  int undefined = 0;
+  for (int round = 0; round < 300; ++round) {
+    tool::Json json = RandomModel(random).normalization();
+    tool::Json& desc = json["dispatchables"]["op"]["desc"];
+    for (auto& [name, resource] : json["resources"].items()) {
+      if (name == "OutputTensor" || random() % 3 != 0) continue;
+      tool::Json& values = resource["initialValues"];
+      values[random() % values.size()] = special[random() % 3];
+    }
+    const tool::Json epsilons[] = {"inf", "-inf", "nan", -1, 0, 1e-5};
+    desc["Epsilon"] = epsilons[random() % std::size(epsilons)];
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round) + "\n" + json.dump());
+    const tool::Model model = tool::parse_model(tool::Document("model.json", json.dump()), ".");
+    EXPECT_GE(explain_dispatches(model, random,
+                                 [&](const tool::Explanation& explanation) {
+                                   const auto& how = std::get<tool::NormalizationExplanation>(explanation.how);
+                                   const std::string text =
+                                       tool::to_text(explanation, "op") + tool::to_json_text(explanation, "op");
+                                   EXPECT_EQ(text.find("-nan"), std::string::npos) << text;
+                                   const bool finite =
+                                       std::isfinite(how.before_activation) && std::isfinite(how.after_activation);
+                                   EXPECT_TRUE(finite || how.nearest == explanation.output.value) << text;
+                                   infinite += std::isinf(how.after_activation) ? 1 : 0;
+                                   undefined += std::isnan(how.after_activation) ? 1 : 0;
+                                 }),
+              1u);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(infinite, 20);
+  EXPECT_GT(undefined, 200);
+}
+
 /// Two programs that share nothing: integers of any size here, 128 bits and a double product in the library.
 TEST(Explain, QuotientsRoundAsTheLibraryRounds) {
   constexpr std::uint32_t seed = 20250612;
@@ -244,7 +288,9 @@ TEST(Explain, WritesQuotientsInFull) {
     const char* decimal;
     std::int64_t rounded;
     bool tie;
+    const char* integer = nullptr;  // where it is not `rounded`
   };
+  constexpr std::int64_t cap = std::int64_t{1} << 40;
   const Row rows[] = {
       {11, 0.5f, 0.25f, 0.25f, "11/2", "5.5", 6, true},
       {-13, 0.5f, 0.25f, 0.25f, "-13/2", "-6.5", -6, true},
@@ -254,7 +300,11 @@ TEST(Explain, WritesQuotientsInFull) {
       {1, 0x1p-60f, 0x1p-10f, 1.0f, "1/1180591620717411303424", "0.00000000000000000000...", 0, false},
       {3, 0x1p-149f, 0x1p-149f, 1.0f, "3 * 2^-298", "0.00000000000000000000...", 0, false},
       {0, INFINITY, 1.0f, 1.0f, "0", "0", 0, false},
-      {-1, 1.0f, 1.0f, 0.0f, "-infinite", "-inf", -(std::int64_t{1} << 40), false},
+      {-1, 1.0f, 1.0f, 0.0f, "-infinite", "-inf", -cap, false, "-inf"},
+      {20, INFINITY, 0.25f, 0.25f, "infinite", "inf", cap, false, "inf"},
+      {-3, 0x1p80f, 1.0f, 1.0f, "-3626777458843887524118528", "-3626777458843887524118528", -cap, false,
+       "-3626777458843887524118528"},
+      {3, 0x1p40f, 0x1p-1f, 1.0f, "1649267441664", "1649267441664", cap, false, "1649267441664"},
       {5, NAN, 1.0f, 1.0f, "undefined", "nan", 0, false},
       {5, 1.0f, 1.0f, INFINITY, "0", "0", 0, false},
   };
@@ -263,6 +313,7 @@ TEST(Explain, WritesQuotientsInFull) {
     EXPECT_EQ(quotient.fraction, row.fraction);
     EXPECT_EQ(quotient.decimal, row.decimal) << row.fraction;
     EXPECT_EQ(quotient.rounded, row.rounded) << row.fraction;
+    EXPECT_EQ(quotient.integer, row.integer != nullptr ? row.integer : std::to_string(row.rounded)) << row.fraction;
     EXPECT_EQ(quotient.tie, row.tie) << row.fraction;
   }
 }
@@ -289,6 +340,29 @@ TEST_F(ExplainCommand, PrintsTextAndJson) {
     EXPECT_EQ(dmlref({"explain", model, "--element", row.element, "--json"}).out,
               read_text(reports / (std::string(row.report) + ".json")));
   }
+}
+
+TEST_F(ExplainCommand, TellsSaturationAndInfinityInTextAndJson) {
+  const std::string model = read_text((examples / "qlc_padding").string() + ".json");
+  const auto explain = [&](const std::string& scale, bool json) {
+    write("model.json", replaced(model, "\"initialValuesDataType\": \"FLOAT32\", \"initialValues\": [0.5]",
+                                 "\"initialValuesDataType\": \"FLOAT32\", \"initialValues\": [" + scale + "]"));
+    std::vector<std::string> words{"explain", "model.json", "--element", "0,0,1,1"};
+    if (json) words.push_back("--json");
+    const Outcome outcome = dmlref(words);
+    EXPECT_EQ(outcome.status, 0) << outcome;
+    return outcome.out;
+  };
+  EXPECT_NE(explain("\"inf\"", false).find("rounded to the nearest integer       inf\n"), std::string::npos)
+      << explain("\"inf\"", false);
+  EXPECT_NE(explain("\"nan\"", false).find("NaN counts as 0"), std::string::npos) << explain("\"nan\"", false);
+  const tool::Json infinite = tool::Json::parse(explain("\"inf\"", true));
+  EXPECT_EQ(infinite["rounded"], "inf");
+  EXPECT_EQ(infinite["quotient"]["decimal"], "inf");
+  EXPECT_EQ(infinite["saturated"], true);
+  EXPECT_EQ(tool::Json::parse(explain("1e20", true))["saturated"], true);
+  EXPECT_EQ(tool::Json::parse(explain("0.5", true))["saturated"], false);
+  EXPECT_TRUE(tool::Json::parse(explain("1e20", true))["rounded"].is_string());
 }
 
 TEST_F(ExplainCommand, RunsWhatComesBeforeButPrintsAndWritesNothing) {

@@ -1,4 +1,7 @@
 // Whole graphs: what import writes, where outputs go, inputs without data, several operators.
+#include <limits>
+#include <utility>
+
 #include "conformance/onnx_model.hpp"
 #include "conformance/plain_normalization.hpp"
 
@@ -33,6 +36,65 @@ TEST_F(ImportGraph, RunsItsOperatorsInOrder) {
   expect_output(model, {floats({4, 3}, n.x)}, floats({2, 2}, {all[2], all[5], all[8], all[11]}), 1);
   // The reshaped slice is copied to the output.
   EXPECT_NE(imported_.out.find("operators: 3,"), std::string::npos) << imported_;
+}
+
+TEST_F(ImportGraph, OfTheNewestOpsetsMeansTheSame) {
+  // Opsets 24 and 25 give more types to Constant, Identity, Reshape and Transpose, and leave the rest as it is.
+  // Debian's ONNX has no tests of them.
+  const std::vector<float> x{1, -2, 3, -4, 5, 6};
+  const auto text_of = [&](std::int64_t opset) {
+    OnnxModel model(opset);
+    model.input("x", Type::FLOAT, {2, 3}).output("y", Type::FLOAT, {3}).output("n", Type::FLOAT, {3, 2});
+    model.output("q", Type::UINT8, {1, 1, 1, 1});
+    model.constant("from", integers({0})).constant("to", integers({1})).constant("shape", integers({3, 2}));
+    model.node("Identity", {"x"}, {"i"}).node("Slice", {"i", "from", "to"}, {"s"});
+    model.initializer("flat", integers({3})).node("Reshape", {"s", "flat"}, {"y"});
+    model.initializer("scale", floats({2}, {1, 2})).initializer("bias", floats({2}, {0, 1}));
+    model.node("Reshape", {"x", "shape"}, {"r"}).node("LayerNormalization", {"r", "scale", "bias"}, {"l"});
+    model.node("Gelu", {"l"}, {"n"});
+    model.initializer("one", floats({}, {1})).initializer("zero", tensor<std::uint8_t>(Type::UINT8, {}, {0}));
+    model.initializer("pixel", tensor<std::uint8_t>(Type::UINT8, {1, 1, 1, 1}, {7}));
+    model.node("QLinearConv", {"pixel", "one", "zero", "pixel", "one", "zero", "one", "zero"}, {"q"});
+    write("model.onnx", model.bytes());
+    const Outcome outcome = dmlref({"import", "model.onnx", "--out", "out", "--relative"});
+    EXPECT_EQ(outcome.status, 0) << opset << outcome;
+    return read_text(file("out/model.json"));
+  };
+  const std::string of_22 = text_of(22);
+  EXPECT_NE(of_22.find("QUANTIZED_LINEAR_CONVOLUTION"), std::string::npos) << of_22;
+  for (const std::int64_t opset : {23, 24, 25}) EXPECT_EQ(text_of(opset), of_22) << opset;
+}
+
+TEST_F(ImportGraph, HasOpset1WhereTheFormatIsOlderThanOpsets) {
+  OnnxModel model(1);
+  model.input("x", Type::FLOAT, {3}).output("y", Type::FLOAT, {2});
+  model.node("Slice", {"x"}, {"y"}).list("starts", {1}).list("ends", {3});
+  model.proto().clear_opset_import();
+  model.proto().set_ir_version(2);
+  expect_output(model, {floats({3}, {1, 2, 3})}, floats({2}, {2, 3}));
+}
+
+TEST_F(ImportGraph, KeepsAttributesThatAreNotFinite) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const std::pair<float, std::string> epsilons[] = {{infinity, "\"inf\""},
+                                                    {-infinity, "\"-inf\""},
+                                                    {std::numeric_limits<float>::quiet_NaN(), "\"nan\""},
+                                                    {-std::numeric_limits<float>::quiet_NaN(), "\"nan\""},
+                                                    {-1.0f, "-1.0"}};
+  for (const auto& [epsilon, text] : epsilons) {
+    OnnxModel model(17);
+    model.input("x", Type::FLOAT, {1, 2}).output("y", Type::FLOAT, {1, 2});
+    model.initializer("s", floats({2}, {1, 1})).node("LayerNormalization", {"x", "s"}, {"n"});
+    model.real("epsilon", epsilon).node("LeakyRelu", {"n"}, {"y"}).real("alpha", -epsilon);
+    write("model.onnx", model.bytes());
+    ASSERT_EQ(dmlref({"import", "model.onnx", "--out", "out"}).status, 0);
+    const std::string json = read_text(file("out/model.json"));
+    EXPECT_NE(json.find("\"Epsilon\": " + text), std::string::npos) << json;
+    EXPECT_EQ(json.find("null"), std::string::npos) << json;
+    const Outcome run = dmlref({"run", "out/model.json"});
+    EXPECT_EQ(run.status, 0) << run << json;
+    EXPECT_EQ(dmlref({"validate", "out/model.json"}).status, 0);
+  }
 }
 
 TEST_F(ImportGraph, HasZerosWithoutData) {

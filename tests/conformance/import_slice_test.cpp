@@ -1,7 +1,10 @@
 // Slice, and the views Transpose, Identity and Reshape, against index arithmetic written a second way.
+#include <iterator>
 #include <limits>
+#include <random>
 
 #include "conformance/onnx_model.hpp"
+#include "support/seed.hpp"
 
 namespace dmlref::test {
 namespace {
@@ -15,18 +18,17 @@ std::vector<float> counting(std::int64_t count) {
   return values;
 }
 
-/// What Python's x[start:end:step] takes of an axis, by stepping.
+/// The indices that ONNX's page says, by stepping: start and end are clamped as the page has it for either sign of the
+/// step, which for a negative one is not as NumPy does.
 std::vector<std::int64_t> taken(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
   if (start < 0) start += extent;
   if (end < 0) end += extent;
+  start = std::clamp<std::int64_t>(start, 0, step < 0 ? extent - 1 : extent);
+  end = std::clamp<std::int64_t>(end, step < 0 ? -1 : 0, step < 0 ? extent - 1 : extent);
+  // A longer step leaves the axis all the same, and would overflow.
+  step = std::clamp<std::int64_t>(step, -extent, extent);
   std::vector<std::int64_t> indices;
-  if (step > 0) {
-    for (std::int64_t i = std::max<std::int64_t>(start, 0); i < std::min(end, extent); i += step) indices.push_back(i);
-  } else {
-    for (std::int64_t i = std::min(start, extent - 1); i > std::max<std::int64_t>(end, -1); i += step) {
-      indices.push_back(i);
-    }
-  }
+  for (std::int64_t i = start; step < 0 ? i > end : i < end; i += step) indices.push_back(i);
   return indices;
 }
 
@@ -38,20 +40,19 @@ struct Range {
 };
 
 // Over 7 elements of axis 1 of {2, 7, 3}.
-constexpr Range ranges[] = {{0, 7, 1},      {1, 6, 2},
-                            {-3, most, 1},  {-100, 3, 1},
-                            {6, 0, -2},     {most, least, -1},
-                            {-2, -6, -3},   {2, 100, 4},
-                            {5, -100, -1},  {0, 1, most},
-                            {6, -8, -most}, {-1, -8, least},
-                            {100, 2, -2},   {3, 4, -0x7FFFFFFF + 2 * 0x7FFFFFFFLL}};
+constexpr Range ranges[] = {{0, 7, 1},       {1, 6, 2},
+                            {-3, most, 1},   {-100, 3, 1},
+                            {6, 0, -2},      {most, least, -1},
+                            {-2, -6, -3},    {2, 100, 4},
+                            {5, -100, -1},   {0, 1, most},
+                            {6, -8, -most},  {-1, -8, least},
+                            {100, 2, -2},    {3, 4, -0x7FFFFFFF + 2 * 0x7FFFFFFFLL},
+                            {-9, least, -1}, {least, -9, -2}};
 
-TEST_F(ImportSlice, TakesWhatPythonTakes) {
+TEST_F(ImportSlice, TakesWhatOnnxSays) {
   for (const Range& range : ranges) {
     SCOPED_TRACE(std::to_string(range.start) + ":" + std::to_string(range.end) + ":" + std::to_string(range.step));
-    // Longer steps would overflow the stepping above; they take the first element.
-    const std::int64_t step = std::clamp<std::int64_t>(range.step, -1000, 1000);
-    const std::vector<std::int64_t> indices = taken(range.start, range.end, step, 7);
+    const std::vector<std::int64_t> indices = taken(range.start, range.end, range.step, 7);
     std::vector<float> expected;
     for (int n = 0; n < 2; ++n) {
       for (const std::int64_t i : indices) {
@@ -65,6 +66,81 @@ TEST_F(ImportSlice, TakesWhatPythonTakes) {
     model.initializer("axes", integers({-2})).initializer("steps", integers({range.step}));
     model.node("Slice", {"x", "starts", "ends", "axes", "steps"}, {"y"});
     expect_output(model, {floats({2, 7, 3}, counting(42))}, floats(shape, expected));
+  }
+}
+
+/// Numbers that ranges are made of: near the axis, near 0, and at the ends of 32 and 64 bits.
+std::int64_t drawn(std::mt19937_64& random, std::int64_t extent, bool is_step) {
+  const std::int64_t far[] = {least, least + 1, most - 1, most, -0x80000000LL, 0x7FFFFFFF, 0x7FFFFFFFLL + 1, -100, 100};
+  if (random() % 5 == 0) return far[random() % std::size(far)];
+  const std::int64_t value =
+      static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(4 * extent + 1)) - 2 * extent;
+  return is_step && value == 0 ? 1 : value;
+}
+
+TEST_F(ImportSlice, TakesWhatOnnxSaysOfRandomRanges) {
+  const std::uint64_t seed = dmlref_test::test_seed(39);
+  std::mt19937_64 random(seed);
+  constexpr int wanted = 2000;
+  constexpr std::int64_t extents[] = {1, 2, 3, 7, 16};
+  OnnxModel model(13);
+  OnnxModel empty(13);
+  fs::create_directory(file("data"));
+  for (std::size_t i = 0; i < std::size(extents); ++i) {
+    model.input("x" + std::to_string(i), Type::FLOAT, {extents[i]});
+    empty.input("x" + std::to_string(i), Type::FLOAT, {extents[i]});
+    write("data/input_" + std::to_string(i) + ".pb", floats({extents[i]}, counting(extents[i])).SerializeAsString());
+  }
+  int taking = 0;
+  int refused = 0;
+  for (int i = 0; i < wanted; ++i) {
+    const std::size_t axis = random() % std::size(extents);
+    const std::int64_t extent = extents[axis];
+    const Range range{drawn(random, extent, false), drawn(random, extent, false), drawn(random, extent, true)};
+    std::vector<float> expected;
+    for (const std::int64_t index : taken(range.start, range.end, range.step, extent)) {
+      expected.push_back(static_cast<float>(index));
+    }
+    OnnxModel& to = expected.empty() ? empty : model;
+    int& number = expected.empty() ? refused : taking;
+    if (expected.empty() && refused == 50) continue;  // no more faults are told
+    const std::string name = std::to_string(number);
+    const Extents shape{static_cast<std::int64_t>(expected.size())};
+    to.initializer("s" + name, integers({range.start})).initializer("e" + name, integers({range.end}));
+    to.initializer("a" + name, integers({0})).initializer("t" + name, integers({range.step}));
+    to.node("Slice", {"x" + std::to_string(axis), "s" + name, "e" + name, "a" + name, "t" + name}, {"y" + name});
+    to.output("y" + name, Type::FLOAT, shape);
+    if (!expected.empty()) {
+      write("data/output_" + name + ".pb", floats(shape, expected).SerializeAsString());
+    }
+    ++number;
+  }
+  EXPECT_GT(taking, wanted / 4);
+  ASSERT_EQ(refused, 50);
+  write("model.onnx", model.bytes());
+  const Outcome imported = dmlref({"import", "model.onnx", "--data", "data", "--out", "out"});
+  ASSERT_EQ(imported.status, 0) << imported;
+  const Outcome run = dmlref({"run", "out/model.json"});
+  ASSERT_EQ(run.status, 0) << run;
+  for (int i = 0; i < taking; ++i) {
+    const std::string name = std::to_string(i) + ".npy";
+    ASSERT_EQ(read_text(file("out/output_" + name)), read_text(file("out/expected_" + name)))
+        << model.graph().node(i).DebugString() << "seed " << seed;
+  }
+  // Nothing taken is a tensor without elements, which DirectML has none of: a line each.
+  write("empty.onnx", empty.bytes());
+  const Outcome none = dmlref({"import", "empty.onnx", "--out", "none"});
+  expect_unusable(none, {"node 0 (Slice): ", "node 49 (Slice): "}, 50);
+}
+
+TEST_F(ImportSlice, TellsWhereOnnxRuntimeReadsAnEndAsNone) {
+  for (const std::int64_t end : {most, std::int64_t{0x7FFFFFFF}}) {
+    OnnxModel model(13);
+    model.input("x", Type::FLOAT, {5}).output("y", Type::FLOAT, {5});
+    model.initializer("s", integers({4})).initializer("e", integers({end})).initializer("a", integers({0}));
+    model.initializer("t", integers({-1})).node("Slice", {"x", "s", "e", "a", "t"}, {"y"});
+    expect_refused(model, {"node 0 (Slice): ends[0] is " + std::to_string(end) + ", which ONNX Runtime reads as no end",
+                           "nothing is taken, expected -9223372036854775808 for all elements"});
   }
 }
 

@@ -142,10 +142,10 @@ class ImportTest : public CommandTest {
   }
 
   /// Imports without data; nothing may be written.
-  void expect_refused(const OnnxModel& model, const std::vector<std::string>& fragments) {
+  void expect_refused(const OnnxModel& model, const std::vector<std::string>& fragments, int faults = 1) {
     write("model.onnx", model.bytes());
     const Outcome outcome = dmlref({"import", "model.onnx", "--out", "out"});
-    expect_unusable(outcome, fragments);
+    expect_unusable(outcome, fragments, faults);
     EXPECT_FALSE(fs::exists(file("out"))) << outcome;
   }
 

@@ -222,7 +222,7 @@ TEST_F(OnnxNode, PassesOrIsRefusedForAKnownReason) {
     const Refusal* row = find_row(refusals, name);
     if (row != nullptr) {
       const Outcome outcome = import(name);
-      expect_unusable(outcome, {row->reason});
+      expect_unusable(outcome, {row->reason}, any_faults);
       EXPECT_FALSE(fs::exists(file("out")));
       ++refused[row];
       if (options_of(name).empty()) {

@@ -167,20 +167,20 @@ class Errors(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    helps = {(): "Usage: x\n\nSubcommands:\n  look                  Looks at a file\n\nFooter.\n",
+    helps = {(): "Usage: x\n\nCommands:\n  look                  Looks at a file\n\nFooter.\n",
              ("look",): "Looks at a file\nUsage: x look\n\nPositionals:\n  FILE REQUIRED         The file\n\nOptions:\n"
                         "  -h,--help             Print this\n  --at N REQUIRED       Where, or\n                        a|b\n"}
 
-    def test_lists_verbs_arguments_and_options(self) -> None:
-        self.assertEqual("| verb | does |\n|---|---|\n| `look` | Looks at a file |\n\n`x look FILE`\n\n"
+    def test_lists_commands_arguments_and_options(self) -> None:
+        self.assertEqual("| command | does |\n|---|---|\n| `look` | Looks at a file |\n\n`x look FILE`\n\n"
                          "| argument, option | meaning |\n|---|---|\n| `FILE` | The file |\n"
                          "| `--at N` | Where, or a\\|b; required |\n".replace("x look", "dmlref look"),
-                         command_page.part_of(lambda *verb: self.helps[verb]))
+                         command_page.part_of(lambda *command: self.helps[command]))
 
     def test_refuses_what_has_no_help(self) -> None:
         helps = {**self.helps, ("look",): "Options:\n  --at N\n"}
         with self.assertRaisesRegex(ValueError, "--at N has no help"):
-            command_page.part_of(lambda *verb: helps[verb])
+            command_page.part_of(lambda *command: helps[command])
 
     def test_refuses_a_key_of_models_that_is_not_listed(self) -> None:
         page = "`$schema`\n## The model\n`{ \"one\" }`, `two`, three\n## Else\n`four`\n"

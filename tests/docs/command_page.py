@@ -1,4 +1,4 @@
-"""command_page.py: the verbs and options in docs/command.md, from the command's own help.
+"""command_page.py: the commands and options in docs/command.md, from the command's own help.
 
   command_page.py --command DMLREF --check    fails where the page is stale, something has no help, or a key of models that
                                               tools/model reads is not on the page
@@ -63,16 +63,16 @@ def table_of(entries: list[Entry]) -> str:
 
 
 def part_of(help_of) -> str:
-    """`help_of(*verb)` is what `dmlref [verb] --help` prints."""
-    verbs = next((entries for name, entries in sections_of(help_of()).items() if name.startswith("subcommand")), [])
-    if not verbs:
-        raise ValueError("dmlref --help lists no verbs")
-    text = "| verb | does |\n|---|---|\n" + table_of(verbs)
-    for verb in verbs:
-        sections = sections_of(help_of(verb.name))
+    """`help_of(*command)` is what `dmlref [command] --help` prints."""
+    commands = sections_of(help_of()).get("commands", [])
+    if not commands:
+        raise ValueError("dmlref --help lists no commands")
+    text = "| command | does |\n|---|---|\n" + table_of(commands)
+    for command in commands:
+        sections = sections_of(help_of(command.name))
         arguments = sections.get("positionals", [])
         rows = table_of(arguments) + table_of(sections.get("options", []))
-        line = " ".join(["dmlref", verb.name, *(entry.name.removesuffix(" REQUIRED") for entry in arguments)])
+        line = " ".join(["dmlref", command.name, *(entry.name.removesuffix(" REQUIRED") for entry in arguments)])
         if rows:
             text += f"\n`{line}`\n\n| argument, option | meaning |\n|---|---|\n{rows}"
     return text
@@ -99,8 +99,8 @@ def main(arguments: list[str]) -> int:
     mode.add_argument("--write", action="store_true")
     given = parser.parse_args(arguments)
 
-    def help_of(*verb: str) -> str:
-        return subprocess.run([given.command, *verb, "--help"], check=True, capture_output=True, text=True).stdout
+    def help_of(*command: str) -> str:
+        return subprocess.run([given.command, *command, "--help"], check=True, capture_output=True, text=True).stdout
 
     text = PAGE.read_text(encoding="utf-8")
     try:

@@ -187,14 +187,16 @@ struct Plan {
     Index size = 64;
   };
 
-  explicit Plan(const Problem& problem) : g(geometry_of(problem)), tensors(problem), slots(3) {
+  explicit Plan(const Problem& problem) : g(geometry_of(problem)), tensors(problem), task_slots(3) {
     folded_at.kept_filter = problem.inputs[filter_tensor].owned;
     if (!folded_at.kept_filter) slots_at = round_up(filter_bytes(), 64);
   }
   std::uint64_t persistent_bytes() const noexcept {
     return folded_at.kept_filter ? static_cast<std::uint64_t>(filter_bytes()) : 0;
   }
-  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  std::uint64_t temporary_bytes() const noexcept {
+    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
+  }
   Index filter_bytes() const noexcept { return g.all_out_channels() * g.depth(); }
   Index filter_blocks() const noexcept { return g.out_channels; }  // of a group
   Index strips() const noexcept { return g.out_channels; }
@@ -203,7 +205,7 @@ struct Plan {
   Geometry g;
   ChannelTensors tensors;
   FoldedPlaces folded_at;
-  Index slots = 0, slots_at = 0;
+  Index task_slots = 0, slots_at = 0;
   Slot slot;
 };
 
@@ -342,7 +344,7 @@ class PlainPlanes {
     return {slot / g.taps(), slot % g.taps() / g.kernel_w, slot % g.kernel_w};
   }
   static direct::Layer ordered(direct::Layer l) {
-    l.slots =
+    l.packed_taps =
         direct::FilterSlots(l.g, l.g.depth(), 1, direct::NinthBit::fits, [&](Index slot) { return tap_of(l.g, slot); });
     return l;
   }

@@ -157,6 +157,34 @@ TEST_F(WholeKitTest, CoversEveryOperatorTypeAndRank) {
   EXPECT_GE(counts["refused"], 80);
 }
 
+TEST_F(KitTest, CheckerWithoutNumPySaysSoInALine) {
+  make_kit("^slice_page_example_1$");
+  fs::create_directories(file("without"));
+  write("without/numpy.py", "raise ImportError('not here')\n");
+  const Outcome outcome = shell("PYTHONPATH=without python3 kit/check_kit.py kit results");
+  EXPECT_EQ(outcome.status, 2) << outcome;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err,
+            "check_kit: needs NumPy, which this Python has not: pip install numpy, or Debian's python3-numpy\n");
+}
+
+TEST_F(KitTest, ResultsMayBeBigEndianOrInFortranOrderWhereItIsCs) {
+  const std::string python = python_with("numpy");
+  if (python.empty()) GTEST_SKIP() << "no NumPy (Debian: python3-numpy)";
+  make_kit("^slice_page_example_1$");
+  copy_results();
+  write("big_endian.py", R"(
+import numpy as np
+path = "results/slice_page_example_1/output.npy"
+array = np.load(path)
+np.save(path, array.astype(array.dtype.newbyteorder(">")))
+)");
+  const Outcome saved = shell(python + " big_endian.py");
+  ASSERT_EQ(saved.status, 0) << saved;
+  EXPECT_NE(read_text(file("results/slice_page_example_1/output.npy")).find("'>"), std::string::npos);
+  EXPECT_EQ(check().status, 0);
+}
+
 TEST_F(WholeKitTest, ModelsFollowTheSchema) {
   const std::string python = python_with("jsonschema");
   if (python.empty()) GTEST_SKIP() << "no Python module jsonschema (Debian: python3-jsonschema)";
@@ -171,6 +199,14 @@ for model in models:
 bad = json.loads(json.dumps(models[0]))
 next(iter(bad["dispatchables"].values()))["desc"]["NoSuchMember"] = 1
 assert not validator.is_valid(bad)
+# JSON has no infinities and NaN: words stand for them, wherever a model has a real number.
+for word in "inf", "-inf", "nan":
+    special = next(json.loads(json.dumps(model)) for model in models if "FusedActivation" in json.dumps(model) and "Alpha" in json.dumps(model))
+    for op in special["dispatchables"].values():
+        op["desc"]["Epsilon"] = op["desc"]["FusedActivation"]["Alpha"] = word
+    validator.validate(special)
+    op["desc"]["Epsilon"] = "infinite"
+    assert not validator.is_valid(special)
 print(len(models))
 )");
   const Outcome outcome = shell(python + " schema.py");
@@ -377,7 +413,7 @@ TEST_F(BadFileTest, Arrays) {
          {std::string(), bytes.substr(0, 7), bytes.substr(0, 40), bytes.substr(0, bytes.size() - 1), bytes + "1234",
           "\x93NUMPY\x09" + bytes.substr(7), npy("<f4", "(99999999999999, 99999999999999)", "1234"),
           npy("<f4", "(-1,)", ""), npy("|O", "(1,)", "12345678"), npy("<f4", "(1,", "1234"),
-          npy("<f4", "(1,)", "1234", "True")}) {
+          npy("<f4", "(2, 2)", std::string(16, 'x'), "True")}) {
       write_text(file(name), bad);
       expect_both_unusable({name});
     }

@@ -13,6 +13,7 @@
 #include "io/npy.hpp"
 #include "io/tensor_file.hpp"
 #include "support/comparison.hpp"
+#include "support/element.hpp"
 #include "support/failure.hpp"
 #include "support/text_table.hpp"
 
@@ -45,12 +46,13 @@ std::string at(const ElementPair& pair) { return fmt::format("[{}]", fmt::join(p
 
 std::string ulp_text(const Distance& distance) { return distance.ulp ? fmt::format("{}", *distance.ulp) : "none"; }
 
+std::string short_text(double value) { return std::isfinite(value) ? fmt::format("{:.4g}", value) : real_text(value); }
+
 std::string mismatch_table(const std::vector<ElementPair>& pairs) {
   std::vector<std::vector<std::string>> rows{{"at", "A", "bits", "B", "bits", "absolute", "relative", "ulp"}};
   for (const ElementPair& pair : pairs) {
     rows.push_back({at(pair), pair.actual, pair.actual_bits, pair.expected, pair.expected_bits,
-                    fmt::format("{:.4g}", pair.distance.absolute), fmt::format("{:.4g}", pair.distance.relative),
-                    ulp_text(pair.distance)});
+                    short_text(pair.distance.absolute), short_text(pair.distance.relative), ulp_text(pair.distance)});
   }
   return text_table(rows);
 }
@@ -81,7 +83,7 @@ void print_text(const Comparison& result, DataType type, const Tolerance& tolera
 }
 
 /// A number, or a text where JSON has no such number.
-Json real(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+Json real(double value) { return std::isfinite(value) ? Json(value) : Json(real_text(value)); }
 Json element(const std::string& text) {
   const Json number = Json::parse(text, nullptr, false);
   return number.is_number() ? number : Json(text);
@@ -122,6 +124,9 @@ void print_json(const Comparison& result, const NpyArray& a, const Tolerance& to
 }
 
 int compare_files(const CompareOptions& options) {
+  if (!options.shape.empty() && !options.type) {
+    throw Failure("--shape", "is given without --type, expected both for raw files and neither for .npy files");
+  }
   const NpyArray a = read(options.a, options);
   const NpyArray b = read(options.b, options);
   const Comparison result = compare_tensors({a.type, a.shape, a.data}, {b.type, b.shape, b.data}, options.tolerance,

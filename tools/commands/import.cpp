@@ -22,13 +22,13 @@ void add_import(CLI::App& line) {
   verb.argument("MODEL.onnx", "The ONNX model", options->model);
   verb.option("--data", "DIR", "Folder of ONNX's input_N.pb and output_N.pb; the latter become expected_N.npy",
               options->data);
-  verb.option("--out", "DIR", "Folder for model.json and its .npy files; required", options->out);
+  verb.required_option("--out", "DIR", "Folder for model.json and its .npy files", options->out);
   verb.option("--conv-integer-output", "TYPE", "UINT8 or INT8, the type that holds all outputs of ConvInteger", *narrow,
               parse_type);
   verb.flag("--relative", "Write outputs to the folder where the model runs, as another machine requires",
             options->relative);
   verb.runs([options, narrow] {
-    if (options->out.empty()) throw Failure("--out", "is missing, expected a folder");
+    if (options->out.empty()) throw Failure("--out", "is empty, expected a folder");
     if (*narrow != DataType::unknown) {
       if (*narrow != DataType::uint8 && *narrow != DataType::int8) {
         throw Failure("--conv-integer-output", fmt::format("is {}, expected UINT8 or INT8", to_string(*narrow)));

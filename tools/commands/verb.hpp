@@ -1,4 +1,4 @@
-// verb.hpp: a verb of the command line. Its users need not compile CLI11's headers, which take seconds each.
+// verb.hpp: a command of the command line. Its users need not compile CLI11's headers, which take seconds each.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,8 @@ class Verb {
   void argument(const std::string& name, const std::string& help, std::string& value);
   /// `value_name` stands for the value in the help: `--threads N`.
   void option(const std::string& name, const std::string& value_name, const std::string& help, std::string& value);
+  void required_option(const std::string& name, const std::string& value_name, const std::string& help,
+                       std::string& value);
   /// `parse(name, text)` gives the value, or throws Failure.
   template <class T, class Parse>
   void option(const std::string& name, const std::string& value_name, const std::string& help, T& value, Parse parse) {

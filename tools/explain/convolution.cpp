@@ -75,6 +75,7 @@ Explanation explain(const QuantizedLinearConvolutionDesc& desc, std::span<const 
       const auto low = std::int64_t{(std::numeric_limits<T>::min)()};
       const auto high = std::int64_t{(std::numeric_limits<T>::max)()};
       output = element_value(type, at, static_cast<T>(std::clamp(value, low, high)));
+      how.saturated = value < low || value > high;
     }
   });
   return {"QUANTIZED_LINEAR_CONVOLUTION", std::string(to_string(type)), std::move(output), std::move(how)};

@@ -20,6 +20,7 @@ class Natural {
   }
 
   bool is_zero() const noexcept { return limbs_.empty(); }
+  bool is_odd() const noexcept { return !limbs_.empty() && limbs_.front() % 2 != 0; }
   std::size_t bits() const noexcept {
     return limbs_.empty() ? 0 : limbs_.size() * 32 - static_cast<std::size_t>(std::countl_zero(limbs_.back()));
   }
@@ -39,6 +40,12 @@ class Natural {
     }
     if (carry != 0) limbs_.push_back(static_cast<std::uint32_t>(carry));
     trim();
+  }
+  void increment() {
+    for (std::uint32_t& limb : limbs_) {
+      if (++limb != 0) return;
+    }
+    limbs_.push_back(1);
   }
   /// Returns the rest.
   std::uint32_t divide(std::uint32_t divisor) {
@@ -129,14 +136,14 @@ std::string fraction_of(Natural numerator, std::uint32_t denominator, int expone
 
 /// Where a scale is 0, infinite or NaN. IEEE arithmetic, in which NaN counts as 0.
 ExactQuotient undefined_quotient(std::int64_t accumulator, double input, double filter, double output) {
-  if (accumulator == 0) return {"0", "0", false, 0};
+  if (accumulator == 0) return {"0", "0", false, "0", 0};
   const double quotient = input * filter / output;
   if (std::isinf(quotient)) {
     const bool negative = std::signbit(quotient) != (accumulator < 0);
-    return {negative ? "-infinite" : "infinite", negative ? "-inf" : "inf", false,
-            negative ? -largest_rounded : largest_rounded};
+    const std::string text = negative ? "-inf" : "inf";
+    return {negative ? "-infinite" : "infinite", text, false, text, negative ? -largest_rounded : largest_rounded};
   }
-  return {std::isnan(quotient) ? "undefined" : "0", std::isnan(quotient) ? "nan" : "0", false, 0};
+  return {std::isnan(quotient) ? "undefined" : "0", std::isnan(quotient) ? "nan" : "0", false, "0", 0};
 }
 
 }  // namespace
@@ -167,16 +174,13 @@ ExactQuotient exact_quotient(std::int64_t accumulator, float input_scale, float 
   const std::string sign = negative ? "-" : "";
   result.fraction = sign + fraction_of(numerator, denominator, exponent);
   result.decimal = sign + decimal_of(numerator, denominator, exponent);
-  const Floored halves(std::move(numerator), denominator, exponent + 1);
-  if (halves.value.bits() > 41) {
-    result.rounded = largest_rounded;
-  } else {
-    const auto twice = static_cast<std::int64_t>(halves.value.value());
-    const bool beyond_half = twice % 2 != 0;
-    result.rounded = twice / 2;
-    result.tie = beyond_half && halves.exact;
-    if (beyond_half && (!halves.exact || result.rounded % 2 != 0)) ++result.rounded;
-  }
+  Floored halves(std::move(numerator), denominator, exponent + 1);
+  Natural& whole = halves.value;
+  const bool beyond_half = whole.divide(2) != 0;
+  result.tie = beyond_half && halves.exact;
+  if (beyond_half && (!halves.exact || whole.is_odd())) whole.increment();
+  result.integer = (negative && !whole.is_zero() ? "-" : "") + whole.decimal();
+  result.rounded = whole.bits() > 40 ? largest_rounded : static_cast<std::int64_t>(whole.value());
   if (negative) result.rounded = -result.rounded;
   return result;
 }

@@ -60,13 +60,14 @@ struct ConvolutionExplanation {
   float output_scale = 1;
   ExactQuotient quotient;  ///< accumulator * input_scale * filter_scale / output_scale
   std::optional<std::int64_t> output_zero_point;
+  bool saturated = false;  ///< rounded + zero point lies outside of the output's type, which ends there
 };
 
 struct NormalizationExplanation {
   std::vector<std::uint32_t> axes;
   std::vector<ElementValue> elements;  ///< the first of the group
   std::uint64_t element_count = 0;
-  double mean = 0;      ///< of 106 bits, rounded to double, as is the rest
+  double mean = 0;      ///< of 106 bits, rounded to double, as is the rest; not finite: as the operator computes it
   double variance = 0;  ///< divided by the count
   bool normalize_variance = true;
   float epsilon = 0;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "explain/report.hpp"
+#include "support/element.hpp"
 
 namespace dmlref::tool {
 namespace {
@@ -11,10 +12,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A number, or a text where JSON has no such number.
-Json real(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+Json real(double value) { return std::isfinite(value) ? Json(value) : Json(real_text(value)); }
 Json number(const std::string& text) {
   Json value = Json::parse(text, nullptr, false);
   return value.is_number() ? value : Json(text);
+}
+/// An integer, or its digits where readers of JSON would round it.
+Json exact_integer(const ExactQuotient& quotient) {
+  const bool shown = std::to_string(quotient.rounded) == quotient.integer;
+  return shown ? Json(quotient.rounded) : Json(quotient.integer);
 }
 Json integer(const std::optional<std::int64_t>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -55,8 +61,9 @@ Json json(const ConvolutionExplanation& how) {
           {"output_scale", real(static_cast<double>(how.output_scale))},
           {"quotient", {{"fraction", how.quotient.fraction}, {"decimal", how.quotient.decimal}}},
           {"tie", how.quotient.tie},
-          {"rounded", how.quotient.rounded},
-          {"output_zero_point", integer(how.output_zero_point)}};
+          {"rounded", exact_integer(how.quotient)},
+          {"output_zero_point", integer(how.output_zero_point)},
+          {"saturated", how.saturated}};
 }
 
 Json json(const NormalizationExplanation& how) {

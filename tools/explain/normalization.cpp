@@ -5,6 +5,7 @@
 #include "dmlref/reference/mean_variance_normalization.hpp"
 #include "explain/operators.hpp"
 #include "explain/tensor_elements.hpp"
+#include "support/element.hpp"
 
 namespace dmlref::tool {
 namespace {
@@ -42,18 +43,16 @@ std::string activation_text(const std::optional<Activation>& activation) {
   std::string parameters;
   for (std::size_t p = 0; p < info->parameter_names.size(); ++p) {
     if (info->parameter_names[p].empty()) continue;
-    parameters +=
-        fmt::format("{}{} = {}", parameters.empty() ? "" : ", ", info->parameter_names[p], activation->parameters[p]);
+    parameters += fmt::format("{}{} = {}", parameters.empty() ? "" : ", ", info->parameter_names[p],
+                              real_text(activation->parameters[p]));
   }
   return fmt::format("{}({})", info->name, parameters);
 }
 
 /// The element as the operator computes it, in the operator's own order of additions.
 template <class T>
-T normalized_element(const Group& group, float x, float scale, float bias,
-                     const reference::NormalizationParameters& parameters) {
-  const auto coefficients =
-      reference::GroupCoefficients::of(reference::group_statistics(group.count(), group), group.count(), parameters);
+T normalized_element(const Group& group, const reference::GroupCoefficients& coefficients, float x, float scale,
+                     float bias, const reference::NormalizationParameters& parameters) {
   std::optional<reference::ExactStatistics> found;
   const auto exact = [&]() -> const reference::ExactStatistics& {
     if (!found) found = reference::ExactStatistics::of(group.count(), group);
@@ -90,6 +89,10 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
   const float s = scale ? scale->real(scale->broadcast(at)) : 1.0f;
   const float b = bias ? bias->real(bias->broadcast(at)) : 0.0f;
   const auto statistics = reference::ExactStatistics::of(group.count(), group);
+  const Activation activation = desc.fused_activation.value_or(Activation{});
+  const reference::NormalizationParameters parameters{desc.normalize_variance, desc.epsilon, activation};
+  const auto coefficients =
+      reference::GroupCoefficients::of(reference::group_statistics(group.count(), group), group.count(), parameters);
   how.mean = statistics.mean.high;
   how.variance = statistics.variance.high;
   reference::DoubleDouble value = reference::add(reference::DoubleDouble{x, 0},
@@ -101,20 +104,31 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
   how.normalized = value.high;
   value = reference::add(reference::multiply(value, static_cast<double>(s)), static_cast<double>(b));
   how.before_activation = value.high;
-  const Activation activation = desc.fused_activation.value_or(Activation{});
   how.after_activation = reference::activate(activation, value.high);
+  if (!std::isfinite(value.high)) {
+    // Pairs of doubles hold no infinities: what the operator computes in doubles.
+    const auto in_doubles = [&](double factor, double addend) {
+      return reference::ElementCoefficients<double>::of(coefficients, factor, addend).value(x);
+    };
+    const auto line = reference::ScaleAndBias::of(reference::LinearPart::of(activation), s, b);
+    how.mean = coefficients.mean.high;
+    how.variance = coefficients.variance.high;
+    how.normalized = in_doubles(1, 0);
+    how.before_activation = in_doubles(s, b);
+    how.after_activation = reference::activate_after_line<double>(activation.type, in_doubles(line.scale, line.bias),
+                                                                  activation.parameters[0], activation.parameters[1]);
+  }
 
   const DataType type = desc.output.data_type;
-  const reference::NormalizationParameters parameters{desc.normalize_variance, desc.epsilon, activation};
   ElementValue output;
   const auto finish = [&]<class T>(T result) {
     output = element_value(type, at, result);
     how.nearest = element_value(type, at, reference::round_result<T>(how.after_activation)).value;
   };
   if (type == DataType::float16) {
-    finish(normalized_element<half>(group, x, s, b, parameters));
+    finish(normalized_element<half>(group, coefficients, x, s, b, parameters));
   } else {
-    finish(normalized_element<float>(group, x, s, b, parameters));
+    finish(normalized_element<float>(group, coefficients, x, s, b, parameters));
   }
   return {name, std::string(to_string(type)), std::move(output), std::move(how)};
 }

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "explain/report.hpp"
+#include "support/element.hpp"
 #include "support/text_table.hpp"
 
 namespace dmlref::tool {
@@ -14,8 +15,6 @@ std::string text(const Position& at) { return fmt::format("[{}]", fmt::join(at, 
 std::string text_or_absent(const std::optional<std::int64_t>& value) {
   return value ? fmt::format("{}", *value) : "0 (absent)";
 }
-
-std::string scale_text(float value) { return fmt::format("{}", value); }
 
 /// What a list of `count` lacks when it has `shown`.
 std::string rest_text(std::uint64_t count, std::size_t shown, const char* what) {
@@ -47,26 +46,24 @@ std::string terms_text(const ConvolutionExplanation& how) {
 }
 
 std::string rounding_text(const ExactQuotient& quotient) {
+  if (quotient.decimal == "nan") return "NaN counts as 0";
   if (!quotient.tie) return "rounded to the nearest integer";
   return "rounded half to even, as it is a tie";
 }
 
 std::string text(const ConvolutionExplanation& how, const Explanation& all) {
-  const std::int64_t unclamped = how.quotient.rounded + how.output_zero_point.value_or(0);
   const Rows rows{
       {fmt::format("sum of {} products", how.term_count), fmt::format("{}", how.sum)},
       {"+ BiasTensor", text_or_absent(how.bias)},
       {"accumulator", fmt::format("{}", how.accumulator)},
-      {"* InputScaleTensor", scale_text(how.input_scale)},
-      {"* FilterScaleTensor", scale_text(how.filter_scale)},
-      {"/ OutputScaleTensor", scale_text(how.output_scale)},
+      {"* InputScaleTensor", real_text(how.input_scale)},
+      {"* FilterScaleTensor", real_text(how.filter_scale)},
+      {"/ OutputScaleTensor", real_text(how.output_scale)},
       {"exact quotient", how.quotient.decimal},
       {"as a fraction", how.quotient.fraction},
-      {rounding_text(how.quotient), fmt::format("{}", how.quotient.rounded)},
+      {rounding_text(how.quotient), how.quotient.integer},
       {"+ OutputZeroPointTensor", text_or_absent(how.output_zero_point)},
-      {fmt::format("{} {}", fmt::format("{}", unclamped) == all.output.value ? "within" : "clamped to",
-                   all.output_type),
-       all.output.value},
+      {fmt::format("{} {}", how.saturated ? "clamped to" : "within", all.output_type), all.output.value},
   };
   return fmt::format("group {} of {}; InputZeroPoint {}, FilterZeroPoint {}\n\n{}\n{}", how.group, how.group_count,
                      text_or_absent(how.input_zero_point), text_or_absent(how.filter_zero_point), terms_text(how),
@@ -76,9 +73,9 @@ std::string text(const ConvolutionExplanation& how, const Explanation& all) {
 std::string text(const NormalizationExplanation& how, const Explanation& all) {
   Rows elements{{"InputTensor", "value"}};
   for (const ElementValue& element : how.elements) elements.push_back({text(element.at), element.value});
-  const auto number = [](double value) { return fmt::format("{}", value); };
+  const auto number = [](double value) { return real_text(value); };
   Rows rows{{"mean", number(how.mean)}, {"variance", number(how.variance)}};
-  if (how.normalize_variance) rows.push_back({"Epsilon", fmt::format("{}", how.epsilon)});
+  if (how.normalize_variance) rows.push_back({"Epsilon", real_text(how.epsilon)});
   rows.push_back({"x = InputTensor" + text(how.input.at), how.input.value});
   rows.push_back(
       {how.normalize_variance ? "(x - mean) / sqrt(variance + Epsilon)" : "x - mean", number(how.normalized)});

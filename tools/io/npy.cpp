@@ -26,10 +26,11 @@ struct Code {
   std::string_view descr;  // without the byte order
   DataType type;
 };
-constexpr std::array<Code, 11> codes{{{"f4", DataType::float32},
+constexpr std::array<Code, 12> codes{{{"f4", DataType::float32},
                                       {"f2", DataType::float16},
                                       {"f8", DataType::float64},
                                       {"u1", DataType::uint8},
+                                      {"b1", DataType::uint8},  // the first row of a type is what is written
                                       {"u2", DataType::uint16},
                                       {"u4", DataType::uint32},
                                       {"u8", DataType::uint64},
@@ -134,18 +135,32 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
-DataType type_of(const std::string& descr) {
+struct ElementCode {
+  DataType type;
+  bool big_endian;
+};
+
+ElementCode code_of(const std::string& descr) {
   const char order = descr.empty() ? '?' : descr[0];
   const std::string_view code = std::string_view(descr).substr(descr.empty() ? 0 : 1);
   for (const Code& row : codes) {
     if (row.descr != code) continue;
-    if (size_of(row.type) > 1 && order == '>') {
-      throw FileError(fmt::format("holds big-endian elements ('{}'), expected little endian ('<{}')", descr, code));
-    }
-    if (order == '<' || order == '=' || order == '|') return row.type;
+    if (order == '<' || order == '=' || order == '|' || order == '>') return {row.type, order == '>'};
   }
-  throw FileError(fmt::format("holds elements of type '{}', expected one of f2, f4, f8, u1, u2, u4, u8, i1, i2, i4, i8",
-                              descr.substr(0, 40)));
+  throw FileError(
+      fmt::format("holds elements of type '{}', expected one of f2, f4, f8, u1, u2, u4, u8, i1, i2, i4, i8, b1",
+                  descr.substr(0, 40)));
+}
+
+/// Whether C's order of the elements is Fortran's: one extent at most is above 1.
+bool orders_agree(const std::vector<std::uint64_t>& shape) {
+  return std::count_if(shape.begin(), shape.end(), [](std::uint64_t extent) { return extent > 1; }) <= 1;
+}
+
+void reverse_bytes(std::span<std::byte> data, std::size_t size) {
+  for (auto at = data.begin(); at != data.end(); at += static_cast<std::ptrdiff_t>(size)) {
+    std::reverse(at, at + static_cast<std::ptrdiff_t>(size));
+  }
 }
 
 }  // namespace
@@ -189,9 +204,10 @@ NpyArray read_npy(std::span<const std::byte> file) {
     throw FileError("lacks one of 'descr', 'fortran_order', 'shape' in its .npy header");
   }
   NpyArray array;
-  array.type = type_of(*header.descr);
+  const ElementCode code = code_of(*header.descr);
+  array.type = code.type;
   array.shape = *header.shape;
-  if (*header.fortran_order) {
+  if (*header.fortran_order && !orders_agree(array.shape)) {
     throw FileError("is in Fortran order, expected C order (numpy.ascontiguousarray before numpy.save)");
   }
   if (std::find(array.shape.begin(), array.shape.end(), 0u) != array.shape.end()) {
@@ -199,6 +215,7 @@ NpyArray read_npy(std::span<const std::byte> file) {
   }
   const std::span<const std::byte> data = elements_of(file.subspan(start + length), array.type, array.shape);
   array.data.assign(data.begin(), data.end());
+  if (code.big_endian) reverse_bytes(array.data, size_of(array.type));
   return array;
 }
 
@@ -219,7 +236,7 @@ NpyArray read_raw(std::span<const std::byte> file, DataType type, std::span<cons
 std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> shape, std::span<const std::byte> data) {
   std::string_view code;
   for (const Code& row : codes) {
-    if (row.type == type) code = row.descr;
+    if (row.type == type && code.empty()) code = row.descr;
   }
   std::string header =
       fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", size_of(type) == 1 ? '|' : '<',

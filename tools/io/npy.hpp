@@ -1,4 +1,5 @@
-// npy.hpp: NumPy's array files, versions 1.0 to 3.0: the eleven types, little endian, C order.
+// npy.hpp: NumPy's array files, versions 1.0 to 3.0: the eleven types and bool, in C order. What is written is
+// little endian; big-endian elements are read, and Fortran order where it is C's.
 #pragma once
 
 #include <cstddef>

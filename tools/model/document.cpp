@@ -59,7 +59,7 @@ void relax(std::string& text) {
   }
 }
 
-/// Walks the text before it is kept: finds what is no JSON, keys that occur twice, and bottomless nesting.
+/// Walks the text before it is kept: finds what is not valid JSON, keys that occur twice, and bottomless nesting.
 class Checker : public nlohmann::json_sax<Json> {
  public:
   std::string path = "$";  // of the fault
@@ -243,10 +243,13 @@ void Node::refuse(std::string_view expected) const {
 
 void Node::expect_object(std::span<const std::string_view> keys) const {
   if (!value_->is_object()) refuse("an object");
-  for (const auto& [key, value] : value_->items()) {
+  Faults faults;
+  for (const auto& item : value_->items()) {
+    const std::string& key = item.key();
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    fail_at(key, fmt::format("is an unknown key, expected one of {}", fmt::join(keys, ", ")));
+    faults.collect([&] { fail_at(key, fmt::format("is an unknown key, expected one of {}", fmt::join(keys, ", "))); });
   }
+  faults.raise();
 }
 
 std::optional<Node> Node::find(std::string_view key) const {
@@ -302,7 +305,8 @@ Document::Document(std::string file, std::string text) : file_(std::move(file)) 
   Checker checker;
   if (!Json::sax_parse(text, &checker)) {
     if (checker.position != 0) {
-      throw Failure(file_, fmt::format("{}: is no JSON: {}", line_and_column(text, checker.position), checker.fault));
+      throw Failure(file_,
+                    fmt::format("{}: is not valid JSON: {}", line_and_column(text, checker.position), checker.fault));
     }
     throw Failure(file_ + ": " + checker.path, checker.fault);
   }

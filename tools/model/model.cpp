@@ -27,28 +27,38 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-const std::string& resource_name(const Model& model, const Node& node) {
+/// What may be named. A resource or a dispatchable with faults of its own has a name all the same, so that one fault is
+/// told once.
+struct Names {
+  const Json& resources;
+  const Json& dispatchables;
+  const Model& model;
+};
+
+std::string names_of(const Json& section) {
+  return listed(section.items(), [](const auto& item) { return item.key(); });
+}
+
+const std::string& resource_name(const Names& names, const Node& node) {
   const std::string& name = node.text("the name of a resource");
-  if (model.resources.find(name) == model.resources.end()) {
-    node.refuse("one of the resources " + listed(model.resources, [](const auto& item) { return item.first; }));
-  }
+  if (!names.resources.contains(name)) node.refuse("one of the resources " + names_of(names.resources));
   return name;
 }
 
-Binding parse_binding(const Model& model, const Node& given) {
+Binding parse_binding(const Names& names, const Node& given) {
   // A bind point of several resources is an array; no tensor here takes more than one.
   if (given.json().is_array() && given.json().size() != 1) given.refuse("one resource");
   const Node node = given.json().is_array() ? given[0] : given;
   Binding binding{node.path(), {}};
   if (node.json().is_string()) {
-    binding.resource = resource_name(model, node);
+    binding.resource = resource_name(names, node);
     return binding;
   }
   if (!node.json().is_object()) node.refuse(R"(a resource's name, or {"name": ..., "elementOffset": ...})");
   // The last four are for shaders and ONNX models.
   node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset", "format",
                       "counter", "counterOffsetBytes", "shape"});
-  binding.resource = resource_name(model, node.at("name", "the name of a resource"));
+  binding.resource = resource_name(names, node.at("name", "the name of a resource"));
   const auto optional = [&](std::string_view key) {
     const auto member = node.find(key);
     return member ? member->number<std::uint64_t>() : 0;
@@ -61,7 +71,7 @@ Binding parse_binding(const Model& model, const Node& given) {
 
 /// Bindings of the tensors for which `wanted` holds: each present one once, no other.
 template <class Wanted>
-Bindings parse_bindings(const Model& model, const Node& owner, const ParsedOperator& op, Wanted wanted,
+Bindings parse_bindings(const Names& names, const Node& owner, const ParsedOperator& op, Wanted wanted,
                         std::string_view not_here) {
   Bindings bindings;
   Faults faults;
@@ -80,7 +90,7 @@ Bindings parse_bindings(const Model& model, const Node& owner, const ParsedOpera
         }
         if (!tensor->present) given.fail("is bound, but the tensor is absent from the desc");
         if (!wanted(*tensor)) given.fail(std::string(not_here));
-        bindings.emplace(key, parse_binding(model, given));
+        bindings.emplace(key, parse_binding(names, given));
       });
     }
   }
@@ -96,29 +106,32 @@ Bindings parse_bindings(const Model& model, const Node& owner, const ParsedOpera
   return bindings;
 }
 
-DispatchCommand parse_dispatch(const Model& model, const Node& node) {
+/// Empty where the dispatchable has faults, which are told already.
+std::optional<DispatchCommand> parse_dispatch(const Names& names, const Node& node) {
   node.expect_object({"type", "dispatchable", "bindings", "threadGroupCount"});
   const Node name = node.at("dispatchable", "the name of a dispatchable");
-  const auto found = model.dispatchables.find(name.text());
-  if (found == model.dispatchables.end()) {
-    name.refuse("one of the dispatchables " + listed(model.dispatchables, [](const auto& item) { return item.first; }));
+  if (!names.dispatchables.contains(name.text())) {
+    name.refuse("one of the dispatchables " + names_of(names.dispatchables));
   }
-  return {name.text(),
-          parse_bindings(
-              model, node, found->second.op, [](const TensorRole& role) { return role.output || !role.owned_by_dml; },
-              "is flagged OWNED_BY_DML, expected its binding in the dispatchable's \"bindings\"")};
+  const auto found = names.model.dispatchables.find(name.text());
+  if (found == names.model.dispatchables.end()) return std::nullopt;
+  return DispatchCommand{
+      name.text(),
+      parse_bindings(
+          names, node, found->second.op, [](const TensorRole& role) { return role.output || !role.owned_by_dml; },
+          "is flagged OWNED_BY_DML, expected its binding in the dispatchable's \"bindings\"")};
 }
 
-PrintCommand parse_print(const Model& model, const Node& node) {
+PrintCommand parse_print(const Names& names, const Node& node) {
   node.expect_object({"type", "resource", "verbose"});
-  PrintCommand command{resource_name(model, node.at("resource", "the name of a resource"))};
+  PrintCommand command{resource_name(names, node.at("resource", "the name of a resource"))};
   if (const auto verbose = node.find("verbose")) command.verbose = verbose->boolean();
   return command;
 }
 
-WriteFileCommand parse_write_file(const Model& model, const Node& node) {
+WriteFileCommand parse_write_file(const Names& names, const Node& node) {
   node.expect_object({"type", "resource", "targetPath", "dimensions"});
-  WriteFileCommand command{resource_name(model, node.at("resource", "the name of a resource")), {}, {}};
+  WriteFileCommand command{resource_name(names, node.at("resource", "the name of a resource")), {}, {}};
   const Node target = node.at("targetPath", "the path of a file");
   command.target = target.text();
   if (command.target.empty()) target.refuse("the path of a file");
@@ -132,16 +145,21 @@ WriteFileCommand parse_write_file(const Model& model, const Node& node) {
   return command;
 }
 
-Command parse_command(const Model& model, const Node& node) {
+void add_command(const Names& names, const Node& node, std::vector<Command>& commands) {
   if (!node.json().is_object()) node.refuse("a command like {\"type\": \"print\", ...}");
   const Node type = node.at("type", "dispatch, print or writeFile");
-  if (same_word(type.text(), "dispatch")) return {node.path(), parse_dispatch(model, node)};
-  if (same_word(type.text(), "print")) return {node.path(), parse_print(model, node)};
-  if (same_word(type.text(), "writeFile")) return {node.path(), parse_write_file(model, node)};
-  type.refuse("dispatch, print or writeFile");
+  if (same_word(type.text(), "dispatch")) {
+    if (auto dispatch = parse_dispatch(names, node)) commands.push_back({node.path(), *std::move(dispatch)});
+  } else if (same_word(type.text(), "print")) {
+    commands.push_back({node.path(), parse_print(names, node)});
+  } else if (same_word(type.text(), "writeFile")) {
+    commands.push_back({node.path(), parse_write_file(names, node)});
+  } else {
+    type.refuse("dispatch, print or writeFile");
+  }
 }
 
-Dispatchable parse_dispatchable(const Model& model, const std::string& name, const Node& node) {
+Dispatchable parse_dispatchable(const Names& names, const std::string& name, const Node& node) {
   if (!node.json().is_object()) node.refuse(R"(an operator like {"type": "DML_OPERATOR_SLICE", "desc": {...}})");
   ParsedOperator op(node, {"bindings", "dmlCompileType", "executionFlags"});
   // Two settings of a GPU's driver, without meaning here; a wrong value is a mistake all the same.
@@ -151,7 +169,7 @@ Dispatchable parse_dispatchable(const Model& model, const std::string& name, con
     }
   }
   Bindings owned = parse_bindings(
-      model, node, op, [](const TensorRole& role) { return role.owned_by_dml && !role.output; },
+      names, node, op, [](const TensorRole& role) { return role.owned_by_dml && !role.output; },
       "is not flagged OWNED_BY_DML, expected its binding in the dispatch command");
   return {name, node.path(), std::move(op), std::move(owned)};
 }
@@ -168,27 +186,37 @@ Model parse_model(const std::filesystem::path& path) { return parse_model(Docume
 
 Model parse_model(const Document& document, const std::filesystem::path& folder) {
   const Node root = document.root();
-  root.expect_object({"$schema", "resources", "dispatchables", "commands"});
+  if (!root.json().is_object()) root.refuse("an object");
+  Faults form;
+  form.collect([&] { root.expect_object({"$schema", "resources", "dispatchables", "commands"}); });
+  const bool keys_known = form.empty();
+  for (const std::string_view name : {"resources", "dispatchables", "commands"}) {
+    // What is missing may be misspelt.
+    if (keys_known || root.find(name)) form.collect([&] { section(root, name, name == "commands"); });
+  }
+  form.raise();
   const Node resources = section(root, "resources", false);
   const Node dispatchables = section(root, "dispatchables", false);
   const Node commands = section(root, "commands", true);
 
   Model model;
   model.file = document.file();
-  for (const auto& [name, value] : resources.json().items()) {
-    const Node node(document.file(), value, member_path(resources.path(), name));
-    model.resources.emplace(name, ResourceDesc(node, folder));
-  }
+  const Names names{resources.json(), dispatchables.json(), model};
   Faults faults;
+  for (const auto& [name, value] : resources.json().items()) {
+    faults.collect([&, &key = name, &desc = value] {
+      const Node node(document.file(), desc, member_path(resources.path(), key));
+      model.resources.emplace(key, ResourceDesc(node, folder));
+    });
+  }
   for (const auto& [name, value] : dispatchables.json().items()) {
     faults.collect([&, &key = name, &desc = value] {
       const Node node(document.file(), desc, member_path(dispatchables.path(), key));
-      model.dispatchables.emplace(key, parse_dispatchable(model, key, node));
+      model.dispatchables.emplace(key, parse_dispatchable(names, key, node));
     });
   }
-  faults.raise();
   for (std::size_t i = 0; i < commands.json().size(); ++i) {
-    faults.collect([&] { model.commands.push_back(parse_command(model, commands[i])); });
+    faults.collect([&] { add_command(names, commands[i], model.commands); });
   }
   faults.raise();
   return model;

@@ -23,7 +23,7 @@ std::string_view expectation(FieldKind kind) {
     case FieldKind::unused_tensor: return R"(a tensor like {"DataType": "FLOAT32", "Sizes": [1, 2]})";
     case FieldKind::uint: return "an unsigned integer";
     case FieldKind::boolean: return "true or false";
-    case FieldKind::real: return "a number";
+    case FieldKind::real: return R"(a number, "nan", "inf" or "-inf")";
     case FieldKind::uint_array: return "an array of unsigned integers";
     case FieldKind::int_array: return "an array of integers";
     case FieldKind::optional_fusion: return R"(an activation like {"Type": "ACTIVATION_RELU"})";
@@ -55,6 +55,13 @@ void put(void* to, std::size_t offset, T value) {
 void expect_count(const Node& array, std::size_t elements, std::uint64_t count, std::string_view count_name) {
   if (elements == count) return;
   array.fail(fmt::format("has {} elements, expected {} as {} says", elements, count, count_name));
+}
+
+/// The same of a member that counts them. Where it is missing or no such number, its own fault says so.
+void expect_count_of(const Node& object, const Node& array, std::size_t elements, std::string_view count_name) {
+  const std::optional<Node> count = object.find(count_name);
+  const std::optional<UINT> number = count ? to_number<UINT>(count->json()) : std::nullopt;
+  if (number) expect_count(array, elements, *number, count_name);
 }
 
 std::vector<std::string_view> keys_of(const OperatorFields& row) {
@@ -89,6 +96,20 @@ struct Typed {
   }
 };
 
+/// "Type" of a tensor, which is BUFFER where it is not given.
+void parse_tensor_type(const Typed& typed, DML_TENSOR_DESC& tensor) {
+  tensor.Type = DML_TENSOR_TYPE_BUFFER;
+  if (!typed.type) return;
+  std::string_view name = typed.type->text();
+  constexpr std::string_view prefix = "DML_TENSOR_TYPE_";
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  if (name == "INVALID") {
+    tensor.Type = DML_TENSOR_TYPE_INVALID;
+  } else if (name != "BUFFER") {
+    typed.type->refuse("BUFFER");
+  }
+}
+
 }  // namespace
 
 ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings) {
@@ -96,62 +117,71 @@ ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<s
   const Node type = typed.type_or_fail("an operator's type like \"DML_OPERATOR_SLICE\"");
   fields_ = find_operator_fields(operators(), type.text());
   if (fields_ == nullptr) type.refuse("one of the operators " + names_of(operators()));
+  Faults faults;
   // After the type, which decides what keys a dispatchable has.
-  typed.expect_keys(keys_of(*fields_), settings);
+  faults.collect([&] { typed.expect_keys(keys_of(*fields_), settings); });
+  const bool keys_known = faults.empty();
   desc_path_ = typed.members.path();
   desc_.Type = fields_->type;
-  desc_.Desc = parse_struct(typed.members, *fields_);
+  faults.collect([&] { desc_.Desc = parse_struct(typed.members, *fields_, keys_known); });
+  faults.raise();
 }
 
-const void* ParsedOperator::parse_struct(const Node& object, const OperatorFields& row) {
+const void* ParsedOperator::parse_struct(const Node& object, const OperatorFields& row, bool keys_known) {
   auto& storage = structs_.emplace_back((row.size + 7) / 8);
   void* const to = storage.data();
+  Faults faults;
   for (const Field& field : row.fields) {
-    if (field.kind == FieldKind::unused_tensor) continue;  // null, whatever stands there, as for DxDispatch
-    const std::optional<Node> given = object.find(field.name);
-    const bool tensor =
-        field.kind == FieldKind::input || field.kind == FieldKind::optional_input || field.kind == FieldKind::output;
-    if (!given) {
-      const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::optional_fusion;
-      if (!optional) object.at(field.name, expectation(field.kind));
-      if (tensor) tensors_.push_back({field.name, false, false, false});
-      continue;  // the storage is zeroed: null
-    }
-    switch (field.kind) {
-      case FieldKind::input:
-      case FieldKind::optional_input:
-      case FieldKind::output: {
-        const DML_TENSOR_DESC* parsed = parse_tensor(*given);
-        put(to, field.offset, parsed);
-        const auto* buffer = static_cast<const DML_BUFFER_TENSOR_DESC*>(parsed->Desc);
-        tensors_.push_back({field.name, field.kind == FieldKind::output, true,
-                            (static_cast<unsigned>(buffer->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0});
-        break;
-      }
-      case FieldKind::uint: put(to, field.offset, given->number<UINT>()); break;
-      case FieldKind::boolean: {
-        const bool number = given->json().is_number_integer();
-        put(to, field.offset, static_cast<BOOL>(number ? given->number<INT>() : given->boolean() ? 1 : 0));
-        break;
-      }
-      case FieldKind::real: put(to, field.offset, given->number<FLOAT>()); break;
-      case FieldKind::uint_array: {
-        const auto& values = uint_arrays_.emplace_back(given->numbers<UINT>(expectation(field.kind)));
-        expect_count(*given, values.size(), object.at(field.count, "an unsigned integer").number<UINT>(), field.count);
-        put(to, field.offset, values.data());
-        break;
-      }
-      case FieldKind::int_array: {
-        const auto& values = int_arrays_.emplace_back(given->numbers<INT>(expectation(field.kind)));
-        expect_count(*given, values.size(), object.at(field.count, "an unsigned integer").number<UINT>(), field.count);
-        put(to, field.offset, values.data());
-        break;
-      }
-      case FieldKind::optional_fusion: put(to, field.offset, parse_fusion(*given)); break;
-      case FieldKind::unused_tensor: break;  // see above
-    }
+    faults.collect([&] { parse_field(object, field, to, keys_known); });
   }
+  faults.raise();
   return to;
+}
+
+void ParsedOperator::parse_field(const Node& object, const Field& field, void* to, bool keys_known) {
+  if (field.kind == FieldKind::unused_tensor) return;  // null, whatever stands there, as for DxDispatch
+  const std::optional<Node> given = object.find(field.name);
+  const bool tensor =
+      field.kind == FieldKind::input || field.kind == FieldKind::optional_input || field.kind == FieldKind::output;
+  if (!given) {
+    const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::optional_fusion;
+    if (!optional && keys_known) object.at(field.name, expectation(field.kind));
+    if (tensor) tensors_.push_back({field.name, false, false, false});
+    return;  // the storage is zeroed: null
+  }
+  switch (field.kind) {
+    case FieldKind::input:
+    case FieldKind::optional_input:
+    case FieldKind::output: {
+      const DML_TENSOR_DESC* parsed = parse_tensor(*given);
+      put(to, field.offset, parsed);
+      const auto* buffer = static_cast<const DML_BUFFER_TENSOR_DESC*>(parsed->Desc);
+      tensors_.push_back({field.name, field.kind == FieldKind::output, true,
+                          (static_cast<unsigned>(buffer->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0});
+      break;
+    }
+    case FieldKind::uint: put(to, field.offset, given->number<UINT>()); break;
+    case FieldKind::boolean: {
+      const bool number = given->json().is_number_integer();
+      put(to, field.offset, static_cast<BOOL>(number ? given->number<INT>() : given->boolean() ? 1 : 0));
+      break;
+    }
+    case FieldKind::real: put(to, field.offset, given->number<FLOAT>()); break;
+    case FieldKind::uint_array: {
+      const auto& values = uint_arrays_.emplace_back(given->numbers<UINT>(expectation(field.kind)));
+      expect_count_of(object, *given, values.size(), field.count);
+      put(to, field.offset, values.data());
+      break;
+    }
+    case FieldKind::int_array: {
+      const auto& values = int_arrays_.emplace_back(given->numbers<INT>(expectation(field.kind)));
+      expect_count_of(object, *given, values.size(), field.count);
+      put(to, field.offset, values.data());
+      break;
+    }
+    case FieldKind::optional_fusion: put(to, field.offset, parse_fusion(*given)); break;
+    case FieldKind::unused_tensor: break;  // see above
+  }
 }
 
 const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
@@ -166,51 +196,61 @@ const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
                                               "Strides",
                                               "TotalTensorSizeInBytes",
                                               "GuaranteedBaseOffsetAlignment"};
-  typed.expect_keys(keys, {});
-  storage.tensor.Type = DML_TENSOR_TYPE_BUFFER;
-  if (typed.type) {
-    std::string_view name = typed.type->text();
-    constexpr std::string_view prefix = "DML_TENSOR_TYPE_";
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    if (name == "INVALID") {
-      storage.tensor.Type = DML_TENSOR_TYPE_INVALID;
-    } else if (name != "BUFFER") {
-      typed.type->refuse("BUFFER");
-    }
-  }
-
-  DML_BUFFER_TENSOR_DESC& buffer = storage.buffer;
-  const Node type_node = members.at("DataType", "a data type like \"FLOAT32\"");
-  const std::optional<DataType> type = data_type_from_name(type_node.text());
-  if (!type) type_node.refuse("one of " + data_type_names());
-  buffer.DataType = static_cast<DML_TENSOR_DATA_TYPE>(*type);
-  if (const auto flags = members.find("Flags")) buffer.Flags = static_cast<DML_TENSOR_FLAGS>(parse_flags(*flags));
-
-  const Node sizes = members.at("Sizes", "an array of unsigned integers");
-  storage.sizes = sizes.numbers<UINT>("an array of unsigned integers");
-  buffer.DimensionCount = static_cast<UINT>(storage.sizes.size());
-  if (const auto count = members.find("DimensionCount")) {
-    expect_count(sizes, storage.sizes.size(), count->number<UINT>(), "DimensionCount");
-  }
-  buffer.Sizes = storage.sizes.data();
-  const std::optional<Node> strides = members.find("Strides");
-  if (strides && !(strides->json().is_array() && strides->json().empty())) {  // empty: null
-    storage.strides = strides->numbers<UINT>("an array of unsigned integers");
-    expect_count(*strides, storage.strides.size(), storage.sizes.size(), "the number of Sizes");
-    buffer.Strides = storage.strides.data();
-  }
-  if (const auto total = members.find("TotalTensorSizeInBytes")) {
-    buffer.TotalTensorSizeInBytes = total->number<UINT64>();
-  }
-  if (buffer.TotalTensorSizeInBytes == 0) {
-    // 0 where there is no such size (an extent of 0, more than 64 bits): the validator says why.
-    buffer.TotalTensorSizeInBytes = buffer_tensor_size(*type, storage.sizes, storage.strides).value_or(0);
-  }
-  if (const auto alignment = members.find("GuaranteedBaseOffsetAlignment")) {
-    buffer.GuaranteedBaseOffsetAlignment = alignment->number<UINT>();
-  }
+  Faults faults;
+  faults.collect([&] { typed.expect_keys(keys, {}); });
+  const bool keys_known = faults.empty();
+  faults.collect([&] { parse_tensor_type(typed, storage.tensor); });
+  faults.collect([&] { parse_buffer(members, storage, keys_known); });
+  faults.raise();
   storage.tensor.Desc = &storage.buffer;
   return &storage.tensor;
+}
+void ParsedOperator::parse_buffer(const Node& members, TensorStorage& storage, bool keys_known) {
+  DML_BUFFER_TENSOR_DESC& buffer = storage.buffer;
+  DataType type = DataType::unknown;
+  Faults faults;
+  faults.collect([&] {
+    if (!keys_known && !members.find("DataType")) return;
+    const Node node = members.at("DataType", "a data type like \"FLOAT32\"");
+    const std::optional<DataType> known = data_type_from_name(node.text());
+    if (!known) node.refuse("one of " + data_type_names());
+    type = *known;
+    buffer.DataType = static_cast<DML_TENSOR_DATA_TYPE>(type);
+  });
+  faults.collect([&] {
+    if (const auto flags = members.find("Flags")) buffer.Flags = static_cast<DML_TENSOR_FLAGS>(parse_flags(*flags));
+  });
+  faults.collect([&] {
+    if (!keys_known && !members.find("Sizes")) return;
+    const Node sizes = members.at("Sizes", "an array of unsigned integers");
+    storage.sizes = sizes.numbers<UINT>("an array of unsigned integers");
+    buffer.DimensionCount = static_cast<UINT>(storage.sizes.size());
+    if (const auto count = members.find("DimensionCount")) {
+      expect_count(sizes, storage.sizes.size(), count->number<UINT>(), "DimensionCount");
+    }
+    buffer.Sizes = storage.sizes.data();
+    const std::optional<Node> strides = members.find("Strides");
+    if (strides && !(strides->json().is_array() && strides->json().empty())) {  // empty: null
+      storage.strides = strides->numbers<UINT>("an array of unsigned integers");
+      expect_count(*strides, storage.strides.size(), storage.sizes.size(), "the number of Sizes");
+      buffer.Strides = storage.strides.data();
+    }
+  });
+  faults.collect([&] {
+    if (const auto total = members.find("TotalTensorSizeInBytes")) {
+      buffer.TotalTensorSizeInBytes = total->number<UINT64>();
+    }
+  });
+  faults.collect([&] {
+    if (const auto alignment = members.find("GuaranteedBaseOffsetAlignment")) {
+      buffer.GuaranteedBaseOffsetAlignment = alignment->number<UINT>();
+    }
+  });
+  faults.raise();
+  if (buffer.TotalTensorSizeInBytes == 0) {
+    // 0 where there is no such size (an extent of 0, more than 64 bits): the validator says why.
+    buffer.TotalTensorSizeInBytes = buffer_tensor_size(type, storage.sizes, storage.strides).value_or(0);
+  }
 }
 
 const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
@@ -219,10 +259,13 @@ const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
   const Node type = typed.type_or_fail("an activation's type like \"ACTIVATION_RELU\"");
   const OperatorFields* row = find_operator_fields(fusable_operators(), type.text());
   if (row == nullptr) type.refuse("one of the activations " + names_of(fusable_operators()));
-  typed.expect_keys(keys_of(*row), {});
   DML_OPERATOR_DESC& fusion = fusions_.emplace_back();
   fusion.Type = row->type;
-  fusion.Desc = parse_struct(typed.members, *row);
+  Faults faults;
+  faults.collect([&] { typed.expect_keys(keys_of(*row), {}); });
+  const bool keys_known = faults.empty();
+  faults.collect([&] { fusion.Desc = parse_struct(typed.members, *row, keys_known); });
+  faults.raise();
   return &fusion;
 }
 

@@ -32,7 +32,7 @@ std::vector<std::byte> element_bytes(const Node& node, DataType type) {
 DataType parse_type(const Node& node, bool unknown_allowed) {
   const std::optional<DataType> type = data_type_from_name(node.text());
   const bool known = type && (size_of(*type) != 0 || (unknown_allowed && *type == DataType::unknown));
-  if (!known) node.refuse("one of " + data_type_names() + (unknown_allowed ? ", UNKNOWN" : ""));
+  if (!known) node.refuse("one of " + data_type_names());
   return *type;
 }
 
@@ -61,7 +61,7 @@ ResourceDesc::ResourceDesc(const Node& node, const std::filesystem::path& folder
   if (values.json().is_array()) {
     if (values.json().empty()) values.refuse("at least one value");
     const bool typed = values.json().front().is_object();  // a list that names each value's type
-    if (!type && !typed) node.at("initialValuesDataType", "one of " + data_type_names() + ", UNKNOWN");
+    if (!type && !typed) node.at("initialValuesDataType", "one of " + data_type_names());
     type_ == DataType::unknown ? parse_list(values) : parse_array(values);
   } else if (values.json().is_object()) {
     parse_object(node, values, folder);

@@ -78,7 +78,11 @@ Session::~Session() = default;
 
 Session::Session(const Model& model, const SessionOptions& options)
     : model_(model), threads_(std::make_unique<Threads>(options.threads)) {
-  for (const auto& [name, desc] : model.resources) resources_.emplace(name, Resource(desc, budget_));
+  Faults unreadable;
+  for (const auto& [name, desc] : model.resources) {
+    unreadable.collect([&, &key = name, &of = desc] { resources_.emplace(key, Resource(of, budget_)); });
+  }
+  unreadable.raise();
   for (const auto& [name, dispatchable] : model.dispatchables) prepared_.emplace(name, compile(dispatchable, options));
 
   Faults faults;

@@ -14,8 +14,9 @@
 namespace dmlref::tool::onnx {
 namespace {
 
-// The last opset whose operators were read; a later one may give another meaning to a name.
-constexpr std::int64_t newest_opset = 23;
+// The last opset whose operators were read; a later one may give another meaning to a name. 24 and 25 only add types to
+// Constant, Identity, Reshape and Transpose, and leave the others as they are.
+constexpr std::int64_t newest_opset = 25;
 
 /// A shape with at least one dimension, as DxDispatch's files have.
 Shape file_shape(Shape shape) {
@@ -30,14 +31,32 @@ Program Lowering::run() {
     throw Failure(graph_.file + ": opset_import",
                   fmt::format("is {}, expected an opset from 1 to {}", graph_.opset, newest_opset));
   }
+  Faults faults;
   for (const Node& node : graph_.nodes) {
     for (const std::string& name : node.inputs) ++uses_[name];
   }
   for (const GraphValue& output : graph_.outputs) ++uses_[output.name];
   add_values();
-  for (const Node& node : graph_.nodes) lower(node);
-  add_outputs();
+  for (const Node& node : graph_.nodes) {
+    if (depends_on_failed(node)) continue;
+    try {
+      lower(node);
+    } catch (const Failure& failure) {
+      faults.add(failure);
+      failed_.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+  for (std::size_t i = 0; i < graph_.outputs.size(); ++i) faults.collect([&] { add_output(i); });
+  faults.raise();
+  if (program_.outputs.empty()) throw Failure(graph_.file, "has no output that is computed");
   return std::move(program_);
+}
+
+bool Lowering::depends_on_failed(const Node& node) {
+  const bool depends = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                   [&](const std::string& name) { return !name.empty() && failed_.contains(name); });
+  if (depends) failed_.insert(node.outputs.begin(), node.outputs.end());
+  return depends;
 }
 
 void Lowering::lower(const Node& node) {
@@ -164,33 +183,30 @@ std::string Lowering::resource_of(const Value& value) {
   return known.resource;
 }
 
-void Lowering::add_outputs() {
-  for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-    const std::string& name = graph_.outputs[i].name;
-    if (not_computed_.contains(name)) {
-      outputs_.emplace_back();
-      continue;
-    }
-    // The copy is a node of no file.
-    Node node;
-    node.label = fmt::format("output {} (\"{}\")", i, name);
-    node.inputs = {name};
-    const Context context(*this, node);
-    Value value = context.input(0, "a value");
-    const auto& declared = graph_.outputs[i].shape;
-    bool same = !declared || declared->size() == value.shape.size();
-    for (std::size_t d = 0; same && declared && d < value.shape.size(); ++d) {
-      same = !(*declared)[d].extent || (*declared)[d].extent == value.shape[d];
-    }
-    if (!same || (graph_.outputs[i].is_tensor && graph_.outputs[i].type != value.type->code)) {
-      context.fail(fmt::format("is declared otherwise than its nodes give it: {} [{}]", value.type->name,
-                               fmt::join(value.shape, ", ")));
-    }
-    if (!value.packed() || !value.dispatched) value = context.copy(value);
-    program_.outputs.push_back({value.resource, fmt::format("output_{}.npy", i), file_shape(value.shape)});
-    outputs_.push_back(std::move(value));
+void Lowering::add_output(std::size_t i) {
+  const std::string& name = graph_.outputs[i].name;
+  if (not_computed_.contains(name) || failed_.contains(name)) {
+    outputs_.emplace_back();
+    return;
   }
-  if (program_.outputs.empty()) throw Failure(graph_.file, "has no output that is computed");
+  // The copy is a node of no file.
+  Node node;
+  node.label = fmt::format("output {} (\"{}\")", i, name);
+  node.inputs = {name};
+  const Context context(*this, node);
+  Value value = context.input(0, "a value");
+  const auto& declared = graph_.outputs[i].shape;
+  bool same = !declared || declared->size() == value.shape.size();
+  for (std::size_t d = 0; same && declared && d < value.shape.size(); ++d) {
+    same = !(*declared)[d].extent || (*declared)[d].extent == value.shape[d];
+  }
+  if (!same || (graph_.outputs[i].is_tensor && graph_.outputs[i].type != value.type->code)) {
+    context.fail(fmt::format("is declared otherwise than its nodes give it: {} [{}]", value.type->name,
+                             fmt::join(value.shape, ", ")));
+  }
+  if (!value.packed() || !value.dispatched) value = context.copy(value);
+  program_.outputs.push_back({value.resource, fmt::format("output_{}.npy", i), file_shape(value.shape)});
+  outputs_.push_back(std::move(value));
 }
 
 }  // namespace dmlref::tool::onnx

@@ -39,7 +39,9 @@ class Lowering {
 
   void add_values();
   void lower(const Node& node);
-  void add_outputs();
+  /// Whether an input comes from a node that failed; its own outputs then count as failed, without another fault.
+  bool depends_on_failed(const Node& node);
+  void add_output(std::size_t i);
   Value input_value(const GraphValue& input, std::size_t index) const;
   Value constant_value(const std::string& name, const Tensor& tensor) const;
   /// The resource of `value`, which gets a file where it has none yet.
@@ -56,6 +58,7 @@ class Lowering {
   std::vector<std::string> notes_;
   std::map<std::string, Value, std::less<>> values_;
   std::map<std::string, std::string, std::less<>> not_computed_;  // name, node
+  std::set<std::string, std::less<>> failed_;                     // outputs of nodes that could not be lowered
   std::map<std::string, std::size_t, std::less<>> uses_;
   std::set<std::string, std::less<>> names_;
   std::vector<std::optional<Value>> outputs_;

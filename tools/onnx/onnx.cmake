@@ -7,6 +7,7 @@ if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
   set(onnx_sources
     activation.cpp
     context.cpp
+    external_data.cpp
     convolution.cpp
     graph.cpp
     import.cpp

@@ -1,12 +1,18 @@
 #include "onnx/program.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "support/element.hpp"
 
 namespace dmlref::tool::onnx {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// JSON has no infinities and NaN: they are the words that models know (docs/command.md).
+Json real_json(float value) { return std::isfinite(value) ? Json(value) : Json(real_text(value)); }
 
 Json tensor_json(const TensorDesc& tensor) {
   Json json{{"DataType", to_string(tensor.data_type)}, {"Sizes", tensor.sizes}};
@@ -22,7 +28,8 @@ Json activation_json(const Activation& activation) {
   const ActivationInfo& info = *find_activation(activation.type);
   Json json{{"Type", "ACTIVATION_" + std::string(info.name)}};
   for (std::size_t p = 0; p < info.parameter_names.size(); ++p) {
-    if (!info.parameter_names[p].empty()) json[std::string(info.parameter_names[p])] = activation.parameters[p];
+    if (!info.parameter_names[p].empty())
+      json[std::string(info.parameter_names[p])] = real_json(activation.parameters[p]);
   }
   return json;
 }
@@ -83,7 +90,7 @@ Json normalization_tensors(const Desc& desc) {
 template <class Desc>
 void add_normalization_rest(Json& json, const Desc& desc) {
   json["NormalizeVariance"] = desc.normalize_variance;
-  json["Epsilon"] = desc.epsilon;
+  json["Epsilon"] = real_json(desc.epsilon);
   if (desc.fused_activation) json["FusedActivation"] = activation_json(*desc.fused_activation);
 }
 

@@ -5,12 +5,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "io/file.hpp"
+#include "onnx/external_data.hpp"
 #include "onnx/wire.hpp"
 #include "support/failure.hpp"
 
@@ -32,11 +34,15 @@ template <class Proto>
 Proto parse(const std::filesystem::path& path, std::string_view what) {
   try {
     const std::vector<std::byte> bytes = read_file(path);
-    check_wire(bytes, *Proto::descriptor());
+    try {
+      check_wire(bytes, *Proto::descriptor());
+    } catch (const FileError& error) {
+      throw FileError(fmt::format("is not an ONNX file, or is damaged: {}", error.what()));
+    }
     Proto proto;
     google::protobuf::SetLogHandler(nullptr);  // what it has to say is said below
     if (!proto.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      throw FileError(fmt::format("is no {} of ONNX", what));
+      throw FileError(fmt::format("is not an ONNX file: it holds no {}", what));
     }
     return proto;
   } catch (const FileError& error) {
@@ -108,14 +114,34 @@ void copy_typed(const ::onnx::TensorProto& proto, std::uint64_t count, const Pla
   }
 }
 
-Tensor tensor_of(const ::onnx::TensorProto& proto, const Place& place) {
-  if (proto.data_location() == ::onnx::TensorProto::EXTERNAL || proto.external_data_size() != 0) {
-    std::string location;
-    for (const auto& entry : proto.external_data()) {
-      if (entry.key() == "location") location = fmt::format(" (\"{}\")", entry.value());
+/// Where the data of a tensor lies outside of its file.
+ExternalRange external_range(const ::onnx::TensorProto& proto, const Place& place) {
+  ExternalRange range;
+  const auto number = [&](const std::string& key, const std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
+      place.member("external_data").fail(fmt::format("{} is \"{}\", expected a number of bytes", key, text));
     }
-    place.member("data_location").fail(fmt::format("is EXTERNAL{}, expected the data in this file", location));
+    return value;
+  };
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") {
+      range.location = entry.value();
+    } else if (entry.key() == "offset") {
+      range.offset = number(entry.key(), entry.value());
+    } else if (entry.key() == "length") {
+      range.length = number(entry.key(), entry.value());
+    } else if (entry.key() != "checksum") {
+      place.member("external_data")
+          .fail(fmt::format("has \"{}\", expected location, offset, length and checksum", entry.key()));
+    }
   }
+  if (range.location.empty()) place.member("external_data").fail("has no location, expected the path of a file");
+  return range;
+}
+
+Tensor tensor_of(const ::onnx::TensorProto& proto, const Place& place, ExternalData& external) {
   if (proto.has_segment()) place.member("segment").fail("is present, expected a tensor in one piece");
   Tensor tensor;
   tensor.type = proto.data_type();
@@ -123,6 +149,17 @@ Tensor tensor_of(const ::onnx::TensorProto& proto, const Place& place) {
   const ElementType* type = find_element_type(tensor.type);
   if (type == nullptr) return tensor;
   const std::uint64_t count = element_count(tensor.shape);
+  if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
+    try {
+      tensor.data = external.read(external_range(proto, place), count * size_of(type->stored));
+    } catch (const FileError& error) {
+      place.member("external_data").fail(error.what());
+    }
+    return tensor;
+  }
+  if (proto.external_data_size() != 0) {
+    place.member("external_data").fail("is present, expected data_location EXTERNAL with it");
+  }
   if (!proto.has_raw_data()) {
     copy_typed(proto, count, place, tensor);
     return tensor;
@@ -138,7 +175,7 @@ Tensor tensor_of(const ::onnx::TensorProto& proto, const Place& place) {
   return tensor;
 }
 
-Attribute attribute_of(const ::onnx::AttributeProto& proto, const Place& place) {
+Attribute attribute_of(const ::onnx::AttributeProto& proto, const Place& place, ExternalData& external) {
   using Kind = Attribute::Kind;
   Attribute attribute;
   attribute.name = proto.name();
@@ -165,7 +202,7 @@ Attribute attribute_of(const ::onnx::AttributeProto& proto, const Place& place) 
       break;
     case ::onnx::AttributeProto::TENSOR:
       attribute.kind = Kind::tensor;
-      attribute.tensor = tensor_of(proto.t(), place.member("t"));
+      attribute.tensor = tensor_of(proto.t(), place.member("t"), external);
       break;
     default: break;
   }
@@ -207,8 +244,9 @@ void check_order(const Graph& graph) {
   std::set<std::string, std::less<>> known;
   for (const GraphValue& input : graph.inputs) known.insert(input.name);
   for (const auto& [name, tensor] : graph.initializers) known.insert(name);
+  Faults faults;
   for (const Node& node : graph.nodes) {
-    const auto fail = [&](const std::string& what) { throw Failure(graph.file + ": " + node.label, what); };
+    const auto fail = [&](const std::string& what) { faults.add(Failure(graph.file + ": " + node.label, what)); };
     for (const std::string& name : node.inputs) {
       if (name.empty() || known.contains(name)) continue;
       fail(all.contains(name)
@@ -222,9 +260,10 @@ void check_order(const Graph& graph) {
   }
   for (const GraphValue& output : graph.outputs) {
     if (known.contains(output.name)) continue;
-    throw Failure(graph.file + ": graph.output",
-                  fmt::format("names \"{}\", expected an input, an initializer or a node's output", output.name));
+    faults.add(Failure(graph.file + ": graph.output",
+                       fmt::format("names \"{}\", expected an input, an initializer or a node's output", output.name)));
   }
+  faults.raise();
 }
 
 }  // namespace
@@ -234,16 +273,25 @@ Graph read_graph(const std::filesystem::path& path) {
   Graph graph;
   graph.file = path.string();
   const Place root{graph.file, ""};
-  if (!model.has_graph()) throw Failure(graph.file, "has no graph, expected a model of ONNX");
+  ExternalData external(path.parent_path());
+  if (!model.has_graph()) throw Failure(graph.file, "is not an ONNX file: it has no graph");
+  // Opsets came with version 3 of the format; what is older has the operators of opset 1.
+  bool has_opset = model.ir_version() < 3 && model.opset_import_size() == 0;
   for (const auto& opset : model.opset_import()) {
-    if (opset.domain().empty() || opset.domain() == "ai.onnx") graph.opset = opset.version();
+    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+    graph.opset = opset.version();
+    has_opset = true;
+  }
+  if (!has_opset) {
+    root.member("opset_import")
+        .fail("names no opset of ONNX's own operators, expected one of domain \"\", which says what the nodes mean");
   }
   const ::onnx::GraphProto& proto = model.graph();
   if (proto.sparse_initializer_size() != 0) root.member("graph.sparse_initializer").fail("is present, expected none");
   for (int i = 0; i < proto.initializer_size(); ++i) {
     const auto& tensor = proto.initializer(i);
     const Place place = root.member(fmt::format("graph.initializer[{}] (\"{}\")", i, tensor.name()));
-    if (!graph.initializers.emplace(tensor.name(), tensor_of(tensor, place)).second) {
+    if (!graph.initializers.emplace(tensor.name(), tensor_of(tensor, place, external)).second) {
       place.fail("has the name of an earlier one, expected each name once");
     }
   }
@@ -268,8 +316,8 @@ Graph read_graph(const std::filesystem::path& path) {
     node.inputs.assign(from.input().begin(), from.input().end());
     node.outputs.assign(from.output().begin(), from.output().end());
     for (const auto& attribute : from.attribute()) {
-      node.attributes.push_back(
-          attribute_of(attribute, {graph.file, fmt::format("{}: attribute {}", node.label, attribute.name())}));
+      node.attributes.push_back(attribute_of(
+          attribute, {graph.file, fmt::format("{}: attribute {}", node.label, attribute.name())}, external));
     }
     graph.nodes.push_back(std::move(node));
   }
@@ -280,7 +328,8 @@ Graph read_graph(const std::filesystem::path& path) {
 Tensor read_tensor_file(const std::filesystem::path& path) {
   const auto proto = parse<::onnx::TensorProto>(path, "tensor");
   const std::string file = path.string();
-  return tensor_of(proto, {file, "tensor"});
+  ExternalData external(path.parent_path());
+  return tensor_of(proto, {file, "tensor"}, external);
 }
 
 }  // namespace dmlref::tool::onnx

@@ -54,8 +54,10 @@ struct Window {
   std::int64_t size;
 };
 
-/// Clamped as ONNX says: a negative step may begin at the last element and end before the first.
+/// Clamped as ONNX says, which is not as NumPy does: with a negative step a start lies in [0, extent - 1], so that one
+/// before the first element takes that, and an end in [-1, extent - 1].
 Window window(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
+  if (extent == 0) return {0, 0};
   if (start < 0) start += extent;
   if (end < 0) end += extent;
   if (step > 0) {
@@ -63,9 +65,27 @@ Window window(std::int64_t start, std::int64_t end, std::int64_t step, std::int6
     end = std::clamp<std::int64_t>(end, 0, extent);
     return {start, (std::max<std::int64_t>)(end - start, 0)};
   }
-  start = std::clamp<std::int64_t>(start, -1, extent - 1);
+  start = std::clamp<std::int64_t>(start, 0, extent - 1);
   end = std::clamp<std::int64_t>(end, -1, extent - 1);
   return {end + 1, (std::max<std::int64_t>)(start - end, 0)};
+}
+
+/// ONNX Runtime reads to the last element, or back to the first, where an end is the most of 32 or 64 bits. That
+/// differs from ONNX's rule where the step is negative or 2^31 - 1 lies within the axis.
+void tell_runtimes_exception(Context& node, std::size_t index, std::int64_t start, std::int64_t end, std::int64_t step,
+                             std::int64_t extent, const Window& here) {
+  constexpr std::int64_t most32 = (std::numeric_limits<std::int32_t>::max)();
+  constexpr std::int64_t least64 = (std::numeric_limits<std::int64_t>::min)();
+  constexpr std::int64_t most64 = (std::numeric_limits<std::int64_t>::max)();
+  if (end != most32 && end != most64) return;
+  const Window there = window(start, step < 0 ? least64 : most64, step, extent);
+  if (there.size == here.size) return;  // windows of one start and of one size are the same
+  const std::string what =
+      fmt::format("ends[{}] is {}, which ONNX Runtime reads as no end; by ONNX's rule ", index, end);
+  if (here.size == 0) {
+    node.fail(what + fmt::format("nothing is taken, expected {} for all elements", step < 0 ? least64 : most64));
+  }
+  node.note(what + fmt::format("{} elements are in range, not {}", here.size, there.size));
 }
 
 }  // namespace
@@ -86,7 +106,9 @@ void lower_slice(Context& node) {
     constexpr std::int64_t most = (std::numeric_limits<std::int32_t>::max)();
     // A longer step reads the first element alone, as this one does.
     const std::int64_t step = std::clamp(ranges.steps[i], -most, most);
-    const Window part = window(ranges.starts[i], ranges.ends[i], step, static_cast<std::int64_t>(input.shape[axis]));
+    const auto extent = static_cast<std::int64_t>(input.shape[axis]);
+    const Window part = window(ranges.starts[i], ranges.ends[i], step, extent);
+    tell_runtimes_exception(node, i, ranges.starts[i], ranges.ends[i], step, extent, part);
     desc.window_offsets[axis] = static_cast<std::uint32_t>(part.size == 0 ? 0 : part.low);
     desc.window_sizes[axis] = static_cast<std::uint32_t>(part.size);
     desc.window_strides[axis] = static_cast<std::int32_t>(step);

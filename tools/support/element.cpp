@@ -32,8 +32,7 @@ std::string text_of(T value) {
   if constexpr (std::is_same_v<T, half>) {
     return half_text(value);
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(value)) return "nan";
-    return fmt::format("{}", value);
+    return real_text(value);
   } else {
     return fmt::format("{}", static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(value));
   }
@@ -60,6 +59,9 @@ std::string data_type_names() {
   for (const DataType type : all_types) names.append(names.empty() ? "" : ", ").append(to_string(type));
   return names;
 }
+
+std::string real_text(float value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
+std::string real_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
 
 std::string element_text(DataType type, std::span<const std::byte> bytes, std::size_t index) {
   return visit_type(type, [&](auto tag) { return text_of(load_element<typename decltype(tag)::type>(bytes, index)); });

@@ -72,7 +72,10 @@ std::optional<DataType> data_type_from_name(std::string_view name);
 /// "FLOAT32, FLOAT16, ...": the types that have a size.
 std::string data_type_names();
 
-/// The fewest digits that read back as the same value; "nan", "inf", "-inf".
+/// The fewest digits that read back as the same value; "nan" whatever its sign, "inf", "-inf".
+std::string real_text(float value);
+std::string real_text(double value);
+/// The same of an element of any type.
 std::string element_text(DataType type, std::span<const std::byte> bytes, std::size_t index);
 
 /// "0x3F800000", as many digits as the type has.

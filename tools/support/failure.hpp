@@ -35,9 +35,11 @@ class Faults {
     try {
       part();
     } catch (const Failure& failure) {
-      lines_.insert(lines_.end(), failure.lines().begin(), failure.lines().end());
+      add(failure);
     }
   }
+  void add(const Failure& failure) { lines_.insert(lines_.end(), failure.lines().begin(), failure.lines().end()); }
+  bool empty() const noexcept { return lines_.empty(); }
   /// Throws what was kept, where there is any: the first lines of very many.
   void raise() {
     constexpr std::size_t most = 50;

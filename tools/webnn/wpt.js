@@ -35,12 +35,19 @@ function parseLine(words) {
   return line;
 }
 
+/** JSON of a model: words stand for infinities and NaN, for which JSON has no number. */
+function modelText(model) {
+  const word = (key, value) => (typeof value !== 'number' || Number.isFinite(value) ? value :
+    Number.isNaN(value) ? 'nan' : value < 0 ? '-inf' : 'inf');
+  return JSON.stringify(model, word, 1);
+}
+
 function writeCase(folder, lowered) {
   fs.mkdirSync(folder, {recursive: true});
   for (const file of [...lowered.files, ...lowered.expected]) {
     fs.writeFileSync(path.join(folder, file.name), npy(file.dataType, file.shape, file.data));
   }
-  fs.writeFileSync(path.join(folder, 'model.json'), `${JSON.stringify(lowered.model, null, 1)}\n`);
+  fs.writeFileSync(path.join(folder, 'model.json'), `${modelText(lowered.model)}\n`);
 }
 
 // Where a checkout has no tolerance that is understood: WebNN's for normalization, exact for what is moved.

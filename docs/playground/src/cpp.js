@@ -32,16 +32,20 @@ const structs = {
 
 const snake = (name) => name.replace(/Tensor$/, '').replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
 const list = (values) => `{${values.join(', ')}}`;
+/** Models spell what JSON has no number for as these words. */
+const words = { inf: 'infinity()', '-inf': 'infinity()', nan: 'quiet_NaN()' };
+const wordOf = (value) => (typeof value === 'string' ? value.toLowerCase() : String(value));
 const real = (value) => {
+  const word = wordOf(value);
+  if (words[word]) return `${word[0] === '-' ? '-' : ''}std::numeric_limits<float>::${words[word]}`;
   const text = String(value);
-  if (!Number.isFinite(value)) return 'std::numeric_limits<float>::quiet_NaN()';
   return `${/[.e]/.test(text) ? text : `${text}.0`}f`;
 };
 const scalar = (name, value) => (name === 'Epsilon' ? real(value) : String(Number(value)));
 
 /** The names of an activation's parameters stand in the desc in the struct's order. */
 const parameters = ({ parameters: given }) => Object.entries(given)
-  .filter(([name, value]) => typeof value === 'number' && name !== 'AxisCount').map(([, value]) => value);
+  .filter(([name, value]) => (typeof value === 'number' || words[wordOf(value)]) && name !== 'AxisCount').map(([, value]) => value);
 
 function nativeTensor(tensor) {
   const strides = tensor.hasStrides ? `, dmlref::Dimensions${list(tensor.strides)}` : '';

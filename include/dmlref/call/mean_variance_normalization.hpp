@@ -85,7 +85,7 @@ struct NormalizationViews {
   std::array<ViewArgument, 3> inputs;
   ViewArgument output;
 
-  void check(Report& report, const MeanVarianceNormalizationOptions& options, NumberArgument& axes) {
+  void check_arguments(Report& report, const MeanVarianceNormalizationOptions& options, NumberArgument& axes) {
     rules::MeanVarianceNormalization1Facts facts;
     facts.input = inputs[0].facts(report);
     facts.scale = inputs[1].facts(report);
@@ -94,7 +94,7 @@ struct NormalizationViews {
     facts.activation = rules::facts_of(options.activation);
     facts.axis_count = options.axes.size();
     facts.axes = axes.facts(report, "Axes", options.axes.begin(), options.axes.size());
-    rules::check(report, latest_feature_level, facts);
+    rules::check_facts(report, latest_feature_level, facts);
   }
 };
 
@@ -102,7 +102,7 @@ inline DescribeResult<MeanVarianceNormalization1Desc> describe_normalization(
     NormalizationViews views, const MeanVarianceNormalizationOptions& options) {
   Report report;
   NumberArgument axes;
-  views.check(report, options, axes);
+  views.check_arguments(report, options, axes);
   MeanVarianceNormalization1Desc desc{views.inputs[0].desc(report),
                                       views.inputs[1].optional_desc(report),
                                       views.inputs[2].optional_desc(report),
@@ -121,7 +121,7 @@ inline Report normalization_views(NormalizationViews views, const MeanVarianceNo
                                   const RunOptions& run_options) {
   Report report;
   NumberArgument axes;
-  views.check(report, options, axes);
+  views.check_arguments(report, options, axes);
   const Isa isa = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto layout = [](const ViewArgument& view) {

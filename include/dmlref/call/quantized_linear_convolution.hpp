@@ -96,7 +96,7 @@ struct ConvolutionViews {
 /// The options as a desc has them.
 class ConvolutionNumbers {
  public:
-  void check(Report& report, ConvolutionViews& views, const ConvolutionOptions& options) {
+  void check_arguments(Report& report, ConvolutionViews& views, const ConvolutionOptions& options) {
     const auto input = [&](fast::qlc::Input which) { return views.inputs[which].facts(report); };
     using namespace fast::qlc;
     rules::QuantizedLinearConvolutionFacts facts{input(input_tensor),
@@ -135,7 +135,7 @@ class ConvolutionNumbers {
     } else {
       facts.group_count = group_count = narrow<std::uint32_t>(options.group_count);
     }
-    rules::check(report, latest_feature_level, facts);
+    rules::check_facts(report, latest_feature_level, facts);
   }
 
   std::span<const std::uint32_t> strides, dilations, start_padding, end_padding;
@@ -149,7 +149,7 @@ inline DescribeResult<QuantizedLinearConvolutionDesc> describe_convolution(Convo
                                                                            const ConvolutionOptions& options) {
   Report report;
   ConvolutionNumbers numbers;
-  numbers.check(report, views, options);
+  numbers.check_arguments(report, views, options);
   using namespace fast::qlc;
   const auto copy = [](std::span<const std::uint32_t> values) { return Dimensions(values.begin(), values.end()); };
   const auto& in = views.inputs;
@@ -175,7 +175,7 @@ inline Report convolution_views(ConvolutionViews views, const ConvolutionOptions
                                 const RunOptions& run_options) {
   Report report;
   ConvolutionNumbers numbers;
-  numbers.check(report, views, options);
+  numbers.check_arguments(report, views, options);
   const Isa isa = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto operand = [](const ViewArgument& view) {

@@ -92,13 +92,13 @@ inline void check_slice(Report& report, ViewArgument& input, ViewArgument& outpu
 inline void check_slice1(Report& report, ViewArgument& input, ViewArgument& output,
                          std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> sizes,
                          std::span<const std::int32_t> strides) {
-  rules::check(report, latest_feature_level,
-               rules::Slice1Facts{input.facts(report),
-                                  output.facts(report),
-                                  std::nullopt,
-                                  {"InputWindowOffsets", offsets},
-                                  {"InputWindowSizes", sizes},
-                                  {"InputWindowStrides", strides}});
+  rules::check_facts(report, latest_feature_level,
+                     rules::Slice1Facts{input.facts(report),
+                                        output.facts(report),
+                                        std::nullopt,
+                                        {"InputWindowOffsets", offsets},
+                                        {"InputWindowSizes", sizes},
+                                        {"InputWindowStrides", strides}});
 }
 
 inline DescribeResult<SliceDesc> describe_slice(ViewArgument input, ViewArgument output,

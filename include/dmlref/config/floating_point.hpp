@@ -28,7 +28,7 @@ class FloatingPointEnvironment {
     if (x87_differs_) store_x87();
   }
   /// From now on the thread has the default.
-  void leave() const noexcept {
+  void set_default() const noexcept {
     if (x87_differs_) set_x87_default();
     if ((sse_ | sse_flags) != (sse_default | sse_flags)) __builtin_ia32_ldmxcsr(sse_default);
   }
@@ -63,7 +63,7 @@ class FloatingPointEnvironment {
  public:
   FloatingPointEnvironment() noexcept : control_(control()), flags_(flags()) {}
   /// From now on the thread has the default.
-  void leave() const noexcept {
+  void set_default() const noexcept {
     if (control_ != 0) set_control(0);
   }
   /// From now on the thread has this one again, with the flags that were raised in it.
@@ -94,7 +94,7 @@ class FloatingPointEnvironment {
  public:
   FloatingPointEnvironment() noexcept { std::fegetenv(&environment_); }
   /// From now on the thread has the default.
-  void leave() const noexcept { std::fesetenv(FE_DFL_ENV); }
+  void set_default() const noexcept { std::fesetenv(FE_DFL_ENV); }
   /// From now on the thread has this one again, with the flags that were raised in it.
   void restore() const noexcept { std::fesetenv(&environment_); }
 
@@ -105,7 +105,7 @@ class FloatingPointEnvironment {
 /// WebAssembly has no other environment than the default.
 class FloatingPointEnvironment {
  public:
-  void leave() const noexcept {}
+  void set_default() const noexcept {}
   void restore() const noexcept {}
 };
 #endif
@@ -113,7 +113,7 @@ class FloatingPointEnvironment {
 /// For as long as it lives its thread has the default environment.
 class DefaultEnvironment {
  public:
-  DefaultEnvironment() noexcept { callers_.leave(); }
+  DefaultEnvironment() noexcept { callers_.set_default(); }
   ~DefaultEnvironment() { callers_.restore(); }
   DefaultEnvironment(const DefaultEnvironment&) = delete;
   DefaultEnvironment& operator=(const DefaultEnvironment&) = delete;
@@ -124,7 +124,7 @@ class DefaultEnvironment {
     explicit Pause(DefaultEnvironment& paused) noexcept : paused_(paused) { paused_.callers_.restore(); }
     ~Pause() {
       paused_.callers_ = FloatingPointEnvironment();
-      paused_.callers_.leave();
+      paused_.callers_.set_default();
     }
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;

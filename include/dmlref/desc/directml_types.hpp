@@ -11,12 +11,71 @@
 #if !defined(DML_TARGET_VERSION)
 
 #if !defined(DMLREF_NO_WINDOWS_TYPES)
-typedef unsigned int UINT;     ///< 32 bits
-typedef int INT;               ///< 32 bits
-typedef std::uint64_t UINT64;  ///< 64 bits
-typedef float FLOAT;           ///< IEEE 754 binary32
-typedef int BOOL;              ///< true where it is not 0
-#endif
+
+// Other headers have these names, too, and some for other types: X11's and Objective-C's BOOL is a byte, that of
+// DirectX-Headers is unsigned. A type that is declared stays; a macro is away until the end of this header.
+#pragma push_macro("UINT")
+#pragma push_macro("INT")
+#pragma push_macro("UINT64")
+#pragma push_macro("FLOAT")
+#pragma push_macro("BOOL")
+#undef UINT
+#undef INT
+#undef UINT64
+#undef FLOAT
+#undef BOOL
+
+namespace dmlref::windows {
+/// Where NAME is a type at global scope, NAME(Wanted{}) converts to it. Else it calls the function of that name here.
+struct Wanted {
+  template <class T>
+  operator T() const noexcept;  ///< never defined
+};
+unsigned int UINT(Wanted) noexcept;     ///< never defined, as are the others
+int INT(Wanted) noexcept;               ///< 32 bits
+std::uint64_t UINT64(Wanted) noexcept;  ///< 64 bits
+float FLOAT(Wanted) noexcept;           ///< IEEE 754 binary32
+int BOOL(Wanted) noexcept;              ///< true where it is not 0
+}  // namespace dmlref::windows
+/// The types that the names have at global scope, or Windows'.
+namespace dmlref::declared {
+template <class W = windows::Wanted>
+using UintType = decltype(UINT(W{}));  ///< of UINT
+template <class W = windows::Wanted>
+using IntType = decltype(INT(W{}));  ///< of INT
+template <class W = windows::Wanted>
+using Uint64Type = decltype(UINT64(W{}));  ///< of UINT64
+template <class W = windows::Wanted>
+using FloatType = decltype(FLOAT(W{}));  ///< of FLOAT
+template <class W = windows::Wanted>
+using BoolType = decltype(BOOL(W{}));  ///< of BOOL
+}  // namespace dmlref::declared
+
+typedef dmlref::declared::UintType<> UINT;      ///< unsigned int
+typedef dmlref::declared::IntType<> INT;        ///< int
+typedef dmlref::declared::Uint64Type<> UINT64;  ///< std::uint64_t
+typedef dmlref::declared::FloatType<> FLOAT;    ///< float: IEEE 754 binary32
+typedef dmlref::declared::BoolType<> BOOL;      ///< int: true where it is not 0
+
+#endif  // !defined(DMLREF_NO_WINDOWS_TYPES)
+
+static_assert(sizeof(UINT) == 4 && sizeof(INT) == 4 && sizeof(UINT64) == 8 && sizeof(FLOAT) == 4,
+              "dmlref requires UINT, INT and FLOAT of 32 bits and UINT64 of 64, as on Windows");
+
+namespace dmlref::declared {
+/// T where it has four bytes, else int.
+template <std::size_t Bytes, class T>
+struct Field {
+  using Type = int;  ///< of another size than T
+};
+/// The same of four bytes.
+template <class T>
+struct Field<sizeof(int), T> {
+  using Type = T;  ///< as it is declared
+};
+/// A BOOL of Microsoft's structs: four bytes, whatever other header has declared BOOL.
+using BoolField = Field<sizeof(BOOL), BOOL>::Type;
+}  // namespace dmlref::declared
 
 /// The type of a tensor's elements. From level 4_1 the slices accept all but the 4-bit ones, which no operator here
 /// does.
@@ -166,27 +225,27 @@ struct DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC {
 
 /// MEAN_VARIANCE_NORMALIZATION: act(Scale * (x - mean) / sqrt(variance + Epsilon) + Bias), of four dimensions.
 struct DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;        ///< FLOAT32 or FLOAT16
-  const DML_TENSOR_DESC* ScaleTensor;        ///< optional; the input's sizes, or 1, per dimension
-  const DML_TENSOR_DESC* BiasTensor;         ///< optional; the same. Below level 5_2 both are present or neither
-  const DML_TENSOR_DESC* OutputTensor;       ///< type and sizes of the input
-  BOOL CrossChannel;                         ///< mean and variance of {C, H, W}; else of {H, W}
-  BOOL NormalizeVariance;                    ///< false: only the mean is subtracted
-  FLOAT Epsilon;                             ///< added to the variance
-  const DML_OPERATOR_DESC* FusedActivation;  ///< optional; one of those below, with null tensors
+  const DML_TENSOR_DESC* InputTensor;             ///< FLOAT32 or FLOAT16
+  const DML_TENSOR_DESC* ScaleTensor;             ///< optional; the input's sizes, or 1, per dimension
+  const DML_TENSOR_DESC* BiasTensor;              ///< optional; the same. Below level 5_2 both are present or neither
+  const DML_TENSOR_DESC* OutputTensor;            ///< type and sizes of the input
+  dmlref::declared::BoolField CrossChannel;       ///< mean and variance of {C, H, W}; else of {H, W}
+  dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
+  FLOAT Epsilon;                                  ///< added to the variance
+  const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors
 };
 
 /// MEAN_VARIANCE_NORMALIZATION1: the same with the mean and variance of chosen dimensions.
 struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
-  const DML_TENSOR_DESC* InputTensor;        ///< FLOAT32 or FLOAT16
-  const DML_TENSOR_DESC* ScaleTensor;        ///< optional; the input's sizes, or 1, per dimension
-  const DML_TENSOR_DESC* BiasTensor;         ///< optional; the same. Below level 5_2 both are present or neither
-  const DML_TENSOR_DESC* OutputTensor;       ///< type and sizes of the input
-  UINT AxisCount;                            ///< 1 to 8
-  const UINT* Axes;                          ///< dimensions of one mean and variance, none twice
-  BOOL NormalizeVariance;                    ///< false: only the mean is subtracted
-  FLOAT Epsilon;                             ///< added to the variance
-  const DML_OPERATOR_DESC* FusedActivation;  ///< optional; one of those below, with null tensors
+  const DML_TENSOR_DESC* InputTensor;             ///< FLOAT32 or FLOAT16
+  const DML_TENSOR_DESC* ScaleTensor;             ///< optional; the input's sizes, or 1, per dimension
+  const DML_TENSOR_DESC* BiasTensor;              ///< optional; the same. Below level 5_2 both are present or neither
+  const DML_TENSOR_DESC* OutputTensor;            ///< type and sizes of the input
+  UINT AxisCount;                                 ///< 1 to 8
+  const UINT* Axes;                               ///< dimensions of one mean and variance, none twice
+  dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
+  FLOAT Epsilon;                                  ///< added to the variance
+  const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors
 };
 
 // The fusable activations. When fused, InputTensor and OutputTensor are null.
@@ -293,9 +352,20 @@ struct DML_ACTIVATION_GELU_OPERATOR_DESC {
   const DML_TENSOR_DESC* OutputTensor;
 };
 
+#if !defined(DMLREF_NO_WINDOWS_TYPES)
+#pragma pop_macro("UINT")
+#pragma pop_macro("INT")
+#pragma pop_macro("UINT64")
+#pragma pop_macro("FLOAT")
+#pragma pop_macro("BOOL")
+#endif
+
 #elif DML_TARGET_VERSION < 0x4000
 
 // Older ones lack SLICE1, MVN1 and QLC, or an enumeration whose range holds DML_FEATURE_LEVEL_6_4.
 #error "dmlref needs DML_TARGET_VERSION 0x4000 or newer"
 
 #endif  // !defined(DML_TARGET_VERSION)
+
+static_assert(sizeof(DML_TENSOR_TYPE) == 4,
+              "dmlref requires enumerations of four bytes, as Microsoft's are: compile without -fshort-enums");

@@ -119,29 +119,29 @@ class CompiledOperator {
     Report report;
     if (!detail::check_compiled(report, planned_)) return report;
     if (properties_.persistent_bytes == 0) return report;
-    const auto& slots = planned_.inputs;
-    detail::check_count(report, "owned_inputs", owned_inputs.size(), slots.size());
+    const auto& tensors = planned_.inputs;
+    detail::check_count(report, "owned_inputs", owned_inputs.size(), tensors.size());
     detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
     detail::check_region(report, "temporary", temporary, properties_.temporary_bytes);
     detail::check_disjoint(report, "persistent", persistent, "temporary", temporary);
-    if (owned_inputs.size() != slots.size()) return report;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].owned_by_dml) {
-        detail::check_buffer(report, slots[i], owned_inputs[i]);
+    if (owned_inputs.size() != tensors.size()) return report;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].owned_by_dml) {
+        detail::check_buffer(report, tensors[i], owned_inputs[i]);
       } else {
-        detail::check_given_elsewhere(report, slots[i], owned_inputs[i],
+        detail::check_given_elsewhere(report, tensors[i], owned_inputs[i],
                                       "it is not owned by DML and belongs to execute");
       }
-      detail::check_disjoint(report, "persistent", persistent, slots[i].name, owned_inputs[i]);
-      detail::check_disjoint(report, "temporary", temporary, slots[i].name, owned_inputs[i]);
+      detail::check_disjoint(report, "persistent", persistent, tensors[i].name, owned_inputs[i]);
+      detail::check_disjoint(report, "temporary", temporary, tensors[i].name, owned_inputs[i]);
     }
     if (!report) return report;
 
     detail::PersistentTag::erase(persistent);
     detail::Bindings bindings;
     bindings.temporary = temporary.data();
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      bindings.inputs[i] = slots[i].owned_by_dml ? owned_inputs[i].data() : nullptr;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      bindings.inputs[i] = tensors[i].owned_by_dml ? owned_inputs[i].data() : nullptr;
       if (!places_[i].kept && !places_[i].packed) continue;
       std::byte* const copy = (places_[i].kept ? persistent : temporary).data() + places_[i].kept_offset;
       detail::keep(planned_.kept[i], owned_inputs[i].data(), copy);
@@ -260,30 +260,30 @@ class CompiledOperator {
   DMLREF_NOINLINE void explain(Report& report, std::span<const InputBuffer> inputs,
                                std::span<const OutputBuffer> outputs, std::span<const std::byte> persistent,
                                std::span<const std::byte> temporary) const {
-    const auto& slots = planned_.inputs;
+    const auto& tensors = planned_.inputs;
     if (!detail::check_compiled(report, planned_)) return;
-    detail::check_count(report, "inputs", inputs.size(), slots.size());
+    detail::check_count(report, "inputs", inputs.size(), tensors.size());
     detail::check_count(report, "outputs", outputs.size(), 1);
     detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
     detail::check_initialized(report, persistent, properties_.persistent_bytes, tag_);
     detail::check_region(report, "temporary", temporary, properties_.temporary_bytes);
     detail::check_disjoint(report, "temporary", temporary, "persistent", persistent);
-    if (inputs.size() == slots.size()) {
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (slots[i].owned_by_dml) {
-          detail::check_given_elsewhere(report, slots[i], inputs[i], "it is owned by DML and belongs to initialize");
+    if (inputs.size() == tensors.size()) {
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].owned_by_dml) {
+          detail::check_given_elsewhere(report, tensors[i], inputs[i], "it is owned by DML and belongs to initialize");
         } else {
-          detail::check_buffer(report, slots[i], inputs[i]);
+          detail::check_buffer(report, tensors[i], inputs[i]);
         }
-        detail::check_disjoint(report, "temporary", temporary, slots[i].name, inputs[i]);
+        detail::check_disjoint(report, "temporary", temporary, tensors[i].name, inputs[i]);
       }
     }
     if (outputs.size() == 1) {
       detail::check_buffer(report, planned_.output, outputs[0]);
       detail::check_disjoint(report, planned_.output.name, outputs[0], "persistent", persistent);
       detail::check_disjoint(report, planned_.output.name, outputs[0], "temporary", temporary);
-      for (std::size_t i = 0; i < slots.size() && i < inputs.size(); ++i) {
-        detail::check_disjoint(report, planned_.output.name, outputs[0], slots[i].name, inputs[i]);
+      for (std::size_t i = 0; i < tensors.size() && i < inputs.size(); ++i) {
+        detail::check_disjoint(report, planned_.output.name, outputs[0], tensors[i].name, inputs[i]);
       }
     }
   }

@@ -34,15 +34,15 @@ class NamedBindings {
   }
   /// Memory of const, for inputs; bound to the output it is reported.
   NamedBindings& bind(std::string_view name, InputBuffer buffer) {
-    const auto slots = compiled_->input_slots();
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].name == name) return inputs_[i] = buffer, *this;
+    const auto tensors = compiled_->input_slots();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].name == name) return inputs_[i] = buffer, *this;
     }
     if (name == compiled_->output_slot().name) {
       report_.add(RuleId::binding_name, name, {"is bound to memory of const, expected memory to write to"});
     } else {
       std::string known;
-      for (const TensorSlot& slot : slots) known += std::string(slot.name) + ", ";
+      for (const TensorSlot& slot : tensors) known += std::string(slot.name) + ", ";
       report_.add(RuleId::binding_name, name,
                   {"is no tensor of the operator, expected one of ", known, compiled_->output_slot().name});
     }
@@ -56,10 +56,10 @@ class NamedBindings {
   friend class CompiledOperator;
   /// The inputs that DML owns, or all others; the rest of the entries is empty.
   std::array<InputBuffer, detail::max_inputs> inputs(bool owned_by_dml) const noexcept {
-    const auto slots = compiled_->input_slots();
+    const auto tensors = compiled_->input_slots();
     std::array<InputBuffer, detail::max_inputs> chosen;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].owned_by_dml == owned_by_dml) chosen[i] = inputs_[i];
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].owned_by_dml == owned_by_dml) chosen[i] = inputs_[i];
     }
     return chosen;
   }

@@ -174,18 +174,18 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
   if (!compiled) return compiled.report();
   const CompiledOperator& op = compiled.value();
   const BindingProperties needs = op.binding_properties();
-  const std::span<const TensorSlot> slots = op.input_slots();
+  const std::span<const TensorSlot> tensors = op.input_slots();
 
   std::array<InputBuffer, max_inputs> owned{};
   std::array<InputBuffer, max_inputs> rest{};
   Report report;
-  check_count(report, "inputs", inputs.size(), slots.size());
+  check_count(report, "inputs", inputs.size(), tensors.size());
   check_count(report, "outputs", outputs.size(), 1);
-  if (inputs.size() == slots.size()) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      check_buffer(report, slots[i], inputs[i]);
-      if (outputs.size() == 1) check_disjoint(report, op.output_slot().name, outputs[0], slots[i].name, inputs[i]);
-      (slots[i].owned_by_dml ? owned : rest)[i] = inputs[i];
+  if (inputs.size() == tensors.size()) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      check_buffer(report, tensors[i], inputs[i]);
+      if (outputs.size() == 1) check_disjoint(report, op.output_slot().name, outputs[0], tensors[i].name, inputs[i]);
+      (tensors[i].owned_by_dml ? owned : rest)[i] = inputs[i];
     }
   }
   if (outputs.size() == 1) check_buffer(report, op.output_slot(), outputs[0]);
@@ -199,9 +199,9 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
         {"of ", !persistent.ok() ? needs.persistent_bytes : needs.temporary_bytes, " bytes could not be allocated"});
     return report;
   }
-  report = op.initialize({owned.data(), slots.size()}, persistent.span(), temporary.span());
+  report = op.initialize({owned.data(), tensors.size()}, persistent.span(), temporary.span());
   if (!report) return report;
-  return op.execute({rest.data(), slots.size()}, outputs, persistent.span(), temporary.span(), executor_of(options));
+  return op.execute({rest.data(), tensors.size()}, outputs, persistent.span(), temporary.span(), executor_of(options));
 }
 
 }  // namespace detail

@@ -101,7 +101,7 @@ inline Real softplus(Real x, Real steepness) noexcept {
 /// x / (1 + |x|).
 template <class Real>
 inline Real softsign(Real x) noexcept {
-  x = detail::not_above(detail::not_below(x, -Elementary<Real>::far), Elementary<Real>::far);
+  x = detail::not_above(detail::not_below(x, -Elementary<Real>::softsign_limit), Elementary<Real>::softsign_limit);
   return x / (Real{1} + std::fabs(x));
 }
 

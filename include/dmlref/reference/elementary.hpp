@@ -62,7 +62,7 @@ struct Elementary<double> {
                                     -0x1.3deb1e77c4f0fp-2,  0x1.e995ed4616419p-4,  -0x1.b78c2da3c5e89p-6,
                                     -0x1.3ddb9c37fca72p-10, 0x1.8e305df1a5d6ep-9,  -0x1.1e270e39e3887p-11,
                                     -0x1.2d5ec13e17f0cp-12, 0x1.921f079654f75p-14, 0x1.4bd70be808ab9p-15};
-  static constexpr double far = 1e300;  ///< where x / (1 + |x|) has long been 1
+  static constexpr double softsign_limit = 1e300;  ///< where x / (1 + |x|) has long been 1
 };
 
 template <>
@@ -79,7 +79,7 @@ struct Elementary<float> {
   static constexpr float erfc_limit = 4.6f;  // as above, for t up to it: 2^-24
   static constexpr float erfc[] = {0x1.12f21ep+0f, -0x1.c44c5ep-1f, 0x1.2e3352p-1f,  -0x1.3ddf2ap-2f,
                                    0x1.e941dcp-4f, -0x1.c40cccp-6f, -0x1.476ab4p-9f, 0x1.54bd7ap-9f};
-  static constexpr float far = 1e30f;
+  static constexpr float softsign_limit = 1e30f;
 };
 
 namespace detail {

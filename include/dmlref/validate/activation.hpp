@@ -89,7 +89,7 @@ inline void check_steepness(Report& report, FeatureLevel level, const Activation
   });
 }
 
-inline void check(Report& report, FeatureLevel level, const std::optional<ActivationFacts>& facts) {
+inline void check_facts(Report& report, FeatureLevel level, const std::optional<ActivationFacts>& facts) {
   if (!facts) return;
   check_activation_type(report, level, facts->type);
   if (!facts->readable) return;

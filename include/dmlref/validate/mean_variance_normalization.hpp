@@ -113,14 +113,14 @@ inline void check_normalization(Report& report, OperatorType op, FeatureLevel le
   check_scale_with_bias(report, level, facts.scale, facts.bias);
   check_broadcast(report, level, facts.input, facts.scale, channel);
   check_broadcast(report, level, facts.input, facts.bias, channel);
-  check(report, level, facts.activation);
+  check_facts(report, level, facts.activation);
 }
 
-inline void check(Report& report, FeatureLevel level, const MeanVarianceNormalizationFacts& facts) {
+inline void check_facts(Report& report, FeatureLevel level, const MeanVarianceNormalizationFacts& facts) {
   check_normalization(report, mvn, level, facts, ChannelBroadcast::always);
 }
 
-inline void check(Report& report, FeatureLevel level, const MeanVarianceNormalization1Facts& facts) {
+inline void check_facts(Report& report, FeatureLevel level, const MeanVarianceNormalization1Facts& facts) {
   check_normalization(report, mvn1, level, facts, ChannelBroadcast::from_its_level);
   check_axes(report, facts.input, facts.axis_count, facts.axes);
 }
@@ -150,7 +150,7 @@ inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel l
   Report report;
   level = rules::check_level(report, rules::mvn, level);
   auto facts = rules::read(report, desc);
-  rules::check(report, level, std::move(facts));
+  rules::check_facts(report, level, std::move(facts));
   return report;
 }
 
@@ -159,7 +159,7 @@ inline Report validate(const MeanVarianceNormalization1Desc& desc, FeatureLevel 
   Report report;
   level = rules::check_level(report, rules::mvn1, level);
   auto facts = rules::read(report, desc);
-  rules::check(report, level, std::move(facts));
+  rules::check_facts(report, level, std::move(facts));
   return report;
 }
 

@@ -173,7 +173,7 @@ inline void check_filter_values(Report& report, const TensorFacts& tensor, const
   }
 }
 
-inline void check(Report& report, FeatureLevel level, QuantizedLinearConvolutionFacts f) {
+inline void check_facts(Report& report, FeatureLevel level, QuantizedLinearConvolutionFacts f) {
   check_convolution_tensors(report, level, f);
   keep_comparable_sizes(f);
   if (f.dimension_count) {
@@ -234,7 +234,7 @@ inline Report validate(const QuantizedLinearConvolutionDesc& desc, FeatureLevel 
   Report report;
   level = rules::check_level(report, rules::qlc, level);
   auto facts = rules::read(report, desc);
-  rules::check(report, level, std::move(facts));
+  rules::check_facts(report, level, std::move(facts));
   return report;
 }
 

@@ -25,9 +25,8 @@ namespace rules {
 /// The number in an enumeration of Microsoft's, whatever it is.
 template <class Enum>
 std::uint32_t number(const Enum& value) noexcept {
-  static_assert(sizeof(Enum) == sizeof(std::uint32_t));
   std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
+  std::memcpy(&bits, &value, sizeof(value));
   return bits;
 }
 
@@ -292,7 +291,7 @@ inline std::optional<OperatorDesc> read_directml(const DML_OPERATOR_DESC& desc) 
   rules::visit_directml(desc, [&](const auto& d) {
     Report report;
     const auto facts = rules::read(report, d);
-    rules::check(report, latest_feature_level, facts);
+    rules::check_facts(report, latest_feature_level, facts);
     if (report) value = rules::value_of(d, facts);
   });
   return value;
@@ -318,7 +317,7 @@ inline Report validate(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
   }
   rules::visit_directml(desc, [&](const auto& d) {
     auto facts = rules::read(report, d);
-    rules::check(report, level, std::move(facts));
+    rules::check_facts(report, level, std::move(facts));
   });
   return report;
 }

@@ -132,14 +132,14 @@ inline void check_window_output(Report& report, const Slice1Facts& facts) {
   }
 }
 
-inline void check(Report& report, FeatureLevel level, SliceFacts facts) {
+inline void check_facts(Report& report, FeatureLevel level, SliceFacts facts) {
   check_slice_shape(report, slice, level, facts);
   check_window_not_empty(report, RuleId::slice_size_zero, facts.sizes);
   check_slice_output(report, facts);
   check_slice_bounds(report, facts);
 }
 
-inline void check(Report& report, FeatureLevel level, Slice1Facts facts) {
+inline void check_facts(Report& report, FeatureLevel level, Slice1Facts facts) {
   check_slice_shape(report, slice1, level, facts);
   check_window_not_empty(report, RuleId::slice1_window_empty, facts.sizes);
   check_window_bounds(report, facts);
@@ -176,7 +176,7 @@ inline Report validate(const SliceDesc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::slice, level);
   auto facts = rules::read(report, desc);
-  rules::check(report, level, std::move(facts));
+  rules::check_facts(report, level, std::move(facts));
   return report;
 }
 
@@ -185,7 +185,7 @@ inline Report validate(const Slice1Desc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, rules::slice1, level);
   auto facts = rules::read(report, desc);
-  rules::check(report, level, std::move(facts));
+  rules::check_facts(report, level, std::move(facts));
   return report;
 }
 

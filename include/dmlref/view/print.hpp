@@ -75,14 +75,14 @@ Style style_of(const std::vector<T>& values) {
     const double magnitude = std::fabs(static_cast<double>(value));
     if (!std::isfinite(magnitude)) continue;
     if (magnitude != 0 && (least == 0 || magnitude < least)) least = magnitude;
-    most = std::max(most, magnitude);
+    most = (std::max)(most, magnitude);
     std::string text = shortest(value);
-    style.exponent_digits = std::max(style.exponent_digits, text.size() - text.find('e') - 2);
+    style.exponent_digits = (std::max)(style.exponent_digits, text.size() - text.find('e') - 2);
     if (decimals_of(text) > most_decimals) {
       text = scientific(magnitude, most_decimals);
       text = without_zeros(text.substr(0, text.find('e'))) + 'e';
     }
-    style.decimals = std::max(style.decimals, decimals_of(text));
+    style.decimals = (std::max)(style.decimals, decimals_of(text));
   }
   const auto ratio = static_cast<double>(static_cast<T>(most / least));
   style.exponents = least != 0 && (most >= 1e8 || least < 1e-4 || ratio > 1000);
@@ -116,11 +116,11 @@ std::vector<std::string> words_of(const std::vector<T>& values) {
   }
   std::size_t tail = 0, width = 0;
   for (const std::string& word : words) {
-    if (word.find('.') != std::string::npos) tail = std::max(tail, word.size() - word.find('.'));
+    if (word.find('.') != std::string::npos) tail = (std::max)(tail, word.size() - word.find('.'));
   }
   for (std::string& word : words) {
     if (word.find('.') != std::string::npos) word.append(tail - (word.size() - word.find('.')), ' ');
-    width = std::max(width, word.size());
+    width = (std::max)(width, word.size());
   }
   for (std::string& word : words) word.insert(0, width - word.size(), ' ');
   return words;
@@ -137,7 +137,7 @@ std::string scalar(T value) {
     std::string digits = shortest(value);
     if (number != 0 && !(std::fabs(number) >= 1e-4 && std::fabs(number) < 1e16)) return digits;
     const int decimals = decimals_of(digits) - exponent_of(digits);
-    if (decimals >= 0) return formatted(number, std::chars_format::fixed, std::max(decimals, 1));
+    if (decimals >= 0) return formatted(number, std::chars_format::fixed, (std::max)(decimals, 1));
     digits.erase(digits.find('e'));
     std::erase(digits, '.');
     return digits.append(static_cast<std::size_t>(-decimals), '0') + ".0";

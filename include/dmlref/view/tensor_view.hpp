@@ -114,9 +114,9 @@ class TensorView {
   /// Writes an element. Requires layout().contains(at).
   constexpr void store(const Coordinates& at, value_type value) const noexcept { access_.store(index_of(at), value); }
   /// T&, or a value where the memory holds other objects. Requires layout().contains({at...}).
-  template <class... I>
-  requires(sizeof...(I) <= max_rank && (std::is_integral_v<I> && ...)) constexpr decltype(auto) operator()(
-      I... at) const noexcept {
+  template <class... Indices>
+  requires(sizeof...(Indices) <= max_rank && (std::is_integral_v<Indices> && ...)) constexpr decltype(auto) operator()(
+      Indices... at) const noexcept {
     if constexpr (DMLREF_CHECKED) static_cast<void>(index_of(Coordinates{static_cast<Index>(at)...}));
     Index index = layout_.offset;
     [[maybe_unused]] std::size_t d = 0;
@@ -128,8 +128,8 @@ class TensorView {
     }
   }
   /// The element, where there is one at these coordinates.
-  template <class... I>
-  requires(std::is_integral_v<I>&&...) constexpr std::optional<value_type> at(I... at) const noexcept {
+  template <class... Indices>
+  requires(std::is_integral_v<Indices>&&...) constexpr std::optional<value_type> at(Indices... at) const noexcept {
     return this->at(Coordinates{static_cast<Index>(at)...});
   }
   /// The same with coordinates in a list.

@@ -46,6 +46,9 @@ const sampleTests = [
   graph('layerNormalization of default axes', {input: tensor('float32', [2, 2], [1, 5, 4, 0])},
         [operator('layerNormalization', [{input: 'input'}, {options: {epsilon: 0}}])],
         tensor('float32', [2, 2], [-1, 1, 1, -1])),
+  graph('layerNormalization of an infinite epsilon', {input: tensor('float32', [2, 2], [1, 5, 4, 0])},
+        [operator('layerNormalization', [{input: 'input'}, {options: {epsilon: Infinity}}])],
+        tensor('float32', [2, 2], [0, 0, 0, 0])),
   // Each channel has mean 3 and variance 5; with 4 the root is 3.
   graph('instanceNormalization of nhwc',
         {

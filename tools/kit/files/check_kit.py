@@ -13,12 +13,17 @@ import math
 import os
 import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    print("check_kit: needs NumPy, which this Python has not: pip install numpy, or Debian's python3-numpy",
+          file=sys.stderr)
+    sys.exit(2)
 
 LEVELS = ["1_0", "2_0", "2_1", "3_0", "3_1", "4_0", "4_1", "5_0", "5_1", "5_2", "6_0", "6_1", "6_2", "6_3", "6_4"]
 TYPES = {"FLOAT32": "<f4", "FLOAT16": "<f2", "FLOAT64": "<f8", "UINT8": "|u1", "UINT16": "<u2", "UINT32": "<u4",
          "UINT64": "<u8", "INT8": "|i1", "INT16": "<i2", "INT32": "<i4", "INT64": "<i8"}
-NAMES = {np.dtype(code): name for name, code in TYPES.items()}
+NAMES = {np.dtype(code): name for name, code in TYPES.items()} | {np.dtype("|b1"): "UINT8"}
 
 
 class Unusable(Exception):
@@ -39,10 +44,11 @@ def read_npy(path):
     try:
         header = ast.literal_eval(data[start:start + length].decode("latin1").strip())
         dtype = np.dtype(header["descr"])
-        name = NAMES[dtype]
+        name = NAMES[dtype.newbyteorder("<")]
         shape = tuple(header["shape"])
         count = math.prod(shape)
-        good = len(data) >= start + length and not header["fortran_order"] and all(
+        c_order = not header["fortran_order"] or sum(extent > 1 for extent in shape) <= 1
+        good = len(data) >= start + length and c_order and all(
             isinstance(extent, int) and extent > 0 for extent in shape)
     except Exception:  # whatever a malformed header causes
         good = False
@@ -52,7 +58,7 @@ def read_npy(path):
     given = len(data) - start - length
     if given not in (needed, (needed + 3) // 4 * 4):
         raise Unusable(f"{path}: has {given} bytes of elements, expected {needed} for shape {shape} of {name}")
-    return np.frombuffer(data, dtype, count, start + length)
+    return np.frombuffer(data, dtype, count, start + length).astype(TYPES[name])
 
 
 class Case:

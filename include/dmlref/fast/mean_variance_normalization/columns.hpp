@@ -164,7 +164,7 @@ class ColumnGroups {
                                              std::int64_t* input, std::int64_t* output) noexcept {
       Walk walk(reduced, Place{}, static_cast<Index>(first));
       for (std::size_t i = 0; i < count;) {
-        const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
+        const auto n = (std::min)(count - i, static_cast<std::size_t>(walk.stretch()));
         const Place start = walk.place();
         const Place step = walk.step();
         constexpr auto bytes = static_cast<Index>(sizeof(T));
@@ -203,7 +203,8 @@ class ColumnGroups {
       for (std::size_t i = 0; i < size; i += rows) {
         const std::int64_t ahead =
             i + rows < size ? offsets.input[i + rows] - offsets.input[i] : next - offsets.input[i] + offsets.input[0];
-        (is_half ? k.add16 : k.add32)({first, offsets.input + i, std::min(rows, size - i), width, ahead}, pivot, lanes);
+        (is_half ? k.add16 : k.add32)({first, offsets.input + i, (std::min)(rows, size - i), width, ahead}, pivot,
+                                      lanes);
       }
       k.join(lanes, width, sum, square);
     }
@@ -308,7 +309,7 @@ class ColumnGroups {
       }
       DMLREF_NOINLINE DoubleDoubles averages(const DoubleDoubles* means_of) const noexcept {
         DoubleDoubles result{};
-        const std::size_t columns = std::min(run_.width_of(strip_) - part_, exact_width);
+        const std::size_t columns = (std::min)(run_.width_of(strip_) - part_, exact_width);
         const Index first = run_.outer_place(outer_).input + static_cast<Index>(strip_ * column_width + part_);
         ExactLanes lanes[exact_width];
         std::int64_t input[correction_rows];
@@ -477,12 +478,12 @@ class ColumnGroups {
       const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
       const std::size_t later = large ? block / 2 : block;
       for (std::uint64_t first = band.first; first < band.last; first += strips_at_once) {
-        const std::uint64_t last = std::min(first + strips_at_once, band.last);
+        const std::uint64_t last = (std::min)(first + strips_at_once, band.last);
         std::uint64_t low[strips_at_once]{};  // columns, a bit each
         for (std::size_t row = 0; row < size; row += block) {
           const std::int64_t ahead = row + later < size ? offsets.input[row + later] - offsets.input[row] : 0;
           for (std::uint64_t s = first; s < last; ++s) {
-            const Block part{outer, band, s, std::min(block, size - row), offsets.input + row, offsets.output + row};
+            const Block part{outer, band, s, (std::min)(block, size - row), offsets.input + row, offsets.output + row};
             low[s - first] |= normalize_block(part, ahead, work);
           }
         }
@@ -490,7 +491,7 @@ class ColumnGroups {
           for (std::uint64_t columns = low[s - first]; columns != 0; columns &= columns - 1) {
             const auto c = static_cast<std::size_t>(__builtin_ctzll(columns));
             for (std::size_t row = 0; row < size; row += correction_rows) {
-              const std::size_t rows = std::min(correction_rows, size - row);
+              const std::size_t rows = (std::min)(correction_rows, size - row);
               correct_column({outer, band, s, rows, offsets.input + row, offsets.output + row}, c, nullptr, rows);
             }
           }
@@ -551,7 +552,7 @@ class ColumnGroups {
         parallel(outers * bands, [&](std::size_t t) {
           const std::uint64_t first = t % bands * band_strips;
           alignas(64) std::byte memory[band_bytes(band_strips, 1)];
-          whole_band(t / bands, band_in(memory, first, std::min(first + band_strips, op.strips_), 1));
+          whole_band(t / bands, band_in(memory, first, (std::min)(first + band_strips, op.strips_), 1));
         });
         return;
       }

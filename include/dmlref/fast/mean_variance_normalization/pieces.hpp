@@ -49,7 +49,7 @@ class PieceTable {
       begin_[c - first] = used;
       for (std::size_t left = chunk_size(count_, c); left > 0;) {
         if (used == most) return false;
-        const std::size_t n = std::min(left, static_cast<std::size_t>(walk.stretch()));
+        const std::size_t n = (std::min)(left, static_cast<std::size_t>(walk.stretch()));
         at_[used++] = {walk.place().input * element_size_, walk.place().output * element_size_, n};
         walk.advance(static_cast<Index>(n));
         left -= n;

@@ -95,7 +95,7 @@ class BlockedConvolution {
   }
 
   /// How many tasks may run at once; each has memory of its own.
-  Index tasks(std::size_t concurrency) const noexcept { return tasks_for(concurrency, plan_.slots); }
+  Index tasks(std::size_t concurrency) const noexcept { return tasks_for(concurrency, plan_.task_slots); }
   /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
   Index units(Index tasks) const noexcept {
     const auto grid = plan_.grid_for(tasks);

@@ -96,10 +96,10 @@ class RowWalk {
  private:
   /// Rows `begin` … `end` - 1 of the table in an irregular order; those that share lines stay near each other.
   void shuffle(std::size_t begin, std::size_t end) noexcept {
-    const std::size_t near = strategy_->out_bytes < 64 ? 64 : table_.size();
+    const std::size_t block = strategy_->out_bytes < 64 ? 64 : table_.size();
     std::uint32_t random = 1;
-    for (; begin < end; begin += near) {
-      for (std::size_t left = end - begin < near ? end - begin : near; left > 1; --left) {
+    for (; begin < end; begin += block) {
+      for (std::size_t left = end - begin < block ? end - begin : block; left > 1; --left) {
         random = random * 1664525u + 1013904223u;
         std::swap(table_[begin + left - 1], table_[begin + (random >> 8) % left]);
       }

@@ -183,8 +183,8 @@ struct Steps {
       return product(y, choose(less(y, zero), tail, difference(one, tail)));
     }
     if constexpr (type == ActivationType::softsign) {
-      const V near = not_above(not_below(x, V::of(-E::far)), V::of(E::far));
-      return quotient(near, sum(one, magnitude(near)));
+      const V clamped = not_above(not_below(x, V::of(-E::softsign_limit)), V::of(E::softsign_limit));
+      return quotient(clamped, sum(one, magnitude(clamped)));
     }
     if constexpr (type == ActivationType::leaky_relu) return choose(less(x, zero), product(x, a), x);
     if constexpr (type == ActivationType::thresholded_relu) return choose(at_most(x, a), zero, x);

@@ -208,13 +208,13 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
   };
   if (in.given.step == 0) {
     set_parameters(0, 0);
-    const std::size_t most = std::min(chosen.count, Batch::most);
+    const std::size_t most = (std::min)(chosen.count, Batch::most);
     std::fill_n(batch.scale, most, batch.scale[0]);
     std::fill_n(batch.bias, most, batch.bias[0]);
     std::fill_n(batch.bias_low, most, batch.bias_low[0]);
   }
   for (std::size_t first = 0; first < chosen.count; first += Batch::most) {
-    const std::size_t count = std::min(chosen.count - first, Batch::most);
+    const std::size_t count = (std::min)(chosen.count - first, Batch::most);
     for (std::size_t k = 0; k < count; ++k) {
       float x;
       std::memcpy(&x, chosen.floats + chosen.number(first + k) * sizeof(float), sizeof x);
@@ -239,8 +239,8 @@ struct Different {
   std::uint16_t list[most];  // the first of each
   std::size_t count = 0;
 
-  /// Whether there are so few; `slots` then says which one each is.
-  bool find(const Chosen& chosen, std::uint8_t* slots) noexcept {
+  /// Whether there are so few; `places` then says which one each is.
+  bool find(const Chosen& chosen, std::uint8_t* places) noexcept {
     const auto bits_of = [&chosen](std::size_t k) {
       std::uint32_t bits;
       std::memcpy(&bits, chosen.floats + chosen.number(k) * sizeof(float), sizeof bits);
@@ -250,7 +250,7 @@ struct Different {
     list[count++] = static_cast<std::uint16_t>(chosen.number(0));
     std::size_t k = 1;
     while (k < chosen.count && bits_of(k) == seen[0]) ++k;  // (often all of them)
-    std::fill_n(slots, k, std::uint8_t{0});
+    std::fill_n(places, k, std::uint8_t{0});
     for (std::size_t last = 0; k < chosen.count; ++k) {
       const std::size_t i = chosen.number(k);
       const std::uint32_t bits = bits_of(k);
@@ -262,7 +262,7 @@ struct Different {
           list[count++] = static_cast<std::uint16_t>(i);
         }
       }
-      slots[k] = static_cast<std::uint8_t>(last);
+      places[k] = static_cast<std::uint8_t>(last);
     }
     return true;
   }
@@ -275,15 +275,15 @@ DMLREF_NOINLINE inline void correct_elements(const GroupInUse& in, const Chosen&
     std::fill_n(results, chosen.count, reference::round_result<T>(std::numeric_limits<float>::quiet_NaN()));
     return;
   }
-  std::uint8_t slots[normalization_chunk];
+  std::uint8_t places[normalization_chunk];
   Different different;
-  if (in.given.step == 0 && chosen.count > Different::most && different.find(chosen, slots)) {
+  if (in.given.step == 0 && chosen.count > Different::most && different.find(chosen, places)) {
     T each[Different::most];
     correct_batches(in, {chosen.floats, different.list, different.count}, each);
     if (different.count == 1) {
       std::fill_n(results, chosen.count, each[0]);
     } else {
-      for (std::size_t k = 0; k < chosen.count; ++k) results[k] = each[slots[k]];
+      for (std::size_t k = 0; k < chosen.count; ++k) results[k] = each[places[k]];
     }
   } else {
     correct_batches(in, chosen, results);

@@ -110,7 +110,7 @@ struct RowExecution {
                               Index ahead = 0) const noexcept {
     Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
     while (count > 0) {
-      const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
+      const auto n = (std::min)(count, static_cast<std::size_t>(walk.stretch()));
       const Index step = walk.step().input;
       const Index start = walk.place().input;
       if (ahead != 0 && step == 1) {
@@ -163,7 +163,7 @@ struct RowExecution {
     if (buffers.bias == nullptr) std::fill_n(bias, count, 0.0f);
     Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
     for (std::size_t i = 0; i < count;) {
-      const auto n = std::min(count - i, static_cast<std::size_t>(walk.stretch()));
+      const auto n = (std::min)(count - i, static_cast<std::size_t>(walk.stretch()));
       const Place start = walk.place();
       const Place step = walk.step();
       if (buffers.scale != nullptr) widen(buffers.scale, start.scale, step.scale, n, scale + i);
@@ -185,18 +185,18 @@ struct RowExecution {
   void fold_parameters(const float* scale, const float* bias, std::size_t count, Workspace<T>& work) const noexcept {
     // (As integers magnitudes keep their order, with NaN above infinity, and a compiler may compare many at once.)
     constexpr std::int64_t infinity = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
-    constexpr std::int64_t magnitude = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t magnitude = (std::numeric_limits<std::int64_t>::max)();
     std::int64_t largest_scale = 0;
     std::int64_t largest_bias = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto sb = folded(scale[i], bias[i]);
       work.scale[i] = static_cast<Real>(sb.scale);
       work.bias[i] = static_cast<Real>(sb.bias);
-      largest_scale = std::max(largest_scale, std::bit_cast<std::int64_t>(sb.scale) & magnitude);
-      largest_bias = std::max(largest_bias, std::bit_cast<std::int64_t>(sb.bias) & magnitude);
+      largest_scale = (std::max)(largest_scale, std::bit_cast<std::int64_t>(sb.scale) & magnitude);
+      largest_bias = (std::max)(largest_bias, std::bit_cast<std::int64_t>(sb.bias) & magnitude);
     }
-    work.largest_scale = std::bit_cast<double>(std::min(largest_scale, infinity));
-    work.largest_bias = std::bit_cast<double>(std::min(largest_bias, infinity));
+    work.largest_scale = std::bit_cast<double>((std::min)(largest_scale, infinity));
+    work.largest_bias = std::bit_cast<double>((std::min)(largest_bias, infinity));
   }
 
   /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
@@ -377,7 +377,7 @@ struct RowExecution {
     float bias[part];
     std::size_t done = 0;
     for (std::size_t begin = 0; done < chosen.count; begin += part) {
-      const std::size_t n = std::min(size - begin, part);
+      const std::size_t n = (std::min)(size - begin, part);
       std::size_t last = done;
       while (last < chosen.count && chosen.list[last] < begin + n) ++last;
       if (last == done) continue;
@@ -402,7 +402,7 @@ struct RowExecution {
           std::memcpy(to + static_cast<Index>(list[k] - begin) * step, results + k, sizeof(T));
         }
       } else if (step == element_bytes) {
-        const std::size_t n = std::min(count, end) - k;
+        const std::size_t n = (std::min)(count, end) - k;
         std::memcpy(to, results + k, n * sizeof(T));
         k += n;
       } else {
@@ -462,7 +462,7 @@ struct RowExecution {
                                Index ahead) const noexcept {
     Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
     while (count > 0) {
-      const auto n = std::min(count, static_cast<std::size_t>(walk.stretch()));
+      const auto n = (std::min)(count, static_cast<std::size_t>(walk.stretch()));
       const Index step = walk.step().output;
       std::byte* const to = output_at(walk.place());
       if (step == 1) {

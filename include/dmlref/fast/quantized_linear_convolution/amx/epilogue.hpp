@@ -111,10 +111,10 @@ class InterleavedEpilogue {
   }
 
   /// Announces so many slots.
-  void spread(Index slots) noexcept {
-    const bool used = interleaved_ && slots > 0;
+  void spread(Index points) noexcept {
+    const bool used = interleaved_ && points > 0;
     rate_ = used ? pass_.steps - step_ : 0;
-    slots_ = used ? slots : 1;
+    slots_ = used ? points : 1;
     due_ = 0;
   }
   /// One of them.

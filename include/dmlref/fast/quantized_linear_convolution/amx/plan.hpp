@@ -39,7 +39,9 @@ struct Plan {
     if (usable) choose();
   }
 
-  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  std::uint64_t temporary_bytes() const noexcept {
+    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
+  }
   std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
 
   Index chunks() const noexcept { return static_cast<Index>(layout.chunks.size()); }
@@ -94,7 +96,7 @@ struct Plan {
   Index start_at = 0, factor_at = 0;
   Index rounded_scale_at = 0, rounded_shift_at = 0;  // where one multiply-add may round
   Index persistent_size = 0, slots_at = 0;
-  Index slots = 1;  // of tasks
+  Index task_slots = 1;  // of tasks
   Slot slot;
 
  private:
@@ -215,7 +217,7 @@ struct Plan {
     slot.positions = task.take(4 * (summed_positions() + 64));
     slot.pixel_sums = task.take(4 * (positions + 64));
     slot.size = task.size();
-    slots = slots_for(*this);
+    task_slots = slots_for(*this);
   }
 
   // What sums over windows are made of.

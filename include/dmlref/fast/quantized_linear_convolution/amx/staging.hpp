@@ -170,9 +170,10 @@ class Stager {
         const RowOfGroups none{0, 1, 0, 0, place_.columns};
         for (Index phase = 0; phase < l_.phases; ++phase) {
           // Rows phase, phase + phases, …: before the input, in it, after it.
-          const auto index = [&](Index r) { return ceil_div(r - phase, l_.phases); };
-          const Index in = between(index(begin), 0, l_.phase_rows), out = between(index(end), in, l_.phase_rows);
-          const Index all = between(index(rows), out, l_.phase_rows);
+          const auto phase_row = [&](Index r) { return ceil_div(r - phase, l_.phases); };
+          const Index in = between(phase_row(begin), 0, l_.phase_rows),
+                      out = between(phase_row(end), in, l_.phase_rows);
+          const Index all = between(phase_row(rows), out, l_.phase_rows);
           std::uint8_t* const at = to + phase * l_.phase_step;
           deinterleave_rows(none, scratch, 0, at, l_.row_step, strip_step, in, zero);
           if (in < out) {

@@ -72,12 +72,12 @@ class ColumnsInPlace {
   static Layer with_slots(Layer l) {
     const Geometry& g = l.g;
     if (l.kernels->pairs_in_place) {  // rows 0 and 1 of each column; row 2 of columns 0 and 1, of column 2
-      l.slots = FilterSlots(g, 5, 2, NinthBit::fits, [](Index slot) {
+      l.packed_taps = FilterSlots(g, 5, 2, NinthBit::fits, [](Index slot) {
         return slot < 6 ? Tap{0, slot % 2, slot / 2} : Tap{0, 2, slot < 8 ? slot - 6 : 2, slot != 8};
       });
     } else {  // three taps of a column, then what is left of it
       const Index column_units = ceil_div(g.kernel_h, 3);
-      l.slots = FilterSlots(g, g.kernel_w * column_units, 4, NinthBit::replicated, [&](Index slot) {
+      l.packed_taps = FilterSlots(g, g.kernel_w * column_units, 4, NinthBit::replicated, [&](Index slot) {
         const Index unit = slot / 4, y = unit % column_units * 3 + slot % 4;
         return Tap{0, y, unit / column_units, slot % 4 < 3 && y < g.kernel_h};
       });

@@ -27,15 +27,17 @@ constexpr std::int16_t low_part(std::int32_t d) noexcept {
 
 /// Moves high parts of channel `c`'s weights to padding lanes, as far as these go. A unit of two taps has one for each;
 /// units of three share one: it takes those of the place that has most.
-inline void replicate_taps(const FilterSlots& slots, FoldedChannels& f, Index c) noexcept {
-  const auto three = [&](Index slot) { return static_cast<bool>(slots.real[static_cast<std::size_t>(slot + 2)]); };
+inline void replicate_taps(const FilterSlots& packed_taps, FoldedChannels& f, Index c) noexcept {
+  const auto three = [&](Index slot) {
+    return static_cast<bool>(packed_taps.real[static_cast<std::size_t>(slot + 2)]);
+  };
   const auto move = [&](Index from, Index to) {
     const std::int16_t whole = f.weights[from][c];
     f.weights[from][c] = low_part(whole);
     f.weights[to][c] = dmlref::detail::narrow<std::int16_t>(whole - low_part(whole));  // weights: -255 … 255
   };
   Index counts[3]{};
-  for (Index slot = 0; slot < slots.slots(); slot += 4) {
+  for (Index slot = 0; slot < packed_taps.count(); slot += 4) {
     for (Index tap = 0; tap < (three(slot) ? 3 : 2); ++tap) {
       const std::int16_t d = f.weights[slot + tap][c];
       if (three(slot)) counts[tap] += d != low_part(d);
@@ -44,18 +46,18 @@ inline void replicate_taps(const FilterSlots& slots, FoldedChannels& f, Index c)
   }
   if (counts[0] + counts[1] + counts[2] == 0) return;
   const int most = counts[0] > counts[1] ? (counts[0] > counts[2] ? 0 : 2) : (counts[1] > counts[2] ? 1 : 2);
-  for (Index slot = 0; slot < slots.slots(); slot += 4) {
+  for (Index slot = 0; slot < packed_taps.count(); slot += 4) {
     if (three(slot)) move(slot + most, slot + 3);
   }
   f.replicated[c] = most;
 }
 
 /// Units with a weight of channel `c` that does not fit eight bits, as LaneWeights::wide.
-inline std::uint32_t wide_units(const FilterSlots& slots, const FoldedChannels& f, Index c) noexcept {
+inline std::uint32_t wide_units(const FilterSlots& packed_taps, const FoldedChannels& f, Index c) noexcept {
   std::uint32_t wide = 0;
-  for (Index slot = 0; slot < slots.slots(); ++slot) {
+  for (Index slot = 0; slot < packed_taps.count(); ++slot) {
     const std::int16_t d = f.weights[slot][c];
-    if (d != low_part(d)) wide |= std::uint32_t{1} << (slot / slots.group % 32);
+    if (d != low_part(d)) wide |= std::uint32_t{1} << (slot / packed_taps.group % 32);
   }
   return wide;
 }
@@ -116,9 +118,9 @@ inline bool load_channels(const Layer& layer, const std::byte* const* inputs, co
 }
 
 /// What a channel needs whose byte weights do not all fit.
-inline void fold_wide_channel(const FilterSlots& slots, FoldedChannels& f, Index c) noexcept {
+inline void fold_wide_channel(const FilterSlots& packed_taps, FoldedChannels& f, Index c) noexcept {
   const auto each_weight = [&](const auto& change) {
-    for (Index slot = 0; slot < slots.slots(); ++slot) {
+    for (Index slot = 0; slot < packed_taps.count(); ++slot) {
       f.weights[slot][c] = dmlref::detail::narrow<std::int16_t>(change(f.weights[slot][c]));  // by 127 at most
     }
   };
@@ -131,7 +133,7 @@ inline void fold_wide_channel(const FilterSlots& slots, FoldedChannels& f, Index
     each_weight([](std::int32_t d) { return -d; });
   }
   if (f.lowest[c] >= -128) return;
-  if (slots.ninth_bit == NinthBit::shifted) {
+  if (packed_taps.ninth_bit == NinthBit::shifted) {
     const std::int32_t shift = f.lowest[c] + 128;
     f.window_shift[c] = shift;
     f.wide[c] = 1;
@@ -140,14 +142,14 @@ inline void fold_wide_channel(const FilterSlots& slots, FoldedChannels& f, Index
     each_weight([&](std::int32_t d) { return d - shift; });
     return;
   }
-  if (slots.ninth_bit == NinthBit::replicated) replicate_taps(slots, f, c);
-  f.wide[c] = wide_units(slots, f, c);
+  if (packed_taps.ninth_bit == NinthBit::replicated) replicate_taps(packed_taps, f, c);
+  f.wide[c] = wide_units(packed_taps, f, c);
 }
 
 /// Output channels `first`, `first` + `step`, ….
 inline void fold_channels(const Layer& layer, const std::byte* const* inputs, Index first, Index step, Index count,
                           FoldedHeader& h, FoldedChannels& f) noexcept {
-  const FilterSlots& slots = layer.slots;
+  const FilterSlots& packed_taps = layer.packed_taps;
   const Geometry& g = layer.g;
   Scales scales;
   scales.usual = load_channels(layer, inputs, h, first, step, count, f);
@@ -158,21 +160,22 @@ inline void fold_channels(const Layer& layer, const std::byte* const* inputs, In
   FilterBytes filter;
   filter.first = reinterpret_cast<const std::uint8_t*>(inputs[filter_tensor]) + first * g.filter.n;
   filter.step = step * g.filter.n;
-  filter.readable = slots.filter_bytes - first * g.filter.n;
+  filter.readable = packed_taps.filter_bytes - first * g.filter.n;
   filter.count = count;
   filter.flip = g.filter_signed ? 0x80 : 0;
   filter.fill = h.fill;
-  if (static_cast<Index>(slots.sources.size()) != slots.slots()) {
-    std::memset(f.weights, 0, sizeof f.weights[0] * static_cast<std::size_t>(slots.slots()));
+  if (static_cast<Index>(packed_taps.sources.size()) != packed_taps.count()) {
+    std::memset(f.weights, 0, sizeof f.weights[0] * static_cast<std::size_t>(packed_taps.count()));
   }
-  const bool all_fit = layer.kernels->fold(scales, filter, slots.sources, f);
+  const bool all_fit = layer.kernels->fold(scales, filter, packed_taps.sources, f);
   for (Index c = 0; c < fold_lanes; ++c) {
     f.wide[c] = 0;
     f.window_shift[c] = 0;
     f.replicated[c] = 2;
-    if (slots.bytes() && !all_fit) fold_wide_channel(slots, f, c);
+    if (packed_taps.bytes() && !all_fit) fold_wide_channel(packed_taps, f, c);
   }
-  if (slots.group > 1) layer.kernels->pack({slots.slots(), slots.bytes(), slots.high_parts(), all_fit}, f);
+  if (packed_taps.group > 1)
+    layer.kernels->pack({packed_taps.count(), packed_taps.bytes(), packed_taps.high_parts(), all_fit}, f);
 }
 
 /// Whether constants are folded once, or anew at each execute.
@@ -181,11 +184,11 @@ enum class Search { no, yes };
 /// Channels' weights for one piece, the same for all kernels: 32 bits of each channel, or the words themselves where
 /// taps do not meet.
 struct Pieces {
-  explicit Pieces(const FilterSlots& slots, const FoldedChannels& f)
-      : bytes(slots.group > 1 ? 4 : 2),
-        count(slots.channel_bytes() / bytes),
-        data(slots.group > 1 ? reinterpret_cast<const std::byte*>(f.packed)
-                             : reinterpret_cast<const std::byte*>(f.weights)) {}
+  explicit Pieces(const FilterSlots& packed_taps, const FoldedChannels& f)
+      : bytes(packed_taps.group > 1 ? 4 : 2),
+        count(packed_taps.channel_bytes() / bytes),
+        data(packed_taps.group > 1 ? reinterpret_cast<const std::byte*>(f.packed)
+                                   : reinterpret_cast<const std::byte*>(f.weights)) {}
   /// Of `Channels` neighbouring channels.
   template <std::size_t Channels>
   void copy(Index piece, Index channel, std::byte* to) const noexcept {
@@ -212,7 +215,7 @@ inline void fold_pixels(const Layer& layer, const PixelLanes& lanes, const std::
   FoldedChannels f;
   const Index count = smaller(fold_lanes, layer.g.all_out_channels() - first);
   fold_channels(layer, inputs, first, 1, count, h, f);
-  const Pieces pieces(layer.slots, f);
+  const Pieces pieces(layer.packed_taps, f);
   for (Index c = 0; c < count; ++c) {
     std::byte* const at = to + lanes.at(first + c);
     RoundedSums floats;
@@ -253,8 +256,8 @@ inline std::uint32_t use_floats(const ChannelLanes& lanes, const Chunk& chunk, I
 }
 
 /// Quads of two groups: the second one's weights take the upper half of each 32 bits, and what padding has the lower.
-inline void spread_over_quads(const FilterSlots& slots, FoldedChannels& f) noexcept {
-  for (Index piece = 0; piece < slots.channel_bytes() / 4; ++piece) {
+inline void spread_over_quads(const FilterSlots& packed_taps, FoldedChannels& f) noexcept {
+  for (Index piece = 0; piece < packed_taps.channel_bytes() / 4; ++piece) {
     for (Index c = 0; c < fold_lanes; ++c) {
       if (c % 4 >= 2) f.packed[piece][c] = std::rotl(f.packed[piece][c], 16);
     }
@@ -269,7 +272,7 @@ void store_lanes(const Layer& layer, const ChannelLanes& lanes, const Chunk& chu
   const Index block = layer.kernels->block;
   const int block_bits = std::countr_zero(static_cast<std::size_t>(block));
   const ChunkPlaces places(chunk.period * block);
-  const Pieces pieces(layer.slots, f);
+  const Pieces pieces(layer.packed_taps, f);
   std::int32_t low_half[Count];
   for (std::size_t i = 0; i < Count; ++i) low_half[i] = f.window_shift[c + static_cast<Index>(i)] & 0xFFFF;
   for (Index lane = in_chunk; lane < chunk.period * block; lane += chunk.pitch) {
@@ -282,7 +285,7 @@ void store_lanes(const Layer& layer, const ChannelLanes& lanes, const Chunk& chu
     std::memcpy(data + places.factor + 8 * at, f.factor + c, 8 * Count);
     std::memcpy(data + places.offset + 8 * at, f.offset + c, 8 * Count);
     std::memcpy(data + places.window_shift + 4 * at, low_half, 4 * Count);
-    std::byte* to = data + places.weights + first * layer.slots.channel_bytes() + pieces.bytes * place;
+    std::byte* to = data + places.weights + first * layer.packed_taps.channel_bytes() + pieces.bytes * place;
     for (Index piece = 0; piece < pieces.count; ++piece, to += pieces.bytes * block) {
       pieces.copy<Count>(piece, c, to);
     }
@@ -302,7 +305,7 @@ inline void fold_chunk(const Layer& layer, const ChannelLanes& lanes, const std:
   for (Index first = 0; first < chunk.count; first += fold_lanes) {
     const Index count = smaller(fold_lanes, chunk.count - first);
     fold_channels(layer, inputs, (chunk.first + first) * lanes.outputs + m, lanes.outputs, count, h, f);
-    if (lanes.group_channels == 2) spread_over_quads(layer.slots, f);
+    if (lanes.group_channels == 2) spread_over_quads(layer.packed_taps, f);
     for (Index c = 0; c < count; ++c) {
       const Index in_chunk = first + c;
       head.wide |= f.wide[c];

@@ -179,13 +179,13 @@ DMLREF_ALWAYS_INLINE void fold_four_numbers(const Scales& t, std::ptrdiff_t c, F
 
 /// How weights are packed: bytes or words, and whether high parts of bytes follow, which are 0 where all weights fit.
 struct Packing {
-  std::ptrdiff_t slots = 0;
+  std::ptrdiff_t count = 0;
   bool bytes = false, high_parts = false, all_fit = true;
 };
 DMLREF_ALWAYS_INLINE void pack_sixteen(const Packing& t, FoldedChannels& f) noexcept {
   const std::uint32_t bits = t.bytes ? 8 : 16, mask = t.bytes ? 0xFF : 0xFFFF;
-  const std::ptrdiff_t together = t.bytes ? 4 : 2, high_at = t.slots / together;  // slots of 32 bits
-  for (std::ptrdiff_t first = 0; first < t.slots; first += together) {
+  const std::ptrdiff_t together = t.bytes ? 4 : 2, high_at = t.count / together;  // slots of 32 bits
+  for (std::ptrdiff_t first = 0; first < t.count; first += together) {
     for (std::ptrdiff_t lanes = 0; lanes < fold_lanes; lanes += 8) {
       EightDwords low{}, high{};
       for (std::ptrdiff_t i = together; i-- > 0;) {

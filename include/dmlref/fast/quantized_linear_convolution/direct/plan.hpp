@@ -53,7 +53,7 @@ struct FilterSlots {
         ninth_bit(ninth_bit_),
         filter_bytes((g.all_out_channels() - 1) * g.filter.n + (g.in_channels - 1) * g.filter.c +
                      (g.kernel_h - 1) * g.filter.y + (g.kernel_w - 1) * g.filter.x + 1) {
-    for (Index slot = 0; slot < slots(); ++slot) {
+    for (Index slot = 0; slot < count(); ++slot) {
       const Tap at = tap(slot);
       real.push_back(at.real);
       if (at.real) sources.push_back({slot, at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x, 0});
@@ -67,11 +67,11 @@ struct FilterSlots {
     }
   }
 
-  Index slots() const noexcept { return units * group; }
+  Index count() const noexcept { return units * group; }
   bool bytes() const noexcept { return ninth_bit != NinthBit::fits; }
   bool high_parts() const noexcept { return ninth_bit == NinthBit::high_part || ninth_bit == NinthBit::replicated; }
   /// Bytes of a channel's weights, high parts included.
-  Index channel_bytes() const noexcept { return slots() * (bytes() && !high_parts() ? 1 : 2); }
+  Index channel_bytes() const noexcept { return count() * (bytes() && !high_parts() ? 1 : 2); }
 };
 
 /// What every strategy knows; immutable once made.
@@ -79,7 +79,7 @@ struct Layer {
   Geometry g;
   const Kernels* kernels = nullptr;
   ChannelTensors tensors;
-  FilterSlots slots;
+  FilterSlots packed_taps;
 
   Layer(const Problem& problem, const Kernels& kernels_to_use)
       : g(geometry_of(problem)), kernels(&kernels_to_use), tensors(problem) {}
@@ -149,7 +149,7 @@ struct ChannelLanes {
     for (Chunk& chunk : chunks) {
       const Index lanes = chunk.period * block;
       chunk.data_at = folded_bytes;
-      chunk.data_bytes = round_up(ChunkPlaces(lanes).weights + layer.slots.channel_bytes() * lanes, 64);
+      chunk.data_bytes = round_up(ChunkPlaces(lanes).weights + layer.packed_taps.channel_bytes() * lanes, 64);
       folded_bytes += chunk.data_bytes * outputs;
     }
     for (Index lane = 0; lane < block; ++lane) {
@@ -173,7 +173,7 @@ inline void bind_lanes(const Layer& layer, const Chunk& chunk, Index m, const st
   const FoldedChunk head = read<FoldedChunk>(data);
   const ChunkPlaces at(chunk.period * layer.kernels->block);
   weights.data = data + at.weights;
-  weights.step = layer.slots.channel_bytes() * layer.kernels->block;
+  weights.step = layer.packed_taps.channel_bytes() * layer.kernels->block;
   weights.wide = head.wide;
   weights.replicated[0] = head.replicated[0];
   weights.replicated[1] = head.replicated[1];
@@ -193,7 +193,7 @@ struct PixelLanes {
   Index channel_bytes = 0, folded_bytes = 0;
 
   explicit PixelLanes(const Layer& layer)
-      : channel_bytes(round_up(static_cast<Index>(sizeof(ChannelData)) + layer.slots.channel_bytes(), 8)),
+      : channel_bytes(round_up(static_cast<Index>(sizeof(ChannelData)) + layer.packed_taps.channel_bytes(), 8)),
         // Kernels read 16 bytes at a time.
         folded_bytes(folded_header_bytes + channel_bytes * layer.g.all_out_channels() + 16) {}
   Index at(Index channel) const noexcept { return folded_header_bytes + channel * channel_bytes; }

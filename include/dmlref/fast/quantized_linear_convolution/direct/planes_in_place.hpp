@@ -28,7 +28,7 @@ class PlanesInPlace {
     }
     // Sixteen tasks or more, but none of less than five microseconds, as they take some setting up; and as many as
     // tasks that share them evenly. Up to four small planes share vectors.
-    const Index work = round_up(band_rows_ * g.out_width * g.stride_x, layer.kernels->block) * layer.slots.units;
+    const Index work = round_up(band_rows_ * g.out_width * g.stride_x, layer.kernels->block) * layer.packed_taps.units;
     const Index sixteenth = g.groups * g.batch * bands() / 16, brief = 160 * 1024 / (g.out_channels * work);
     Index groups = larger(1, smaller(g.groups, larger(sixteenth, brief)));
     const auto least_parts = static_cast<std::uint64_t>(ceil_div(g.groups, groups));
@@ -78,11 +78,11 @@ class PlanesInPlace {
   static Layer with_slots(Layer l) {
     const Geometry& g = l.g;
     if (l.kernels->pairs_in_place) {
-      l.slots = FilterSlots(g, ceil_div(g.taps(), 2), 2, NinthBit::fits, [&](Index slot) {
+      l.packed_taps = FilterSlots(g, ceil_div(g.taps(), 2), 2, NinthBit::fits, [&](Index slot) {
         return Tap{0, slot / g.kernel_w, slot % g.kernel_w, slot < g.taps()};
       });
     } else {
-      l.slots = FilterSlots(g, g.kernel_h, 4, NinthBit::high_part, [&](Index slot) {
+      l.packed_taps = FilterSlots(g, g.kernel_h, 4, NinthBit::high_part, [&](Index slot) {
         return Tap{0, slot / 4, slot % 4, slot % 4 < g.kernel_w};
       });
     }

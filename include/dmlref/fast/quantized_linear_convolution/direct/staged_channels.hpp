@@ -46,7 +46,7 @@ class StagedChannels {
     LaneArgs t;
     t.staged = staged;
     t.offsets = offsets_[static_cast<std::size_t>(work.part)].data();
-    t.units = layer.slots.units;
+    t.units = layer.packed_taps.units;
     t.blocks = ceil_div(staging_.lanes(band) * chunk.pitch, layer.kernels->block);
     t.period = chunk.period;
     t.out = line;
@@ -80,9 +80,9 @@ class StagedChannels {
     const Geometry& g = l.g;
     const bool quads = g.in_channels > 1;
     const Index group = l.kernels->group;
-    l.slots = FilterSlots(g, quads ? g.taps() : ceil_div(g.taps(), group), group,
-                          l.ninth_bit(quads ? NinthBit::shifted : NinthBit::high_part),
-                          [&](Index slot) { return tap(g, l.staged_slot(slot)); });
+    l.packed_taps = FilterSlots(g, quads ? g.taps() : ceil_div(g.taps(), group), group,
+                                l.ninth_bit(quads ? NinthBit::shifted : NinthBit::high_part),
+                                [&](Index slot) { return tap(g, l.staged_slot(slot)); });
     return l;
   }
 
@@ -94,7 +94,7 @@ class StagedChannels {
     if (!staging_.choose(size, layer.kernels->block)) return false;
     for (const Chunk& chunk : lanes.chunks) {
       std::vector<std::int32_t>& offsets = offsets_.emplace_back();
-      for (Index slot = 0; slot < layer.slots.slots(); slot += quads() ? 4 : 1) {
+      for (Index slot = 0; slot < layer.packed_taps.count(); slot += quads() ? 4 : 1) {
         const Tap at = tap(layer.g, slot);
         offsets.push_back(at.real ? staging_.offset(at, chunk.pitch) : offsets.back());
       }

@@ -41,7 +41,7 @@ class StagedPlanes {
                    staged);
     LaneArgs t;
     t.offsets = offsets_.data();
-    t.units = layer.slots.units;
+    t.units = layer.packed_taps.units;
     t.blocks = ceil_div(staging_.lanes(band), layer.kernels->block);
     t.out = lines;
     const std::byte* channel = folded + lanes.at(first * g.out_channels);
@@ -71,8 +71,8 @@ class StagedPlanes {
   }
   static Layer with_slots(Layer l) {
     const Index group = l.kernels->group;
-    l.slots = FilterSlots(l.g, ceil_div(l.g.depth(), group), group, l.ninth_bit(NinthBit::high_part),
-                          [&](Index slot) { return tap(l.g, l.staged_slot(slot)); });
+    l.packed_taps = FilterSlots(l.g, ceil_div(l.g.depth(), group), group, l.ninth_bit(NinthBit::high_part),
+                                [&](Index slot) { return tap(l.g, l.staged_slot(slot)); });
     return l;
   }
 
@@ -80,7 +80,7 @@ class StagedPlanes {
     const Geometry& g = layer.g;
     const Index block = layer.kernels->block, few = 20 * 1024;
     if (!staging_.choose({g.in_channels, g.out_channels, 1, few}, block)) return false;
-    for (Index slot = 0; slot < layer.slots.slots(); ++slot) {
+    for (Index slot = 0; slot < layer.packed_taps.count(); ++slot) {
       offsets_.push_back(slot < g.depth() ? staging_.offset(tap(g, slot), 1) : offsets_.back());
     }
     // Several groups per task: its cost is shared, and a channel's bytes are staged long before they are read. Sixteen
@@ -89,7 +89,7 @@ class StagedPlanes {
     const auto fits = [&](Index groups) {
       const Index lines = groups * g.out_channels * line_bytes_;
       return groups * g.in_channels * staging_.phases() * staging_.phase_bytes(1) <= few && lines <= 16 * 1024 &&
-             (16 * groups <= g.groups * g.batch * bands() || lines * layer.slots.units <= 16 * 1024);
+             (16 * groups <= g.groups * g.batch * bands() || lines * layer.packed_taps.units <= 16 * 1024);
     };
     while (groups_at_a_time_ < g.groups && fits(groups_at_a_time_ + 1)) ++groups_at_a_time_;
     return true;

@@ -26,9 +26,9 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i join_low_halves(__m256i even, __
 
 /// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its `band`.
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool near_tie(__m256i least, __m256i band) noexcept {
-  const __m256i near = _mm256_cmpeq_epi16(_mm256_min_epu16(least, band), least);
+  const __m256i ties = _mm256_cmpeq_epi16(_mm256_min_epu16(least, band), least);
   constexpr int low_halves = 0x33333333;
-  return (_mm256_movemask_epi8(near) & low_halves) != 0;
+  return (_mm256_movemask_epi8(ties) & low_halves) != 0;
 }
 
 /// A bit for each lane in fixed point that is near a tie.

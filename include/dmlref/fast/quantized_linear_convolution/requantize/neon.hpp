@@ -46,7 +46,7 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
   const uint8x16_t flip = vdupq_n_u8(packed.flip);
   for (std::ptrdiff_t b = 0; b < 4 * blocks; ++b, sums += 16, out += 16) {
     int32x4_t q[4];
-    uint32x4_t near[4];
+    uint32x4_t ties[4];
     for (int v = 0; v < 4; ++v) {
       const std::ptrdiff_t at = first + (16 * b + 4 * v) % period;
       const float32x4_t scale = period == 1 ? vdupq_n_f32(to.scale[first]) : vld1q_f32(to.scale + at);
@@ -54,17 +54,17 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
       float32x4_t product = vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums + 4 * v)), scale);
       product = vmaxq_f32(vminq_f32(product, high), low);
       const float32x4_t rounded = vrndnq_f32(product);
-      near[v] = vcgtq_f32(vabdq_f32(product, rounded), band);
+      ties[v] = vcgtq_f32(vabdq_f32(product, rounded), band);
       q[v] = vaddq_s32(vcvtq_s32_f32(rounded), zero_point);
     }
     const int8x8_t low8 = vqmovn_s16(vcombine_s16(vqmovn_s32(q[0]), vqmovn_s32(q[1])));
     const int8x8_t high8 = vqmovn_s16(vcombine_s16(vqmovn_s32(q[2]), vqmovn_s32(q[3])));
     vst1q_u8(out, veorq_u8(vreinterpretq_u8_s8(vcombine_s8(low8, high8)), flip));
-    const uint32x4_t any = vorrq_u32(vorrq_u32(near[0], near[1]), vorrq_u32(near[2], near[3]));
+    const uint32x4_t any = vorrq_u32(vorrq_u32(ties[0], ties[1]), vorrq_u32(ties[2], ties[3]));
     if (vmaxvq_u32(any) == 0) continue;
     for (std::ptrdiff_t i = 0; i < 16; ++i) {
       std::uint32_t lane[4];
-      vst1q_u32(lane, near[i / 4]);
+      vst1q_u32(lane, ties[i / 4]);
       if (lane[i % 4] != 0) out[i] = to.in_doubles(sums[i], first + (16 * b + i) % period);
     }
   }

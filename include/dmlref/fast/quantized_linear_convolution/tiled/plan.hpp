@@ -78,7 +78,9 @@ struct Plan {
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return block.order.steps() <= Index{1} << 22 && block.bytes < Index{1} << 31; }
 
-  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  std::uint64_t temporary_bytes() const noexcept {
+    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
+  }
   std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
 
   /// Of one group's output channels.
@@ -126,7 +128,7 @@ struct Plan {
   Index factor_at = 0, rounded_scale_at = 0, rounded_shift_at = 0;
   Index persistent_size = 0;
   Index slots_at = 0;
-  Index slots = 1;  // of tasks
+  Index task_slots = 1;  // of tasks
   Slot slot;
 
  private:
@@ -288,8 +290,8 @@ struct Plan {
                                : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                       : 0);
     slot.wide = task.take(8 * 16 * lanes);
-    slots = slots_for(*this);
-    slot.size = task.size() + (slots > 1 ? smaller(64 * block.plane_step, far_apart) : 0);
+    task_slots = slots_for(*this);
+    slot.size = task.size() + (task_slots > 1 ? smaller(64 * block.plane_step, far_apart) : 0);
   }
 };
 

@@ -139,7 +139,7 @@ inline StagedBlock make_staged_block(const Geometry& g, const DepthOrder& order,
 }
 
 /// Stands for padding in place of an element's offset, which may be below 0.
-inline constexpr Index no_element = std::numeric_limits<Index>::min();
+inline constexpr Index no_element = (std::numeric_limits<Index>::min)();
 
 /// The steps of K in their order.
 struct DepthTables {

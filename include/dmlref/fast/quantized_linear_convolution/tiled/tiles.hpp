@@ -130,7 +130,7 @@ struct ChannelTile {
     const auto channels = own->template channels<N, Rounds>(to.first_channel);
     const std::ptrdiff_t pitch = hidden(to.pitch);
     V::Bits bytes[units];
-    Epilogue::NearTies near;
+    Epilogue::NearTies ties;
     DMLREF_UNROLL
     for (std::size_t u = 0; u < units; ++u) {
       V::Bits sums[4];
@@ -141,13 +141,13 @@ struct ChannelTile {
       }
       const auto result = own->template of_pixels<N, Rounds, SumsBegin::as_floats>(sums, channels, 4 * u);
       bytes[u] = result.bytes;
-      if constexpr (!Rounds) near.add(u, result.near_tie);
+      if constexpr (!Rounds) ties.add(u, result.near_tie);
     }
     DMLREF_UNROLL
     for (std::size_t u = 0; u < units; ++u) {
       write_unit(bytes[u], 4 * static_cast<std::ptrdiff_t>(u), out, pitch);
     }
-    return Rounds ? 0 : near.units(*own);
+    return Rounds ? 0 : ties.units(*own);
   }
   DMLREF_QLC_INLINE static void write_unit(V::Bits bytes, std::ptrdiff_t first, std::uint8_t* out,
                                            std::ptrdiff_t pitch) noexcept {
@@ -250,15 +250,15 @@ struct PixelTile {
   DMLREF_QLC_INLINE static Epilogue::NearTies write_rows(const TileBytes& to, const Registers& acc, std::uint8_t* out,
                                                          const RowOf& row_of) noexcept {
     const Epilogue::Used used(to.used_lanes);
-    Epilogue::NearTies near;
+    Epilogue::NearTies ties;
     DMLREF_UNROLL
     for (int r = 0; r < R; ++r, out += to.pitch) {
       const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
       const auto result = row_of(sums, to.first_channel + r);
-      near.add(static_cast<std::size_t>(r), result.near_tie);
+      ties.add(static_cast<std::size_t>(r), result.near_tie);
       Epilogue::template store_row<N>(out, result.bytes, used);
     }
-    return near;
+    return ties;
   }
   DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
                                                std::uint8_t* out) noexcept {

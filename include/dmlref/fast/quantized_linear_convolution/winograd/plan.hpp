@@ -144,7 +144,9 @@ struct Plan {
     if (usable) place_memory();
   }
 
-  std::uint64_t temporary_bytes() const noexcept { return static_cast<std::uint64_t>(slots_at + slots * slot.size); }
+  std::uint64_t temporary_bytes() const noexcept {
+    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
+  }
   std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
 
   Index filter_blocks() const noexcept { return tiling.blocks; }
@@ -163,7 +165,7 @@ struct Plan {
   Tiling tiling;
   FoldedPlaces folded_at;
   Index persistent_size = 0, slots_at = 0;
-  Index slots = 1;  // of tasks
+  Index task_slots = 1;  // of tasks
   Slot slot;
 
  private:
@@ -184,7 +186,7 @@ struct Plan {
     slot.pixel_sums = task.take(4 * pixels);
     slot.positions = task.take(4 * t.inputs(1) * t.staged_columns());
     slot.size = task.size();
-    slots = slots_for(*this);
+    task_slots = slots_for(*this);
   }
 };
 

@@ -89,14 +89,14 @@ class Epilogue {
     return {in_order(requantize::avx2::pack_low(q)), _mm256_setzero_si256()};
   }
 
-  template <int I>
+  template <int Part>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE static void store_half(std::uint8_t* to, __m256i bytes) noexcept {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_extracti128_si256(bytes, I));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_extracti128_si256(bytes, Part));
   }
-  template <int I>
+  template <int Part>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE static void store_quarter(std::uint8_t* to, __m256i bytes) noexcept {
-    const __m128i half = _mm256_extracti128_si256(bytes, I / 2);
-    if constexpr (I % 2 == 0) {
+    const __m128i half = _mm256_extracti128_si256(bytes, Part / 2);
+    if constexpr (Part % 2 == 0) {
       _mm_storel_epi64(reinterpret_cast<__m128i*>(to), half);
     } else {
       _mm_storeh_pi(reinterpret_cast<__m64*>(to), _mm_castsi128_ps(half));
@@ -118,8 +118,8 @@ class Epilogue {
 
  private:
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE Result finish(const __m256i (&fixed)[4]) const noexcept {
-    const __m256i near = _mm256_min_epu16(_mm256_min_epu16(fixed[0], fixed[1]), _mm256_min_epu16(fixed[2], fixed[3]));
-    return {in_order(requantize::avx2::pack_high(fixed)), near};
+    const __m256i least = _mm256_min_epu16(_mm256_min_epu16(fixed[0], fixed[1]), _mm256_min_epu16(fixed[2], fixed[3]));
+    return {in_order(requantize::avx2::pack_high(fixed)), least};
   }
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i in_order(__m256i packed) const noexcept {
     const __m128i quads = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);

@@ -127,13 +127,13 @@ class Epilogue {
     return {in_order(requantize::avx512::pack_low(q[0], q[1], q[2], q[3], flip_, halves_)), false};
   }
 
-  template <int I>
+  template <int Part>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_half(std::uint8_t* to, __m512i bytes) noexcept {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_extracti64x4_epi64(bytes, I));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_extracti64x4_epi64(bytes, Part));
   }
-  template <int I>
+  template <int Part>
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_quarter(std::uint8_t* to, __m512i bytes) noexcept {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_extracti32x4_epi32(bytes, I));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_extracti32x4_epi32(bytes, Part));
   }
   /// A row of N vectors' pixels.
   template <int N>
