@@ -81,12 +81,19 @@ void support(std::string& text, std::string_view title, const dmlref::OperatorIn
   std::vector<std::string> columns = {"operator", "from", "tensors", "dimensions", "data types"};
   if (only != nullptr) columns.erase(columns.begin());
   heading(text, title, columns);
+  // By operator, then by level.
+  std::vector<SupportRow> rows(dmlref::support_table.begin(), dmlref::support_table.end());
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto last = std::find_if(first, rows.end(), [&](const SupportRow& row) { return row.op != first->op; });
+    std::stable_sort(first, last, [](const SupportRow& a, const SupportRow& b) { return a.since < b.since; });
+    first = last;
+  }
   std::vector<const SupportRow*> done;
-  for (const SupportRow& row : dmlref::support_table) {
+  for (const SupportRow& row : rows) {
     if (only != nullptr && row.op != only->type) continue;
     if (std::find(done.begin(), done.end(), &row) != done.end()) continue;
     std::string tensors;
-    for (const SupportRow& other : dmlref::support_table) {
+    for (const SupportRow& other : rows) {
       const bool alike = other.op == row.op && other.since == row.since && other.min_rank == row.min_rank &&
                          other.max_rank == row.max_rank && type_list(other.types) == type_list(row.types);
       if (!alike) continue;

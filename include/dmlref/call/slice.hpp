@@ -44,10 +44,7 @@ template <class Desc>
 PlannedOperator planned_slice(const Desc& desc, const Layout& window, Isa isa, const Tuning& tuning) {
   const fast::SliceProblem problem{window, layout_of(desc.output), size_of(desc.input.data_type),
                                    seen(desc.input).readable_bytes};
-  return {{slot("InputTensor", desc.input)},
-          slot("OutputTensor", desc.output),
-          plan_of(problem, isa, tuning),
-          {kept(desc.input)}};
+  return planned(desc, plan_of(problem, isa, tuning));
 }
 
 template <>
@@ -74,62 +71,53 @@ constexpr DataType slice_type_of() noexcept {
 }
 
 /// A call on views has no Sizes: they are the output's.
-inline void check_slice(Report& report, ViewArgument& input, ViewArgument& output,
-                        std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> strides) {
+inline rules::Facts<SliceDesc> check_arguments(Report& report, Views<SliceDesc>& views,
+                                               std::span<const std::uint32_t> offsets,
+                                               std::span<const std::uint32_t> strides) {
   using namespace rules;
-  SliceFacts facts{input.facts(report),  output.facts(report), std::nullopt,
-                   {"Offsets", offsets}, {"Sizes", {}},        {"Strides", strides}};
-  check_tensor(report, rules::slice, latest_feature_level, Direction::input, facts.input);
-  check_tensor(report, rules::slice, latest_feature_level, Direction::output, facts.output, &facts.input, &facts.input);
-  if (rank_is_readable(facts.input.rank)) {
-    check_array_length(report, facts.offsets, facts.input.rank);
-    check_array_length(report, facts.strides, facts.input.rank);
+  Facts<SliceDesc> facts;
+  views.read(report, facts);
+  const TensorFacts& input = fact<&SliceDesc::input>(facts);
+  const TensorFacts& output = fact<&SliceDesc::output>(facts);
+  check_tensor(report, latest_feature_level, Direction::input, input);
+  check_tensor(report, latest_feature_level, Direction::output, output, &input, &input);
+  fact<&SliceDesc::offsets>(facts).values = offsets;
+  fact<&SliceDesc::strides>(facts).values = strides;
+  if (rank_is_readable(input.rank)) {
+    check_array_length(report, fact<&SliceDesc::offsets>(facts), input.rank);
+    check_array_length(report, fact<&SliceDesc::strides>(facts), input.rank);
   }
-  facts.sizes.values = facts.output.sizes;
+  fact<&SliceDesc::sizes>(facts).values = output.sizes;
   check_slice_bounds(report, facts);
+  return facts;
 }
 
-inline void check_slice1(Report& report, ViewArgument& input, ViewArgument& output,
-                         std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> sizes,
-                         std::span<const std::int32_t> strides) {
-  rules::check_facts(report, latest_feature_level,
-                     rules::Slice1Facts{input.facts(report),
-                                        output.facts(report),
-                                        std::nullopt,
-                                        {"InputWindowOffsets", offsets},
-                                        {"InputWindowSizes", sizes},
-                                        {"InputWindowStrides", strides}});
-}
-
-inline DescribeResult<SliceDesc> describe_slice(ViewArgument input, ViewArgument output,
+inline rules::Facts<Slice1Desc> check_arguments(Report& report, Views<Slice1Desc>& views,
                                                 std::span<const std::uint32_t> offsets,
-                                                std::span<const std::uint32_t> strides) {
-  Report report;
-  check_slice(report, input, output, offsets, strides);
-  SliceDesc desc{
-      input.desc(report), output.desc(report), {offsets.begin(), offsets.end()}, {}, {strides.begin(), strides.end()}};
-  desc.sizes = desc.output.sizes;
-  return DescribeResult<SliceDesc>(std::move(report), std::move(desc));
+                                                std::span<const std::uint32_t> sizes,
+                                                std::span<const std::int32_t> strides) {
+  using namespace rules;
+  Facts<Slice1Desc> facts;
+  views.read(report, facts);
+  fact<&Slice1Desc::window_offsets>(facts).values = offsets;
+  fact<&Slice1Desc::window_sizes>(facts).values = sizes;
+  fact<&Slice1Desc::window_strides>(facts).values = strides;
+  check_facts(report, latest_feature_level, facts);
+  return facts;
 }
 
-inline DescribeResult<Slice1Desc> describe_slice1(ViewArgument input, ViewArgument output,
-                                                  std::span<const std::uint32_t> offsets,
-                                                  std::span<const std::uint32_t> sizes,
-                                                  std::span<const std::int32_t> strides) {
+template <class Desc, class... Numbers>
+DescribeResult<Desc> describe_slice(Views<Desc> views, const Numbers&... numbers) {
   Report report;
-  check_slice1(report, input, output, offsets, sizes, strides);
-  Slice1Desc desc{input.desc(report),
-                  output.desc(report),
-                  {offsets.begin(), offsets.end()},
-                  {sizes.begin(), sizes.end()},
-                  {strides.begin(), strides.end()}};
-  return DescribeResult<Slice1Desc>(std::move(report), std::move(desc));
+  auto facts = check_arguments(report, views, numbers...);
+  return described(std::move(report), facts);
 }
 
 /// `window_of(layout, shape)` is what the operator reads of an input of that layout.
-template <class WindowOf>
-Report run_slice(Report report, const ViewArgument& input, const ViewArgument& output, const RunOptions& options,
-                 WindowOf window_of) {
+template <class Desc, class WindowOf>
+Report run_slice(Report report, const Views<Desc>& views, const RunOptions& options, WindowOf window_of) {
+  const ViewArgument& input = views.inputs[0];
+  const ViewArgument& output = views.output;
   const Isa isa = check_run(report, {&input, 1}, output, options);
   if (!report) return report;
   const Layout to = output.layout_in_range();
@@ -137,27 +125,33 @@ Report run_slice(Report report, const ViewArgument& input, const ViewArgument& o
                                    input.range().size()};
   Bindings bindings;
   bindings.inputs[0] = input.range().data();
-  bindings.output = const_cast<std::byte*>(output.range().data());
+  bindings.outputs[0] = const_cast<std::byte*>(output.range().data());
   return run_plan(*plan_of(problem, isa, this_cpu()), bindings, options);
 }
 
-inline Report slice_views(ViewArgument input, ViewArgument output, std::span<const std::uint32_t> offsets,
+inline Report slice_views(Views<SliceDesc> views, std::span<const std::uint32_t> offsets,
                           std::span<const std::uint32_t> strides, const RunOptions& options) {
   Report report;
-  check_slice(report, input, output, offsets, strides);
-  return run_slice(std::move(report), input, output, options, [&](const Layout& layout, const Shape& shape) {
+  check_arguments(report, views, offsets, strides);
+  return run_slice(std::move(report), views, options, [&](const Layout& layout, const Shape& shape) {
     return reference::slice_layout(layout, shape, offsets, strides);
   });
 }
 
-inline Report slice1_views(ViewArgument input, ViewArgument output, std::span<const std::uint32_t> offsets,
+inline Report slice1_views(Views<Slice1Desc> views, std::span<const std::uint32_t> offsets,
                            std::span<const std::uint32_t> sizes, std::span<const std::int32_t> strides,
                            const RunOptions& options) {
   Report report;
-  check_slice1(report, input, output, offsets, sizes, strides);
-  return run_slice(std::move(report), input, output, options, [&](const Layout& layout, const Shape& shape) {
+  check_arguments(report, views, offsets, sizes, strides);
+  return run_slice(std::move(report), views, options, [&](const Layout& layout, const Shape& shape) {
     return reference::slice1_layout(layout, shape, offsets, sizes, strides);
   });
+}
+
+template <class Desc, class T>
+Views<Desc> slice_views_of(const InputView<T>& input, const TensorView<T>& output) {
+  constexpr DataType type = slice_type_of<T>();
+  return {{{{input, type}}}, {output, type}};
 }
 
 }  // namespace detail
@@ -173,8 +167,7 @@ concept SliceElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T> &&
 template <SliceElement T>
 Report slice(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
              NumberList<std::uint32_t> strides, const RunOptions& options = {}) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::slice_views({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides, options);
+  return detail::slice_views(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides, options);
 }
 
 /// SLICE1 on views: a negative stride starts at the window's last element. The output may be smaller than what the
@@ -183,26 +176,23 @@ template <SliceElement T>
 Report slice1(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> window_offsets,
               NumberList<std::uint32_t> window_sizes, NumberList<std::int32_t> window_strides,
               const RunOptions& options = {}) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::slice1_views({"InputTensor", input, type}, {"OutputTensor", output, type}, window_offsets,
-                              window_sizes, window_strides, options);
+  return detail::slice1_views(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
+                              window_strides, options);
 }
 
 /// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
 template <SliceElement T>
 DescribeResult<SliceDesc> describe(const InputView<T>& input, const TensorView<T>& output,
                                    NumberList<std::uint32_t> offsets, NumberList<std::uint32_t> strides) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::describe_slice({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides);
+  return detail::describe_slice(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides);
 }
 /// The same for `slice1`.
 template <SliceElement T>
 DescribeResult<Slice1Desc> describe(const InputView<T>& input, const TensorView<T>& output,
                                     NumberList<std::uint32_t> window_offsets, NumberList<std::uint32_t> window_sizes,
                                     NumberList<std::int32_t> window_strides) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::describe_slice1({"InputTensor", input, type}, {"OutputTensor", output, type}, window_offsets,
-                                 window_sizes, window_strides);
+  return detail::describe_slice(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
+                                window_strides);
 }
 
 DMLREF_END
