@@ -319,21 +319,22 @@ std::string regenerated(const std::string& page, const std::string& rules_test) 
   return fresh + page.substr(at);
 }
 
-std::string type_of(const dmlref::tool::Field& field) {
-  using Kind = dmlref::tool::FieldKind;
+std::string type_of(const dmlref::FieldInfo& field) {
+  using Kind = dmlref::FieldKind;
   const std::string counted = "[" + std::string(field.count) + "]";
   switch (field.kind) {
-    case Kind::input:
-    case Kind::output: return "tensor";
-    case Kind::optional_input: return "tensor, optional";
-    case Kind::optional_fusion: return "activation, optional";
+    case Kind::input_tensor:
+    case Kind::output_tensor: return "tensor";
+    case Kind::optional_input_tensor: return "tensor, optional";
+    case Kind::activation: return "activation, optional";
+    case Kind::array_count:
     case Kind::uint: return "UINT";
     case Kind::uint_array: return "UINT" + counted;
     case Kind::int_array: return "INT" + counted;
     case Kind::boolean: return "BOOL";
     case Kind::real: return "FLOAT";
-    default: return "?";
   }
+  return "?";
 }
 
 // The tables of parameters, which people write, name the struct's members in their order and with their types.

@@ -17,16 +17,16 @@ std::string names_of(std::span<const OperatorFields> list) {
 
 std::string_view expectation(FieldKind kind) {
   switch (kind) {
-    case FieldKind::input:
-    case FieldKind::optional_input:
-    case FieldKind::output:
-    case FieldKind::unused_tensor: return R"(a tensor like {"DataType": "FLOAT32", "Sizes": [1, 2]})";
+    case FieldKind::input_tensor:
+    case FieldKind::optional_input_tensor:
+    case FieldKind::output_tensor: return R"(a tensor like {"DataType": "FLOAT32", "Sizes": [1, 2]})";
+    case FieldKind::array_count:
     case FieldKind::uint: return "an unsigned integer";
     case FieldKind::boolean: return "true or false";
     case FieldKind::real: return "a number";
     case FieldKind::uint_array: return "an array of unsigned integers";
     case FieldKind::int_array: return "an array of integers";
-    case FieldKind::optional_fusion: return R"(an activation like {"Type": "ACTIVATION_RELU"})";
+    case FieldKind::activation: return R"(an activation like {"Type": "ACTIVATION_RELU"})";
   }
   return "a value";
 }
@@ -59,7 +59,7 @@ void expect_count(const Node& array, std::size_t elements, std::uint64_t count, 
 
 std::vector<std::string_view> keys_of(const OperatorFields& row) {
   std::vector<std::string_view> keys;
-  for (const Field& field : row.fields) keys.push_back(field.name);
+  for (const FieldInfo& field : row.fields) keys.push_back(field.name);
   return keys;
 }
 
@@ -106,28 +106,27 @@ ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<s
 const void* ParsedOperator::parse_struct(const Node& object, const OperatorFields& row) {
   auto& storage = structs_.emplace_back((row.size + 7) / 8);
   void* const to = storage.data();
-  for (const Field& field : row.fields) {
-    if (field.kind == FieldKind::unused_tensor) continue;  // null, whatever stands there, as for DxDispatch
+  for (const FieldInfo& field : row.fields) {
+    if (row.fused && is_tensor(field.kind)) continue;
     const std::optional<Node> given = object.find(field.name);
-    const bool tensor =
-        field.kind == FieldKind::input || field.kind == FieldKind::optional_input || field.kind == FieldKind::output;
     if (!given) {
-      const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::optional_fusion;
+      const bool optional = field.kind == FieldKind::optional_input_tensor || field.kind == FieldKind::activation;
       if (!optional) object.at(field.name, expectation(field.kind));
-      if (tensor) tensors_.push_back({field.name, false, false, false});
+      if (is_tensor(field.kind)) tensors_.push_back({field.name, false, false, false});
       continue;  // the storage is zeroed: null
     }
     switch (field.kind) {
-      case FieldKind::input:
-      case FieldKind::optional_input:
-      case FieldKind::output: {
+      case FieldKind::input_tensor:
+      case FieldKind::optional_input_tensor:
+      case FieldKind::output_tensor: {
         const DML_TENSOR_DESC* parsed = parse_tensor(*given);
         put(to, field.offset, parsed);
         const auto* buffer = static_cast<const DML_BUFFER_TENSOR_DESC*>(parsed->Desc);
-        tensors_.push_back({field.name, field.kind == FieldKind::output, true,
+        tensors_.push_back({field.name, field.kind == FieldKind::output_tensor, true,
                             (static_cast<unsigned>(buffer->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0});
         break;
       }
+      case FieldKind::array_count:
       case FieldKind::uint: put(to, field.offset, given->number<UINT>()); break;
       case FieldKind::boolean: {
         const bool number = given->json().is_number_integer();
@@ -147,15 +146,14 @@ const void* ParsedOperator::parse_struct(const Node& object, const OperatorField
         put(to, field.offset, values.data());
         break;
       }
-      case FieldKind::optional_fusion: put(to, field.offset, parse_fusion(*given)); break;
-      case FieldKind::unused_tensor: break;  // see above
+      case FieldKind::activation: put(to, field.offset, parse_fusion(*given)); break;
     }
   }
   return to;
 }
 
 const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
-  if (!node.json().is_object()) node.refuse(expectation(FieldKind::input));
+  if (!node.json().is_object()) node.refuse(expectation(FieldKind::input_tensor));
   TensorStorage& storage = tensor_storage_.emplace_back();
   const Typed typed(node);
   const Node& members = typed.members;
@@ -214,7 +212,7 @@ const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
 }
 
 const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
-  if (!node.json().is_object()) node.refuse(expectation(FieldKind::optional_fusion));
+  if (!node.json().is_object()) node.refuse(expectation(FieldKind::activation));
   const Typed typed(node);
   const Node type = typed.type_or_fail("an activation's type like \"ACTIVATION_RELU\"");
   const OperatorFields* row = find_operator_fields(fusable_operators(), type.text());
