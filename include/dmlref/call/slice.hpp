@@ -18,10 +18,10 @@
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/reference/slice.hpp"
 #include "dmlref/validate/slice.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
+#include "dmlref/view/transform.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/op/slice.hpp"
@@ -40,6 +40,39 @@ inline std::shared_ptr<const Plan> plan_of(const fast::SliceProblem& problem, Is
 #endif
 }
 
+// What the operators read of an input, by operations of views; tests compare it with the reference's layouts.
+
+/// A valid slice of the input, as much of it as the output holds.
+inline Layout window_of(const Layout& input, const Shape& output, const Coordinates& offsets, const Shape& sizes,
+                        const Strides& strides) noexcept {
+  Layout window = try_slice(input, offsets, sizes, strides).value_or(input);
+  window.shape = output;
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    if (output[d] == 1) window.strides[d] = 0;  // never stepped along
+  }
+  return window;
+}
+
+inline Layout slice_window(const Layout& input, const Shape& output, std::span<const std::uint32_t> offsets,
+                           std::span<const std::uint32_t> strides) noexcept {
+  Shape sizes = output;
+  Strides steps = Strides::from(strides);
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    sizes[d] = 1 + (output[d] - 1) * steps[d];
+    if (steps[d] == 0) steps[d] = 1;
+  }
+  Layout window = window_of(input, output, Coordinates::from(offsets), sizes, steps);
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    if (strides[d] == 0) window.strides[d] = 0;  // one element, repeated
+  }
+  return window;
+}
+
+inline Layout slice1_window(const Layout& input, const Shape& output, std::span<const std::uint32_t> offsets,
+                            std::span<const std::uint32_t> sizes, std::span<const std::int32_t> strides) noexcept {
+  return window_of(input, output, Coordinates::from(offsets), Shape::from(sizes), Strides::from(strides));
+}
+
 template <class Desc>
 PlannedOperator planned_slice(const Desc& desc, const Layout& window, Isa isa, const Tuning& tuning) {
   const fast::SliceProblem problem{window, layout_of(desc.output), size_of(desc.input.data_type),
@@ -49,15 +82,15 @@ PlannedOperator planned_slice(const Desc& desc, const Layout& window, Isa isa, c
 
 template <>
 inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
-  const Layout window = reference::slice_layout(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
-                                                desc.offsets, desc.strides);
+  const Layout window =
+      slice_window(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes), desc.offsets, desc.strides);
   return planned_slice(desc, window, isa, tuning);
 }
 
 template <>
 inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
-  const Layout window = reference::slice1_layout(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
-                                                 desc.window_offsets, desc.window_sizes, desc.window_strides);
+  const Layout window = slice1_window(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
+                                      desc.window_offsets, desc.window_sizes, desc.window_strides);
   return planned_slice(desc, window, isa, tuning);
 }
 
@@ -134,7 +167,7 @@ inline Report slice_views(Views<SliceDesc> views, std::span<const std::uint32_t>
   Report report;
   check_arguments(report, views, offsets, strides);
   return run_slice(std::move(report), views, options, [&](const Layout& layout, const Shape& shape) {
-    return reference::slice_layout(layout, shape, offsets, strides);
+    return slice_window(layout, shape, offsets, strides);
   });
 }
 
@@ -144,7 +177,7 @@ inline Report slice1_views(Views<Slice1Desc> views, std::span<const std::uint32_
   Report report;
   check_arguments(report, views, offsets, sizes, strides);
   return run_slice(std::move(report), views, options, [&](const Layout& layout, const Shape& shape) {
-    return reference::slice1_layout(layout, shape, offsets, sizes, strides);
+    return slice1_window(layout, shape, offsets, sizes, strides);
   });
 }
 
