@@ -80,23 +80,21 @@ class Fix:
 
 
 def rules_of(header: str) -> list[Rule]:
-    """The rows of the rule table, with the comment above their enumerators."""
-    groups = {}
-    group = ""
-    for line in re.search(r"enum class RuleId.*?\{\n(.*?)\n\};", header, re.DOTALL).group(1).split("\n"):
-        line = line.strip()
-        if line.startswith("// "):
-            group = line[3:]
-        else:
-            groups[line.rstrip(",")] = group
-    string = r'"((?:[^"\\]|\\.)*)"'
-    row = re.compile(r"\{RuleId::(\w+),\s*" + r",\s*".join([string] * 4) + r"(?:,\s*0x([0-9a-f]+))?\}")
+    """The rows of the list of rules, each with the comment above it."""
+    lines = re.search(r"#define DMLREF_RULES\(RULE\)(.*?)// clang-format on", header, re.DOTALL).group(1)
+    string = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
+    row = re.compile(r"/\* (.*?) \*/|RULE\((\w+),\s*" + r",\s*".join([string] * 3) + r",\s*(\w+)\)")
     rules = []
-    for identifier, name, place, condition, source, lifted in row.findall(header):
-        level = f"{lifted[0]}_{lifted[1]}" if lifted else ""
-        rules.append(Rule(name, place, condition, source, level, groups[identifier]))
-    if [rule.name for rule in rules] != list(groups):
-        raise ValueError(f"{HEADER.name}: the rows read are not one per enumerator, in their order")
+    group = ""
+    for comment, name, *texts, lifted in row.findall(re.sub(r"\\\n", "\n", lines)):
+        if comment:
+            group = comment
+            continue
+        place, condition, source = ("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)) for text in texts)
+        level = f"{lifted[2]}_{lifted[3]}" if lifted != "0" else ""
+        rules.append(Rule(name, place, condition, source, level, group))
+    if len(rules) != lines.count("RULE("):
+        raise ValueError(f"{HEADER.name}: not every rule could be read")
     return rules
 
 

@@ -159,7 +159,7 @@ TEST(QuantizedLinearConvolutionLayouts, EveryStrategyEqualsTheReference) {
     const int owned = static_cast<int>(pick(random, 0, 2));
     const LaidOut made = make(random, shape, arrangements[i % 3], owned);
     std::vector<std::byte> expected = made.test.output;
-    detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
+    dmlref_test::reference_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
     for (const std::shared_ptr<const detail::Plan>& plan : plans_of(made.problem, isa_in_use())) {
       dmlref_test::ThreadExecutor several(3);
       Executor& executor = i % 8 == 0 ? static_cast<Executor&>(several) : sequential();
@@ -292,7 +292,7 @@ TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
     const QlcShape shape = random_shape(random);
     const LaidOut made = make(random, shape, Arrangement::any, i % 3);
     std::vector<std::byte> expected = made.test.output;
-    detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
+    dmlref_test::reference_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
     const detail::BlockedConvolutionPlan<plain::Convolution> plan(made.problem, plain::Convolution(made.problem));
     EXPECT_EQ(plan.strategy_name(), "plain");
     dmlref_test::ThreadExecutor several(3);
@@ -359,7 +359,7 @@ TEST(QuantizedLinearConvolutionLayouts, RunsADirectStrategyFromOutside) {
     if (g.groups == 1 || g.depth() > 256 || !g.filter.forward()) continue;
     const PlainPlanes strategy(made.problem);
     std::vector<std::byte> expected = made.test.output, output = expected;
-    detail::reference_qlc_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
+    dmlref_test::reference_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
     const fast::qlc::Origins origins(made.problem);
     const fast::qlc::Inputs inputs = origins.inputs(made.test.bindings(output.data()).inputs);
     detail::AlignedMemory folded(static_cast<std::size_t>(strategy.lanes.folded_bytes));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "support/quantized_linear_convolution_run.hpp"
+#include "support/reference_run.cpp"  // the program is one source
 #include "support/seed.hpp"
 
 namespace {

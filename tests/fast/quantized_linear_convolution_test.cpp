@@ -251,7 +251,7 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
     if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx));
   }
 #endif
-  reference.plan = detail::reference_qlc_plan(problem);
+  reference.plan = dmlref_test::reference_plan(problem);
   dmlref_test::ThreadExecutor executor(threads);
   const Bytes expected = run(c, std::move(reference), sequential());
   expect_same_bytes(c, expected, run(c, std::move(fast), executor));
@@ -340,7 +340,7 @@ void expect_equal_with(const std::vector<const fast::qlc::Kernels*>& kernels, co
   detail::PlannedOperator fast = detail::plan(c.desc, Isa::scalar, this_cpu());
   detail::PlannedOperator reference = fast;
   const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
-  reference.plan = detail::reference_qlc_plan(problem);
+  reference.plan = dmlref_test::reference_plan(problem);
   const Bytes expected = run(c, std::move(reference), sequential());
   for (const fast::qlc::Kernels* const set : kernels) {
     fast.plan = std::make_shared<detail::TiledConvolutionPlan>(problem, dmlref::fast::TiledConvolution(problem, *set));

@@ -178,7 +178,8 @@ TEST_P(RequantizationData, EqualsTheReference) {
     } else if (chance(random, 50)) {
       test.desc.filter.owned_by_dml = true;
     }
-    const std::shared_ptr<const detail::Plan> plan = detail::qlc_plan(detail::qlc_problem(test.desc), isa_in_use());
+    const std::shared_ptr<const detail::Plan> plan =
+        detail::plan_of(detail::qlc_problem(test.desc), isa_in_use(), this_cpu());
     dmlref_test::ThreadExecutor threads(pick(random, 2, 4));
     Executor& executor = i % 8 == 0 ? static_cast<Executor&>(threads) : sequential();
     compare(test, run_plan(*plan, test, random, executor, owned || test.desc.filter.owned_by_dml),

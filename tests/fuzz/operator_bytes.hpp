@@ -113,8 +113,8 @@ class OperatorFromBytes {
   const DML_OPERATOR_DESC& desc() const { return desc_; }
 
  private:
-  using Field = dmlref::tool::Field;
-  using FieldKind = dmlref::tool::FieldKind;
+  using FieldInfo = dmlref::FieldInfo;
+  using FieldKind = dmlref::FieldKind;
 
   void* allocate(std::size_t bytes) {
     memory_.push_back(std::make_unique<unsigned char[]>(bytes));
@@ -123,31 +123,28 @@ class OperatorFromBytes {
 
   void* read(const dmlref::tool::OperatorFields& row) {
     void* const to = allocate(row.size);
-    for (const Field& field : row.fields) read(row, field, to);
+    for (const FieldInfo& field : row.fields) read(row, field, to);
     return to;
   }
-  void read(const dmlref::tool::OperatorFields& row, const Field& field, void* to) {
+  void read(const dmlref::tool::OperatorFields& row, const FieldInfo& field, void* to) {
+    if (row.fused && is_tensor(field.kind)) {
+      const bool given = (reader_.byte() & unusual) != 0;
+      return store(to, field.offset, given ? allocate(sizeof(DML_TENSOR_DESC)) : nullptr);
+    }
     switch (field.kind) {
-      case FieldKind::input:
-      case FieldKind::optional_input:
-      case FieldKind::output: return store(to, field.offset, tensor());
-      case FieldKind::unused_tensor: {
-        const bool given = (reader_.byte() & unusual) != 0;
-        return store(to, field.offset, given ? allocate(sizeof(DML_TENSOR_DESC)) : nullptr);
-      }
+      case FieldKind::input_tensor:
+      case FieldKind::optional_input_tensor:
+      case FieldKind::output_tensor: return store(to, field.offset, tensor());
+      case FieldKind::array_count:
       case FieldKind::uint:
       case FieldKind::boolean: return store(to, field.offset, reader_.number());
       case FieldKind::real: return store(to, field.offset, reader_.word());
       case FieldKind::uint_array:
       case FieldKind::int_array: {
-        for (const Field& other : row.fields) {
-          if (other.name != field.count) continue;
-          const bool null = (reader_.byte() & unusual) != 0;
-          return store(to, field.offset, null ? nullptr : numbers(load<std::uint32_t>(to, other.offset)));
-        }
-        return;
+        const bool null = (reader_.byte() & unusual) != 0;
+        return store(to, field.offset, null ? nullptr : numbers(load<std::uint32_t>(to, field.count_offset)));
       }
-      case FieldKind::optional_fusion: return store(to, field.offset, fusion());
+      case FieldKind::activation: return store(to, field.offset, fusion());
     }
   }
 
@@ -205,7 +202,7 @@ class OperatorFromBytes {
       const auto& last = row.fields.back();
       const std::size_t used = last.offset + (last.kind == FieldKind::real ? sizeof(float) : sizeof(void*));
       const std::unique_ptr<unsigned char[]> whole(new unsigned char[row.size]());
-      for (const Field& field : row.fields) read(row, field, whole.get());
+      for (const FieldInfo& field : row.fields) read(row, field, whole.get());
       void* const desc = allocate(used);
       std::memcpy(desc, whole.get(), used);
       to->Desc = desc;
@@ -234,29 +231,31 @@ class OperatorToBytes {
   }
 
  private:
-  using Field = dmlref::tool::Field;
-  using FieldKind = dmlref::tool::FieldKind;
+  using FieldInfo = dmlref::FieldInfo;
+  using FieldKind = dmlref::FieldKind;
 
   void write(const dmlref::tool::OperatorFields& row, const void* from) {
-    for (const Field& field : row.fields) {
+    for (const FieldInfo& field : row.fields) {
+      if (row.fused && is_tensor(field.kind)) {
+        writer_.byte(load<const void*>(from, field.offset) != nullptr ? 1 : 0);
+        continue;
+      }
       switch (field.kind) {
-        case FieldKind::input:
-        case FieldKind::optional_input:
-        case FieldKind::output: tensor(load<const DML_TENSOR_DESC*>(from, field.offset)); break;
-        case FieldKind::unused_tensor: writer_.byte(load<const void*>(from, field.offset) != nullptr ? 1 : 0); break;
+        case FieldKind::input_tensor:
+        case FieldKind::optional_input_tensor:
+        case FieldKind::output_tensor: tensor(load<const DML_TENSOR_DESC*>(from, field.offset)); break;
+        case FieldKind::array_count:
         case FieldKind::uint:
         case FieldKind::boolean: writer_.number(load<std::uint32_t>(from, field.offset)); break;
         case FieldKind::real: writer_.word(load<std::uint32_t>(from, field.offset)); break;
         case FieldKind::uint_array:
-        case FieldKind::int_array:
-          for (const Field& other : row.fields) {
-            if (other.name != field.count) continue;
-            const auto* array = load<const UINT*>(from, field.offset);
-            writer_.byte(array == nullptr ? 1 : 0);
-            if (array != nullptr) numbers(array, load<std::uint32_t>(from, other.offset));
-          }
+        case FieldKind::int_array: {
+          const auto* array = load<const UINT*>(from, field.offset);
+          writer_.byte(array == nullptr ? 1 : 0);
+          if (array != nullptr) numbers(array, load<std::uint32_t>(from, field.count_offset));
           break;
-        case FieldKind::optional_fusion: fusion(load<const DML_OPERATOR_DESC*>(from, field.offset)); break;
+        }
+        case FieldKind::activation: fusion(load<const DML_OPERATOR_DESC*>(from, field.offset)); break;
       }
     }
   }

@@ -55,7 +55,7 @@ struct QlcCase {
   detail::Bindings bindings(std::byte* out) const {
     detail::Bindings b;
     for (std::size_t i = 0; i < inputs.size(); ++i) b.inputs[i] = inputs[i].empty() ? nullptr : inputs[i].data();
-    b.output = out;
+    b.outputs[0] = out;
     return b;
   }
 };

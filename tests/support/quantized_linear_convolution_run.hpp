@@ -12,6 +12,7 @@
 #include "support/guarded_buffer.hpp"
 #include "support/isa_in_use.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
+#include "support/reference_run.hpp"
 
 namespace dmlref::test {
 
@@ -58,7 +59,7 @@ inline void own_constants(QuantizedLinearConvolutionDesc& desc) {
 /// What tells `got` from what the reference makes of the case; empty where nothing does.
 inline std::string difference(const QlcCase& test, const std::vector<std::byte>& got) {
   std::vector<std::byte> expected = test.output;
-  detail::reference_qlc_plan(detail::qlc_problem(test.desc))->execute(test.bindings(expected.data()), sequential());
+  dmlref_test::reference_plan(detail::qlc_problem(test.desc))->execute(test.bindings(expected.data()), sequential());
   if (got == expected) return {};
   std::size_t wrong = 0, first = got.size();
   for (std::size_t i = got.size(); i-- > 0;) {

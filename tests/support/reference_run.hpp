@@ -1,117 +1,22 @@
-// reference_run.hpp: a valid desc of any operator, run by the reference's templates on bound buffers.
+// reference_run.hpp: the reference's templates on bound buffers. They are compiled once, in the library
+// dmlref_reference_run: sanitized, they take longer than the tests.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
-#include <variant>
 
-#include "dmlref/desc/half.hpp"
 #include "dmlref/desc/operator_desc.hpp"
+#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
 #include "dmlref/op/compiled_operator.hpp"
-#include "dmlref/reference.hpp"
-#include "dmlref/view/bind.hpp"
+#include "dmlref/op/plan.hpp"
 
 namespace dmlref_test {
 
-/// One execution: buffers in the order of the desc's tensors, absent ones empty.
-class ReferenceRun {
- public:
-  ReferenceRun(std::span<const dmlref::InputBuffer> inputs, dmlref::OutputBuffer output)
-      : inputs_(inputs), output_(output) {}
+/// A valid desc of any operator. Buffers in the order of the desc's tensors, absent ones empty.
+void run_reference(const dmlref::OperatorDesc& desc, std::span<const dmlref::InputBuffer> inputs,
+                   dmlref::OutputBuffer output);
 
-  void operator()(const dmlref::SliceDesc& desc) const {
-    copy(desc.output, dmlref::reference::slice_layout(layout_of(desc.input), layout_of(desc.output).shape, desc.offsets,
-                                                      desc.strides));
-  }
-  void operator()(const dmlref::Slice1Desc& desc) const {
-    copy(desc.output, dmlref::reference::slice1_layout(layout_of(desc.input), layout_of(desc.output).shape,
-                                                       desc.window_offsets, desc.window_sizes, desc.window_strides));
-  }
-  void operator()(const dmlref::MeanVarianceNormalizationDesc& desc) const {
-    normalize(desc, dmlref::reference::cross_channel_axes(desc.cross_channel));
-  }
-  void operator()(const dmlref::MeanVarianceNormalization1Desc& desc) const {
-    normalize(desc, dmlref::reference::axis_set(desc.axes));
-  }
-  void operator()(const dmlref::QuantizedLinearConvolutionDesc& desc) const {
-    with_sign(desc.input, [&]<class In>(In) {
-      with_sign(desc.filter, [&]<class Filter>(Filter) {
-        with_sign(desc.output, [&]<class Out>(Out) { convolve<In, Filter, Out>(desc); });
-      });
-    });
-  }
-
- private:
-  template <class T>
-  using View = dmlref::ByteTensorView<T>;
-
-  template <class T>
-  View<const T> input(std::size_t index, const dmlref::TensorDesc& tensor) const {
-    return dmlref::bind<const T>(inputs_[index].data(), layout_of(tensor));
-  }
-  template <class T>
-  std::optional<View<const T>> input(std::size_t index, const std::optional<dmlref::TensorDesc>& tensor) const {
-    return tensor ? std::optional(input<T>(index, *tensor)) : std::nullopt;
-  }
-  template <class T>
-  View<T> output(const dmlref::TensorDesc& tensor) const {
-    return dmlref::bind<T>(output_.data(), layout_of(tensor));
-  }
-
-  void copy(const dmlref::TensorDesc& to, const dmlref::Layout& window) const {
-    switch (size_of(to.data_type)) {
-      case 1: return copy_as<std::uint8_t>(to, window);
-      case 2: return copy_as<std::uint16_t>(to, window);
-      case 4: return copy_as<std::uint32_t>(to, window);
-      default: return copy_as<std::uint64_t>(to, window);
-    }
-  }
-  template <class T>
-  void copy_as(const dmlref::TensorDesc& to, const dmlref::Layout& window) const {
-    dmlref::reference::copy(dmlref::bind<const T>(inputs_[0].data(), window), output<T>(to));
-  }
-
-  template <class Desc>
-  void normalize(const Desc& desc, dmlref::reference::AxisSet axes) const {
-    if (desc.input.data_type == dmlref::DataType::float16) return normalize_as<dmlref::half>(desc, axes);
-    normalize_as<float>(desc, axes);
-  }
-  template <class T, class Desc>
-  void normalize_as(const Desc& desc, dmlref::reference::AxisSet axes) const {
-    dmlref::reference::mean_variance_normalization(
-        input<T>(0, desc.input), input<T>(1, desc.scale), input<T>(2, desc.bias), output<T>(desc.output), axes,
-        {desc.normalize_variance, desc.epsilon, desc.fused_activation.value_or(dmlref::Activation{})});
-  }
-
-  template <class F>
-  static void with_sign(const dmlref::TensorDesc& tensor, const F& f) {
-    if (tensor.data_type == dmlref::DataType::int8) return f(std::int8_t{});
-    f(std::uint8_t{});
-  }
-  template <class In, class Filter, class Out>
-  void convolve(const dmlref::QuantizedLinearConvolutionDesc& desc) const {
-    using dmlref::Shape;
-    using dmlref::Strides;
-    const dmlref::QuantizedLinearConvolutionTensors<In, Filter, Out, View> tensors{
-        input<In>(0, desc.input),          input<float>(1, desc.input_scale),  input<In>(2, desc.input_zero_point),
-        input<Filter>(3, desc.filter),     input<float>(4, desc.filter_scale), input<Filter>(5, desc.filter_zero_point),
-        input<std::int32_t>(6, desc.bias), input<float>(7, desc.output_scale), input<Out>(8, desc.output_zero_point),
-        output<Out>(desc.output)};
-    dmlref::reference::quantized_linear_convolution(
-        tensors, dmlref::reference::ConvolutionGeometry{
-                     Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
-                     Shape::from<std::uint32_t>(desc.start_padding), static_cast<dmlref::Index>(desc.group_count)});
-  }
-
-  std::span<const dmlref::InputBuffer> inputs_;
-  dmlref::OutputBuffer output_;
-};
-
-inline void run_reference(const dmlref::OperatorDesc& desc, std::span<const dmlref::InputBuffer> inputs,
-                          dmlref::OutputBuffer output) {
-  std::visit(ReferenceRun(inputs, output), desc);
-}
+/// A convolution's plan by the reference.
+std::shared_ptr<const dmlref::detail::Plan> reference_plan(const dmlref::fast::qlc::Problem& problem);
 
 }  // namespace dmlref_test

@@ -181,9 +181,9 @@ TEST(RuleTable, SaysWhichRulesALevelLifts) {
 }
 
 // Values of enumerations that are none: compared without a shift by 32 or more.
-static_assert(rules::eleven.contains(DataType::int64));
-static_assert(!rules::eleven.contains(static_cast<DataType>(12)));
-static_assert(!rules::eleven.contains(static_cast<DataType>(32)));
-static_assert(!rules::eleven.contains(static_cast<DataType>(0xFFFFFFFF)));
+static_assert(support::eleven.contains(DataType::int64));
+static_assert(!support::eleven.contains(static_cast<DataType>(12)));
+static_assert(!support::eleven.contains(static_cast<DataType>(32)));
+static_assert(!support::eleven.contains(static_cast<DataType>(0xFFFFFFFF)));
 
 }  // namespace

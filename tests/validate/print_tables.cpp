@@ -81,12 +81,19 @@ void support(std::string& text, std::string_view title, const dmlref::OperatorIn
   std::vector<std::string> columns = {"operator", "from", "tensors", "dimensions", "data types"};
   if (only != nullptr) columns.erase(columns.begin());
   heading(text, title, columns);
+  // By operator, then by level.
+  std::vector<SupportRow> rows(dmlref::support_table.begin(), dmlref::support_table.end());
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto last = std::find_if(first, rows.end(), [&](const SupportRow& row) { return row.op != first->op; });
+    std::stable_sort(first, last, [](const SupportRow& a, const SupportRow& b) { return a.since < b.since; });
+    first = last;
+  }
   std::vector<const SupportRow*> done;
-  for (const SupportRow& row : dmlref::support_table) {
+  for (const SupportRow& row : rows) {
     if (only != nullptr && row.op != only->type) continue;
     if (std::find(done.begin(), done.end(), &row) != done.end()) continue;
     std::string tensors;
-    for (const SupportRow& other : dmlref::support_table) {
+    for (const SupportRow& other : rows) {
       const bool alike = other.op == row.op && other.since == row.since && other.min_rank == row.min_rank &&
                          other.max_rank == row.max_rank && type_list(other.types) == type_list(row.types);
       if (!alike) continue;
@@ -312,21 +319,22 @@ std::string regenerated(const std::string& page, const std::string& rules_test) 
   return fresh + page.substr(at);
 }
 
-std::string type_of(const dmlref::tool::Field& field) {
-  using Kind = dmlref::tool::FieldKind;
+std::string type_of(const dmlref::FieldInfo& field) {
+  using Kind = dmlref::FieldKind;
   const std::string counted = "[" + std::string(field.count) + "]";
   switch (field.kind) {
-    case Kind::input:
-    case Kind::output: return "tensor";
-    case Kind::optional_input: return "tensor, optional";
-    case Kind::optional_fusion: return "activation, optional";
+    case Kind::input_tensor:
+    case Kind::output_tensor: return "tensor";
+    case Kind::optional_input_tensor: return "tensor, optional";
+    case Kind::activation: return "activation, optional";
+    case Kind::array_count:
     case Kind::uint: return "UINT";
     case Kind::uint_array: return "UINT" + counted;
     case Kind::int_array: return "INT" + counted;
     case Kind::boolean: return "BOOL";
     case Kind::real: return "FLOAT";
-    default: return "?";
   }
+  return "?";
 }
 
 // The tables of parameters, which people write, name the struct's members in their order and with their types.

@@ -17,16 +17,16 @@ std::string names_of(std::span<const OperatorFields> list) {
 
 std::string_view expectation(FieldKind kind) {
   switch (kind) {
-    case FieldKind::input:
-    case FieldKind::optional_input:
-    case FieldKind::output:
-    case FieldKind::unused_tensor: return R"(a tensor like {"DataType": "FLOAT32", "Sizes": [1, 2]})";
+    case FieldKind::input_tensor:
+    case FieldKind::optional_input_tensor:
+    case FieldKind::output_tensor: return R"(a tensor like {"DataType": "FLOAT32", "Sizes": [1, 2]})";
+    case FieldKind::array_count:
     case FieldKind::uint: return "an unsigned integer";
     case FieldKind::boolean: return "true or false";
     case FieldKind::real: return R"(a number, "nan", "inf" or "-inf")";
     case FieldKind::uint_array: return "an array of unsigned integers";
     case FieldKind::int_array: return "an array of integers";
-    case FieldKind::optional_fusion: return R"(an activation like {"Type": "ACTIVATION_RELU"})";
+    case FieldKind::activation: return R"(an activation like {"Type": "ACTIVATION_RELU"})";
   }
   return "a value";
 }
@@ -66,7 +66,7 @@ void expect_count_of(const Node& object, const Node& array, std::size_t elements
 
 std::vector<std::string_view> keys_of(const OperatorFields& row) {
   std::vector<std::string_view> keys;
-  for (const Field& field : row.fields) keys.push_back(field.name);
+  for (const FieldInfo& field : row.fields) keys.push_back(field.name);
   return keys;
 }
 
@@ -131,35 +131,35 @@ const void* ParsedOperator::parse_struct(const Node& object, const OperatorField
   auto& storage = structs_.emplace_back((row.size + 7) / 8);
   void* const to = storage.data();
   Faults faults;
-  for (const Field& field : row.fields) {
+  for (const FieldInfo& field : row.fields) {
+    if (row.fused && is_tensor(field.kind)) continue;
     faults.collect([&] { parse_field(object, field, to, keys_known); });
   }
   faults.raise();
   return to;
 }
 
-void ParsedOperator::parse_field(const Node& object, const Field& field, void* to, bool keys_known) {
-  if (field.kind == FieldKind::unused_tensor) return;  // null, whatever stands there, as for DxDispatch
+void ParsedOperator::parse_field(const Node& object, const FieldInfo& field, void* to, bool keys_known) {
   const std::optional<Node> given = object.find(field.name);
-  const bool tensor =
-      field.kind == FieldKind::input || field.kind == FieldKind::optional_input || field.kind == FieldKind::output;
+  const bool tensor = is_tensor(field.kind);
   if (!given) {
-    const bool optional = field.kind == FieldKind::optional_input || field.kind == FieldKind::optional_fusion;
+    const bool optional = field.kind == FieldKind::optional_input_tensor || field.kind == FieldKind::activation;
     if (!optional && keys_known) object.at(field.name, expectation(field.kind));
     if (tensor) tensors_.push_back({field.name, false, false, false});
     return;  // the storage is zeroed: null
   }
   switch (field.kind) {
-    case FieldKind::input:
-    case FieldKind::optional_input:
-    case FieldKind::output: {
+    case FieldKind::input_tensor:
+    case FieldKind::optional_input_tensor:
+    case FieldKind::output_tensor: {
       const DML_TENSOR_DESC* parsed = parse_tensor(*given);
       put(to, field.offset, parsed);
       const auto* buffer = static_cast<const DML_BUFFER_TENSOR_DESC*>(parsed->Desc);
-      tensors_.push_back({field.name, field.kind == FieldKind::output, true,
+      tensors_.push_back({field.name, field.kind == FieldKind::output_tensor, true,
                           (static_cast<unsigned>(buffer->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0});
       break;
     }
+    case FieldKind::array_count:
     case FieldKind::uint: put(to, field.offset, given->number<UINT>()); break;
     case FieldKind::boolean: {
       const bool number = given->json().is_number_integer();
@@ -179,13 +179,12 @@ void ParsedOperator::parse_field(const Node& object, const Field& field, void* t
       put(to, field.offset, values.data());
       break;
     }
-    case FieldKind::optional_fusion: put(to, field.offset, parse_fusion(*given)); break;
-    case FieldKind::unused_tensor: break;  // see above
+    case FieldKind::activation: put(to, field.offset, parse_fusion(*given)); break;
   }
 }
 
 const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
-  if (!node.json().is_object()) node.refuse(expectation(FieldKind::input));
+  if (!node.json().is_object()) node.refuse(expectation(FieldKind::input_tensor));
   TensorStorage& storage = tensor_storage_.emplace_back();
   const Typed typed(node);
   const Node& members = typed.members;
@@ -254,7 +253,7 @@ void ParsedOperator::parse_buffer(const Node& members, TensorStorage& storage, b
 }
 
 const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
-  if (!node.json().is_object()) node.refuse(expectation(FieldKind::optional_fusion));
+  if (!node.json().is_object()) node.refuse(expectation(FieldKind::activation));
   const Typed typed(node);
   const Node type = typed.type_or_fail("an activation's type like \"ACTIVATION_RELU\"");
   const OperatorFields* row = find_operator_fields(fusable_operators(), type.text());

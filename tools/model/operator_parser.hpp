@@ -46,7 +46,7 @@ class ParsedOperator {
 
   /// `keys_known`: no key of the object is unknown; else what seems to be missing may be misspelt, and is not told.
   const void* parse_struct(const Node& object, const OperatorFields& row, bool keys_known);
-  void parse_field(const Node& object, const Field& field, void* to, bool keys_known);
+  void parse_field(const Node& object, const FieldInfo& field, void* to, bool keys_known);
   const DML_TENSOR_DESC* parse_tensor(const Node& node);
   static void parse_buffer(const Node& members, TensorStorage& storage, bool keys_known);
   const DML_OPERATOR_DESC* parse_fusion(const Node& node);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "support/element.hpp"
 
@@ -20,10 +22,6 @@ Json tensor_json(const TensorDesc& tensor) {
   return json;
 }
 
-void add_optional(Json& desc, const char* name, const std::optional<TensorDesc>& tensor) {
-  if (tensor) desc[name] = tensor_json(*tensor);
-}
-
 Json activation_json(const Activation& activation) {
   const ActivationInfo& info = *find_activation(activation.type);
   Json json{{"Type", "ACTIVATION_" + std::string(info.name)}};
@@ -34,79 +32,35 @@ Json activation_json(const Activation& activation) {
   return json;
 }
 
+// add(json, field, member): a field of a desc; what is absent is left out.
+
+void add(Json& json, const FieldInfo& field, const TensorDesc& tensor) { json[field.name] = tensor_json(tensor); }
+void add(Json& json, const FieldInfo& field, const std::optional<TensorDesc>& tensor) {
+  if (tensor) add(json, field, *tensor);
+}
+void add(Json& json, const FieldInfo& field, const std::optional<Activation>& activation) {
+  if (activation) json[field.name] = activation_json(*activation);
+}
+template <class T>
+void add(Json& json, const FieldInfo& field, const std::vector<T>& array) {
+  json.emplace(field.count, array.size());
+  json[field.name] = array;
+}
+void add(Json& json, const FieldInfo& field, float number) { json[field.name] = real_json(number); }
+template <class Number>
+requires std::is_integral_v<Number>
+void add(Json& json, const FieldInfo& field, const Number& number) { json[field.name] = number; }
+
 struct DescJson {
   std::string_view type;
   Json members;
 };
 
-DescJson desc_json(const SliceDesc& desc) {
-  return {"SLICE",
-          {{"InputTensor", tensor_json(desc.input)},
-           {"OutputTensor", tensor_json(desc.output)},
-           {"DimensionCount", desc.offsets.size()},
-           {"Offsets", desc.offsets},
-           {"Sizes", desc.sizes},
-           {"Strides", desc.strides}}};
-}
-
-DescJson desc_json(const Slice1Desc& desc) {
-  return {"SLICE1",
-          {{"InputTensor", tensor_json(desc.input)},
-           {"OutputTensor", tensor_json(desc.output)},
-           {"DimensionCount", desc.window_offsets.size()},
-           {"InputWindowOffsets", desc.window_offsets},
-           {"InputWindowSizes", desc.window_sizes},
-           {"InputWindowStrides", desc.window_strides}}};
-}
-
-DescJson desc_json(const QuantizedLinearConvolutionDesc& desc) {
-  Json json{{"InputTensor", tensor_json(desc.input)}, {"InputScaleTensor", tensor_json(desc.input_scale)}};
-  add_optional(json, "InputZeroPointTensor", desc.input_zero_point);
-  json["FilterTensor"] = tensor_json(desc.filter);
-  json["FilterScaleTensor"] = tensor_json(desc.filter_scale);
-  add_optional(json, "FilterZeroPointTensor", desc.filter_zero_point);
-  add_optional(json, "BiasTensor", desc.bias);
-  json["OutputScaleTensor"] = tensor_json(desc.output_scale);
-  add_optional(json, "OutputZeroPointTensor", desc.output_zero_point);
-  json["OutputTensor"] = tensor_json(desc.output);
-  json["DimensionCount"] = desc.strides.size();
-  json["Strides"] = desc.strides;
-  json["Dilations"] = desc.dilations;
-  json["StartPadding"] = desc.start_padding;
-  json["EndPadding"] = desc.end_padding;
-  json["GroupCount"] = desc.group_count;
-  return {"QUANTIZED_LINEAR_CONVOLUTION", std::move(json)};
-}
-
 template <class Desc>
-Json normalization_tensors(const Desc& desc) {
-  Json json{{"InputTensor", tensor_json(desc.input)}};
-  add_optional(json, "ScaleTensor", desc.scale);
-  add_optional(json, "BiasTensor", desc.bias);
-  json["OutputTensor"] = tensor_json(desc.output);
-  return json;
-}
-
-template <class Desc>
-void add_normalization_rest(Json& json, const Desc& desc) {
-  json["NormalizeVariance"] = desc.normalize_variance;
-  json["Epsilon"] = real_json(desc.epsilon);
-  if (desc.fused_activation) json["FusedActivation"] = activation_json(*desc.fused_activation);
-}
-
-DescJson desc_json(const MeanVarianceNormalizationDesc& desc) {
-  Json json = normalization_tensors(desc);
-  json["CrossChannel"] = desc.cross_channel;
-  add_normalization_rest(json, desc);
-  return {"MEAN_VARIANCE_NORMALIZATION", std::move(json)};
-}
-
-DescJson desc_json(const MeanVarianceNormalization1Desc& desc) {
-  Json json = normalization_tensors(desc);
-  json["AxisCount"] = desc.axes.size();
-  json["Axes"] = desc.axes;
-  add_normalization_rest(json, desc);
-  return {"MEAN_VARIANCE_NORMALIZATION1", std::move(json)};
+DescJson desc_json(const Desc& desc) {
+  Json json;
+  schema::for_each_member(desc, [&](const FieldInfo& field, const auto& member) { add(json, field, member); });
+  return {Schema<Desc>::info.name, std::move(json)};
 }
 
 /// Objects and arrays of the first `levels` levels on lines of their own, what is below them on one line.

@@ -64,10 +64,7 @@ PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes,
       axes,
       {desc.normalize_variance, desc.epsilon, desc.fused_activation.value_or(Activation{})},
       desc.input.data_type == DataType::float16};
-  return {{slot("InputTensor", desc.input), slot("ScaleTensor", desc.scale), slot("BiasTensor", desc.bias)},
-          slot("OutputTensor", desc.output),
-          plan_of(problem, isa, tuning),
-          {kept(desc.input), kept(desc.scale), kept(desc.bias)}};
+  return planned(desc, plan_of(problem, isa, tuning));
 }
 
 template <>
@@ -80,48 +77,38 @@ inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa,
   return planned_normalization(desc, reference::axis_set(desc.axes), isa, tuning);
 }
 
-/// The tensors of a call on views, in the order of the document.
-struct NormalizationViews {
-  std::array<ViewArgument, 3> inputs;
-  ViewArgument output;
+using NormalizationViews = Views<MeanVarianceNormalization1Desc>;
 
-  void check_arguments(Report& report, const MeanVarianceNormalizationOptions& options, NumberArgument& axes) {
-    rules::MeanVarianceNormalization1Facts facts;
-    facts.input = inputs[0].facts(report);
-    facts.scale = inputs[1].facts(report);
-    facts.bias = inputs[2].facts(report);
-    facts.output = output.facts(report);
-    facts.activation = rules::facts_of(options.activation);
-    facts.axis_count = options.axes.size();
-    facts.axes = axes.facts(report, "Axes", options.axes.begin(), options.axes.size());
-    rules::check_facts(report, latest_feature_level, facts);
-  }
-};
+inline rules::Facts<MeanVarianceNormalization1Desc> check_arguments(Report& report, NormalizationViews& views,
+                                                                    const MeanVarianceNormalizationOptions& options,
+                                                                    NumberArgument& axes) {
+  using Desc = MeanVarianceNormalization1Desc;
+  using namespace rules;
+  Facts<Desc> facts;
+  views.read(report, facts);
+  axes.read(report, options.axes.begin(), options.axes.size(), fact<&Desc::axes>(facts));
+  // Also where a number in it cannot be read.
+  count_fact<&Desc::axes>(facts).value = narrow<std::uint32_t>(Index(options.axes.size()));
+  read_member(report, options.normalize_variance, fact<&Desc::normalize_variance>(facts));
+  read_member(report, options.epsilon, fact<&Desc::epsilon>(facts));
+  read_member(report, options.activation, fact<&Desc::fused_activation>(facts));
+  check_facts(report, latest_feature_level, facts);
+  return facts;
+}
 
 inline DescribeResult<MeanVarianceNormalization1Desc> describe_normalization(
     NormalizationViews views, const MeanVarianceNormalizationOptions& options) {
   Report report;
   NumberArgument axes;
-  views.check_arguments(report, options, axes);
-  MeanVarianceNormalization1Desc desc{views.inputs[0].desc(report),
-                                      views.inputs[1].optional_desc(report),
-                                      views.inputs[2].optional_desc(report),
-                                      views.output.desc(report),
-                                      {},
-                                      options.normalize_variance,
-                                      options.epsilon,
-                                      options.activation};
-  for (const Index axis : options.axes) {
-    if (report) desc.axes.push_back(narrow<std::uint32_t>(axis));  // valid: below the rank
-  }
-  return DescribeResult<MeanVarianceNormalization1Desc>(std::move(report), std::move(desc));
+  auto facts = check_arguments(report, views, options, axes);
+  return described(std::move(report), facts);
 }
 
 inline Report normalization_views(NormalizationViews views, const MeanVarianceNormalizationOptions& options,
                                   const RunOptions& run_options) {
   Report report;
   NumberArgument axes;
-  views.check_arguments(report, options, axes);
+  check_arguments(report, views, options, axes);
   const Isa isa = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto layout = [](const ViewArgument& view) {
@@ -138,7 +125,7 @@ inline Report normalization_views(NormalizationViews views, const MeanVarianceNo
   for (const Index axis : options.axes) problem.axes |= reference::AxisSet{1} << axis;
   Bindings bindings;
   for (std::size_t i = 0; i < views.inputs.size(); ++i) bindings.inputs[i] = views.inputs[i].data();
-  bindings.output = const_cast<std::byte*>(views.output.data());
+  bindings.outputs[0] = const_cast<std::byte*>(views.output.data());
   return run_plan(*plan_of(problem, isa, this_cpu()), bindings, run_options);
 }
 
@@ -150,8 +137,7 @@ template <NormalizationElement T>
 NormalizationViews normalization_views_of(const InputView<T>& input, const OptionalInputView<T>& scale,
                                           const OptionalInputView<T>& bias, const TensorView<T>& output) {
   constexpr DataType type = data_type_of<T>;
-  return {{{{"InputTensor", input, type}, {"ScaleTensor", scale, type}, {"BiasTensor", bias, type}}},
-          {"OutputTensor", output, type}};
+  return {{{{input, type}, {scale, type}, {bias, type}}}, {output, type}};
 }
 
 }  // namespace detail

@@ -75,107 +75,70 @@ inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc
 
 template <>
 inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa, const Tuning& tuning) {
-  return {{slot("InputTensor", desc.input), slot("InputScaleTensor", desc.input_scale),
-           slot("InputZeroPointTensor", desc.input_zero_point), slot("FilterTensor", desc.filter),
-           slot("FilterScaleTensor", desc.filter_scale), slot("FilterZeroPointTensor", desc.filter_zero_point),
-           slot("BiasTensor", desc.bias), slot("OutputScaleTensor", desc.output_scale),
-           slot("OutputZeroPointTensor", desc.output_zero_point)},
-          slot("OutputTensor", desc.output),
-          plan_of(qlc_problem(desc), isa, tuning),
-          {kept(desc.input), kept(desc.input_scale), kept(desc.input_zero_point), kept(desc.filter),
-           kept(desc.filter_scale), kept(desc.filter_zero_point), kept(desc.bias), kept(desc.output_scale),
-           kept(desc.output_zero_point)}};
+  return planned(desc, plan_of(qlc_problem(desc), isa, tuning));
 }
 
-/// The tensors of a call on views, in the order of the document.
-struct ConvolutionViews {
-  std::array<ViewArgument, fast::qlc::input_count> inputs;
-  ViewArgument output;
-};
+using ConvolutionViews = Views<QuantizedLinearConvolutionDesc>;
 
-/// The options as a desc has them.
-class ConvolutionNumbers {
- public:
-  void check_arguments(Report& report, ConvolutionViews& views, const ConvolutionOptions& options) {
-    const auto input = [&](fast::qlc::Input which) { return views.inputs[which].facts(report); };
-    using namespace fast::qlc;
-    rules::QuantizedLinearConvolutionFacts facts{input(input_tensor),
-                                                 input(input_scale_tensor),
-                                                 input(input_zero_point_tensor),
-                                                 input(filter_tensor),
-                                                 input(filter_scale_tensor),
-                                                 input(filter_zero_point_tensor),
-                                                 input(bias_tensor),
-                                                 input(output_scale_tensor),
-                                                 input(output_zero_point_tensor),
-                                                 views.output.facts(report),
-                                                 std::nullopt,
-                                                 {},
-                                                 {},
-                                                 {},
-                                                 {},
-                                                 1};
-    const std::size_t rank = views.inputs[input_tensor].layout().rank();
+/// The arguments of a call on views, read and checked. The facts refer to it.
+struct ConvolutionArguments {
+  using Desc = QuantizedLinearConvolutionDesc;
+
+  ConvolutionArguments(Report& report, ConvolutionViews& views, const ConvolutionOptions& options) {
+    views.read(report, facts);
+    const std::size_t rank = views.inputs[fast::qlc::input_tensor].layout().rank();
     const std::size_t spatial = rank == 3 || rank == 4 ? rank - 2 : 0;  // 0: the rules refuse the input
-    if (spatial != 0) facts.dimension_count = narrow<std::uint32_t>(spatial);
-    const auto numbers = [&](NumberArgument& argument, std::string_view name, const IndexList& list, Index usual) {
-      const IndexList values = list.empty() ? IndexList(spatial, usual) : list;
-      if (spatial == 0 || values.size() == spatial) return argument.facts(report, name, values.begin(), values.size());
-      rules::ArrayFacts<std::uint32_t> none{name, {}};
-      report.add(RuleId::array_length, name, {"has ", list.size(), " entries, expected none or ", spatial});
-      return none;
-    };
-    strides = (facts.strides = numbers(arrays_[0], "Strides", options.strides, 1)).values;
-    dilations = (facts.dilations = numbers(arrays_[1], "Dilations", options.dilations, 1)).values;
-    start_padding = (facts.start_padding = numbers(arrays_[2], "StartPadding", options.start_padding, 0)).values;
-    end_padding = (facts.end_padding = numbers(arrays_[3], "EndPadding", options.end_padding, 0)).values;
+    if (spatial != 0) rules::count_fact<&Desc::strides>(facts).value = narrow<std::uint32_t>(spatial);
+    read_numbers<&Desc::strides>(report, options.strides, 1, spatial);
+    read_numbers<&Desc::dilations>(report, options.dilations, 1, spatial);
+    read_numbers<&Desc::start_padding>(report, options.start_padding, 0, spatial);
+    read_numbers<&Desc::end_padding>(report, options.end_padding, 0, spatial);
+    std::uint32_t& groups = rules::fact<&Desc::group_count>(facts) = 1;
     if (options.group_count < 0 || options.group_count > NumberArgument::most) {
-      report.add(RuleId::number_range, "GroupCount",
+      report.add(RuleId::number_range, schema::field_of(&Desc::group_count).name,
                  {"is ", options.group_count, ", expected 1 to ", NumberArgument::most});
     } else {
-      facts.group_count = group_count = narrow<std::uint32_t>(options.group_count);
+      groups = narrow<std::uint32_t>(options.group_count);
     }
     rules::check_facts(report, latest_feature_level, facts);
   }
+  ConvolutionArguments(const ConvolutionArguments&) = delete;
+  ConvolutionArguments& operator=(const ConvolutionArguments&) = delete;
 
-  std::span<const std::uint32_t> strides, dilations, start_padding, end_padding;
-  std::uint32_t group_count = 0;  ///< 0 where it was refused
+  template <auto Member>
+  std::span<const std::uint32_t> numbers() const noexcept {
+    return rules::fact<Member>(facts).values;
+  }
+
+  rules::Facts<Desc> facts;
 
  private:
+  /// An empty list stands for `usual` in each spatial dimension.
+  template <auto Member>
+  void read_numbers(Report& report, const IndexList& list, Index usual, std::size_t spatial) {
+    auto& fact = rules::fact<Member>(facts);
+    const IndexList values = list.empty() ? IndexList(spatial, usual) : list;
+    if (spatial == 0 || values.size() == spatial) {
+      return arrays_[next_++].read(report, values.begin(), values.size(), fact);
+    }
+    report.add(RuleId::array_length, fact.name, {"has ", list.size(), " entries, expected none or ", spatial});
+  }
+
   std::array<NumberArgument, 4> arrays_;
+  std::size_t next_ = 0;
 };
 
 inline DescribeResult<QuantizedLinearConvolutionDesc> describe_convolution(ConvolutionViews views,
                                                                            const ConvolutionOptions& options) {
   Report report;
-  ConvolutionNumbers numbers;
-  numbers.check_arguments(report, views, options);
-  using namespace fast::qlc;
-  const auto copy = [](std::span<const std::uint32_t> values) { return Dimensions(values.begin(), values.end()); };
-  const auto& in = views.inputs;
-  QuantizedLinearConvolutionDesc desc{in[input_tensor].desc(report),
-                                      in[input_scale_tensor].desc(report),
-                                      in[input_zero_point_tensor].optional_desc(report),
-                                      in[filter_tensor].desc(report),
-                                      in[filter_scale_tensor].desc(report),
-                                      in[filter_zero_point_tensor].optional_desc(report),
-                                      in[bias_tensor].optional_desc(report),
-                                      in[output_scale_tensor].desc(report),
-                                      in[output_zero_point_tensor].optional_desc(report),
-                                      views.output.desc(report),
-                                      copy(numbers.strides),
-                                      copy(numbers.dilations),
-                                      copy(numbers.start_padding),
-                                      copy(numbers.end_padding),
-                                      numbers.group_count};
-  return DescribeResult<QuantizedLinearConvolutionDesc>(std::move(report), std::move(desc));
+  ConvolutionArguments arguments(report, views, options);
+  return described(std::move(report), arguments.facts);
 }
 
 inline Report convolution_views(ConvolutionViews views, const ConvolutionOptions& options,
                                 const RunOptions& run_options) {
   Report report;
-  ConvolutionNumbers numbers;
-  numbers.check_arguments(report, views, options);
+  const ConvolutionArguments arguments(report, views, options);
   const Isa isa = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto operand = [](const ViewArgument& view) {
@@ -189,9 +152,11 @@ inline Report convolution_views(ConvolutionViews views, const ConvolutionOptions
     bindings.inputs[i] = views.inputs[i].range().data();
   }
   problem.output = operand(views.output);
-  bindings.output = const_cast<std::byte*>(views.output.range().data());
-  problem.geometry = {Strides::from(numbers.strides), Strides::from(numbers.dilations),
-                      Shape::from(numbers.start_padding), options.group_count};
+  bindings.outputs[0] = const_cast<std::byte*>(views.output.range().data());
+  using Desc = QuantizedLinearConvolutionDesc;
+  problem.geometry = {Strides::from(arguments.numbers<&Desc::strides>()),
+                      Strides::from(arguments.numbers<&Desc::dilations>()),
+                      Shape::from(arguments.numbers<&Desc::start_padding>()), options.group_count};
   const auto plan = plan_permitted(isa, report, asks_for_isa({run_options.isa}, "RunOptions.isa"),
                                    [&](Isa of) { return plan_of(problem, of, this_cpu()); });
   if (!report) return report;
@@ -202,16 +167,16 @@ template <class In, class Filter, class Out>
 ConvolutionViews convolution_views_of(const QuantizedLinearConvolutionTensors<In, Filter, Out>& t) {
   constexpr DataType in = data_type_of<In>, filter = data_type_of<Filter>, out = data_type_of<Out>;
   constexpr DataType f32 = DataType::float32;
-  return {{{{"InputTensor", t.input, in},
-            {"InputScaleTensor", t.input_scale, f32},
-            {"InputZeroPointTensor", t.input_zero_point, in},
-            {"FilterTensor", t.filter, filter},
-            {"FilterScaleTensor", t.filter_scale, f32},
-            {"FilterZeroPointTensor", t.filter_zero_point, filter},
-            {"BiasTensor", t.bias, DataType::int32},
-            {"OutputScaleTensor", t.output_scale, f32},
-            {"OutputZeroPointTensor", t.output_zero_point, out}}},
-          {"OutputTensor", t.output, out}};
+  return {{{{t.input, in},
+            {t.input_scale, f32},
+            {t.input_zero_point, in},
+            {t.filter, filter},
+            {t.filter_scale, f32},
+            {t.filter_zero_point, filter},
+            {t.bias, DataType::int32},
+            {t.output_scale, f32},
+            {t.output_zero_point, out}}},
+          {t.output, out}};
 }
 
 template <class T>

@@ -18,10 +18,10 @@
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/reference/slice.hpp"
 #include "dmlref/validate/slice.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
+#include "dmlref/view/transform.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/op/slice.hpp"
@@ -40,27 +40,57 @@ inline std::shared_ptr<const Plan> plan_of(const fast::SliceProblem& problem, Is
 #endif
 }
 
+// What the operators read of an input, by operations of views; tests compare it with the reference's layouts.
+
+/// A valid slice of the input, as much of it as the output holds.
+inline Layout window_of(const Layout& input, const Shape& output, const Coordinates& offsets, const Shape& sizes,
+                        const Strides& strides) noexcept {
+  Layout window = try_slice(input, offsets, sizes, strides).value_or(input);
+  window.shape = output;
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    if (output[d] == 1) window.strides[d] = 0;  // never stepped along
+  }
+  return window;
+}
+
+inline Layout slice_window(const Layout& input, const Shape& output, std::span<const std::uint32_t> offsets,
+                           std::span<const std::uint32_t> strides) noexcept {
+  Shape sizes = output;
+  Strides steps = Strides::from(strides);
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    sizes[d] = 1 + (output[d] - 1) * steps[d];
+    if (steps[d] == 0) steps[d] = 1;
+  }
+  Layout window = window_of(input, output, Coordinates::from(offsets), sizes, steps);
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    if (strides[d] == 0) window.strides[d] = 0;  // one element, repeated
+  }
+  return window;
+}
+
+inline Layout slice1_window(const Layout& input, const Shape& output, std::span<const std::uint32_t> offsets,
+                            std::span<const std::uint32_t> sizes, std::span<const std::int32_t> strides) noexcept {
+  return window_of(input, output, Coordinates::from(offsets), Shape::from(sizes), Strides::from(strides));
+}
+
 template <class Desc>
 PlannedOperator planned_slice(const Desc& desc, const Layout& window, Isa isa, const Tuning& tuning) {
   const fast::SliceProblem problem{window, layout_of(desc.output), size_of(desc.input.data_type),
                                    seen(desc.input).readable_bytes};
-  return {{slot("InputTensor", desc.input)},
-          slot("OutputTensor", desc.output),
-          plan_of(problem, isa, tuning),
-          {kept(desc.input)}};
+  return planned(desc, plan_of(problem, isa, tuning));
 }
 
 template <>
 inline PlannedOperator plan(const SliceDesc& desc, Isa isa, const Tuning& tuning) {
-  const Layout window = reference::slice_layout(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
-                                                desc.offsets, desc.strides);
+  const Layout window =
+      slice_window(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes), desc.offsets, desc.strides);
   return planned_slice(desc, window, isa, tuning);
 }
 
 template <>
 inline PlannedOperator plan(const Slice1Desc& desc, Isa isa, const Tuning& tuning) {
-  const Layout window = reference::slice1_layout(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
-                                                 desc.window_offsets, desc.window_sizes, desc.window_strides);
+  const Layout window = slice1_window(seen(desc.input).layout, Shape::from<std::uint32_t>(desc.output.sizes),
+                                      desc.window_offsets, desc.window_sizes, desc.window_strides);
   return planned_slice(desc, window, isa, tuning);
 }
 
@@ -74,62 +104,53 @@ constexpr DataType slice_type_of() noexcept {
 }
 
 /// A call on views has no Sizes: they are the output's.
-inline void check_slice(Report& report, ViewArgument& input, ViewArgument& output,
-                        std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> strides) {
+inline rules::Facts<SliceDesc> check_arguments(Report& report, Views<SliceDesc>& views,
+                                               std::span<const std::uint32_t> offsets,
+                                               std::span<const std::uint32_t> strides) {
   using namespace rules;
-  SliceFacts facts{input.facts(report),  output.facts(report), std::nullopt,
-                   {"Offsets", offsets}, {"Sizes", {}},        {"Strides", strides}};
-  check_tensor(report, rules::slice, latest_feature_level, Direction::input, facts.input);
-  check_tensor(report, rules::slice, latest_feature_level, Direction::output, facts.output, &facts.input, &facts.input);
-  if (rank_is_readable(facts.input.rank)) {
-    check_array_length(report, facts.offsets, facts.input.rank);
-    check_array_length(report, facts.strides, facts.input.rank);
+  Facts<SliceDesc> facts;
+  views.read(report, facts);
+  const TensorFacts& input = fact<&SliceDesc::input>(facts);
+  const TensorFacts& output = fact<&SliceDesc::output>(facts);
+  check_tensor(report, latest_feature_level, Direction::input, input);
+  check_tensor(report, latest_feature_level, Direction::output, output, &input, &input);
+  fact<&SliceDesc::offsets>(facts).values = offsets;
+  fact<&SliceDesc::strides>(facts).values = strides;
+  if (rank_is_readable(input.rank)) {
+    check_array_length(report, fact<&SliceDesc::offsets>(facts), input.rank);
+    check_array_length(report, fact<&SliceDesc::strides>(facts), input.rank);
   }
-  facts.sizes.values = facts.output.sizes;
+  fact<&SliceDesc::sizes>(facts).values = output.sizes;
   check_slice_bounds(report, facts);
+  return facts;
 }
 
-inline void check_slice1(Report& report, ViewArgument& input, ViewArgument& output,
-                         std::span<const std::uint32_t> offsets, std::span<const std::uint32_t> sizes,
-                         std::span<const std::int32_t> strides) {
-  rules::check_facts(report, latest_feature_level,
-                     rules::Slice1Facts{input.facts(report),
-                                        output.facts(report),
-                                        std::nullopt,
-                                        {"InputWindowOffsets", offsets},
-                                        {"InputWindowSizes", sizes},
-                                        {"InputWindowStrides", strides}});
-}
-
-inline DescribeResult<SliceDesc> describe_slice(ViewArgument input, ViewArgument output,
+inline rules::Facts<Slice1Desc> check_arguments(Report& report, Views<Slice1Desc>& views,
                                                 std::span<const std::uint32_t> offsets,
-                                                std::span<const std::uint32_t> strides) {
-  Report report;
-  check_slice(report, input, output, offsets, strides);
-  SliceDesc desc{
-      input.desc(report), output.desc(report), {offsets.begin(), offsets.end()}, {}, {strides.begin(), strides.end()}};
-  desc.sizes = desc.output.sizes;
-  return DescribeResult<SliceDesc>(std::move(report), std::move(desc));
+                                                std::span<const std::uint32_t> sizes,
+                                                std::span<const std::int32_t> strides) {
+  using namespace rules;
+  Facts<Slice1Desc> facts;
+  views.read(report, facts);
+  fact<&Slice1Desc::window_offsets>(facts).values = offsets;
+  fact<&Slice1Desc::window_sizes>(facts).values = sizes;
+  fact<&Slice1Desc::window_strides>(facts).values = strides;
+  check_facts(report, latest_feature_level, facts);
+  return facts;
 }
 
-inline DescribeResult<Slice1Desc> describe_slice1(ViewArgument input, ViewArgument output,
-                                                  std::span<const std::uint32_t> offsets,
-                                                  std::span<const std::uint32_t> sizes,
-                                                  std::span<const std::int32_t> strides) {
+template <class Desc, class... Numbers>
+DescribeResult<Desc> describe_slice(Views<Desc> views, const Numbers&... numbers) {
   Report report;
-  check_slice1(report, input, output, offsets, sizes, strides);
-  Slice1Desc desc{input.desc(report),
-                  output.desc(report),
-                  {offsets.begin(), offsets.end()},
-                  {sizes.begin(), sizes.end()},
-                  {strides.begin(), strides.end()}};
-  return DescribeResult<Slice1Desc>(std::move(report), std::move(desc));
+  auto facts = check_arguments(report, views, numbers...);
+  return described(std::move(report), facts);
 }
 
 /// `window_of(layout, shape)` is what the operator reads of an input of that layout.
-template <class WindowOf>
-Report run_slice(Report report, const ViewArgument& input, const ViewArgument& output, const RunOptions& options,
-                 WindowOf window_of) {
+template <class Desc, class WindowOf>
+Report run_slice(Report report, const Views<Desc>& views, const RunOptions& options, WindowOf window_of) {
+  const ViewArgument& input = views.inputs[0];
+  const ViewArgument& output = views.output;
   const Isa isa = check_run(report, {&input, 1}, output, options);
   if (!report) return report;
   const Layout to = output.layout_in_range();
@@ -137,27 +158,33 @@ Report run_slice(Report report, const ViewArgument& input, const ViewArgument& o
                                    input.range().size()};
   Bindings bindings;
   bindings.inputs[0] = input.range().data();
-  bindings.output = const_cast<std::byte*>(output.range().data());
+  bindings.outputs[0] = const_cast<std::byte*>(output.range().data());
   return run_plan(*plan_of(problem, isa, this_cpu()), bindings, options);
 }
 
-inline Report slice_views(ViewArgument input, ViewArgument output, std::span<const std::uint32_t> offsets,
+inline Report slice_views(Views<SliceDesc> views, std::span<const std::uint32_t> offsets,
                           std::span<const std::uint32_t> strides, const RunOptions& options) {
   Report report;
-  check_slice(report, input, output, offsets, strides);
-  return run_slice(std::move(report), input, output, options, [&](const Layout& layout, const Shape& shape) {
-    return reference::slice_layout(layout, shape, offsets, strides);
+  check_arguments(report, views, offsets, strides);
+  return run_slice(std::move(report), views, options, [&](const Layout& layout, const Shape& shape) {
+    return slice_window(layout, shape, offsets, strides);
   });
 }
 
-inline Report slice1_views(ViewArgument input, ViewArgument output, std::span<const std::uint32_t> offsets,
+inline Report slice1_views(Views<Slice1Desc> views, std::span<const std::uint32_t> offsets,
                            std::span<const std::uint32_t> sizes, std::span<const std::int32_t> strides,
                            const RunOptions& options) {
   Report report;
-  check_slice1(report, input, output, offsets, sizes, strides);
-  return run_slice(std::move(report), input, output, options, [&](const Layout& layout, const Shape& shape) {
-    return reference::slice1_layout(layout, shape, offsets, sizes, strides);
+  check_arguments(report, views, offsets, sizes, strides);
+  return run_slice(std::move(report), views, options, [&](const Layout& layout, const Shape& shape) {
+    return slice1_window(layout, shape, offsets, sizes, strides);
   });
+}
+
+template <class Desc, class T>
+Views<Desc> slice_views_of(const InputView<T>& input, const TensorView<T>& output) {
+  constexpr DataType type = slice_type_of<T>();
+  return {{{{input, type}}}, {output, type}};
 }
 
 }  // namespace detail
@@ -173,8 +200,7 @@ concept SliceElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T> &&
 template <SliceElement T>
 Report slice(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
              NumberList<std::uint32_t> strides, const RunOptions& options = {}) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::slice_views({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides, options);
+  return detail::slice_views(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides, options);
 }
 
 /// SLICE1 on views: a negative stride starts at the window's last element. The output may be smaller than what the
@@ -183,26 +209,23 @@ template <SliceElement T>
 Report slice1(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> window_offsets,
               NumberList<std::uint32_t> window_sizes, NumberList<std::int32_t> window_strides,
               const RunOptions& options = {}) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::slice1_views({"InputTensor", input, type}, {"OutputTensor", output, type}, window_offsets,
-                              window_sizes, window_strides, options);
+  return detail::slice1_views(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
+                              window_strides, options);
 }
 
 /// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
 template <SliceElement T>
 DescribeResult<SliceDesc> describe(const InputView<T>& input, const TensorView<T>& output,
                                    NumberList<std::uint32_t> offsets, NumberList<std::uint32_t> strides) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::describe_slice({"InputTensor", input, type}, {"OutputTensor", output, type}, offsets, strides);
+  return detail::describe_slice(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides);
 }
 /// The same for `slice1`.
 template <SliceElement T>
 DescribeResult<Slice1Desc> describe(const InputView<T>& input, const TensorView<T>& output,
                                     NumberList<std::uint32_t> window_offsets, NumberList<std::uint32_t> window_sizes,
                                     NumberList<std::int32_t> window_strides) {
-  constexpr DataType type = detail::slice_type_of<T>();
-  return detail::describe_slice1({"InputTensor", input, type}, {"OutputTensor", output, type}, window_offsets,
-                                 window_sizes, window_strides);
+  return detail::describe_slice(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
+                                window_strides);
 }
 
 DMLREF_END

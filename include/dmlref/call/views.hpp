@@ -17,6 +17,7 @@
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/tensor.hpp"
 #include "dmlref/view/narrow.hpp"
@@ -75,8 +76,10 @@ class NumberArgument {
   static constexpr Index most = (std::numeric_limits<std::uint32_t>::max)();
 
   /// A number that no 32 bits hold is reported, and the array left out of further rules.
-  rules::ArrayFacts<std::uint32_t> facts(Report& report, std::string_view name, const Index* numbers,
-                                         std::size_t count) {
+  void read(Report& report, const Index* numbers, std::size_t count, rules::ArrayFacts<std::uint32_t>& facts) {
+    facts.values = read(report, facts.name, numbers, count);
+  }
+  std::span<const std::uint32_t> read(Report& report, std::string_view name, const Index* numbers, std::size_t count) {
     bool sound = true;
     for (std::size_t i = 0; i < count && i < max_rank; ++i) {
       if (numbers[i] < 0 || numbers[i] > most) {
@@ -86,8 +89,8 @@ class NumberArgument {
         values_[i] = narrow<std::uint32_t>(numbers[i]);
       }
     }
-    if (count > max_rank || !sound) return {name, {}};
-    return {name, {values_.data(), count}};
+    if (count > max_rank || !sound) return {};
+    return {values_.data(), count};
   }
 
  private:
@@ -98,9 +101,8 @@ class NumberArgument {
 class ViewArgument {
  public:
   template <class T>
-  ViewArgument(std::string_view name, const TensorView<T>& view, DataType type) noexcept
-      : name_(name),
-        type_(type),
+  ViewArgument(const TensorView<T>& view, DataType type) noexcept
+      : type_(type),
         data_(reinterpret_cast<const std::byte*>(view.data())),
         layout_(view.shape(), view.strides()),
         present_(true) {
@@ -109,21 +111,20 @@ class ViewArgument {
     }
   }
   template <class T>
-  ViewArgument(std::string_view name, const std::optional<TensorView<T>>& view, DataType type) noexcept : name_(name) {
-    if (view) *this = ViewArgument(name, *view, type);
+  ViewArgument(const std::optional<TensorView<T>>& view, DataType type) noexcept {
+    if (view) *this = ViewArgument(*view, type);
   }
 
   /// Reads this object's arrays: it must outlive them.
-  rules::TensorFacts facts(Report& report) {
-    rules::TensorFacts facts;
-    facts.name = name_;
+  void read(Report& report, rules::TensorFacts& facts) {
+    name_ = facts.name;
     facts.present = facts.readable = present_;
-    if (!present_) return facts;
+    if (!present_) return;
     facts.data_type = type_;
     facts.rank = layout_.rank();
-    if (!rules::rank_is_readable(facts.rank)) return facts;
-    facts.sizes = sizes_.facts(report, rules::member(name_, "Sizes"), layout_.shape.begin(), layout_.rank()).values;
-    if (facts.sizes.empty()) return facts;
+    if (!rules::rank_is_readable(facts.rank)) return;
+    facts.sizes = sizes_.read(report, rules::member(name_, "Sizes"), layout_.shape.begin(), layout_.rank());
+    if (facts.sizes.empty()) return;
     // The rules look for addresses that elements share and for what the layout spans: a stride's sign changes neither.
     Strides steps = layout_.strides;
     for (std::size_t d = 0; d < steps.size(); ++d) {
@@ -131,28 +132,11 @@ class ViewArgument {
       facts.reversed |= 1u << d;
       steps[d] = -steps[d];
     }
-    facts.strides = steps_.facts(report, rules::member(name_, "Strides"), steps.begin(), steps.size()).values;
+    facts.strides = steps_.read(report, rules::member(name_, "Strides"), steps.begin(), steps.size());
     facts.layout_readable = !facts.strides.empty();
     if (data_ == nullptr && rules::all_sizes_positive(facts)) {
       report.add(RuleId::buffer_missing, name_, {"has no data, expected a pointer to its elements"});
     }
-    return facts;
-  }
-
-  /// The descriptor's tensor. Negative strides, which it has none of, are reported.
-  TensorDesc desc(Report& report) const {
-    for (std::size_t d = 0; d < layout_.rank(); ++d) {
-      if (layout_.strides[d] >= 0) continue;
-      report.add(RuleId::stride_negative, rules::element(rules::member(name_, "Strides"), d),
-                 {"is ", layout_.strides[d], ", expected 0 or more: a descriptor has no negative strides"});
-    }
-    if (!report) return {};
-    const Dimensions sizes(layout_.shape.begin(), layout_.shape.end());
-    if (layout_.is_contiguous()) return TensorDesc(type_, sizes);
-    return TensorDesc(type_, sizes, Dimensions(layout_.strides.begin(), layout_.strides.end()));
-  }
-  std::optional<TensorDesc> optional_desc(Report& report) const {
-    return present_ ? std::optional<TensorDesc>(desc(report)) : std::nullopt;
   }
 
   std::string_view name() const noexcept { return name_; }
@@ -179,6 +163,35 @@ class ViewArgument {
   bool present_ = false;
   NumberArgument sizes_, steps_;
 };
+
+/// The tensors of a call, in the order of the desc: its inputs, then its one output.
+template <class Desc>
+struct Views {
+  std::array<ViewArgument, schema::input_count<Desc>> inputs;
+  ViewArgument output;
+
+  void read(Report& report, rules::Facts<Desc>& facts) {
+    std::size_t next = 0;
+    rules::for_each_tensor(facts, [&](rules::TensorFacts& tensor) {
+      (next < inputs.size() ? inputs[next] : output).read(report, tensor);
+      ++next;
+    });
+  }
+};
+
+/// The desc of a call whose arguments have been read and checked.
+template <class Desc>
+DescribeResult<Desc> described(Report report, rules::Facts<Desc>& facts) {
+  rules::for_each_tensor(facts, [&](const rules::TensorFacts& tensor) {
+    for (std::size_t d = 0; d < tensor.strides.size(); ++d) {
+      if ((tensor.reversed >> d & 1u) == 0) continue;
+      report.add(RuleId::stride_negative, rules::element(rules::member(tensor.name, "Strides"), d),
+                 {"is -", tensor.strides[d], ", expected 0 or more: a descriptor has no negative strides"});
+    }
+  });
+  if (!report) return DescribeResult<Desc>(std::move(report));
+  return DescribeResult<Desc>(std::move(report), rules::value_of(facts));
+}
 
 /// What is left to check when no rule is broken: an output that overlaps an input, and the instruction set.
 inline Isa check_run(Report& report, std::span<const ViewArgument> inputs, const ViewArgument& output,

@@ -10,36 +10,35 @@
 
 DMLREF_BEGIN
 
+// Every element type: TYPE(name, DirectML's name, number, C++ type). The types of 4 bits have names alone.
+#define DMLREF_DATA_TYPES(TYPE)           \
+  TYPE(float32, FLOAT32, 1, float)        \
+  TYPE(float16, FLOAT16, 2, half)         \
+  TYPE(uint32, UINT32, 3, std::uint32_t)  \
+  TYPE(uint16, UINT16, 4, std::uint16_t)  \
+  TYPE(uint8, UINT8, 5, std::uint8_t)     \
+  TYPE(int32, INT32, 6, std::int32_t)     \
+  TYPE(int16, INT16, 7, std::int16_t)     \
+  TYPE(int8, INT8, 8, std::int8_t)        \
+  TYPE(float64, FLOAT64, 9, double)       \
+  TYPE(uint64, UINT64, 10, std::uint64_t) \
+  TYPE(int64, INT64, 11, std::int64_t)
+
 /// Element type of a tensor; the values are those of DML_TENSOR_DATA_TYPE, so a cast converts.
 enum class DataType : std::uint32_t {
   unknown = 0,
-  float32 = 1,
-  float16 = 2,
-  uint32 = 3,
-  uint16 = 4,
-  uint8 = 5,
-  int32 = 6,
-  int16 = 7,
-  int8 = 8,
-  float64 = 9,
-  uint64 = 10,
-  int64 = 11,
+#define DMLREF_DATA_TYPE(name, upper, number, type) name = number,
+  DMLREF_DATA_TYPES(DMLREF_DATA_TYPE)
+#undef DMLREF_DATA_TYPE
 };
 
 /// Bytes of one element; 0 for a type that none of our operators takes (UNKNOWN, the 4-bit types, any other value).
 constexpr std::size_t size_of(DataType type) noexcept {
   switch (type) {
-    case DataType::uint8:
-    case DataType::int8: return 1;
-    case DataType::float16:
-    case DataType::uint16:
-    case DataType::int16: return 2;
-    case DataType::float32:
-    case DataType::uint32:
-    case DataType::int32: return 4;
-    case DataType::float64:
-    case DataType::uint64:
-    case DataType::int64: return 8;
+#define DMLREF_DATA_TYPE(name, upper, number, type) \
+  case DataType::name: return sizeof(type);
+    DMLREF_DATA_TYPES(DMLREF_DATA_TYPE)
+#undef DMLREF_DATA_TYPE
     case DataType::unknown: break;
   }
   return 0;
@@ -47,10 +46,15 @@ constexpr std::size_t size_of(DataType type) noexcept {
 
 /// DirectML's name without its prefix, as "FLOAT32"; 4-bit types are named too; "UNKNOWN" for every other value.
 constexpr std::string_view to_string(DataType type) noexcept {
-  constexpr std::string_view names[] = {"UNKNOWN", "FLOAT32", "FLOAT16", "UINT32", "UINT16", "UINT8", "INT32",
-                                        "INT16",   "INT8",    "FLOAT64", "UINT64", "INT64",  "UINT4", "INT4"};
-  const auto value = static_cast<std::uint32_t>(type);
-  return value < sizeof(names) / sizeof(names[0]) ? names[value] : names[0];
+  switch (static_cast<std::uint32_t>(type)) {
+#define DMLREF_DATA_TYPE(name, upper, number, type) \
+  case number: return #upper;
+    DMLREF_DATA_TYPES(DMLREF_DATA_TYPE)
+#undef DMLREF_DATA_TYPE
+    case 12: return "UINT4";
+    case 13: return "INT4";
+    default: return "UNKNOWN";
+  }
 }
 
 namespace detail {
@@ -58,51 +62,15 @@ template <class T>
 struct DataTypeOf {
   static constexpr DataType value = DataType::unknown;
 };
-template <>
-struct DataTypeOf<float> {
-  static constexpr DataType value = DataType::float32;
-};
-template <>
-struct DataTypeOf<half> {
-  static constexpr DataType value = DataType::float16;
-};
-template <>
-struct DataTypeOf<std::uint32_t> {
-  static constexpr DataType value = DataType::uint32;
-};
-template <>
-struct DataTypeOf<std::uint16_t> {
-  static constexpr DataType value = DataType::uint16;
-};
-template <>
-struct DataTypeOf<std::uint8_t> {
-  static constexpr DataType value = DataType::uint8;
-};
-template <>
-struct DataTypeOf<std::int32_t> {
-  static constexpr DataType value = DataType::int32;
-};
-template <>
-struct DataTypeOf<std::int16_t> {
-  static constexpr DataType value = DataType::int16;
-};
-template <>
-struct DataTypeOf<std::int8_t> {
-  static constexpr DataType value = DataType::int8;
-};
-template <>
-struct DataTypeOf<double> {
-  static constexpr DataType value = DataType::float64;
-};
-template <>
-struct DataTypeOf<std::uint64_t> {
-  static constexpr DataType value = DataType::uint64;
-};
-template <>
-struct DataTypeOf<std::int64_t> {
-  static constexpr DataType value = DataType::int64;
-};
+#define DMLREF_DATA_TYPE(name, upper, number, type)   \
+  template <>                                         \
+  struct DataTypeOf<type> {                           \
+    static constexpr DataType value = DataType::name; \
+  };
+DMLREF_DATA_TYPES(DMLREF_DATA_TYPE)
+#undef DMLREF_DATA_TYPE
 }  // namespace detail
+#undef DMLREF_DATA_TYPES
 
 /// The DataType of a C++ element type; DataType::unknown where there is none.
 template <class T>

@@ -16,10 +16,24 @@
 
 DMLREF_BEGIN
 
+// Every instruction set: ISA(name, number), those of one architecture from the least to the best.
+#define DMLREF_ISAS(ISA) \
+  ISA(scalar, 0)         \
+  ISA(avx2, 1)           \
+  ISA(avxvnni, 2)        \
+  ISA(avx512vnni, 3)     \
+  ISA(amx_int8, 6)       \
+  ISA(neon, 4)           \
+  ISA(neon_dotprod, 5)
+
 /// What a kernel may use. Each is a cluster of features: avx2 is AVX2 + FMA + F16C; avxvnni adds AVX-VNNI (256 bit);
 /// avx512vnni is avx2 plus AVX-512 F, BW, DQ, VL and VNNI; neon is baseline aarch64, neon_dotprod adds SDOT and UDOT;
 /// amx_int8 is avx512vnni plus AVX-512 VBMI and VBMI2 and AMX's tiles of bytes.
-enum class Isa { scalar, avx2, avxvnni, avx512vnni, neon, neon_dotprod, amx_int8 };
+enum class Isa {
+#define DMLREF_ISA_ENUMERATOR(name, number) name = number,
+  DMLREF_ISAS(DMLREF_ISA_ENUMERATOR)
+#undef DMLREF_ISA_ENUMERATOR
+};
 
 /// An instruction set and its name.
 struct IsaName {
@@ -29,14 +43,11 @@ struct IsaName {
 
 /// All instruction sets, the better ones last.
 inline constexpr auto isa_table = std::to_array<IsaName>({
-    {Isa::scalar, "scalar"},
-    {Isa::avx2, "avx2"},
-    {Isa::avxvnni, "avxvnni"},
-    {Isa::avx512vnni, "avx512vnni"},
-    {Isa::amx_int8, "amx_int8"},
-    {Isa::neon, "neon"},
-    {Isa::neon_dotprod, "neon_dotprod"},
+#define DMLREF_ISA_ROW(name, number) {Isa::name, #name},
+    DMLREF_ISAS(DMLREF_ISA_ROW)
+#undef DMLREF_ISA_ROW
 });
+#undef DMLREF_ISAS
 
 /// "avx2" for Isa::avx2; "unknown" for a value that is no enumerator.
 constexpr std::string_view to_string(Isa isa) noexcept {

@@ -96,6 +96,16 @@ inline void check_disjoint(Report& report, std::string_view written, std::span<c
              {"overlaps ", other, ", expected memory that is nothing else's: no operator works in place"});
 }
 
+/// Every output has its buffer, apart from the others.
+inline void check_outputs(Report& report, std::span<const TensorSlot> tensors, std::span<const OutputBuffer> buffers) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    check_buffer(report, tensors[i], buffers[i]);
+    for (std::size_t j = 0; j < i; ++j) {
+      check_disjoint(report, tensors[i].name, buffers[i], tensors[j].name, buffers[j]);
+    }
+  }
+}
+
 struct Compiler;
 
 }  // namespace detail
@@ -152,7 +162,7 @@ class CompiledOperator {
     return report;
   }
 
-  /// Runs the operator. Inputs in the order of the desc, entries of owned and absent tensors empty; one output.
+  /// Runs the operator. Inputs and outputs in the order of the desc, entries of owned and absent inputs empty.
   /// Thread-safe: several threads may execute one CompiledOperator, each with its own temporary. The Report is as that
   /// of `initialize`, and has persistent memory that `initialize` of an equal operator (the same desc and instruction
   /// set) has not filled; a copy of such memory is as good. Where the Report is not ok, nothing is written. Only what
@@ -170,7 +180,7 @@ class CompiledOperator {
       const std::byte* bound = places_[i].bound_bytes != 0 ? inputs[i].data() : nullptr;
       bindings.inputs[i] = places_[i].kept ? persistent.data() + places_[i].kept_offset : bound;
     }
-    bindings.output = outputs[0].data();
+    for (std::size_t i = 0; i < outputs.size(); ++i) bindings.outputs[i] = outputs[i].data();
     bindings.persistent = persistent.data() + plan_offset_;
     bindings.temporary = temporary.data();
     planned_.plan->execute(bindings, executor);
@@ -190,16 +200,18 @@ class CompiledOperator {
   }
   /// The input tensors of the desc, in order, absent ones too; empty where compile failed.
   std::span<const TensorSlot> input_slots() const noexcept { return planned_.inputs; }
-  /// The output tensor of the desc.
-  const TensorSlot& output_slot() const noexcept { return planned_.output; }
+  /// The output tensors of the desc, in order; empty where compile failed.
+  std::span<const TensorSlot> output_slots() const noexcept { return planned_.outputs; }
+  /// The first output tensor of the desc; an absent one where compile failed.
+  const TensorSlot& output_slot() const noexcept {
+    static constexpr TensorSlot none{};
+    return planned_.outputs.empty() ? none : planned_.outputs.front();
+  }
 
  private:
   friend struct detail::Compiler;
   explicit CompiledOperator(detail::PlannedOperator planned) : planned_(std::move(planned)) {
     if (planned_.plan == nullptr) return;
-    if (planned_.kept.empty()) {
-      for (const TensorSlot& slot : planned_.inputs) planned_.kept.push_back({false, slot.bytes, 0, {}, {}});
-    }
     std::uint64_t end = detail::PersistentTag::bytes;  // in the persistent memory,
     std::uint64_t packed_bytes = 0;                    // in the temporary one at initialize
     for (std::size_t i = 0; i < planned_.inputs.size(); ++i) {
@@ -236,14 +248,20 @@ class CompiledOperator {
   /// Whether explain() would find nothing, in a few nanoseconds.
   bool sound(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
              std::span<const std::byte> persistent, std::span<const std::byte> temporary) const noexcept {
-    if (planned_.plan == nullptr || inputs.size() != planned_.inputs.size() || outputs.size() != 1) return false;
-    const std::span<const std::byte> output = outputs[0];
-    if (output.data() == nullptr || output.size() < planned_.output.bytes) return false;
+    if (planned_.plan == nullptr || inputs.size() != planned_.inputs.size()) return false;
+    if (outputs.size() != planned_.outputs.size()) return false;
     if (!detail::region_fits(persistent, properties_.persistent_bytes)) return false;
     if (properties_.persistent_bytes != 0 && !tag_.is_in(persistent)) return false;
     if (!detail::region_fits(temporary, properties_.temporary_bytes)) return false;
-    if (detail::overlap(output, persistent) || detail::overlap(output, temporary)) return false;
     if (detail::overlap(persistent, temporary)) return false;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::span<const std::byte> output = outputs[i];
+      if (output.data() == nullptr || output.size() < planned_.outputs[i].bytes) return false;
+      if (detail::overlap(output, persistent) || detail::overlap(output, temporary)) return false;
+      for (std::size_t j = 0; j < i; ++j) {
+        if (detail::overlap(output, outputs[j])) return false;
+      }
+    }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const InputBuffer input = inputs[i];
       if (places_[i].bound_bytes == 0) {
@@ -251,7 +269,10 @@ class CompiledOperator {
         continue;
       }
       if (input.data() == nullptr || input.size() < places_[i].bound_bytes) return false;
-      if (detail::overlap(output, input) || detail::overlap(temporary, input)) return false;
+      if (detail::overlap(temporary, input)) return false;
+      for (const OutputBuffer output : outputs) {
+        if (detail::overlap(output, input)) return false;
+      }
     }
     return true;
   }
@@ -263,7 +284,7 @@ class CompiledOperator {
     const auto& tensors = planned_.inputs;
     if (!detail::check_compiled(report, planned_)) return;
     detail::check_count(report, "inputs", inputs.size(), tensors.size());
-    detail::check_count(report, "outputs", outputs.size(), 1);
+    detail::check_count(report, "outputs", outputs.size(), planned_.outputs.size());
     detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
     detail::check_initialized(report, persistent, properties_.persistent_bytes, tag_);
     detail::check_region(report, "temporary", temporary, properties_.temporary_bytes);
@@ -278,12 +299,14 @@ class CompiledOperator {
         detail::check_disjoint(report, "temporary", temporary, tensors[i].name, inputs[i]);
       }
     }
-    if (outputs.size() == 1) {
-      detail::check_buffer(report, planned_.output, outputs[0]);
-      detail::check_disjoint(report, planned_.output.name, outputs[0], "persistent", persistent);
-      detail::check_disjoint(report, planned_.output.name, outputs[0], "temporary", temporary);
+    if (outputs.size() != planned_.outputs.size()) return;
+    detail::check_outputs(report, planned_.outputs, outputs);
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const std::string_view name = planned_.outputs[o].name;
+      detail::check_disjoint(report, name, outputs[o], "persistent", persistent);
+      detail::check_disjoint(report, name, outputs[o], "temporary", temporary);
       for (std::size_t i = 0; i < tensors.size() && i < inputs.size(); ++i) {
-        detail::check_disjoint(report, planned_.output.name, outputs[0], tensors[i].name, inputs[i]);
+        detail::check_disjoint(report, name, outputs[o], tensors[i].name, inputs[i]);
       }
     }
   }

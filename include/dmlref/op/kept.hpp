@@ -75,7 +75,6 @@ inline KeptInput kept(const TensorDesc& tensor) noexcept {
   }
   return input;
 }
-inline KeptInput kept(const std::optional<TensorDesc>& tensor) noexcept { return tensor ? kept(*tensor) : KeptInput{}; }
 
 /// `count` elements of so many bytes, `step` bytes apart, to neighbouring ones.
 template <std::size_t Bytes>

@@ -36,7 +36,7 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
 
   void execute(const Bindings& bindings, Executor& executor) const {
     normalization_.execute(
-        {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.output, bindings.temporary},
+        {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.outputs[0], bindings.temporary},
         concurrency_of(executor),
         [&executor](std::size_t count, const auto& body) { parallel_for(executor, count, body); });
   }
@@ -57,9 +57,10 @@ class ReferenceNormalizationPlan final : public PlanOf<ReferenceNormalizationPla
     const auto optional_view = [&](std::size_t i, const std::optional<Layout>& layout) {
       return layout ? std::optional<View>(bind<const T>(bindings.inputs[i], *layout)) : std::nullopt;
     };
-    reference::mean_variance_normalization(
-        bind<const T>(bindings.inputs[0], problem_.input), optional_view(1, problem_.scale),
-        optional_view(2, problem_.bias), bind<T>(bindings.output, problem_.output), problem_.axes, problem_.parameters);
+    reference::mean_variance_normalization(bind<const T>(bindings.inputs[0], problem_.input),
+                                           optional_view(1, problem_.scale), optional_view(2, problem_.bias),
+                                           bind<T>(bindings.outputs[0], problem_.output), problem_.axes,
+                                           problem_.parameters);
   }
 
  private:

@@ -23,29 +23,34 @@ class NamedBindings {
   /// `name` is the tensor's in the desc: "FilterTensor". A name that the operator does not have is reported by the next
   /// initialize or execute, as is a tensor without a buffer.
   NamedBindings& bind(std::string_view name, OutputBuffer buffer) {
-    if (name != compiled_->output_slot().name) return bind(name, InputBuffer(buffer));
-    output_ = buffer;
-    return *this;
+    const auto results = compiled_->output_slots();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].name == name) return outputs_[i] = buffer, *this;
+    }
+    return bind(name, InputBuffer(buffer));
   }
   /// The bytes of an array, which convert to both.
   template <std::size_t N>
   NamedBindings& bind(std::string_view name, std::span<std::byte, N> buffer) {
     return bind(name, OutputBuffer(buffer));
   }
-  /// Memory of const, for inputs; bound to the output it is reported.
+  /// Memory of const, for inputs; bound to an output it is reported.
   NamedBindings& bind(std::string_view name, InputBuffer buffer) {
     const auto tensors = compiled_->input_slots();
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].name == name) return inputs_[i] = buffer, *this;
     }
-    if (name == compiled_->output_slot().name) {
-      report_.add(RuleId::binding_name, name, {"is bound to memory of const, expected memory to write to"});
-    } else {
-      std::string known;
-      for (const TensorSlot& slot : tensors) known += std::string(slot.name) + ", ";
-      report_.add(RuleId::binding_name, name,
-                  {"is no tensor of the operator, expected one of ", known, compiled_->output_slot().name});
+    std::string known;
+    for (const TensorSlot& slot : tensors) known += std::string(slot.name) + ", ";
+    for (const TensorSlot& slot : compiled_->output_slots()) {
+      if (slot.name == name) {
+        report_.add(RuleId::binding_name, name, {"is bound to memory of const, expected memory to write to"});
+        return *this;
+      }
+      known += std::string(slot.name) + ", ";
     }
+    if (!known.empty()) known.resize(known.size() - 2);
+    report_.add(RuleId::binding_name, name, {"is no tensor of the operator, expected one of ", known});
     return *this;
   }
 
@@ -66,7 +71,7 @@ class NamedBindings {
 
   const CompiledOperator* compiled_;
   std::array<InputBuffer, detail::max_inputs> inputs_{};
-  OutputBuffer output_;
+  std::array<OutputBuffer, detail::max_outputs> outputs_{};
   Report report_;
 };
 
@@ -81,8 +86,8 @@ inline Report CompiledOperator::execute(const NamedBindings& bindings, std::span
                                         std::span<std::byte> temporary, Executor& executor) const {
   if (!bindings.report()) return bindings.report();
   const auto rest = bindings.inputs(false);
-  return execute(std::span(rest).first(planned_.inputs.size()), {&bindings.output_, 1}, persistent, temporary,
-                 executor);
+  return execute(std::span(rest).first(planned_.inputs.size()),
+                 std::span(bindings.outputs_).first(planned_.outputs.size()), persistent, temporary, executor);
 }
 
 DMLREF_END

@@ -17,12 +17,12 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/operator_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/compiled_operator.hpp"
 #include "dmlref/op/executor.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/schema/schema.hpp"
 #include "dmlref/validate/report.hpp"
 
 DMLREF_BEGIN
@@ -180,15 +180,19 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
   std::array<InputBuffer, max_inputs> rest{};
   Report report;
   check_count(report, "inputs", inputs.size(), tensors.size());
-  check_count(report, "outputs", outputs.size(), 1);
+  const std::span<const TensorSlot> results = op.output_slots();
+  check_count(report, "outputs", outputs.size(), results.size());
+  const bool outputs_given = outputs.size() == results.size();
   if (inputs.size() == tensors.size()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       check_buffer(report, tensors[i], inputs[i]);
-      if (outputs.size() == 1) check_disjoint(report, op.output_slot().name, outputs[0], tensors[i].name, inputs[i]);
+      for (std::size_t o = 0; outputs_given && o < outputs.size(); ++o) {
+        check_disjoint(report, results[o].name, outputs[o], tensors[i].name, inputs[i]);
+      }
       (tensors[i].owned_by_dml ? owned : rest)[i] = inputs[i];
     }
   }
-  if (outputs.size() == 1) check_buffer(report, op.output_slot(), outputs[0]);
+  if (outputs_given) check_outputs(report, results, outputs);
   if (!report) return report;
 
   const AlignedMemory persistent(needs.persistent_bytes);

@@ -9,12 +9,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/operator_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/op/plan.hpp"
+#include "dmlref/schema/schema.hpp"
 #include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN
@@ -36,7 +37,7 @@ class PersistentTag {
     add(std::uint64_t{strategy.size()});
     for (const char c : strategy) add(std::uint64_t{static_cast<unsigned char>(c)});
     add(persistent_bytes);
-    add(desc);
+    add_fields(desc);
   }
 
   void write(std::span<std::byte> persistent) const noexcept { std::memcpy(persistent.data(), words_, sizeof(words_)); }
@@ -58,23 +59,22 @@ class PersistentTag {
   }
 
   void add(float value) noexcept { add(std::uint64_t{std::bit_cast<std::uint32_t>(value)}); }
-  void add(const Dimensions& numbers) noexcept {
+  void add(bool value) noexcept { add(std::uint64_t{value}); }
+  void add(std::uint32_t value) noexcept { add(std::uint64_t{value}); }
+  template <class Number>
+  DMLREF_NOINLINE void add(const std::vector<Number>& numbers) noexcept {
     add(std::uint64_t{numbers.size()});
-    for (const std::uint32_t number : numbers) add(std::uint64_t{number});
-  }
-  void add(const std::vector<std::int32_t>& numbers) noexcept {
-    add(std::uint64_t{numbers.size()});
-    for (const std::int32_t number : numbers) add(static_cast<std::uint64_t>(number));
+    for (const Number number : numbers) add(static_cast<std::uint64_t>(number));
   }
   // Strides that are packed count as none; the alignment is a hint, which no layout follows.
-  void add(const TensorDesc& tensor) noexcept {
+  DMLREF_NOINLINE void add(const TensorDesc& tensor) noexcept {
     add(static_cast<std::uint64_t>(tensor.data_type) << 1 | (tensor.owned_by_dml ? 1u : 0u));
     add(tensor.sizes);
     for (const Index stride : layout_of(tensor).strides) add(static_cast<std::uint64_t>(stride));
     add(tensor.total_size_in_bytes);
   }
   void add(const std::optional<TensorDesc>& tensor) noexcept {
-    add(std::uint64_t{tensor.has_value()});
+    add(tensor.has_value());
     if (tensor) add(*tensor);
   }
   void add(const std::optional<Activation>& activation) noexcept {
@@ -82,37 +82,14 @@ class PersistentTag {
     add(static_cast<std::uint64_t>(of.type));
     for (const float parameter : of.parameters) add(parameter);
   }
-
-  // The operators' descs: a number of their own, then all members.
-  template <class... Member>
-  void add_all(const Member&... members) noexcept {
-    (add(members), ...);
+  template <OneOperatorDesc Desc>
+  DMLREF_NOINLINE void add_fields(const Desc& desc) noexcept {
+    add(static_cast<std::uint64_t>(Schema<Desc>::info.type));
+    schema::for_each_member(desc, [this](const FieldInfo&, const auto& member) { this->add(member); });
   }
-  DMLREF_NOINLINE void add(const SliceDesc& desc) noexcept {
-    const auto& [input, output, offsets, sizes, strides] = desc;
-    add_all(std::uint64_t{1}, input, output, offsets, sizes, strides);
-  }
-  DMLREF_NOINLINE void add(const Slice1Desc& desc) noexcept {
-    const auto& [input, output, offsets, sizes, strides] = desc;
-    add_all(std::uint64_t{2}, input, output, offsets, sizes, strides);
-  }
-  DMLREF_NOINLINE void add(const QuantizedLinearConvolutionDesc& desc) noexcept {
-    const auto& [input, input_scale, input_zero, filter, filter_scale, filter_zero, bias, output_scale, output_zero,
-                 output, strides, dilations, start, end, groups] = desc;
-    add_all(std::uint64_t{3}, input, input_scale, input_zero, filter, filter_scale, filter_zero, bias, output_scale,
-            output_zero, output, strides, dilations, start, end, std::uint64_t{groups});
-  }
-  DMLREF_NOINLINE void add(const MeanVarianceNormalizationDesc& desc) noexcept {
-    const auto& [input, scale, bias, output, cross_channel, normalize_variance, epsilon, activation] = desc;
-    add_all(std::uint64_t{4}, input, scale, bias, output, std::uint64_t{cross_channel},
-            std::uint64_t{normalize_variance}, epsilon, activation);
-  }
-  DMLREF_NOINLINE void add(const MeanVarianceNormalization1Desc& desc) noexcept {
-    const auto& [input, scale, bias, output, axes, normalize_variance, epsilon, activation] = desc;
-    add_all(std::uint64_t{5}, input, scale, bias, output, axes, std::uint64_t{normalize_variance}, epsilon, activation);
-  }
-  void add(const OperatorDesc& desc) noexcept {
-    std::visit([this](const auto& d) { add(d); }, desc);
+  template <class... Descs>
+  void add_fields(const std::variant<Descs...>& desc) noexcept {
+    std::visit([this](const auto& d) { this->add_fields(d); }, desc);
   }
 
   std::uint64_t words_[2] = {};

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -15,6 +17,7 @@
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/op/executor.hpp"
 #include "dmlref/op/kept.hpp"
+#include "dmlref/schema/schema.hpp"
 
 DMLREF_BEGIN
 
@@ -41,14 +44,14 @@ constexpr std::uint64_t align_up(std::uint64_t bytes, std::uint64_t alignment = 
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// The most inputs that one of our operators has (QLC).
-inline constexpr std::size_t max_inputs = 9;
+/// The most inputs and outputs that an operator may have.
+inline constexpr std::size_t max_inputs = 9, max_outputs = 3;
 
 /// Where the bytes are. Null for absent tensors, and for owned ones that the plan does not keep.
 struct Bindings {
   std::array<const std::byte*, max_inputs> inputs;  // as many as the operator has: zeroing all costs 5 ns a call
-  std::byte* output = nullptr;
-  const std::byte* persistent = nullptr;  // the plan's own part
+  std::array<std::byte*, max_outputs> outputs;      // the same
+  const std::byte* persistent = nullptr;            // the plan's own part
   std::byte* temporary = nullptr;
 };
 
@@ -155,17 +158,37 @@ class PlanOf : public Plan {
 /// A plan with the tensors it binds, in the order of the desc.
 struct PlannedOperator {
   std::vector<TensorSlot> inputs;
-  TensorSlot output;
+  std::vector<TensorSlot> outputs;
   std::shared_ptr<const Plan> plan;
-  std::vector<KeptInput> kept = {};  ///< of each input; empty: plans see all tensors as they are given
-  Isa isa = Isa::scalar;             ///< that the plan is for
+  std::vector<KeptInput> kept;  ///< of each input
+  Isa isa = Isa::scalar;        ///< that the plan is for
+
+  /// A field of the desc; what is no tensor is not bound.
+  template <class Member>
+  void add(const FieldInfo&, const Member&) noexcept {}
+  DMLREF_NOINLINE void add(const FieldInfo& field, const TensorDesc& tensor) {
+    const TensorSlot slot{field.name, true, tensor.owned_by_dml, tensor.total_size_in_bytes};
+    if (!is_input(field.kind)) return outputs.push_back(slot);
+    inputs.push_back(slot);
+    kept.push_back(detail::kept(tensor));
+  }
+  void add(const FieldInfo& field, const std::optional<TensorDesc>& tensor) {
+    if (tensor) return add(field, *tensor);
+    inputs.push_back({field.name});
+    kept.emplace_back();
+  }
 };
 
-inline TensorSlot slot(std::string_view name, const TensorDesc& tensor) noexcept {
-  return TensorSlot{name, true, tensor.owned_by_dml, tensor.total_size_in_bytes};
-}
-inline TensorSlot slot(std::string_view name, const std::optional<TensorDesc>& tensor) noexcept {
-  return tensor ? slot(name, *tensor) : TensorSlot{name, false, false, 0};
+/// `plan`, made for a valid desc, with the desc's tensors.
+template <class Desc>
+PlannedOperator planned(const Desc& desc, std::shared_ptr<const Plan> plan) {
+  static_assert(schema::input_count<Desc> <= max_inputs && schema::output_count<Desc> <= max_outputs);
+  PlannedOperator operation;
+  operation.inputs.reserve(schema::input_count<Desc>);
+  operation.kept.reserve(schema::input_count<Desc>);
+  operation.plan = std::move(plan);
+  schema::for_each_member(desc, [&](const FieldInfo& field, const auto& member) { operation.add(field, member); });
+  return operation;
 }
 
 /// From a valid desc to its plan: call/<operator>.hpp defines it for its own, op/plans.hpp for any of ours.

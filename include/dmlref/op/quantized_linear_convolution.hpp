@@ -58,7 +58,7 @@ class ReferenceQuantizedLinearConvolutionPlan final : public PlanOf<ReferenceQua
         problem_.inputs[bias_tensor].present ? std::optional(words<std::int32_t>(bindings, bias_tensor)) : std::nullopt,
         words<float>(bindings, output_scale_tensor),
         zero_point(bindings, output_zero_point_tensor, problem_.output),
-        View<Byte>({bindings.output, flip_of(problem_.output)}, problem_.output.layout)};
+        View<Byte>({bindings.outputs[0], flip_of(problem_.output)}, problem_.output.layout)};
     const Shape& out = problem_.output.layout.shape;
     auto plane = [&](std::size_t index) {
       const auto i = static_cast<Index>(index);
@@ -115,7 +115,7 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
   }
   void execute(const Bindings& bindings, Executor& executor) const {
     const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
-    const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.output), bindings.persistent,
+    const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.outputs[0]), bindings.persistent,
                                      bindings.temporary};
     const std::size_t concurrency = concurrency_of(executor);
     pack(buffers, executor, convolution_.packing_parts(concurrency));
@@ -201,7 +201,7 @@ class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<Convol
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         part.inputs[i] = inputs[i] == nullptr ? nullptr : inputs[i] + first * steps_.inputs[i];
       }
-      part.output = origins_.output(bindings.output) + first * steps_.output;
+      part.outputs[0] = origins_.output(bindings.outputs[0]) + first * steps_.output;
       part_.execute(part, executor);
     }
   }
@@ -296,7 +296,7 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
   }
   void execute(const Bindings& bindings, Executor& executor) const {
     const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
-    std::byte* const output = origins_.output(bindings.output);
+    std::byte* const output = origins_.output(bindings.outputs[0]);
     const std::byte* folded = bindings.persistent;
     if (!convolution_.folds_at_initialize()) {
       convolution_.fold(inputs.data(), bindings.temporary);

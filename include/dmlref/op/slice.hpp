@@ -26,7 +26,7 @@ class SlicePlan final : public PlanOf<SlicePlan> {
   std::string_view strategy_name() const noexcept { return slice_.strategy_name(); }
   void execute(const Bindings& bindings, Executor& executor) const {
     const std::byte* in = bindings.inputs[0];
-    std::byte* out = bindings.output;
+    std::byte* out = bindings.outputs[0];
     const std::size_t tasks = slice_.tasks(concurrency_of(executor));
     if (tasks == 1) return slice_.run(in, out);
     parallel_for(executor, tasks, [&](std::size_t task) { slice_.run(in, out, task, tasks); });

@@ -11,20 +11,11 @@
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/activation.hpp"
+#include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
-#include "dmlref/validate/support_table.hpp"
 
 DMLREF_BEGIN
 namespace rules {
-
-/// A fused activation as far as it can be read.
-struct ActivationFacts {
-  ActivationType type = ActivationType::identity;  ///< any value
-  bool readable = false;                           ///< what follows has been read
-  std::array<float, 2> parameters{};
-  bool input_present = false;
-  bool output_present = false;
-};
 
 /// Operators that a caller may take for fusable: other operators fuse them, or they are activations by name.
 struct NeverFused {
@@ -96,11 +87,6 @@ inline void check_facts(Report& report, FeatureLevel level, const std::optional<
   check_activation_tensor(report, facts->input_present, "FusedActivation.InputTensor");
   check_activation_tensor(report, facts->output_present, "FusedActivation.OutputTensor");
   check_steepness(report, level, *facts);
-}
-
-inline std::optional<ActivationFacts> facts_of(const std::optional<Activation>& activation) {
-  if (!activation) return std::nullopt;
-  return ActivationFacts{activation->type, true, activation->parameters, false, false};
 }
 
 }  // namespace rules

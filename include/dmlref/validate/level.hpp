@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/feature_level.hpp"
+#include "dmlref/desc/operator_type.hpp"
+#include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
-#include "dmlref/validate/support_table.hpp"
 
 DMLREF_BEGIN
 namespace rules {
@@ -24,17 +26,26 @@ inline FeatureLevel check_feature_level(Report& report, FeatureLevel level) {
 }
 
 /// An operator above the level is reported once; its other rules are those of its first level.
-inline FeatureLevel check_operator_level(Report& report, OperatorType op, FeatureLevel level) {
-  const OperatorInfo* info = find_operator(op);
-  if (info == nullptr || info->introduced <= level) return level;
+inline FeatureLevel check_operator_level(Report& report, const OperatorInfo& info, FeatureLevel level) {
+  if (info.introduced <= level) return level;
   report.add(RuleId::operator_level, "Type",
-             {"is ", info->name, ", expected an operator of feature level ", to_string(level)}, info->introduced);
-  return info->introduced;
+             {"is ", info.name, ", expected an operator of feature level ", to_string(level)}, info.introduced);
+  return info.introduced;
 }
 
 /// The level to check the rest of an operator's rules at.
-inline FeatureLevel check_level(Report& report, OperatorType op, FeatureLevel level) {
-  return check_operator_level(report, op, check_feature_level(report, level));
+inline FeatureLevel check_level(Report& report, const OperatorInfo& info, FeatureLevel level) {
+  return check_operator_level(report, info, check_feature_level(report, level));
+}
+
+/// All rules of an operator for its native desc.
+template <class Desc>
+Report validate(const Desc& desc, FeatureLevel level) {
+  Report report;
+  level = check_level(report, Schema<Desc>::info, level);
+  Facts<Desc> facts = read(report, desc);
+  check_facts(report, level, std::move(facts));
+  return report;
 }
 
 }  // namespace rules

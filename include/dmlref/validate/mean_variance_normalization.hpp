@@ -9,34 +9,13 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
+#include "dmlref/schema/mean_variance_normalization.hpp"
 #include "dmlref/validate/activation.hpp"
 #include "dmlref/validate/level.hpp"
 #include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {
-
-struct MeanVarianceNormalizationFacts {
-  TensorFacts input;
-  TensorFacts scale;
-  TensorFacts bias;
-  TensorFacts output;
-  std::optional<ActivationFacts> activation;
-};
-
-struct MeanVarianceNormalization1Facts : MeanVarianceNormalizationFacts {
-  std::uint64_t axis_count = 0;
-  ArrayFacts<std::uint32_t> axes;
-};
-
-inline void check_normalization_tensors(Report& report, OperatorType op, FeatureLevel level,
-                                        const MeanVarianceNormalizationFacts& facts) {
-  const TensorFacts* input = &facts.input;
-  check_tensor(report, op, level, Direction::input, facts.input);
-  check_tensor(report, op, level, Direction::input, facts.scale, input, input);
-  check_tensor(report, op, level, Direction::input, facts.bias, input, input);
-  check_tensor(report, op, level, Direction::output, facts.output, input, input);
-}
 
 /// OutputTensor.Sizes[d] = InputTensor.Sizes[d].
 inline void check_normalization_output(Report& report, const TensorFacts& input, const TensorFacts& output) {
@@ -83,10 +62,11 @@ inline void check_scale_with_bias(Report& report, FeatureLevel level, const Tens
              {"is null, expected a tensor since ", present.name, " is not null"}, free_from);
 }
 
-inline void check_axes(Report& report, const TensorFacts& input, std::uint64_t axis_count,
+inline void check_axes(Report& report, const TensorFacts& input, const CountFacts& count,
                        const ArrayFacts<std::uint32_t>& axes) {
+  const std::uint64_t axis_count = count.value ? *count.value : std::uint64_t{axes.size()};
   if (!rank_is_readable(axis_count)) {
-    report.add(RuleId::normalization_axis_count, "AxisCount",
+    report.add(RuleId::normalization_axis_count, count.name,
                {"is ", axis_count, ", expected 1 to 8, at most InputTensor.DimensionCount"});
     return;
   }
@@ -106,61 +86,42 @@ inline void check_axes(Report& report, const TensorFacts& input, std::uint64_t a
   }
 }
 
-inline void check_normalization(Report& report, OperatorType op, FeatureLevel level,
-                                const MeanVarianceNormalizationFacts& facts, ChannelBroadcast channel) {
-  check_normalization_tensors(report, op, level, facts);
-  check_normalization_output(report, facts.input, facts.output);
-  check_scale_with_bias(report, level, facts.scale, facts.bias);
-  check_broadcast(report, level, facts.input, facts.scale, channel);
-  check_broadcast(report, level, facts.input, facts.bias, channel);
-  check_facts(report, level, facts.activation);
-}
-
-inline void check_facts(Report& report, FeatureLevel level, const MeanVarianceNormalizationFacts& facts) {
-  check_normalization(report, mvn, level, facts, ChannelBroadcast::always);
-}
-
-inline void check_facts(Report& report, FeatureLevel level, const MeanVarianceNormalization1Facts& facts) {
-  check_normalization(report, mvn1, level, facts, ChannelBroadcast::from_its_level);
-  check_axes(report, facts.input, facts.axis_count, facts.axes);
-}
-
 template <class Desc>
-MeanVarianceNormalizationFacts read_normalization(Report& report, const Desc& desc) {
-  check_strides_length(report, "InputTensor", desc.input);
-  check_strides_length(report, "ScaleTensor", desc.scale);
-  check_strides_length(report, "BiasTensor", desc.bias);
-  check_strides_length(report, "OutputTensor", desc.output);
-  return {facts_of("InputTensor", desc.input), facts_of("ScaleTensor", desc.scale), facts_of("BiasTensor", desc.bias),
-          facts_of("OutputTensor", desc.output), facts_of(desc.fused_activation)};
+void check_normalization(Report& report, FeatureLevel level, const Facts<Desc>& facts, ChannelBroadcast channel) {
+  const TensorFacts& input = fact<&Desc::input>(facts);
+  const TensorFacts& scale = fact<&Desc::scale>(facts);
+  const TensorFacts& bias = fact<&Desc::bias>(facts);
+  const TensorFacts& output = fact<&Desc::output>(facts);
+  check_tensor(report, level, Direction::input, input);
+  check_tensor(report, level, Direction::input, scale, &input, &input);
+  check_tensor(report, level, Direction::input, bias, &input, &input);
+  check_tensor(report, level, Direction::output, output, &input, &input);
+  check_normalization_output(report, input, output);
+  check_scale_with_bias(report, level, scale, bias);
+  check_broadcast(report, level, input, scale, channel);
+  check_broadcast(report, level, input, bias, channel);
+  check_facts(report, level, fact<&Desc::fused_activation>(facts));
 }
 
-inline MeanVarianceNormalizationFacts read(Report& report, const MeanVarianceNormalizationDesc& desc) {
-  return read_normalization(report, desc);
+inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVarianceNormalizationDesc>& facts) {
+  check_normalization(report, level, facts, ChannelBroadcast::always);
 }
 
-inline MeanVarianceNormalization1Facts read(Report& report, const MeanVarianceNormalization1Desc& desc) {
-  return {read_normalization(report, desc), desc.axes.size(), {"Axes", desc.axes}};
+inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVarianceNormalization1Desc>& facts) {
+  using Desc = MeanVarianceNormalization1Desc;
+  check_normalization(report, level, facts, ChannelBroadcast::from_its_level);
+  check_axes(report, fact<&Desc::input>(facts), count_fact<&Desc::axes>(facts), fact<&Desc::axes>(facts));
 }
 
 }  // namespace rules
 
 /// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel level) {
-  Report report;
-  level = rules::check_level(report, rules::mvn, level);
-  auto facts = rules::read(report, desc);
-  rules::check_facts(report, level, std::move(facts));
-  return report;
+  return rules::validate(desc, level);
 }
-
 /// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 inline Report validate(const MeanVarianceNormalization1Desc& desc, FeatureLevel level) {
-  Report report;
-  level = rules::check_level(report, rules::mvn1, level);
-  auto facts = rules::read(report, desc);
-  rules::check_facts(report, level, std::move(facts));
-  return report;
+  return rules::validate(desc, level);
 }
 
 DMLREF_END

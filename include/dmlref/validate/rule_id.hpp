@@ -12,87 +12,145 @@
 
 DMLREF_BEGIN
 
+// Every rule: RULE(name, field, condition, source, lifted_from), whose meaning RuleInfo has.
+// clang-format off
+#define DMLREF_RULES(RULE)                                                                                             \
+  /* Binding */                                                                                                        \
+  RULE(binding_count, "inputs, outputs, owned_inputs",                                                                 \
+       "one buffer per tensor of the desc, absent ones empty", "IDMLBindingTable::BindInputs", 0)                      \
+  RULE(binding_name, "T",                                                                                              \
+       "a name that is bound is a tensor's of the operator; the output's memory is writable",                          \
+       "IDMLBindingTable::BindInputs", 0)                                                                              \
+  RULE(buffer_missing, "T", "a tensor that is present has a buffer", "IDMLBindingTable::BindInputs", 0)                \
+  RULE(buffer_too_small, "T, persistent, temporary",                                                                   \
+       "a buffer holds its TotalTensorSizeInBytes, or what binding_properties reports", "DML_BUFFER_TENSOR_DESC", 0)   \
+  RULE(buffer_unexpected, "T", "an absent tensor has no buffer", "IDMLBindingTable::BindInputs", 0)                    \
+  RULE(buffer_owned_by_dml, "T", "owned tensors at initialize, the rest at execute", "DML_TENSOR_FLAGS", 0)            \
+  RULE(buffer_overlap, "T, persistent, temporary",                                                                     \
+       "what is written overlaps nothing else", "IDMLBindingTable::BindOutputs", 0)                                    \
+  RULE(buffer_misaligned, "persistent, temporary",                                                                     \
+       "persistent and temporary memory start at a multiple of 256", "DirectML constants", 0)                          \
+  RULE(persistent_uninitialized, "persistent",                                                                         \
+       "execute is given memory that initialize of an equal operator has filled", "reading", 0)                        \
+  RULE(out_of_memory, "persistent, temporary", "run can allocate the persistent and temporary memory", "reading", 0)   \
+  RULE(not_compiled, "Desc", "only a compiled operator runs", "reading", 0)                                            \
+  /* Instruction sets */                                                                                               \
+  RULE(isa_unknown, "DMLREF_ISA", "an instruction set's name is known", "reading", 0)                                  \
+  RULE(isa_unsupported, "CompileOptions.isa, RunOptions.isa, DMLREF_ISA",                                              \
+       "the CPU runs the instruction set asked for", "reading", 0)                                                     \
+  /* Calls on views */                                                                                                 \
+  RULE(number_range, "T.Sizes[d], T.Strides[d], A[i], GroupCount",                                                     \
+       "a number given to a call on views is one that a descriptor can hold: 0 to 2^32 - 1, of strides the "           \
+       "magnitude", "DML_BUFFER_TENSOR_DESC, the operators' pages", 0)                                                 \
+  RULE(stride_negative, "T.Strides[d]",                                                                                \
+       "a view that is described has no negative stride; calls on views take them", "DML_BUFFER_TENSOR_DESC", 0)       \
+  /* The request as a whole */                                                                                         \
+  RULE(feature_level, "FeatureLevel",                                                                                  \
+       "the level is one of the fifteen from 1_0 to 6_4", "DirectML feature level history", 0)                         \
+  RULE(operator_type, "Type", "the operator is one of this library's five", "DML_OPERATOR_DESC", 0)                    \
+  RULE(operator_level, "Type", "the level has the operator", "DirectML feature level history", 0)                      \
+  RULE(desc_required, "Desc", "the operator's desc is not null", "DML_OPERATOR_DESC", 0)                               \
+  /* Any tensor, any array */                                                                                          \
+  RULE(tensor_required, "T", "a tensor that is not optional is not null", "the operators' pages", 0)                   \
+  RULE(tensor_type, "T.Type", "a tensor is a BUFFER tensor", "DML_TENSOR_TYPE", 0)                                     \
+  RULE(tensor_desc_required, "T.Desc", "a tensor's desc is not null", "DML_TENSOR_DESC", 0)                            \
+  RULE(array_required, "T.Sizes, A",                                                                                   \
+       "an array of one or more entries is not null", "DML_BUFFER_TENSOR_DESC, the operators' pages", 0)               \
+  RULE(array_length, "T.Strides, A",                                                                                   \
+       "an array has one entry per dimension", "DML_BUFFER_TENSOR_DESC, the operators' pages", 0)                      \
+  RULE(tensor_dimension_count, "T.DimensionCount", "a tensor has 1 to 8 dimensions", "DML_BUFFER_TENSOR_DESC", 0)      \
+  RULE(tensor_rank, "T.DimensionCount",                                                                                \
+       "the operator takes that number of dimensions at the level", "the operators' tensor support tables", 0)         \
+  RULE(tensor_rank_match, "T.DimensionCount",                                                                          \
+       "tensors that belong together have the same number of dimensions", "the operators' tensor constraints", 0)      \
+  RULE(tensor_data_type, "T.DataType",                                                                                 \
+       "the operator takes that data type at the level", "the operators' tensor support tables", 0)                    \
+  RULE(tensor_data_type_match, "T.DataType",                                                                           \
+       "tensors that belong together have the same data type", "the operators' tensor constraints", 0)                 \
+  RULE(tensor_flags, "T.Flags", "no flag but OWNED_BY_DML is set", "DML_TENSOR_FLAGS", 0)                              \
+  RULE(tensor_owned_by_dml, "T.Flags", "only an input is owned by DML", "DML_TENSOR_FLAGS", 0)                         \
+  RULE(tensor_size_zero, "T.Sizes[d]", "no size is 0", "DML_BUFFER_TENSOR_DESC", 0)                                    \
+  RULE(tensor_element_limit, "T.Sizes, T.Strides, T.TotalTensorSizeInBytes",                                           \
+       "the sizes' product, what the layout spans and what the total size holds are at most 2^32 - 1 elements",        \
+       "DML_BUFFER_TENSOR_DESC", 0)                                                                                    \
+  RULE(tensor_total_size, "T.TotalTensorSizeInBytes",                                                                  \
+       "it is at least what sizes, strides and data type imply, rounded up to a multiple of 4",                        \
+       "DML_BUFFER_TENSOR_DESC, DMLCalcBufferTensorSize", 0)                                                           \
+  RULE(tensor_alignment, "T.GuaranteedBaseOffsetAlignment",                                                            \
+       "it is 0, or a power of two not below the element's size", "DML_BUFFER_TENSOR_DESC", 0)                         \
+  RULE(output_strides_overlap, "OutputTensor.Strides[d]",                                                              \
+       "no two elements of the output share an address", "reading", 0)                                                 \
+  /* SLICE and SLICE1 */                                                                                               \
+  RULE(slice_dimension_count, "DimensionCount",                                                                        \
+       "it is the tensors' number of dimensions, 1 to 8, and 4 or 5 below 3_0",                                        \
+       "DML_SLICE_OPERATOR_DESC, DML_SLICE1_OPERATOR_DESC", 0)                                                         \
+  RULE(slice_size_zero, "Sizes[d]", "no size is 0", "DML_SLICE_OPERATOR_DESC", 0)                                      \
+  RULE(slice_output_size, "Sizes[d]", "it is OutputTensor.Sizes[d]", "DML_SLICE_OPERATOR_DESC", 0)                     \
+  RULE(slice_bounds, "Offsets[d]",                                                                                     \
+       "Offsets[d] + (Sizes[d] - 1) * Strides[d] < InputTensor.Sizes[d]", "DML_SLICE_OPERATOR_DESC", 0)                \
+  RULE(slice1_window_empty, "InputWindowSizes[d]", "no window size is 0", "DML_SLICE1_OPERATOR_DESC", 0)               \
+  RULE(slice1_window_bounds, "InputWindowOffsets[d]",                                                                  \
+       "InputWindowOffsets[d] + InputWindowSizes[d] <= InputTensor.Sizes[d]", "DML_SLICE1_OPERATOR_DESC", 0)           \
+  RULE(slice1_stride_zero, "InputWindowStrides[d]", "no window stride is 0", "DML_SLICE1_OPERATOR_DESC", 0)            \
+  RULE(slice1_output_size, "OutputTensor.Sizes[d]",                                                                    \
+       "it is at most 1 + (InputWindowSizes[d] - 1) / |InputWindowStrides[d]|", "DML_SLICE1_OPERATOR_DESC", 0)         \
+  /* QUANTIZED_LINEAR_CONVOLUTION */                                                                                   \
+  RULE(convolution_dimension_count, "DimensionCount",                                                                  \
+       "it is InputTensor's number of dimensions less 2: 2, or 1 from 4_0",                                            \
+       "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC; 1: reading", 0)                                                \
+  RULE(convolution_stride_zero, "Strides[i]", "no stride is 0", "reading", 0)                                          \
+  RULE(convolution_dilation_zero, "Dilations[i]", "no dilation is 0", "reading", 0)                                    \
+  RULE(convolution_group_count_zero, "GroupCount", "it is at least 1", "reading", 0)                                   \
+  RULE(convolution_group_input_channels, "GroupCount", "it divides InputTensor.Sizes[1]", "reading", 0)                \
+  RULE(convolution_group_output_channels, "GroupCount", "it divides FilterTensor.Sizes[0]", "reading", 0)              \
+  RULE(convolution_filter_channels, "FilterTensor.Sizes[1]",                                                           \
+       "FilterTensor.Sizes[1] * GroupCount = InputTensor.Sizes[1]", "reading", 0)                                      \
+  RULE(convolution_batch, "OutputTensor.Sizes[0]",                                                                     \
+       "it is InputTensor.Sizes[0]", "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC", 0)                              \
+  RULE(convolution_output_channels, "OutputTensor.Sizes[1]",                                                           \
+       "it is FilterTensor.Sizes[0]", "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC", 0)                             \
+  RULE(convolution_kernel_fits, "FilterTensor.Sizes[d]",                                                               \
+       "the dilated kernel is not larger than the padded input", "DirectMLX", 0)                                       \
+  RULE(convolution_output_size, "OutputTensor.Sizes[d]",                                                               \
+       "it is 1 + (start + input + end - (1 + (kernel - 1) * dilation)) / stride, rounded down", "DirectMLX", 0)       \
+  RULE(convolution_bias_size, "BiasTensor.Sizes[d]",                                                                   \
+       "the sizes are {1, OutC, 1, 1}, or {1, OutC, 1}", "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC", 0)          \
+  RULE(convolution_single_value, "T.Sizes[d]",                                                                         \
+       "scale and zero point of input and output have one element",                                                    \
+       "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC", 0)                                                            \
+  RULE(convolution_filter_values, "FilterScaleTensor.Sizes[d], FilterZeroPointTensor.Sizes[d]",                        \
+       "the filter's scale and zero point each have one element, or OutC in dimension 1 (in dimension 0 of rank 1)",   \
+       "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC; ranks 1 and 2: reading", 0)                                    \
+  /* MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1 */                                                   \
+  RULE(normalization_output_size, "OutputTensor.Sizes[d]",                                                             \
+       "it is InputTensor.Sizes[d]", "DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC; MVN1: reading", 0)                \
+  RULE(normalization_broadcast, "ScaleTensor.Sizes[d], BiasTensor.Sizes[d]",                                           \
+       "it is InputTensor.Sizes[d], or 1", "the normalizations' pages", 0)                                             \
+  RULE(normalization_channel_broadcast, "ScaleTensor.Sizes[c], BiasTensor.Sizes[c]",                                   \
+       "MVN1 below 4_0: the channel's size, dimension 1 (0 of rank 1), is the input's, not 1",                         \
+       "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC; ranks other than 4: reading", 0x4000)                          \
+  RULE(normalization_scale_with_bias, "ScaleTensor, BiasTensor",                                                       \
+       "below 5_2, both or neither are present", "DirectML feature level history, the normalizations' pages", 0x5200)  \
+  RULE(normalization_axis_count, "AxisCount", "there are 1 to 8 axes", "reading", 0)                                   \
+  RULE(normalization_axis_range, "Axes[i]", "an axis is below InputTensor.DimensionCount", "reading", 0)               \
+  RULE(normalization_axis_repeated, "Axes[i]", "no axis is named twice", "reading", 0)                                 \
+  /* Fused activations */                                                                                              \
+  RULE(activation_type, "FusedActivation.Type",                                                                        \
+       "it is one of the seventeen activations that a normalization fuses", "Using fused operators", 0)                \
+  RULE(activation_level, "FusedActivation.Type", "the level has the activation", "DirectML feature level history", 0)  \
+  RULE(activation_desc_required, "FusedActivation.Desc", "the activation's desc is not null", "DML_OPERATOR_DESC", 0)  \
+  RULE(activation_tensor_null, "FusedActivation.InputTensor, FusedActivation.OutputTensor",                            \
+       "a fused activation's tensors are null", "Using fused operators", 0)                                            \
+  RULE(activation_steepness, "FusedActivation.Steepness",                                                              \
+       "SOFTPLUS below 6_4: it is not below 1",                                                                        \
+       "DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, DirectML feature level history", 0x6400)
+// clang-format on
+
 /// A rule's identity: stable within a minor version. `rule_table` says what each demands.
 enum class RuleId : std::uint16_t {
-  // Binding
-  binding_count,
-  binding_name,
-  buffer_missing,
-  buffer_too_small,
-  buffer_unexpected,
-  buffer_owned_by_dml,
-  buffer_overlap,
-  buffer_misaligned,
-  persistent_uninitialized,
-  out_of_memory,
-  not_compiled,
-  // Instruction sets
-  isa_unknown,
-  isa_unsupported,
-  // Calls on views
-  number_range,
-  stride_negative,
-  // The request as a whole
-  feature_level,
-  operator_type,
-  operator_level,
-  desc_required,
-  // Any tensor, any array
-  tensor_required,
-  tensor_type,
-  tensor_desc_required,
-  array_required,
-  array_length,
-  tensor_dimension_count,
-  tensor_rank,
-  tensor_rank_match,
-  tensor_data_type,
-  tensor_data_type_match,
-  tensor_flags,
-  tensor_owned_by_dml,
-  tensor_size_zero,
-  tensor_element_limit,
-  tensor_total_size,
-  tensor_alignment,
-  output_strides_overlap,
-  // SLICE and SLICE1
-  slice_dimension_count,
-  slice_size_zero,
-  slice_output_size,
-  slice_bounds,
-  slice1_window_empty,
-  slice1_window_bounds,
-  slice1_stride_zero,
-  slice1_output_size,
-  // QUANTIZED_LINEAR_CONVOLUTION
-  convolution_dimension_count,
-  convolution_stride_zero,
-  convolution_dilation_zero,
-  convolution_group_count_zero,
-  convolution_group_input_channels,
-  convolution_group_output_channels,
-  convolution_filter_channels,
-  convolution_batch,
-  convolution_output_channels,
-  convolution_kernel_fits,
-  convolution_output_size,
-  convolution_bias_size,
-  convolution_single_value,
-  convolution_filter_values,
-  // MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1
-  normalization_output_size,
-  normalization_broadcast,
-  normalization_channel_broadcast,
-  normalization_scale_with_bias,
-  normalization_axis_count,
-  normalization_axis_range,
-  normalization_axis_repeated,
-  // Fused activations
-  activation_type,
-  activation_level,
-  activation_desc_required,
-  activation_tensor_null,
-  activation_steepness,
+#define DMLREF_RULE_ID(name, field, condition, source, lifted_from) name,
+  DMLREF_RULES(DMLREF_RULE_ID)
+#undef DMLREF_RULE_ID
 };
 
 /// A row of `rule_table`.
@@ -107,152 +165,12 @@ struct RuleInfo {
 
 /// All rules, in the order of RuleId.
 inline constexpr auto rule_table = std::to_array<RuleInfo>({
-    {RuleId::binding_count, "binding_count", "inputs, outputs, owned_inputs",
-     "one buffer per tensor of the desc, absent ones empty", "IDMLBindingTable::BindInputs"},
-    {RuleId::binding_name, "binding_name", "T",
-     "a name that is bound is a tensor's of the operator; the output's memory is writable",
-     "IDMLBindingTable::BindInputs"},
-    {RuleId::buffer_missing, "buffer_missing", "T", "a tensor that is present has a buffer",
-     "IDMLBindingTable::BindInputs"},
-    {RuleId::buffer_too_small, "buffer_too_small", "T, persistent, temporary",
-     "a buffer holds its TotalTensorSizeInBytes, or what binding_properties reports", "DML_BUFFER_TENSOR_DESC"},
-    {RuleId::buffer_unexpected, "buffer_unexpected", "T", "an absent tensor has no buffer",
-     "IDMLBindingTable::BindInputs"},
-    {RuleId::buffer_owned_by_dml, "buffer_owned_by_dml", "T", "owned tensors at initialize, the rest at execute",
-     "DML_TENSOR_FLAGS"},
-    {RuleId::buffer_overlap, "buffer_overlap", "T, persistent, temporary", "what is written overlaps nothing else",
-     "IDMLBindingTable::BindOutputs"},
-    {RuleId::buffer_misaligned, "buffer_misaligned", "persistent, temporary",
-     "persistent and temporary memory start at a multiple of 256", "DirectML constants"},
-    {RuleId::persistent_uninitialized, "persistent_uninitialized", "persistent",
-     "execute is given memory that initialize of an equal operator has filled", "reading"},
-    {RuleId::out_of_memory, "out_of_memory", "persistent, temporary",
-     "run can allocate the persistent and temporary memory", "reading"},
-    {RuleId::not_compiled, "not_compiled", "Desc", "only a compiled operator runs", "reading"},
-    {RuleId::isa_unknown, "isa_unknown", "DMLREF_ISA", "an instruction set's name is known", "reading"},
-    {RuleId::isa_unsupported, "isa_unsupported", "CompileOptions.isa, RunOptions.isa, DMLREF_ISA",
-     "the CPU runs the instruction set asked for", "reading"},
-
-    {RuleId::number_range, "number_range", "T.Sizes[d], T.Strides[d], A[i], GroupCount",
-     "a number given to a call on views is one that a descriptor can hold: 0 to 2^32 - 1, of strides the magnitude",
-     "DML_BUFFER_TENSOR_DESC, the operators' pages"},
-    {RuleId::stride_negative, "stride_negative", "T.Strides[d]",
-     "a view that is described has no negative stride; calls on views take them", "DML_BUFFER_TENSOR_DESC"},
-
-    {RuleId::feature_level, "feature_level", "FeatureLevel", "the level is one of the fifteen from 1_0 to 6_4",
-     "DirectML feature level history"},
-    {RuleId::operator_type, "operator_type", "Type", "the operator is one of this library's five", "DML_OPERATOR_DESC"},
-    {RuleId::operator_level, "operator_level", "Type", "the level has the operator", "DirectML feature level history"},
-    {RuleId::desc_required, "desc_required", "Desc", "the operator's desc is not null", "DML_OPERATOR_DESC"},
-
-    {RuleId::tensor_required, "tensor_required", "T", "a tensor that is not optional is not null",
-     "the operators' pages"},
-    {RuleId::tensor_type, "tensor_type", "T.Type", "a tensor is a BUFFER tensor", "DML_TENSOR_TYPE"},
-    {RuleId::tensor_desc_required, "tensor_desc_required", "T.Desc", "a tensor's desc is not null", "DML_TENSOR_DESC"},
-    {RuleId::array_required, "array_required", "T.Sizes, A", "an array of one or more entries is not null",
-     "DML_BUFFER_TENSOR_DESC, the operators' pages"},
-    {RuleId::array_length, "array_length", "T.Strides, A", "an array has one entry per dimension",
-     "DML_BUFFER_TENSOR_DESC, the operators' pages"},
-    {RuleId::tensor_dimension_count, "tensor_dimension_count", "T.DimensionCount", "a tensor has 1 to 8 dimensions",
-     "DML_BUFFER_TENSOR_DESC"},
-    {RuleId::tensor_rank, "tensor_rank", "T.DimensionCount",
-     "the operator takes that number of dimensions at the level", "the operators' tensor support tables"},
-    {RuleId::tensor_rank_match, "tensor_rank_match", "T.DimensionCount",
-     "tensors that belong together have the same number of dimensions", "the operators' tensor constraints"},
-    {RuleId::tensor_data_type, "tensor_data_type", "T.DataType", "the operator takes that data type at the level",
-     "the operators' tensor support tables"},
-    {RuleId::tensor_data_type_match, "tensor_data_type_match", "T.DataType",
-     "tensors that belong together have the same data type", "the operators' tensor constraints"},
-    {RuleId::tensor_flags, "tensor_flags", "T.Flags", "no flag but OWNED_BY_DML is set", "DML_TENSOR_FLAGS"},
-    {RuleId::tensor_owned_by_dml, "tensor_owned_by_dml", "T.Flags", "only an input is owned by DML",
-     "DML_TENSOR_FLAGS"},
-    {RuleId::tensor_size_zero, "tensor_size_zero", "T.Sizes[d]", "no size is 0", "DML_BUFFER_TENSOR_DESC"},
-    {RuleId::tensor_element_limit, "tensor_element_limit", "T.Sizes, T.Strides, T.TotalTensorSizeInBytes",
-     "the sizes' product, what the layout spans and what the total size holds are at most 2^32 - 1 elements",
-     "DML_BUFFER_TENSOR_DESC"},
-    {RuleId::tensor_total_size, "tensor_total_size", "T.TotalTensorSizeInBytes",
-     "it is at least what sizes, strides and data type imply, rounded up to a multiple of 4",
-     "DML_BUFFER_TENSOR_DESC, DMLCalcBufferTensorSize"},
-    {RuleId::tensor_alignment, "tensor_alignment", "T.GuaranteedBaseOffsetAlignment",
-     "it is 0, or a power of two not below the element's size", "DML_BUFFER_TENSOR_DESC"},
-    {RuleId::output_strides_overlap, "output_strides_overlap", "OutputTensor.Strides[d]",
-     "no two elements of the output share an address", "reading"},
-
-    {RuleId::slice_dimension_count, "slice_dimension_count", "DimensionCount",
-     "it is the tensors' number of dimensions, 1 to 8, and 4 or 5 below 3_0",
-     "DML_SLICE_OPERATOR_DESC, DML_SLICE1_OPERATOR_DESC"},
-    {RuleId::slice_size_zero, "slice_size_zero", "Sizes[d]", "no size is 0", "DML_SLICE_OPERATOR_DESC"},
-    {RuleId::slice_output_size, "slice_output_size", "Sizes[d]", "it is OutputTensor.Sizes[d]",
-     "DML_SLICE_OPERATOR_DESC"},
-    {RuleId::slice_bounds, "slice_bounds", "Offsets[d]",
-     "Offsets[d] + (Sizes[d] - 1) * Strides[d] < InputTensor.Sizes[d]", "DML_SLICE_OPERATOR_DESC"},
-    {RuleId::slice1_window_empty, "slice1_window_empty", "InputWindowSizes[d]", "no window size is 0",
-     "DML_SLICE1_OPERATOR_DESC"},
-    {RuleId::slice1_window_bounds, "slice1_window_bounds", "InputWindowOffsets[d]",
-     "InputWindowOffsets[d] + InputWindowSizes[d] <= InputTensor.Sizes[d]", "DML_SLICE1_OPERATOR_DESC"},
-    {RuleId::slice1_stride_zero, "slice1_stride_zero", "InputWindowStrides[d]", "no window stride is 0",
-     "DML_SLICE1_OPERATOR_DESC"},
-    {RuleId::slice1_output_size, "slice1_output_size", "OutputTensor.Sizes[d]",
-     "it is at most 1 + (InputWindowSizes[d] - 1) / |InputWindowStrides[d]|", "DML_SLICE1_OPERATOR_DESC"},
-
-    {RuleId::convolution_dimension_count, "convolution_dimension_count", "DimensionCount",
-     "it is InputTensor's number of dimensions less 2: 2, or 1 from 4_0",
-     "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC; 1: reading"},
-    {RuleId::convolution_stride_zero, "convolution_stride_zero", "Strides[i]", "no stride is 0", "reading"},
-    {RuleId::convolution_dilation_zero, "convolution_dilation_zero", "Dilations[i]", "no dilation is 0", "reading"},
-    {RuleId::convolution_group_count_zero, "convolution_group_count_zero", "GroupCount", "it is at least 1", "reading"},
-    {RuleId::convolution_group_input_channels, "convolution_group_input_channels", "GroupCount",
-     "it divides InputTensor.Sizes[1]", "reading"},
-    {RuleId::convolution_group_output_channels, "convolution_group_output_channels", "GroupCount",
-     "it divides FilterTensor.Sizes[0]", "reading"},
-    {RuleId::convolution_filter_channels, "convolution_filter_channels", "FilterTensor.Sizes[1]",
-     "FilterTensor.Sizes[1] * GroupCount = InputTensor.Sizes[1]", "reading"},
-    {RuleId::convolution_batch, "convolution_batch", "OutputTensor.Sizes[0]", "it is InputTensor.Sizes[0]",
-     "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC"},
-    {RuleId::convolution_output_channels, "convolution_output_channels", "OutputTensor.Sizes[1]",
-     "it is FilterTensor.Sizes[0]", "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC"},
-    {RuleId::convolution_kernel_fits, "convolution_kernel_fits", "FilterTensor.Sizes[d]",
-     "the dilated kernel is not larger than the padded input", "DirectMLX"},
-    {RuleId::convolution_output_size, "convolution_output_size", "OutputTensor.Sizes[d]",
-     "it is 1 + (start + input + end - (1 + (kernel - 1) * dilation)) / stride, rounded down", "DirectMLX"},
-    {RuleId::convolution_bias_size, "convolution_bias_size", "BiasTensor.Sizes[d]",
-     "the sizes are {1, OutC, 1, 1}, or {1, OutC, 1}", "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC"},
-    {RuleId::convolution_single_value, "convolution_single_value", "T.Sizes[d]",
-     "scale and zero point of input and output have one element", "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC"},
-    {RuleId::convolution_filter_values, "convolution_filter_values",
-     "FilterScaleTensor.Sizes[d], FilterZeroPointTensor.Sizes[d]",
-     "the filter's scale and zero point each have one element, or OutC in dimension 1 (in dimension 0 of rank 1)",
-     "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC; ranks 1 and 2: reading"},
-
-    {RuleId::normalization_output_size, "normalization_output_size", "OutputTensor.Sizes[d]",
-     "it is InputTensor.Sizes[d]", "DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC; MVN1: reading"},
-    {RuleId::normalization_broadcast, "normalization_broadcast", "ScaleTensor.Sizes[d], BiasTensor.Sizes[d]",
-     "it is InputTensor.Sizes[d], or 1", "the normalizations' pages"},
-    {RuleId::normalization_channel_broadcast, "normalization_channel_broadcast",
-     "ScaleTensor.Sizes[c], BiasTensor.Sizes[c]",
-     "MVN1 below 4_0: the channel's size, dimension 1 (0 of rank 1), is the input's, not 1",
-     "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC; ranks other than 4: reading", 0x4000},
-    {RuleId::normalization_scale_with_bias, "normalization_scale_with_bias", "ScaleTensor, BiasTensor",
-     "below 5_2, both or neither are present", "DirectML feature level history, the normalizations' pages", 0x5200},
-    {RuleId::normalization_axis_count, "normalization_axis_count", "AxisCount", "there are 1 to 8 axes", "reading"},
-    {RuleId::normalization_axis_range, "normalization_axis_range", "Axes[i]",
-     "an axis is below InputTensor.DimensionCount", "reading"},
-    {RuleId::normalization_axis_repeated, "normalization_axis_repeated", "Axes[i]", "no axis is named twice",
-     "reading"},
-
-    {RuleId::activation_type, "activation_type", "FusedActivation.Type",
-     "it is one of the seventeen activations that a normalization fuses", "Using fused operators"},
-    {RuleId::activation_level, "activation_level", "FusedActivation.Type", "the level has the activation",
-     "DirectML feature level history"},
-    {RuleId::activation_desc_required, "activation_desc_required", "FusedActivation.Desc",
-     "the activation's desc is not null", "DML_OPERATOR_DESC"},
-    {RuleId::activation_tensor_null, "activation_tensor_null",
-     "FusedActivation.InputTensor, FusedActivation.OutputTensor", "a fused activation's tensors are null",
-     "Using fused operators"},
-    {RuleId::activation_steepness, "activation_steepness", "FusedActivation.Steepness",
-     "SOFTPLUS below 6_4: it is not below 1", "DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, DirectML feature level history",
-     0x6400},
+#define DMLREF_RULE_INFO(name, field, condition, source, lifted_from) \
+  {RuleId::name, #name, field, condition, source, lifted_from},
+    DMLREF_RULES(DMLREF_RULE_INFO)
+#undef DMLREF_RULE_INFO
 });
+#undef DMLREF_RULES
 
 /// The rule's name, e.g. "buffer_too_small".
 constexpr std::string_view to_string(RuleId id) noexcept {

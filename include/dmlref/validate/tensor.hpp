@@ -1,4 +1,4 @@
-// tensor.hpp: a tensor as far as it can be read, and the rules that every tensor keeps.
+// tensor.hpp: the rules that every tensor keeps.
 #pragma once
 
 #include <bit>
@@ -12,59 +12,19 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
+#include "dmlref/schema/facts.hpp"
+#include "dmlref/schema/support.hpp"
 #include "dmlref/validate/report.hpp"
-#include "dmlref/validate/support_table.hpp"
 #include "dmlref/view/overlap.hpp"
 #include "dmlref/view/shape.hpp"
 
 DMLREF_BEGIN
 namespace rules {
 
-// The bit of DML_TENSOR_FLAG_OWNED_BY_DML.
-inline constexpr std::uint32_t flag_owned_by_dml = 1;
-
 /// Each tensor in one of the two directions.
 enum class Direction { input, output };
 
-/// A tensor as far as it can be read. What could not be read is in the report already and left out here, so that a rule
-/// that needs it is skipped.
-struct TensorFacts {
-  std::string_view name;                             ///< as in the desc: "FilterTensor"
-  bool present = false;                              ///< not null
-  bool readable = false;                             ///< what follows has been read
-  DataType data_type = DataType::unknown;            ///< any value
-  std::uint32_t flags = 0;                           ///< any value
-  std::uint64_t rank = 0;                            ///< any value
-  std::span<const std::uint32_t> sizes;              ///< empty: cannot be trusted
-  std::span<const std::uint32_t> strides;            ///< empty: packed, or cannot be trusted
-  std::uint32_t reversed = 0;                        ///< bit d: stride d, here its magnitude, is a view's and negative
-  bool layout_readable = false;                      ///< sizes and strides can both be trusted
-  std::optional<std::uint64_t> total_size_in_bytes;  ///< absent of a view
-  std::uint32_t guaranteed_base_offset_alignment = 0;
-
-  /// The size of dimension `d` where there is one to compare with; else 0.
-  constexpr std::uint32_t size(std::size_t d) const noexcept { return d < sizes.size() ? sizes[d] : 0; }
-};
-
-/// An array of the operator's own desc; empty where it cannot be trusted.
-template <class T>
-struct ArrayFacts {
-  std::string_view name;
-  std::span<const T> values;
-
-  constexpr std::size_t size() const noexcept { return values.size(); }
-  constexpr T operator[](std::size_t i) const noexcept { return values[i]; }
-};
-
-inline std::string member(std::string_view owner, std::string_view name) { return text_of({owner, ".", name}); }
-inline std::string element(std::string_view array, std::size_t index) { return text_of({array, "[", index, "]"}); }
-inline std::string size_field(const TensorFacts& tensor, std::size_t d) {
-  return element(member(tensor.name, "Sizes"), d);
-}
-
-inline constexpr bool rank_is_readable(std::uint64_t rank) noexcept { return rank >= 1 && rank <= max_rank; }
-
-inline std::string rank_range(const SupportRow& row) {
+inline std::string rank_range(const TensorSupport& row) {
   return row.max_rank == row.min_rank ? text_of({row.min_rank}) : text_of({row.min_rank, " to ", row.max_rank});
 }
 
@@ -88,37 +48,37 @@ inline std::string type_text(DataType type) {
 /// The rules of one tensor of one operator at one level.
 struct TensorRules {
   Report& report;
-  OperatorType op;
   FeatureLevel level;
   const TensorFacts& tensor;
 
   template <class Accepts>
   std::optional<FeatureLevel> accepted_from(Accepts accepts) const {
-    return first_support(op, tensor.name, level, accepts);
+    return first_support(tensor.support, level, accepts);
   }
   std::string field(std::string_view name) const { return member(tensor.name, name); }
 };
 
 /// The operator takes the type at some level. Only then is it worth comparing with.
-inline bool has_known_type(OperatorType op, const TensorFacts& tensor) {
-  return tensor.readable && first_support(op, tensor.name, level_1_0,
-                                          [&](const SupportRow& row) { return row.types.contains(tensor.data_type); });
+inline bool has_known_type(const TensorFacts& tensor) {
+  return tensor.readable && first_support(tensor.support, support::level_1_0, [&](const TensorSupport& row) {
+           return row.types.contains(tensor.data_type);
+         });
 }
-inline bool has_known_rank(OperatorType op, const TensorFacts& tensor) {
-  return tensor.readable &&
-         first_support(op, tensor.name, level_1_0, [&](const SupportRow& row) { return row.has_rank(tensor.rank); });
+inline bool has_known_rank(const TensorFacts& tensor) {
+  return tensor.readable && first_support(tensor.support, support::level_1_0,
+                                          [&](const TensorSupport& row) { return row.has_rank(tensor.rank); });
 }
 
 /// At most one violation: no level takes it, the other tensor has another one, or this level does not take it yet.
 inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as) {
   const DataType type = rules.tensor.data_type;
-  const auto from = rules.accepted_from([&](const SupportRow& row) { return row.types.contains(type); });
-  const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
+  const auto from = rules.accepted_from([&](const TensorSupport& row) { return row.types.contains(type); });
+  const TensorSupport* now = find_support(rules.tensor.support, rules.level);
   const auto is = [&] { return text_of({"is ", type_text(type), ", expected "}); };
   const auto one_of = [&] { return is() + (now != nullptr ? type_names(now->types) : ""); };
   if (!from) {
     rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), {one_of()});
-  } else if (same_as != nullptr && has_known_type(rules.op, *same_as) && same_as->data_type != type) {
+  } else if (same_as != nullptr && has_known_type(*same_as) && same_as->data_type != type) {
     rules.report.add(RuleId::tensor_data_type_match, rules.field("DataType"),
                      {is(), type_text(same_as->data_type), " as ", member(same_as->name, "DataType")});
   } else if (*from != rules.level) {
@@ -133,12 +93,12 @@ inline void check_rank(const TensorRules& rules, const TensorFacts* same_as) {
     rules.report.add(RuleId::tensor_dimension_count, rules.field("DimensionCount"), {is(), "1 to 8"});
     return;
   }
-  const auto from = rules.accepted_from([&](const SupportRow& row) { return row.has_rank(rank); });
-  const SupportRow* now = find_support(rules.op, rules.tensor.name, rules.level);
+  const auto from = rules.accepted_from([&](const TensorSupport& row) { return row.has_rank(rank); });
+  const TensorSupport* now = find_support(rules.tensor.support, rules.level);
   const auto range = [&] { return is() + (now != nullptr ? rank_range(*now) : ""); };
   if (!from) {
     rules.report.add(RuleId::tensor_rank, rules.field("DimensionCount"), {range()});
-  } else if (same_as != nullptr && has_known_rank(rules.op, *same_as) && same_as->rank != rank) {
+  } else if (same_as != nullptr && has_known_rank(*same_as) && same_as->rank != rank) {
     rules.report.add(RuleId::tensor_rank_match, rules.field("DimensionCount"),
                      {is(), same_as->rank, " as ", member(same_as->name, "DimensionCount")});
   } else if (*from != rules.level) {
@@ -245,11 +205,10 @@ inline void check_no_overlap(const TensorRules& rules) {
 }
 
 /// All rules of one tensor. `type_of` and `rank_of`: tensors that it must agree with, or null.
-inline void check_tensor(Report& report, OperatorType op, FeatureLevel level, Direction direction,
-                         const TensorFacts& tensor, const TensorFacts* type_of = nullptr,
-                         const TensorFacts* rank_of = nullptr) {
+inline void check_tensor(Report& report, FeatureLevel level, Direction direction, const TensorFacts& tensor,
+                         const TensorFacts* type_of = nullptr, const TensorFacts* rank_of = nullptr) {
   if (!tensor.readable) return;
-  const TensorRules rules{report, op, level, tensor};
+  const TensorRules rules{report, level, tensor};
   check_data_type(rules, type_of);
   check_flags(rules, direction);
   check_rank(rules, rank_of);
@@ -268,39 +227,6 @@ void check_array_length(Report& report, ArrayFacts<T>& array, std::uint64_t expe
   report.add(RuleId::array_length, array.name,
              {"has ", array.size(), " entries, expected ", expected, ", one per dimension"});
   array.values = {};
-}
-
-inline TensorFacts facts_of(std::string_view name, const TensorDesc& desc) {
-  TensorFacts facts;
-  facts.name = name;
-  facts.present = true;
-  facts.readable = true;
-  facts.data_type = desc.data_type;
-  facts.flags = desc.owned_by_dml ? flag_owned_by_dml : 0;
-  facts.rank = desc.sizes.size();
-  facts.total_size_in_bytes = desc.total_size_in_bytes;
-  facts.guaranteed_base_offset_alignment = desc.guaranteed_base_offset_alignment;
-  if (!rank_is_readable(facts.rank)) return facts;
-  facts.sizes = desc.sizes;
-  facts.layout_readable = !desc.strides || desc.strides->size() == desc.sizes.size();
-  if (desc.strides && facts.layout_readable) facts.strides = *desc.strides;
-  return facts;
-}
-inline TensorFacts facts_of(std::string_view name, const std::optional<TensorDesc>& desc) {
-  if (desc) return facts_of(name, *desc);
-  TensorFacts facts;
-  facts.name = name;
-  return facts;
-}
-
-/// The one rule that only a native tensor can break: strides of another length than sizes.
-inline void check_strides_length(Report& report, std::string_view name, const TensorDesc& desc) {
-  if (!desc.strides || desc.strides->size() == desc.sizes.size()) return;
-  report.add(RuleId::array_length, member(name, "Strides"),
-             {"has ", desc.strides->size(), " entries, expected ", desc.sizes.size(), ", one per dimension"});
-}
-inline void check_strides_length(Report& report, std::string_view name, const std::optional<TensorDesc>& desc) {
-  if (desc) check_strides_length(report, name, *desc);
 }
 
 }  // namespace rules

@@ -8,7 +8,9 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/view/coalesce.hpp"
 #include "dmlref/view/tensor_view.hpp"
+#include "dmlref/view/transform.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
@@ -45,18 +47,16 @@ struct Dimensions {
     for (std::size_t d = 0; d < rank; ++d) product *= at[d].extent;
     return product;
   }
-  /// Adds an inner dimension; merges it with the one before where all tensors walk both as one.
-  constexpr void push(const Dimension& inner) noexcept {
-    if (inner.extent == 1) return;
-    if (rank > 0) {
-      Place whole;
-      whole.add(inner.step, inner.extent);
-      if (at[rank - 1].step == whole) {
-        at[rank - 1] = {at[rank - 1].extent * inner.extent, inner.step};
-        return;
-      }
+  /// What walks the four layouts: fewer dimensions where they walk several as one.
+  static constexpr Dimensions of(const JointLayout<4>& layouts) noexcept {
+    const JointLayout<4> merged = coalesce(layouts);
+    Dimensions dimensions;
+    for (std::size_t d = 0; d < merged.rank(); ++d) {
+      if (merged.shape[d] == 1) continue;  // one element
+      const auto step = [&](std::size_t tensor) { return merged.strides[tensor][d]; };
+      dimensions.at[dimensions.rank++] = {merged.shape[d], {step(0), step(1), step(2), step(3)}};
     }
-    at[rank++] = inner;
+    return dimensions;
   }
   DMLREF_NOINLINE Place place(Index linear) const noexcept {
     Place sum;
@@ -118,30 +118,35 @@ struct Geometry {
   static Geometry of(const Layout& input, const Layout& output, const std::optional<Layout>& scale,
                      const std::optional<Layout>& bias, reference::AxisSet axes) noexcept {
     Geometry g;
-    std::array<Dimension, max_rank> kept;
-    std::size_t kept_count = 0;
     const std::size_t rank = input.rank();
-    const auto step_of = [rank](const std::optional<Layout>& layout, std::size_t d) -> Index {
-      if (!layout) return 0;
-      const std::size_t lead = rank - layout->rank();
-      return d < lead || layout->shape[d - lead] == 1 ? 0 : layout->strides[d - lead];
+    const Layout apart(input.shape, Strides(rank, 0));  // an absent tensor's
+    const auto broadcast = [&](const std::optional<Layout>& layout) {
+      return layout ? try_broadcast_to(*layout, input.shape).value_or(apart) : apart;
     };
+    const Layout layouts[] = {input, output, broadcast(scale), broadcast(bias)};
+    JointLayout<4> kept, reduced;
+    const auto add = [&](JointLayout<4>& to, std::size_t d) {
+      to.shape.push_back(input.shape[d]);
+      for (std::size_t k = 0; k < 4; ++k) to.strides[k].push_back(layouts[k].strides[d]);
+    };
+    std::array<std::size_t, max_rank> order;  // of the kept dimensions
+    std::size_t kept_count = 0;
     for (std::size_t d = 0; d < rank; ++d) {
-      const Dimension dimension{input.shape[d],
-                                {input.strides[d], output.strides[d], step_of(scale, d), step_of(bias, d)}};
-      if (((axes >> d) & 1u) != 0) {
-        g.reduced.push(dimension);
-        g.varying = g.varying || (dimension.extent > 1 && (dimension.step.scale != 0 || dimension.step.bias != 0));
-      } else if (dimension.extent > 1) {
-        kept[kept_count++] = dimension;
+      if (((axes >> d) & 1u) == 0) {
+        order[kept_count++] = d;
+        continue;
       }
+      add(reduced, d);
+      g.varying = g.varying || (input.shape[d] > 1 && (layouts[2].strides[d] != 0 || layouts[3].strides[d] != 0));
     }
     // (An insertion sort: it keeps the order of equal steps, and never allocates.)
     for (std::size_t i = 1; i < kept_count; ++i) {
-      for (std::size_t j = i; j > 0 && kept[j - 1].step.input < kept[j].step.input; --j)
-        std::swap(kept[j - 1], kept[j]);
+      for (std::size_t j = i; j > 0 && input.strides[order[j - 1]] < input.strides[order[j]]; --j)
+        std::swap(order[j - 1], order[j]);
     }
-    for (std::size_t d = 0; d < kept_count; ++d) g.kept.push(kept[d]);
+    for (std::size_t i = 0; i < kept_count; ++i) add(kept, order[i]);
+    g.kept = Dimensions::of(kept);
+    g.reduced = Dimensions::of(reduced);
     if (g.kept.rank > 0) {
       const Dimension& last = g.kept.at[g.kept.rank - 1];
       const bool rows = g.reduced.rank > 0 && g.reduced.at[g.reduced.rank - 1].step.input == 1;

@@ -218,7 +218,7 @@ class Block {
   }
 
   const Plan& p_;
-  const Layout& l_;
+  const StagedBlock& l_;
   const Geometry& g_;
   const Run& run_;
   std::uint8_t* slot_;

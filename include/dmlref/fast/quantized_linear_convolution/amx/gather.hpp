@@ -42,13 +42,13 @@ struct Gather {
   std::vector<Window> windows;
 
   Gather() = default;
-  Gather(const Geometry& g, const Layout& l) {
+  Gather(const Geometry& g, const StagedBlock& l) {
     for (const Chunk& chunk : l.chunks) add(g, l, chunk);
     std::stable_sort(rows.begin(), rows.end(), [](const GatheredRow& a, const GatheredRow& b) { return a.at < b.at; });
   }
 
  private:
-  void add(const Geometry& g, const Layout& l, const Chunk& chunk) {
+  void add(const Geometry& g, const StagedBlock& l, const Chunk& chunk) {
     std::array<Index, tile_depth> places{};
     std::uint64_t left = 0;
     Index least = 0, end = 0;

@@ -36,7 +36,7 @@ struct Chunk {
 };
 
 /// The staged block; distances in bytes.
-struct Layout {
+struct StagedBlock {
   Staging staging = Staging::planes;
   bool linear = true;
   bool direct = false;          // pixels: the input is read in place
@@ -79,7 +79,7 @@ struct Layout {
 struct Element {
   Index channel, y, x;
 };
-inline bool locate(const Geometry& g, const Layout& l, const Chunk& chunk, Index byte, Element& at) noexcept {
+inline bool locate(const Geometry& g, const StagedBlock& l, const Chunk& chunk, Index byte, Element& at) noexcept {
   if (byte < chunk.done) return false;
   const Index here = chunk.first + byte;
   if (!l.planar()) {
@@ -104,7 +104,7 @@ namespace detail {
 
 // Chunks of a segment of `bytes`. The last one ends with the segment, where that is possible: what lies behind may be
 // nobody's.
-inline void add_chunks(Layout& l, Index ky, Index kx, Index offset, Index bytes) {
+inline void add_chunks(StagedBlock& l, Index ky, Index kx, Index offset, Index bytes) {
   const Index step = l.planar() ? l.tile_step / 4 : 1;  // bytes of memory for one of the segment
   for (Index first = 0; first < bytes; first += tile_depth) {
     const Index back =
@@ -113,7 +113,7 @@ inline void add_chunks(Layout& l, Index ky, Index kx, Index offset, Index bytes)
   }
 }
 
-inline void add_all_chunks(const Geometry& g, Layout& l) {
+inline void add_all_chunks(const Geometry& g, StagedBlock& l) {
   if (l.planar() && !l.linear && g.dilation_y == 1) return add_chunks(l, 0, 0, 0, 4 * l.lines * g.kernel_h);
   for (Index ky = 0; ky < g.kernel_h; ++ky) {
     const Index row = l.row_at(ky * g.dilation_y);
@@ -143,8 +143,8 @@ constexpr Index odd_lines(Index bytes) noexcept { return round_up(bytes, 64) | 6
 }  // namespace detail
 
 /// Planes or windows, for blocks of `rows` x `columns` output pixels.
-inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index width, Index rows, Index columns) {
-  Layout l;
+inline StagedBlock planar_layout(const Geometry& g, bool windows, bool linear, Index width, Index rows, Index columns) {
+  StagedBlock l;
   l.staging = windows ? Staging::windows : Staging::planes;
   l.linear = linear;
   l.rows = rows;
@@ -177,8 +177,8 @@ inline Layout planar_layout(const Geometry& g, bool windows, bool linear, Index 
   return l;
 }
 
-inline Layout pixel_layout(const Geometry& g, bool direct, Index rows, Index columns) {
-  Layout l;
+inline StagedBlock pixel_layout(const Geometry& g, bool direct, Index rows, Index columns) {
+  StagedBlock l;
   l.staging = Staging::pixels;
   l.direct = direct;
   l.rows = rows;

@@ -88,7 +88,7 @@ struct Plan {
   Geometry g;
   ChannelTensors tensors;
   bool usable = false;
-  Layout layout;
+  StagedBlock layout;
   BlockGrid grid;
   std::vector<std::int32_t> offsets;
   Gather gather;
@@ -120,12 +120,12 @@ struct Plan {
     return g.out.y >= 0 && g.out.x >= 0 && reach < 0x1p31;
   }
 
-  Layout layout_of_block(bool windows, bool linear, Index width, bool direct, Index rows, Index columns) const {
+  StagedBlock layout_of_block(bool windows, bool linear, Index width, bool direct, Index rows, Index columns) const {
     return planar() ? planar_layout(g, windows, linear, width, rows, columns) : pixel_layout(g, direct, rows, columns);
   }
 
   // Time of the whole image's tiles; one that is loaded across cache lines takes half as long again.
-  double cost(const Layout& l) const noexcept {
+  double cost(const StagedBlock& l) const noexcept {
     double chunks = 0;
     for (const Chunk& chunk : l.chunks) chunks += l.planar() && chunk.offset % 64 != 0 ? 1.5 : 1.0;
     return chunks * static_cast<double>(l.tiles(g.out_height, g.out_width));

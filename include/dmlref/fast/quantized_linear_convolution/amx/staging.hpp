@@ -224,7 +224,7 @@ class Stager {
     }
   }
 
-  const Layout& l_;
+  const StagedBlock& l_;
   const Geometry& g_;
   const Run& run_;
   const std::uint8_t* input_;

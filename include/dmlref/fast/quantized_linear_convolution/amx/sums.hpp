@@ -43,7 +43,7 @@ DMLREF_TARGET_AVX512VNNI inline void add_sums(const std::int32_t* more, Index co
 /// The sums over the windows of a planar block, at each position of its tiles. `positions` is scratch.
 inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
                        std::int32_t* sums) noexcept {
-  const Layout& l = p.layout;
+  const StagedBlock& l = p.layout;
   const Geometry& g = p.g;
   // What fills the last group of a period, in channels or columns, does not count.
   const bool windows = l.staging == Staging::windows;
@@ -80,7 +80,7 @@ inline void sum_planes(const Plan& p, const BlockPlace& place, const std::uint8_
 /// columns, then those over its rows.
 inline void sum_pixels(const Plan& p, const BlockPlace& place, const std::uint8_t* staged, std::int32_t* positions,
                        std::int32_t* sums) noexcept {
-  const Layout& l = p.layout;
+  const StagedBlock& l = p.layout;
   const Geometry& g = p.g;
   const Index rows = l.in_rows(g, place.rows);
   const Index need = l.in_columns(g, place.columns);

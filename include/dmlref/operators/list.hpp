@@ -1,0 +1,46 @@
+// list.hpp: all operators of this library. Whatever is said of all of them is a fold over this list.
+#pragma once
+
+#include <span>
+#include <variant>
+
+#include "dmlref/config.hpp"
+#include "dmlref/schema/mean_variance_normalization.hpp"
+#include "dmlref/schema/quantized_linear_convolution.hpp"
+#include "dmlref/schema/slice.hpp"
+
+DMLREF_BEGIN
+namespace schema {
+
+/// Native descs, in the order of the documents.
+template <class... Descs>
+struct OperatorList {
+  using Variant = std::variant<Descs...>;
+  static constexpr OperatorInfo infos[] = {Schema<Descs>::info...};
+  /// Of each operator.
+  static constexpr std::span<const FieldInfo> fields[] = {schema::fields<Descs>...};
+
+  /// Calls `visit.template operator()<Desc>()` for the desc of `type`; whether there is one.
+  template <class Visit>
+  static constexpr bool visit(OperatorType type, Visit&& visit) {
+    return ((Schema<Descs>::info.type == type && (visit.template operator()<Descs>(), true)) || ...);
+  }
+};
+
+using Operators = OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
+                               MeanVarianceNormalization1Desc>;
+
+}  // namespace schema
+
+/// All operators of this library.
+inline constexpr std::span<const OperatorInfo> operator_table = schema::Operators::infos;
+
+/// The row of `type`; null where it is none of ours.
+constexpr const OperatorInfo* find_operator(OperatorType type) noexcept {
+  for (const OperatorInfo& row : operator_table) {
+    if (row.type == type) return &row;
+  }
+  return nullptr;
+}
+
+DMLREF_END

@@ -1,0 +1,55 @@
+// mean_variance_normalization.hpp: the fields of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/mean_variance_normalization.hpp"
+#include "dmlref/schema/schema.hpp"
+
+DMLREF_BEGIN
+namespace support {
+
+inline constexpr TensorSupport mean_variance_normalization[] = {{level_1_0, 4, 4, floats}};
+inline constexpr TensorSupport mean_variance_normalization1[] = {{level_2_1, 4, 4, floats}, {level_3_1, 1, 8, floats}};
+
+}  // namespace support
+
+/// The fields of MEAN_VARIANCE_NORMALIZATION.
+template <>
+struct Schema<MeanVarianceNormalizationDesc> {
+  using Desc = MeanVarianceNormalizationDesc;
+  static constexpr OperatorInfo info{OperatorType::mean_variance_normalization, "MEAN_VARIANCE_NORMALIZATION",
+                                     support::level_1_0};
+  // clang-format off
+  static constexpr auto fields = schema::pack(
+      schema::input("InputTensor", &Desc::input, support::mean_variance_normalization),
+      schema::input("ScaleTensor", &Desc::scale, support::mean_variance_normalization),
+      schema::input("BiasTensor", &Desc::bias, support::mean_variance_normalization),
+      schema::output("OutputTensor", &Desc::output, support::mean_variance_normalization),
+      schema::number("CrossChannel", &Desc::cross_channel),
+      schema::number("NormalizeVariance", &Desc::normalize_variance),
+      schema::number("Epsilon", &Desc::epsilon),
+      schema::activation("FusedActivation", &Desc::fused_activation));
+  // clang-format on
+};
+
+/// The fields of MEAN_VARIANCE_NORMALIZATION1.
+template <>
+struct Schema<MeanVarianceNormalization1Desc> {
+  using Desc = MeanVarianceNormalization1Desc;
+  static constexpr OperatorInfo info{OperatorType::mean_variance_normalization1, "MEAN_VARIANCE_NORMALIZATION1",
+                                     support::level_2_1};
+  // clang-format off
+  static constexpr auto fields = schema::pack(
+      schema::input("InputTensor", &Desc::input, support::mean_variance_normalization1),
+      schema::input("ScaleTensor", &Desc::scale, support::mean_variance_normalization1),
+      schema::input("BiasTensor", &Desc::bias, support::mean_variance_normalization1),
+      schema::output("OutputTensor", &Desc::output, support::mean_variance_normalization1),
+      schema::count("AxisCount"),
+      schema::array("Axes", &Desc::axes, "AxisCount"),
+      schema::number("NormalizeVariance", &Desc::normalize_variance),
+      schema::number("Epsilon", &Desc::epsilon),
+      schema::activation("FusedActivation", &Desc::fused_activation));
+  // clang-format on
+};
+
+DMLREF_END

@@ -1,0 +1,47 @@
+// quantized_linear_convolution.hpp: the fields of QUANTIZED_LINEAR_CONVOLUTION.
+#pragma once
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/schema/schema.hpp"
+
+DMLREF_BEGIN
+namespace support::convolution {
+
+inline constexpr TensorSupport data[] = {{level_2_1, 4, 4, bytes}, {level_4_0, 3, 4, bytes}};
+inline constexpr TensorSupport scale[] = {{level_2_1, 4, 4, f32}, {level_4_0, 1, 4, f32}};
+inline constexpr TensorSupport filter_scale[] = {
+    {level_2_1, 4, 4, f32}, {level_4_0, 3, 4, f32}, {level_5_2, 1, 4, f32}};
+inline constexpr TensorSupport zero_point[] = {{level_2_1, 4, 4, bytes}, {level_4_0, 1, 4, bytes}};
+inline constexpr TensorSupport bias[] = {{level_2_1, 4, 4, i32}, {level_4_0, 3, 4, i32}};
+
+}  // namespace support::convolution
+
+/// The fields of QUANTIZED_LINEAR_CONVOLUTION.
+template <>
+struct Schema<QuantizedLinearConvolutionDesc> {
+  using Desc = QuantizedLinearConvolutionDesc;
+  static constexpr OperatorInfo info{OperatorType::quantized_linear_convolution, "QUANTIZED_LINEAR_CONVOLUTION",
+                                     support::level_2_1};
+  // clang-format off
+  static constexpr auto fields = schema::pack(
+      schema::input("InputTensor", &Desc::input, support::convolution::data),
+      schema::input("InputScaleTensor", &Desc::input_scale, support::convolution::scale),
+      schema::input("InputZeroPointTensor", &Desc::input_zero_point, support::convolution::zero_point),
+      schema::input("FilterTensor", &Desc::filter, support::convolution::data),
+      schema::input("FilterScaleTensor", &Desc::filter_scale, support::convolution::filter_scale),
+      schema::input("FilterZeroPointTensor", &Desc::filter_zero_point, support::convolution::zero_point),
+      schema::input("BiasTensor", &Desc::bias, support::convolution::bias),
+      schema::input("OutputScaleTensor", &Desc::output_scale, support::convolution::scale),
+      schema::input("OutputZeroPointTensor", &Desc::output_zero_point, support::convolution::zero_point),
+      schema::output("OutputTensor", &Desc::output, support::convolution::data),
+      schema::count("DimensionCount"),
+      schema::array("Strides", &Desc::strides, "DimensionCount"),
+      schema::array("Dilations", &Desc::dilations, "DimensionCount"),
+      schema::array("StartPadding", &Desc::start_padding, "DimensionCount"),
+      schema::array("EndPadding", &Desc::end_padding, "DimensionCount"),
+      schema::number("GroupCount", &Desc::group_count));
+  // clang-format on
+};
+
+DMLREF_END
