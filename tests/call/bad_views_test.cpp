@@ -7,22 +7,14 @@
 #include <vector>
 
 #include "dmlref/dmlref.hpp"
+#include "support/report_fields.hpp"
 
 namespace {
 
 using namespace dmlref;
+using dmlref_test::fields;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::vector<std::string> fields(const Report& report) {
-  std::vector<std::string> names;
-  for (const Violation& violation : report.violations()) {
-    names.push_back(violation.field);
-    EXPECT_EQ(violation.kind, ViolationKind::invalid);
-    EXPECT_THAT(violation.message, testing::StartsWith(violation.field + ' '));
-  }
-  return names;
-}
 
 constexpr Index huge = (std::numeric_limits<Index>::max)();
 constexpr Index lowest = (std::numeric_limits<Index>::min)();

@@ -10,6 +10,7 @@
 
 #include "dmlref/directml.hpp"
 #include "op/directml_case.hpp"
+#include "support/report_fields.hpp"
 
 namespace {
 
@@ -24,20 +25,9 @@ using dmlref::OutputBuffer;
 using dmlref::Report;
 using dmlref::RuleId;
 using dmlref::ViolationKind;
+using dmlref_test::fields;
 
 constexpr DML_FEATURE_LEVEL level = DML_FEATURE_LEVEL_6_4;
-
-/// The fields named by a report, in order, e.g. {"InputTensor"}.
-std::vector<std::string> fields(const Report& report) {
-  std::vector<std::string> names;
-  for (const dmlref::Violation& violation : report.violations()) {
-    names.push_back(violation.field);
-    EXPECT_EQ(violation.kind, ViolationKind::invalid);
-    EXPECT_FALSE(violation.available_from);
-    EXPECT_FALSE(violation.message.empty());
-  }
-  return names;
-}
 
 /// Everything one execute needs, ready to be spoilt in one place.
 struct Bound {

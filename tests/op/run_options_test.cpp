@@ -7,6 +7,7 @@
 
 #include "dmlref/directml.hpp"
 #include "op/directml_case.hpp"
+#include "support/report_fields.hpp"
 
 namespace {
 
@@ -17,16 +18,11 @@ using dmlref::NamedBindings;
 using dmlref::OutputBuffer;
 using dmlref::Report;
 using dmlref::RunOptions;
+using dmlref_test::fields;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr DML_FEATURE_LEVEL level = DML_FEATURE_LEVEL_6_4;
-
-std::vector<std::string> fields(const Report& report) {
-  std::vector<std::string> names;
-  for (const dmlref::Violation& violation : report.violations()) names.push_back(violation.field);
-  return names;
-}
 
 /// Runs tasks one by one and counts them.
 class Counting final : public dmlref::Executor {

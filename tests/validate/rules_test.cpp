@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <ostream>
@@ -509,7 +511,28 @@ TEST_P(Rules, AreReportedAloneWhereTheyAreBroken) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Rules, testing::ValuesIn(rows()));
+/// The rule, the field, and how many rows with both stand before: "tensor_rank_InputTensor_DimensionCount_2".
+std::string name_of(const testing::TestParamInfo<Row>& info) {
+  const auto text = [](const Row& row) {
+    std::string name(to_string(row.expected[0].rule));
+    name += '_';
+    for (const char c : row.expected[0].field) {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+        name += c;
+      } else if (name.back() != '_') {
+        name += '_';
+      }
+    }
+    return name;
+  };
+  const std::string name = text(info.param);
+  const auto first = rows().begin();
+  const auto before = std::count_if(first, first + static_cast<std::ptrdiff_t>(info.index),
+                                    [&](const Row& row) { return text(row) == name; });
+  return before == 0 ? name : name + '_' + std::to_string(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Rules, testing::ValuesIn(rows()), name_of);
 
 // Native descriptors can break one rule that Microsoft's cannot, and none of those about pointers.
 TEST(NativeRules, ArraysHaveOneEntryPerDimension) {
