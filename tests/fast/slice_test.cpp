@@ -613,15 +613,15 @@ TEST_F(SliceOfLayouts, StridesOfEitherSignOnBothSides) {
 // A step below the lowest element of a buffer at a low address wraps: -fsanitize=pointer-overflow sees a pointer there,
 // although nothing is read.
 TEST_F(SliceOfLayouts, LongStepsOfEitherSign) {
-  constexpr Index longest = 1 << 18;  // bytes
+  constexpr Index bytes = 1 << 17;  // more than lies below the lowest buffer
   for (const std::size_t size : {1u, 2u, 4u, 8u}) {
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 24; ++round) {
       Shape shape(number(1, 2), number(1, 3));
       shape[shape.size() - 1] = number(1, 9);
       Layout from = layout(shape), to = layout(shape);
       for (Layout* side : {&from, &to}) {
         if (number(0, 2) == 0) continue;
-        const Index factor = number(0, 1) == 0 ? longest / static_cast<Index>(size) : 1 << 15;
+        const Index factor = bytes / static_cast<Index>(size);
         for (Index& stride : side->strides) stride *= factor;
         side->offset *= factor;
       }
