@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <thread>
@@ -16,6 +15,7 @@
 
 #include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
 #include "support/counted_new.hpp"
+#include "support/random.hpp"
 #include "support/run_everywhere.hpp"
 #include "support/seed.hpp"
 #include "validate/request.hpp"
@@ -23,22 +23,10 @@
 namespace {
 
 using namespace dmlref;
+using dmlref_test::Random;
 using request::Request;
 
 constexpr std::uint64_t mebibyte = 1u << 20;
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::uint32_t from(std::uint64_t low, std::uint64_t high) {
-    return static_cast<std::uint32_t>(std::uniform_int_distribution<std::uint64_t>(low, high)(engine_));
-  }
-  bool one_in(std::uint32_t n) { return from(1, n) == 1; }
-  std::uint8_t byte() { return static_cast<std::uint8_t>(engine_()); }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 /// A memory region for one call, at a multiple of 256.
 class Region {

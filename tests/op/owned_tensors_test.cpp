@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "support/random.hpp"
 #include "support/run_everywhere.hpp"
 #include "support/seed.hpp"
 #include "validate/request.hpp"
@@ -18,26 +18,8 @@
 namespace {
 
 using namespace dmlref;
+using dmlref_test::Random;
 using request::Request;
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::uint32_t from(std::uint64_t low, std::uint64_t high) {
-    return static_cast<std::uint32_t>(std::uniform_int_distribution<std::uint64_t>(low, high)(engine_));
-  }
-  bool one_in(std::uint32_t n) { return from(1, n) == 1; }
-  std::uint8_t byte() { return static_cast<std::uint8_t>(engine_()); }
-  std::vector<std::size_t> order(std::size_t count) {
-    std::vector<std::size_t> list(count);
-    std::iota(list.begin(), list.end(), std::size_t{0});
-    std::shuffle(list.begin(), list.end(), engine_);
-    return list;
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 /// Strides in any order with gaps anywhere, some of 0, of a span below 2^32 elements, which may be small.
 void spread(Random& random, request::Tensor& tensor) {

@@ -14,6 +14,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -40,8 +41,11 @@ inline bool close(void*, std::size_t) { return true; }
 inline void release(void* first, std::size_t) { std::free(first); }
 #else
 inline std::size_t size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+/// At the lowest address that is free, if that is one of the lowest: a pointer that leaves the memory by a long step
+/// then wraps, which -fsanitize=pointer-overflow sees.
 inline void* reserve(std::size_t bytes) {
-  void* const first = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const lowest = reinterpret_cast<void*>(std::uintptr_t{1} << 16);
+  void* const first = ::mmap(lowest, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return first == MAP_FAILED ? nullptr : first;
 }
 inline bool open(void* first, std::size_t bytes) { return ::mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0; }

@@ -35,7 +35,7 @@ DMLREF_TARGET_AVX512VBMI inline void permute_rows_of(const PermutedRows& strateg
       v = permuted(_mm512_loadu_si512(in + rows[r].in), control);
     }
     std::byte* const to = out + rows[r].out;
-    if (output_prefetch != 0) scalar::prefetch(to + output_prefetch);
+    if (output_prefetch != 0) scalar::prefetch(to, output_prefetch);
     avx2::store(to, v);
   }
 }

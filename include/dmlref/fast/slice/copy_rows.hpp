@@ -18,11 +18,13 @@ DMLREF_NOINLINE DMLREF_SLICE_TARGET inline void copy_short_rows(const RowStrateg
     std::byte* to = out + rows[r].out;
     if (streams && output_prefetch != 0) {
       DMLREF_UNROLL
-      for (std::size_t k = 0; k < Vectors * step; k += 64) scalar::prefetch(to + output_prefetch + k);
+      for (std::size_t k = 0; k < Vectors * step; k += 64) {
+        scalar::prefetch(to, output_prefetch + static_cast<Index>(k));
+      }
     } else if constexpr (streams && Vectors * step > 64) {
       const std::byte* const later = in + rows[r + ahead < count ? r + ahead : r].in;
       DMLREF_UNROLL
-      for (std::size_t k = 0; k < Vectors * step; k += 64) scalar::prefetch(later + k);
+      for (std::size_t k = 0; k < Vectors * step; k += 64) scalar::prefetch(later, static_cast<Index>(k));
     }
     Vector v[Vectors];
     DMLREF_UNROLL
@@ -54,7 +56,7 @@ DMLREF_SLICE_TARGET inline void copy_rows(const RowStrategy& row, const std::byt
   } else if (bytes > 16 && room) {
     const Index output_prefetch = row.output_prefetch;
     for (std::size_t r = 0; r < count; ++r) {
-      if (streams && output_prefetch != 0) scalar::prefetch(out + rows[r].out + output_prefetch);
+      if (streams && output_prefetch != 0) scalar::prefetch(out + rows[r].out, output_prefetch);
       store(out + rows[r].out, load(in + rows[r].in));
     }
   } else if (bytes >= 16) {

@@ -18,8 +18,12 @@ inline void move(std::byte* out, const std::byte* in) noexcept {
   std::memcpy(out, unit, Bytes);
 }
 
-/// Always inline: g++ takes a function that only prefetches for one without an effect.
-DMLREF_ALWAYS_INLINE void prefetch(const std::byte* p) noexcept { __builtin_prefetch(p); }
+/// Byte `offset` from `p` on, which may lie outside of p's buffer: hence no pointer. Always inline: g++ takes a
+/// function that only prefetches for one without an effect.
+DMLREF_ALWAYS_INLINE void prefetch(const std::byte* p, Index offset = 0) noexcept {
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(offset)));
+}
 inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignment;
 }
@@ -53,21 +57,23 @@ inline void copy_few(std::byte* out, const std::byte* in, std::size_t bytes) noe
   }
 }
 
+/// Offsets, not pointers, go beyond the last unit: a step may be longer than all addresses that follow.
 template <std::size_t Bytes>
 inline void step_units(const std::byte* in, std::byte* out, std::size_t count, Index in_step, Index out_step) noexcept {
+  Index from = 0, to = 0;
   for (; count >= 4; count -= 4) {
     std::byte unit[4][Bytes];
     DMLREF_UNROLL
-    for (Index k = 0; k < 4; ++k) std::memcpy(unit[k], in + k * in_step, Bytes);
+    for (Index k = 0; k < 4; ++k) std::memcpy(unit[k], in + (from + k * in_step), Bytes);
     DMLREF_UNROLL
-    for (Index k = 0; k < 4; ++k) std::memcpy(out + k * out_step, unit[k], Bytes);
-    in += 4 * in_step;
-    out += 4 * out_step;
+    for (Index k = 0; k < 4; ++k) std::memcpy(out + (to + k * out_step), unit[k], Bytes);
+    from += 4 * in_step;
+    to += 4 * out_step;
   }
   for (; count > 0; --count) {
-    move<Bytes>(out, in);
-    in += in_step;
-    out += out_step;
+    move<Bytes>(out + to, in + from);
+    from += in_step;
+    to += out_step;
   }
 }
 
@@ -79,10 +85,8 @@ inline void step_row(std::size_t unit_bytes, const std::byte* in, std::byte* out
     case 4: return step_units<4>(in, out, count, in_step, out_step);
     case 8: return step_units<8>(in, out, count, in_step, out_step);
     default:
-      for (; count > 0; --count) {
-        std::memcpy(out, in, unit_bytes);
-        in += in_step;
-        out += out_step;
+      for (Index i = 0; i < static_cast<Index>(count); ++i) {
+        std::memcpy(out + i * out_step, in + i * in_step, unit_bytes);
       }
   }
 }
@@ -92,10 +96,9 @@ inline void step_periods(const PatternPeriod& period, const std::byte* in, std::
   if (period.units == 1) {
     return step_row(period.unit_bytes, in, out, count, period.in_advance, static_cast<Index>(period.unit_bytes));
   }
-  for (; count > 0; --count) {
-    step_row(period.unit_bytes, in, out, period.units, period.in_step, static_cast<Index>(period.unit_bytes));
-    in += period.in_advance;
-    out += period.bytes();
+  for (std::size_t p = 0; p < count; ++p) {
+    step_row(period.unit_bytes, in + static_cast<Index>(p) * period.in_advance, out + p * period.bytes(), period.units,
+             period.in_step, static_cast<Index>(period.unit_bytes));
   }
 }
 
@@ -143,10 +146,9 @@ inline void strip_rows(const RowStrategy& strategy, const std::byte* in, std::by
       const std::size_t units = strip.count - at < block ? strip.count - at : block;
       const std::byte* from = in + rows[r].in + static_cast<Index>(at) * strip.in_step;
       std::byte* to = out + rows[r].out + static_cast<Index>(at) * strip.out_step;
-      for (std::size_t w = 0; w < strip.width; ++w) {
-        step_row(strip.unit_bytes, from, to, units, strip.in_step, strip.out_step);
-        from += strip.in_cross;
-        to += strip.out_cross;
+      for (Index w = 0; w < static_cast<Index>(strip.width); ++w) {
+        step_row(strip.unit_bytes, from + w * strip.in_cross, to + w * strip.out_cross, units, strip.in_step,
+                 strip.out_step);
       }
     }
   }

@@ -94,7 +94,7 @@ DMLREF_NOINLINE inline PatternRow begin_stream(const PatternRows& rows, std::siz
   const std::size_t bytes = rows.period.bytes();
   if (rows.pattern.last_bytes != 16) return row;
   std::size_t head = 0;
-  while (head < 64 && scalar::misaligned(row.to + head * bytes, 64) != 0) ++head;
+  while (head < 64 && head < row.left && scalar::misaligned(row.to + head * bytes, 64) != 0) ++head;
   if (head == 64 || head >= row.left || row.left - head < rows.pattern.periods + last) return row;
   scalar::step_periods(rows.period, row.from, row.to, head);
   row.from += static_cast<Index>(head) * rows.period.in_advance;
@@ -104,12 +104,12 @@ DMLREF_NOINLINE inline PatternRow begin_stream(const PatternRows& rows, std::siz
   return row;
 }
 
-/// The end of a row where nothing beyond it may be written, or even read.
+/// The end of a row, at least a period, where nothing beyond it may be written, or even read.
 DMLREF_NOINLINE DMLREF_SLICE_TARGET inline void end_row_exactly(const PatternRows& rows, PatternRow row,
                                                                 bool may_read) noexcept {
   const ShufflePattern& pattern = rows.pattern;
   if (!may_read) return scalar::step_periods(rows.period, row.from, row.to, row.left);
-  while (row.left > 0) {
+  while (true) {
     if (row.left < pattern.periods) {  // does again some periods that are done
       const std::size_t back = pattern.periods - row.left;
       row.from -= static_cast<Index>(back) * rows.period.in_advance;
@@ -120,9 +120,10 @@ DMLREF_NOINLINE DMLREF_SLICE_TARGET inline void end_row_exactly(const PatternRow
       store_part(row.to + pattern.pitch * p, AnyPattern{pattern}.vector(p, row.from),
                  p + 1 < pattern.vectors ? 16 : pattern.last_bytes);
     }
+    row.left -= pattern.periods;
+    if (row.left == 0) return;  // the next step may be longer than all addresses that follow
     row.from += pattern.in_advance;
     row.to += pattern.out_advance;
-    row.left -= pattern.periods;
   }
 }
 
@@ -137,7 +138,7 @@ DMLREF_NOINLINE DMLREF_SLICE_TARGET inline PatternRow stream_steps(const Pattern
   const Index ahead = !rows.prefetch_within ? 0 : step < 0 ? -2048 : 2048;
   const std::size_t ahead_periods = step == 0 ? 0 : static_cast<std::size_t>(ahead / step);
   for (; row.streamed > 0; --row.streamed, row.left -= periods) {
-    if (ahead != 0) scalar::prefetch(row.from + (row.left > ahead_periods ? ahead : ahead + next_row));
+    if (ahead != 0) scalar::prefetch(row.from, row.left > ahead_periods ? ahead : ahead + next_row);
     held.template step<true>(row.from, row.to);
     row.from += in_advance;
     row.to += out_advance;
@@ -157,7 +158,7 @@ DMLREF_SLICE_TARGET inline void shuffle_rows_by(const PatternRows& strategy, con
   if (row_periods == periods && !exact) {  // (the loops below take short rows twice the time)
     const Index output_prefetch = strategy.output_prefetch;
     for (std::size_t r = 0; r < count; ++r) {
-      if (streams && output_prefetch != 0) scalar::prefetch(out + rows[r].out + output_prefetch);
+      if (streams && output_prefetch != 0) scalar::prefetch(out + rows[r].out, output_prefetch);
       held.template step<false>(in + rows[r].in, out + rows[r].out);
     }
     return;

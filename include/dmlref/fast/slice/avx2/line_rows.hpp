@@ -98,11 +98,11 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void store_line(const Made& made, const 
   store(to + 32, b);
 }
 
-/// The input of the line of output that begins at `from`.
+/// The input of the line of output that begins `ahead` bytes from `from`.
 template <class Made>
-DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* from) noexcept {
-  prefetch(from);
-  if (Made::stride == 2) prefetch(from + 64);
+DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* from, Index ahead) noexcept {
+  prefetch(from, ahead);
+  if (Made::stride == 2) prefetch(from, ahead + 64);
 }
 
 /// A row written by non-temporal stores: what comes next.
@@ -124,7 +124,7 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE StreamedRow begin_row(const Made& made, 
 /// One line. What lies `ahead` bytes further is needed later.
 template <class Made>
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void stream_line(const Made& made, StreamedRow& row, Index ahead) noexcept {
-  prefetch_line<Made>(row.from + ahead);
+  prefetch_line<Made>(row.from, ahead);
   const __m256i a = made.vector(row.from), b = made.vector(row.from + Made::stride * 32);
   stream(row.to, a);
   stream(row.to + 32, b);
@@ -201,8 +201,8 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void rows_in_columns(const RowStrategy
         const std::size_t head = (64 - misaligned(to, 64)) % 64;
         const std::size_t end = column + head + width;
         const auto prefetch_later = [&](std::size_t at) {
-          prefetch_line<Made>(in + later.in + static_cast<Index>(at) * Made::stride);
-          prefetch(out + later.out + at);
+          prefetch_line<Made>(in + later.in, static_cast<Index>(at) * Made::stride);
+          prefetch(out + later.out, static_cast<Index>(at));
         };
         std::size_t at = column == 0 ? 0 : column + head;
         while (at < last && at < end) {
@@ -252,10 +252,10 @@ DMLREF_TARGET_AVX2 inline void line_rows(const RowStrategy& strategy, const std:
       // in time.
       const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;
       prefetch(later);
-      prefetch(later + last_in + Made::stride * static_cast<Index>(32 - made.unit));
+      prefetch(later, last_in + Made::stride * static_cast<Index>(32 - made.unit));
     } else {
-      const std::byte* later = from + next_row(strategy, rows, r, count);
-      for (std::size_t at = 0; at < in_bytes; at += 64, later += Made::stride < 0 ? -64 : 64) prefetch(later);
+      Index later = next_row(strategy, rows, r, count);
+      for (std::size_t at = 0; at < in_bytes; at += 64, later += Made::stride < 0 ? -64 : 64) prefetch(from, later);
     }
     if constexpr (Made::stride == 1) {  // aligned stores; others may not begin inside of a unit
       store(to, made.vector(from));
@@ -264,7 +264,7 @@ DMLREF_TARGET_AVX2 inline void line_rows(const RowStrategy& strategy, const std:
       to += head;
     }
     for (; to + 32 < end; to += 64, from += 64 * Made::stride) {
-      if (output_prefetch != 0) prefetch(to + output_prefetch);
+      if (output_prefetch != 0) prefetch(to, output_prefetch);
       store_line(made, from, to);
     }
     if (to < end) store(to, made.vector(from));
