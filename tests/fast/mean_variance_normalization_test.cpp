@@ -560,7 +560,7 @@ TEST(FastNormalizationOperators, Mvn0IsMvn1OverItsAxes) {
   }
 }
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX512VNNI
 // The column kernels for AVX-512 give the plain ones' bits.
 TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
   namespace n = dmlref::fast::normalization;

@@ -15,7 +15,7 @@ namespace {
 using namespace dmlref;
 using namespace dmlref::fast::normalization;
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AVX512VNNI
 
 constexpr std::size_t finishes = 3;
 
@@ -258,6 +258,6 @@ TEST(NormalizationKernels, Halves) {
   for (const Kernels* kernels : both_sums) expect_halves(*kernels);
 }
 
-#endif  // DMLREF_ARCH_X86_64
+#endif  // DMLREF_HAS_AVX512VNNI
 
 }  // namespace

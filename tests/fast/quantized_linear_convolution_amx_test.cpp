@@ -107,7 +107,7 @@ class AmxConvolution : public testing::Test {
   }
 };
 
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AMX_INT8
 QlcShape shape_of(std::uint32_t in_channels, std::uint32_t out_channels, std::uint32_t size, std::uint32_t kernel) {
   QlcShape s;
   s.in_channels = in_channels;

@@ -127,7 +127,7 @@ std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem
       plans.push_back(std::make_shared<detail::WinogradConvolutionPlan>(problem, std::move(winograd)));
     }
   }
-#if DMLREF_ARCH_X86_64
+#if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
     if (fast::AmxConvolution amx(problem); amx.usable()) {
       plans.push_back(std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx)));
