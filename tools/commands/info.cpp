@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "commands/commands.hpp"
 #include "dmlref/config.hpp"
+#include "model/schema_json.hpp"
 #include "model/session.hpp"
 #include "support/failure.hpp"
 
@@ -25,11 +27,20 @@ int print_info() {
   return exit_done;
 }
 
+int print_schema() {
+  fmt::print("{}\n", schema_json());
+  return exit_done;
+}
+
 }  // namespace
 
 void add_info(CLI::App& line) {
-  Verb(line, "info", "Print the version, the instruction sets of this CPU, the one in use, and the feature levels")
-      .runs(print_info);
+  const auto schema = std::make_shared<bool>(false);
+  Verb verb(line, "info",
+            "Print the version, the instruction sets of this CPU, the one in use, and the feature levels");
+  verb.flag("--schema", "Print operators and their fields, activations, rules, levels and types as JSON instead",
+            *schema);
+  verb.runs([schema] { return *schema ? print_schema() : print_info(); });
 }
 
 }  // namespace dmlref::tool

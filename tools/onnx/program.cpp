@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/element.hpp"
+#include "support/json_text.hpp"
 
 namespace dmlref::tool::onnx {
 namespace {
@@ -63,26 +64,6 @@ DescJson desc_json(const Desc& desc) {
   return {Schema<Desc>::info.name, std::move(json)};
 }
 
-/// Objects and arrays of the first `levels` levels on lines of their own, what is below them on one line.
-void print(const Json& json, std::size_t levels, std::string indent, std::string& text) {
-  if (levels == 0 || !json.is_structured() || json.empty()) {
-    text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    return;
-  }
-  text += json.is_object() ? "{\n" : "[\n";
-  indent += "  ";
-  bool first = true;
-  for (const auto& item : json.items()) {
-    if (!first) text += ",\n";
-    first = false;
-    text += indent;
-    if (json.is_object()) text += Json(item.key()).dump() + ": ";
-    print(item.value(), levels - 1, indent, text);
-  }
-  indent.resize(indent.size() - 2);
-  text += "\n" + indent + (json.is_object() ? "}" : "]");
-}
-
 }  // namespace
 
 std::string model_text(const Program& program, const std::filesystem::path& output_folder) {
@@ -114,11 +95,11 @@ std::string model_text(const Program& program, const std::filesystem::path& outp
   }
   // A line for each resource, member of a desc, and command.
   std::string text = "{\n  \"resources\": ";
-  print(resources, 1, "  ", text);
+  text += json_text(resources, 1, "  ");
   text += ",\n  \"dispatchables\": ";
-  print(dispatchables, 3, "  ", text);
+  text += json_text(dispatchables, 3, "  ");
   text += ",\n  \"commands\": ";
-  print(commands, 1, "  ", text);
+  text += json_text(commands, 1, "  ");
   return text + "\n}\n";
 }
 

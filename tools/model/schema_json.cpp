@@ -1,0 +1,109 @@
+#include "model/schema_json.hpp"
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "dmlref/desc/activation.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/operators/list.hpp"
+#include "dmlref/validate/rule_id.hpp"
+#include "support/json_text.hpp"
+
+namespace dmlref::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::input_tensor:
+    case FieldKind::optional_input_tensor: return "input";
+    case FieldKind::output_tensor: return "output";
+    case FieldKind::array_count: return "count";
+    case FieldKind::uint: return "uint";
+    case FieldKind::boolean: return "bool";
+    case FieldKind::real: return "float";
+    case FieldKind::uint_array: return "uints";
+    case FieldKind::int_array: return "ints";
+    case FieldKind::activation: return "activation";
+  }
+  return "";
+}
+
+Json types_json(const DataTypes& types) {
+  Json json = Json::array();
+  for (std::uint32_t value = 0; value < 32; ++value) {
+    const auto type = static_cast<DataType>(value);
+    if (types.contains(type)) json.push_back(to_string(type));
+  }
+  return json;
+}
+
+Json field_json(const FieldInfo& field) {
+  Json json{{"name", field.name}, {"kind", name_of(field.kind)}};
+  if (field.kind == FieldKind::optional_input_tensor || field.kind == FieldKind::activation) json["optional"] = true;
+  if (!field.count.empty()) json["count"] = field.count;
+  for (const TensorSupport& row : field.support) {
+    json["support"].push_back(
+        {{"since", to_string(row.since)}, {"ranks", {row.min_rank, row.max_rank}}, {"types", types_json(row.types)}});
+  }
+  return json;
+}
+
+Json operators_json() {
+  Json operators = Json::array();
+  for (std::size_t i = 0; i < std::size(schema::Operators::infos); ++i) {
+    const OperatorInfo& info = schema::Operators::infos[i];
+    Json fields = Json::array();
+    for (const FieldInfo& field : schema::Operators::fields[i]) fields.push_back(field_json(field));
+    operators.push_back({{"name", info.name},
+                         {"type", static_cast<std::uint32_t>(info.type)},
+                         {"introduced", to_string(info.introduced)},
+                         {"fields", std::move(fields)}});
+  }
+  return operators;
+}
+
+Json activations_json() {
+  Json activations = Json::array();
+  for (const ActivationInfo& info : activation_table) {
+    Json parameters = Json::array();
+    for (std::size_t p = 0; p < info.parameter_names.size(); ++p) {
+      if (info.parameter_names[p].empty()) continue;
+      parameters.push_back({{"name", info.parameter_names[p]}, {"default", info.defaults[p]}});
+    }
+    activations.push_back({{"name", info.name},
+                           {"type", static_cast<std::uint32_t>(info.type)},
+                           {"introduced", to_string(feature_level(info.introduced))},
+                           {"parameters", std::move(parameters)}});
+  }
+  return activations;
+}
+
+Json rules_json() {
+  Json rules = Json::array();
+  for (const RuleInfo& rule : rule_table) {
+    Json json{{"name", rule.name}, {"field", rule.field}, {"condition", rule.condition}, {"source", rule.source}};
+    if (rule.lifted_from != 0) json["lifted_from"] = to_string(feature_level(rule.lifted_from));
+    rules.push_back(std::move(json));
+  }
+  return rules;
+}
+
+}  // namespace
+
+std::string schema_json() {
+  Json json{{"operators", operators_json()}, {"activations", activations_json()}, {"rules", rules_json()}};
+  for (const auto& [level, name] : feature_levels) {
+    json["feature_levels"].push_back({{"name", name}, {"value", static_cast<std::uint32_t>(level)}});
+  }
+  for (std::uint32_t value = 1; value < 32; ++value) {
+    const auto type = static_cast<DataType>(value);
+    if (size_of(type) == 0) continue;
+    json["data_types"].push_back({{"name", to_string(type)}, {"value", value}, {"bytes", size_of(type)}});
+  }
+  for (const IsaName& row : isa_table) json["instruction_sets"].push_back(row.name);
+  return json_text(json, 4);
+}
+
+}  // namespace dmlref::tool
