@@ -1,36 +1,11 @@
 // cpp.js: a dispatchable as C++: dmlref's native desc, or Microsoft's structs.
 
-const cppType = {
-  FLOAT32: 'float32', FLOAT16: 'float16', FLOAT64: 'float64', UINT8: 'uint8', UINT16: 'uint16', UINT32: 'uint32',
-  UINT64: 'uint64', INT8: 'int8', INT16: 'int16', INT32: 'int32', INT64: 'int64' };
-
-// Members of the native descs: [ours, Microsoft's].
-const members = {
-  SLICE: ['SliceDesc', [['offsets', 'Offsets'], ['sizes', 'Sizes'], ['strides', 'Strides']]],
-  SLICE1: ['Slice1Desc', [['window_offsets', 'InputWindowOffsets'], ['window_sizes', 'InputWindowSizes'],
-    ['window_strides', 'InputWindowStrides']]],
-  QUANTIZED_LINEAR_CONVOLUTION: ['QuantizedLinearConvolutionDesc', [['strides', 'Strides'], ['dilations', 'Dilations'],
-    ['start_padding', 'StartPadding'], ['end_padding', 'EndPadding'], ['group_count', 'GroupCount']]],
-  MEAN_VARIANCE_NORMALIZATION: ['MeanVarianceNormalizationDesc', [['cross_channel', 'CrossChannel'],
-    ['normalize_variance', 'NormalizeVariance'], ['epsilon', 'Epsilon']]],
-  MEAN_VARIANCE_NORMALIZATION1: ['MeanVarianceNormalization1Desc', [['axes', 'Axes'],
-    ['normalize_variance', 'NormalizeVariance'], ['epsilon', 'Epsilon']]],
-};
-
-// Microsoft's structs, in their order: a tensor by its name, an array with what counts it, or a number.
-const structs = {
-  SLICE: ['InputTensor', 'OutputTensor', 'DimensionCount', 'Offsets[]', 'Sizes[]', 'Strides[]'],
-  SLICE1: ['InputTensor', 'OutputTensor', 'DimensionCount', 'InputWindowOffsets[]', 'InputWindowSizes[]', 'InputWindowStrides[int]'],
-  QUANTIZED_LINEAR_CONVOLUTION: ['InputTensor', 'InputScaleTensor', 'InputZeroPointTensor', 'FilterTensor', 'FilterScaleTensor',
-    'FilterZeroPointTensor', 'BiasTensor', 'OutputScaleTensor', 'OutputZeroPointTensor', 'OutputTensor', 'DimensionCount',
-    'Strides[]', 'Dilations[]', 'StartPadding[]', 'EndPadding[]', 'GroupCount'],
-  MEAN_VARIANCE_NORMALIZATION: ['InputTensor', 'ScaleTensor', 'BiasTensor', 'OutputTensor', 'CrossChannel', 'NormalizeVariance',
-    'Epsilon', 'FusedActivation'],
-  MEAN_VARIANCE_NORMALIZATION1: ['InputTensor', 'ScaleTensor', 'BiasTensor', 'OutputTensor', 'AxisCount', 'Axes[]',
-    'NormalizeVariance', 'Epsilon', 'FusedActivation'],
-};
+import { operatorFields } from './schema.js';
 
 const snake = (name) => name.replace(/Tensor$/, '').replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+/** The native desc's name of a field, and of the desc. */
+const memberOf = (field) => snake(field.replace(/^InputWindow/, 'Window'));
+const descOf = (type) => `${type.toLowerCase().replace(/(^|_)([a-z])/g, (_, blank, letter) => letter.toUpperCase())}Desc`;
 const list = (values) => `{${values.join(', ')}}`;
 /** Models spell what JSON has no number for as these words. */
 const words = { inf: 'infinity()', '-inf': 'infinity()', nan: 'quiet_NaN()' };
@@ -41,7 +16,7 @@ const real = (value) => {
   const text = String(value);
   return `${/[.e]/.test(text) ? text : `${text}.0`}f`;
 };
-const scalar = (name, value) => (name === 'Epsilon' ? real(value) : String(Number(value)));
+const scalar = (kind, value) => (kind === 'float' ? real(value) : String(Number(value)));
 
 /** The names of an activation's parameters stand in the desc in the struct's order. */
 const parameters = ({ parameters: given }) => Object.entries(given)
@@ -49,26 +24,27 @@ const parameters = ({ parameters: given }) => Object.entries(given)
 
 function nativeTensor(tensor) {
   const strides = tensor.hasStrides ? `, dmlref::Dimensions${list(tensor.strides)}` : '';
-  return `dmlref::TensorDesc(dmlref::DataType::${cppType[tensor.dataType]}, ${list(tensor.sizes)}${strides})`;
+  return `dmlref::TensorDesc(dmlref::DataType::${tensor.dataType.toLowerCase()}, ${list(tensor.sizes)}${strides})`;
 }
 
 export function nativeDesc({ type, desc, tensors, activation }) {
-  const [name, fields] = members[type];
+  const name = descOf(type);
+  const fields = operatorFields[type];
   const lines = ['#include <dmlref/dmlref.hpp>', '', `dmlref::${name} make_desc() {`, `  dmlref::${name} desc;`];
   for (const tensor of Object.values(tensors)) {
-    const member = snake(tensor.name);
+    const member = memberOf(tensor.name);
     lines.push(`  desc.${member} = ${nativeTensor(tensor)};`);
-    const optional = /zero_point|bias/.test(member) || (member === 'scale' && type.startsWith('MEAN'));
+    const optional = fields.some(([field, , absent]) => field === tensor.name && absent);
     const access = `desc.${member}${optional ? '->' : '.'}`;
     if (tensor.totalBytes) lines.push(`  ${access}total_size_in_bytes = ${tensor.totalBytes};`);
     if (tensor.alignment) lines.push(`  ${access}guaranteed_base_offset_alignment = ${tensor.alignment};`);
     if (tensor.owned) lines.push(`  ${access}owned_by_dml = true;`);
   }
-  for (const [ours, theirs] of fields) {
-    const value = desc[theirs];
-    if (value === undefined || value === null) continue;
-    const bool = ['CrossChannel', 'NormalizeVariance'].includes(theirs);
-    lines.push(`  desc.${ours} = ${Array.isArray(value) ? list(value) : bool ? String(Boolean(value)) : scalar(theirs, value)};`);
+  for (const [field, kind] of fields) {
+    const value = desc[field];
+    if (['input', 'output', 'count', 'activation'].includes(kind) || value === undefined || value === null) continue;
+    const text = Array.isArray(value) ? list(value) : kind === 'bool' ? String(Boolean(value)) : scalar(kind, value);
+    lines.push(`  desc.${memberOf(field)} = ${text};`);
   }
   if (activation) {
     lines.push(`  desc.fused_activation = dmlref::Activation{dmlref::ActivationType::${activation.type.toLowerCase()}, ` +
@@ -96,13 +72,12 @@ export function microsoftStructs({ type, desc, tensors, activation }) {
     body.push(`const DML_ACTIVATION_${activation.type}_OPERATOR_DESC activation = ${list(values)};`,
       `const DML_OPERATOR_DESC fused = {DML_OPERATOR_ACTIVATION_${activation.type}, &activation};`);
   }
-  const values = structs[type].map((field) => {
-    if (field.endsWith('Tensor')) return tensors[field] ? `&${snake(field)}` : 'nullptr';
-    if (field === 'FusedActivation') return activation ? '&fused' : 'nullptr';
-    const array = /^(\w+)\[(int)?\]$/.exec(field);
-    if (!array) return scalar(field, desc[field] ?? 0);
-    const id = `${snake(array[1])}_values`;
-    body.push(`const ${array[2] ? 'INT' : 'UINT'} ${id}[] = ${list(desc[array[1]] ?? [])};`);
+  const values = operatorFields[type].map(([field, kind]) => {
+    if (kind === 'input' || kind === 'output') return tensors[field] ? `&${snake(field)}` : 'nullptr';
+    if (kind === 'activation') return activation ? '&fused' : 'nullptr';
+    if (kind !== 'uints' && kind !== 'ints') return scalar(kind, desc[field] ?? 0);
+    const id = `${snake(field)}_values`;
+    body.push(`const ${kind === 'ints' ? 'INT' : 'UINT'} ${id}[] = ${list(desc[field] ?? [])};`);
     return id;
   });
   body.push(`const DML_${type}_OPERATOR_DESC members = {`, `    ${values.join(', ')}};`,

@@ -1,20 +1,12 @@
 // model.js: a model in one spelling, for the pictures. The command is the judge of what is right; this only reads.
 import { parse } from 'jsonc-parser';
+import { bytesOf, operatorFields } from './schema.js';
 
-const tensorNames = {
-  SLICE: ['InputTensor', 'OutputTensor'],
-  SLICE1: ['InputTensor', 'OutputTensor'],
-  QUANTIZED_LINEAR_CONVOLUTION: [
-    'InputTensor', 'InputScaleTensor', 'InputZeroPointTensor', 'FilterTensor', 'FilterScaleTensor',
-    'FilterZeroPointTensor', 'BiasTensor', 'OutputScaleTensor', 'OutputZeroPointTensor', 'OutputTensor'],
-  MEAN_VARIANCE_NORMALIZATION: ['InputTensor', 'ScaleTensor', 'BiasTensor', 'OutputTensor'],
-  MEAN_VARIANCE_NORMALIZATION1: ['InputTensor', 'ScaleTensor', 'BiasTensor', 'OutputTensor'],
-};
+const isTensor = ([, kind]) => kind === 'input' || kind === 'output';
+const tensorNames = Object.fromEntries(
+  Object.entries(operatorFields).map(([type, fields]) => [type, fields.filter(isTensor).map(([name]) => name)]));
 
 export const operators = Object.keys(tensorNames);
-
-const bytesOf = {
-  FLOAT32: 4, FLOAT16: 2, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, UINT64: 8, INT8: 1, INT16: 2, INT32: 4, INT64: 8 };
 
 const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
 const without = (text, prefix) => (typeof text === 'string' && text.startsWith(prefix) ? text.slice(prefix.length) : text);

@@ -1,0 +1,75 @@
+// schema.js: made by tests/docs/schema_file.py from docs/schema.json, whose kinds these are.
+
+/** The fields of each operator in the order of Microsoft's struct: name, kind, whether it may be absent. */
+export const operatorFields = {
+  SLICE: [
+    ['InputTensor', 'input'],
+    ['OutputTensor', 'output'],
+    ['DimensionCount', 'count'],
+    ['Offsets', 'uints'],
+    ['Sizes', 'uints'],
+    ['Strides', 'uints'],
+  ],
+  SLICE1: [
+    ['InputTensor', 'input'],
+    ['OutputTensor', 'output'],
+    ['DimensionCount', 'count'],
+    ['InputWindowOffsets', 'uints'],
+    ['InputWindowSizes', 'uints'],
+    ['InputWindowStrides', 'ints'],
+  ],
+  QUANTIZED_LINEAR_CONVOLUTION: [
+    ['InputTensor', 'input'],
+    ['InputScaleTensor', 'input'],
+    ['InputZeroPointTensor', 'input', true],
+    ['FilterTensor', 'input'],
+    ['FilterScaleTensor', 'input'],
+    ['FilterZeroPointTensor', 'input', true],
+    ['BiasTensor', 'input', true],
+    ['OutputScaleTensor', 'input'],
+    ['OutputZeroPointTensor', 'input', true],
+    ['OutputTensor', 'output'],
+    ['DimensionCount', 'count'],
+    ['Strides', 'uints'],
+    ['Dilations', 'uints'],
+    ['StartPadding', 'uints'],
+    ['EndPadding', 'uints'],
+    ['GroupCount', 'uint'],
+  ],
+  MEAN_VARIANCE_NORMALIZATION: [
+    ['InputTensor', 'input'],
+    ['ScaleTensor', 'input', true],
+    ['BiasTensor', 'input', true],
+    ['OutputTensor', 'output'],
+    ['CrossChannel', 'bool'],
+    ['NormalizeVariance', 'bool'],
+    ['Epsilon', 'float'],
+    ['FusedActivation', 'activation', true],
+  ],
+  MEAN_VARIANCE_NORMALIZATION1: [
+    ['InputTensor', 'input'],
+    ['ScaleTensor', 'input', true],
+    ['BiasTensor', 'input', true],
+    ['OutputTensor', 'output'],
+    ['AxisCount', 'count'],
+    ['Axes', 'uints'],
+    ['NormalizeVariance', 'bool'],
+    ['Epsilon', 'float'],
+    ['FusedActivation', 'activation', true],
+  ],
+};
+
+/** Bytes of an element. */
+export const bytesOf = {
+  FLOAT32: 4,
+  FLOAT16: 2,
+  UINT32: 4,
+  UINT16: 2,
+  UINT8: 1,
+  INT32: 4,
+  INT16: 2,
+  INT8: 1,
+  FLOAT64: 8,
+  UINT64: 8,
+  INT64: 8,
+};
