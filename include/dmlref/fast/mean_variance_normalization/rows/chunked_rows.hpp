@@ -199,16 +199,8 @@ struct ChunkedRowsExecution : RowExecution<T> {
     const float upper = upper_bound_of(op.parameters.activation.type);
     Corrections corrections;
     if constexpr (is_half) {
-      const Pieces16 all{from,
-                         to,
-                         list.pieces,
-                         list.count,
-                         ahead_bytes,
-                         {c.shift, c.slope, c.offset, c.error_bound},
-                         upper,
-                         work.ill_conditioned,
-                         op.prefetch_distance,
-                         streams};
+      const Pieces16 all{from,         to,    list.pieces,          list.count,           ahead_bytes,
+                         line16_of(c), upper, work.ill_conditioned, op.prefetch_distance, streams};
       corrections.listed = op.kernels.rows->pieces16[finish](all);
       corrections.all = c.error_bound != c.error_bound;
     } else {
