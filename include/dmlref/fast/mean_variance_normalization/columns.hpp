@@ -320,7 +320,7 @@ class ColumnGroups {
       }
 
      private:
-      ExactLanes means() noexcept {
+      DMLREF_NOINLINE ExactLanes means() noexcept {
         if (is_half && run_.op.count_ <= most_exact_halves) {
           ExactLanes of{};
           for (std::size_t c = 0; c < std::min(run_.width_of(strip_) - part_, exact_width); ++c) {
@@ -390,7 +390,7 @@ class ColumnGroups {
       Place at;
       float scale, bias;
     };
-    Column column_of(const Block& block, std::size_t c) const noexcept {
+    DMLREF_NOINLINE Column column_of(const Block& block, std::size_t c) const noexcept {
       const Place at = column_place(outer_place(block.outer), block.strip * column_width + c);
       return {block.band.coefficients[block.band.number(block.strip, c)], at, elements.scale_at(at.scale),
               elements.bias_at(at.bias)};
