@@ -349,7 +349,8 @@ struct RowExecution {
     const float scale = elements.scale_at(row_line.parameters.scale);
     const float bias = elements.bias_at(row_line.parameters.bias);
     if (!row_line.each && gives_nan(group, scale, bias)) return fill();
-    const bool is_many = corrections.all || corrections.listed >= size / 32;
+    // (The interval is found in a hundred steps: not for short rows.)
+    const bool is_many = size >= 256 && (corrections.all || corrections.listed >= size / 32);
     if (is_many && !row_line.each && !std::isnan(row_line.line.error_bound) && !jumps(op.parameters.activation.type)) {
       const std::optional<Place> from = stretch_at(&Place::input, base, first, size);
       const std::optional<Place> to = stretch_at(&Place::output, base, first, size);
