@@ -203,6 +203,98 @@ TYPED_TEST(FastNormalization, HostileData) {
   }
 }
 
+/// A group whose ill-conditioned results are none, one, many of one number, many of several, or all.
+template <class T>
+std::vector<T> repeating_group(std::size_t n, Random& random) {
+  const double middle = pick(random, 0, 1) == 0 ? 0.0 : pick(random, -12, 12) * 0.25;
+  const int kind = pick(random, 0, 8);
+  std::normal_distribution<double> normal(0, 1);
+  std::vector<T> group(n);
+  double before = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double coarse = std::round(64 * (0.5 + std::fabs(normal(random)))) / 64;
+    before = i % 2 == 0 ? coarse : -before;
+    const bool last = i + 1 == n && n % 2 == 1;
+    double v = 0;
+    switch (kind) {
+      case 0: v = normal(random); break;
+      case 1: v = std::array{-1.0, 0.0, 1.0, 0.0}[i % 4]; break;
+      case 2: v = i < 2 ? 1.0 - 2.0 * static_cast<double>(i) : 0.0; break;
+      case 3: v = i == n / 3 ? std::nan("") : normal(random); break;
+      case 4: v = i == n / 3 ? std::numeric_limits<double>::infinity() : normal(random); break;
+      case 5: v = 0; break;
+      case 6: v = i % 2 == 0 ? 1 : -1; break;
+      default: v = i < 2 || last ? 0.0 : before; break;
+    }
+    group[i] = static_cast<T>(static_cast<float>(middle + v));
+    // Zeros of both signs, or neighbours of the mean.
+    if (v == 0 && kind == 8) group[i] = static_cast<T>(middle == 0 && i % 3 == 0 ? -0.0f : static_cast<float>(middle));
+    if (v == 0 && kind == 2 && i % 5 == 4 && n % 4 == 0) group[i] = static_cast<T>(static_cast<float>(middle + 1e-3));
+  }
+  return group;
+}
+
+// Groups, short and long, side by side and one behind the other, whose ill-conditioned elements are the same number
+// again and again, or few, or all: by themselves and where a bias cancels them, with parameters that are no numbers.
+TYPED_TEST(FastNormalization, ElementsThatRepeat) {
+  Random random(seed());
+  const struct {
+    Shape shape;
+    reference::AxisSet axes;
+  } shapes[] = {{{40, 48}, 0b10},          {{40, 7}, 0b10},          {{20, 768}, 0b10},      {{9, 775}, 0b10},
+                {{5, 5008}, 0b10},         {{3, 4, 1568}, 0b101},    {{2, 1100, 20}, 0b010}, {{2, 196, 70}, 0b010},
+                {{1, 128, 16, 64}, 0b110}, {{1, 64, 17, 96}, 0b110}, {{1, 9, 5, 20}, 0b110}, {{3, 300, 5}, 0b010},
+                {{2, 300}, 0b01},          {{70, 150}, 0b01}};
+  for (int round = 0; round < dmlref_test::rounds(9 * static_cast<int>(std::size(shapes))); ++round) {
+    const auto& it = shapes[static_cast<std::size_t>(round) % std::size(shapes)];
+    auto c = plain_case<TypeParam>(it.shape, it.axes);
+    const Shape groups = reference::shape_over(it.shape, it.axes, false);
+    const Shape within = reference::shape_over(it.shape, it.axes, true);
+    const bool has_parameters = pick(random, 0, 1) == 0;
+    if (has_parameters) add_scale_and_bias(c, Layout(groups), random);
+    if (pick(random, 0, 3) == 0) c.parameters.activation = random_activation(random);
+    if (pick(random, 0, 3) == 0)
+      c.output = Layout(c.output.shape, [&] {  // with gaps
+        Strides strides = c.output.strides;
+        for (Index& stride : strides) stride *= 2;
+        return strides;
+      }());
+    std::size_t g = 0;
+    Coordinates base(it.shape.size(), 0);
+    do {
+      const auto n = static_cast<std::size_t>(element_count(within));
+      const std::vector<TypeParam> group = repeating_group<TypeParam>(n, random);
+      double sum = 0, square = 0;
+      std::size_t i = 0;
+      Coordinates inner(it.shape.size(), 0);
+      do {
+        Index at = 0;
+        for (std::size_t d = 0; d < inner.size(); ++d) at += (base[d] + inner[d]) * c.input.strides[d];
+        c.input_data[static_cast<std::size_t>(at)] = group[i];
+        const auto x = static_cast<double>(static_cast<float>(group[i]));
+        sum += x;
+        square += x * x;
+        ++i;
+      } while (advance(inner, within));
+      if (has_parameters) {
+        const double count = static_cast<double>(n), mean = sum / count;
+        const double rate = 1 / std::sqrt(square / count - mean * mean + double{c.parameters.epsilon});
+        const auto x = static_cast<double>(static_cast<float>(group[static_cast<std::size_t>(pick(random, 0, 6)) % n]));
+        const auto scale = static_cast<double>(static_cast<float>(c.scale_data[g]));
+        if (pick(random, 0, 1) == 0) {
+          c.bias_data[g] = static_cast<TypeParam>(static_cast<float>(-scale * (x - mean) * rate));
+        }
+        const float odd[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 6e4f, 0};
+        if (pick(random, 0, 15) == 0) c.scale_data[g] = static_cast<TypeParam>(odd[pick(random, 0, 3)]);
+        if (pick(random, 0, 15) == 0) c.bias_data[g] = static_cast<TypeParam>(odd[pick(random, 0, 3)]);
+      }
+      ++g;
+    } while (advance(base, groups));
+    expect_reference_bits(c, "elements that repeat");
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 // The strategies of some groups.
 TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   namespace normalization = fast::normalization;

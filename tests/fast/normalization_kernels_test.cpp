@@ -1,11 +1,13 @@
-// The kernels for AVX-512 give the plain ones' bits.
+// The kernels for AVX-512 give the plain ones' bits; what corrections take for granted holds.
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/repeated.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "support/normalization_case.hpp"
 #include "support/seed.hpp"
@@ -14,6 +16,79 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref::fast::normalization;
+
+template <class Real>
+reference::ElementCoefficients<Real> random_line(dmlref_test::Random& random) {
+  const auto number = [&](int low, int high) {
+    return static_cast<Real>(
+        std::ldexp(std::uniform_real_distribution<double>(-1, 1)(random), dmlref_test::pick(random, low, high)));
+  };
+  const int kind = dmlref_test::pick(random, 0, 3);
+  return {kind == 0 ? 0 : number(-20, 14), kind == 1 ? 0 : number(-12, 12), kind == 2 ? 0 : number(-20, 10),
+          std::fabs(number(-30, 8))};
+}
+
+// All halves, by a line's formula: none is missing, and none too much.
+TEST(NormalizationCorrections, IllConditionedHalvesAreAnInterval) {
+  dmlref_test::Random random(dmlref_test::test_seed(8));
+  int found = 0;
+  for (int round = 0; round < 400; ++round) {
+    const auto line = random_line<float>(random);
+    const auto interval = ill_conditioned_elements<half>(line);
+    if (interval.size == 0) continue;
+    ++found;
+    for (std::uint32_t all = 0; all < 0x10000; ++all) {
+      const auto bits = static_cast<std::uint16_t>(all);
+      if ((bits & 0x7C00u) == 0x7C00u) continue;  // not finite
+      const bool expected = !(std::fabs(line.value(static_cast<float>(half::from_bits(bits)))) >= line.error_bound);
+      const auto mask = interval.mask_of(bits);
+      ASSERT_EQ(mask, expected ? 0xFFFF : 0) << "round " << round << ", bits " << bits;
+    }
+  }
+  EXPECT_GT(found, 100);
+}
+
+TEST(NormalizationCorrections, IllConditionedFloatsAreAnInterval) {
+  dmlref_test::Random random(dmlref_test::test_seed(9));
+  int found = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const auto line = random_line<double>(random);
+    const auto interval = ill_conditioned_elements<float>(line);
+    if (interval.size == 0) continue;
+    ++found;
+    const auto expect = [&](std::uint32_t bits) {
+      const auto x = static_cast<double>(std::bit_cast<float>(bits));
+      if (!std::isfinite(x)) return;
+      const bool expected = !(std::fabs(line.value(x)) >= line.error_bound);
+      ASSERT_EQ(interval.mask_of(bits), expected ? ~0u : 0u) << "round " << round << ", " << x;
+    };
+    for (std::uint32_t k = 0; k < 8; ++k) {  // around both ends
+      expect(ordered(interval.first - 4 + k));
+      expect(ordered(interval.first + interval.size - 4 + k));
+    }
+    for (int k = 0; k < 100; ++k) expect(static_cast<std::uint32_t>(random()));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(found, 1000);
+}
+
+TEST(NormalizationCorrections, SumsOfHalvesAreExact) {
+  using dmlref_test::pick;
+  dmlref_test::Random random(dmlref_test::test_seed(10));
+  for (int round = 0; round < 400; ++round) {
+    std::vector<half> elements(static_cast<std::size_t>(pick(random, 1, pick(random, 0, 9) == 0 ? 20000 : 1500)));
+    const auto regime = static_cast<dmlref_test::Regime>(round % static_cast<int>(dmlref_test::Regime::with_nan));
+    dmlref_test::fill(elements, regime, random);
+    const auto read = [&](std::uint64_t first, std::span<float> values) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(elements[first + i]);
+    };
+    const auto mean = reference::group_statistics(elements.size(), read).mean;
+    if (!std::isfinite(mean.high)) continue;  // (Results then take no exact statistics.)
+    const auto exact = reference::ExactStatistics::of(elements.size(), read).mean;
+    ASSERT_EQ(mean.high, exact.high) << dmlref_test::name_of(regime) << ", round " << round;
+    ASSERT_EQ(mean.low, exact.low) << dmlref_test::name_of(regime) << ", round " << round;
+  }
+}
 
 #if DMLREF_HAS_AVX512VNNI
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +19,7 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/repeated.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/pieces.hpp"
 #include "dmlref/fast/mean_variance_normalization/select.hpp"
@@ -31,23 +35,21 @@ class ColumnGroups {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
   using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
-  /// The lines of up to 64 columns, and the largest error bound among them (NaN where one has that). What is beyond the
-  /// last column is 0.
+  /// The lines of up to 64 columns, and the largest error bound among them. What is beyond the last column is 0, and so
+  /// is the line of a column that is computed again (`all`, a bit each; `nan`: without computing), so that nothing of
+  /// it is listed before.
   struct Strip {
     Lines line;
+    std::uint64_t all, nan;
     Real error_bound;
     Real error_bounds[column_width];
   };
   using reference_chunk = reference::ChunkStatistics;
 
   /// Exact means or variances of neighbouring columns, which are computed together: a row's part of a cache line.
-  static constexpr std::size_t exact_width = 16;
-  struct DoubleDoubles {
-    double high[exact_width];
-    double low[exact_width];
-  };
+  static constexpr std::size_t exact_width = normalization_lanes;
   struct ExactColumns {
-    Published<DoubleDoubles> mean, variance;
+    Published<ExactLanes> mean, variance;
   };
   /// Columns of one chunk are summed, merged and normalized in bands of so many strips, whose statistics stay in the
   /// task's memory.
@@ -265,8 +267,15 @@ class ColumnGroups {
         const auto& group = *::new (band.coefficients + column)
                                 GroupCoefficients(GroupCoefficients::of(merged, op.count_, op.parameters_));
         const Place at = column_place(base, strip * column_width + c);
-        const auto sb = folded(elements.scale_at(at.scale), elements.bias_at(at.bias));
-        const auto element = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
+        const float scale = elements.scale_at(at.scale);
+        const float bias = elements.bias_at(at.bias);
+        const auto sb = folded(scale, bias);
+        auto element = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
+        if (std::isnan(element.error_bound)) {
+          element = {0, 0, 0, 0};
+          to.all |= std::uint64_t{1} << c;
+          if (gives_nan(group, scale, bias)) to.nan |= std::uint64_t{1} << c;
+        }
         to.line.shift[c] = element.shift;
         to.line.slope[c] = element.slope;
         to.line.offset[c] = element.offset;
@@ -276,8 +285,15 @@ class ColumnGroups {
         } else {
           to.line.low[c] = low_of(element.error_bound);
         }
-        if (!(element.error_bound <= to.error_bound) && to.error_bound == to.error_bound)
-          to.error_bound = element.error_bound;
+        to.error_bound = (std::max)(to.error_bound, element.error_bound);
+      }
+    }
+
+    static void copy_row(void* to, const void* from, std::size_t width) noexcept {
+      if (width == exact_width) {
+        std::memcpy(to, from, exact_width * sizeof(T));
+      } else {
+        std::memcpy(to, from, width * sizeof(T));
       }
     }
 
@@ -290,48 +306,56 @@ class ColumnGroups {
             strip_(strip),
             part_(c / exact_width * exact_width),
             column_(c % exact_width),
+            groups_(band.coefficients + band.number(strip, part_)),
             known_(band.exact[band.number(strip, c) / exact_width]) {}
       DoubleDouble mean() noexcept override {
-        const DoubleDoubles all = means();
+        const ExactLanes all = means();
         return {all.high[column_], all.low[column_]};
       }
       DoubleDouble variance() noexcept override {
-        const DoubleDoubles all = known_.variance.get([&] {
-          const DoubleDoubles of = means();
+        const ExactLanes all = known_.variance.get([&] {
+          const ExactLanes of = means();
           return averages(&of);
         });
         return {all.high[column_], all.low[column_]};
       }
 
      private:
-      DoubleDoubles means() noexcept {
+      DMLREF_NOINLINE ExactLanes means() noexcept {
+        if (is_half && run_.op.count_ <= most_exact_halves) {
+          ExactLanes of{};
+          for (std::size_t c = 0; c < (std::min)(run_.width_of(strip_) - part_, exact_width); ++c) {
+            of.high[c] = groups_[c].mean.high;
+            of.low[c] = groups_[c].mean.low;
+          }
+          return of;
+        }
         return known_.mean.get([&] { return averages(nullptr); });
       }
-      DMLREF_NOINLINE DoubleDoubles averages(const DoubleDoubles* means_of) const noexcept {
-        DoubleDoubles result{};
-        const std::size_t columns = (std::min)(run_.width_of(strip_) - part_, exact_width);
-        const Index first = run_.outer_place(outer_).input + static_cast<Index>(strip_ * column_width + part_);
-        ExactLanes lanes[exact_width];
+      /// Lanes are summed one by one, the columns side by side.
+      DMLREF_NOINLINE ExactLanes averages(const ExactLanes* means_of) const noexcept {
+        const Run& run = run_;
+        const std::size_t width = (std::min)(run.width_of(strip_) - part_, exact_width);
+        const std::byte* const from =
+            run.buffers.input + run.column_place(run.outer_place(outer_), strip_ * column_width + part_).input *
+                                    static_cast<Index>(sizeof(T));
+        ExactLanes lanes[normalization_lanes]{};
         std::int64_t input[correction_rows];
         std::int64_t output[correction_rows];
+        T rows[correction_rows]{};  // of a lane, with 0 beyond the last column
         float floats[correction_rows];
-        for (std::uint64_t row = 0; row < run_.op.count_; row += correction_rows) {
-          const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(run_.op.count_ - row, correction_rows));
-          fill_offsets(run_.op.geometry_.reduced, row, size, input, output);
-          for (std::size_t c = 0; c < columns; ++c) {
-            run_.gather(first + static_cast<Index>(c), input, nullptr, size, floats);
-            DoubleDouble mean;
-            if (means_of != nullptr) mean = {means_of->high[c], means_of->low[c]};
-            run_.op.kernels_.ill_conditioned->add_exact(reinterpret_cast<const std::byte*>(floats), size,
-                                                        means_of != nullptr ? &mean : nullptr, lanes[c]);
+        for (std::uint64_t first = 0; first < run.op.count_; first += correction_rows) {
+          const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(run.op.count_ - first, correction_rows));
+          fill_offsets(run.op.geometry_.reduced, first, size, input, output);
+          for (std::size_t lane = 0; lane < (std::min)(size, normalization_lanes); ++lane) {
+            std::size_t count = 0;
+            for (std::size_t i = lane; i < size; i += normalization_lanes, count += exact_width) {
+              copy_row(rows + count, from + input[i], width);
+            }
+            run.op.kernels_.ill_conditioned->add_exact(run.widened(rows, count, floats), count, means_of, lanes[lane]);
           }
         }
-        for (std::size_t c = 0; c < columns; ++c) {
-          const DoubleDouble of = average_of(run_.op.kernels_.has_fma, lanes[c], run_.op.count_);
-          result.high[c] = of.high;
-          result.low[c] = of.low;
-        }
-        return result;
+        return averages_of(run.op.kernels_.has_fma, lanes, run.op.count_);
       }
 
       const Run& run_;
@@ -339,21 +363,16 @@ class ColumnGroups {
       std::uint64_t strip_;
       std::size_t part_;    // the first column of those that are computed together,
       std::size_t column_;  // and the one among them
+      const GroupCoefficients* groups_;
       ExactColumns& known_;
     };
 
-    /// At most correction_rows elements of a column as floats: in rows at offset[i], or at offset[rows[i]].
-    void gather(Index column, const std::int64_t* offset, const std::uint16_t* rows, std::size_t count,
-                float* floats) const noexcept {
-      const std::byte* const from = buffers.input + column * static_cast<Index>(sizeof(T));
-      T space[is_half ? correction_rows : 1];
-      std::byte* const to = is_half ? reinterpret_cast<std::byte*>(space) : reinterpret_cast<std::byte*>(floats);
-      if (rows == nullptr) {
-        for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof(T), from + offset[i], sizeof(T));
-      } else {
-        for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * sizeof(T), from + offset[rows[i]], sizeof(T));
-      }
-      if constexpr (is_half) op.kernels_.rows->widen(to, floats, count);
+    /// At most correction_rows elements as floats: themselves, or in `space`.
+    const std::byte* widened(const T* elements_of, std::size_t count, float* space) const noexcept {
+      const auto* const from = reinterpret_cast<const std::byte*>(elements_of);
+      if constexpr (!is_half) return from;
+      op.kernels_.rows->widen(from, space, count);
+      return reinterpret_cast<const std::byte*>(space);
     }
 
     /// Rows of a block of a strip.
@@ -366,86 +385,178 @@ class ColumnGroups {
       const std::int64_t* output;
     };
 
-    /// Corrects elements of a column, of at most correction_rows rows: those of `rows`, or (null) those of all rows
-    /// that are ill-conditioned.
-    DMLREF_NOINLINE void correct_column(const Block& block, std::size_t c, const std::uint16_t* rows,
-                                        std::size_t count) const noexcept {
-      const Strip& strip = block.band.strip(block.strip);
-      const GroupCoefficients& group = block.band.coefficients[block.band.number(block.strip, c)];
+    /// The place and the parameters of a column.
+    struct Column {
+      const GroupCoefficients& group;
+      Place at;
+      float scale, bias;
+    };
+    DMLREF_NOINLINE Column column_of(const Block& block, std::size_t c) const noexcept {
       const Place at = column_place(outer_place(block.outer), block.strip * column_width + c);
-      const float scale = elements.scale_at(at.scale);
-      const float bias = elements.bias_at(at.bias);
+      return {block.band.coefficients[block.band.number(block.strip, c)], at, elements.scale_at(at.scale),
+              elements.bias_at(at.bias)};
+    }
+    /// One listed element (row * width + column) of a block.
+    DMLREF_NOINLINE void correct_listed(const Block& block, std::size_t row, std::size_t c) const noexcept {
+      const Column column = column_of(block, c);
       ColumnExact exact(*this, block.outer, block.band, block.strip, c);
-      std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
-      if (rows != nullptr && count < least_batch) {
-        const std::byte* const of = buffers.input + at.input * static_cast<Index>(sizeof(T));
-        for (std::size_t k = 0; k < count; ++k) {
-          const T element = ByteAccess<const T>{of + block.input[rows[k]]}.load(0);
-          const T result = correct_one(element, group, scale, bias, op.parameters_, exact);
-          ByteAccess<T>{to + block.output[rows[k]]}.store(0, result);
-        }
-        return;
-      }
-      float floats[correction_rows];
-      gather(at.input, block.input, rows, count, floats);
-      const auto* const from = reinterpret_cast<const std::byte*>(floats);
+      const ByteAccess<const T> from{buffers.input + block.input[row]};
+      const ByteAccess<T> to{buffers.output + block.output[row]};
+      to.store(column.at.output,
+               correct_one(from.load(column.at.input), column.group, column.scale, column.bias, op.parameters_, exact));
+    }
+    /// Corrects the ill-conditioned elements of a column, of at most correction_rows rows.
+    DMLREF_NOINLINE void correct_column(const Block& block, std::size_t c) const noexcept {
+      const Strip& strip = block.band.strip(block.strip);
+      const Column column = column_of(block, c);
+      std::byte* const to = buffers.output + column.at.output * static_cast<Index>(sizeof(T));
+      T elements_of[correction_rows];
+      float space[correction_rows];
+      const std::byte* const from = buffers.input + column.at.input * static_cast<Index>(sizeof(T));
+      for (std::size_t i = 0; i < block.rows; ++i) std::memcpy(elements_of + i, from + block.input[i], sizeof(T));
+      const std::byte* const floats = widened(elements_of, block.rows, space);
       const std::uint16_t* list = nullptr;
-      [[maybe_unused]] std::uint16_t found[correction_rows];
-      if constexpr (!is_half) {
-        if (rows == nullptr && strip.line.slope[c] == strip.line.slope[c]) {
-          count = list_low(strip, c, from, count, found);
-          list = found;
-        }
+      std::uint16_t found[correction_rows];
+      std::size_t count = block.rows;
+      if (((strip.all >> c) & 1u) == 0) {
+        count = list_of(strip, c, floats, count, found);
+        list = found;
       }
       T results[correction_rows];
-      const ElementParameters given{&scale, &bias, 0};
-      correct_elements<T>({op.kernels_, op.parameters_, group, given, exact}, {from, list, count}, results);
+      ColumnExact exact(*this, block.outer, block.band, block.strip, c);
+      if (count < least_batch) {
+        for (std::size_t k = 0; k < count; ++k) {
+          const T element = elements_of[list != nullptr ? list[k] : k];
+          results[k] = correct_one(element, column.group, column.scale, column.bias, op.parameters_, exact);
+        }
+      } else {
+        const ElementParameters given{&column.scale, &column.bias, 0};
+        correct_elements<T>({op.kernels_, op.parameters_, column.group, given, exact}, {floats, list, count}, results);
+      }
       for (std::size_t k = 0; k < count; ++k) {
-        const std::size_t i = list != nullptr ? list[k] : k;
-        std::memcpy(to + block.output[rows != nullptr ? rows[i] : i], results + k, sizeof(T));
+        std::memcpy(to + block.output[list != nullptr ? list[k] : k], results + k, sizeof(T));
       }
     }
     /// Lists the ill-conditioned ones among elements of a column.
-    DMLREF_NOINLINE std::size_t list_low(const Strip& strip, std::size_t c, const std::byte* floats, std::size_t count,
-                                         std::uint16_t* list) const noexcept requires(!is_half) {
-      double values[correction_rows];
-      const Row32 row{floats,
-                      nullptr,
-                      reinterpret_cast<std::byte*>(values),
-                      count,
-                      {strip.line.shift[c], strip.line.slope[c], strip.line.offset[c]},
-                      0,
-                      false};
-      op.kernels_.rows->row32[static_cast<std::size_t>(Finish::values)](row);
-      return op.kernels_.ill_conditioned->list32(op.parameters_.activation, values, count, &strip.error_bounds[c], 0,
-                                                 list);
+    DMLREF_NOINLINE std::size_t list_of(const Strip& strip, std::size_t c, const std::byte* floats, std::size_t count,
+                                        std::uint16_t* list) const noexcept {
+      alignas(64) Real values[correction_rows];
+      auto* const to = reinterpret_cast<std::byte*>(values);
+      constexpr auto finish = static_cast<std::size_t>(Finish::values);
+      const IllConditionedKernels& k = *op.kernels_.ill_conditioned;
+      const Lines& all = strip.line;
+      if constexpr (is_half) {
+        const Line16 line{all.shift[c], all.slope[c], all.offset[c], 0};
+        op.kernels_.rows->row16[finish]({reinterpret_cast<const float*>(floats), to, count, line, 0, list, {}});
+        return k.list16(op.parameters_.activation, values, count, &strip.error_bounds[c], 0, list);
+      } else {
+        const Line32 line{all.shift[c], all.slope[c], all.offset[c]};
+        op.kernels_.rows->row32[finish]({floats, nullptr, to, count, line, 0, false});
+        return k.list32(op.parameters_.activation, values, count, &strip.error_bounds[c], 0, list);
+      }
     }
-    /// Corrects the listed elements (row * width + column) of a block, column by column.
-    DMLREF_NOINLINE void correct_listed(const Block& block, const std::uint16_t* list,
-                                        std::size_t listed) const noexcept {
+    /// Fills the columns of which no result is a number.
+    DMLREF_NOINLINE void fill_nan(const Block& block) const noexcept {
+      const Strip& strip = block.band.strip(block.strip);
       const std::size_t width = width_of(block.strip);
-      if (listed < least_batch) {
-        for (std::size_t k = 0; k < listed; ++k) {
-          const auto row = static_cast<std::uint16_t>(list[k] / width);
-          correct_column(block, list[k] % width, &row, 1);
+      const bool whole = strip.nan == ~std::uint64_t{0} >> (column_width - width);
+      T row[column_width];
+      std::fill_n(row, width, nan_result<T>());
+      std::byte* const to = buffers.output + column_place(outer_place(block.outer), block.strip * column_width).output *
+                                                 static_cast<Index>(sizeof(T));
+      for (std::size_t i = 0; i < block.rows && strip.nan != 0; ++i) {
+        if (whole) {
+          std::memcpy(to + block.output[i], row, width * sizeof(T));
+          continue;
         }
-        return;
+        for (std::uint64_t columns = strip.nan; columns != 0; columns &= columns - 1) {
+          std::memcpy(to + block.output[i] + static_cast<std::size_t>(__builtin_ctzll(columns)) * sizeof(T), row,
+                      sizeof(T));
+        }
       }
-      std::uint16_t end[column_width]{};  // of each column's rows
-      for (std::size_t k = 0; k < listed; ++k) ++end[list[k] % width];
-      std::uint16_t sum = 0;
-      for (std::size_t c = 0; c < width; ++c) {
-        const std::uint16_t count = end[c];
-        end[c] = sum;
-        sum = static_cast<std::uint16_t>(sum + count);
+    }
+
+    using Bits = BitsOf<T>;
+    /// Corrects columns (a bit each) whose ill-conditioned elements are all the same number, as often where there are
+    /// many. Returns the others.
+    DMLREF_NOINLINE std::uint64_t correct_repeated(const Block& block, std::uint64_t columns) const noexcept {
+      constexpr std::size_t n = exact_width, most = Repeated<Bits>::most_rows;
+      const Strip& strip = block.band.strip(block.strip);
+      const std::size_t width = width_of(block.strip);
+      const Place at = column_place(outer_place(block.outer), block.strip * column_width);
+      const std::byte* const from = buffers.input + at.input * static_cast<Index>(sizeof(T));
+      std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
+      Repeated<Bits> parts[column_width / n];
+      std::uint64_t left = 0;
+      for (std::uint64_t rest = columns; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
+        const auto interval = ill_conditioned_elements<T, Real>(
+            {strip.line.shift[c], strip.line.slope[c], strip.line.offset[c], strip.error_bounds[c]});
+        parts[c / n].set(c % n, interval);
+        if (interval.size == 0) left |= std::uint64_t{1} << c;
       }
-      std::uint16_t rows[block_elements];
+      // (Some rows are copied: what is copied in parts just before it is read in one waits.)
+      typename Repeated<Bits>::Rows x{}, y{};
+      const auto each_part = [&](bool replaces) {
+        for (std::size_t row = 0; row < block.rows; row += most) {
+          const std::size_t rows = (std::min)(block.rows - row, most);
+          for (std::size_t part = 0; part < width; part += n) {
+            if ((columns >> part & 0xFFFF) == 0) continue;
+            Repeated<Bits>& repeated = parts[part / n];
+            const std::size_t part_width = (std::min)(width - part, n);
+            const std::size_t skipped = part * sizeof(T);
+            for (std::size_t k = 0; k < rows; ++k) copy_row(x[k], from + block.input[row + k] + skipped, part_width);
+            if (!replaces) {
+              repeated.find(op.kernels_.has_fma, x, rows);
+              continue;
+            }
+            for (std::size_t k = 0; k < rows; ++k) copy_row(y[k], to + block.output[row + k] + skipped, part_width);
+            repeated.replace(op.kernels_.has_fma, x, y, rows);
+            for (std::size_t k = 0; k < rows; ++k) copy_row(to + block.output[row + k] + skipped, y[k], part_width);
+          }
+        }
+      };
+      each_part(false);
+      for (std::uint64_t rest = columns & ~left; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
+        Repeated<Bits>& part = parts[c / n];
+        if (!part.is_one(c % n)) {
+          if (!part.is_none(c % n)) left |= std::uint64_t{1} << c;
+          part.set(c % n, {});
+          continue;
+        }
+        const Column column = column_of(block, c);
+        ColumnExact exact(*this, block.outer, block.band, block.strip, c);
+        Bits& bits = part.any[c % n];
+        bits = std::bit_cast<Bits>(
+            correct_one(std::bit_cast<T>(bits), column.group, column.scale, column.bias, op.parameters_, exact));
+      }
+      if (left != columns) each_part(true);
+      return left;
+    }
+    /// Columns of a strip, a bit each: those that are corrected once a chunk's other results are there, and those of
+    /// which an element was corrected before.
+    struct Later {
+      std::uint64_t columns;
+      std::uint64_t seen = 0;
+    };
+    /// Corrects the listed elements (row * width + column) of a block, or adds their columns to `later` where they are
+    /// many.
+    DMLREF_NOINLINE void correct_listed(const Block& block, const std::uint16_t* list, std::size_t listed,
+                                        Later& later) const noexcept {
+      const auto width = static_cast<std::uint32_t>(width_of(block.strip));
+      if (listed >= (std::max<std::size_t>)(least_batch, block.rows * width / 64)) {
+        std::uint64_t again = later.seen;
+        for (std::size_t k = 0; k < listed; ++k) {
+          const std::uint64_t column = std::uint64_t{1} << list[k] % width;
+          later.columns |= again & column;
+          again |= column;
+        }
+        later.seen = again;
+      }
       for (std::size_t k = 0; k < listed; ++k) {
-        const std::size_t row = list[k] / width;
-        rows[end[list[k] % width]++] = static_cast<std::uint16_t>(row);
-      }
-      for (std::size_t c = 0, first = 0; c < width; first = end[c], ++c) {
-        if (end[c] > first) correct_column(block, c, rows + first, end[c] - first);
+        const std::uint32_t c = list[k] % width;
+        if (((later.columns >> c) & 1u) == 0) correct_listed(block, list[k] / width, c);
       }
     }
     /// Lists the values of a block that are ill-conditioned or near a jump of the activation.
@@ -473,34 +584,43 @@ class ColumnGroups {
                                            Workspace& work) const noexcept {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      const std::size_t widest = std::min<std::size_t>(op.width_, column_width);
+      const std::size_t widest = (std::min<std::size_t>)(op.width_, column_width);
       const bool large = !is_half && op.finish_ != Finish::values && op.kernels_.columns->large_blocks;
       const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
-      const std::size_t later = large ? block / 2 : block;
+      const std::size_t prefetched = large ? block / 2 : block;
       for (std::uint64_t first = band.first; first < band.last; first += strips_at_once) {
         const std::uint64_t last = (std::min)(first + strips_at_once, band.last);
-        std::uint64_t low[strips_at_once]{};  // columns, a bit each
+        Later later[strips_at_once];
+        for (std::uint64_t s = first; s < last; ++s) later[s - first] = {band.strip(s).all};
         for (std::size_t row = 0; row < size; row += block) {
-          const std::int64_t ahead = row + later < size ? offsets.input[row + later] - offsets.input[row] : 0;
+          const std::int64_t ahead = row + prefetched < size ? offsets.input[row + prefetched] - offsets.input[row] : 0;
           for (std::uint64_t s = first; s < last; ++s) {
             const Block part{outer, band, s, (std::min)(block, size - row), offsets.input + row, offsets.output + row};
-            low[s - first] |= normalize_block(part, ahead, work);
+            normalize_block(part, ahead, later[s - first], work);
           }
         }
         for (std::uint64_t s = first; s < last; ++s) {
-          for (std::uint64_t columns = low[s - first]; columns != 0; columns &= columns - 1) {
-            const auto c = static_cast<std::size_t>(__builtin_ctzll(columns));
-            for (std::size_t row = 0; row < size; row += correction_rows) {
-              const std::size_t rows = (std::min)(correction_rows, size - row);
-              correct_column({outer, band, s, rows, offsets.input + row, offsets.output + row}, c, nullptr, rows);
+          if (later[s - first].columns == 0) continue;
+          const Strip& strip = band.strip(s);
+          const Block all{outer, band, s, size, offsets.input, offsets.output};
+          fill_nan(all);
+          std::uint64_t left = later[s - first].columns & ~strip.nan;
+          if (size >= correction_rows / 4 && !jumps(op.parameters_.activation.type)) {
+            left = (left & strip.all) | correct_repeated(all, left & ~strip.all);
+          }
+          for (std::size_t row = 0; row < size && left != 0; row += correction_rows) {
+            const std::size_t rows = (std::min)(correction_rows, size - row);
+            const Block part{outer, band, s, rows, offsets.input + row, offsets.output + row};
+            for (std::uint64_t columns = left; columns != 0; columns &= columns - 1) {
+              correct_column(part, static_cast<std::size_t>(__builtin_ctzll(columns)));
             }
           }
         }
       }
     }
 
-    /// Gives the columns of float32 that have an ill-conditioned result, a bit each; others are corrected.
-    std::uint64_t normalize_block(const Block& block, std::int64_t ahead, Workspace& work) const noexcept {
+    /// Adds the columns of `later`, other results of the block are right.
+    void normalize_block(const Block& block, std::int64_t ahead, Later& later, Workspace& work) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::values;
@@ -518,7 +638,16 @@ class ColumnGroups {
       std::size_t ill_conditioned = 0;
       alignas(32) float least[column_width];
       if constexpr (is_half) {
-        ill_conditioned = k.columns16[finish](columns, strip.line, stored, block.output, upper, work.ill_conditioned);
+        Lines quiet;  // lists nothing of columns that are corrected later
+        const bool some_later = later.columns != strip.all;
+        if (some_later) {
+          quiet = strip.line;
+          for (std::size_t c = 0; c < width; ++c) {
+            if (((later.columns >> c) & 1u) != 0) quiet.error_bound[c] = 0;
+          }
+        }
+        ill_conditioned = k.columns16[finish](columns, some_later ? quiet : strip.line, stored, block.output, upper,
+                                              work.ill_conditioned);
       } else {
         k.columns32[finish](columns, strip.line, stored, block.output, upper, least);
       }
@@ -531,17 +660,15 @@ class ColumnGroups {
           activate<T>(kernels, activation, work.values + i * width, output + block.output[i], width);
         }
       }
-      if (ill_conditioned > 0) correct_listed(block, work.ill_conditioned, ill_conditioned);
-      std::uint64_t columns_of_low = 0;
+      if (ill_conditioned > 0) correct_listed(block, work.ill_conditioned, ill_conditioned, later);
       if constexpr (!is_half) {
         int low = 0;  // (counted, without a branch: vectors of compilers)
         for (std::size_t c = 0; c < width; ++c) low += !(least[c] > strip.line.low[c]) ? 1 : 0;
         if (has_jump) low = 0;  // (These are listed.)
         for (std::size_t c = 0; low > 0 && c < width; ++c) {
-          if (!(least[c] > strip.line.low[c])) columns_of_low |= std::uint64_t{1} << c;
+          if (!(least[c] > strip.line.low[c])) later.columns |= std::uint64_t{1} << c;
         }
       }
-      return columns_of_low;
     }
 
     template <class Parallel>

@@ -55,6 +55,9 @@ class ExactGroup {
   ~ExactGroup() = default;
 };
 
+/// The mean of so many float16 is exact without it: they are multiples of 2^-24, their sum in two doubles has no error.
+inline constexpr std::uint64_t most_exact_halves = std::uint64_t{1} << 27;
+
 /// Those of a group that are there already.
 struct ExactSlot {
   Published<DoubleDouble> mean, variance;
@@ -76,6 +79,11 @@ inline bool is_half_way(float x) noexcept {
   const float doubled = std::fabs(x) * 0x1p25f;                        // below 2^11
   const auto whole = static_cast<std::uint32_t>(doubled);
   return static_cast<float>(whole) == doubled && (whole & 1u) != 0;
+}
+
+template <class T>
+inline T nan_result() noexcept {
+  return reference::round_result<T>(std::numeric_limits<float>::quiet_NaN());
 }
 
 /// Rounds values to T, after their activation unless they are `activated`.
@@ -109,7 +117,7 @@ DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Act
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (floats[i] != floats[i]) results[i] = reference::round_result<T>(std::numeric_limits<float>::quiet_NaN());
+    if (floats[i] != floats[i]) results[i] = nan_result<T>();
   }
 }
 
@@ -124,6 +132,27 @@ DMLREF_NOINLINE inline DoubleDouble rate_of(bool has_fma, DoubleDouble variance,
 DMLREF_NOINLINE inline DoubleDouble average_of(bool has_fma, const ExactLanes& lanes, std::uint64_t count) noexcept {
   DoubleDouble average;
   with_fma(has_fma, [&] { average = reference::divide(lanes.total(), static_cast<double>(count)); });
+  return average;
+}
+/// The same of 16 columns, which lie side by side in each of the lanes.
+DMLREF_NOINLINE inline ExactLanes averages_of(bool has_fma, const ExactLanes (&lanes)[normalization_lanes],
+                                              std::uint64_t count) noexcept {
+  ExactLanes average{};
+  with_fma(has_fma, [&] {
+    for (const ExactLanes& lane : lanes) {
+      for (std::size_t c = 0; c < normalization_lanes; ++c) {
+        const DoubleDouble sum =
+            reference::add({average.high[c], average.low[c]}, reference::fast_two_sum(lane.high[c], lane.low[c]));
+        average.high[c] = sum.high;
+        average.low[c] = sum.low;
+      }
+    }
+    for (std::size_t c = 0; c < normalization_lanes; ++c) {
+      const DoubleDouble of = reference::divide({average.high[c], average.low[c]}, static_cast<double>(count));
+      average.high[c] = of.high;
+      average.low[c] = of.low;
+    }
+  });
   return average;
 }
 
@@ -161,6 +190,16 @@ struct Chosen {
 
   std::size_t number(std::size_t k) const noexcept { return list != nullptr ? list[k] : k; }
 };
+
+/// Whether all results are NaN; then none need be computed.
+inline bool gives_nan(const GroupCoefficients& group, float scale = 1, float bias = 0) noexcept {
+  return std::isnan(group.mean.high) || std::isnan(group.rate) || std::isnan(scale) || std::isnan(bias);
+}
+/// The line of float16 that a kernel takes: one that lists nothing where all results are computed again.
+inline Line16 line16_of(const reference::ElementCoefficients<float>& c) noexcept {
+  if (std::isnan(c.error_bound)) return {0, 0, 0, 0};
+  return {c.shift, c.slope, c.offset, c.error_bound};
+}
 
 /// What results of a group take beside their elements.
 struct GroupInUse {
@@ -268,13 +307,9 @@ struct Different {
   }
 };
 
-/// Computes at most 1024 elements of a group again. Where mean or rate are no numbers, no result is one.
+/// Computes at most 1024 elements of a group again.
 template <class T>
 DMLREF_NOINLINE inline void correct_elements(const GroupInUse& in, const Chosen& chosen, T* results) noexcept {
-  if (in.group.mean.high != in.group.mean.high || in.group.rate != in.group.rate) {
-    std::fill_n(results, chosen.count, reference::round_result<T>(std::numeric_limits<float>::quiet_NaN()));
-    return;
-  }
   std::uint8_t places[normalization_chunk];
   Different different;
   if (in.given.step == 0 && chosen.count > Different::most && different.find(chosen, places)) {

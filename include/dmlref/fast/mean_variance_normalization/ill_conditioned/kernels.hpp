@@ -34,12 +34,20 @@ struct MeanAndRate {
   DoubleDouble rate{1, 0};
 };
 
-/// The lanes of a group's exact sums.
+/// The lanes of a group's exact sums, or sums (means, …) of 16 neighbouring columns.
 struct ExactLanes {
-  alignas(64) double high[normalization_lanes]{};
-  alignas(64) double low[normalization_lanes]{};
+  alignas(64) double high[normalization_lanes];
+  alignas(64) double low[normalization_lanes];
 
   DoubleDouble total() const noexcept {
+    double exact = 0;
+    bool is_exact = true;
+    for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
+      const DoubleDouble next = reference::two_sum(exact, high[lane]);
+      exact = next.high;
+      is_exact = is_exact && next.low == 0.0 && low[lane] == 0.0;
+    }
+    if (is_exact) return {exact, 0};  // the same number, after a third of the latency
     DoubleDouble sum;
     for (std::size_t lane = 0; lane < normalization_lanes; ++lane) {
       sum = reference::add(sum, reference::fast_two_sum(high[lane], low[lane]));
@@ -81,8 +89,8 @@ struct IllConditionedKernels {
                         std::uint16_t* pending);
   /// Values from exact statistics; after the activation if it jumps.
   void (*settle_exactly)(Batch&, const Activation&, const MeanAndRate&);
-  /// Adds a chunk of floats (`mean` null), or their squared distances from the mean.
-  void (*add_exact)(const std::byte* floats, std::size_t count, const DoubleDouble* mean, ExactLanes& lanes);
+  /// Adds floats (`means` null) to lanes number i % 16, or their squared distances from the lanes' means.
+  void (*add_exact)(const std::byte* floats, std::size_t count, const ExactLanes* means, ExactLanes& lanes);
 };
 
 }  // namespace fast::normalization

@@ -81,17 +81,15 @@ inline void settle_exactly(Batch& batch, const Activation& activation, const Mea
   }
 }
 
-/// Elements whose numbers in the chunk begin at a multiple of 16.
-inline void add_exact(const std::byte* floats, std::size_t count, const DoubleDouble* mean,
-                      ExactLanes& lanes) noexcept {
+inline void add_exact(const std::byte* floats, std::size_t count, const ExactLanes* means, ExactLanes& lanes) noexcept {
   const ByteAccess<const float> from{floats};
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t lane = i % normalization_lanes;
     const auto x = static_cast<double>(from.load(static_cast<Index>(i)));
     DoubleDouble term{x, 0};
-    if (mean != nullptr) {
-      term = reference::two_sum(x, -mean->high);
-      term = reference::fast_two_sum(term.high, term.low - mean->low);
+    if (means != nullptr) {
+      term = reference::two_sum(x, -means->high[lane]);
+      term = reference::fast_two_sum(term.high, term.low - means->low[lane]);
       term = reference::multiply(term, term);
     }
     const DoubleDouble total = reference::two_sum(lanes.high[lane], term.high);

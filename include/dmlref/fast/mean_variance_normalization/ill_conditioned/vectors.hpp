@@ -193,20 +193,19 @@ DMLREF_VECTOR_KERNEL void settle_exactly(Batch& batch, const Activation& activat
 }
 
 template <bool squared>
-DMLREF_VECTOR_KERNEL std::size_t add_exact_blocks(const std::byte* floats, std::size_t count, DoubleDouble mean,
+DMLREF_VECTOR_KERNEL std::size_t add_exact_blocks(const std::byte* floats, std::size_t count, const ExactLanes& means,
                                                   ExactLanes& lanes) noexcept {
-  constexpr std::size_t vectors = normalization_lanes / Doubles::lanes;
-  [[maybe_unused]] const Doubles minus_mean = Doubles::of(-mean.high);
-  [[maybe_unused]] const Doubles mean_low = Doubles::of(mean.low);
   // (A register's worth of lanes at a time, that chains of additions stay in registers.)
   std::size_t done = 0;
-  for (std::size_t v = 0; v < vectors; ++v) {
-    Doubles high = Doubles::load(lanes.high + v * Doubles::lanes);
-    Doubles low = Doubles::load(lanes.low + v * Doubles::lanes);
+  for (std::size_t v = 0; v < normalization_lanes; v += Doubles::lanes) {
+    [[maybe_unused]] const Doubles mean = Doubles::load(means.high + v);
+    [[maybe_unused]] const Doubles mean_low = Doubles::load(means.low + v);
+    Doubles high = Doubles::load(lanes.high + v);
+    Doubles low = Doubles::load(lanes.low + v);
     for (done = 0; done + normalization_lanes <= count; done += normalization_lanes) {
-      DoubledDoubles term{Doubles::from_floats(floats + (done + v * Doubles::lanes) * sizeof(float)), Doubles::of(0)};
+      DoubledDoubles term{Doubles::from_floats(floats + (done + v) * sizeof(float)), Doubles::of(0)};
       if constexpr (squared) {
-        term = two_sum(term.high, minus_mean);
+        term = two_sum(term.high, negated(mean));
         term = fast_two_sum(term.high, difference(term.low, mean_low));
         term = multiply(term, term);
       }
@@ -214,16 +213,16 @@ DMLREF_VECTOR_KERNEL std::size_t add_exact_blocks(const std::byte* floats, std::
       high = total.high;
       low = sum(low, sum(total.low, term.low));
     }
-    store(reinterpret_cast<std::byte*>(lanes.high + v * Doubles::lanes), high);
-    store(reinterpret_cast<std::byte*>(lanes.low + v * Doubles::lanes), low);
+    store(reinterpret_cast<std::byte*>(lanes.high + v), high);
+    store(reinterpret_cast<std::byte*>(lanes.low + v), low);
   }
   return done;
 }
-DMLREF_VECTOR_KERNEL void add_exact(const std::byte* floats, std::size_t count, const DoubleDouble* mean,
+DMLREF_VECTOR_KERNEL void add_exact(const std::byte* floats, std::size_t count, const ExactLanes* means,
                                     ExactLanes& lanes) noexcept {
-  const std::size_t done = mean != nullptr ? add_exact_blocks<true>(floats, count, *mean, lanes)
-                                           : add_exact_blocks<false>(floats, count, {}, lanes);
-  scalar::add_exact(floats + done * sizeof(float), count - done, mean, lanes);
+  const std::size_t done = means != nullptr ? add_exact_blocks<true>(floats, count, *means, lanes)
+                                            : add_exact_blocks<false>(floats, count, lanes, lanes);
+  scalar::add_exact(floats + done * sizeof(float), count - done, means, lanes);
 }
 
 inline const IllConditionedKernels& ill_conditioned_kernels() noexcept {

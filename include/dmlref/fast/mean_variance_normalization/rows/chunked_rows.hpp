@@ -199,16 +199,8 @@ struct ChunkedRowsExecution : RowExecution<T> {
     const float upper = upper_bound_of(op.parameters.activation.type);
     Corrections corrections;
     if constexpr (is_half) {
-      const Pieces16 all{from,
-                         to,
-                         list.pieces,
-                         list.count,
-                         ahead_bytes,
-                         {c.shift, c.slope, c.offset, c.error_bound},
-                         upper,
-                         work.ill_conditioned,
-                         op.prefetch_distance,
-                         streams};
+      const Pieces16 all{from,         to,    list.pieces,          list.count,           ahead_bytes,
+                         line16_of(c), upper, work.ill_conditioned, op.prefetch_distance, streams};
       corrections.listed = op.kernels.rows->pieces16[finish](all);
       corrections.all = c.error_bound != c.error_bound;
     } else {
@@ -322,7 +314,7 @@ template <class Parallel>
 void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
   const ChunkedRowsExecution<T> run(*this, buffers, concurrency);
   if (concurrency == 1 || groups >= concurrency * 4) {
-    const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(groups, concurrency * 4);
+    const std::uint64_t tasks = concurrency == 1 ? 1 : (std::min<std::uint64_t>)(groups, concurrency * 4);
     parallel(tasks, [&](std::size_t t) {
       const std::uint64_t begin = groups * t / tasks;
       const std::uint64_t end = groups * (t + 1) / tasks;
@@ -335,7 +327,7 @@ void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, co
     });
     return;
   }
-  const std::uint64_t parts = std::min<std::uint64_t>(chunks, concurrency * 4);
+  const std::uint64_t parts = (std::min<std::uint64_t>)(chunks, concurrency * 4);
   const auto each_part = [&](const auto& body) {
     parallel(groups * parts, [&](std::size_t t) {
       Workspace<T> work(*this);

@@ -14,6 +14,7 @@
 #include "dmlref/fast/mean_variance_normalization/elements.hpp"
 #include "dmlref/fast/mean_variance_normalization/geometry.hpp"
 #include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
+#include "dmlref/fast/mean_variance_normalization/ill_conditioned/repeated.hpp"
 #include "dmlref/fast/mean_variance_normalization/kernels.hpp"
 #include "dmlref/fast/mean_variance_normalization/rows/plan.hpp"
 #include "dmlref/reference/mean_variance_normalization.hpp"
@@ -227,6 +228,8 @@ struct RowExecution {
   static EachRow16 each_row16_of(const float* from, std::byte* to, std::size_t size,
                                  const reference::ElementCoefficients<float>& c, const GroupCoefficients& group,
                                  float upper, const RowAhead& ahead, Workspace<T>& work) noexcept requires(is_half) {
+    if (gives_nan(group))
+      return {from, to, size, 0, 0, 0, 0, 0, work.scale, work.bias, upper, work.ill_conditioned, ahead};
     const GroupErrors<float> errors = errors16(group);
     return {from,          to,         size,      c.shift, errors.rest,          errors.rate, errors.slope_error,
             c.error_bound, work.scale, work.bias, upper,   work.ill_conditioned, ahead};
@@ -254,13 +257,8 @@ struct RowExecution {
         corrections.listed =
             k.each_row16[finish](each_row16_of(floats, stored, size, c, group, upper, row.ahead, work));
       } else {
-        corrections.listed = k.row16[finish]({floats,
-                                              stored,
-                                              size,
-                                              {c.shift, c.slope, c.offset, c.error_bound},
-                                              upper,
-                                              work.ill_conditioned,
-                                              row.ahead});
+        corrections.listed =
+            k.row16[finish]({floats, stored, size, line16_of(c), upper, work.ill_conditioned, row.ahead});
       }
       corrections.all = c.error_bound != c.error_bound;
     } else {
@@ -305,14 +303,10 @@ struct RowExecution {
     alignas(64) Real bounds[normalization_chunk];
     bounds[0] = c.error_bound;
     const std::size_t step = row_line.each ? 1 : 0;
-    if constexpr (is_half) {
+    if constexpr (is_half) {  // (which has each a scale and a bias)
       const auto* const from = reinterpret_cast<const float*>(floats);
-      if (row_line.each) {
-        k.each_row16[finish](each_row16_of(from, values, size, c, group, 0, {}, work));
-        op.kernels.ill_conditioned->error_bounds16(work.scale, work.bias, size, errors16(group), bounds);
-      } else {
-        k.row16[finish]({from, values, size, {c.shift, c.slope, c.offset, c.error_bound}, 0, work.ill_conditioned, {}});
-      }
+      k.each_row16[finish](each_row16_of(from, values, size, c, group, 0, {}, work));
+      op.kernels.ill_conditioned->error_bounds16(work.scale, work.bias, size, errors16(group), bounds);
     } else {
       if (row_line.each) {
         k.each_row32[finish]({floats, nullptr, values, size, &group, work.scale, work.bias, 0, false});
@@ -334,7 +328,7 @@ struct RowExecution {
                                     Workspace<T>& work) const noexcept {
     const std::size_t size = chunk_size(chunk);
     const std::uint64_t first = chunk * normalization_chunk;
-    RowExact exact(*this, base, known);
+    RowExact exact(*this, base, group, known);
     if (!corrections.all && corrections.listed < least_batch) {
       for (std::size_t k = 0; k < corrections.listed; ++k) {
         Place at = op.geometry.reduced.place(static_cast<Index>(first + work.ill_conditioned[k]));
@@ -345,8 +339,25 @@ struct RowExecution {
       }
       return;
     }
-    const Row<T> row = read(base, chunk, work.row);
+    auto* const results = reinterpret_cast<T*>(work.result);  // (which the row's own have left)
+    const auto fill = [&] {
+      std::fill_n(results, size, nan_result<T>());
+      scatter_listed(base, first, nullptr, size, results);
+    };
+    if (gives_nan(group)) return fill();
     const RowLine row_line = line_of(base, first, size, group, work);
+    const float scale = elements.scale_at(row_line.parameters.scale);
+    const float bias = elements.bias_at(row_line.parameters.bias);
+    if (!row_line.each && gives_nan(group, scale, bias)) return fill();
+    // (The interval is found in a hundred steps: not for short rows.)
+    const bool is_many = size >= 256 && (corrections.all || corrections.listed >= size / 32);
+    if (is_many && !row_line.each && !std::isnan(row_line.line.error_bound) && !jumps(op.parameters.activation.type)) {
+      const std::optional<Place> from = stretch_at(&Place::input, base, first, size);
+      const std::optional<Place> to = stretch_at(&Place::output, base, first, size);
+      const auto result_of = [&](T x) { return correct_one(x, group, scale, bias, op.parameters, exact); };
+      if (from && to && correct_repeated(row_line.line, input_at(*from), size, result_of, output_at(*to))) return;
+    }
+    const Row<T> row = read(base, chunk, work.row);
     const std::uint16_t* list = work.ill_conditioned;
     std::size_t count = corrections.listed;
     // (float16 keeps what each element's own bound allows, also where one bound for all listed more.)
@@ -358,16 +369,50 @@ struct RowExecution {
       list = nullptr;
       count = size;
     }
-    auto* const results = reinterpret_cast<T*>(work.result);  // (which the row's own have left)
     if (row_line.each) {
       correct_each(base, first, size, {row.floats, list, count}, group, exact, results);
     } else {
-      const float scale = elements.scale_at(row_line.parameters.scale);
-      const float bias = elements.bias_at(row_line.parameters.bias);
       const ElementParameters given{&scale, &bias, 0};
       correct_elements<T>({op.kernels, op.parameters, group, given, exact}, {row.floats, list, count}, results);
     }
     scatter_listed(base, first, list, count, results);
+  }
+  /// Corrects a row whose ill-conditioned elements are all the same number, or says that they are not.
+  template <class ResultOf>
+  bool correct_repeated(const reference::ElementCoefficients<Real>& line, const std::byte* from, std::size_t size,
+                        const ResultOf& result_of, std::byte* to) const noexcept {
+    using Bits = BitsOf<T>;
+    using All = Repeated<Bits>;
+    constexpr std::size_t block = All::most_rows * All::lanes;
+    const auto interval = ill_conditioned_elements<T>(line);
+    if (interval.size == 0) return false;
+    All lanes, row;  // (the latter in lane 0)
+    for (std::size_t c = 0; c < All::lanes; ++c) lanes.set(c, interval);
+    typename All::Rows x{}, y{};
+    const auto each_block = [&](bool replaces) {
+      for (std::size_t i = 0; i < size; i += block) {
+        const std::size_t n = (std::min)(size - i, block);
+        std::memcpy(x, from + i * sizeof(T), n * sizeof(T));
+        for (std::size_t k = n; k % All::lanes != 0; ++k) std::memcpy(&x[0][0] + k, from, sizeof(T));
+        const std::size_t rows = (n + All::lanes - 1) / All::lanes;
+        if (!replaces) {
+          lanes.find(op.kernels.has_fma, x, rows);
+          continue;
+        }
+        std::memcpy(y, to + i * sizeof(T), n * sizeof(T));
+        lanes.replace(op.kernels.has_fma, x, y, rows);
+        std::memcpy(to + i * sizeof(T), y, n * sizeof(T));
+      }
+    };
+    each_block(false);
+    for (std::size_t c = 0; c < All::lanes; ++c) {
+      row.any[0] = static_cast<Bits>(row.any[0] | lanes.any[c]);
+      row.all[0] = static_cast<Bits>(row.all[0] | lanes.all[c]);
+    }
+    if (!row.is_one(0)) return row.is_none(0);
+    std::fill_n(lanes.any, All::lanes, std::bit_cast<Bits>(result_of(std::bit_cast<T>(row.any[0]))));
+    each_block(true);
+    return true;
   }
   /// The same of listed elements with a scale and a bias each, which are gathered in parts: threads have small stacks.
   DMLREF_NOINLINE void correct_each(const Place& base, std::uint64_t first, std::size_t size, const Chosen& chosen,
@@ -418,9 +463,10 @@ struct RowExecution {
   /// Exact statistics of the group at `base`.
   class RowExact final : public ExactGroup {
    public:
-    RowExact(const RowExecution& run, const Place& base, ExactSlot& known) noexcept
-        : run_(run), base_(base), known_(known) {}
+    RowExact(const RowExecution& run, const Place& base, const GroupCoefficients& group, ExactSlot& known) noexcept
+        : run_(run), base_(base), group_(group), known_(known) {}
     DoubleDouble mean() noexcept override {
+      if (is_half && run_.op.count <= most_exact_halves) return group_.mean;
       return known_.mean.get([&] { return average(nullptr); });
     }
     DoubleDouble variance() noexcept override {
@@ -433,16 +479,23 @@ struct RowExecution {
    private:
     DMLREF_NOINLINE DoubleDouble average(const DoubleDouble* mean_of) const noexcept {
       float space[normalization_chunk];
-      ExactLanes lanes;
+      ExactLanes means;
+      if (mean_of != nullptr) {
+        std::fill_n(means.high, normalization_lanes, mean_of->high);
+        std::fill_n(means.low, normalization_lanes, mean_of->low);
+      }
+      ExactLanes lanes{};
       for (std::uint64_t c = 0; c < run_.op.chunks; ++c) {
         const Row<T> row = run_.read(base_, c, space);
-        run_.op.kernels.ill_conditioned->add_exact(row.floats, run_.chunk_size(c), mean_of, lanes);
+        run_.op.kernels.ill_conditioned->add_exact(row.floats, run_.chunk_size(c),
+                                                   mean_of != nullptr ? &means : nullptr, lanes);
       }
       return average_of(run_.op.kernels.has_fma, lanes, run_.op.count);
     }
 
     const RowExecution& run_;
     const Place& base_;
+    const GroupCoefficients& group_;
     ExactSlot& known_;
   };
 

@@ -1,0 +1,121 @@
+// repeated.hpp: ill-conditioned elements that are all the same number, as often where there are many: found by their
+// bits, computed once.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "dmlref/config.hpp"
+#include "dmlref/desc/half.hpp"
+#include "dmlref/fast/mean_variance_normalization/elements.hpp"
+#include "dmlref/reference/mean_variance_normalization.hpp"
+
+DMLREF_BEGIN
+namespace fast::normalization {
+
+template <class T>
+using BitsOf = std::conditional_t<std::is_same_v<T, half>, std::uint16_t, std::uint32_t>;
+
+/// The bits of a number as an integer in the order of numbers, and back.
+template <class Bits>
+constexpr Bits ordered(Bits bits) noexcept {
+  return static_cast<Bits>(bits ^ (static_cast<Bits>(0 - (bits >> (sizeof(Bits) * 8 - 1))) >> 1));
+}
+
+/// Neighbouring numbers: `size` of them from `first` on, in their order.
+template <class Bits>
+struct Interval {
+  Bits first = 0;
+  Bits size = 0;
+
+  /// All bits where a number is inside, else 0.
+  constexpr Bits mask_of(Bits element) const noexcept {
+    return static_cast<Bits>(static_cast<Bits>(ordered(element) - first) < size ? ~Bits{0} : Bits{0});
+  }
+};
+
+/// The finite elements that are ill-conditioned under a line without a jump: values grow or shrink with elements. None
+/// where they are not found: a guess has to be one of them.
+template <class T, class Real>
+DMLREF_NOINLINE inline Interval<BitsOf<T>> ill_conditioned_elements(
+    const reference::ElementCoefficients<Real>& line) noexcept {
+  using Bits = BitsOf<T>;
+  constexpr Bits largest = std::is_same_v<T, half> ? 0x7BFF : 0x7F7FFFFF;
+  const auto is_inside = [&](Bits at) {
+    const auto x = static_cast<Real>(static_cast<float>(std::bit_cast<T>(ordered(at))));
+    return !(std::fabs(line.value(x)) >= line.error_bound);
+  };
+  const auto zero = static_cast<float>(line.shift - line.offset / line.slope);
+  if (!(std::fabs(zero) <= static_cast<float>(std::bit_cast<T>(largest)))) return {};
+  const Bits guess = ordered(std::bit_cast<Bits>(static_cast<T>(zero)));
+  if (!is_inside(guess)) return {};
+  const auto steps = [&](Bits most, Bits sign) {  // from the guess to the last one inside
+    Bits known = 0, step = 1;
+    const auto goes_on = [&] {
+      return step <= most - known && is_inside(static_cast<Bits>(guess + sign * static_cast<Bits>(known + step)));
+    };
+    for (; step != 0 && goes_on(); step = static_cast<Bits>(step * 2)) known = static_cast<Bits>(known + step);
+    for (; step != 0; step = static_cast<Bits>(step / 2)) {
+      if (goes_on()) known = static_cast<Bits>(known + step);
+    }
+    return known;
+  };
+  const Bits below = steps(static_cast<Bits>(guess - static_cast<Bits>(~largest)), static_cast<Bits>(-1));
+  const Bits above = steps(static_cast<Bits>(largest - guess), 1);
+  return {static_cast<Bits>(guess - below), static_cast<Bits>(below + above + 1)};
+}
+
+/// 16 lanes, of columns or of a row, each with an interval: what elements inside have in common, then what is stored in
+/// their place.
+template <class Bits>
+struct Repeated {
+  static constexpr std::size_t lanes = 16;
+  static constexpr std::size_t most_rows = 16;  ///< at once: few enough for registers and small stacks
+  using Rows = Bits[most_rows][lanes];
+
+  Bits first[lanes]{}, size[lanes]{};
+  Bits any[lanes]{};  ///< bits that any element has; the result
+  Bits all[lanes]{};  ///< bits that some element lacks
+
+  void set(std::size_t lane, Interval<Bits> interval) noexcept {
+    first[lane] = interval.first;
+    size[lane] = interval.size;
+  }
+  /// Whether all elements inside are one number, and there is one.
+  bool is_one(std::size_t lane) const noexcept { return any[lane] == static_cast<Bits>(~all[lane]); }
+  bool is_none(std::size_t lane) const noexcept { return any[lane] == 0 && all[lane] == 0; }
+
+  DMLREF_NOINLINE void find(bool has_fma, const Rows& x, std::size_t rows) noexcept {
+    with_fma(has_fma, [&] {
+      Repeated here = *this;  // (in registers)
+      for (std::size_t k = 0; k < rows; ++k) {
+        for (std::size_t c = 0; c < lanes; ++c) {
+          const Bits mask = Interval<Bits>{here.first[c], here.size[c]}.mask_of(x[k][c]);
+          here.any[c] = static_cast<Bits>(here.any[c] | (x[k][c] & mask));
+          here.all[c] = static_cast<Bits>(here.all[c] | (~x[k][c] & mask));
+        }
+      }
+      *this = here;
+    });
+  }
+  DMLREF_NOINLINE void replace(bool has_fma, const Rows& x, Rows& y, std::size_t rows) const noexcept {
+    with_fma(has_fma, [&] { replace_rows(*this, &x[0][0], &y[0][0], rows); });
+  }
+
+ private:
+  static void replace_rows(Repeated here, const Bits* __restrict x, Bits* __restrict y, std::size_t rows) noexcept {
+    for (std::size_t k = 0; k < rows; ++k, x += lanes, y += lanes) {
+      for (std::size_t c = 0; c < lanes; ++c) {
+        const Bits mask = Interval<Bits>{here.first[c], here.size[c]}.mask_of(x[c]);
+        y[c] = static_cast<Bits>((y[c] & ~mask) | (here.any[c] & mask));
+      }
+    }
+  }
+};
+
+}  // namespace fast::normalization
+DMLREF_END
