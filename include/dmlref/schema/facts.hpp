@@ -120,8 +120,8 @@ void name_fact(const FieldInfo& field, Fact& facts) noexcept {
 
 template <class Places, class Fields>
 struct FactsOf;
-template <std::size_t... I, class... Fields>
-struct FactsOf<std::index_sequence<I...>, schema::PackOf<std::index_sequence<I...>, Fields...>> {
+template <std::size_t... At, class... Fields>
+struct FactsOf<std::index_sequence<At...>, schema::PackOf<std::index_sequence<At...>, Fields...>> {
   using Type = schema::Pack<typename FactOfField<Fields>::Type...>;
 };
 
@@ -133,19 +133,19 @@ class Facts {
   Facts() noexcept { name_all(schema::Places<Desc>()); }
 
   /// By place; see also `fact`.
-  template <std::size_t I>
+  template <std::size_t At>
   auto& at() noexcept {
-    return schema::value_at<I>(values_);
+    return schema::value_at<At>(values_);
   }
-  template <std::size_t I>
+  template <std::size_t At>
   const auto& at() const noexcept {
-    return schema::value_at<I>(values_);
+    return schema::value_at<At>(values_);
   }
 
  private:
-  template <std::size_t... I>
-  void name_all(std::index_sequence<I...>) noexcept {
-    (name_fact(schema::fields<Desc>[I], at<I>()), ...);
+  template <std::size_t... At>
+  void name_all(std::index_sequence<At...>) noexcept {
+    (name_fact(schema::fields<Desc>[At], at<At>()), ...);
   }
 
   using Fields = std::remove_const_t<decltype(Schema<Desc>::fields)>;
@@ -177,9 +177,9 @@ void visit_tensor(Visit& visit, TensorFacts& facts) {
 }
 template <class Visit, class Other>
 void visit_tensor(Visit&, Other&) {}
-template <class Desc, class Visit, std::size_t... I>
-void for_each_tensor(Facts<Desc>& facts, Visit& visit, std::index_sequence<I...>) {
-  (visit_tensor(visit, facts.template at<I>()), ...);
+template <class Desc, class Visit, std::size_t... At>
+void for_each_tensor(Facts<Desc>& facts, Visit& visit, std::index_sequence<At...>) {
+  (visit_tensor(visit, facts.template at<At>()), ...);
 }
 /// Calls `visit` for every tensor.
 template <class Desc, class Visit>
@@ -193,9 +193,9 @@ void visit_array(Visit& visit, ArrayFacts<T>& facts) {
 }
 template <class Visit, class Other>
 void visit_array(Visit&, Other&) {}
-template <class Desc, class Visit, std::size_t... I>
-void for_each_array(Facts<Desc>& facts, Visit& visit, std::index_sequence<I...>) {
-  (visit_array(visit, facts.template at<I>()), ...);
+template <class Desc, class Visit, std::size_t... At>
+void for_each_array(Facts<Desc>& facts, Visit& visit, std::index_sequence<At...>) {
+  (visit_array(visit, facts.template at<At>()), ...);
 }
 /// Calls `visit` for every array of 32-bit numbers.
 template <class Desc, class Visit>
@@ -251,9 +251,9 @@ void read_field(Report& report, const Desc& desc, const Field<Desc, Value>& fiel
 }
 template <class Desc>
 void read_field(Report&, const Desc&, const CountField&, CountFacts&) {}
-template <class Desc, std::size_t... I>
-void read_fields(Report& report, const Desc& desc, Facts<Desc>& facts, std::index_sequence<I...>) {
-  (read_field(report, desc, schema::value_at<I>(Schema<Desc>::fields), facts.template at<I>()), ...);
+template <class Desc, std::size_t... At>
+void read_fields(Report& report, const Desc& desc, Facts<Desc>& facts, std::index_sequence<At...>) {
+  (read_field(report, desc, schema::value_at<At>(Schema<Desc>::fields), facts.template at<At>()), ...);
 }
 /// A native desc's fields; what cannot be read is reported.
 template <class Desc>
@@ -301,9 +301,9 @@ void value_to(const Fact& fact, Desc& desc, const Field<Desc, Value>& field) {
 }
 template <class Desc>
 void value_to(const CountFacts&, Desc&, const CountField&) {}
-template <class Desc, std::size_t... I>
-void values_to(const Facts<Desc>& facts, Desc& desc, std::index_sequence<I...>) {
-  (value_to(facts.template at<I>(), desc, schema::value_at<I>(Schema<Desc>::fields)), ...);
+template <class Desc, std::size_t... At>
+void values_to(const Facts<Desc>& facts, Desc& desc, std::index_sequence<At...>) {
+  (value_to(facts.template at<At>(), desc, schema::value_at<At>(Schema<Desc>::fields)), ...);
 }
 /// The native desc of facts that no rule objects to.
 template <class Desc>

@@ -9,29 +9,29 @@
 DMLREF_BEGIN
 namespace schema {
 
-template <std::size_t I, class T>
+template <std::size_t At, class T>
 struct Leaf {
   T value;
 };
 
 template <class Places, class... Ts>
 struct PackOf;
-template <std::size_t... I, class... Ts>
-struct PackOf<std::index_sequence<I...>, Ts...> : Leaf<I, Ts>... {
-  using Places = std::index_sequence<I...>;
+template <std::size_t... At, class... Ts>
+struct PackOf<std::index_sequence<At...>, Ts...> : Leaf<At, Ts>... {
+  using Places = std::index_sequence<At...>;
 };
 
 /// Made by braces: each value in its own.
 template <class... Ts>
 using Pack = PackOf<std::index_sequence_for<Ts...>, Ts...>;
 
-/// The value at place I.
-template <std::size_t I, class T>
-constexpr T& value_at(Leaf<I, T>& leaf) noexcept {
+/// The value at place At.
+template <std::size_t At, class T>
+constexpr T& value_at(Leaf<At, T>& leaf) noexcept {
   return leaf.value;
 }
-template <std::size_t I, class T>
-constexpr const T& value_at(const Leaf<I, T>& leaf) noexcept {
+template <std::size_t At, class T>
+constexpr const T& value_at(const Leaf<At, T>& leaf) noexcept {
   return leaf.value;
 }
 

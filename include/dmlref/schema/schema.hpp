@@ -76,9 +76,9 @@ constexpr std::size_t struct_size(std::span<const FieldInfo> fields) noexcept {
   return (end + alignment - 1) / alignment * alignment;
 }
 
-template <class Desc, std::size_t... I>
-constexpr auto fields_with_offsets(std::index_sequence<I...>) noexcept {
-  std::array<FieldInfo, sizeof...(I)> fields{value_at<I>(Schema<Desc>::fields).info...};
+template <class Desc, std::size_t... At>
+constexpr auto fields_with_offsets(std::index_sequence<At...>) noexcept {
+  std::array<FieldInfo, sizeof...(At)> fields{value_at<At>(Schema<Desc>::fields).info...};
   set_offsets(fields);
   return fields;
 }
@@ -108,10 +108,10 @@ constexpr void visit_member(Visit& visit, const FieldInfo& info, Desc& desc,
 }
 template <class Visit, class Desc>
 constexpr void visit_member(Visit&, const FieldInfo&, Desc&, const CountField&) {}
-template <class Desc, class Visit, std::size_t... I>
-constexpr void for_each_member(Desc& desc, Visit& visit, std::index_sequence<I...>) {
+template <class Desc, class Visit, std::size_t... At>
+constexpr void for_each_member(Desc& desc, Visit& visit, std::index_sequence<At...>) {
   using Native = std::remove_const_t<Desc>;
-  (visit_member(visit, fields<Native>[I], desc, value_at<I>(Schema<Native>::fields)), ...);
+  (visit_member(visit, fields<Native>[At], desc, value_at<At>(Schema<Native>::fields)), ...);
 }
 /// Calls `visit(info, member)` for each field that `desc` has, in the order of the struct.
 template <class Desc, class Visit>
@@ -127,9 +127,9 @@ template <class Field, class Member>
 constexpr bool is_field(const Field&, Member) noexcept {
   return false;
 }
-template <class Desc, class Value, std::size_t... I>
-consteval std::size_t index_of(Value Desc::*member, std::index_sequence<I...>) noexcept {
-  return ((is_field(value_at<I>(Schema<Desc>::fields), member) ? I : 0) + ...);
+template <class Desc, class Value, std::size_t... At>
+consteval std::size_t index_of(Value Desc::*member, std::index_sequence<At...>) noexcept {
+  return ((is_field(value_at<At>(Schema<Desc>::fields), member) ? At : 0) + ...);
 }
 /// The place of a member among the fields.
 template <class Desc, class Value>

@@ -136,9 +136,9 @@ void read_field(Report&, const FieldInfo& field, const void* desc, Number& fact)
   fact = field_value<Number>(desc, field.offset);
 }
 
-template <class Desc, std::size_t... I>
-void read_fields(Report& report, const void* desc, Facts<Desc>& facts, std::index_sequence<I...>) {
-  (read_field(report, schema::fields<Desc>[I], desc, facts.template at<I>()), ...);
+template <class Desc, std::size_t... At>
+void read_fields(Report& report, const void* desc, Facts<Desc>& facts, std::index_sequence<At...>) {
+  (read_field(report, schema::fields<Desc>[At], desc, facts.template at<At>()), ...);
 }
 /// The fields of Microsoft's struct for `Desc`; what cannot be read is reported.
 template <class Desc>
