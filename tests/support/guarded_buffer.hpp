@@ -41,11 +41,19 @@ inline bool close(void*, std::size_t) { return true; }
 inline void release(void* first, std::size_t) { std::free(first); }
 #else
 inline std::size_t size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-/// At the lowest address that is free, if that is one of the lowest: a pointer that leaves the memory by a long step
-/// then wraps, which -fsanitize=pointer-overflow sees.
+/// At one of the lowest addresses, if one is free: a pointer that leaves the memory by a long step then wraps, which
+/// -fsanitize=pointer-overflow sees. (Programs that are not relocated lie from 4 MiB on.)
 inline void* reserve(std::size_t bytes) {
-  void* const lowest = reinterpret_cast<void*>(std::uintptr_t{1} << 16);
-  void* const first = ::mmap(lowest, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#if defined(MAP_FIXED_NOREPLACE)
+  constexpr std::uintptr_t lowest = std::uintptr_t{1} << 16, end = std::uintptr_t{1} << 22;
+  for (std::uintptr_t at = lowest; at < end && bytes <= end - at; at += lowest) {
+    void* const first = ::mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+    if (first == reinterpret_cast<void*>(at)) return first;
+    if (first != MAP_FAILED) ::munmap(first, bytes);  // an older system does not know the flag
+  }
+#endif
+  void* const first = ::mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
   return first == MAP_FAILED ? nullptr : first;
 }
 inline bool open(void* first, std::size_t bytes) { return ::mprotect(first, bytes, PROT_READ | PROT_WRITE) == 0; }
