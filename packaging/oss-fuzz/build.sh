@@ -28,7 +28,7 @@ libraries="$objects/library.a -l:libpng16.a -l:libjpeg.a -l:libz.a -lm"
 $CXX $flags tests/fuzz/make_seeds.cpp $libraries -o "$objects/make_seeds"
 ASAN_OPTIONS=detect_leaks=0 "$objects/make_seeds" "$objects/seeds" examples
 
-for target in operator model npy image; do
+for target in operator model npy image resample; do
   name=fuzz_$target
   $CXX $flags "tests/fuzz/${target}_fuzz.cpp" $LIB_FUZZING_ENGINE $libraries -o "$OUT/$name"
   if [ -d "tests/fuzz/inputs/$target" ]; then cp -r "tests/fuzz/inputs/$target/." "$objects/seeds/$target"; fi

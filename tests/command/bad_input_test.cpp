@@ -81,7 +81,7 @@ TEST_F(BadInput, OfTheModel) {
       {"\"initialValues\": {", "\"sizeInBytes\": 9e18, \"initialValues\": {", {"$.resources.input.sizeInBytes: "}},
       {"\"initialValues\": {",
        "\"sizeInBytes\": 4000000000000000000, \"initialValues\": {",
-       {"$.resources.input: wants 4000000000000000000 bytes, expected no more than"}},
+       {"$.resources.input: wants 4000000000000000000 bytes for its bytes, expected no more than"}},
       {"\"initialValues\": {",
        "\"resampleSize\": [1,1,4,4], \"initialValues\": {",
        {"$.resources.input.resampleSize: "}},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -60,7 +61,35 @@ class CommandTest : public ::testing::Test {
 
   /// Runs `dmlref ARGUMENTS` in the folder, with additions to the environment ("NAME=value").
   Outcome dmlref(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {}) const {
-    std::vector<std::string> words{DMLREF_TEST_COMMAND};
+    return run({DMLREF_TEST_COMMAND}, arguments, environment);
+  }
+
+  /// The same where the system gives the process no more than these bytes of memory.
+  Outcome dmlref_within(std::uint64_t bytes, const std::vector<std::string>& arguments) const {
+    const std::string script = "ulimit -v " + std::to_string(bytes / 1024) + " && exec \"$0\" \"$@\"";
+    return run({"/bin/sh", "-c", script, DMLREF_TEST_COMMAND}, arguments, {});
+  }
+
+  /// Runs a script of the shell, whose $0 is the command.
+  Outcome shell(const std::string& script) const { return run({"/bin/sh", "-c", script, DMLREF_TEST_COMMAND}, {}, {}); }
+
+  static constexpr int any_faults = 0;
+
+  /// Exit status 2, nothing on standard output, a line per fault on standard error; all the fragments are there.
+  static void expect_unusable(const Outcome& outcome, const std::vector<std::string>& fragments, int faults = 1) {
+    EXPECT_EQ(outcome.status, 2) << outcome;
+    EXPECT_EQ(outcome.out, "");
+    const auto lines = std::count(outcome.err.begin(), outcome.err.end(), '\n');
+    EXPECT_EQ(lines, faults == any_faults ? (std::max<std::ptrdiff_t>)(lines, 1) : faults) << outcome;
+    EXPECT_TRUE(outcome.err.starts_with("dmlref: ")) << outcome;
+    for (const std::string& fragment : fragments) {
+      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "lacks: " << fragment << '\n' << outcome;
+    }
+  }
+
+ private:
+  Outcome run(std::vector<std::string> words, const std::vector<std::string>& arguments,
+              const std::vector<std::string>& environment) const {
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -97,21 +126,6 @@ class CommandTest : public ::testing::Test {
     return outcome;
   }
 
-  static constexpr int any_faults = 0;
-
-  /// Exit status 2, nothing on standard output, a line per fault on standard error; all the fragments are there.
-  static void expect_unusable(const Outcome& outcome, const std::vector<std::string>& fragments, int faults = 1) {
-    EXPECT_EQ(outcome.status, 2) << outcome;
-    EXPECT_EQ(outcome.out, "");
-    const auto lines = std::count(outcome.err.begin(), outcome.err.end(), '\n');
-    EXPECT_EQ(lines, faults == any_faults ? (std::max<std::ptrdiff_t>)(lines, 1) : faults) << outcome;
-    EXPECT_TRUE(outcome.err.starts_with("dmlref: ")) << outcome;
-    for (const std::string& fragment : fragments) {
-      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "lacks: " << fragment << '\n' << outcome;
-    }
-  }
-
- private:
   fs::path folder_;
 };
 

@@ -20,8 +20,8 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 std::span<const std::byte> bytes_of_text(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 tool::Image picture() {
-  tool::Image image{9, 7, 3, {}};
-  for (std::size_t i = 0; i < 9 * 7 * 3; ++i) image.pixels.push_back(static_cast<std::uint8_t>(i * 37));
+  tool::Image image = tool::make_image(9, 7, 3);
+  for (std::size_t i = 0; i < 9 * 7 * 3; ++i) image.pixels[i] = static_cast<std::uint8_t>(i * 37);
   return image;
 }
 
@@ -111,6 +111,12 @@ std::string jpeg_that_claims(std::string_view height_and_width) {
   return file.replace(at + 5, 4, height_and_width);
 }
 
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 struct Malformed {
   const char* name;  // of the file, whose ending says the format
   std::string content;
@@ -132,14 +138,25 @@ std::vector<Malformed> malformed_files() {
       {"f.npy", npy("<f4", "(4611686018427387904, 4)", "x"), "FLOAT32", "which no memory holds"},
       {"f.npy", npy("<f4", "(1099511627776,)", "x"), "FLOAT32", "has 1 bytes of elements, expected 4398046511104"},
       {"f.npy", npy("<f4", "(-1,)", "x"), "FLOAT32", "broken .npy header"},
-      {"f.npy", npy("<f4", "(" + std::string(60000, ','), "x"), "FLOAT32", "broken .npy header"},
-      {"f.npy", npy("<f4", std::string(60000, '('), "x"), "FLOAT32", "broken .npy header"},
+      {"f.npy", npy("<f4", "(" + std::string(9000, ','), "x"), "FLOAT32", "broken .npy header"},
+      {"f.npy", npy("<f4", std::string(9000, '('), "x"), "FLOAT32", "broken .npy header"},
+      {"f.npy", npy("<f4", "(1,)" + std::string(10'000, ' '), "abcd"), "FLOAT32",
+       "has an .npy header of 10058 bytes, expected at most 10000"},
+      {"f.npy", npy("<f4", "(" + repeated("1,", 33) + ")", "abcd"), "FLOAT32",
+       "has more than 32 dimensions in its .npy header"},
       {"f.npy", npy("<f4", "(18446744073709551616,)", "x"), "FLOAT32", "broken .npy header"},
       {"f.npy", std::string("\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF{", 13), "FLOAT32", "ends within its .npy header"},
       {"f.npy", npy(std::string(300, '<').c_str(), "(1,)", "x"), "FLOAT32", "holds elements of type '<<<"},
       {"f.bin", "", "FLOAT64", "is empty, expected at least one element"},
       {"f.bin", "1234567", "FLOAT64", "has 7 bytes, expected a multiple of 8, the size of FLOAT64"},
   };
+}
+
+TEST(MalformedFiles, NpyHeadersAreReadUpToNumPysBounds) {
+  const std::string good = npy("<f4", "(" + repeated("1,", 32) + ")", "abcd");
+  EXPECT_EQ(tool::read_npy(bytes_of_text(good)).shape.size(), 32u);
+  const std::size_t rest = npy("<f4", "(1,)", "").size() - 10;
+  EXPECT_NO_THROW(tool::read_npy(bytes_of_text(npy("<f4", "(1,)" + std::string(10'000 - rest, ' '), "abcd"))));
 }
 
 class MalformedFile : public CommandTest {
@@ -175,7 +192,7 @@ TEST_F(MalformedFile, LargerThanMemoryIsNotRead) {
     if (error) GTEST_SKIP() << "this file system has no sparse files of 8 TiB: " << error.message();
     write("model.json", print_model(R"({"initialValues": {"sourcePath": ")" + std::string(name) +
                                     R"("}, "initialValuesDataType": "UINT8"})"));
-    const std::string wants = "wants 8796093022208 bytes, expected no more than ";
+    const std::string wants = "wants 8796093022208 bytes for the bytes of the file, expected no more than ";
     expect_unusable(dmlref({"run", "model.json"}), {"names " + std::string(name), wants});
     expect_unusable(dmlref({"compare", name, name, "--type", "UINT8"}), {name + std::string(": "), wants});
     for (const char* verb : {"run", "validate"})

@@ -1,6 +1,7 @@
 // ONNX files and data that cannot be used: status 2, one line that names file, place and expectation, nothing written.
 #include <array>
 #include <functional>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -318,6 +319,66 @@ TEST_F(ImportBadInput, OfFilesAndFolders) {
   fs::create_directories(file("half/model.json"));
   expect_unusable(dmlref({"import", "model.onnx", "--out", "half"}), {"half/model.json: cannot be written"});
   EXPECT_FALSE(fs::exists(file("half/input_0.npy")));
+}
+
+/// All files below a folder, with their contents.
+std::map<std::string, std::string> contents_of(const fs::path& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = fs::relative(entry.path(), folder).string();
+    contents[name] = entry.is_regular_file() ? read_text(entry.path()) : "a folder";
+  }
+  return contents;
+}
+
+TEST_F(ImportBadInput, LeavesWhatWasInTheFolder) {
+  write("model.onnx", good_model().bytes());
+  fs::create_directories(file("out/model.json"));  // cannot be replaced
+  write("out/model.json/inner", "inner");
+  write("out/input_0.npy", "mine");
+  write("out/other", "other");
+  const auto before = contents_of(file("out"));
+  expect_unusable(dmlref({"import", "model.onnx", "--out", "out"}), {"out/model.json: cannot be written"});
+  EXPECT_EQ(contents_of(file("out")), before);
+  // Folders on the way are made, and go again.
+  write("model.onnx", replaced(good_model().bytes(), "LayerNormalization", "LayerNormalizatiom"));
+  expect_unusable(dmlref({"import", "model.onnx", "--out", "a/b/c"}), {"LayerNormalizatiom"});
+  EXPECT_FALSE(fs::exists(file("a")));
+  // A link is replaced, not followed.
+  write("model.onnx", good_model().bytes());
+  fs::remove_all(file("out/model.json"));
+  fs::create_symlink(file("out/other"), file("out/model.json"));
+  EXPECT_EQ(dmlref({"import", "model.onnx", "--out", "out"}).status, 0);
+  EXPECT_EQ(read_text(file("out/other")), "other");
+  EXPECT_NE(read_text(file("out/input_0.npy")), "mine");
+  EXPECT_EQ(contents_of(file("out")).size(), 4u);
+}
+
+TEST_F(ImportBadInput, OfLargeTensorsIsRefusedByTheBudget) {
+  OnnxModel model = good_model();
+  model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(
+      1 << 20);
+  model.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  write("model.onnx", model.bytes());
+  EXPECT_NE(expect_nothing(dmlref({"import", "model.onnx", "--out", "out", "--memory", "8M"}))
+                .find("input \"x\": wants 16777216 bytes for zeros"),
+            std::string::npos);
+  OnnxModel numbers = good_model();
+  numbers.initializer("w", floats({1 << 18}, std::vector<float>(1 << 18)));
+  write("model.onnx", numbers.bytes());
+  EXPECT_NE(
+      expect_nothing(dmlref({"import", "model.onnx", "--out", "out", "--memory", "2M"})).find("model.onnx: wants "),
+      std::string::npos);
+}
+
+TEST_F(ImportBadInput, OfManyDimensionsIsRefused) {
+  OnnxModel model = good_model();
+  auto& shape = *model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  while (shape.dim_size() <= 32) shape.add_dim()->set_dim_value(1);
+  write("model.onnx", model.bytes());
+  EXPECT_NE(
+      expect_nothing(dmlref({"import", "model.onnx", "--out", "out"})).find("has 33 extents, expected at most 32"),
+      std::string::npos);
 }
 
 TEST_F(ImportBadInput, OfData) {

@@ -1,14 +1,43 @@
 // Whole graphs: what import writes, where outputs go, inputs without data, several operators.
+#include <chrono>
 #include <limits>
 #include <utility>
 
 #include "conformance/onnx_model.hpp"
 #include "conformance/plain_normalization.hpp"
+#include "support/seed.hpp"
 
 namespace dmlref::test {
 namespace {
 
 class ImportGraph : public ImportTest {};
+
+/// One operator after another, under equal names.
+OnnxModel long_graph(int nodes) {
+  OnnxModel model(13);
+  model.input("x0", Type::FLOAT, {2}).output("x" + std::to_string(nodes), Type::FLOAT, {2});
+  model.initializer("starts", integers({0})).initializer("ends", integers({2}));
+  for (int i = 0; i < nodes; ++i) {
+    const std::string from = "x" + std::to_string(i);
+    model.node("Slice", {from, "starts", "ends"}, {"x" + std::to_string(i + 1)});
+  }
+  return model;
+}
+
+TEST_F(ImportGraph, OfManyNodesTakesTimeInProportion) {
+  const auto seconds = [&](int nodes) {
+    write("model.onnx", long_graph(nodes).bytes());
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = dmlref({"import", "model.onnx", "--out", "out"});
+    EXPECT_EQ(outcome.status, 0) << outcome;
+    EXPECT_NE(outcome.out.find("operators: " + std::to_string(nodes) + ","), std::string::npos) << outcome;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  // Ten times the nodes; quadratic time would be a hundred times as long, and minutes.
+  const double few = seconds(dmlref_test::rounds(10'000));
+  const double many = seconds(10 * dmlref_test::rounds(10'000));
+  EXPECT_LT(many, 30 * few + 1);
+}
 
 OnnxModel normalization(const Extents& shape) {
   OnnxModel model(13);

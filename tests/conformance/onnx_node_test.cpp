@@ -121,8 +121,8 @@ std::vector<std::vector<std::byte>> run_through_api(const tool::onnx::Program& p
     EXPECT_TRUE(compiled) << compiled.report().to_string();
     if (!compiled) return {};
     const BindingProperties needs = compiled.value().binding_properties();
-    tool::Memory persistent(needs.persistent_bytes);
-    tool::Memory temporary(needs.temporary_bytes);
+    tool::Memory persistent(needs.persistent_bytes, "a test");
+    tool::Memory temporary(needs.temporary_bytes, "a test");
     // All tensors of the desc in its order, absent ones empty.
     std::vector<InputBuffer> inputs;
     std::vector<OutputBuffer> outputs;
@@ -190,10 +190,10 @@ class OnnxNode : public CommandTest {
   void run_api(const std::string& name, Isa isa) {
     const fs::path folder = suite / ("test_" + name);
     const tool::onnx::Graph graph = tool::onnx::read_graph(folder / "model.onnx");
-    tool::onnx::Sources sources{"data", {}};
+    tool::onnx::Sources sources{"data", {}, {}};
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-      sources.inputs.emplace_back(
-          tool::onnx::read_tensor_file(folder / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb")));
+      sources.inputs.emplace_back(tool::onnx::read_tensor_file(
+          folder / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb"), sources.memory));
     }
     tool::onnx::LoweringOptions options;
     if (!options_of(name).empty()) options.conv_integer_output = DataType::uint8;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "fuzz/fuzz.hpp"
 #include "io/image.hpp"
@@ -32,7 +33,7 @@ bool is_large(std::string_view file) {
   return false;
 }
 
-void use(const Image& image) {
+void use(Image image) {
   using dmlref::DataType;
   if (image.width == 0 || image.height == 0) dmlref_test::expect_none("a picture without pixels");
   if (image.pixels.size() != image.width * image.height * image.channels) dmlref_test::expect_none("a wrong size");
@@ -44,10 +45,10 @@ void use(const Image& image) {
     const Image back = from_tensor(to_tensor(image, type), type, image.channels, image.height, image.width);
     if (back.pixels != image.pixels) dmlref_test::expect_none("a tensor of other pixels");
   }
-  const std::size_t channels = image.channels == 1 ? 3 : 1;
-  const Image scaled = resample(with_channels(image, channels), 7, 5);
-  if (scaled.pixels.size() != 7 * 5 * channels) dmlref_test::expect_none("a wrong size after scaling");
   if (image.channels != 4) decode_jpeg(encode_jpeg(image));
+  const std::size_t channels = image.channels == 1 ? 3 : 1;
+  const Image scaled = resample(with_channels(std::move(image), channels), 7, 5);
+  if (scaled.pixels.size() != 7 * 5 * channels) dmlref_test::expect_none("a wrong size after scaling");
 }
 
 std::optional<Image> decoded(std::span<const std::byte> file) {
@@ -62,6 +63,6 @@ std::optional<Image> decoded(std::span<const std::byte> file) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (is_large({reinterpret_cast<const char*>(data), size})) return 0;
-  if (const std::optional<Image> image = decoded(std::as_bytes(std::span(data, size)))) use(*image);
+  if (std::optional<Image> image = decoded(std::as_bytes(std::span(data, size)))) use(*std::move(image));
   return 0;
 }

@@ -1,5 +1,4 @@
-// make_seeds.cpp: FOLDER EXAMPLES: writes what the fuzz targets begin with to FOLDER/operator, model, npy, image and
-// onnx.
+// make_seeds.cpp: FOLDER EXAMPLES: writes what the fuzz targets begin with to FOLDER/TARGET.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -21,6 +20,11 @@ namespace {
 
 using namespace dmlref::tool;
 namespace fs = std::filesystem;
+
+std::vector<std::byte> bytes_of(const fs::path& path) {
+  Reservation memory;
+  return read_file(path, memory);
+}
 
 class Seeds {
  public:
@@ -73,7 +77,7 @@ bool write_models(Seeds& seeds, const fs::path& examples) {
   for (const auto& entry : fs::directory_iterator(examples)) {
     if (entry.path().extension() != ".json") continue;
     const std::string name = entry.path().stem().string();
-    seeds.write("model", name + ".json", read_file(entry.path()));
+    seeds.write("model", name + ".json", bytes_of(entry.path()));
     const Model model = parse_model(entry.path());
     for (const auto& [of, dispatchable] : model.dispatchables) {
       if (!seeds.write(name + "_" + of, dispatchable.op.desc())) return false;
@@ -115,12 +119,23 @@ void write_arrays(Seeds& seeds) {
   second[6] = std::byte{2};
   second.insert(second.begin() + 10, 2, std::byte{0});
   seeds.write("npy", "version_2.npy", second);
+  // As NumPy writes them on other machines and for other types.
+  const auto variant = [&](const char* name, std::string_view from, std::string_view to) {
+    const std::uint64_t shape[] = {3, 1};
+    const std::vector<std::byte> file = write_npy(DataType::uint16, shape, std::span(data).first(6));
+    std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+    text.replace(text.find(from), from.size(), to);
+    seeds.write("npy", name, std::as_bytes(std::span(text)));
+  };
+  variant("big_endian.npy", "<u2", ">u2");
+  variant("bool.npy", "<u2", "|b1");
+  variant("fortran.npy", "False", "True ");
 }
 
 void write_pictures(Seeds& seeds, const fs::path& examples) {
-  seeds.write("image", "picture.png", read_file(examples / "picture.png"));
+  seeds.write("image", "picture.png", bytes_of(examples / "picture.png"));
   for (const std::size_t channels : {std::size_t{1}, std::size_t{3}, std::size_t{4}}) {
-    Image image{5, 3, channels, std::vector<std::uint8_t>(15 * channels)};
+    Image image = make_image(5, 3, channels);
     for (std::size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<std::uint8_t>(i * 29);
     const std::string name = "channels_" + std::to_string(channels);
     seeds.write("image", name + ".png", encode_png(image));
@@ -129,10 +144,58 @@ void write_pictures(Seeds& seeds, const fs::path& examples) {
 }
 
 void write_onnx(Seeds& seeds) {
+  int number = 0;
   for (const dmlref_test::OnnxSeed& seed : dmlref_test::onnx_seeds()) {
     const std::string file = seed.file();
-    seeds.write("onnx", seed.operator_type + ".onnx", std::as_bytes(std::span(file)));
+    const std::string name = std::to_string(number++) + "_" + seed.operator_type;
+    seeds.write("onnx", name + ".onnx", std::as_bytes(std::span(file)));
+    // Without the opset, which is last: six bytes.
+    seeds.write("onnx", name + "_no_opset.onnx", std::as_bytes(std::span(file)).first(file.size() - 6));
   }
+}
+
+/// A picture's width, height and channels, the size to scale it to, and a budget of 2^N bytes.
+void write_resampling(Seeds& seeds) {
+  struct Case {
+    const char* name;
+    std::array<unsigned, 2> from;
+    std::array<unsigned, 2> to;
+    unsigned channels;
+    unsigned budget;
+  };
+  constexpr Case cases[] = {
+      {"larger", {5, 3}, {13, 8}, 1, 31},        {"smaller", {40, 30}, {7, 5}, 2, 31},
+      {"tall", {1, 8192}, {4, 4096}, 0, 31},     {"wide", {8192, 1}, {1000, 2}, 1, 31},
+      {"to_one", {60, 60}, {1, 1}, 0, 31},       {"same", {9, 9}, {9, 9}, 2, 31},
+      {"many_columns", {3, 4}, {300, 9}, 1, 31}, {"refused", {40, 30}, {90, 90}, 2, 12},
+  };
+  for (const Case& one : cases) {
+    std::vector<std::uint8_t> bytes;
+    const auto side = [&](unsigned extent) {
+      bytes.push_back(static_cast<std::uint8_t>((extent - 1) >> 8));
+      bytes.push_back(static_cast<std::uint8_t>((extent - 1) & 0xFF));
+    };
+    for (const unsigned extent : one.from) side(extent);
+    bytes.push_back(static_cast<std::uint8_t>(one.channels));
+    for (const unsigned extent : one.to) side(extent);
+    bytes.push_back(static_cast<std::uint8_t>(one.budget));
+    for (unsigned i = 0; i < 97; ++i) bytes.push_back(static_cast<std::uint8_t>(i * 59 + 7));
+    seeds.write("resample", one.name, std::as_bytes(std::span(bytes)));
+  }
+}
+
+/// Recipes of import_fuzz.cpp: kind, value (two bytes), count.
+void write_recipes(Seeds& seeds) {
+  const auto write = [&](const std::string& name, const std::vector<std::array<std::uint8_t, 4>>& steps) {
+    std::vector<std::uint8_t> bytes;
+    for (const auto& step : steps) bytes.insert(bytes.end(), step.begin(), step.end());
+    seeds.write("import", name, std::as_bytes(std::span(bytes)));
+  };
+  write("slices", std::vector(18, std::array<std::uint8_t, 4>{0, 1, 0, 31}));
+  write("transposed", {{1, 0, 0, 0}, {0, 0, 1, 3}, {3, 0, 1, 0}, {2, 0, 2, 31}});
+  write("normalized", {{4, 0, 0, 2}, {6, 0, 3, 0}, {5, 0, 1, 0}});
+  write("named", std::vector(9, std::array<std::uint8_t, 4>{24, 0, 2, 8}));
+  write("refused", {{7, 0, 0, 31}, {6, 0, 0, 31}});
 }
 
 }  // namespace
@@ -148,6 +211,8 @@ int main(int argc, char** argv) {
   write_arrays(seeds);
   write_pictures(seeds, examples);
   write_onnx(seeds);
+  write_resampling(seeds);
+  write_recipes(seeds);
   std::printf("%d seeds\n", seeds.written());
   return 0;
 }

@@ -15,9 +15,9 @@ void use(const dmlref::tool::Model& model) {
     for (const auto& row : dmlref::feature_levels) dmlref::validate(dispatchable.op.desc(), row.level);
     static_cast<void>(dmlref::compile(dispatchable.op.desc(), dmlref::latest_feature_level));
   }
-  dmlref::tool::MemoryBudget budget(1u << 20);
   for (const auto& [name, desc] : model.resources) {
-    if (!desc.reads_file()) dmlref::tool::Resource(desc, budget);  // (npy_fuzz and image_fuzz are for files)
+    if (desc.reads_file()) continue;  // npy_fuzz and image_fuzz are for these
+    const dmlref::tool::Resource resource(desc);
   }
 }
 
@@ -25,6 +25,7 @@ void use(const dmlref::tool::Model& model) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const dmlref_test::MemoryFile file(data, size);
+  dmlref::tool::memory_budget().set_limit(2u << 20);
   try {
     use(dmlref::tool::parse_model(file.path()));
   } catch (const dmlref::tool::Failure& failure) {

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const NpyArray array = read_npy(std::as_bytes(std::span(data, size)));
     const std::size_t shown = std::min<std::size_t>(array.count(), 32);
     elements_text(array.type, array.data, shown);
-    elements_verbose(array.type, array.data, shown);
+    elements_verbose(array.type, array.data, shown, 0, shown);
     const TensorBytes tensor{array.type, array.shape, array.data};
     if (!compare_tensors(tensor, tensor, {}, 4).equal()) dmlref_test::expect_none("differs from itself");
     const std::vector<std::byte> other(array.data.rbegin(), array.data.rend());

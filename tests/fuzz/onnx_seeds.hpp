@@ -1,7 +1,9 @@
 // onnx_seeds.hpp: small ONNX files, one an operator, written field by field: neither protobuf nor data of others.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,12 @@ class Message {
     varint(field << 3 | 2);
     varint(value.size());
     text_ += value;
+    return *this;
+  }
+  Message& real(unsigned field, float value) {
+    varint(field << 3 | 5);
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    for (unsigned shift = 0; shift < 32; shift += 8) text_ += static_cast<char>(bits >> shift);
     return *this;
   }
   Message& message(unsigned field, const Message& value) { return bytes(field, value.text_); }
@@ -116,6 +124,22 @@ inline std::vector<OnnxSeed> onnx_seeds() {
        {}},
       {"MeanVarianceNormalization", {x}, {}, {"x"}, y, {onnx_integers("axes", {0, 2, 3})}},
       {"InstanceNormalization", {x}, {three("s"), three("b")}, {"x", "s", "b"}, y, {}},
+      // As public reports have them: a start behind the end and a negative step; a number that is not finite.
+      {"Slice",
+       {onnx_value("x", onnx_float, {3})},
+       {onnx_constant("starts", onnx_int64, {1}, "\x09\0\0\0\0\0\0\0"s),
+        onnx_constant("ends", onnx_int64, {1}, "\0\0\0\0\0\0\0\x80"s),
+        onnx_constant("axes", onnx_int64, {1}, std::string(8, '\0')),
+        onnx_constant("steps", onnx_int64, {1}, std::string(8, '\xFF'))},
+       {"x", "starts", "ends", "axes", "steps"},
+       onnx_value("y", onnx_float, {3}),
+       {}},
+      {"InstanceNormalization",
+       {x},
+       {three("s"), three("b")},
+       {"x", "s", "b"},
+       y,
+       {Message().bytes(1, "epsilon").real(2, std::numeric_limits<float>::infinity()).number(20, 1)}},
       {"GroupNormalization",
        {x},
        {three("s"), three("b")},

@@ -12,7 +12,7 @@ ln -s "$root" "$work/src/dmlref"
 "$compiler" -std=c++20 -O0 -I"$root/tests" -c "$root/tests/fuzz/replay_main.cpp" -o "$work/engine.o"
 SRC=$work/src WORK=$work/work OUT=$work/out CXX=$compiler CXXFLAGS="-O0 -DDMLREF_TARGETS=scalar" \
   LIB_FUZZING_ENGINE=$work/engine.o "$root/packaging/oss-fuzz/build.sh"
-for target in operator model npy image; do
+for target in operator model npy image resample; do
   program=$work/out/fuzz_$target
   python3 -m zipfile -e "${program}_seed_corpus.zip" "$work/seeds/$target"
   "$program" "$work/seeds/$target" 2>"$work/$target.log"

@@ -45,6 +45,7 @@ void add_check_kit(CLI::App& line) {
   verb.option("--feature-level", "LEVEL",
               "Feature level of the device, 1_0 to 6_4: cases above it must be refused; 6_4 if not given",
               options->check.level, parse_level);
+  verb.memory_option();
   verb.flag("--strict", "Accept one unit in the last place at most, whatever a case tolerates", options->check.strict);
   verb.runs([options] { return check_kit(*options); });
 }

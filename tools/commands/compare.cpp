@@ -34,7 +34,8 @@ struct CompareOptions {
 
 NpyArray read(const std::string& path, const CompareOptions& options) {
   try {
-    const std::vector<std::byte> bytes = read_file(path);
+    Reservation memory;
+    const std::vector<std::byte> bytes = read_file(path, memory);
     if (!options.type || is_npy(path)) return read_npy(bytes);
     return read_raw(bytes, *options.type, options.shape);
   } catch (const FileError& error) {
@@ -156,6 +157,7 @@ void add_compare(CLI::App& line) {
   verb.option("--type", "TYPE", "Element type of raw files, as FLOAT16", options->type, parse_type);
   verb.option("--shape", "I,J,...", "Sizes of raw files, as 1,3,4,4; one dimension as long as the file if not given",
               options->shape, parse_integers);
+  verb.memory_option();
   verb.flag("--json", "Print the result as JSON", options->json);
   verb.runs([options] { return compare_files(*options); });
 }

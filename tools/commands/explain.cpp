@@ -84,6 +84,7 @@ void add_explain(CLI::App& line) {
   verb.option("--feature-level", "LEVEL",
               "Feature level at which the operators are validated, 1_0 to 6_4; 6_4 if not given",
               options->session.level, parse_level);
+  verb.memory_option();
   verb.flag("--all", "List all elements read, not only the first 20", options->all);
   verb.flag("--json", "Print the explanation as JSON", options->json);
   verb.runs([options] { return explain_element(*options); });

@@ -25,6 +25,7 @@ void add_import(CLI::App& line) {
   verb.required_option("--out", "DIR", "Folder for model.json and its .npy files", options->out);
   verb.option("--conv-integer-output", "TYPE", "UINT8 or INT8, the type that holds all outputs of ConvInteger", *narrow,
               parse_type);
+  verb.memory_option();
   verb.flag("--relative", "Write outputs to the folder where the model runs, as another machine requires",
             options->relative);
   verb.runs([options, narrow] {

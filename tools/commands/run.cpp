@@ -9,6 +9,7 @@
 
 #include "commands/commands.hpp"
 #include "commands/option_values.hpp"
+#include "io/output_folders.hpp"
 #include "io/tensor_file.hpp"
 #include "model/session.hpp"
 #include "support/element.hpp"
@@ -20,8 +21,34 @@ namespace {
 struct RunOptions {
   std::string model;
   SessionOptions session{latest_feature_level, std::nullopt, (std::max)(1u, std::thread::hardware_concurrency())};
+  std::string root;  // another folder to write to
   bool verbose = false;
 };
+
+/// Fails where the model names a file that it may not write.
+void expect_allowed_targets(const Model& model, const RunOptions& options) {
+  const OutputFolders folders = [&] {
+    try {
+      return OutputFolders(options.model, options.root);
+    } catch (const FileError& error) {
+      throw Failure("--root", error.what());
+    }
+  }();
+  Faults faults;
+  for (const Command& command : model.commands) {
+    const auto* write = std::get_if<WriteFileCommand>(&command.what);
+    if (write == nullptr) continue;
+    faults.collect([&] {
+      try {
+        folders.expect(write->target);
+      } catch (const FileError& error) {
+        throw Failure(fmt::format("{}: {}.targetPath", model.file, command.path),
+                      fmt::format("names {}, which {}", write->target, error.what()));
+      }
+    });
+  }
+  faults.raise();
+}
 
 void expect_one_type(const Session& session, const std::string& path, const std::string& name, DataType type) {
   if (type != DataType::unknown) return;
@@ -82,11 +109,19 @@ void execute(Session& session, const std::string& path, const DispatchCommand& c
 
 void execute(Session& session, const std::string&, const PrintCommand& command) {
   const Resource& from = session.resource(command.resource);
-  if (command.verbose) {
-    fmt::print("Resource '{}':\n{}", command.resource, elements_verbose(from.type(), from.values(), from.count()));
-  } else {
-    fmt::print("Resource '{}': {}\n", command.resource, elements_text(from.type(), from.values(), from.count()));
+  fmt::print("Resource '{}':{}", command.resource, command.verbose ? "\n" : " ");
+  // A few elements at a time: their text is longer than they are.
+  constexpr std::uint64_t block = 4096;
+  for (std::uint64_t first = 0; first < from.count(); first += block) {
+    const auto count = static_cast<std::size_t>((std::min)(block, from.count() - first));
+    const auto values = from.values().subspan(static_cast<std::size_t>(first * size_of(from.type())));
+    if (command.verbose) {
+      fmt::print("{}", elements_verbose(from.type(), values, count, first, from.count()));
+    } else {
+      fmt::print("{}{}", first == 0 ? "" : ", ", elements_text(from.type(), values, count));
+    }
   }
+  if (!command.verbose) fmt::print("\n");
 }
 
 void execute(Session& session, const std::string& path, const WriteFileCommand& command) {
@@ -114,6 +149,7 @@ void dispatch_verbosely(Session& session, const std::string& path, const Dispatc
 int run_model(const RunOptions& options) {
   const Model model = parse_model(options.model);
   if (!report_violations(model, options.session.level)) return exit_failed;
+  expect_allowed_targets(model, options);
   Session session(model, options.session);
   Faults faults;
   for (const Command& command : model.commands) {
@@ -146,6 +182,9 @@ void add_run(CLI::App& line) {
               options->session.isa, parse_isa);
   verb.option("--threads", "N", "Number of threads, 1 to 1024; as many as the CPU runs at once if not given",
               options->session.threads, parse_thread_count);
+  verb.option("--root", "DIR", "Folder below which the model may write, beside its own and the current one",
+              options->root);
+  verb.memory_option();
   verb.flag("--verbose", "Print on standard error the instruction set, and the strategy and time of each dispatch",
             options->verbose);
   verb.runs([options] { return run_model(*options); });

@@ -115,6 +115,7 @@ void add_validate(CLI::App& line) {
   verb.argument("MODEL.json", "The model, in DxDispatch's JSON format", options->model);
   verb.option("--feature-level", "LEVEL", "One feature level, 1_0 to 6_4, or all; all if not given", options->level,
               parse_one_or_all);
+  verb.memory_option();
   verb.flag("--json", "Print the report as JSON", options->json);
   verb.runs([options] { return validate_model(*options); });
 }

@@ -11,6 +11,7 @@
 
 #include "dmlref/config.hpp"
 #include "support/failure.hpp"
+#include "support/memory.hpp"
 #include "support/nearest.hpp"
 
 namespace dmlref::tool {
@@ -33,6 +34,23 @@ void Verb::text_option(const std::string& name, const std::string& value_name, c
   verb_->add_option_function<std::string>(name, std::move(take), help)->type_name(value_name)->required(required);
 }
 void Verb::flag(const std::string& name, const std::string& help, bool& value) { verb_->add_flag(name, value, help); }
+void Verb::memory_option() {
+  const std::string name = "--memory";
+  text_option(name, "SIZE", "Memory that may be taken, as 512M or 2G; half of this machine's if not given", false,
+              [name](const std::string& text) {
+                std::string bytes = text;
+                try {
+                  CLI::AsSizeValue(false)(bytes);
+                } catch (const CLI::ValidationError&) {
+                  bytes = "none";
+                }
+                std::uint64_t limit = 0;
+                if (text.starts_with('-') || !CLI::detail::lexical_cast(bytes, limit)) {
+                  throw Failure(name, fmt::format("is \"{}\", expected bytes like 4096, 512M or 2G", text));
+                }
+                memory_budget().set_limit(limit);
+              });
+}
 
 void Verb::runs(std::function<int()> action) {
   verb_->callback([action = std::move(action)] {

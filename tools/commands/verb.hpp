@@ -34,6 +34,8 @@ class Verb {
                 [name, &value, parse](const std::string& text) { value = parse(name, text); });
   }
   void flag(const std::string& name, const std::string& help, bool& value);
+  /// --memory, which sets the limit of the memory_budget().
+  void memory_option();
   /// What the verb does; the result is the exit status.
   void runs(std::function<int()> action);
 

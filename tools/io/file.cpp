@@ -30,27 +30,40 @@ File open_file(const std::filesystem::path& path, bool writes) {
 
 std::string reason() { return std::strerror(errno); }
 
-}  // namespace
+bool at_end(std::FILE* file) {
+  const int next = std::fgetc(file);
+  return next == EOF || std::ungetc(next, file) == EOF;
+}
 
-std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t most) {
+/// Reads to the end rather than by the size: a pipe has none, and a file may grow.
+template <class Bytes>
+Bytes read_all(const std::filesystem::path& path, Reservation& memory, std::size_t most) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw FileError("is a directory, expected a file");
   const File file = open_file(path, false);
   if (!file) throw FileError("cannot be opened: " + reason());
 
-  MemoryBudget budget;
-  const bool sized = std::filesystem::is_regular_file(path, error);
-  if (sized) {
-    if (const auto refused = budget.spend(std::filesystem::file_size(path, error))) throw FileError(*refused);
+  std::uint64_t size = 0;
+  if (std::filesystem::is_regular_file(path, error)) {
+    size = std::filesystem::file_size(path, error);
+    if (error) throw FileError("cannot be read: " + error.message());
   } else {
     most = (std::min)(most, max_unsized_file);
   }
-  // Read to the end rather than by the size: a pipe has none, and a file may grow.
-  std::vector<std::byte> bytes;
+  Bytes bytes;
   std::size_t used = 0;
+  Reservation reserved;
   for (;;) {
-    if (used == bytes.size()) bytes.resize(bytes.size() < (1u << 16) ? (1u << 16) : bytes.size() * 2);
-    const std::size_t got = std::fread(bytes.data() + used, 1, bytes.size() - used, file.get());
+    if (used == bytes.size()) {
+      if (used != 0 && at_end(file.get())) break;
+      constexpr std::uint64_t least = std::uint64_t{1} << 16;  // also of files in /proc, whose size is 0
+      const std::uint64_t wanted = used == 0 && size != 0 ? size : (std::max)(least, std::uint64_t{used} * 2);
+      Reservation grown(wanted, "the bytes of the file");  // beside the old ones, until these are copied
+      bytes.resize(static_cast<std::size_t>(wanted));
+      reserved = std::move(grown);
+    }
+    const std::size_t got =
+        std::fread(reinterpret_cast<char*>(bytes.data()) + used, 1, bytes.size() - used, file.get());
     if (got == 0) break;
     used += got;
     if (used > most)
@@ -58,15 +71,32 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t 
   }
   if (std::ferror(file.get()) != 0) throw FileError("cannot be read: " + reason());
   bytes.resize(used);
+  memory = std::move(reserved);
   return bytes;
 }
 
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+}  // namespace
+
+bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [rest_of_folder, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return rest_of_folder == folder.end() && rest != path.end();
+}
+
+std::vector<std::byte> read_file(const std::filesystem::path& path, Reservation& memory, std::size_t most) {
+  return read_all<std::vector<std::byte>>(path, memory, most);
+}
+
+std::string read_text_file(const std::filesystem::path& path, Reservation& memory, std::size_t most) {
+  return read_all<std::string>(path, memory, most);
+}
+
+void write_file(const std::filesystem::path& path, std::span<const std::byte> head, std::span<const std::byte> bytes) {
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   File file = open_file(path, true);
   if (!file) throw FileError("cannot be written: " + reason());
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool written = std::fwrite(head.data(), 1, head.size(), file.get()) == head.size() &&
+                       std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   if (std::fclose(file.release()) != 0 || !written) throw FileError("cannot be written: " + reason());
 }
 

@@ -5,19 +5,28 @@
 #include <filesystem>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "support/memory.hpp"
+
 namespace dmlref::tool {
+
+/// Of two absolute paths without links, `.` and `..`.
+bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder);
 
 /// What is read of anything that does not tell its size beforehand (a pipe, a device), and of a model.
 inline constexpr std::size_t max_unsized_file = std::size_t{256} << 20;
 
-/// All bytes of a file, at most `most`. Throws FileError ("cannot be opened: ...", "is a directory", "has more than
-/// ...").
-std::vector<std::byte> read_file(const std::filesystem::path& path,
+/// All bytes of a file, at most `most`, which `memory` accounts for. Throws FileError ("cannot be opened: ...", "is a
+/// directory", "has more than ...", "wants ...").
+std::vector<std::byte> read_file(const std::filesystem::path& path, Reservation& memory,
                                  std::size_t most = (std::numeric_limits<std::size_t>::max)());
+/// The same of a file of text.
+std::string read_text_file(const std::filesystem::path& path, Reservation& memory, std::size_t most);
 
-/// Creates or replaces the file; folders on the way are made. Throws FileError.
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+/// Creates or replaces the file with `head` and then `bytes`; folders on the way are made. Throws FileError.
+void write_file(const std::filesystem::path& path, std::span<const std::byte> head,
+                std::span<const std::byte> bytes = {});
 
 }  // namespace dmlref::tool

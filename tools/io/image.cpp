@@ -66,10 +66,16 @@ Image decode_image(std::span<const std::byte> file) {
   throw FileError("is no picture, expected a PNG or JPEG file");
 }
 
-Image with_channels(const Image& image, std::size_t channels) {
+Image make_image(std::size_t width, std::size_t height, std::size_t channels) {
+  Image image{width, height, channels, {}};
+  image.memory = Reservation(std::uint64_t{width} * height * channels, "the pixels");
+  image.pixels.resize(width * height * channels);
+  return image;
+}
+
+Image with_channels(Image image, std::size_t channels) {
   if (image.channels == channels) return image;
-  Image result{image.width, image.height, channels, {}};
-  result.pixels.resize(image.width * image.height * channels);
+  Image result = make_image(image.width, image.height, channels);
   for (std::size_t i = 0; i < image.width * image.height; ++i) {
     const std::uint8_t* in = &image.pixels[i * image.channels];
     std::uint8_t* out = &result.pixels[i * channels];
@@ -84,35 +90,42 @@ Image with_channels(const Image& image, std::size_t channels) {
   return result;
 }
 
-Image resample(const Image& image, std::size_t width, std::size_t height) {
+Image resample(Image image, std::size_t width, std::size_t height) {
   if (image.width == width && image.height == height) return image;
   const std::size_t channels = image.channels;
-  // Along the rows first, kept in double, then down the columns.
-  std::vector<double> wide(width * image.height * channels);
+  Image result = make_image(width, height, channels);
   const std::vector<Taps> across = make_taps(image.width, width);
-  for (std::size_t y = 0; y < image.height; ++y) {
-    for (std::size_t x = 0; x < width; ++x) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        double sum = 0;
-        for (std::size_t t = 0; t < across[x].weights.size(); ++t) {
-          const std::size_t source = clamped(across[x].first + static_cast<std::ptrdiff_t>(t), image.width);
-          sum += across[x].weights[t] * image.pixels[(y * image.width + source) * channels + c];
+  const std::vector<Taps> down = make_taps(image.height, height);
+  // A few columns at a time: along their rows first, kept in double, then down.
+  constexpr std::size_t max_columns = 64;
+  const std::uint64_t scratch = std::uint64_t{std::min(max_columns, width)} * image.height * channels;
+  const Reservation memory(scratch * sizeof(double), "resampling");
+  std::vector<double> wide(static_cast<std::size_t>(scratch));
+  for (std::size_t first = 0; first < width; first += max_columns) {
+    const std::size_t columns = std::min(max_columns, width - first);
+    for (std::size_t y = 0; y < image.height; ++y) {
+      for (std::size_t x = 0; x < columns; ++x) {
+        const Taps& taps = across[first + x];
+        for (std::size_t c = 0; c < channels; ++c) {
+          double sum = 0;
+          for (std::size_t t = 0; t < taps.weights.size(); ++t) {
+            const std::size_t source = clamped(taps.first + static_cast<std::ptrdiff_t>(t), image.width);
+            sum += taps.weights[t] * image.pixels[(y * image.width + source) * channels + c];
+          }
+          wide[(y * columns + x) * channels + c] = sum;
         }
-        wide[(y * width + x) * channels + c] = sum;
       }
     }
-  }
-  Image result{width, height, channels, {}};
-  result.pixels.resize(width * height * channels);
-  const std::vector<Taps> down = make_taps(image.height, height);
-  for (std::size_t y = 0; y < height; ++y) {
-    for (std::size_t i = 0; i < width * channels; ++i) {
-      double sum = 0;
-      for (std::size_t t = 0; t < down[y].weights.size(); ++t) {
-        const std::size_t source = clamped(down[y].first + static_cast<std::ptrdiff_t>(t), image.height);
-        sum += down[y].weights[t] * wide[source * width * channels + i];
+    for (std::size_t y = 0; y < height; ++y) {
+      const Taps& taps = down[y];
+      for (std::size_t i = 0; i < columns * channels; ++i) {
+        double sum = 0;
+        for (std::size_t t = 0; t < taps.weights.size(); ++t) {
+          const std::size_t source = clamped(taps.first + static_cast<std::ptrdiff_t>(t), image.height);
+          sum += taps.weights[t] * wide[source * columns * channels + i];
+        }
+        result.pixels[(y * width + first) * channels + i] = to_byte(sum);
       }
-      result.pixels[y * width * channels + i] = to_byte(sum);
     }
   }
   return result;
@@ -139,8 +152,7 @@ std::vector<std::byte> to_tensor(const Image& image, DataType type) {
 Image from_tensor(std::span<const std::byte> tensor, DataType type, std::size_t channels, std::size_t height,
                   std::size_t width) {
   const std::size_t plane = width * height;
-  Image image{width, height, channels, {}};
-  image.pixels.resize(plane * channels);
+  Image image = make_image(width, height, channels);
   const auto quantized = [](double value) { return value > 0 ? to_byte(value * 255.0) : std::uint8_t{0}; };
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t i = 0; i < plane; ++i) {

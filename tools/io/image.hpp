@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dmlref/desc/data_type.hpp"
+#include "support/memory.hpp"
 
 namespace dmlref::tool {
 
@@ -17,7 +18,11 @@ struct Image {
   std::size_t height = 0;
   std::size_t channels = 0;  ///< 1, 3 or 4
   std::vector<std::uint8_t> pixels;
+  Reservation memory{};  ///< of the pixels
 };
+
+/// Pixels of 0. Throws FileError where the budget does not hold them, as everything does that makes a picture.
+Image make_image(std::size_t width, std::size_t height, std::size_t channels);
 
 /// What a file may hold: 8192 by 8192.
 inline constexpr std::size_t max_image_side = 8192;
@@ -34,10 +39,10 @@ Image decode_image(std::span<const std::byte> file);
 
 /// Gray becomes three equal channels, colour becomes gray by 0.299 R + 0.587 G + 0.114 B, missing alpha is opaque,
 /// unwanted alpha is dropped.
-Image with_channels(const Image& image, std::size_t channels);
+Image with_channels(Image image, std::size_t channels);
 
 /// Cubic (Catmull-Rom), widened when shrinking so that no detail aliases; edges repeat.
-Image resample(const Image& image, std::size_t width, std::size_t height);
+Image resample(Image image, std::size_t width, std::size_t height);
 
 /// Fails unless it is FLOAT32, FLOAT16 or UINT8.
 void expect_picture_type(DataType type);

@@ -22,6 +22,10 @@ static_assert(std::endian::native == std::endian::little, "elements are read and
 
 constexpr std::string_view magic = "\x93NUMPY";
 
+// As NumPy, which reads neither longer headers (of files that it does not trust) nor arrays of a higher rank.
+constexpr std::size_t max_npy_header = 10'000;
+constexpr std::size_t max_npy_rank = 32;
+
 struct Code {
   std::string_view descr;  // without the byte order
   DataType type;
@@ -123,6 +127,9 @@ class HeaderParser {
       at_ += static_cast<std::size_t>(last - first);
       if (peek() == 'L') ++at_;  // written by Python 2
       values.push_back(value);
+      if (values.size() > max_npy_rank) {
+        throw FileError(fmt::format("has more than {} dimensions in its .npy header", max_npy_rank));
+      }
       if (!accept(',')) {
         expect(')');
         break;
@@ -198,6 +205,9 @@ NpyArray read_npy(std::span<const std::byte> file) {
   std::size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (text.size() - start < length) throw FileError("ends within its .npy header");
+  if (length > max_npy_header) {
+    throw FileError(fmt::format("has an .npy header of {} bytes, expected at most {}", length, max_npy_header));
+  }
 
   const HeaderParser::Header header = HeaderParser(text.substr(start, length)).parse();
   if (!header.descr || !header.fortran_order || !header.shape) {
@@ -214,6 +224,7 @@ NpyArray read_npy(std::span<const std::byte> file) {
     throw FileError(fmt::format("has shape ({}), expected no extent of 0", fmt::join(array.shape, ", ")));
   }
   const std::span<const std::byte> data = elements_of(file.subspan(start + length), array.type, array.shape);
+  array.memory = Reservation(data.size(), "the elements");
   array.data.assign(data.begin(), data.end());
   if (code.big_endian) reverse_bytes(array.data, size_of(array.type));
   return array;
@@ -230,10 +241,11 @@ NpyArray read_raw(std::span<const std::byte> file, DataType type, std::span<cons
     extents.push_back(file.size() / size_of(type));
   }
   const std::span<const std::byte> data = elements_of(file, type, extents);
-  return {type, std::move(extents), {data.begin(), data.end()}};
+  Reservation memory(data.size(), "the elements");
+  return {type, std::move(extents), {data.begin(), data.end()}, std::move(memory)};
 }
 
-std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> shape, std::span<const std::byte> data) {
+std::string npy_header(DataType type, std::span<const std::uint64_t> shape) {
   std::string_view code;
   for (const Code& row : codes) {
     if (row.type == type && code.empty()) code = row.descr;
@@ -246,7 +258,11 @@ std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> s
   header.append((64 - unpadded % 64) % 64, ' ').push_back('\n');
   std::string text(magic);
   text += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
-  text += header;
+  return text + header;
+}
+
+std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> shape, std::span<const std::byte> data) {
+  const std::string text = npy_header(type, shape);
   std::vector<std::byte> file(text.size() + data.size());
   std::memcpy(file.data(), text.data(), text.size());
   if (!data.empty()) std::memcpy(file.data() + text.size(), data.data(), data.size());

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "dmlref/desc/data_type.hpp"
+#include "support/memory.hpp"
 
 namespace dmlref::tool {
 
@@ -16,6 +18,7 @@ struct NpyArray {
   DataType type = DataType::unknown;
   std::vector<std::uint64_t> shape;  ///< empty: one element
   std::vector<std::byte> data;
+  Reservation memory{};  ///< of the data
 
   std::uint64_t count() const noexcept { return data.size() / size_of(type); }
 };
@@ -30,6 +33,9 @@ NpyArray read_npy(std::span<const std::byte> file);
 
 /// A dump without header; without a shape it is a list as long as the file. Throws FileError.
 NpyArray read_raw(std::span<const std::byte> file, DataType type, std::span<const std::uint64_t> shape);
+
+/// The file's bytes before the elements.
+std::string npy_header(DataType type, std::span<const std::uint64_t> shape);
 
 /// The file's bytes. `data` holds the elements of `shape` in C order.
 std::vector<std::byte> write_npy(DataType type, std::span<const std::uint64_t> shape, std::span<const std::byte> data);

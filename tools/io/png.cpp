@@ -40,14 +40,11 @@ Image decode_png(std::span<const std::byte> file) {
     throw FileError(fmt::format("is a picture of {} by {}, expected at most {} by {}", png.image.width,
                                 png.image.height, max_image_side, max_image_side));
   }
-  Image image;
-  image.width = png.image.width;
-  image.height = png.image.height;
-  image.channels = (png.image.format & PNG_FORMAT_FLAG_ALPHA) != 0   ? 4
-                   : (png.image.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3
-                                                                     : 1;
-  png.image.format = format_of(image.channels);
-  image.pixels.resize(image.width * image.height * image.channels);
+  const std::size_t channels = (png.image.format & PNG_FORMAT_FLAG_ALPHA) != 0   ? 4
+                               : (png.image.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3
+                                                                                 : 1;
+  png.image.format = format_of(channels);
+  Image image = make_image(png.image.width, png.image.height, channels);
   if (png_image_finish_read(&png.image, nullptr, image.pixels.data(), 0, nullptr) == 0) png.fail("is no readable");
   return image;
 }
@@ -61,6 +58,7 @@ std::vector<std::byte> encode_png(const Image& image) {
   if (png_image_write_to_memory(&png.image, nullptr, &size, 0, image.pixels.data(), 0, nullptr) == 0) {
     png.fail("cannot be written as");
   }
+  const Reservation memory(size, "the bytes of the file");
   std::vector<std::byte> file(size);
   if (png_image_write_to_memory(&png.image, file.data(), &size, 0, image.pixels.data(), 0, nullptr) == 0) {
     png.fail("cannot be written as");

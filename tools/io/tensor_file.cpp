@@ -50,23 +50,26 @@ bool is_npy(const std::filesystem::path& path) { return ending(path) == ".npy"; 
 
 TensorFile read_tensor(const std::filesystem::path& path, DataType type,
                        const std::optional<ResampleSize>& resample_to) {
-  const std::vector<std::byte> bytes = read_file(path);
+  Reservation memory;
+  const std::vector<std::byte> bytes = read_file(path, memory);
   if (is_npy(path)) {
     NpyArray array = read_npy(bytes);
     if (type != DataType::unknown && type != array.type) {
       throw FileError(
           fmt::format("holds {}, expected {} as initialValuesDataType says", to_string(array.type), to_string(type)));
     }
-    return {array.type, std::move(array.shape), std::move(array.data)};
+    return {array.type, std::move(array.shape), std::move(array.data), std::move(array.memory)};
   }
   if (is_picture(path)) {
     Image image = decode_image(bytes);
     if (resample_to) {
-      image = resample(with_channels(image, resample_to->channels), resample_to->width, resample_to->height);
+      image = resample(with_channels(std::move(image), resample_to->channels), resample_to->width, resample_to->height);
     }
-    return {type, {1, image.channels, image.height, image.width}, to_tensor(image, type)};
+    Reservation tensor(std::uint64_t{image.pixels.size()} * size_of(type), "the elements");
+    return {type, {1, image.channels, image.height, image.width}, to_tensor(image, type), std::move(tensor)};
   }
-  return {type, {}, read_raw(bytes, type, {}).data};
+  NpyArray array = read_raw(bytes, type, {});
+  return {type, {}, std::move(array.data), std::move(array.memory)};
 }
 
 void check_tensor_file(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape) {
@@ -81,13 +84,16 @@ void check_tensor_file(const std::filesystem::path& path, DataType type, std::sp
 
 void write_tensor(const std::filesystem::path& path, DataType type, std::span<const std::uint64_t> shape,
                   std::span<const std::byte> data) {
-  if (is_npy(path)) return write_file(path, write_npy(type, shape, data));
+  if (is_npy(path)) {
+    const std::string header = npy_header(type, shape);
+    return write_file(path, std::as_bytes(std::span(header)), data);
+  }
   if (!is_picture(path)) return write_file(path, data);
   check_tensor_file(path, type, shape);
   const auto [channels, height, width] = picture_shape(shape);
-  const Image image = from_tensor(data, type, channels, height, width);
+  Image image = from_tensor(data, type, channels, height, width);
   if (ending(path) == ".png") return write_file(path, encode_png(image));
-  write_file(path, encode_jpeg(channels == 4 ? with_channels(image, 3) : image));
+  write_file(path, encode_jpeg(channels == 4 ? with_channels(std::move(image), 3) : std::move(image)));
 }
 
 }  // namespace dmlref::tool

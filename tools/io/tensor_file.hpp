@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dmlref/desc/data_type.hpp"
+#include "support/memory.hpp"
 
 namespace dmlref::tool {
 
@@ -16,6 +17,7 @@ struct TensorFile {
   DataType type = DataType::unknown;
   std::vector<std::uint64_t> shape;  ///< of an .npy or a picture; empty for raw bytes
   std::vector<std::byte> data;
+  Reservation memory{};  ///< of the data
 };
 
 /// For pictures: channels, height, width to scale to.

@@ -91,7 +91,8 @@ Description read_description(const fs::path& folder) {
 /// A file's elements; as many as the case's output spans.
 NpyArray read_array(const fs::path& path) {
   try {
-    return read_npy(read_file(path));
+    Reservation memory;
+    return read_npy(read_file(path, memory));
   } catch (const FileError& error) {
     throw Failure(path.string(), error.what());
   }

@@ -29,26 +29,32 @@ std::string quote(std::string_view text) {
   return text.size() > max_shown ? shown.substr(0, shown.size() - 1) + "...\"" : shown;
 }
 
-/// Blanks out comments, and commas that stand before a closing bracket; every other character keeps its place.
-void relax(std::string& text) {
+/// Blanks out comments, and commas that stand before a closing bracket; every other character keeps its place. The
+/// result is the length of the longest token.
+std::size_t relax(std::string& text) {
   char before = '\0';  // the last significant character
   std::size_t comma = std::string::npos;
+  std::size_t longest = 0;
+  std::size_t token = 0;  // where it begins
   for (std::size_t i = 0; i < text.size(); ++i) {
+    longest = (std::max)(longest, i - token);
     const char c = text[i];
+    if (std::string_view("[]{},: \t\r\n").find(c) != std::string_view::npos) token = i + 1;
     if (c == '"') {
       for (++i; i < text.size() && text[i] != '"'; ++i) {
         if (text[i] == '\\') ++i;
       }
     } else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
       for (; i < text.size() && text[i] != '\n'; ++i) text[i] = ' ';
+      token = i + 1;
       continue;
     } else if (c == '/' && i + 1 < text.size() && text[i + 1] == '*') {
       const std::size_t end = text.find("*/", i + 2);
-      if (end == std::string::npos) return;  // the parser will point at it
+      if (end == std::string::npos) return text.size();  // the parser will point at it
       for (; i < end + 2; ++i) {
         if (text[i] != '\n') text[i] = ' ';
       }
-      --i;
+      token = i--;
       continue;
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
       continue;
@@ -57,21 +63,40 @@ void relax(std::string& text) {
     comma = c == ',' && before != ',' && before != '[' && before != '{' && before != '\0' ? i : std::string::npos;
     before = c;
   }
+  return (std::max)(longest, text.size() - (std::min)(token, text.size()));
 }
 
-/// Walks the text before it is kept: finds what is not valid JSON, keys that occur twice, and bottomless nesting.
+/// What nlohmann's tree takes at most, with g++'s and clang's containers and malloc: a block of memory costs 16 bytes
+/// more, an array that grows has up to three times its elements, a node of a map four words beside its pair.
+constexpr std::size_t block_cost = 16;
+constexpr std::size_t element_cost = 3 * sizeof(Json);
+constexpr std::size_t member_cost = 4 * sizeof(void*) + sizeof(Json::object_t::value_type) + block_cost;
+constexpr std::size_t array_cost = sizeof(Json::array_t) + 3 * block_cost;
+constexpr std::size_t object_cost = sizeof(Json::object_t) + 3 * block_cost;
+constexpr std::size_t string_cost = sizeof(std::string) + block_cost;
+std::size_t text_cost(const std::string& text) { return text.size() < 16 ? 0 : text.size() + 1 + block_cost; }
+
+/// Walks the text before it is kept: finds what is not valid JSON, keys that occur twice, bottomless nesting, and more
+/// values than memory holds.
 class Checker : public nlohmann::json_sax<Json> {
  public:
+  /// The parser and its messages have up to ten copies of the token that they read.
+  explicit Checker(std::size_t longest_token) { take(10 * longest_token); }
+
   std::string path = "$";  // of the fault
   std::string fault;
   std::size_t position = 0;  // of a syntax error: bytes read
+  std::uint64_t memory = 0;  // of the values
 
   bool null() override { return value(); }
   bool boolean(bool) override { return value(); }
   bool number_integer(number_integer_t) override { return value(); }
   bool number_unsigned(number_unsigned_t) override { return value(); }
   bool number_float(number_float_t, const string_t&) override { return value(); }
-  bool string(string_t&) override { return value(); }
+  bool string(string_t& text) override {
+    take(string_cost + text_cost(text));
+    return value();
+  }
   bool binary(binary_t&) override { return value(); }
   bool start_object(std::size_t) override { return open(false); }
   bool end_object() override { return close(); }
@@ -79,6 +104,7 @@ class Checker : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
     Frame& frame = frames_.back();
+    take(text_cost(name));
     frame.key = name;
     if (frame.keys.insert(name).second) return true;
     path = where();
@@ -104,6 +130,10 @@ class Checker : public nlohmann::json_sax<Json> {
     std::set<std::string> keys;
   };
 
+  void take(std::size_t bytes) {
+    memory += bytes;
+    if (memory > left_) refuse_memory(fmt::format("at least {}", memory), "its values");
+  }
   std::string where() const {
     std::string text = "$";
     for (const Frame& frame : frames_) {
@@ -112,10 +142,13 @@ class Checker : public nlohmann::json_sax<Json> {
     return text;
   }
   bool value() {
-    if (!frames_.empty()) ++frames_.back().index;
+    if (frames_.empty()) return true;
+    ++frames_.back().index;
+    take(frames_.back().array ? element_cost : member_cost);
     return true;
   }
   bool open(bool array) {
+    take(array ? array_cost : object_cost);
     if (frames_.size() >= max_depth) {
       path = where();
       fault = fmt::format("is nested more than {} deep", max_depth);
@@ -130,6 +163,7 @@ class Checker : public nlohmann::json_sax<Json> {
   }
 
   std::vector<Frame> frames_;
+  std::uint64_t left_ = memory_budget().left();
 };
 
 std::string line_and_column(std::string_view text, std::size_t position) {
@@ -287,10 +321,9 @@ bool Node::boolean() const {
 
 namespace {
 
-std::string read_text(const std::filesystem::path& path) {
+std::string read_text(const std::filesystem::path& path, Reservation& memory) {
   try {
-    const std::vector<std::byte> bytes = read_file(path, max_unsized_file);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return read_text_file(path, memory, max_unsized_file);
   } catch (const FileError& error) {
     throw Failure(path.string(), error.what());
   }
@@ -298,17 +331,24 @@ std::string read_text(const std::filesystem::path& path) {
 
 }  // namespace
 
-Document::Document(const std::filesystem::path& path) : Document(path.string(), read_text(path)) {}
+Document::Document(const std::filesystem::path& path) : Document(path, Reservation()) {}
+Document::Document(const std::filesystem::path& path, Reservation text)
+    : Document(path.string(), read_text(path, text)) {}
 
 Document::Document(std::string file, std::string text) : file_(std::move(file)) {
-  relax(text);
-  Checker checker;
-  if (!Json::sax_parse(text, &checker)) {
-    if (checker.position != 0) {
-      throw Failure(file_,
-                    fmt::format("{}: is not valid JSON: {}", line_and_column(text, checker.position), checker.fault));
+  const std::size_t longest_token = relax(text);
+  try {
+    Checker checker(longest_token);
+    if (!Json::sax_parse(text, &checker)) {
+      if (checker.position != 0) {
+        throw Failure(file_,
+                      fmt::format("{}: is not valid JSON: {}", line_and_column(text, checker.position), checker.fault));
+      }
+      throw Failure(file_ + ": " + checker.path, checker.fault);
     }
-    throw Failure(file_ + ": " + checker.path, checker.fault);
+    memory_ = Reservation(checker.memory, "its values");
+  } catch (const FileError& error) {
+    throw Failure(file_, error.what());
   }
   value_ = Json::parse(text);
 }

@@ -15,6 +15,7 @@
 #include "dmlref/desc/half.hpp"
 #include "support/element.hpp"
 #include "support/failure.hpp"
+#include "support/memory.hpp"
 
 namespace dmlref::tool {
 
@@ -103,9 +104,14 @@ class Document {
 
   const std::string& file() const noexcept { return file_; }
   Node root() const { return Node(file_, value_, "$"); }
+  /// What its values take at most.
+  std::uint64_t memory() const noexcept { return memory_.bytes(); }
 
  private:
+  Document(const std::filesystem::path& path, Reservation text);
+
   std::string file_;
+  Reservation memory_;
   Json value_;
 };
 

@@ -201,6 +201,11 @@ Model parse_model(const Document& document, const std::filesystem::path& folder)
 
   Model model;
   model.file = document.file();
+  try {
+    model.memory = Reservation(document.memory(), "what its values mean");
+  } catch (const FileError& error) {
+    throw Failure(model.file, error.what());
+  }
   const Names names{resources.json(), dispatchables.json(), model};
   Faults faults;
   for (const auto& [name, value] : resources.json().items()) {

@@ -12,6 +12,7 @@
 #include "model/document.hpp"
 #include "model/operator_parser.hpp"
 #include "model/resource.hpp"
+#include "support/memory.hpp"
 
 namespace dmlref::tool {
 
@@ -58,6 +59,7 @@ struct Model {
   std::map<std::string, ResourceDesc, std::less<>> resources;
   std::map<std::string, Dispatchable, std::less<>> dispatchables;
   std::vector<Command> commands;
+  Reservation memory{};  // of all this
 };
 
 /// Fails where the file is no model that this command runs. What is wrong with bindings is told all at once.

@@ -157,7 +157,7 @@ void ResourceDesc::parse_object(const Node& node, const Node& values, const std:
   }
 }
 
-Resource::Resource(const ResourceDesc& desc, MemoryBudget& budget) : type_(desc.type_) {
+Resource::Resource(const ResourceDesc& desc) : type_(desc.type_) {
   using File = ResourceDesc::File;
   TensorFile from_file;
   std::uint64_t bytes = 0;
@@ -184,8 +184,11 @@ Resource::Resource(const ResourceDesc& desc, MemoryBudget& budget) : type_(desc.
                           bytes, desc.offset_ == 0 ? "" : " after the offset"));
   }
   const std::uint64_t total = (desc.size_.value_or(desc.offset_ + bytes) + 3) / 4 * 4;
-  if (const auto refused = budget.spend(total)) desc.fail(desc.path_, *refused);
-  memory_ = Memory(total);
+  try {
+    memory_ = Memory(total, "its bytes");
+  } catch (const FileError& error) {
+    desc.fail(desc.path_, error.what());
+  }
   values_offset_ = static_cast<std::size_t>(desc.offset_);
   values_bytes_ = static_cast<std::size_t>(bytes);
   count_ = type_ == DataType::unknown ? 0 : bytes / size_of(type_);

@@ -58,7 +58,7 @@ class ResourceDesc {
 class Resource {
  public:
   /// Reads the file, fills the memory. Fails where the file is not what the model says, or beyond the budget.
-  Resource(const ResourceDesc& desc, MemoryBudget& budget);
+  explicit Resource(const ResourceDesc& desc);
 
   /// Type and number of the initial values, which is what is printed and written. Type unknown: a list of typed values.
   DataType type() const noexcept { return type_; }

@@ -80,7 +80,7 @@ Session::Session(const Model& model, const SessionOptions& options)
     : model_(model), threads_(std::make_unique<Threads>(options.threads)) {
   Faults unreadable;
   for (const auto& [name, desc] : model.resources) {
-    unreadable.collect([&, &key = name, &of = desc] { resources_.emplace(key, Resource(of, budget_)); });
+    unreadable.collect([&, &key = name, &of = desc] { resources_.emplace(key, Resource(of)); });
   }
   unreadable.raise();
   for (const auto& [name, dispatchable] : model.dispatchables) prepared_.emplace(name, compile(dispatchable, options));
@@ -156,8 +156,11 @@ std::vector<InputBuffer> Session::inputs_of(const CompiledOperator& op, const Bi
 }
 
 Memory Session::allocate(std::uint64_t bytes, const std::string& path, const char* which) {
-  if (const auto refused = budget_.spend(bytes)) fail(path, fmt::format("{} memory {}", which, *refused));
-  return Memory(bytes);
+  try {
+    return Memory(bytes, fmt::format("its {} memory", which));
+  } catch (const FileError& error) {
+    fail(path, error.what());
+  }
 }
 
 Session::Prepared Session::compile(const Dispatchable& dispatchable, const SessionOptions& options) {

@@ -73,7 +73,6 @@ class Session {
   void check_dispatch(const std::string& path, const DispatchCommand& command, Faults& faults);
 
   const Model& model_;
-  MemoryBudget budget_;
   std::unique_ptr<Threads> threads_;
   std::map<std::string, Resource, std::less<>> resources_;
   std::map<std::string, Prepared, std::less<>> prepared_;

@@ -61,9 +61,7 @@ std::optional<Value> Context::optional_input(std::size_t index) const {
 const Tensor* Context::constant(const Value& value, std::string_view what) const {
   if (value.constant == nullptr || value.constant_source.empty()) return value.constant;
   std::string text = fmt::format("{}: {} is fixed to what {} has", node_.label, what, value.constant_source);
-  if (std::find(lowering_.notes_.begin(), lowering_.notes_.end(), text) == lowering_.notes_.end()) {
-    lowering_.notes_.push_back(std::move(text));
-  }
+  if (lowering_.constants_noted_.insert(text).second) lowering_.notes_.push_back(std::move(text));
   return value.constant;
 }
 
@@ -242,6 +240,7 @@ void Context::define_view(std::size_t index, Value value) const {
 
 void Context::define_constant(std::size_t index, Tensor tensor) const {
   const std::string& name = node_.outputs[index];
+  lowering_.reserve(node_.label, tensor.data.size(), "its constant");
   lowering_.values_[name] = lowering_.constant_value(name, lowering_.made_.emplace_back(std::move(tensor)));
 }
 

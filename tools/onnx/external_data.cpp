@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 #include <system_error>
 
+#include "io/file.hpp"
 #include "support/failure.hpp"
 
 namespace dmlref::tool::onnx {
@@ -23,8 +23,7 @@ fs::path ExternalData::resolved(const std::string& location) const {
   }
   // What does not exist is resolved as far as it does, so that a file outside is not told from none.
   const fs::path path = fs::weakly_canonical(folder / named, error);
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  if (error || end != folder.end() || rest == path.end()) {
+  if (error || !lies_below(path, folder)) {
     throw FileError(fmt::format("names \"{}\", {}", location, expected));
   }
   if (!fs::is_regular_file(path, error)) throw FileError(fmt::format("names \"{}\", which is no file", location));
@@ -45,7 +44,7 @@ std::vector<std::byte> ExternalData::read(const ExternalRange& range, std::uint6
   if (length != size) {
     throw FileError(fmt::format("has {} bytes in \"{}\", expected {}", length, range.location, size));
   }
-  if (const auto refused = budget_.spend(size)) throw FileError(*refused);
+  memory_.add(size, "external data");
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(range.offset));

@@ -23,7 +23,8 @@ struct ExternalRange {
 /// stranger must not copy other files into what import writes.
 class ExternalData {
  public:
-  explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// `memory` accounts for all that is read.
+  ExternalData(std::filesystem::path folder, Reservation& memory) : folder_(std::move(folder)), memory_(memory) {}
 
   /// The bytes of `range`, which must be `size`. Throws FileError.
   std::vector<std::byte> read(const ExternalRange& range, std::uint64_t size);
@@ -32,7 +33,7 @@ class ExternalData {
   std::filesystem::path resolved(const std::string& location) const;
 
   std::filesystem::path folder_;
-  MemoryBudget budget_;
+  Reservation& memory_;
 };
 
 }  // namespace dmlref::tool::onnx

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dmlref/desc/data_type.hpp"
+#include "support/memory.hpp"
 
 namespace dmlref::tool::onnx {
 
@@ -28,6 +29,9 @@ const ElementType* find_element_type(std::int32_t code) noexcept;
 std::string type_name(std::int32_t code);
 
 using Shape = std::vector<std::uint64_t>;
+
+/// As .npy files have at most.
+inline constexpr std::size_t max_rank = 32;
 
 /// 1 for a scalar. Every tensor that was read, and every shape that was computed, has less than 2^63 elements.
 std::uint64_t element_count(const Shape& shape) noexcept;
@@ -79,6 +83,7 @@ struct Graph {
   std::vector<GraphValue> inputs;
   std::vector<GraphValue> outputs;
   std::map<std::string, Tensor, std::less<>> initializers;
+  Reservation memory{};  ///< of all this
 };
 
 }  // namespace dmlref::tool::onnx

@@ -59,7 +59,18 @@ bool Lowering::depends_on_failed(const Node& node) {
   return depends;
 }
 
+void Lowering::reserve(const std::string& place, std::uint64_t bytes, std::string_view what) {
+  try {
+    memory_.add(bytes, what);
+  } catch (const FileError& error) {
+    throw Failure(fmt::format("{}: {}", graph_.file, place), error.what());
+  }
+}
+
 void Lowering::lower(const Node& node) {
+  // A value, a desc and its text, each with up to 32 sizes and strides.
+  constexpr std::uint64_t node_cost = 8192;
+  reserve(node.label, node_cost, "its operator");
   Context context(*this, node);
   const Operator* row = node.domain.empty() ? find_operator(node.type) : nullptr;
   if (row == nullptr) {
@@ -145,9 +156,12 @@ std::string Lowering::unique_name(std::string_view wanted) {
     if (!plain && std::string_view("_.:/-").find(c) == std::string_view::npos) c = '_';
   }
   if (name.empty()) name = "_";
-  std::string unique = name;
-  for (int i = 2; !names_.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
-  return unique;
+  if (names_.insert(name).second) return name;
+  // No number is tried twice: of many equal names each takes one or two steps.
+  for (int& number = last_numbers_.try_emplace(name, 1).first->second;;) {
+    std::string unique = fmt::format("{}_{}", name, ++number);
+    if (names_.insert(unique).second) return unique;
+  }
 }
 
 std::string Lowering::add_resource(std::string_view wanted, DataType type, const Shape& shape, std::string file_stem,
@@ -159,6 +173,7 @@ std::string Lowering::add_resource(std::string_view wanted, DataType type, const
   if (!file_stem.empty()) {
     if (file_stem == "constant") file_stem = fmt::format("constant_{}", constants_++);
     resource.source = file_stem + ".npy";
+    reserve(resource.source, bytes.size(), "its bytes");
     program_.files.push_back({resource.source, write_npy(type, file_shape(shape), bytes)});
   }
   program_.resources.push_back(resource);
@@ -174,9 +189,7 @@ std::string Lowering::resource_of(const Value& value) {
     known.resource = add_resource(value.name, value.stored, value.shape, stem, value.constant->data);
   } else {
     const std::uint64_t bytes = element_count(value.shape) * size_of(value.stored);
-    if (const auto refused = budget_.spend(bytes)) {
-      throw Failure(fmt::format("{}: input \"{}\"", graph_.file, value.name), *refused);
-    }
+    reserve(fmt::format("input \"{}\"", value.name), bytes, "zeros");
     known.resource = add_resource(value.name, value.stored, value.shape, stem,
                                   std::vector<std::byte>(static_cast<std::size_t>(bytes)));
   }

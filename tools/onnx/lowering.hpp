@@ -21,6 +21,7 @@ namespace dmlref::tool::onnx {
 struct Sources {
   std::string folder;                         ///< of the data, as the user named it; empty: none was given
   std::vector<std::optional<Tensor>> inputs;  ///< by the graph's input; empty: no such file
+  Reservation memory{};                       ///< of the inputs
 };
 
 /// Lowers a whole graph.
@@ -50,6 +51,8 @@ class Lowering {
   std::string add_resource(std::string_view wanted, DataType type, const Shape& shape, std::string file_stem = {},
                            std::span<const std::byte> bytes = {});
   std::string unique_name(std::string_view wanted);
+  /// Takes memory for what `place` of the graph becomes.
+  void reserve(const std::string& place, std::uint64_t bytes, std::string_view what);
 
   const Graph& graph_;
   const Sources& sources_;
@@ -61,9 +64,11 @@ class Lowering {
   std::set<std::string, std::less<>> failed_;                     // outputs of nodes that could not be lowered
   std::map<std::string, std::size_t, std::less<>> uses_;
   std::set<std::string, std::less<>> names_;
+  std::map<std::string, int, std::less<>> last_numbers_;  // behind names that are wanted again
+  std::set<std::string, std::less<>> constants_noted_;
   std::vector<std::optional<Value>> outputs_;
   std::deque<Tensor> made_;  // of Constant nodes
-  MemoryBudget budget_;
+  Reservation memory_;       // of all this
   std::size_t constants_ = 0;
 };
 

@@ -64,42 +64,88 @@ DescJson desc_json(const Desc& desc) {
   return {Schema<Desc>::info.name, std::move(json)};
 }
 
+/// The members or elements of a section, each begun by next().
+class Section {
+ public:
+  Section(std::string& text, std::string_view name, std::string_view brackets) : text_(text), brackets_(brackets) {
+    text_.append("  \"").append(name).append("\": ").append(1, brackets_[0]);
+  }
+  /// Begins a line of its own.
+  void next() {
+    text_ += empty_ ? "\n    " : ",\n    ";
+    empty_ = false;
+  }
+  void end() {
+    if (!empty_) text_ += "\n  ";
+    text_ += brackets_[1];
+  }
+
+ private:
+  std::string& text_;
+  std::string_view brackets_;
+  bool empty_ = true;
+};
+
+Json resource_json(const ProgramResource& resource) {
+  Json json{{"initialValuesDataType", to_string(resource.type)}};
+  if (resource.source.empty()) {
+    json["initialValues"] = {{"valueCount", resource.count}, {"value", 0}};
+  } else {
+    json["initialValues"] = {{"sourcePath", resource.source}};
+  }
+  return json;
+}
+
+Json dispatchable_json(const ProgramDispatch& dispatch) {
+  DescJson desc = std::visit([](const auto& d) { return desc_json(d); }, dispatch.desc);
+  return {{"type", "DML_OPERATOR_" + std::string(desc.type)}, {"desc", std::move(desc.members)}};
+}
+
+Json command_json(const ProgramDispatch& dispatch) {
+  Json bindings = Json::object();
+  for (const auto& [tensor, resource] : dispatch.bindings) bindings[std::string(tensor)] = resource;
+  return {{"type", "dispatch"}, {"dispatchable", dispatch.name}, {"bindings", std::move(bindings)}};
+}
+
+Json command_json(const ProgramOutput& output, const std::filesystem::path& folder) {
+  return {{"type", "writeFile"},
+          {"resource", output.resource},
+          {"targetPath", (folder / output.target).generic_string()},
+          {"dimensions", output.dimensions}};
+}
+
 }  // namespace
 
+// A line for each resource, member of a desc, and command. A whole object of ordered_json would look at all its members
+// for each one that is added.
 std::string model_text(const Program& program, const std::filesystem::path& output_folder) {
-  Json resources = Json::object();
+  std::string text = "{\n";
+  Section resources(text, "resources", "{}");
   for (const ProgramResource& resource : program.resources) {
-    Json& json = resources[resource.name];
-    json["initialValuesDataType"] = to_string(resource.type);
-    if (resource.source.empty()) {
-      json["initialValues"] = {{"valueCount", resource.count}, {"value", 0}};
-    } else {
-      json["initialValues"] = {{"sourcePath", resource.source}};
-    }
+    resources.next();
+    text += Json(resource.name).dump() + ": ";
+    text += json_text(resource_json(resource), 0);
   }
-  Json dispatchables = Json::object();
-  Json commands = Json::array();
+  resources.end();
+  text += ",\n";
+  Section dispatchables(text, "dispatchables", "{}");
   for (const ProgramDispatch& dispatch : program.dispatches) {
-    DescJson desc = std::visit([](const auto& d) { return desc_json(d); }, dispatch.desc);
-    dispatchables[dispatch.name] = {{"type", "DML_OPERATOR_" + std::string(desc.type)},
-                                    {"desc", std::move(desc.members)}};
-    Json bindings = Json::object();
-    for (const auto& [tensor, resource] : dispatch.bindings) bindings[std::string(tensor)] = resource;
-    commands.push_back({{"type", "dispatch"}, {"dispatchable", dispatch.name}, {"bindings", std::move(bindings)}});
+    dispatchables.next();
+    text += Json(dispatch.name).dump() + ": ";
+    text += json_text(dispatchable_json(dispatch), 2, "    ");
+  }
+  dispatchables.end();
+  text += ",\n";
+  Section commands(text, "commands", "[]");
+  for (const ProgramDispatch& dispatch : program.dispatches) {
+    commands.next();
+    text += json_text(command_json(dispatch), 0);
   }
   for (const ProgramOutput& output : program.outputs) {
-    commands.push_back({{"type", "writeFile"},
-                        {"resource", output.resource},
-                        {"targetPath", (output_folder / output.target).generic_string()},
-                        {"dimensions", output.dimensions}});
+    commands.next();
+    text += json_text(command_json(output, output_folder), 0);
   }
-  // A line for each resource, member of a desc, and command.
-  std::string text = "{\n  \"resources\": ";
-  text += json_text(resources, 1, "  ");
-  text += ",\n  \"dispatchables\": ";
-  text += json_text(dispatchables, 3, "  ");
-  text += ",\n  \"commands\": ";
-  text += json_text(commands, 1, "  ");
+  commands.end();
   return text + "\n}\n";
 }
 

@@ -30,15 +30,19 @@ struct Place {
   Place member(std::string_view name) const { return {file, path + (path.empty() ? "" : ".") + std::string(name)}; }
 };
 
+/// `memory` gets twice what protobuf takes: the second half is for the values that are made of the message.
 template <class Proto>
-Proto parse(const std::filesystem::path& path, std::string_view what) {
+Proto parse(const std::filesystem::path& path, std::string_view what, Reservation& memory) {
   try {
-    const std::vector<std::byte> bytes = read_file(path);
+    Reservation file;
+    const std::vector<std::byte> bytes = read_file(path, file);
+    std::uint64_t parts = 0;
     try {
-      check_wire(bytes, *Proto::descriptor());
+      parts = check_wire(bytes, *Proto::descriptor());
     } catch (const FileError& error) {
       throw FileError(fmt::format("is not an ONNX file, or is damaged: {}", error.what()));
     }
+    memory.add(2 * parts, "its parts");
     Proto proto;
     google::protobuf::SetLogHandler(nullptr);  // what it has to say is said below
     if (!proto.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -53,6 +57,9 @@ Proto parse(const std::filesystem::path& path, std::string_view what) {
 Shape shape_of(const ::onnx::TensorProto& proto, const Place& place) {
   Shape shape;
   std::uint64_t count = 1;
+  if (static_cast<std::size_t>(proto.dims_size()) > max_rank) {
+    place.member("dims").fail(fmt::format("has {} extents, expected at most {}", proto.dims_size(), max_rank));
+  }
   for (const std::int64_t dim : proto.dims()) {
     const auto extent = static_cast<std::uint64_t>(dim);
     if (dim < 0 || (extent != 0 && count > (std::uint64_t{1} << 60) / extent)) {
@@ -217,6 +224,10 @@ GraphValue graph_value_of(const ::onnx::ValueInfoProto& proto, const Place& plac
   const auto& tensor = proto.type().tensor_type();
   value.type = tensor.elem_type();
   if (!tensor.has_shape()) return value;
+  if (static_cast<std::size_t>(tensor.shape().dim_size()) > max_rank) {
+    place.member("type.tensor_type.shape")
+        .fail(fmt::format("has {} extents, expected at most {}", tensor.shape().dim_size(), max_rank));
+  }
   value.shape.emplace();
   for (const auto& dim : tensor.shape().dim()) {
     Dimension& dimension = value.shape->emplace_back();
@@ -233,8 +244,12 @@ GraphValue graph_value_of(const ::onnx::ValueInfoProto& proto, const Place& plac
 }
 
 std::string label_of(int index, const ::onnx::NodeProto& proto) {
-  return proto.name().empty() ? fmt::format("node {} ({})", index, proto.op_type())
-                              : fmt::format("node {} ({} \"{}\")", index, proto.op_type(), proto.name());
+  constexpr std::size_t longest = 80;
+  const auto cut = [](const std::string& text) {
+    return text.size() > longest ? text.substr(0, longest) + "..." : text;
+  };
+  return proto.name().empty() ? fmt::format("node {} ({})", index, cut(proto.op_type()))
+                              : fmt::format("node {} ({} \"{}\")", index, cut(proto.op_type()), cut(proto.name()));
 }
 
 /// Names are given once, and before they are used: ONNX's nodes stand in an order in which they can run.
@@ -269,11 +284,11 @@ void check_order(const Graph& graph) {
 }  // namespace
 
 Graph read_graph(const std::filesystem::path& path) {
-  const auto model = parse<::onnx::ModelProto>(path, "model");
   Graph graph;
+  const auto model = parse<::onnx::ModelProto>(path, "model", graph.memory);
   graph.file = path.string();
   const Place root{graph.file, ""};
-  ExternalData external(path.parent_path());
+  ExternalData external(path.parent_path(), graph.memory);
   if (!model.has_graph()) throw Failure(graph.file, "is not an ONNX file: it has no graph");
   // Opsets came with version 3 of the format; what is older has the operators of opset 1.
   bool has_opset = model.ir_version() < 3 && model.opset_import_size() == 0;
@@ -325,10 +340,10 @@ Graph read_graph(const std::filesystem::path& path) {
   return graph;
 }
 
-Tensor read_tensor_file(const std::filesystem::path& path) {
-  const auto proto = parse<::onnx::TensorProto>(path, "tensor");
+Tensor read_tensor_file(const std::filesystem::path& path, Reservation& memory) {
+  const auto proto = parse<::onnx::TensorProto>(path, "tensor", memory);
   const std::string file = path.string();
-  ExternalData external(path.parent_path());
+  ExternalData external(path.parent_path(), memory);
   return tensor_of(proto, {file, "tensor"}, external);
 }
 

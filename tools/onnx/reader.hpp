@@ -11,7 +11,7 @@ namespace dmlref::tool::onnx {
 /// do not fit, a name given twice, data outside the file.
 Graph read_graph(const std::filesystem::path& path);
 
-/// Reads a TensorProto, as ONNX's input_0.pb. Throws Failure.
-Tensor read_tensor_file(const std::filesystem::path& path);
+/// Reads a TensorProto, as ONNX's input_0.pb, which `memory` accounts for. Throws Failure.
+Tensor read_tensor_file(const std::filesystem::path& path, Reservation& memory);
 
 }  // namespace dmlref::tool::onnx

@@ -16,6 +16,8 @@ Shape reshaped(const Context& node, const Shape& from, const std::vector<std::in
     node.fail(
         fmt::format("shape is [{}] for an input of [{}], {}", fmt::join(wanted, ", "), fmt::join(from, ", "), why));
   };
+  if (wanted.size() > max_rank)
+    node.fail(fmt::format("shape has {} extents, expected at most {}", wanted.size(), max_rank));
   Shape shape;
   std::optional<std::size_t> open;
   std::uint64_t known = 1;

@@ -24,10 +24,25 @@ constexpr std::size_t most_parts = 2'000'000;
 // Protobuf itself gives up at 100.
 constexpr int most_levels = 64;
 
+// What protobuf's classes take at most: a message, a text, a number, and a field of another number than the type has.
+// An array that grows has up to three times its elements.
+constexpr std::uint64_t message_cost = 512;
+constexpr std::uint64_t text_cost = 96;
+constexpr std::uint64_t number_cost = 3 * sizeof(std::uint64_t);
+constexpr std::uint64_t unknown_cost = 96;
+
+/// Of a byte of packed numbers: of variable length they have one byte or more.
+std::uint64_t packed_cost(const FieldDescriptor& field) {
+  const bool fixed = field.type() == FieldDescriptor::TYPE_FLOAT || field.type() == FieldDescriptor::TYPE_DOUBLE;
+  return fixed ? number_cost / sizeof(std::uint64_t) : number_cost;
+}
+
 class WireCheck {
  public:
   explicit WireCheck(std::span<const std::byte> bytes)
       : size_(bytes.size()), in_(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
+
+  std::uint64_t memory() const noexcept { return memory_; }
 
   void message(const Descriptor& type, std::size_t end, const std::string& place, int level) {
     if (level > most_levels) fail(place, fmt::format("nests deeper than {} levels", most_levels));
@@ -54,6 +69,7 @@ class WireCheck {
   void value(std::uint32_t tag, const FieldDescriptor* field, std::size_t end, std::size_t start,
              const std::string& place, int level) {
     std::uint64_t number = 0;
+    memory_ += field == nullptr ? unknown_cost : number_cost;
     switch (WireFormatLite::GetTagWireType(tag)) {
       case WireFormatLite::WIRETYPE_VARINT:
         if (!in_.ReadVarint64(&number) || at() > end) fail_at(start, place, "ends within a number");
@@ -73,8 +89,10 @@ class WireCheck {
       if (++parts_ > most_parts) fail_at(start, place, fmt::format("is one part more than {}", most_parts));
     }
     if (field != nullptr && field->message_type() != nullptr) {
+      memory_ += message_cost;
       message(*field->message_type(), at() + number, place, level + 1);
     } else {
+      memory_ += field != nullptr && field->is_packable() ? number * packed_cost(*field) : text_cost + number;
       skip(number, end, start, place);
     }
   }
@@ -94,16 +112,19 @@ class WireCheck {
 
   std::size_t size_;
   std::size_t parts_ = 0;
+  std::uint64_t memory_ = 0;
   google::protobuf::io::CodedInputStream in_;
 };
 
 }  // namespace
 
-void check_wire(std::span<const std::byte> bytes, const Descriptor& descriptor) {
+std::uint64_t check_wire(std::span<const std::byte> bytes, const Descriptor& descriptor) {
   if (bytes.size() > std::size_t{(std::numeric_limits<int>::max)()}) {
     throw FileError("has more than 2147483647 bytes, which is the most of a protocol buffer");
   }
-  WireCheck(bytes).message(descriptor, bytes.size(), "", 0);
+  WireCheck check(bytes);
+  check.message(descriptor, bytes.size(), "", 0);
+  return check.memory();
 }
 
 }  // namespace dmlref::tool::onnx

@@ -83,14 +83,15 @@ std::string elements_text(DataType type, std::span<const std::byte> bytes, std::
   return text;
 }
 
-std::string elements_verbose(DataType type, std::span<const std::byte> bytes, std::size_t count) {
+std::string elements_verbose(DataType type, std::span<const std::byte> bytes, std::size_t count, std::uint64_t first,
+                             std::uint64_t all) {
   std::string text;
-  const std::size_t width = fmt::formatted_size("{}", count == 0 ? 0 : count - 1);
+  const std::size_t width = fmt::formatted_size("{}", all == 0 ? 0 : all - 1);
   visit_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (std::size_t i = 0; i < count; ++i) {
       const T value = load_element<T>(bytes, i);
-      fmt::format_to(std::back_inserter(text), "[{:{}}] {} ({})\n", i, width, text_of(value), bits_of(value));
+      fmt::format_to(std::back_inserter(text), "[{:{}}] {} ({})\n", first + i, width, text_of(value), bits_of(value));
     }
   });
   return text;

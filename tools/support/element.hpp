@@ -84,8 +84,9 @@ std::string bits_text(DataType type, std::span<const std::byte> bytes, std::size
 /// All elements, separated by ", ".
 std::string elements_text(DataType type, std::span<const std::byte> bytes, std::size_t count);
 
-/// One line per element with its index, value and bits.
-std::string elements_verbose(DataType type, std::span<const std::byte> bytes, std::size_t count);
+/// One line per element with its index, value and bits. They are the elements from `first` on, of `all`.
+std::string elements_verbose(DataType type, std::span<const std::byte> bytes, std::size_t count, std::uint64_t first,
+                             std::uint64_t all);
 
 /// Where element `index` of a shape in C order stands.
 std::vector<std::uint64_t> coordinates_of(std::uint64_t index, std::span<const std::uint64_t> shape);

@@ -26,7 +26,7 @@ class Failure : public std::runtime_error {
   std::vector<std::string> lines_;
 };
 
-/// Failures that belong together are thrown together.
+/// Failures that belong together are thrown together; of very many the first are kept.
 class Faults {
  public:
   /// Does `part` and keeps what it fails with.
@@ -38,22 +38,27 @@ class Faults {
       add(failure);
     }
   }
-  void add(const Failure& failure) { lines_.insert(lines_.end(), failure.lines().begin(), failure.lines().end()); }
+  void add(const Failure& failure) {
+    for (const std::string& line : failure.lines()) {
+      if (lines_.size() < most) {
+        lines_.push_back(line);
+      } else {
+        ++more_;
+      }
+    }
+  }
   bool empty() const noexcept { return lines_.empty(); }
   /// Throws what was kept, where there is any: the first lines of very many.
   void raise() {
-    constexpr std::size_t most = 50;
     if (lines_.empty()) return;
-    if (lines_.size() > most) {
-      const std::size_t more = lines_.size() - most;
-      lines_.resize(most);
-      lines_.push_back("and " + std::to_string(more) + " faults more");
-    }
+    if (more_ != 0) lines_.push_back("and " + std::to_string(more_) + " faults more");
     throw Failure(std::move(lines_));
   }
 
  private:
+  static constexpr std::size_t most = 50;
   std::vector<std::string> lines_;
+  std::size_t more_ = 0;
 };
 
 /// Something wrong with a file's content; whoever opened it adds where the model names it.

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "support/failure.hpp"
+
 #if defined(_WIN32)
 #define NOMINMAX 1
 #define WIN32_LEAN_AND_MEAN 1
@@ -30,25 +32,34 @@ std::uint64_t physical_memory() {
 
 }  // namespace
 
-Memory::Memory(std::uint64_t bytes) : size_(static_cast<std::size_t>(bytes)) {
+MemoryBudget::MemoryBudget() : limit_(std::uint64_t{4} << 30) {
+  if (const std::uint64_t physical = physical_memory(); physical != 0) limit_ = physical / 2;
+}
+
+MemoryBudget& memory_budget() noexcept {
+  static MemoryBudget budget;
+  return budget;
+}
+
+void refuse_memory(std::string_view bytes, std::string_view what) {
+  const MemoryBudget& budget = memory_budget();
+  throw FileError(
+      fmt::format("wants {} bytes for {}, expected no more than {} (of the {} bytes of a run, which --memory changes)",
+                  bytes, what, budget.left(), budget.limit()));
+}
+
+void Reservation::add(std::uint64_t bytes, std::string_view what) {
+  MemoryBudget& budget = memory_budget();
+  if (bytes > budget.left()) refuse_memory(fmt::format("{}", bytes), what);
+  budget.used_ += bytes;
+  bytes_ += bytes;
+}
+
+Memory::Memory(std::uint64_t bytes, std::string_view what)
+    : reservation_(bytes, what), size_(static_cast<std::size_t>(bytes)) {
   if (bytes == 0) return;
   data_ = static_cast<std::byte*>(::operator new (size_, std::align_val_t{256}));
   std::memset(data_, 0, size_);
-}
-
-MemoryBudget::MemoryBudget() : limit_(std::uint64_t{4} << 30), left_(0) {
-  if (const std::uint64_t physical = physical_memory(); physical != 0) limit_ = physical / 2;
-  left_ = limit_;
-}
-
-std::optional<std::string> MemoryBudget::spend(std::uint64_t bytes) {
-  if (bytes > left_) {
-    return fmt::format(
-        "wants {} bytes, expected no more than {} (of the {} bytes a model may use, half of this machine)", bytes,
-        left_, limit_);
-  }
-  left_ -= bytes;
-  return std::nullopt;
 }
 
 }  // namespace dmlref::tool

@@ -1,26 +1,74 @@
-// memory.hpp: memory for tensors, within a budget.
+// memory.hpp: the memory of a run: one budget for every reader, and zeroed bytes for tensors.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <span>
-#include <string>
+#include <string_view>
+#include <utility>
 
 namespace dmlref::tool {
 
-/// Zeroed bytes that start at a multiple of 256.
+/// How many bytes a run may hold at once. There is one for the process, as its memory is one: no reader can be given
+/// another. One thread uses it.
+class MemoryBudget {
+ public:
+  /// Half of the machine's memory, or 4 GiB where the system does not say.
+  MemoryBudget();
+
+  std::uint64_t limit() const noexcept { return limit_; }
+  std::uint64_t left() const noexcept { return used_ < limit_ ? limit_ - used_ : 0; }
+  void set_limit(std::uint64_t bytes) noexcept { limit_ = bytes; }
+
+ private:
+  friend class Reservation;
+
+  std::uint64_t limit_;
+  std::uint64_t used_ = 0;
+};
+
+MemoryBudget& memory_budget() noexcept;
+
+/// Throws FileError: "wants 8 bytes for `what`, expected no more than ..."; `bytes` may say "at least".
+[[noreturn]] void refuse_memory(std::string_view bytes, std::string_view what);
+
+/// Bytes of the budget that are taken as long as this lives. Whoever allocates by a file's numbers makes one first.
+class Reservation {
+ public:
+  Reservation() = default;
+  /// Throws FileError where that much is not left. `what` needs it.
+  Reservation(std::uint64_t bytes, std::string_view what) { add(bytes, what); }
+  ~Reservation() { memory_budget().used_ -= bytes_; }
+  Reservation(Reservation&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  Reservation& operator=(Reservation&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  /// Takes more; throws FileError as the constructor does.
+  void add(std::uint64_t bytes, std::string_view what);
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
+/// Zeroed bytes of the budget that start at a multiple of 256.
 class Memory {
  public:
   Memory() = default;
-  explicit Memory(std::uint64_t bytes);
+  /// Throws FileError as Reservation does.
+  Memory(std::uint64_t bytes, std::string_view what);
   ~Memory() { ::operator delete (data_, std::align_val_t{256}); }
-  Memory(Memory&& other) noexcept : data_(other.data_), size_(other.size_) {
-    other.data_ = nullptr;
-    other.size_ = 0;
-  }
+  Memory(Memory&& other) noexcept
+      : reservation_(std::move(other.reservation_)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
+    std::swap(reservation_, other.reservation_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
@@ -32,21 +80,9 @@ class Memory {
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
 
  private:
+  Reservation reservation_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-};
-
-/// Refuses sizes before they are allocated: at most half of the physical memory.
-class MemoryBudget {
- public:
-  MemoryBudget();
-  explicit MemoryBudget(std::uint64_t limit) : limit_(limit), left_(limit) {}
-  /// Empty where `bytes` fit (they are then spent), else why not: "wants 8 bytes ..., expected at most ...".
-  std::optional<std::string> spend(std::uint64_t bytes);
-
- private:
-  std::uint64_t limit_;
-  std::uint64_t left_;
 };
 
 }  // namespace dmlref::tool

@@ -251,8 +251,9 @@ async function start() {
       const text = await fromFragment(location.hash);
       if (text !== null) editor.text = text;
       return text !== null;
-    } catch {
-      say('The link is damaged: it holds no model.', 'bad');
+    } catch (error) {
+      const isLong = error instanceof RangeError;
+      say(`The link is ${isLong ? `too long: ${error.message}` : 'damaged: it holds no model'}.`, 'bad');
       return false;
     }
   };
