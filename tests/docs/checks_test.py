@@ -154,7 +154,7 @@ class Errors(unittest.TestCase):
 
     def test_refuses_a_source_without_an_address(self) -> None:
         with self.assertRaisesRegex(ValueError, "no address of the source 'hearsay'"):
-            errors_page.page_of(self.header.replace('"reading"}', '"hearsay"}'), self.messages, self.fixes)
+            errors_page.page_of(self.header.replace('"reading", 0)', '"hearsay", 0)'), self.messages, self.fixes)
 
     def test_notices_a_stale_page(self) -> None:
         page = errors_page.PAGE
