@@ -42,7 +42,7 @@ class Recipe {
   std::size_t node_count() const noexcept { return values_.size() - 1; }
 
  private:
-  static constexpr std::size_t most_nodes = 600;
+  static constexpr std::size_t most_nodes = 100;
 
   /// Some nodes of one kind and name, one behind the other, the first from any earlier value.
   void nodes() {
@@ -66,7 +66,7 @@ class Recipe {
     const std::string name(byte / std::size(kinds) % 4, 'n');  // often the same
     const std::size_t high = reader_.byte();
     std::string from = values_[(high << 8 | reader_.byte()) % values_.size()];
-    for (unsigned count = 1 + reader_.byte() % 32; count > 0; --count) {
+    for (unsigned count = 1 + reader_.byte() % 8; count > 0; --count) {
       Message node;
       node.bytes(1, from);
       for (const std::string& input : kind.more) node.bytes(1, input);

@@ -45,26 +45,25 @@ inline void expect_usable(const dmlref::tool::onnx::Program& program) {
   }
 }
 
-/// Lowers the file, or says why not. The number of its operators; empty: it cannot be lowered.
-inline std::optional<std::size_t> lowered_operators(std::string_view bytes) {
+/// Lowers the file, or says why not. The number of its operators; empty: it cannot be lowered. `narrow` is the type of
+/// ConvInteger's outputs.
+inline std::optional<std::size_t> lowered_operators(std::string_view bytes,
+                                                    std::optional<dmlref::DataType> narrow = std::nullopt) {
   using namespace dmlref::tool;
   const MemoryFile file(bytes.data(), bytes.size());
-  std::optional<std::size_t> operators;
   try {
     const onnx::Graph graph = onnx::read_graph(file.path());
     if (has_large_inputs(graph)) return std::nullopt;
-    for (const auto type : {std::optional<dmlref::DataType>(), std::optional(dmlref::DataType::int8)}) {
-      const onnx::Sources sources;
-      const onnx::LoweringOptions options{type};
-      onnx::Lowering lowering(graph, sources, options);
-      const onnx::Program program = lowering.run();
-      expect_usable(program);
-      operators = program.dispatches.size();
-    }
+    const onnx::Sources sources;
+    const onnx::LoweringOptions options{narrow};
+    onnx::Lowering lowering(graph, sources, options);
+    const onnx::Program program = lowering.run();
+    expect_usable(program);
+    return program.dispatches.size();
   } catch (const Failure& failure) {
     if (std::string_view(failure.what()).empty()) expect_none("a failure without words");
   }
-  return operators;
+  return std::nullopt;
 }
 
 }  // namespace dmlref_test

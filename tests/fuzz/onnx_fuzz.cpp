@@ -2,10 +2,13 @@
 // operators the latest feature level accepts, or one line that says why not.
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "fuzz/onnx_claims.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  dmlref_test::lowered_operators({reinterpret_cast<const char*>(data), size});
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  dmlref_test::lowered_operators(bytes);
+  dmlref_test::lowered_operators(bytes, dmlref::DataType::int8);
   return 0;
 }

@@ -20,6 +20,8 @@ namespace {
 
 using namespace dmlref::tool;
 
+constexpr std::size_t compared_pixels = 16;
+
 struct Request {
   std::size_t width;
   std::size_t height;
@@ -51,8 +53,9 @@ bool is_small(const Request& r) {
   const auto taps = [](std::size_t from, std::size_t to) { return 4 * (1 + from / to) + 2; };
   const std::uint64_t across = std::uint64_t{r.to_width} * r.height * taps(r.width, r.to_width);
   const std::uint64_t down = std::uint64_t{r.to_width} * r.to_height * taps(r.height, r.to_height);
-  constexpr std::uint64_t most = 1u << 20;
-  return across + down <= most && std::uint64_t{r.width} * r.height <= most;
+  constexpr std::uint64_t most = 1u << 18;
+  const std::uint64_t compared = compared_pixels * taps(r.width, r.to_width) * taps(r.height, r.to_height);
+  return across + down <= most && compared <= most && std::uint64_t{r.width} * r.height <= most;
 }
 
 /// Catmull-Rom's weight of source `s` for an output around `centre`, widened by `spread`.
@@ -82,7 +85,7 @@ double scaled(std::size_t at, std::size_t count, std::size_t from, Value value) 
 /// A few pixels against the formula. Roundings to a byte may differ by one.
 void compare(const Image& image, const Image& result) {
   const std::size_t count = result.pixels.size();
-  for (std::size_t i = 0; i < count; i += std::max<std::size_t>(1, count / 16)) {
+  for (std::size_t i = 0; i < count; i += std::max<std::size_t>(1, count / compared_pixels)) {
     const std::size_t c = i % result.channels;
     const std::size_t x = i / result.channels % result.width;
     const std::size_t y = i / result.channels / result.width;
