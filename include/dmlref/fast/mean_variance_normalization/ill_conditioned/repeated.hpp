@@ -56,7 +56,8 @@ DMLREF_NOINLINE inline Interval<BitsOf<T>> ill_conditioned_elements(
   const auto steps = [&](Bits most, Bits sign) {  // from the guess to the last one inside
     Bits known = 0, step = 1;
     const auto goes_on = [&] {
-      return step <= most - known && is_inside(static_cast<Bits>(guess + sign * static_cast<Bits>(known + step)));
+      const std::uint32_t moved = guess + std::uint32_t{sign} * static_cast<Bits>(known + step);  // modulo, not in int
+      return step <= most - known && is_inside(static_cast<Bits>(moved));
     };
     for (; step != 0 && goes_on(); step = static_cast<Bits>(step * 2)) known = static_cast<Bits>(known + step);
     for (; step != 0; step = static_cast<Bits>(step / 2)) {
