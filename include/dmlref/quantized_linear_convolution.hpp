@@ -9,6 +9,6 @@
 #include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
-#include "dmlref/validate/quantized_linear_convolution.hpp"
+#include "dmlref/rules/quantized_linear_convolution.hpp"
 
 #endif  // DMLREF_SUPPORTED

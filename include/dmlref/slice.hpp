@@ -8,6 +8,6 @@
 #include "dmlref/call/slice.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
-#include "dmlref/validate/slice.hpp"
+#include "dmlref/rules/slice.hpp"
 
 #endif  // DMLREF_SUPPORTED

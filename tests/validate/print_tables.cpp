@@ -24,7 +24,7 @@
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/support_table.hpp"
-#include "dmlref/validate/tensor.hpp"
+#include "dmlref/rules/tensor.hpp"
 #include "model/operator_fields.hpp"
 
 namespace {

@@ -20,7 +20,7 @@
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/validate/mean_variance_normalization.hpp"
+#include "dmlref/rules/mean_variance_normalization.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"

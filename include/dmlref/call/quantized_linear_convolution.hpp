@@ -21,7 +21,7 @@
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
 #include "dmlref/reference/quantized_linear_convolution.hpp"
-#include "dmlref/validate/quantized_linear_convolution.hpp"
+#include "dmlref/rules/quantized_linear_convolution.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"

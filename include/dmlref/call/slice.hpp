@@ -18,7 +18,7 @@
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/validate/slice.hpp"
+#include "dmlref/rules/slice.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
 #include "dmlref/view/transform.hpp"

@@ -19,7 +19,7 @@
 #include "dmlref/op/plan.hpp"
 #include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
-#include "dmlref/validate/tensor.hpp"
+#include "dmlref/rules/tensor.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

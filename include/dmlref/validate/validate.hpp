@@ -1,17 +1,17 @@
 // validate.hpp: may we, at this level: every rule for every operator.
 //
 // read() turns a descriptor into facts, reporting what cannot be read; check() applies the rules. A program that
-// validates the desc of one operator holds that operator's rules alone (validate/<operator>.hpp).
+// validates the desc of one operator holds that operator's rules alone (rules/<operator>.hpp).
 #pragma once
 
 #include <variant>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/operator_desc.hpp"
-#include "dmlref/validate/mean_variance_normalization.hpp"
-#include "dmlref/validate/quantized_linear_convolution.hpp"
+#include "dmlref/rules/mean_variance_normalization.hpp"
+#include "dmlref/rules/quantized_linear_convolution.hpp"
 #include "dmlref/validate/report.hpp"
-#include "dmlref/validate/slice.hpp"
+#include "dmlref/rules/slice.hpp"
 
 DMLREF_BEGIN
 

@@ -11,7 +11,7 @@
 #include "dmlref/desc/quantized_linear_convolution.hpp"
 #include "dmlref/schema/quantized_linear_convolution.hpp"
 #include "dmlref/validate/level.hpp"
-#include "dmlref/validate/tensor.hpp"
+#include "dmlref/rules/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {

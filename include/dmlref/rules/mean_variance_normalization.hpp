@@ -10,9 +10,9 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
 #include "dmlref/schema/mean_variance_normalization.hpp"
-#include "dmlref/validate/activation.hpp"
+#include "dmlref/rules/activation.hpp"
 #include "dmlref/validate/level.hpp"
-#include "dmlref/validate/tensor.hpp"
+#include "dmlref/rules/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {

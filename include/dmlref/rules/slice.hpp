@@ -11,7 +11,7 @@
 #include "dmlref/desc/slice.hpp"
 #include "dmlref/schema/slice.hpp"
 #include "dmlref/validate/level.hpp"
-#include "dmlref/validate/tensor.hpp"
+#include "dmlref/rules/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {
