@@ -170,7 +170,7 @@
 #define DMLREF_ALWAYS_INLINE inline
 #endif
 
-// Where the kernels are compiled: in every translation unit that compiles an operator, or, as they are large, in one.
+// Where kernels and rules are compiled: in every translation unit that needs them, or, as they are large, in one.
 // DMLREF_SEPARATE (in all units of a program): none holds them but the one that defines DMLREF_IMPLEMENTATION besides.
 #if defined(DMLREF_IMPLEMENTATION) && !defined(DMLREF_SEPARATE)
 #define DMLREF_SEPARATE

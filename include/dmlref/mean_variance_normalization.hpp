@@ -8,6 +8,5 @@
 #include "dmlref/call/mean_variance_normalization.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
-#include "dmlref/rules/mean_variance_normalization.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -9,6 +9,5 @@
 #include "dmlref/call/quantized_linear_convolution.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
-#include "dmlref/rules/quantized_linear_convolution.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -8,6 +8,5 @@
 #include "dmlref/call/slice.hpp"
 #include "dmlref/op/named_bindings.hpp"
 #include "dmlref/op/one_operator.hpp"
-#include "dmlref/rules/slice.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dmlref/directml.hpp"
+#include "dmlref/rules/tensor.hpp"
 #include "support/report_fields.hpp"
 
 DMLREF_BEGIN
@@ -49,8 +50,6 @@ inline void check_facts(Report& report, FeatureLevel level, const Facts<MaskedSl
   check_tensor(report, level, Direction::output, fact<&Desc::rest>(facts));
 }
 }  // namespace rules
-
-inline Report validate(const MaskedSliceDesc& desc, FeatureLevel level) { return rules::validate(desc, level); }
 
 namespace detail {
 

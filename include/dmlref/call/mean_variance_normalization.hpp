@@ -20,13 +20,14 @@
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/rules/mean_variance_normalization.hpp"
+#include "dmlref/schema/mean_variance_normalization.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/op/mean_variance_normalization.hpp"
+#include "dmlref/rules/mean_variance_normalization.hpp"
 #endif
 
 DMLREF_BEGIN
@@ -92,7 +93,7 @@ inline rules::Facts<MeanVarianceNormalization1Desc> check_arguments(Report& repo
   read_member(report, options.normalize_variance, fact<&Desc::normalize_variance>(facts));
   read_member(report, options.epsilon, fact<&Desc::epsilon>(facts));
   read_member(report, options.activation, fact<&Desc::fused_activation>(facts));
-  check_facts(report, latest_feature_level, facts);
+  apply_rules(report, latest_feature_level, Facts<Desc>(facts));
   return facts;
 }
 

@@ -21,13 +21,14 @@
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
 #include "dmlref/reference/quantized_linear_convolution.hpp"
-#include "dmlref/rules/quantized_linear_convolution.hpp"
+#include "dmlref/schema/quantized_linear_convolution.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/rules/quantized_linear_convolution.hpp"
 #endif
 
 DMLREF_BEGIN
@@ -100,7 +101,7 @@ struct ConvolutionArguments {
     } else {
       groups = narrow<std::uint32_t>(options.group_count);
     }
-    rules::check_facts(report, latest_feature_level, facts);
+    rules::apply_rules(report, latest_feature_level, rules::Facts<Desc>(facts));
   }
   ConvolutionArguments(const ConvolutionArguments&) = delete;
   ConvolutionArguments& operator=(const ConvolutionArguments&) = delete;

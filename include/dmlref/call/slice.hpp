@@ -18,13 +18,14 @@
 #include "dmlref/op/one_operator.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/op/seam.hpp"
-#include "dmlref/rules/slice.hpp"
+#include "dmlref/schema/slice.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
 #include "dmlref/view/transform.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/op/slice.hpp"
+#include "dmlref/rules/slice.hpp"
 #endif
 
 DMLREF_BEGIN
@@ -110,18 +111,19 @@ inline rules::Facts<SliceDesc> check_arguments(Report& report, Views<SliceDesc>&
   using namespace rules;
   Facts<SliceDesc> facts;
   views.read(report, facts);
-  const TensorFacts& input = fact<&SliceDesc::input>(facts);
-  const TensorFacts& output = fact<&SliceDesc::output>(facts);
-  check_tensor(report, latest_feature_level, Direction::input, input);
-  check_tensor(report, latest_feature_level, Direction::output, output, &input, &input);
+  const std::uint64_t rank = fact<&SliceDesc::input>(facts).rank;
   fact<&SliceDesc::offsets>(facts).values = offsets;
   fact<&SliceDesc::strides>(facts).values = strides;
-  if (rank_is_readable(input.rank)) {
-    check_array_length(report, fact<&SliceDesc::offsets>(facts), input.rank);
-    check_array_length(report, fact<&SliceDesc::strides>(facts), input.rank);
+  if (rank_is_readable(rank)) {
+    count_fact<&SliceDesc::sizes>(facts).value = narrow<std::uint32_t>(rank);
+    check_array_length(report, fact<&SliceDesc::offsets>(facts), rank);
+    check_array_length(report, fact<&SliceDesc::strides>(facts), rank);
   }
-  fact<&SliceDesc::sizes>(facts).values = output.sizes;
-  check_slice_bounds(report, facts);
+  const std::span<const std::uint32_t> sizes = fact<&SliceDesc::output>(facts).sizes;
+  bool empty = false;
+  for (const std::uint32_t size : sizes) empty |= size == 0;
+  if (!empty) fact<&SliceDesc::sizes>(facts).values = sizes;  // else the output's own rule says it all
+  apply_rules(report, latest_feature_level, Facts<SliceDesc>(facts));
   return facts;
 }
 
@@ -135,7 +137,7 @@ inline rules::Facts<Slice1Desc> check_arguments(Report& report, Views<Slice1Desc
   fact<&Slice1Desc::window_offsets>(facts).values = offsets;
   fact<&Slice1Desc::window_sizes>(facts).values = sizes;
   fact<&Slice1Desc::window_strides>(facts).values = strides;
-  check_facts(report, latest_feature_level, facts);
+  apply_rules(report, latest_feature_level, Facts<Slice1Desc>(facts));
   return facts;
 }
 

@@ -23,6 +23,7 @@
 #include "dmlref/op/executor.hpp"
 #include "dmlref/op/plan.hpp"
 #include "dmlref/schema/schema.hpp"
+#include "dmlref/validate/one_operator.hpp"
 #include "dmlref/validate/report.hpp"
 
 DMLREF_BEGIN

@@ -9,10 +9,9 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/mean_variance_normalization.hpp"
-#include "dmlref/schema/mean_variance_normalization.hpp"
 #include "dmlref/rules/activation.hpp"
-#include "dmlref/validate/level.hpp"
 #include "dmlref/rules/tensor.hpp"
+#include "dmlref/schema/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
 namespace rules {
@@ -114,14 +113,4 @@ inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVari
 }
 
 }  // namespace rules
-
-/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
-inline Report validate(const MeanVarianceNormalizationDesc& desc, FeatureLevel level) {
-  return rules::validate(desc, level);
-}
-/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
-inline Report validate(const MeanVarianceNormalization1Desc& desc, FeatureLevel level) {
-  return rules::validate(desc, level);
-}
-
 DMLREF_END

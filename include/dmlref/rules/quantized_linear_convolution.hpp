@@ -9,9 +9,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/quantized_linear_convolution.hpp"
-#include "dmlref/schema/quantized_linear_convolution.hpp"
-#include "dmlref/validate/level.hpp"
 #include "dmlref/rules/tensor.hpp"
+#include "dmlref/schema/quantized_linear_convolution.hpp"
 
 DMLREF_BEGIN
 namespace rules {
@@ -198,10 +197,4 @@ inline void check_facts(Report& report, FeatureLevel level, ConvolutionFacts fac
 }
 
 }  // namespace rules
-
-/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
-inline Report validate(const QuantizedLinearConvolutionDesc& desc, FeatureLevel level) {
-  return rules::validate(desc, level);
-}
-
 DMLREF_END

@@ -9,9 +9,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/slice.hpp"
-#include "dmlref/schema/slice.hpp"
-#include "dmlref/validate/level.hpp"
 #include "dmlref/rules/tensor.hpp"
+#include "dmlref/schema/slice.hpp"
 
 DMLREF_BEGIN
 namespace rules {
@@ -146,10 +145,4 @@ inline void check_facts(Report& report, FeatureLevel level, Facts<Slice1Desc> fa
 }
 
 }  // namespace rules
-
-/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
-inline Report validate(const SliceDesc& desc, FeatureLevel level) { return rules::validate(desc, level); }
-/// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
-inline Report validate(const Slice1Desc& desc, FeatureLevel level) { return rules::validate(desc, level); }
-
 DMLREF_END

@@ -220,14 +220,5 @@ inline void check_tensor(Report& report, FeatureLevel level, Direction direction
   if (within_limit && direction == Direction::output) check_no_overlap(rules);
 }
 
-/// A native array whose length is not the number of dimensions is reported, and not read further.
-template <class T>
-void check_array_length(Report& report, ArrayFacts<T>& array, std::uint64_t expected) {
-  if (array.size() == expected) return;
-  report.add(RuleId::array_length, array.name,
-             {"has ", array.size(), " entries, expected ", expected, ", one per dimension"});
-  array.values = {};
-}
-
 }  // namespace rules
 DMLREF_END

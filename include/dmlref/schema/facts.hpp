@@ -263,6 +263,15 @@ Facts<Desc> read(Report& report, const Desc& desc) {
   return facts;
 }
 
+/// A native array whose length is not the number of dimensions is reported, and not read further.
+template <class T>
+void check_array_length(Report& report, ArrayFacts<T>& array, std::uint64_t expected) {
+  if (array.size() == expected) return;
+  report.add(RuleId::array_length, array.name,
+             {"has ", array.size(), " entries, expected ", expected, ", one per dimension"});
+  array.values = {};
+}
+
 // value_to(fact, member): what has been read, as the native desc has it.
 
 inline void value_to(const TensorFacts& facts, TensorDesc& tensor) {

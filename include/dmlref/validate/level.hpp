@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/feature_level.hpp"
 #include "dmlref/desc/operator_type.hpp"
-#include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
 
 DMLREF_BEGIN
@@ -36,16 +34,6 @@ inline FeatureLevel check_operator_level(Report& report, const OperatorInfo& inf
 /// The level to check the rest of an operator's rules at.
 inline FeatureLevel check_level(Report& report, const OperatorInfo& info, FeatureLevel level) {
   return check_operator_level(report, info, check_feature_level(report, level));
-}
-
-/// All rules of an operator for its native desc.
-template <class Desc>
-Report validate(const Desc& desc, FeatureLevel level) {
-  Report report;
-  level = check_level(report, Schema<Desc>::info, level);
-  Facts<Desc> facts = read(report, desc);
-  check_facts(report, level, std::move(facts));
-  return report;
 }
 
 }  // namespace rules

@@ -106,7 +106,7 @@ inline void read_field(Report& report, const FieldInfo& field, const void* of, s
   if (info == nullptr) return;
   if (desc->Desc == nullptr) {
     report.add(RuleId::activation_desc_required, member(field.name, "Desc"),
-               {"is null, expected the desc of ", activation_text(facts.type)});
+               {"is null, expected the desc of ACTIVATION_", info->name});
     return;
   }
   std::size_t length = offsetof(ActivationLayout, parameters);
@@ -158,8 +158,8 @@ inline bool is_readable(const DML_OPERATOR_DESC& desc) noexcept {
 inline void check_struct(Report& report, const DML_OPERATOR_DESC& desc, FeatureLevel level, OperatorDesc* value) {
   if (!is_readable(desc)) return;
   schema::Operators::visit(static_cast<OperatorType>(number(desc.Type)), [&]<class Desc>() {
-    const Facts<Desc> facts = read_struct<Desc>(report, desc.Desc);
-    check_facts(report, level, facts);
+    Facts<Desc> facts = read_struct<Desc>(report, desc.Desc);
+    apply_rules(report, level, Facts<Desc>(facts));
     if (value != nullptr && report.ok()) *value = value_of(facts);
   });
 }

@@ -1,17 +1,22 @@
 // validate.hpp: may we, at this level: every rule for every operator.
 //
-// read() turns a descriptor into facts, reporting what cannot be read; check() applies the rules. A program that
-// validates the desc of one operator holds that operator's rules alone (rules/<operator>.hpp).
+// A program that validates the desc of one operator holds that operator's rules alone.
 #pragma once
 
 #include <variant>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/operator_desc.hpp"
+#include "dmlref/operators/list.hpp"
+#include "dmlref/validate/one_operator.hpp"
+#include "dmlref/validate/report.hpp"
+#include "dmlref/validate/seam.hpp"
+
+#if DMLREF_HAS_KERNELS
 #include "dmlref/rules/mean_variance_normalization.hpp"
 #include "dmlref/rules/quantized_linear_convolution.hpp"
-#include "dmlref/validate/report.hpp"
 #include "dmlref/rules/slice.hpp"
+#endif
 
 DMLREF_BEGIN
 
@@ -19,5 +24,22 @@ DMLREF_BEGIN
 inline Report validate(const OperatorDesc& desc, FeatureLevel level) {
   return std::visit([&](const auto& d) { return validate(d, level); }, desc);
 }
+
+#if defined(DMLREF_IMPLEMENTATION)
+namespace rules {
+extern "C" {
+void DMLREF_SEAM(check_facts)(OperatorType type, FeatureLevel level, const void* facts, void* report,
+                              void (*add)(void* report, const FoundViolation& violation)) {
+  schema::Operators::visit(type, [&]<class Desc>() {
+    Report found;
+    check_facts(found, level, *static_cast<const Facts<Desc>*>(facts));
+    for (const Violation& v : found.violations()) {
+      add(report, {v.rule, v.kind, v.field, v.message, v.available_from});
+    }
+  });
+}
+}
+}  // namespace rules
+#endif
 
 DMLREF_END

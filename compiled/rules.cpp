@@ -1,0 +1,2 @@
+// Compiled with DMLREF_IMPLEMENTATION: the rules of all operators.
+#include "dmlref/validate/validate.hpp"
