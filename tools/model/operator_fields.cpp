@@ -1,26 +1,13 @@
 #include "model/operator_fields.hpp"
 
-#include <array>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "dmlref/desc/activation.hpp"
-#include "dmlref/operators/list.hpp"
 
 namespace dmlref::tool {
 namespace {
-
-// From the schemas, in their order.
-std::array<OperatorFields, std::size(schema::Operators::infos)> operator_list() {
-  std::array<OperatorFields, std::size(schema::Operators::infos)> list{};
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const OperatorInfo& info = schema::Operators::infos[i];
-    const std::span<const FieldInfo> fields = schema::Operators::fields[i];
-    list[i] = {info.name, static_cast<DML_OPERATOR_TYPE>(info.type), schema::struct_size(fields), fields};
-  }
-  return list;
-}
 
 // Every activation struct is two tensors, then up to two floats: the library's table of activations names them. CLIP,
 // which only other operators fuse, has a third pointer between.
@@ -90,14 +77,14 @@ struct FusableList {
     add("ELEMENT_WISE_CLIP", DML_OPERATOR_ELEMENT_WISE_CLIP, sizeof(Clip), clip_fields);
   }
   void add(std::string_view name, DML_OPERATOR_TYPE type, std::size_t size, std::span<const FieldInfo> of) {
-    rows.push_back({name, type, size, of, true});
+    rows.push_back({name, type, size, of, FeatureLevel{}, true});
   }
 };
 
 }  // namespace
 
 std::span<const OperatorFields> operators() {
-  static const auto list = operator_list();
+  static const auto list = operator_fields<schema::Operators>();
   return list;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "dmlref/desc/directml_types.hpp"
+#include "dmlref/operators/list.hpp"
 #include "dmlref/schema/field.hpp"
 
 namespace dmlref::tool {
@@ -15,8 +18,22 @@ struct OperatorFields {
   DML_OPERATOR_TYPE type;
   std::size_t size;  // of the struct
   std::span<const FieldInfo> fields;
+  FeatureLevel introduced{};
   bool fused = false;  // in an operator: its tensors are null, whatever stands there, as for DxDispatch
 };
+
+/// Those of a schema::OperatorList, in its order.
+template <class List>
+std::vector<OperatorFields> operator_fields() {
+  std::vector<OperatorFields> list;
+  for (std::size_t i = 0; i < std::size(List::infos); ++i) {
+    const OperatorInfo& info = List::infos[i];
+    const std::span<const FieldInfo> fields = List::fields[i];
+    list.push_back(
+        {info.name, static_cast<DML_OPERATOR_TYPE>(info.type), schema::struct_size(fields), fields, info.introduced});
+  }
+  return list;
+}
 
 /// The operators that a dispatchable may be.
 std::span<const OperatorFields> operators();

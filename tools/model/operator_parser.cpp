@@ -112,11 +112,12 @@ void parse_tensor_type(const Typed& typed, DML_TENSOR_DESC& tensor) {
 
 }  // namespace
 
-ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings) {
+ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings,
+                               std::span<const OperatorFields> known) {
   const Typed typed(dispatchable);
   const Node type = typed.type_or_fail("an operator's type like \"DML_OPERATOR_SLICE\"");
-  fields_ = find_operator_fields(operators(), type.text());
-  if (fields_ == nullptr) type.refuse("one of the operators " + names_of(operators()));
+  fields_ = find_operator_fields(known, type.text());
+  if (fields_ == nullptr) type.refuse("one of the operators " + names_of(known));
   Faults faults;
   // After the type, which decides what keys a dispatchable has.
   faults.collect([&] { typed.expect_keys(keys_of(*fields_), settings); });

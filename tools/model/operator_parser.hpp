@@ -6,6 +6,7 @@
 #include <deque>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct TensorRole {
 class ParsedOperator {
  public:
   /// `dispatchable` is {"type": ..., "desc": {...}}, or the desc's members beside the type; `settings` are keys that it
-  /// may have besides.
-  explicit ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings = {});
+  /// may have besides. `known`: the operators that it may be.
+  explicit ParsedOperator(const Node& dispatchable, std::initializer_list<std::string_view> settings = {},
+                          std::span<const OperatorFields> known = operators());
 
   const DML_OPERATOR_DESC& desc() const noexcept { return desc_; }
   std::string_view name() const noexcept { return fields_->name; }

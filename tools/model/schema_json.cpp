@@ -1,11 +1,9 @@
 #include "model/schema_json.hpp"
 
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/operators/list.hpp"
 #include "dmlref/validate/rule_id.hpp"
 #include "support/json_text.hpp"
 
@@ -50,15 +48,14 @@ Json field_json(const FieldInfo& field) {
   return json;
 }
 
-Json operators_json() {
+Json operators_json(std::span<const OperatorFields> known) {
   Json operators = Json::array();
-  for (std::size_t i = 0; i < std::size(schema::Operators::infos); ++i) {
-    const OperatorInfo& info = schema::Operators::infos[i];
+  for (const OperatorFields& row : known) {
     Json fields = Json::array();
-    for (const FieldInfo& field : schema::Operators::fields[i]) fields.push_back(field_json(field));
-    operators.push_back({{"name", info.name},
-                         {"type", static_cast<std::uint32_t>(info.type)},
-                         {"introduced", to_string(info.introduced)},
+    for (const FieldInfo& field : row.fields) fields.push_back(field_json(field));
+    operators.push_back({{"name", row.name},
+                         {"type", static_cast<std::uint32_t>(row.type)},
+                         {"introduced", to_string(row.introduced)},
                          {"fields", std::move(fields)}});
   }
   return operators;
@@ -92,8 +89,8 @@ Json rules_json() {
 
 }  // namespace
 
-std::string schema_json() {
-  Json json{{"operators", operators_json()}, {"activations", activations_json()}, {"rules", rules_json()}};
+std::string schema_json(std::span<const OperatorFields> known) {
+  Json json{{"operators", operators_json(known)}, {"activations", activations_json()}, {"rules", rules_json()}};
   for (const auto& [level, name] : feature_levels) {
     json["feature_levels"].push_back({{"name", name}, {"value", static_cast<std::uint32_t>(level)}});
   }

@@ -1,68 +1,15 @@
 #include "onnx/program.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <type_traits>
 #include <vector>
 
-#include "support/element.hpp"
+#include "model/desc_json.hpp"
 #include "support/json_text.hpp"
 
 namespace dmlref::tool::onnx {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// JSON has no infinities and NaN: they are the words that models know (docs/command.md).
-Json real_json(float value) { return std::isfinite(value) ? Json(value) : Json(real_text(value)); }
-
-Json tensor_json(const TensorDesc& tensor) {
-  Json json{{"DataType", to_string(tensor.data_type)}, {"Sizes", tensor.sizes}};
-  if (tensor.strides) json["Strides"] = *tensor.strides;
-  return json;
-}
-
-Json activation_json(const Activation& activation) {
-  const ActivationInfo& info = *find_activation(activation.type);
-  Json json{{"Type", "ACTIVATION_" + std::string(info.name)}};
-  for (std::size_t p = 0; p < info.parameter_names.size(); ++p) {
-    if (!info.parameter_names[p].empty())
-      json[std::string(info.parameter_names[p])] = real_json(activation.parameters[p]);
-  }
-  return json;
-}
-
-// add(json, field, member): a field of a desc; what is absent is left out.
-
-void add(Json& json, const FieldInfo& field, const TensorDesc& tensor) { json[field.name] = tensor_json(tensor); }
-void add(Json& json, const FieldInfo& field, const std::optional<TensorDesc>& tensor) {
-  if (tensor) add(json, field, *tensor);
-}
-void add(Json& json, const FieldInfo& field, const std::optional<Activation>& activation) {
-  if (activation) json[field.name] = activation_json(*activation);
-}
-template <class T>
-void add(Json& json, const FieldInfo& field, const std::vector<T>& array) {
-  json.emplace(field.count, array.size());
-  json[field.name] = array;
-}
-void add(Json& json, const FieldInfo& field, float number) { json[field.name] = real_json(number); }
-template <class Number>
-requires std::is_integral_v<Number>
-void add(Json& json, const FieldInfo& field, const Number& number) { json[field.name] = number; }
-
-struct DescJson {
-  std::string_view type;
-  Json members;
-};
-
-template <class Desc>
-DescJson desc_json(const Desc& desc) {
-  Json json;
-  schema::for_each_member(desc, [&](const FieldInfo& field, const auto& member) { add(json, field, member); });
-  return {Schema<Desc>::info.name, std::move(json)};
-}
 
 /// The members or elements of a section, each begun by next().
 class Section {
@@ -97,8 +44,7 @@ Json resource_json(const ProgramResource& resource) {
 }
 
 Json dispatchable_json(const ProgramDispatch& dispatch) {
-  DescJson desc = std::visit([](const auto& d) { return desc_json(d); }, dispatch.desc);
-  return {{"type", "DML_OPERATOR_" + std::string(desc.type)}, {"desc", std::move(desc.members)}};
+  return std::visit([](const auto& desc) { return desc_json(desc); }, dispatch.desc);
 }
 
 Json command_json(const ProgramDispatch& dispatch) {
