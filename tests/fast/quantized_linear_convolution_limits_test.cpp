@@ -184,7 +184,7 @@ Request convolution(Random& random, std::uint32_t batch, std::uint32_t groups, s
   Request r;
   r.type = 120;
   r.count = 2;
-  r.group_count = groups;
+  r.numbers["GroupCount"] = groups;
   const auto byte_type = [&] { return random.one_in(2) ? 5u : 8u; };
   const std::uint32_t in_type = byte_type(), filter_type = byte_type(), out_type = byte_type();
   const std::vector<UINT> one{1, 1, 1, 1}, per_channel{1, groups * out_channels, 1, 1};

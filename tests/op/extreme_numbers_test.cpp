@@ -78,7 +78,7 @@ Request convolution(Random& random) {
   Request r;
   r.type = 120;
   r.count = static_cast<UINT>(spatial);
-  r.group_count = groups;
+  r.numbers["GroupCount"] = groups;
   const auto byte_type = [&] { return random.one_in(2) ? 5u : 8u; };
   const std::uint32_t in_type = byte_type(), filter_type = byte_type(), out_type = byte_type();
   std::vector<UINT> in{random.number(1, 2), groups * in_channels}, filter{groups * out_channels, in_channels};
@@ -124,8 +124,8 @@ Request normalization(Random& random, bool first) {
   const std::vector<UINT> sizes = random.one_in(8) ? large_sizes(random, rank) : small_sizes(random, rank, 100);
   Request r;
   r.type = first ? 73 : 115;
-  r.cross_channel = random.one_in(2) ? 1 : 0;
-  r.normalize_variance = random.one_in(4) ? 0 : 1;
+  r.numbers["CrossChannel"] = static_cast<UINT>(random.one_in(2) ? 1 : 0);
+  r.numbers["NormalizeVariance"] = static_cast<UINT>(random.one_in(4) ? 0 : 1);
   if (!first) {
     const std::vector<std::size_t> order = random.order(rank);
     for (std::size_t i = 0; i < random.from(1, rank); ++i) r.arrays["Axes"].push_back(static_cast<UINT>(order[i]));
@@ -166,8 +166,8 @@ void bend(Request& r, Random& random) {
     case 2: tensor.total_size = std::uint64_t{value} << random.from(0, 32); break;
     case 3: tensor.alignment = value; break;
     case 4: tensor.flags = value; break;
-    case 5: r.group_count = value; break;
-    case 6: r.epsilon = random.one_in(2) ? 0.0f : static_cast<float>(value); break;
+    case 5: r.numbers["GroupCount"] = value; break;
+    case 6: r.numbers["Epsilon"] = request::bits(random.one_in(2) ? 0.0f : static_cast<float>(value)); break;
     default:
       if (!r.arrays.empty()) set_one(one_of(r.arrays)->second);
       break;

@@ -108,7 +108,7 @@ void change(Request& r, const std::string& text) {
   } else if (owner == "DimensionCount" || owner == "AxisCount") {
     set_count(r, number_in(value));
   } else if (owner == "GroupCount") {
-    r.group_count = number_in(value);
+    r.numbers["GroupCount"] = number_in(value);
   } else if (value == "null") {
     r.arrays.erase(owner);
   } else {

@@ -291,8 +291,8 @@ TEST(ReadDirectml, CopiesEverything) {
   EXPECT_EQ(2u, desc.group_count);
 
   Request n = request::fused(request::normalization1(), 45, 1.5f, 2.5f);
-  n.normalize_variance = 7;  // any BOOL but 0 is true
-  n.epsilon = 0.25f;
+  n.numbers["NormalizeVariance"] = static_cast<UINT>(7);  // any BOOL but 0 is true
+  n.numbers["Epsilon"] = request::bits(0.25f);
   const request::Linked linked_n(n);
   const auto value_n = dmlref::detail::read_directml(linked_n.desc());
   ASSERT_TRUE(value_n.has_value());
@@ -306,8 +306,8 @@ TEST(ReadDirectml, CopiesEverything) {
   EXPECT_EQ(2.5f, mvn1.fused_activation->parameters[1]);
 
   Request m = request::normalization();
-  m.cross_channel = -1;
-  m.normalize_variance = 0;
+  m.numbers["CrossChannel"] = static_cast<UINT>(-1);
+  m.numbers["NormalizeVariance"] = static_cast<UINT>(0);
   const request::Linked linked_m(m);
   const auto value_m = dmlref::detail::read_directml(linked_m.desc());
   ASSERT_TRUE(value_m.has_value());

@@ -1,10 +1,14 @@
 // request.hpp: a descriptor that tests can bend: plain values by name, linked into Microsoft's structs on demand.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,25 +52,21 @@ struct Request {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::vector<UINT>> arrays;  // INT for InputWindowStrides
   UINT count = 0;                                   // DimensionCount or AxisCount
-  UINT group_count = 1;
-  BOOL cross_channel = 0;
-  BOOL normalize_variance = 1;
-  float epsilon = 1e-5f;
+  std::map<std::string, std::uint32_t> numbers;     // bits of UINT, BOOL and FLOAT; 0 where there is none
   std::optional<FusedActivation> activation;
 };
 
-// Microsoft's structs of a request; refers to the request.
+inline std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+// Microsoft's structs of a request, by the operator's schema; refers to the request.
 class Linked {
  public:
   explicit Linked(const Request& request) : request_(request) {
-    switch (request.type) {
-      case 60: link(slice_); break;
-      case 111: link(slice1_); break;
-      case 120: link(convolution_); break;
-      case 73: link(normalization_); break;
-      case 115: link(normalization1_); break;
-      default: desc_.Desc = &normalization1_; break;
-    }
+    const std::span<const dmlref::FieldInfo> fields = fields_of(request.type);
+    struct_.resize(dmlref::schema::struct_size(fields) / 8 + 1);
+    for (const dmlref::FieldInfo& field : fields)
+      link(field, reinterpret_cast<std::byte*>(struct_.data()) + field.offset);
+    desc_.Desc = struct_.data();
     put(desc_.Type, request.type);
     if (request.desc_is_null) desc_.Desc = nullptr;
   }
@@ -81,7 +81,7 @@ class Linked {
     DML_TENSOR_DESC tensor{};
   };
 
-  const DML_TENSOR_DESC* tensor(const char* name) {
+  const DML_TENSOR_DESC* tensor(const std::string& name) {
     const auto found = request_.tensors.find(name);
     if (found == request_.tensors.end()) return nullptr;
     const Tensor& from = found->second;
@@ -102,7 +102,7 @@ class Linked {
     if (!tensor.strides) return dmlref::buffer_tensor_size(type, tensor.sizes).value_or(0);
     return dmlref::buffer_tensor_size(type, tensor.sizes, *tensor.strides).value_or(0);
   }
-  const UINT* array(const char* name) const {
+  const UINT* array(const std::string& name) const {
     const auto found = request_.arrays.find(name);
     return found == request_.arrays.end() ? nullptr : found->second.data();
   }
@@ -117,59 +117,38 @@ class Linked {
     return &activation_desc_;
   }
 
-  void link(DML_SLICE_OPERATOR_DESC& d) {
-    d = {tensor("InputTensor"), tensor("OutputTensor"), request_.count,
-         array("Offsets"),      array("Sizes"),         array("Strides")};
-    desc_.Desc = &d;
+  // Of an unknown operator those of another one, which must not be read.
+  static std::span<const dmlref::FieldInfo> fields_of(std::uint32_t type) {
+    using Operators = dmlref::schema::Operators;
+    std::size_t at = std::size(Operators::infos) - 1;
+    for (std::size_t i = 0; i < at; ++i) at = static_cast<std::uint32_t>(Operators::infos[i].type) == type ? i : at;
+    return Operators::fields[at];
   }
-  void link(DML_SLICE1_OPERATOR_DESC& d) {
-    d = {tensor("InputTensor"),
-         tensor("OutputTensor"),
-         request_.count,
-         array("InputWindowOffsets"),
-         array("InputWindowSizes"),
-         reinterpret_cast<const INT*>(array("InputWindowStrides"))};
-    desc_.Desc = &d;
-  }
-  void link(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& d) {
-    d = {tensor("InputTensor"),
-         tensor("InputScaleTensor"),
-         tensor("InputZeroPointTensor"),
-         tensor("FilterTensor"),
-         tensor("FilterScaleTensor"),
-         tensor("FilterZeroPointTensor"),
-         tensor("BiasTensor"),
-         tensor("OutputScaleTensor"),
-         tensor("OutputZeroPointTensor"),
-         tensor("OutputTensor"),
-         request_.count,
-         array("Strides"),
-         array("Dilations"),
-         array("StartPadding"),
-         array("EndPadding"),
-         request_.group_count};
-    desc_.Desc = &d;
-  }
-  void link(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC& d) {
-    d = {tensor("InputTensor"),  tensor("ScaleTensor"),       tensor("BiasTensor"), tensor("OutputTensor"),
-         request_.cross_channel, request_.normalize_variance, request_.epsilon,     activation()};
-    desc_.Desc = &d;
-  }
-  void link(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC& d) {
-    d = {tensor("InputTensor"),       tensor("ScaleTensor"), tensor("BiasTensor"),
-         tensor("OutputTensor"),      request_.count,        array("Axes"),
-         request_.normalize_variance, request_.epsilon,      activation()};
-    desc_.Desc = &d;
+  void link(const dmlref::FieldInfo& field, std::byte* to) {
+    using Kind = dmlref::FieldKind;
+    const std::string name(field.name);
+    const auto set = [to](const auto& value) { std::memcpy(to, &value, sizeof(value)); };
+    switch (field.kind) {
+      case Kind::input_tensor:
+      case Kind::optional_input_tensor:
+      case Kind::output_tensor: return set(tensor(name));
+      case Kind::array_count: return set(request_.count);
+      case Kind::uint_array:
+      case Kind::int_array: return set(array(name));
+      case Kind::activation: return set(activation());
+      case Kind::uint:
+      case Kind::boolean:
+      case Kind::real: {
+        const auto found = request_.numbers.find(name);
+        return set(found == request_.numbers.end() ? 0u : found->second);
+      }
+    }
   }
 
   const Request& request_;
   std::map<std::string, Structs> structs_;
   DML_OPERATOR_DESC desc_{};
-  DML_SLICE_OPERATOR_DESC slice_{};
-  DML_SLICE1_OPERATOR_DESC slice1_{};
-  DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
-  DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
-  DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  std::vector<std::uint64_t> struct_;  // 8 bytes at a time: as aligned as a pointer
   DML_OPERATOR_DESC activation_desc_{};
   DML_TENSOR_DESC activation_tensor_{};
   struct {
@@ -231,7 +210,7 @@ inline Request convolution() {
   r.arrays["StartPadding"] = {1, 0};
   r.arrays["EndPadding"] = {2, 1};
   r.count = 2;
-  r.group_count = 2;
+  r.numbers["GroupCount"] = 2;
   return r;
 }
 
@@ -254,6 +233,7 @@ inline Request normalization() {
   r.tensors["ScaleTensor"] = {1, {1, 3, 1, 1}};
   r.tensors["BiasTensor"] = {1, {1, 3, 4, 5}};
   r.tensors["OutputTensor"] = {1, {2, 3, 4, 5}};
+  r.numbers = {{"CrossChannel", 0}, {"NormalizeVariance", 1}, {"Epsilon", bits(1e-5f)}};
   return r;
 }
 

@@ -340,14 +340,14 @@ const std::vector<Row>& rows() {
        [](Request& r) { r.arrays["Dilations"][0] = 0; },
        {{Id::convolution_dilation_zero, "Dilations[0]", "is 0"}}},
       {convolution(),
-       [](Request& r) { r.group_count = 0; },
+       [](Request& r) { r.numbers["GroupCount"] = 0; },
        {{Id::convolution_group_count_zero, "GroupCount", "is 0"}}},
       {convolution(),
-       [](Request& r) { r.group_count = 3; },
+       [](Request& r) { r.numbers["GroupCount"] = 3; },
        {{Id::convolution_group_input_channels, "GroupCount", "is 3"}}},
       {convolution(),
        [](Request& r) {
-         r.group_count = 4;
+         r.numbers["GroupCount"] = 4;
          r.tensors["FilterTensor"].sizes[1] = 1;
        },
        {{Id::convolution_group_output_channels, "GroupCount", "is 4"}}},

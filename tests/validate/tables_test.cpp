@@ -105,7 +105,7 @@ Request plain(std::uint32_t op) {
   };
   for (const char* name : {"Offsets", "InputWindowOffsets", "StartPadding", "EndPadding"}) fill(name, 0);
   for (const char* name : {"Sizes", "Strides", "InputWindowSizes", "InputWindowStrides", "Dilations"}) fill(name, 1);
-  r.group_count = 1;
+  r.numbers["GroupCount"] = 1;
   if (op == mvn1) {
     r.count = 1;
     r.arrays["Axes"] = {0};

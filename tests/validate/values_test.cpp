@@ -96,7 +96,7 @@ void expect_convolution(const Request& r) {
   EXPECT_EQ(desc.dilations, r.arrays.at("Dilations"));
   EXPECT_EQ(desc.start_padding, r.arrays.at("StartPadding"));
   EXPECT_EQ(desc.end_padding, r.arrays.at("EndPadding"));
-  EXPECT_EQ(desc.group_count, r.group_count);
+  EXPECT_EQ(desc.group_count, r.numbers.at("GroupCount"));
 }
 
 TEST(ValuesOfDirectml, Convolution) {
@@ -118,8 +118,8 @@ Desc expect_normalization(const Request& r) {
   EXPECT_EQ(text_of(desc.scale), expected(r, "ScaleTensor"));
   EXPECT_EQ(text_of(desc.bias), expected(r, "BiasTensor"));
   EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
-  EXPECT_EQ(desc.normalize_variance, r.normalize_variance != 0);
-  EXPECT_EQ(desc.epsilon, r.epsilon);
+  EXPECT_EQ(desc.normalize_variance, r.numbers.at("NormalizeVariance") != 0);
+  EXPECT_EQ(request::bits(desc.epsilon), r.numbers.at("Epsilon"));
   EXPECT_EQ(desc.fused_activation.has_value(), r.activation.has_value());
   if (desc.fused_activation && r.activation) {
     EXPECT_EQ(static_cast<std::uint32_t>(desc.fused_activation->type), r.activation->type);
@@ -142,9 +142,9 @@ void for_each_normalization(Request r, Check check) {
     check(without);
   }
   for (const BOOL value : {0, 1, 2, -1}) {
-    r.cross_channel = value;
-    r.normalize_variance = value == 0 ? 1 : value == 1 ? 0 : value;
-    r.epsilon = 0.25f + static_cast<float>(value);
+    r.numbers["CrossChannel"] = static_cast<UINT>(value);
+    r.numbers["NormalizeVariance"] = static_cast<UINT>(value == 0 ? 1 : value == 1 ? 0 : value);
+    r.numbers["Epsilon"] = request::bits(0.25f + static_cast<float>(value));
     check(r);
   }
   for (const ActivationInfo& info : activation_table) {
@@ -155,7 +155,7 @@ void for_each_normalization(Request r, Check check) {
 TEST(ValuesOfDirectml, Normalization) {
   for_each_normalization(request::normalization(), [](const Request& r) {
     const auto desc = expect_normalization<MeanVarianceNormalizationDesc>(r);
-    EXPECT_EQ(desc.cross_channel, r.cross_channel != 0);
+    EXPECT_EQ(desc.cross_channel, r.numbers.at("CrossChannel") != 0);
   });
 }
 
