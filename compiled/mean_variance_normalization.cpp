@@ -1,2 +1,2 @@
 // Compiled with DMLREF_IMPLEMENTATION: the kernels of this operator.
-#include "dmlref/op/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/plan.hpp"

@@ -1,2 +1,2 @@
 // Compiled with DMLREF_IMPLEMENTATION: the kernels of this operator.
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"

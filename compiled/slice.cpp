@@ -1,2 +1,2 @@
 // Compiled with DMLREF_IMPLEMENTATION: the kernels of this operator.
-#include "dmlref/op/slice.hpp"
+#include "dmlref/operators/slice/plan.hpp"

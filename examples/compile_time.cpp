@@ -1,6 +1,6 @@
 // The reference kernels in constant expressions: what the compiler computes is part of the program.
-#include <dmlref/reference/quantized_linear_convolution.hpp>
-#include <dmlref/reference/slice.hpp>
+#include <dmlref/operators/quantized_linear_convolution/reference.hpp>
+#include <dmlref/operators/slice/reference.hpp>
 
 #include <array>
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 #include "dmlref/desc/operator_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/op/executor.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 #include "support/memory.hpp"
 
 namespace bench {

@@ -6,9 +6,9 @@
 #if DMLREF_SUPPORTED
 
 #include "dmlref/desc/directml_types.hpp"
-#include "dmlref/op/compile.hpp"
-#include "dmlref/op/named_bindings.hpp"
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/compile.hpp"
+#include "dmlref/run/named_bindings.hpp"
+#include "dmlref/run/run.hpp"
 #include "dmlref/validate/read_directml.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -55,7 +55,7 @@
 
 #include "dmlref/desc/data_type.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
-#include "dmlref/op/executor.hpp"
+#include "dmlref/run/executor.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

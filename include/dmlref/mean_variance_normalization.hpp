@@ -5,8 +5,8 @@
 
 #if DMLREF_SUPPORTED
 
-#include "dmlref/call/mean_variance_normalization.hpp"
-#include "dmlref/op/named_bindings.hpp"
-#include "dmlref/op/one_operator.hpp"
+#include "dmlref/operators/mean_variance_normalization/call.hpp"
+#include "dmlref/run/named_bindings.hpp"
+#include "dmlref/run/one_operator.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -6,8 +6,8 @@
 
 #if DMLREF_SUPPORTED
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/op/named_bindings.hpp"
-#include "dmlref/op/one_operator.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/run/named_bindings.hpp"
+#include "dmlref/run/one_operator.hpp"
 
 #endif  // DMLREF_SUPPORTED

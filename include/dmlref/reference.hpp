@@ -6,9 +6,9 @@
 
 #if DMLREF_SUPPORTED
 
-#include "dmlref/reference/mean_variance_normalization.hpp"
-#include "dmlref/reference/quantized_linear_convolution.hpp"
-#include "dmlref/reference/slice.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/reference.hpp"
+#include "dmlref/operators/slice/reference.hpp"
 #include "dmlref/tensor_view.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -5,8 +5,8 @@
 
 #if DMLREF_SUPPORTED
 
-#include "dmlref/call/slice.hpp"
-#include "dmlref/op/named_bindings.hpp"
-#include "dmlref/op/one_operator.hpp"
+#include "dmlref/operators/slice/call.hpp"
+#include "dmlref/run/named_bindings.hpp"
+#include "dmlref/run/one_operator.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/op/executor.hpp"
+#include "dmlref/run/executor.hpp"
 
 DMLREF_BEGIN
 

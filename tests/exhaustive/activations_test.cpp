@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
-#include "dmlref/op/run.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/all_halves.hpp"
 #include "support/exhaustive.hpp"
 

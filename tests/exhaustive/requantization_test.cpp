@@ -16,18 +16,18 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/fast/quantized_linear_convolution/requantize/channel_scales.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/quantize.hpp"
+#include "dmlref/requantize/channel_scales.hpp"
+#include "dmlref/requantize/rounded_sums.hpp"
+#include "dmlref/requantize/scalar.hpp"
 #include "support/exact_quotient.hpp"
 #include "support/exhaustive.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
+#include "dmlref/requantize/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
+#include "dmlref/requantize/avx512.hpp"
 #endif
 
 namespace {

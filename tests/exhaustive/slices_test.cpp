@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/exhaustive.hpp"
 #include "support/guarded_buffer.hpp"
 

@@ -13,7 +13,7 @@
 #include "io/image.hpp"
 #include "io/npy.hpp"
 #include "model/model.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 #include "validate/request.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "dmlref/directml.hpp"
 #include "odr/units.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 
 namespace {
 

@@ -1,6 +1,23 @@
 #!/bin/sh
-# includes.sh COMPILER INCLUDE_DIR HEADER FORBIDDEN: no file that HEADER includes, directly or not, matches FORBIDDEN (grep -E).
+# includes.sh COMPILER INCLUDE_DIR HEADER FORBIDDEN…: no file that HEADER includes, directly or not, matches a FORBIDDEN
+# (grep -E). Each of these must find what it is there for: a file planted beside HEADER, the first one of INCLUDE_DIR that it
+# matches, or the one after '=' in it. In CPATH: where else planted files are.
 set -eu
-files=$(echo "#include <$3>" | "$1" -std=c++20 -x c++ -I "$2" -M - | tr -s ' \\' '\n')
-echo "$files" | grep -q "/$3\$" || { echo "the list of files lacks $3 itself"; exit 1; }
-if echo "$files" | grep -E "$4"; then exit 1; fi
+compiler=$1 include=$2 header=$3
+shift 3
+# files HEADER…: what it takes to compile them.
+files() {
+  for name; do echo "#include <$name>"; done | "$compiler" -std=c++20 -x c++ -I "$include" -M - | tr -s ' \\' '\n'
+}
+included=$(files "$header")
+echo "$included" | grep -q "/$header\$" || { echo "the list of files lacks $header itself"; exit 1; }
+for forbidden; do
+  pattern=${forbidden%=*}
+  if echo "$included" | grep -E "$pattern"; then exit 1; fi
+  case $forbidden in
+    *=*) planted=${forbidden#*=} ;;
+    *) planted=$(cd "$include" && find . -name '*.hpp' | sed 's#^\./##' | sort | grep -E "$pattern" | head -1) ;;
+  esac
+  [ -n "$planted" ] || { echo "$pattern matches no header of ours: it forbids nothing"; exit 1; }
+  files "$header" "$planted" | grep -qE "$pattern" || { echo "$pattern does not find $planted"; exit 1; }
+done

@@ -1,4 +1,4 @@
-// requantization_data_test.cpp: the convolution of the instruction set in use against the reference, byte by byte, over
+// data_test.cpp: the convolution of the instruction set in use against the reference, byte by byte, over
 // scales, biases and inputs that a fast epilogue may get wrong or leave to a slow one: ties everywhere, scales that no
 // float holds or that saturate, channels far apart, biases at the ends of 32 bits.
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"

@@ -1,4 +1,4 @@
-// requantization_ties_test.cpp: rounding around ties in every way of convolving. Biases put the accumulators of each
+// ties_test.cpp: rounding around ties in every way of convolving. Biases put the accumulators of each
 // channel around a tie of its own; one input channel moves them through every value of a window of 256.
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "dmlref/directml.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 #include "support/report_fields.hpp"
 
 namespace {

@@ -14,7 +14,7 @@
 
 #include "dmlref/dmlref.hpp"
 #include "dmlref/thread_pool.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 #include "support/caller_environment.hpp"
 #include "support/normalization_case.hpp"
 #include "support/quantized_linear_convolution_case.hpp"

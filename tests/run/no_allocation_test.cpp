@@ -3,7 +3,7 @@
 
 #include "dmlref/directml.hpp"
 #include "dmlref/eigen.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 #include "support/counted_new.hpp"
 
 namespace {

@@ -19,7 +19,7 @@ using BOOL = int;
 #include <cstring>
 #include <vector>
 
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 
 #if !defined(PROGRAM_AFTER_DIRECTML_H) && defined(DML_TARGET_VERSION)
 #error "the library must not define DML_TARGET_VERSION"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "dmlref/directml.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 #include "support/report_fields.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "dmlref/dmlref.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 #include "support/normalization_case.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/slice_cases.hpp"

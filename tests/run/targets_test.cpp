@@ -1,5 +1,5 @@
 // DMLREF_TARGETS: what is left out is not supported, and units that leave out different sets share no code.
-#include "op/targets.hpp"
+#include "run/targets.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // targets_unit.cpp: what one DMLREF_TARGETS leaves; linked with the units of all the others.
 #include "dmlref/isa/cpu.hpp"
-#include "op/targets.hpp"
+#include "run/targets.hpp"
 
 #define TARGETS_TEXT_IMPL(a) #a
 #define TARGETS_TEXT(a) TARGETS_TEXT_IMPL(a)

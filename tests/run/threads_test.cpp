@@ -9,7 +9,7 @@
 
 #include "dmlref/directml.hpp"
 #include "dmlref/eigen.hpp"
-#include "op/directml_case.hpp"
+#include "run/directml_case.hpp"
 
 namespace {
 

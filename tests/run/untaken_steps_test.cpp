@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 
 namespace {
 

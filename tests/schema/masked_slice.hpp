@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "dmlref/directml.hpp"
-#include "dmlref/rules/tensor.hpp"
+#include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/desc/quantized_linear_convolution.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
-#include "dmlref/op/run.hpp"
+#include "dmlref/operators/quantized_linear_convolution/desc.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/quantized_linear_convolution_run.hpp"
 
 namespace dmlref_test {

@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "dmlref/desc/mean_variance_normalization.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/desc.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 namespace dmlref_test {
 

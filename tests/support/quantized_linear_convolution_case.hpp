@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/desc/quantized_linear_convolution.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/desc.hpp"
+#include "dmlref/run/plan.hpp"
 
 namespace dmlref::test {
 

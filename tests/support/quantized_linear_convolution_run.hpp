@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/isa_in_use.hpp"
 #include "support/quantized_linear_convolution_case.hpp"

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "dmlref/desc/half.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "dmlref/reference.hpp"
 #include "dmlref/view/bind.hpp"
 

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "dmlref/desc/operator_desc.hpp"
-#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
-#include "dmlref/op/compiled_operator.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/problem.hpp"
+#include "dmlref/run/compiled_operator.hpp"
+#include "dmlref/run/plan.hpp"
 
 namespace dmlref_test {
 

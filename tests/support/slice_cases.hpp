@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 
 namespace dmlref_test {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/op/executor.hpp"
+#include "dmlref/run/executor.hpp"
 
 namespace dmlref_test {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+#include "dmlref/int8/portable.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd::portable {

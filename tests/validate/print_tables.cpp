@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "dmlref/desc/activation.hpp"
-#include "dmlref/rules/tensor.hpp"
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/support_table.hpp"
+#include "dmlref/validate/tensor.hpp"
 #include "model/operator_fields.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "explain/operators.hpp"
 #include "explain/tensor_elements.hpp"
 #include "support/element.hpp"

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "dmlref/directml.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
-#include "dmlref/reference/quantized_linear_convolution.hpp"
-#include "dmlref/reference/slice.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/reference.hpp"
+#include "dmlref/operators/slice/reference.hpp"
 #include "kit/build.hpp"
 #include "model/operator_parser.hpp"
 #include "support/element.hpp"

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2/output.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2/sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
-#include "dmlref/fast/simd/x86.hpp"
+#include "dmlref/int8/avx2/epilogue.hpp"
+#include "dmlref/int8/avx2/output.hpp"
+#include "dmlref/int8/avx2/staging.hpp"
+#include "dmlref/int8/avx2/sums.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/int8/portable.hpp"
+#include "dmlref/requantize/avx2.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -43,7 +43,7 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m256i
 }
 inline constexpr int held_weights = 2, held_pixels = 2;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
+#include "dmlref/int8/tiles.hpp"
 #undef DMLREF_QLC_TARGET
 
 /// All but the tiles, for every set of x86-64: of bytes (Group 4) or widened (Group 2).

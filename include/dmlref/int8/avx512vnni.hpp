@@ -2,13 +2,13 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/multiply_add.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/int8/avx2.hpp"
+#include "dmlref/int8/avx512vnni/epilogue.hpp"
+#include "dmlref/int8/avx512vnni/multiply_add.hpp"
+#include "dmlref/int8/avx512vnni/staging.hpp"
+#include "dmlref/int8/avx512vnni/sums.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/requantize/avx512.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -22,7 +22,7 @@ using V = simd::avx512::Vector;
 namespace rounding = requantize::avx512;
 inline constexpr int held_weights = 2, held_pixels = 4;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
+#include "dmlref/int8/tiles.hpp"
 #undef DMLREF_QLC_TARGET
 
 constexpr Kernels make_kernels() noexcept {

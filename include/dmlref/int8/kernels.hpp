@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

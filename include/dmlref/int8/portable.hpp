@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/requantize/scalar.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::portable {

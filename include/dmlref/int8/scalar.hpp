@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
+#include "dmlref/int8/portable.hpp"
+#include "dmlref/requantize/scalar.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::scalar {

@@ -5,9 +5,9 @@
 #include <variant>
 
 #include "dmlref/config.hpp"
-#include "dmlref/schema/mean_variance_normalization.hpp"
-#include "dmlref/schema/quantized_linear_convolution.hpp"
-#include "dmlref/schema/slice.hpp"
+#include "dmlref/operators/mean_variance_normalization/schema.hpp"
+#include "dmlref/operators/quantized_linear_convolution/schema.hpp"
+#include "dmlref/operators/slice/schema.hpp"
 
 DMLREF_BEGIN
 namespace schema {

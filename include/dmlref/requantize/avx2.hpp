@@ -2,10 +2,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
-#include "dmlref/fast/simd/x86.hpp"
+#include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/requantize/rounded_sums.hpp"
+#include "dmlref/requantize/scalar.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -39,7 +39,7 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m256i fixed) 
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/requantize/vectors.hpp"
+#include "dmlref/requantize/vectors.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::requantize::avx2

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
-#include "dmlref/fast/simd/x86.hpp"
+#include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/requantize/rounded_sums.hpp"
+#include "dmlref/requantize/scalar.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -87,7 +87,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_low(__m512i v0, __m51
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/requantize/vectors.hpp"
+#include "dmlref/requantize/vectors.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::requantize::avx512

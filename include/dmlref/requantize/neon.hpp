@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 
 #if DMLREF_ARCH_ARM64
 #include <arm_neon.h>

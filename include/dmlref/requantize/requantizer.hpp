@@ -32,8 +32,8 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
 #include "dmlref/reference/quantize.hpp"
+#include "dmlref/requantize/round_exactly.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

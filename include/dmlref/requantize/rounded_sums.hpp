@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
+#include "dmlref/requantize/round_exactly.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
+#include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/requantize/round_exactly.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::requantize {

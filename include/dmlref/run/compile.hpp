@@ -6,8 +6,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/operator_desc.hpp"
-#include "dmlref/op/one_operator.hpp"
-#include "dmlref/op/plans.hpp"
+#include "dmlref/run/one_operator.hpp"
+#include "dmlref/run/plans.hpp"
 #include "dmlref/validate/read_directml.hpp"
 #include "dmlref/validate/validate.hpp"
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/op/executor.hpp"
-#include "dmlref/op/persistent_tag.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/persistent_tag.hpp"
+#include "dmlref/run/plan.hpp"
 #include "dmlref/validate/report.hpp"
 
 DMLREF_BEGIN

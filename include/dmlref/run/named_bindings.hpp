@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/op/compiled_operator.hpp"
+#include "dmlref/run/compiled_operator.hpp"
 
 DMLREF_BEGIN
 

@@ -14,7 +14,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/run/plan.hpp"
 #include "dmlref/schema/schema.hpp"
 #include "dmlref/view/bind.hpp"
 

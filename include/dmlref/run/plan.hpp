@@ -15,8 +15,8 @@
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/executor.hpp"
-#include "dmlref/op/kept.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/kept.hpp"
 #include "dmlref/schema/schema.hpp"
 
 DMLREF_BEGIN
@@ -191,7 +191,7 @@ PlannedOperator planned(const Desc& desc, std::shared_ptr<const Plan> plan) {
   return operation;
 }
 
-/// From a valid desc to its plan: call/<operator>.hpp defines it for its own, op/plans.hpp for any of ours.
+/// From a valid desc to its plan: call/<operator>.hpp defines it for its own, run/plans.hpp for any of ours.
 template <class Desc>
 PlannedOperator plan(const Desc& desc, Isa isa, const Tuning& tuning);
 

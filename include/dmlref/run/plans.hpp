@@ -3,14 +3,14 @@
 
 #include <variant>
 
-#include "dmlref/call/mean_variance_normalization.hpp"
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/call/slice.hpp"
 #include "dmlref/config.hpp"
 #include "dmlref/desc/operator_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/operators/mean_variance_normalization/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/slice/call.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace detail {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "dmlref/config.hpp"
-#include "dmlref/op/compile.hpp"
+#include "dmlref/run/compile.hpp"
 
 DMLREF_BEGIN
 

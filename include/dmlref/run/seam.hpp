@@ -8,7 +8,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/plan.hpp"
+#include "dmlref/run/plan.hpp"
 
 #if defined(DMLREF_SEPARATE)
 

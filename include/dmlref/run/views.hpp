@@ -15,11 +15,11 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
-#include "dmlref/op/one_operator.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/rules/tensor.hpp"
+#include "dmlref/run/one_operator.hpp"
+#include "dmlref/run/plan.hpp"
 #include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
+#include "dmlref/validate/tensor.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

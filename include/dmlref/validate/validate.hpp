@@ -13,9 +13,9 @@
 #include "dmlref/validate/seam.hpp"
 
 #if DMLREF_HAS_KERNELS
-#include "dmlref/rules/mean_variance_normalization.hpp"
-#include "dmlref/rules/quantized_linear_convolution.hpp"
-#include "dmlref/rules/slice.hpp"
+#include "dmlref/operators/mean_variance_normalization/rules.hpp"
+#include "dmlref/operators/quantized_linear_convolution/rules.hpp"
+#include "dmlref/operators/slice/rules.hpp"
 #endif
 
 DMLREF_BEGIN

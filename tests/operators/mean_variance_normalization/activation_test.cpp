@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/normalization_case.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// mean_variance_normalization_test.cpp: normalization on random views against its descriptor on packed copies, bit by
+// call_test.cpp: normalization on random views against its descriptor on packed copies, bit by
 // bit.
 #include "dmlref/mean_variance_normalization.hpp"
 

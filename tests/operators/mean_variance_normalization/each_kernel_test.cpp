@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/repeated.hpp"
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/repeated.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
 #include "support/normalization_case.hpp"
 #include "support/seed.hpp"
 

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/fast/mean_variance_normalization.hpp"
-#include "dmlref/op/mean_variance_normalization.hpp"
-#include "dmlref/op/run.hpp"
+#include "dmlref/operators/mean_variance_normalization/plan.hpp"
+#include "dmlref/operators/mean_variance_normalization/strategies.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/isa_in_use.hpp"
 #include "support/normalization_case.hpp"
@@ -41,12 +41,12 @@ struct Target {
   static constexpr std::int64_t prefetch_distance = 0;
 };
 
-#include "dmlref/fast/mean_variance_normalization/finish.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"
 
-#include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/vectors.hpp"
 
 }  // namespace fast::normalization::outside
 DMLREF_END

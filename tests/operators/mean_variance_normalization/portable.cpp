@@ -1,4 +1,4 @@
-// mean_variance_normalization_portable.cpp: the fast normalization of every instruction set that this CPU has against
+// portable.cpp: the fast normalization of every instruction set that this CPU has against
 // the reference, to the bit, without a test framework: it is compiled by cross compilers and run in emulators, of CPUs
 // of either byte order. Prints what was done; 1 on the first difference.
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/normalization_case.hpp"
 #include "support/seed.hpp"

@@ -1,5 +1,5 @@
 // The reference normalization within one unit in the last place of 512-bit arithmetic.
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 #include <gtest/gtest.h>
 

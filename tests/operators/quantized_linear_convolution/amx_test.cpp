@@ -1,4 +1,4 @@
-// quantized_linear_convolution_amx_test.cpp: the convolution in AMX's tiles against the reference: what it reads, what
+// amx_test.cpp: the convolution in AMX's tiles against the reference: what it reads, what
 // it leaves to others, sums that 32 bits do not hold, and packed filters byte by byte.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #endif
 
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"

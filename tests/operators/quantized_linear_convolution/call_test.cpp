@@ -1,4 +1,4 @@
-// quantized_linear_convolution_test.cpp: convolution on random views against its descriptor on packed copies, bit by
+// call_test.cpp: convolution on random views against its descriptor on packed copies, bit by
 // bit.
 #include "dmlref/quantized_linear_convolution.hpp"
 

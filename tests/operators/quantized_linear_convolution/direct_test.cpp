@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/epilogue256.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
+#include "dmlref/requantize/rounded_sums.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
@@ -37,7 +37,7 @@ namespace fast::qlc::direct::avxvnni_as_evex {
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/vnni256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/vnni256.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avxvnni_as_evex

@@ -1,6 +1,6 @@
-// quantized_linear_convolution_test.cpp: the convolution of the instruction set in use against the reference, byte by
+// kernels_test.cpp: the convolution of the instruction set in use against the reference, byte by
 // byte, over random shapes, layouts, types, zero points and scales.
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avxvnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
-#include "dmlref/op/run.hpp"
+#include "dmlref/int8/avx512vnni.hpp"
+#include "dmlref/int8/avxvnni.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/int8/scalar.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/run/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"
@@ -33,7 +33,7 @@ DMLREF_TARGET_AVX512VNNI inline void multiply_add(__m256i& sums, __m256i activat
   sums = _mm256_dpbusd_epi32(sums, activations, weights);
 }
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
+#include "dmlref/int8/tiles.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256
 
@@ -49,7 +49,7 @@ DMLREF_TARGET_AVX2 inline void multiply_add(__m256i& sums, __m256i activations, 
   sums = _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
 }
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/tiled/tiles.hpp"
+#include "dmlref/int8/tiles.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256_of_avx2
 #endif

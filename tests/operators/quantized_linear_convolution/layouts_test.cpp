@@ -1,4 +1,4 @@
-// quantized_linear_convolution_layouts_test.cpp: every strategy on layouts that no descriptor can express: negative
+// layouts_test.cpp: every strategy on layouts that no descriptor can express: negative
 // strides, offsets, memory before and after the elements. Against the reference on the same layouts.
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "support/quantized_linear_convolution_run.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"

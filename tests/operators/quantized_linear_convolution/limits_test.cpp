@@ -1,4 +1,4 @@
-// quantized_linear_convolution_limits_test.cpp: convolutions at the limits of what is accepted, for every instruction
+// limits_test.cpp: convolutions at the limits of what is accepted, for every instruction
 // set of this CPU: sums around 2^31, distances around 2^31, windows that reach over much and read little, groups of few
 // channels. The bytes are right, and memory and time are in proportion to what is multiplied.
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
 #include "support/counted_new.hpp"
 #include "support/random.hpp"
 #include "support/run_everywhere.hpp"

@@ -1,4 +1,4 @@
-// quantized_linear_convolution_portable.cpp: the convolutions of every instruction set that this CPU has against the
+// portable.cpp: the convolutions of every instruction set that this CPU has against the
 // reference, without a test framework: it is compiled by cross compilers and run in emulators, of CPUs of either byte
 // order. Prints what was done; 1 on the first difference. An argument is the number of cases.
 #include <cstdio>

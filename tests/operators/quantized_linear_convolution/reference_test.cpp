@@ -1,5 +1,5 @@
 // The reference convolution against exact rationals: every output is the exact real value rounded once.
-#include "dmlref/reference/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 
 #include <gmpxx.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <limits>
 #include <vector>
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/seed.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/call/quantized_linear_convolution.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
-#include "dmlref/op/quantized_linear_convolution.hpp"
+#include "dmlref/int8/scalar.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"

@@ -1,4 +1,4 @@
-// slice_test.cpp: SLICE and SLICE1 on random views against their descriptors on packed copies, bit by bit.
+// call_test.cpp: SLICE and SLICE1 on random views against their descriptors on packed copies, bit by bit.
 #include "dmlref/slice.hpp"
 
 #include <gtest/gtest.h>

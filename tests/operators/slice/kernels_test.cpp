@@ -1,5 +1,6 @@
-// slice_test.cpp: the fast slice against the bytes that the formulas give: every layout, address, task count and path.
-#include "dmlref/fast/slice.hpp"
+// kernels_test.cpp: the fast slice against the bytes that the formulas give: every layout, address, task count and
+// path.
+#include "dmlref/operators/slice/strategies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/op/run.hpp"
-#include "dmlref/reference/slice.hpp"
+#include "dmlref/operators/slice/reference.hpp"
+#include "dmlref/run/run.hpp"
 #include "dmlref/view/bind.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/seed.hpp"

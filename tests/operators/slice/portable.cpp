@@ -1,4 +1,4 @@
-// slice_portable.cpp: the fast slice of every instruction set that this CPU has against the formulas' bytes, without a
+// portable.cpp: the fast slice of every instruction set that this CPU has against the formulas' bytes, without a
 // test framework: it is compiled by cross compilers and run in emulators, of CPUs of either byte order. Prints what was
 // done; 1 on the first difference.
 #include <cstdio>

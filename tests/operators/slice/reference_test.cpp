@@ -1,5 +1,5 @@
-// slice_test.cpp: SLICE and SLICE1: the documents' examples, corners, and random cases of every layout.
-#include "dmlref/reference/slice.hpp"
+// reference_test.cpp: SLICE and SLICE1: the documents' examples, corners, and random cases of every layout.
+#include "dmlref/operators/slice/reference.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dmlref/desc/half.hpp"
-#include "dmlref/op/run.hpp"
+#include "dmlref/run/run.hpp"
 #include "dmlref/view/bind.hpp"
 #include "support/seed.hpp"
 #include "support/slice_cases.hpp"

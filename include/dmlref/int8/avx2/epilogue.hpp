@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
+#include "dmlref/requantize/avx2.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2/staging.hpp"
+#include "dmlref/int8/avx2/staging.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/int8/portable.hpp"
+#include "dmlref/requantize/avx512.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

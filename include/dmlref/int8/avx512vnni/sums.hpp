@@ -4,9 +4,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
+#include "dmlref/int8/avx512vnni/epilogue.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/int8/portable.hpp"
 #include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64

@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MVN and MVN1: a desc or a call on views as a plan's problem.
+// call.hpp: MVN and MVN1: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <array>
@@ -9,25 +9,25 @@
 #include <type_traits>
 #include <utility>
 
-#include "dmlref/call/views.hpp"
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/desc/half.hpp"
-#include "dmlref/desc/mean_variance_normalization.hpp"
-#include "dmlref/fast/mean_variance_normalization/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/one_operator.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/op/seam.hpp"
-#include "dmlref/schema/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/desc.hpp"
+#include "dmlref/operators/mean_variance_normalization/problem.hpp"
+#include "dmlref/operators/mean_variance_normalization/schema.hpp"
+#include "dmlref/run/one_operator.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/seam.hpp"
+#include "dmlref/run/views.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
-#include "dmlref/op/mean_variance_normalization.hpp"
-#include "dmlref/rules/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/plan.hpp"
+#include "dmlref/operators/mean_variance_normalization/rules.hpp"
 #endif
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1 as values.
+// desc.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1 as values.
 #pragma once
 
 #include <cstdint>

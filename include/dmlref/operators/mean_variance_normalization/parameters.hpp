@@ -1,4 +1,4 @@
-// normalization_parameters.hpp: what the normalizations are given beside their tensors.
+// parameters.hpp: what the normalizations are given beside their tensors.
 #pragma once
 
 #include <cstdint>

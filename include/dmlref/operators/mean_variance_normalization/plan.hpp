@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MVN and MVN1: from a problem to a plan.
+// plan.hpp: MVN and MVN1: from a problem to a plan.
 #pragma once
 
 #include <cmath>
@@ -10,13 +10,13 @@
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/half.hpp"
-#include "dmlref/fast/mean_variance_normalization.hpp"
-#include "dmlref/fast/mean_variance_normalization/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/op/seam.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/problem.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/operators/mean_variance_normalization/strategies.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/seam.hpp"
 #include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN

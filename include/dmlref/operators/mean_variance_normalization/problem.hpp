@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "dmlref/config.hpp"
-#include "dmlref/reference/normalization_parameters.hpp"
+#include "dmlref/operators/mean_variance_normalization/parameters.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1:
+// reference.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1:
 //   output = activation(scale * (x - mean) / sqrt(variance + epsilon) + bias)
 // within one unit in the last place, if errors of rounding behave as those of random data do, in an order of operations
 // that the shape alone decides (docs/numerics.md).
@@ -19,10 +19,10 @@
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/desc/half.hpp"
+#include "dmlref/operators/mean_variance_normalization/parameters.hpp"
 #include "dmlref/reference/activation.hpp"
 #include "dmlref/reference/double_double.hpp"
 #include "dmlref/reference/fma.hpp"
-#include "dmlref/reference/normalization_parameters.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN

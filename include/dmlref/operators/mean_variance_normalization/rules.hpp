@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: the rules of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+// rules.hpp: the rules of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/mean_variance_normalization.hpp"
-#include "dmlref/rules/activation.hpp"
-#include "dmlref/rules/tensor.hpp"
-#include "dmlref/schema/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/desc.hpp"
+#include "dmlref/operators/mean_variance_normalization/schema.hpp"
+#include "dmlref/validate/activation.hpp"
+#include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {

@@ -1,8 +1,8 @@
-// mean_variance_normalization.hpp: the fields of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+// schema.hpp: the fields of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/desc.hpp"
 #include "dmlref/schema/schema.hpp"
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MVN and MVN1 at the speed of memory. A strategy per file: rows, chunks of rows, and
+// strategies.hpp: MVN and MVN1 at the speed of memory. A strategy per file: rows, chunks of rows, and
 // columns where groups lie side by side.
 //
 // A group is summed chunk by chunk (docs/kernels/normalization.md); a chunk that lies contiguously in memory is read
@@ -12,15 +12,15 @@
 #include <variant>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns.hpp"
-#include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/chunked_rows.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/whole_rows.hpp"
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/chunked_rows.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/whole_rows.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: a desc or a call on views as a plan's problem.
+// call.hpp: QUANTIZED_LINEAR_CONVOLUTION: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <array>
@@ -11,24 +11,24 @@
 #include <type_traits>
 #include <utility>
 
-#include "dmlref/call/views.hpp"
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
-#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/one_operator.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/op/seam.hpp"
-#include "dmlref/reference/quantized_linear_convolution.hpp"
-#include "dmlref/schema/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/desc.hpp"
+#include "dmlref/operators/quantized_linear_convolution/problem.hpp"
+#include "dmlref/operators/quantized_linear_convolution/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/schema.hpp"
+#include "dmlref/run/one_operator.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/seam.hpp"
+#include "dmlref/run/views.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
-#include "dmlref/op/quantized_linear_convolution.hpp"
-#include "dmlref/rules/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/rules.hpp"
 #endif
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION as a value.
+// desc.hpp: QUANTIZED_LINEAR_CONVOLUTION as a value.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a problem to a plan.
+// plan.hpp: QUANTIZED_LINEAR_CONVOLUTION: from a problem to a plan.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
-#include "dmlref/fast/quantized_linear_convolution.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/op/seam.hpp"
-#include "dmlref/reference/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/strategies.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/seam.hpp"
 #include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/reference/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: QUANTIZED_LINEAR_CONVOLUTION: dequantize, convolve, quantize, with one rounding.
+// reference.hpp: QUANTIZED_LINEAR_CONVOLUTION: dequantize, convolve, quantize, with one rounding.
 #pragma once
 
 #include <cstddef>

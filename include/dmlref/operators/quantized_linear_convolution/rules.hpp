@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: the rules of QUANTIZED_LINEAR_CONVOLUTION.
+// rules.hpp: the rules of QUANTIZED_LINEAR_CONVOLUTION.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
-#include "dmlref/rules/tensor.hpp"
-#include "dmlref/schema/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/desc.hpp"
+#include "dmlref/operators/quantized_linear_convolution/schema.hpp"
+#include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {

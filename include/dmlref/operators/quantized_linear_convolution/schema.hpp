@@ -1,8 +1,8 @@
-// quantized_linear_convolution.hpp: the fields of QUANTIZED_LINEAR_CONVOLUTION.
+// schema.hpp: the fields of QUANTIZED_LINEAR_CONVOLUTION.
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/quantized_linear_convolution.hpp"
+#include "dmlref/operators/quantized_linear_convolution/desc.hpp"
 #include "dmlref/schema/schema.hpp"
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// slice.hpp: SLICE and SLICE1: a desc or a call on views as a plan's problem.
+// call.hpp: SLICE and SLICE1: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 #include <type_traits>
 #include <utility>
 
-#include "dmlref/call/views.hpp"
 #include "dmlref/config.hpp"
-#include "dmlref/desc/slice.hpp"
-#include "dmlref/fast/slice/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/one_operator.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/op/seam.hpp"
-#include "dmlref/schema/slice.hpp"
+#include "dmlref/operators/slice/desc.hpp"
+#include "dmlref/operators/slice/problem.hpp"
+#include "dmlref/operators/slice/schema.hpp"
+#include "dmlref/run/one_operator.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/seam.hpp"
+#include "dmlref/run/views.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
 #include "dmlref/view/transform.hpp"
 
 #if DMLREF_HAS_KERNELS
-#include "dmlref/op/slice.hpp"
-#include "dmlref/rules/slice.hpp"
+#include "dmlref/operators/slice/plan.hpp"
+#include "dmlref/operators/slice/rules.hpp"
 #endif
 
 DMLREF_BEGIN

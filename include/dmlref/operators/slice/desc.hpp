@@ -1,4 +1,4 @@
-// slice.hpp: SLICE and SLICE1 as values.
+// desc.hpp: SLICE and SLICE1 as values.
 #pragma once
 
 #include <cstdint>

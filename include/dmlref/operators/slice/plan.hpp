@@ -1,4 +1,4 @@
-// slice.hpp: SLICE and SLICE1: from a problem to a plan.
+// plan.hpp: SLICE and SLICE1: from a problem to a plan.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice.hpp"
-#include "dmlref/fast/slice/problem.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/op/plan.hpp"
-#include "dmlref/op/seam.hpp"
+#include "dmlref/operators/slice/problem.hpp"
+#include "dmlref/operators/slice/strategies.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/seam.hpp"
 
 DMLREF_BEGIN
 namespace detail {

@@ -1,4 +1,4 @@
-// slice.hpp: SLICE and SLICE1: a slice is a view of the input, and the operator copies it.
+// reference.hpp: SLICE and SLICE1: a slice is a view of the input, and the operator copies it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// slice.hpp: the rules of SLICE and SLICE1.
+// rules.hpp: the rules of SLICE and SLICE1.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/slice.hpp"
-#include "dmlref/rules/tensor.hpp"
-#include "dmlref/schema/slice.hpp"
+#include "dmlref/operators/slice/desc.hpp"
+#include "dmlref/operators/slice/schema.hpp"
+#include "dmlref/validate/tensor.hpp"
 
 DMLREF_BEGIN
 namespace rules {

@@ -1,8 +1,8 @@
-// slice.hpp: the fields of SLICE and SLICE1.
+// schema.hpp: the fields of SLICE and SLICE1.
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/slice.hpp"
+#include "dmlref/operators/slice/desc.hpp"
 #include "dmlref/schema/schema.hpp"
 
 DMLREF_BEGIN

@@ -1,4 +1,4 @@
-// slice.hpp: SLICE and SLICE1 as a copy between two layouts, planned once and run in tasks.
+// strategies.hpp: SLICE and SLICE1 as a copy between two layouts, planned once and run in tasks.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,19 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/kernels.hpp"
-#include "dmlref/fast/slice/plan.hpp"
-#include "dmlref/fast/slice/thresholds.hpp"
-#include "dmlref/fast/slice/walk.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/slice/kernels/kernels.hpp"
+#include "dmlref/operators/slice/kernels/plan.hpp"
+#include "dmlref/operators/slice/kernels/thresholds.hpp"
+#include "dmlref/operators/slice/kernels/walk.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
 namespace fast {
 
-/// A slice made ready: from the view of the input that the operator reads (see reference/slice.hpp) to the output.
+/// A slice made ready: from the view of the input that the operator reads (see operators/slice/reference.hpp) to the
+/// output.
 class Slice {
  public:
   /// `in_bytes`: how many bytes from the input's address on may be read. Of the output only what the walks write is.

@@ -12,16 +12,16 @@
 #include <limits>
 #include <type_traits>
 
-#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
-#include "dmlref/fast/simd/reals/avx2.hpp"
-#include "dmlref/fast/simd/reals/avx512.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/simd/reals/avx2.hpp"
+#include "dmlref/simd/reals/avx512.hpp"
 
 #include "dmlref/isa/avx512_begin.hpp"
 
@@ -57,12 +57,12 @@ struct Target {
   static constexpr std::int64_t prefetch_distance = 4096;  // as Kernels::prefetch_distance
 };
 
-#include "dmlref/fast/mean_variance_normalization/finish.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"
 
-#include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/vectors.hpp"
 
 }  // namespace fast::normalization::avx512
 DMLREF_END

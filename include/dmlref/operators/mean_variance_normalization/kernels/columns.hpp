@@ -14,17 +14,17 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/repeated.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/pieces.hpp"
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/isa/cache.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/correction.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/repeated.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/pieces.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "dmlref/config.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/view/coalesce.hpp"
 #include "dmlref/view/tensor_view.hpp"
 #include "dmlref/view/transform.hpp"

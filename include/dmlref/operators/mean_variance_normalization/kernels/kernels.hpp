@@ -7,7 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

@@ -12,15 +12,15 @@
 #include <limits>
 #include <type_traits>
 
-#include "dmlref/fast/mean_variance_normalization/activation/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
-#include "dmlref/fast/simd/reals/neon.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/simd/reals/neon.hpp"
 
 #define DMLREF_VECTOR_TARGET DMLREF_ALWAYS_INLINE
 #define DMLREF_VECTOR_KERNEL inline
@@ -51,12 +51,12 @@ struct Target {
   static constexpr std::int64_t prefetch_distance = 0;  // as Kernels::prefetch_distance
 };
 
-#include "dmlref/fast/mean_variance_normalization/finish.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"
 
-#include "dmlref/fast/mean_variance_normalization/activation/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/vectors.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/vectors.hpp"
 
 }  // namespace fast::normalization::neon
 DMLREF_END

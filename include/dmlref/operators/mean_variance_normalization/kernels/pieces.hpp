@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/reference/fma.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

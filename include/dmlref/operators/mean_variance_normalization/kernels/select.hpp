@@ -2,20 +2,20 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/activation/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/activation/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/fast/mean_variance_normalization/avx2.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
-#include "dmlref/fast/mean_variance_normalization/avx512.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/avx512.hpp"
 #endif
 #if DMLREF_HAS_NEON
-#include "dmlref/fast/mean_variance_normalization/neon.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/neon.hpp"
 #endif
 
 DMLREF_BEGIN

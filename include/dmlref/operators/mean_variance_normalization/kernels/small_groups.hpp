@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/reference/fma.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

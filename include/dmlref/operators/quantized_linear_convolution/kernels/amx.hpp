@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/block.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/block.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 
 #if DMLREF_ARCH_X86_64
 

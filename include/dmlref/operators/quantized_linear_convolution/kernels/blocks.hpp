@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/problem.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

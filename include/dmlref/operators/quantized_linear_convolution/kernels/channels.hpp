@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/channel_scales.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/requantize/channel_scales.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

@@ -16,11 +16,11 @@
 #include <variant>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/columns_in_place.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/planes_in_place.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/staged_channels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/staged_planes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns_in_place.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes_in_place.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/staged_channels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/staged_planes.hpp"
 
 DMLREF_BEGIN
 namespace fast {

@@ -10,12 +10,12 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/channels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/requantizer.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/channels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
+#include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/requantize/rounded_sums.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

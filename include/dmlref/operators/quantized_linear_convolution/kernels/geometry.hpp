@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/problem.hpp"
+#include "dmlref/operators/quantized_linear_convolution/problem.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

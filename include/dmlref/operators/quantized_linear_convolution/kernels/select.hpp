@@ -16,28 +16,28 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 #if DMLREF_HAS_KERNELS
-#include "dmlref/fast/quantized_linear_convolution/direct/scalar.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/scalar.hpp"
+#include "dmlref/int8/scalar.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/scalar.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/avx2.hpp"
+#include "dmlref/int8/avx2.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVXVNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/avxvnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avxvnni.hpp"
+#include "dmlref/int8/avxvnni.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avxvnni.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni.hpp"
+#include "dmlref/int8/avx512vnni.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni.hpp"
 #endif
 #if DMLREF_HAS_NEON
-#include "dmlref/fast/quantized_linear_convolution/direct/neon.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/neon.hpp"
+#include "dmlref/int8/neon.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/neon.hpp"
 #endif
 #endif
 #include "dmlref/isa/cpu.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

@@ -17,10 +17,10 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/block.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/block.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast {

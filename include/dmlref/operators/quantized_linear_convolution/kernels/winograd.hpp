@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/block.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/block.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast {

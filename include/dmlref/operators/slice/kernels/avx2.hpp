@@ -7,18 +7,18 @@
 
 #include <cstddef>
 
-#include "dmlref/fast/slice/avx2/line_rows.hpp"
-#include "dmlref/fast/slice/avx2/vectors.hpp"
-#include "dmlref/fast/slice/scalar.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/avx2/line_rows.hpp"
+#include "dmlref/operators/slice/kernels/avx2/vectors.hpp"
+#include "dmlref/operators/slice/kernels/scalar.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::avx2 {
 
 #define DMLREF_SLICE_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/slice/copy_rows.hpp"
-#include "dmlref/fast/slice/shuffle_rows.hpp"
-#include "dmlref/fast/slice/strip_rows.hpp"
+#include "dmlref/operators/slice/kernels/copy_rows.hpp"
+#include "dmlref/operators/slice/kernels/shuffle_rows.hpp"
+#include "dmlref/operators/slice/kernels/strip_rows.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::avx2

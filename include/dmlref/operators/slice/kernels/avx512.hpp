@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dmlref/fast/slice/avx2.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/avx2.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 
 #include "dmlref/isa/avx512_begin.hpp"
 

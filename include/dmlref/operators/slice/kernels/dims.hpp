@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/scalar.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/slice/kernels/scalar.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/fast/slice/avx2.hpp"
+#include "dmlref/operators/slice/kernels/avx2.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
-#include "dmlref/fast/slice/avx512.hpp"
+#include "dmlref/operators/slice/kernels/avx512.hpp"
 #endif
 #if DMLREF_HAS_NEON
-#include "dmlref/fast/slice/neon.hpp"
+#include "dmlref/operators/slice/kernels/neon.hpp"
 #endif
 
 DMLREF_BEGIN

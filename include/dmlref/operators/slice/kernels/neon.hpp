@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dmlref/fast/slice/scalar.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/scalar.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::neon {
@@ -63,9 +63,9 @@ inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in, std
 }
 
 #define DMLREF_SLICE_TARGET
-#include "dmlref/fast/slice/copy_rows.hpp"
-#include "dmlref/fast/slice/shuffle_rows.hpp"
-#include "dmlref/fast/slice/strip_rows.hpp"
+#include "dmlref/operators/slice/kernels/copy_rows.hpp"
+#include "dmlref/operators/slice/kernels/shuffle_rows.hpp"
+#include "dmlref/operators/slice/kernels/strip_rows.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::neon

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/dims.hpp"
-#include "dmlref/fast/slice/shuffle_pattern.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
-#include "dmlref/fast/slice/thresholds.hpp"
-#include "dmlref/fast/slice/walk.hpp"
+#include "dmlref/operators/slice/kernels/dims.hpp"
+#include "dmlref/operators/slice/kernels/shuffle_pattern.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
+#include "dmlref/operators/slice/kernels/thresholds.hpp"
+#include "dmlref/operators/slice/kernels/walk.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::scalar {

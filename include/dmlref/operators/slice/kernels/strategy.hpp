@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/shuffle_pattern.hpp"
+#include "dmlref/operators/slice/kernels/shuffle_pattern.hpp"
 #include "dmlref/view/shape.hpp"
 
 DMLREF_BEGIN

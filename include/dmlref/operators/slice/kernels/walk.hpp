@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/slice/dims.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/dims.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast {

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/columns/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
 #include "dmlref/reference/fma.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

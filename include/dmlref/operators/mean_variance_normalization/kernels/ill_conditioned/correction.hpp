@@ -13,11 +13,11 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/scalar.hpp"
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

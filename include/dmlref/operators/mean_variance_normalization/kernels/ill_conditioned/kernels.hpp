@@ -8,9 +8,9 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/reference/double_double.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

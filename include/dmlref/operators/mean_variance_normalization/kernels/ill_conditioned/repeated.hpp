@@ -11,8 +11,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/half.hpp"
-#include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

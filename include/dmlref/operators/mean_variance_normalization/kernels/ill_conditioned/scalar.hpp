@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/kernels.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN

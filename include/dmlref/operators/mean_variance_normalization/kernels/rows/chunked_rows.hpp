@@ -9,16 +9,16 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
-#include "dmlref/fast/mean_variance_normalization/ill_conditioned/correction.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/pieces.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/execution.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/plan.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/correction.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/pieces.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/execution.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/select.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/reference/mean_variance_normalization.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

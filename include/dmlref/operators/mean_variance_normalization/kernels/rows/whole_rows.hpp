@@ -8,15 +8,15 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/mean_variance_normalization/elements.hpp"
-#include "dmlref/fast/mean_variance_normalization/geometry.hpp"
-#include "dmlref/fast/mean_variance_normalization/kernels.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/execution.hpp"
-#include "dmlref/fast/mean_variance_normalization/rows/plan.hpp"
-#include "dmlref/fast/mean_variance_normalization/small_groups.hpp"
 #include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/execution.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/small_groups.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {

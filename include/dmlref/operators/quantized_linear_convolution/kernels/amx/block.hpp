@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/epilogue.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/tiles.hpp"
-#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/epilogue.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/sums.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/tiles.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64

@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/filter.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/filter.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
 
 #if DMLREF_ARCH_X86_64
 

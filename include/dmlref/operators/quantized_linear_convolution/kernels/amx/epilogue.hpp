@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/epilogue.hpp"
+#include "dmlref/int8/avx512vnni/epilogue.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -10,10 +10,10 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/gather.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
+#include "dmlref/int8/avx512vnni/staging.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/gather.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

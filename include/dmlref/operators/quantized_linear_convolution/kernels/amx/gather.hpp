@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/layout.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/layout.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/staging.hpp"
+#include "dmlref/int8/avx512vnni/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx512vnni/sums.hpp"
+#include "dmlref/int8/avx512vnni/sums.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/amx/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

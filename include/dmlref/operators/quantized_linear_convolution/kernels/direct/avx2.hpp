@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/epilogue256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue256.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN
@@ -53,10 +53,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Weights broadcast_weights(const std::byt
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/table.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/table.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avx2

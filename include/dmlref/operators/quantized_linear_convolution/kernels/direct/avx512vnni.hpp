@@ -2,11 +2,11 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/channel_columns.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/planes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/channel_columns.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/planes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN
@@ -16,7 +16,7 @@ inline constexpr const Kernels* narrower = &avx2::kernels;
 inline constexpr bool pairs_in_place = false;
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/table.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/table.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avx512vnni

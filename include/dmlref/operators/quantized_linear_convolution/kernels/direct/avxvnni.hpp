@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/epilogue256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue256.hpp"
 
 #if DMLREF_ARCH_X86_64
 DMLREF_BEGIN
@@ -17,7 +17,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i multiply_add(__m256i sums, __
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/vnni256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/vnni256.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avxvnni

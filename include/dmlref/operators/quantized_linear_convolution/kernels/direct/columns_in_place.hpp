@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {

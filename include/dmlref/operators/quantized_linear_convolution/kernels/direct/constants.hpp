@@ -12,9 +12,9 @@
 #include <new>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/folding.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/channel_scales.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/folding.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
+#include "dmlref/requantize/channel_scales.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/rows.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx2.hpp"
-#include "dmlref/fast/simd/x86.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/rows.hpp"
+#include "dmlref/requantize/avx2.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -19,7 +19,7 @@ using V = simd::avx2::Vector;
 namespace rounding = requantize::avx2;
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/fast/quantized_linear_convolution/direct/epilogue.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::vectors256

@@ -9,11 +9,11 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/folding.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/round_exactly.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/rounded_sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/scalar.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/folding.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/requantize/round_exactly.hpp"
+#include "dmlref/requantize/rounded_sums.hpp"
+#include "dmlref/requantize/scalar.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/neon.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/requantize/neon.hpp"
 
 #if DMLREF_ARCH_ARM64
 #include <arm_neon.h>

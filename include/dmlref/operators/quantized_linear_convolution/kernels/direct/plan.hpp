@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct::scalar {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/staging.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {

@@ -13,8 +13,8 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/rows.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/rows.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

@@ -10,10 +10,10 @@ using namespace vectors256;
 inline constexpr const Kernels* narrower = nullptr;
 inline constexpr bool pairs_in_place = true;
 
-#include "dmlref/fast/quantized_linear_convolution/direct/bytes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/columns256.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/planes256.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/table.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/bytes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/table.hpp"
 
 #endif

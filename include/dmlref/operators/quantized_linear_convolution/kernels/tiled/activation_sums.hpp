@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/portable.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/int8/portable.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {

@@ -4,16 +4,16 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/activation_sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/run_channels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/run_pixels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/run_wide.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/activation_sums.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_channels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_pixels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_wide.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {

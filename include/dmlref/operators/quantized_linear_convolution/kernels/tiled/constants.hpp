@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/zero_points.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/filter.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/zero_points.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {

@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/staging.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

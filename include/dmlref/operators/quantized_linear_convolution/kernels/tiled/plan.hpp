@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/blocks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/filter.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/staging.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/filter.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/staging.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

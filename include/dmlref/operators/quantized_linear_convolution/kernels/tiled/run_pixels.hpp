@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/activation_sums.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/view.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/activation_sums.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::tiled {

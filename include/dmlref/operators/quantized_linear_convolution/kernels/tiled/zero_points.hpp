@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/plan.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/avx2.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+#include "dmlref/int8/avx2.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/pixels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/constants.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/pixels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/staging.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {

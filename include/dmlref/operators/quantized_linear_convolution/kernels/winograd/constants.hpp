@@ -11,10 +11,10 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/filter.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/filter.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

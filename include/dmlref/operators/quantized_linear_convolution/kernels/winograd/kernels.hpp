@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tiled/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/transform.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/transform.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {

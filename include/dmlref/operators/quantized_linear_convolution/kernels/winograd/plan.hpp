@@ -8,12 +8,12 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/buffers.hpp"
-#include "dmlref/fast/quantized_linear_convolution/folded.hpp"
-#include "dmlref/fast/quantized_linear_convolution/geometry.hpp"
-#include "dmlref/fast/quantized_linear_convolution/pieces.hpp"
-#include "dmlref/fast/quantized_linear_convolution/tasks.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/winograd/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "dmlref/fast/slice/avx2/vectors.hpp"
-#include "dmlref/fast/slice/strategy.hpp"
+#include "dmlref/operators/slice/kernels/avx2/vectors.hpp"
+#include "dmlref/operators/slice/kernels/strategy.hpp"
 
 DMLREF_BEGIN
 namespace fast::avx2 {

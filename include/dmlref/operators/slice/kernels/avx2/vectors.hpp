@@ -9,8 +9,8 @@
 
 #include <cstddef>
 
-#include "dmlref/fast/slice/scalar.hpp"
-#include "dmlref/fast/slice/shuffle_pattern.hpp"
+#include "dmlref/operators/slice/kernels/scalar.hpp"
+#include "dmlref/operators/slice/kernels/shuffle_pattern.hpp"
 
 DMLREF_BEGIN
 namespace fast::avx2 {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/requantize/avx512.hpp"
-#include "dmlref/fast/simd/x86.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/requantize/avx512.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -29,10 +29,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i multiply_add(__m512i sums,
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/fast/quantized_linear_convolution/direct/epilogue.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue.hpp"
 
-#include "dmlref/fast/quantized_linear_convolution/direct/bytes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/bytes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/lanes.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avx512vnni

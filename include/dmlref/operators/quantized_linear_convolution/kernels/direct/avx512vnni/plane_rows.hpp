@@ -3,9 +3,9 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/avx512vnni/lanes.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/kernels.hpp"
-#include "dmlref/fast/quantized_linear_convolution/direct/rows.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/rows.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
