@@ -202,7 +202,8 @@
 #include "dmlref/config/code_tag.hpp"
 
 // Names of the functions by which a separate program calls its kernels: C's, with no code tag, so that units compiled
-// for this very CPU find the kernels of a library that was not (docs/dispatch.md).
+// for this very CPU find the kernels of a library that was not (docs/dispatch.md). Each side declares their arguments
+// with its own types, which have one layout under all flags.
 #define DMLREF_SEAM_IMPL(major, minor, name) dmlref_##major##_##minor##_##name
 #define DMLREF_SEAM_PASTE(major, minor, name) DMLREF_SEAM_IMPL(major, minor, name)
 #define DMLREF_SEAM(name) DMLREF_SEAM_PASTE(DMLREF_VERSION_MAJOR, DMLREF_VERSION_MINOR, name)

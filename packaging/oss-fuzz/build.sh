@@ -14,7 +14,12 @@ compile() {
   $CXX $flags "$@" -c "$source" -o "$objects/$(tr / _ <<<"$source").o"
 }
 
-for source in compiled/*.cpp; do compile "$source" -DDMLREF_IMPLEMENTATION; done
+for plan in include/dmlref/operators/*/plan.hpp; do
+  family=$(basename "$(dirname "$plan")")
+  sed "s#@plan@#${plan#include/}#" compiled/family.cpp.in >"$objects/$family.cpp"
+  compile "$objects/$family.cpp" -DDMLREF_IMPLEMENTATION
+done
+compile compiled/rules.cpp -DDMLREF_IMPLEMENTATION
 for source in tools/model/*.cpp tools/io/*.cpp tools/support/*.cpp; do
   case $source in
     tools/model/session.cpp | tools/io/without_pictures.cpp) ;;  # of the command

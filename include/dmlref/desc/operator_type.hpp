@@ -9,14 +9,8 @@
 
 DMLREF_BEGIN
 
-/// Our operators; the values are those of DML_OPERATOR_TYPE.
-enum class OperatorType : std::uint32_t {
-  slice = 60,
-  mean_variance_normalization = 73,
-  slice1 = 111,
-  mean_variance_normalization1 = 115,
-  quantized_linear_convolution = 120,
-};
+/// A value of DML_OPERATOR_TYPE; those of our operators stand in their schemas.
+enum class OperatorType : std::uint32_t {};
 
 /// One row per operator: its name and the level that introduced it.
 struct OperatorInfo {

@@ -7,9 +7,7 @@
 #include "dmlref/desc/operator_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
-#include "dmlref/operators/mean_variance_normalization/call.hpp"
-#include "dmlref/operators/quantized_linear_convolution/call.hpp"
-#include "dmlref/operators/slice/call.hpp"
+#include "dmlref/operators/calls.hpp"
 #include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN

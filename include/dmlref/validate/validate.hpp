@@ -12,12 +12,6 @@
 #include "dmlref/validate/report.hpp"
 #include "dmlref/validate/seam.hpp"
 
-#if DMLREF_HAS_KERNELS
-#include "dmlref/operators/mean_variance_normalization/rules.hpp"
-#include "dmlref/operators/quantized_linear_convolution/rules.hpp"
-#include "dmlref/operators/slice/rules.hpp"
-#endif
-
 DMLREF_BEGIN
 
 /// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.

@@ -19,7 +19,6 @@
 #include "dmlref/operators/mean_variance_normalization/schema.hpp"
 #include "dmlref/run/one_operator.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/run/seam.hpp"
 #include "dmlref/run/views.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
@@ -27,7 +26,6 @@
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/operators/mean_variance_normalization/plan.hpp"
-#include "dmlref/operators/mean_variance_normalization/rules.hpp"
 #endif
 
 DMLREF_BEGIN

@@ -16,7 +16,6 @@
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/operators/mean_variance_normalization/strategies.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/run/seam.hpp"
 #include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN

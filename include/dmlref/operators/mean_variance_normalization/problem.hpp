@@ -1,9 +1,12 @@
 // problem.hpp: what a normalization is to do, as its plan sees it.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/mean_variance_normalization/parameters.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -23,4 +26,15 @@ struct Problem {
 };
 
 }  // namespace fast::normalization
+
+#if defined(DMLREF_SEPARATE)
+namespace detail {
+class Plan;
+
+/// How a separate program asks for a plan.
+extern "C" void DMLREF_SEAM(plan_mean_variance_normalization)(const fast::normalization::Problem& problem, Isa isa,
+                                                              const Tuning& tuning, std::shared_ptr<const Plan>& plan);
+}  // namespace detail
+#endif
+
 DMLREF_END

@@ -17,8 +17,7 @@ inline constexpr TensorSupport mean_variance_normalization1[] = {{level_2_1, 4, 
 template <>
 struct Schema<MeanVarianceNormalizationDesc> {
   using Desc = MeanVarianceNormalizationDesc;
-  static constexpr OperatorInfo info{OperatorType::mean_variance_normalization, "MEAN_VARIANCE_NORMALIZATION",
-                                     support::level_1_0};
+  static constexpr OperatorInfo info{OperatorType{73}, "MEAN_VARIANCE_NORMALIZATION", support::level_1_0};
   // clang-format off
   static constexpr auto fields = schema::pack(
       schema::input("InputTensor", &Desc::input, support::mean_variance_normalization),
@@ -36,8 +35,7 @@ struct Schema<MeanVarianceNormalizationDesc> {
 template <>
 struct Schema<MeanVarianceNormalization1Desc> {
   using Desc = MeanVarianceNormalization1Desc;
-  static constexpr OperatorInfo info{OperatorType::mean_variance_normalization1, "MEAN_VARIANCE_NORMALIZATION1",
-                                     support::level_2_1};
+  static constexpr OperatorInfo info{OperatorType{115}, "MEAN_VARIANCE_NORMALIZATION1", support::level_2_1};
   // clang-format off
   static constexpr auto fields = schema::pack(
       schema::input("InputTensor", &Desc::input, support::mean_variance_normalization1),
@@ -53,3 +51,7 @@ struct Schema<MeanVarianceNormalization1Desc> {
 };
 
 DMLREF_END
+
+#if DMLREF_HAS_KERNELS
+#include "dmlref/operators/mean_variance_normalization/rules.hpp"
+#endif

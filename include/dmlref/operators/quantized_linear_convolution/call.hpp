@@ -20,7 +20,6 @@
 #include "dmlref/operators/quantized_linear_convolution/schema.hpp"
 #include "dmlref/run/one_operator.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/run/seam.hpp"
 #include "dmlref/run/views.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/narrow.hpp"
@@ -28,7 +27,6 @@
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/operators/quantized_linear_convolution/plan.hpp"
-#include "dmlref/operators/quantized_linear_convolution/rules.hpp"
 #endif
 
 DMLREF_BEGIN

@@ -18,7 +18,6 @@
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 #include "dmlref/operators/quantized_linear_convolution/strategies.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/run/seam.hpp"
 #include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN

@@ -8,8 +8,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -78,4 +81,15 @@ class Origins {
 };
 
 }  // namespace fast::qlc
+
+#if defined(DMLREF_SEPARATE)
+namespace detail {
+class Plan;
+
+/// How a separate program asks for a plan.
+extern "C" void DMLREF_SEAM(plan_quantized_linear_convolution)(const fast::qlc::Problem& problem, Isa isa,
+                                                               const Tuning& tuning, std::shared_ptr<const Plan>& plan);
+}  // namespace detail
+#endif
+
 DMLREF_END

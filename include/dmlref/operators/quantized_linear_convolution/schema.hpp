@@ -21,8 +21,7 @@ inline constexpr TensorSupport bias[] = {{level_2_1, 4, 4, i32}, {level_4_0, 3, 
 template <>
 struct Schema<QuantizedLinearConvolutionDesc> {
   using Desc = QuantizedLinearConvolutionDesc;
-  static constexpr OperatorInfo info{OperatorType::quantized_linear_convolution, "QUANTIZED_LINEAR_CONVOLUTION",
-                                     support::level_2_1};
+  static constexpr OperatorInfo info{OperatorType{120}, "QUANTIZED_LINEAR_CONVOLUTION", support::level_2_1};
   // clang-format off
   static constexpr auto fields = schema::pack(
       schema::input("InputTensor", &Desc::input, support::convolution::data),
@@ -45,3 +44,7 @@ struct Schema<QuantizedLinearConvolutionDesc> {
 };
 
 DMLREF_END
+
+#if DMLREF_HAS_KERNELS
+#include "dmlref/operators/quantized_linear_convolution/rules.hpp"
+#endif

@@ -17,7 +17,6 @@
 #include "dmlref/operators/slice/schema.hpp"
 #include "dmlref/run/one_operator.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/run/seam.hpp"
 #include "dmlref/run/views.hpp"
 #include "dmlref/view/bind.hpp"
 #include "dmlref/view/tensor_view.hpp"
@@ -25,7 +24,6 @@
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/operators/slice/plan.hpp"
-#include "dmlref/operators/slice/rules.hpp"
 #endif
 
 DMLREF_BEGIN

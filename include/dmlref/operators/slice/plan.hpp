@@ -11,7 +11,6 @@
 #include "dmlref/operators/slice/problem.hpp"
 #include "dmlref/operators/slice/strategies.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/run/seam.hpp"
 
 DMLREF_BEGIN
 namespace detail {

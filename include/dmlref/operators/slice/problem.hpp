@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 DMLREF_BEGIN
@@ -19,4 +22,15 @@ struct SliceProblem {
 };
 
 }  // namespace fast
+
+#if defined(DMLREF_SEPARATE)
+namespace detail {
+class Plan;
+
+/// How a separate program asks for a plan.
+extern "C" void DMLREF_SEAM(plan_slice)(const fast::SliceProblem& problem, Isa isa, const Tuning& tuning,
+                                        std::shared_ptr<const Plan>& plan);
+}  // namespace detail
+#endif
+
 DMLREF_END

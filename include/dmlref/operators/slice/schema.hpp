@@ -25,7 +25,7 @@ inline constexpr TensorSupport slice1[] = {
 /// The fields of SLICE.
 template <>
 struct Schema<SliceDesc> {
-  static constexpr OperatorInfo info{OperatorType::slice, "SLICE", support::level_1_0};
+  static constexpr OperatorInfo info{OperatorType{60}, "SLICE", support::level_1_0};
   // clang-format off
   static constexpr auto fields = schema::pack(
       schema::input("InputTensor", &SliceDesc::input, support::slice),
@@ -40,7 +40,7 @@ struct Schema<SliceDesc> {
 /// The fields of SLICE1.
 template <>
 struct Schema<Slice1Desc> {
-  static constexpr OperatorInfo info{OperatorType::slice1, "SLICE1", support::level_2_1};
+  static constexpr OperatorInfo info{OperatorType{111}, "SLICE1", support::level_2_1};
   // clang-format off
   static constexpr auto fields = schema::pack(
       schema::input("InputTensor", &Slice1Desc::input, support::slice1),
@@ -53,3 +53,7 @@ struct Schema<Slice1Desc> {
 };
 
 DMLREF_END
+
+#if DMLREF_HAS_KERNELS
+#include "dmlref/operators/slice/rules.hpp"
+#endif

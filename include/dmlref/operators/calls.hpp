@@ -1,0 +1,7 @@
+// calls.hpp: the calls of all operators, with their kernels where these are compiled: beside list.hpp, which validation
+// alone needs, too.
+#pragma once
+
+#include "dmlref/operators/mean_variance_normalization/call.hpp"
+#include "dmlref/operators/quantized_linear_convolution/call.hpp"
+#include "dmlref/operators/slice/call.hpp"
