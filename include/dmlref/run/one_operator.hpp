@@ -1,6 +1,6 @@
 // one_operator.hpp: compile and run the desc of one operator: validate, choose an instruction set, plan, bind.
 //
-// Any desc that has validate and detail::plan: call/<operator>.hpp brings what one operator needs, and no more.
+// Any desc that has validate and detail::plan: operators/<family>/call.hpp brings what one operator needs, and no more.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // rule_id.hpp: every rule's identity: what must hold, for which field, and which document says so.
 //
-// The conditions as code stand in validate/tensor.hpp, rules/<operator>.hpp and op/; the limits that depend on the
+// The conditions as code stand in validate/tensor.hpp, operators/<family>/rules.hpp and run/; the limits that depend on the
 // level in validate/support_table.hpp and desc/activation.hpp.
 #pragma once
 

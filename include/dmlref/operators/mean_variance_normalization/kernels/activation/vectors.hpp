@@ -1,7 +1,7 @@
 // vectors.hpp: the activations of rows of values, vector by vector: one source for all instruction sets that have
 // vectors.
 //
-// It is included once in the namespace of each, where Doubles, Floats and Vectors are those of fast/simd/reals; without
+// It is included once in the namespace of each, where Doubles, Floats and Vectors are those of simd/reals; without
 // the macro DMLREF_VECTOR_TARGET it is empty. The operations and their order are those of reference/elementary.hpp and
 // reference/activation.hpp (but for changed signs), so that the bits are.
 #ifdef DMLREF_VECTOR_TARGET

@@ -1,6 +1,6 @@
 // vectors.hpp: the kernels of neighbouring groups: one source for all instruction sets that have vectors.
 //
-// It is included once in the namespace of each, where Doubles, Floats, Vectors and First are those of fast/simd/reals
+// It is included once in the namespace of each, where Doubles, Floats, Vectors and First are those of simd/reals
 // and `Target` says what suits the target; without the macro DMLREF_VECTOR_TARGET it is empty. What
 // scalar.hpp computes one by one, `unit` columns compute at a time: a vector of floats, or two of doubles.
 #ifdef DMLREF_VECTOR_TARGET
