@@ -5,7 +5,7 @@
 #include <memory>
 #include <unsupported/Eigen/CXX11/Tensor>
 
-#include "support/mean_variance_normalization.hpp"
+#include "operators/mean_variance_normalization/cases.hpp"
 
 namespace bench {
 namespace {

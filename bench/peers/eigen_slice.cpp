@@ -3,8 +3,8 @@
 #include <memory>
 #include <unsupported/Eigen/CXX11/Tensor>
 
+#include "operators/slice/cases.hpp"
 #include "peers/versions.hpp"
-#include "support/slice.hpp"
 
 namespace bench {
 namespace {

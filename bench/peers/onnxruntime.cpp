@@ -5,11 +5,11 @@
 #include <memory>
 #include <stdexcept>
 
+#include "operators/mean_variance_normalization/cases.hpp"
+#include "operators/quantized_linear_convolution/cases.hpp"
+#include "operators/slice/cases.hpp"
 #include "peers/onnx_model.hpp"
 #include "peers/versions.hpp"
-#include "support/mean_variance_normalization.hpp"
-#include "support/quantized_linear_convolution.hpp"
-#include "support/slice.hpp"
 
 namespace bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "support/mean_variance_normalization.hpp"
-#include "support/slice.hpp"
+#include "operators/mean_variance_normalization/cases.hpp"
+#include "operators/slice/cases.hpp"
 
 namespace bench {
 namespace {

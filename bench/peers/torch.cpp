@@ -7,10 +7,10 @@
 
 #include <memory>
 
+#include "operators/mean_variance_normalization/cases.hpp"
+#include "operators/quantized_linear_convolution/cases.hpp"
+#include "operators/slice/cases.hpp"
 #include "peers/versions.hpp"
-#include "support/mean_variance_normalization.hpp"
-#include "support/quantized_linear_convolution.hpp"
-#include "support/slice.hpp"
 
 namespace bench {
 namespace {

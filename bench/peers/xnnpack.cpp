@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "operators/quantized_linear_convolution/cases.hpp"
+#include "operators/slice/cases.hpp"
 #include "peers/layout_change.hpp"
 #include "peers/versions.hpp"
-#include "support/quantized_linear_convolution.hpp"
-#include "support/slice.hpp"
 
 namespace bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/mean_variance_normalization.hpp"
+#include "operators/mean_variance_normalization/cases.hpp"
 
 #include <algorithm>
 #include <cmath>

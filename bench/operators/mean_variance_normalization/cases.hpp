@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: one tensor with data and answers in double, in terms that every peer understands.
+// cases.hpp: one tensor with data and answers in double, in terms that every peer understands.
 #pragma once
 
 #include <cstdint>

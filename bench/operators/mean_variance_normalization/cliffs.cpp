@@ -1,4 +1,4 @@
-// normalization_cliffs.cpp: data on which normalizations leave their fast path: values that cancel, lie on an
+// cliffs.cpp: data on which normalizations leave their fast path: values that cancel, lie on an
 // activation's jump, or are no numbers.
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// mean_variance_normalization.cpp: MEAN_VARIANCE_NORMALIZATION1 against its peers and the copy bandwidth.
-#include "support/mean_variance_normalization.hpp"
+// main.cpp: MEAN_VARIANCE_NORMALIZATION1 against its peers and the copy bandwidth.
+#include "operators/mean_variance_normalization/cases.hpp"
 
 #include "support/driver.hpp"
 #include "support/limits.hpp"

@@ -1,4 +1,4 @@
-#include "support/quantized_linear_convolution.hpp"
+#include "operators/quantized_linear_convolution/cases.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-// quantized_linear_convolution.hpp: one layer with data and exact answers, in terms that every peer understands.
+// cases.hpp: one layer with data and exact answers, in terms that every peer understands.
 #pragma once
 
 #include <cstdint>

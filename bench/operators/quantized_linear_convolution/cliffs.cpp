@@ -1,4 +1,4 @@
-// quantized_linear_convolution_cliffs.cpp: scales, biases and inputs on which convolutions leave their fast rounding.
+// cliffs.cpp: scales, biases and inputs on which convolutions leave their fast rounding.
 #include <array>
 #include <cmath>
 #include <cstdint>

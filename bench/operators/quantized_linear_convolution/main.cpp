@@ -1,5 +1,5 @@
-// quantized_linear_convolution.cpp: QUANTIZED_LINEAR_CONVOLUTION against its peers and the int8 peak.
-#include "support/quantized_linear_convolution.hpp"
+// main.cpp: QUANTIZED_LINEAR_CONVOLUTION against its peers and the int8 peak.
+#include "operators/quantized_linear_convolution/cases.hpp"
 
 #include "support/driver.hpp"
 #include "support/limits.hpp"

@@ -1,4 +1,4 @@
-#include "support/slice.hpp"
+#include "operators/slice/cases.hpp"
 
 #include <cstdlib>
 

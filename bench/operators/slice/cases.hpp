@@ -1,4 +1,4 @@
-// slice.hpp: one window with data and the right answer.
+// cases.hpp: one window with data and the right answer.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// slice_cliffs.cpp: slices copy bytes: one row shows that data make no difference.
+// cliffs.cpp: slices copy bytes: one row shows that data make no difference.
 #include <cmath>
 #include <limits>
 

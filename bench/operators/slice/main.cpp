@@ -1,5 +1,5 @@
-// slice.cpp: SLICE1 against its peers and the copy bandwidth.
-#include "support/slice.hpp"
+// main.cpp: SLICE1 against its peers and the copy bandwidth.
+#include "operators/slice/cases.hpp"
 
 #include "support/driver.hpp"
 #include "support/limits.hpp"
