@@ -1,6 +1,5 @@
 // The reference kernels in constant expressions: what the compiler computes is part of the program.
-#include <dmlref/operators/quantized_linear_convolution/reference.hpp>
-#include <dmlref/operators/slice/reference.hpp>
+#include <dmlref/reference.hpp>
 
 #include <array>
 #include <cstdint>

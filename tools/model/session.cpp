@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "dmlref/eigen.hpp"
+#include "dmlref/thread_pool.hpp"
 #include "support/failure.hpp"
 
 namespace dmlref::tool {
@@ -63,15 +63,12 @@ bool report_violations(const Model& model, FeatureLevel level) {
 class Session::Threads {
  public:
   explicit Threads(unsigned count) {
-    if (count < 2) return;
-    pool_ = std::make_unique<Eigen::ThreadPool>(static_cast<int>(count));
-    executor_ = std::make_unique<ThreadPoolExecutor>(*pool_);
+    if (count >= 2) pool_ = std::make_unique<ThreadPool>(count);
   }
-  Executor& executor() noexcept { return executor_ ? *executor_ : sequential(); }
+  Executor& executor() noexcept { return pool_ ? static_cast<Executor&>(*pool_) : sequential(); }
 
  private:
-  std::unique_ptr<Eigen::ThreadPool> pool_;
-  std::unique_ptr<ThreadPoolExecutor> executor_;
+  std::unique_ptr<ThreadPool> pool_;
 };
 
 Session::~Session() = default;
