@@ -22,6 +22,10 @@ install(FILES ${PROJECT_SOURCE_DIR}/cmake/dmlref-config.cmake ${PROJECT_BINARY_D
 
 # For pkg-config: as the package may be moved, the prefix is said from where the files are.
 file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(pkg_config_definitions "")
+if(DMLREF_TARGETS)
+  set(pkg_config_definitions " -DDMLREF_TARGETS=${DMLREF_TARGETS}")
+endif()
 set(pkg_config_names dmlref)
 if(DMLREF_INSTALL_COMPILED)
   list(APPEND pkg_config_names dmlref-compiled)

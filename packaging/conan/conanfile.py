@@ -12,8 +12,13 @@ class Dmlref(ConanFile):
     description = "A trustworthy CPU reference of DirectML operators, in C++20 headers"
     license = "MIT"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"compiled": [True, False], "fPIC": [True, False]}  # compiled: the kernels as a static library
-    default_options = {"compiled": True, "fPIC": True}
+    # compiled: kernels and rules as a static library; targets: DMLREF_TARGETS, the most that is compiled in
+    options = {
+        "compiled": [True, False],
+        "fPIC": [True, False],
+        "targets": ["", "scalar", "avx2", "avxvnni", "avx512vnni", "amx_int8", "neon", "neon_dotprod"],
+    }
+    default_options = {"compiled": True, "fPIC": True, "targets": ""}
 
     def checkout(self):
         return os.path.join(self.recipe_folder, os.pardir, os.pardir)
@@ -33,7 +38,7 @@ class Dmlref(ConanFile):
 
     def package_id(self):
         if not self.info.options.compiled:
-            self.info.clear()
+            self.info.settings.clear()
 
     def layout(self):
         cmake_layout(self)
@@ -46,6 +51,7 @@ class Dmlref(ConanFile):
             "DMLREF_BUILD_BENCH": False,
             "DMLREF_INSTALL": True,
             "DMLREF_INSTALL_COMPILED": bool(self.options.compiled),
+            "DMLREF_TARGETS": str(self.options.targets),
         })
         toolchain.generate()
 

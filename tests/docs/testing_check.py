@@ -9,7 +9,8 @@ PAGE = pages.ROOT / "docs/testing.md"
 
 
 def labels_of(cmake: str) -> set[str]:
-    """The labels that a CMakeLists.txt gives to tests. Names of instruction sets come from a variable."""
+    """The labels that a CMakeLists.txt gives to tests. Names of instruction sets come from a variable; a label that ends
+    with one is given up to there, "on_"."""
     found: set[str] = set()
     code = re.sub(r"^\s*#.*", "", cmake, flags=re.MULTILINE)
     for match in re.finditer(r"\bLABELS((?:\s+(?:\"[^\"]*\"|[a-z_]+\b))+)", code):
@@ -32,9 +33,12 @@ def rows_of(page: str, heading: str) -> list[list[str]]:
 
 def faults_of(page: str, labels: set[str], steps: dict[str, bool]) -> list[str]:
     listed = {name for row in rows_of(page, "Labels") for name in re.findall(r"`(\w+)`", row[0])}
-    faults = [f"no row of the label {label}" for label in sorted(labels - listed)]
+    begun = tuple(label for label in labels if label.endswith("_"))
+    completed = {name for name in listed if name.startswith(begun)}
+    faults = [f"no row of the label {label}" for label in sorted(labels - listed)
+              if not any(name.startswith(label) for name in completed)]
     sets = {"scalar", "avx2", "neon", "s390x"}
-    faults += [f"no test has the label {label}" for label in sorted(listed - labels - sets)]
+    faults += [f"no test has the label {label}" for label in sorted(listed - labels - completed - sets)]
     described = {name: row[-1] for row in rows_of(page, "Continuous integration") for name in re.findall(r"`(\w+)`", row[0])}
     faults += [f"no row of the step {step}" for step in sorted(steps.keys() - described.keys())]
     faults += [f".ci/run has no step {step}" for step in sorted(described.keys() - steps.keys())]

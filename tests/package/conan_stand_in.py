@@ -31,7 +31,8 @@ class CMake:
         self.variables = recipe.variables
 
     def configure(self):
-        definitions = [f"-D{name}={'ON' if value else 'OFF'}" for name, value in self.variables.items()]
+        words = {True: "ON", False: "OFF"}
+        definitions = [f"-D{name}={words.get(value, value)}" for name, value in self.variables.items()]
         text = run("cmake", "-S", exported, "-B", built, *common, *definitions)
         assert "were not used" not in text, text
 
@@ -76,7 +77,7 @@ assert set(recipe.default_options) == set(recipe.options)
 assert all(value in recipe.options[name] for name, value in recipe.default_options.items())
 recipe.recipe_folder = str(path.parent)
 recipe.export_sources_folder = exported
-recipe.options = Options(compiled=False, fPIC=True)
+recipe.options = Options(compiled=False, fPIC=True, targets="scalar")
 recipe.set_version()
 assert recipe.version == version, recipe.version
 recipe.export_sources()
@@ -85,3 +86,4 @@ for method in (recipe.configure, recipe.layout, recipe.generate, recipe.build, r
 assert recipe.package_type == "header-library"
 assert (packaged / "include" / "dmlref" / "dmlref.hpp").exists()
 assert (packaged / "lib" / "cmake" / "dmlref" / "dmlref-config.cmake").exists()
+assert "-DDMLREF_TARGETS=scalar" in (packaged / "lib" / "pkgconfig" / "dmlref.pc").read_text()

@@ -20,3 +20,15 @@ build(dmlref main.cpp)
 expect_prints(${WORK}/dmlref "${slice}")
 build(dmlref-compiled operators.cpp)
 expect_prints(${WORK}/dmlref-compiled "${operators}")
+
+# DMLREF_TARGETS, which the library was configured with, is for its users, too.
+step(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/scalar ${common} ${library_alone} -DDMLREF_INSTALL_COMPILED=OFF
+  -DDMLREF_TARGETS=scalar)
+step(${CMAKE_COMMAND} --install ${WORK}/scalar --prefix ${WORK}/scalar/prefix)
+file(GLOB_RECURSE file ${WORK}/scalar/prefix/*/dmlref.pc)
+get_filename_component(folder "${file}" DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} ${folder})
+step(pkg-config --cflags dmlref)
+if(NOT output MATCHES "-DDMLREF_TARGETS=scalar")
+  message(FATAL_ERROR "pkg-config lacks DMLREF_TARGETS: ${output}")
+endif()
