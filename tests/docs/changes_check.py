@@ -64,15 +64,22 @@ def printed_by(program: Path, compiler: str, way: list[str]) -> list[str]:
     return [line.rstrip() for line in printed.rstrip().split("\n")]
 
 
-def check(page: Path, compiler: str, folder: Path) -> None:
+def changed_copy(page: Path, folder: Path, parts: tuple[str, ...] = ("include",)) -> list[pages.Block]:
+    """Copies parts of the repository to `folder`, which is made anew, and makes the page's changes there. Its blocks."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(pages.ROOT / "include", folder / "include")
+    for part in parts:
+        (shutil.copytree if (pages.ROOT / part).is_dir() else shutil.copy)(pages.ROOT / part, folder / part)
     blocks = pages.read(page).blocks
     for block in blocks:
         if block.language == "diff":
             change(block, folder)
         elif block.mark("new"):
             add(block, folder)
+    return blocks
+
+
+def check(page: Path, compiler: str, folder: Path) -> None:
+    blocks = changed_copy(page, folder)
     (program,) = (block for block in blocks if block.language == "cpp" and not block.mark("new"))
     (expected,) = (block for block in blocks if block.language == "text")
     source = folder / "program.cpp"

@@ -1,5 +1,9 @@
 #include "explain/operators.hpp"
 
+#include <string>
+
+#include "support/failure.hpp"
+
 namespace dmlref::tool {
 
 std::vector<std::uint32_t> output_sizes(const DML_OPERATOR_DESC& desc) {
@@ -14,11 +18,13 @@ Explanation explain(const DML_OPERATOR_DESC& desc, std::span<const InputBuffer> 
   if (!value) return {};
   const Coordinates at = Coordinates::from(element);
   return std::visit(
-      [&](const auto& known) {
+      [&]<class Desc>(const Desc& known) -> Explanation {
         if constexpr (requires { explain(known, inputs, at); }) {
           return explain(known, inputs, at);
-        } else {
+        } else if constexpr (requires { explain(known, inputs, at, most); }) {
           return explain(known, inputs, at, most);
+        } else {
+          throw Failure(std::string(Schema<Desc>::info.name), "has no explanation yet");
         }
       },
       *value);
