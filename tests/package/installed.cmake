@@ -11,7 +11,7 @@ file(GLOB_RECURSE licence RELATIVE ${WORK}/prefix ${WORK}/prefix/*/LICENSE)
 expect_equal("${licence}" share/doc/dmlref/LICENSE "installed licence")
 file(RENAME ${WORK}/prefix ${WORK}/elsewhere)  # the package must not remember where it was put
 
-build_consumer(-DWAY=installed -DCMAKE_PREFIX_PATH=${WORK}/elsewhere -DLEVELS=0)
+build_consumer(-DWAY=installed -DCMAKE_PREFIX_PATH=${WORK}/elsewhere -DLEVELS=0 -DCMAKE_CXX_FLAGS=${few_kernels})
 expect_prints(${WORK}/build/consumer_0 "${slice}")
 expect_prints(${WORK}/build/consumer_separate "${operators}")
 
