@@ -53,11 +53,12 @@ void convert(const std::uint8_t* src, std::ptrdiff_t count, std::uint8_t flip, s
 template <class Value>
 void sum_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t pixel_step, std::ptrdiff_t pixels,
               std::int32_t* sums) noexcept {
-  for (std::ptrdiff_t p = 0; p < pixels; ++p, src += pixel_step) {
+  for (std::ptrdiff_t p = 0; p < pixels; ++p) {
+    const std::uint8_t* const run = src + p * pixel_step;
     std::uint32_t sum = 0;
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       Value value;
-      std::memcpy(&value, src + i * static_cast<std::ptrdiff_t>(sizeof value), sizeof value);
+      std::memcpy(&value, run + i * static_cast<std::ptrdiff_t>(sizeof value), sizeof value);
       sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
     }
     sums[p] = static_cast<std::int32_t>(sum);
@@ -71,7 +72,8 @@ constexpr std::int32_t wrapping_sum(std::int32_t a, std::int32_t b) noexcept {
 
 inline void sum_windows(const std::int32_t* from, std::ptrdiff_t taps, std::ptrdiff_t tap_step, std::ptrdiff_t stride,
                         std::ptrdiff_t count, std::int32_t* sums) noexcept {
-  for (std::ptrdiff_t t = 0; t < taps; ++t, from += tap_step) {
+  for (std::ptrdiff_t t = 0; t < taps; ++t) {
+    if (t > 0) from += tap_step;
     if (stride == 1) {  // a loop of its own, for vectors
       for (std::ptrdiff_t i = 0; i < count; ++i) sums[i] = t == 0 ? from[i] : wrapping_sum(sums[i], from[i]);
     } else {

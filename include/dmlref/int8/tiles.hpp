@@ -152,20 +152,17 @@ struct ChannelTile {
   DMLREF_QLC_INLINE static void write_unit(V::Bits bytes, std::ptrdiff_t first, std::uint8_t* out,
                                            std::ptrdiff_t pitch) noexcept {
     constexpr std::ptrdiff_t all = R * N;
-    std::uint8_t* const to[4] = {out + first / N * pitch + first % N * V::lanes,
-                                 out + (first + 1) / N * pitch + (first + 1) % N * V::lanes,
-                                 out + (first + 2) / N * pitch + (first + 2) % N * V::lanes,
-                                 out + (first + 3) / N * pitch + (first + 3) % N * V::lanes};
+    const auto to = [&](std::ptrdiff_t i) { return out + (first + i) / N * pitch + (first + i) % N * V::lanes; };
     if constexpr (N == 4) {
-      V::store(to[0], bytes);
+      V::store(to(0), bytes);
     } else if constexpr (N == 2) {
-      Epilogue::store_half<0>(to[0], bytes);
-      if (first + 2 < all) Epilogue::store_half<1>(to[2], bytes);
+      Epilogue::store_half<0>(to(0), bytes);
+      if (first + 2 < all) Epilogue::store_half<1>(to(2), bytes);
     } else {
-      Epilogue::store_quarter<0>(to[0], bytes);
-      if (first + 1 < all) Epilogue::store_quarter<1>(to[1], bytes);
-      if (first + 2 < all) Epilogue::store_quarter<2>(to[2], bytes);
-      if (first + 3 < all) Epilogue::store_quarter<3>(to[3], bytes);
+      Epilogue::store_quarter<0>(to(0), bytes);
+      if (first + 1 < all) Epilogue::store_quarter<1>(to(1), bytes);
+      if (first + 2 < all) Epilogue::store_quarter<2>(to(2), bytes);
+      if (first + 3 < all) Epilogue::store_quarter<3>(to(3), bytes);
     }
   }
   DMLREF_QLC_INLINE static std::uint32_t write(const TileBytes& to, const Epilogue& epilogue, const Registers& acc,
@@ -252,7 +249,8 @@ struct PixelTile {
     const Epilogue::Used used(to.used_lanes);
     Epilogue::NearTies ties;
     DMLREF_UNROLL
-    for (int r = 0; r < R; ++r, out += to.pitch) {
+    for (int r = 0; r < R; ++r) {
+      if (r > 0) out += to.pitch;
       const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
       const auto result = row_of(sums, to.first_channel + r);
       ties.add(static_cast<std::size_t>(r), result.near_tie);
@@ -342,7 +340,7 @@ DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
       const std::uint32_t suspects = Tile::write(t.bytes, *epilogue, acc, at.bytes);
       if (__builtin_expect(suspects != 0, 0)) Tile::round_rows_exactly(t, at, suspects);
     }
-    Tile::advance(t, at);
+    if (tile + 1 < t.count) Tile::advance(t, at);  // a pitch may be longer than all addresses that follow
   }
 }
 

@@ -309,7 +309,7 @@ void expect_halves(const Kernels& kernels) {
             EXPECT_EQ(c.rows(kernels, finish, each, line, floats.data(), {}), expected) << each;
             SumAndSquare sums;
             std::vector<float> floats_ahead((n + 15) / 16 * 16);
-            const RowAhead ahead{HalvesCase::bytes(c.other), &sums, nullptr, nullptr, floats_ahead.data()};
+            const RowAhead ahead{HalvesCase::bytes(c.other), &sums, 0, nullptr, floats_ahead.data()};
             EXPECT_EQ(c.rows(kernels, finish, each, line, floats.data(), ahead), expected) << each;
             floats_ahead.resize(n);
             EXPECT_EQ(floats_ahead, HalvesCase::widened(c.other)) << each;

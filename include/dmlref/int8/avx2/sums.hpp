@@ -55,11 +55,11 @@ DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t 
   const std::ptrdiff_t whole = count - rest;
   std::ptrdiff_t p = 0;
   if (rest == 0) {
-    for (; p + 8 <= pixels; p += 8, src += 8 * pixel_step) {
+    for (; p + 8 <= pixels; p += 8) {
       __m256i four[2];
       DMLREF_UNROLL
       for (int h = 0; h < 2; ++h) {
-        const std::uint8_t* at = src + 4 * h * pixel_step;
+        const std::uint8_t* at = src + (p + 4 * h) * pixel_step;
         const __m256i low =
             _mm256_hadd_epi32(sum_vectors<Group>(at, count), sum_vectors<Group>(at + pixel_step, count));
         const __m256i high = _mm256_hadd_epi32(sum_vectors<Group>(at + 2 * pixel_step, count),
@@ -71,9 +71,10 @@ DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t 
       store32(reinterpret_cast<std::uint8_t*>(sums + p), eight);
     }
   }
-  for (; p < pixels; ++p, src += pixel_step) {
-    auto sum = static_cast<std::uint32_t>(sum_lanes(sum_vectors<Group>(src, whole)));
-    for (std::ptrdiff_t i = whole; i < count; ++i) sum += src[i];
+  for (; p < pixels; ++p) {
+    const std::uint8_t* const run = src + p * pixel_step;
+    auto sum = static_cast<std::uint32_t>(sum_lanes(sum_vectors<Group>(run, whole)));
+    for (std::ptrdiff_t i = whole; i < count; ++i) sum += run[i];
     sums[p] = static_cast<std::int32_t>(sum);
   }
 }

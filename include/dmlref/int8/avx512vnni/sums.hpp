@@ -52,7 +52,8 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_sixteen(const std::uin
                                                                   std::ptrdiff_t step) noexcept {
   __m512i quarter[4];
   DMLREF_UNROLL
-  for (int q = 0; q < 4; ++q, src += 4 * step) {
+  for (int q = 0; q < 4; ++q) {
+    if (q > 0) src += 4 * step;
     __m512i run[4] = {};
     for (std::ptrdiff_t at = 0; at < count; at += 64) {
       DMLREF_UNROLL
@@ -77,10 +78,12 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_sixteen_short(const st
   const __mmask32 used = 0xFFFFFFFFu >> (32 - count);
   __m512i eight[2];
   DMLREF_UNROLL
-  for (int h = 0; h < 2; ++h, src += 4 * step) {
+  for (int h = 0; h < 2; ++h) {
+    if (h > 0) src += 5 * step;
     __m512i vectors[4] = {};
     DMLREF_UNROLL
-    for (int i = 0; i < 4; ++i, src += step) {
+    for (int i = 0; i < 4; ++i) {
+      if (i > 0) src += step;
       const __m256i run = _mm256_maskz_loadu_epi8(used, src), other = _mm256_maskz_loadu_epi8(used, src + 4 * step);
       const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(run), other, 1);
       vectors[i] = add_bytes<Flipped>(vectors[i], both, _mm512_set1_epi8(1));

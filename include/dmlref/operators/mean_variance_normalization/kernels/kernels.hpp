@@ -8,6 +8,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/simd/address.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
@@ -63,7 +64,7 @@ struct Line16 {
 struct RowAhead {
   const std::byte* elements = nullptr;
   SumAndSquare* sums = nullptr;
-  const std::byte* next = nullptr;
+  Address next = 0;
   const std::byte* output = nullptr;
   float* floats = nullptr;
 };
@@ -76,10 +77,10 @@ struct Row32 {
   std::byte* to;
   std::size_t count;
   Line32 line;
-  float upper;                      // of Finish::clamped
-  bool stream;                      // non-temporal stores, where the address allows it
-  const std::byte* next = nullptr;  // as many elements that are read after these, to be prefetched; null: none
-  RowAhead ahead{};                 // if the kernels are pipelined
+  float upper;       // of Finish::clamped
+  bool stream;       // non-temporal stores, where the address allows it
+  Address next = 0;  // as many elements that are read after these, to be prefetched; 0: none
+  RowAhead ahead{};  // if the kernels are pipelined
 };
 
 /// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has.
@@ -121,7 +122,7 @@ struct EachRow32 {
   const double* bias;
   float upper;
   bool stream;
-  const std::byte* next = nullptr;
+  Address next = 0;
   RowAhead ahead{};  // if the kernels are pipelined
 };
 
@@ -197,17 +198,19 @@ struct Kernels {
 /// Prefetches `bytes` at `from`, to be read or to be written; `locality` 3: into L1d.
 /// (Always inlined: g++ drops calls of a function that does nothing else.)
 template <int written, int locality = 2>
-DMLREF_ALWAYS_INLINE void prefetch(const std::byte* from, std::size_t bytes) noexcept {
+DMLREF_ALWAYS_INLINE void prefetch(Address from, std::size_t bytes) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
-  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + line, written, locality);
+  for (std::size_t line = 0; line < bytes; line += 64) {
+    __builtin_prefetch(reinterpret_cast<const void*>(from + line), written, locality);
+  }
 #endif
 }
 
 /// The same for one line of the cache.
 template <int written = 0, int locality = 3>
-DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* at) noexcept {
+DMLREF_ALWAYS_INLINE void prefetch_line(Address at) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
-  __builtin_prefetch(at, written, locality);
+  __builtin_prefetch(reinterpret_cast<const void*>(at), written, locality);
 #endif
 }
 

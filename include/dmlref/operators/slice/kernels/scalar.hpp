@@ -7,6 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/slice/kernels/strategy.hpp"
+#include "dmlref/simd/address.hpp"
 
 DMLREF_BEGIN
 namespace fast::scalar {
@@ -18,11 +19,9 @@ inline void move(std::byte* out, const std::byte* in) noexcept {
   std::memcpy(out, unit, Bytes);
 }
 
-/// Byte `offset` from `p` on, which may lie outside of p's buffer: hence no pointer. Always inline: g++ takes a
-/// function that only prefetches for one without an effect.
+/// Byte `offset` from `p` on. Always inline: g++ takes a function that only prefetches for one without an effect.
 DMLREF_ALWAYS_INLINE void prefetch(const std::byte* p, Index offset = 0) noexcept {
-  __builtin_prefetch(
-      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(offset)));
+  __builtin_prefetch(reinterpret_cast<const void*>(address_of(p, offset)));
 }
 inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignment;

@@ -26,14 +26,16 @@ DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide 
 
 /// Prefetches whole rows in their order, some at each step of a strip: the prefetcher of L2 then soon runs ahead.
 struct RowsAhead {
-  const std::byte* from;  // null: none
+  Address from;  // 0: none
   const std::int64_t* offset;
   std::size_t rows, bytes, at_once;
   std::size_t next = 0;  // row
 
   DMLREF_VECTOR_TARGET void step() noexcept {
-    if (from == nullptr) return;
-    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) prefetch<0, 3>(from + offset[next], bytes);
+    if (from == 0) return;
+    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) {
+      prefetch<0, 3>(from + static_cast<Address>(offset[next]), bytes);
+    }
   }
 };
 
@@ -91,7 +93,7 @@ DMLREF_VECTOR_KERNEL void add_strips(const Columns& columns, const double* pivot
       strip_width / unit < Target::summed_vectors ? strip_width / unit : Target::summed_vectors;
   constexpr std::size_t rows_at_once = Target::summed_vectors / wide;
   const std::size_t strips = (columns.width + wide * unit - 1) / (wide * unit);
-  RowsAhead ahead{columns.prefetch != 0 ? columns.from + columns.prefetch : nullptr, columns.offset, columns.rows,
+  RowsAhead ahead{columns.prefetch != 0 ? address_of(columns.from, columns.prefetch) : 0, columns.offset, columns.rows,
                   columns.width * sizeof(T), (rows_at_once + strips - 1) / strips};
   std::size_t c = 0;
   for (; c + wide * unit <= columns.width; c += wide * unit) {
@@ -153,7 +155,8 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
     DMLREF_UNROLL
     for (std::size_t u = 0; u < units; ++u) {
       const std::size_t at = u * unit;
-      if (Target::prefetches && at * sizeof(float) % 64 == 0) prefetch_line(row + at * sizeof(float) + ahead);
+      if (Target::prefetches && at * sizeof(float) % 64 == 0)
+        prefetch_line(address_of(row + at * sizeof(float), ahead));
       Wide x = Wide::from_floats(row + at * sizeof(float));
       if constexpr (shifted) x = difference(x, Wide::load(shift + at));
       const Wide value = fused(x, slope[u], offset[u]);
@@ -247,7 +250,7 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
       mask[k] = Mask{};
       if (row >= rows) continue;
       const std::byte* const halves = from + from_offset[row] + u * unit * sizeof(half);
-      if (ahead != 0 && u * unit * sizeof(half) % 64 == 0) prefetch_line(halves + ahead);
+      if (ahead != 0 && u * unit * sizeof(half) % 64 == 0) prefetch_line(address_of(halves, ahead));
       Floats x;
       if constexpr (whole) {
         x = floats_from<half>(halves);

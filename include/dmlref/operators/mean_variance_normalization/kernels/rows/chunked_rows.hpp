@@ -121,7 +121,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     const std::byte* const from = input_at(base);
     if (is_half && op.prefetch_distance != 0) {
       for (std::size_t p = 0; p < list.count; ++p) {
-        prefetch<0>(from + list.pieces[p].from + op.prefetch_distance, list.pieces[p].count * sizeof(T));
+        prefetch<0>(address_of(from, list.pieces[p].from + op.prefetch_distance), list.pieces[p].count * sizeof(T));
       }
       ahead = 0;
     }
@@ -130,7 +130,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     for (std::size_t p = 0; p < list.count; ++p) {
       const Piece& piece = list.pieces[p];
       if (ahead != 0) {
-        prefetch<0>(from + piece.from + ahead * element_bytes, piece.count * sizeof(T));
+        prefetch<0>(address_of(from, piece.from + ahead * element_bytes), piece.count * sizeof(T));
       }
       widen(from + piece.from, piece.count, to);
       to += piece.count;
@@ -146,14 +146,14 @@ struct ChunkedRowsExecution : RowExecution<T> {
     std::byte* const output = output_at(base);
     const bool direct = list.count == 1;
     Row<T> row = gather(base, list, work.row, 0);
-    if (!is_half && direct && op.prefetch_distance != 0) row.next = row.floats + op.prefetch_distance;
+    if (!is_half && direct && op.prefetch_distance != 0) row.next = address_of(row.floats, op.prefetch_distance);
     const Corrections corrections = normalize_row(line_of(base, first, size, group, work), size, row,
                                                   direct ? output + list.pieces[0].to : nullptr, group, work);
     const std::byte* from = work.result;
     for (std::size_t p = 0; p < list.count && !direct; ++p) {
       const Piece& piece = list.pieces[p];
       const std::size_t bytes = piece.count * sizeof(T);
-      if (ahead != 0) prefetch<1>(output + piece.to + ahead * element_bytes, bytes);
+      if (ahead != 0) prefetch<1>(address_of(output, piece.to + ahead * element_bytes), bytes);
       std::memcpy(output + piece.to, from, bytes);
       from += bytes;
     }

@@ -54,7 +54,7 @@ template <class T>
 struct Row {
   const std::byte* floats = nullptr;
   std::conditional_t<RowPlan<T>::is_half, float, double>* wide = nullptr;
-  const std::byte* next = nullptr;  // the row that is read after it
+  Address next = 0;  // of the row that is read after it
   RowAhead ahead{};
 };
 
@@ -115,7 +115,7 @@ struct RowExecution {
       const Index step = walk.step().input;
       const Index start = walk.place().input;
       if (ahead != 0 && step == 1) {
-        prefetch<0>(buffers.input + (start + ahead) * static_cast<Index>(sizeof(T)), n * sizeof(T));
+        prefetch<0>(address_of(buffers.input, (start + ahead) * element_bytes), n * sizeof(T));
       }
       widen(buffers.input, start, step, n, to);
       to += n;
@@ -519,7 +519,7 @@ struct RowExecution {
       const Index step = walk.step().output;
       std::byte* const to = output_at(walk.place());
       if (step == 1) {
-        if (ahead != 0) prefetch<1>(to + ahead * element_bytes, n * sizeof(T));
+        if (ahead != 0) prefetch<1>(address_of(to, ahead * element_bytes), n * sizeof(T));
         std::memcpy(to, from, n * sizeof(T));
       } else {
         for (std::size_t i = 0; i < n; ++i) {

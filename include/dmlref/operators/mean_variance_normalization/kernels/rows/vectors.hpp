@@ -94,7 +94,7 @@ DMLREF_VECTOR_KERNEL SumAndSquare sums_of(const std::byte* floats, std::size_t c
   clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
-    if (Target::prefetches && output != nullptr) prefetch_line<1>(output + i * sizeof(float));
+    if (Target::prefetches && output != nullptr) prefetch_line<1>(address_of(output + i * sizeof(float)));
     add_block<float, keep>(lanes, floats + i * sizeof(float), keep ? wide + i : nullptr);
   }
   if (i < count) add_last<float, keep>(lanes, floats + i * sizeof(float), count - i, keep ? wide + i : nullptr);
@@ -139,7 +139,7 @@ DMLREF_VECTOR_KERNEL SumAndSquare piece_sums(const std::byte* from, const Piece*
     const std::size_t size = pieces[p].count;
     std::size_t i = 0;
     for (; i + line <= size; i += line) {
-      if (Target::prefetches) prefetch_line<0, 2>(start + i * sizeof(T) + ahead);
+      if (Target::prefetches) prefetch_line<0, 2>(address_of(start + i * sizeof(T), ahead));
       DMLREF_UNROLL
       for (std::size_t k = i; k < i + line; k += block) add_block<T, false>(lanes, start + k * sizeof(T), nullptr);
     }
@@ -244,9 +244,9 @@ DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept 
   std::byte* const to = row.to;
   const std::size_t count = row.count;
   const std::byte* const summed = row.ahead.elements;
-  const std::byte* next = has_sums ? row.ahead.next : row.next;
-  if (next == nullptr) next = source == Source::floats ? from : reinterpret_cast<const std::byte*>(wide);
-  const std::byte* const output = row.ahead.output != nullptr ? row.ahead.output : next;
+  Address next = has_sums ? row.ahead.next : row.next;
+  if (next == 0) next = address_of(source == Source::floats ? from : reinterpret_cast<const std::byte*>(wide));
+  const Address output = row.ahead.output != nullptr ? address_of(row.ahead.output) : next;
   Low<finish> low[block_units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < block_units; ++u) low[u] = no_low<finish>();
@@ -345,12 +345,13 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
     std::byte* const to = chunk.to + piece.to;
     const bool streams = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % sizeof(Floats) == 0;
     // (What is stored non-temporally is not prefetched.)
-    const std::byte* const read = prefetch_distance != 0 || chunk.stream ? from + prefetch_distance : to + chunk.ahead;
-    const std::byte* const written = prefetch_distance != 0 && !chunk.stream ? to + prefetch_distance : read;
+    const Address read =
+        prefetch_distance != 0 || chunk.stream ? address_of(from, prefetch_distance) : address_of(to, chunk.ahead);
+    const Address written = prefetch_distance != 0 && !chunk.stream ? address_of(to, prefetch_distance) : read;
     for (std::size_t i = 0; i < piece.count; i += block) {
       const std::size_t at = i * sizeof(float);
       if constexpr (has_sums) {  // (Not for the output: it is faster without.)
-        prefetch_line<0, 2>(summed + at + summed_ahead);
+        prefetch_line<0, 2>(address_of(summed + at, summed_ahead));
       } else if constexpr (Target::prefetches) {
         prefetch_line(read + at);
         prefetch_line<1>(written + at);
@@ -559,10 +560,10 @@ DMLREF_VECTOR_KERNEL std::size_t pieces16_of(const Pieces16& chunk) noexcept {
     const std::byte* const from = chunk.from + piece->from;
     std::byte* const to = chunk.to + piece->to;
     if (chunk.prefetch_distance != 0) {
-      prefetch<0>(from + chunk.prefetch_distance, bytes);
-      prefetch<1>(to + chunk.prefetch_distance, bytes);
+      prefetch<0>(address_of(from, chunk.prefetch_distance), bytes);
+      prefetch<1>(address_of(to, chunk.prefetch_distance), bytes);
     } else if (chunk.ahead != 0) {
-      prefetch<1>(to + chunk.ahead, bytes);
+      prefetch<1>(address_of(to, chunk.ahead), bytes);
     }
     const bool streams = chunk.stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
     piece16<finish, half>(from, to, piece->count, line, upper, streams, first, listed);

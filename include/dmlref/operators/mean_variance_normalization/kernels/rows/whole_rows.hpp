@@ -95,7 +95,7 @@ struct WholeRowsExecution : RowExecution<T> {
       const std::byte* output = nullptr;
       if (!is_half && op.prefetch_distance != 0) {
         const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
-        if (in_place) row.next = row.floats + ahead.input * element_bytes;
+        if (in_place) row.next = address_of(row.floats, ahead.input * element_bytes);
         const std::optional<Place> place = stretch_at(&Place::output, base, 0, size);
         if (place && !non_temporal) output = output_at(*place);
       }
@@ -157,14 +157,15 @@ struct WholeRowsExecution : RowExecution<T> {
         walk.advance(1);
         // (float16 that overlaps is contiguous.)
         following = is_half ? input_at(following_base) : read(following_base, 0, work.row).floats;
-        row.ahead = {following, &sums[turn], following, following};
+        row.ahead = {following, &sums[turn], address_of(following), following};
         if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
         const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
-        if (!is_half && in_place && op.finish != Finish::values) row.ahead.next += rows.row_prefetch;
+        if (!is_half && in_place && op.finish != Finish::values)
+          row.ahead.next += static_cast<Address>(rows.row_prefetch);
         if (prefetches) {
           const std::optional<Place> place = stretch_at(&Place::output, base[turn], 0, size);
           const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
-          if (in_place) row.ahead.next += step.input * element_bytes;
+          if (in_place) row.ahead.next += static_cast<Address>(step.input * element_bytes);
           if (place) row.ahead.output = output_at(*place);
         }
       }

@@ -12,6 +12,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/int8/avx512vnni/epilogue.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
+#include "dmlref/simd/address.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -44,9 +45,8 @@ struct Planes {
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes, Index row, Index) const noexcept {
     std::uint8_t* const to = out + pitch * row;
-    if (prefetch_distance != 0) {  // which may lie beyond the plane: no pointer leads there
-      const auto later = reinterpret_cast<std::uintptr_t>(to) + static_cast<std::uintptr_t>(prefetch_distance);
-      __builtin_prefetch(reinterpret_cast<const void*>(later), 1);
+    if (prefetch_distance != 0) {
+      __builtin_prefetch(reinterpret_cast<const void*>(address_of(to, prefetch_distance)), 1);
     }
     _mm512_mask_storeu_epi8(to, stored, gaps ? _mm512_maskz_compress_epi8(used, bytes) : bytes);
   }

@@ -251,8 +251,9 @@ DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChan
     const std::ptrdiff_t rows = y + strip_rows < p.out.rows ? strip_rows : p.out.rows - y;
     sum_rows<K, S, TwoPlanes>(strip, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.in.pad_y, rows, sums[0]);
     sums[rows][0] = sums[rows][1] = _mm256_setzero_si256();
-    std::uint8_t* out[2] = {dst[0] + y * out_step + strip.x, dst[1] + y * out_step + strip.x};
-    for (std::ptrdiff_t r = 0; r < rows; r += 2, out[0] += 2 * out_step, out[1] += 2 * out_step) {
+    for (std::ptrdiff_t r = 0; r < rows; r += 2) {
+      const std::ptrdiff_t at = (y + r) * out_step + strip.x;
+      std::uint8_t* const out[2] = {dst[0] + at, dst[1] + at};
       // In each 128 bits half of the first row, half of the second.
       const __m256i two_rows[4] = {sums[r][0], sums[r][1], sums[r + 1][0], sums[r + 1][1]};
       const __m256i bytes = quantize<Factors::parts>(two_rows, c.epilogue, p.rounding, {c.factor, c.offset});

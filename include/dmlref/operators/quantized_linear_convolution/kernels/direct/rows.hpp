@@ -79,12 +79,13 @@ DMLREF_ALWAYS_INLINE void copy_some(std::uint8_t* to, const std::uint8_t* from, 
 /// Rows of bytes to the output: dst[r * dst_row_step + i * dst_step] for i < width, and nothing else.
 inline void unstage(const std::uint8_t* src, std::ptrdiff_t row_step, std::ptrdiff_t rows, std::ptrdiff_t width,
                     std::uint8_t* dst, std::ptrdiff_t dst_row_step, std::ptrdiff_t dst_step) noexcept {
-  for (std::ptrdiff_t r = 0; r < rows; ++r, src += row_step) {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    const std::uint8_t* const from = src + r * row_step;
     std::uint8_t* const to = dst + r * dst_row_step;
     if (dst_step == 1) {
-      copy_row(src, width, 0, to);
+      copy_row(from, width, 0, to);
     } else {
-      for (std::ptrdiff_t i = 0; i < width; ++i) to[i * dst_step] = src[i];
+      for (std::ptrdiff_t i = 0; i < width; ++i) to[i * dst_step] = from[i];
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/int8/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
+#include "dmlref/simd/address.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -109,8 +110,7 @@ DMLREF_TARGET_AVX2 inline void add_product(__m256i& sums, __m256i activations, _
 /// R tiles by 16 outputs of one component. Prefetches half a panel of weights meanwhile.
 template <int R>
 DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdiff_t tile_step, const std::int16_t* u,
-                                              std::ptrdiff_t steps, const std::uint8_t* prefetched,
-                                              std::int32_t* m) noexcept {
+                                              std::ptrdiff_t steps, Address prefetched, std::int32_t* m) noexcept {
   constexpr std::size_t rows = R;
   __m256i sums[rows][2];
   DMLREF_UNROLL
@@ -160,7 +160,8 @@ DMLREF_TARGET_AVX2 inline void multiply(const MultiplyArgs& a) noexcept {
     std::int32_t* m = a.m + plane * a.m_position_step;
     for (std::ptrdiff_t group = 0; group < groups; ++group) {
       const std::ptrdiff_t tiles = smallest + (group < larger ? 1 : 0);
-      const auto* prefetched = reinterpret_cast<const std::uint8_t*>(u + panel) + group % 2 * panel;
+      // (Half a panel is `panel` bytes.)
+      const Address prefetched = address_of(u, (2 + group % 2) * panel);
       of_tiles[tiles - 1](v, depth * a.tile_step, u, steps, prefetched, m);
       v += tiles * depth * a.tile_step;
       m += tiles * block;

@@ -137,8 +137,8 @@ template <class Made>
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void end_row(const Made& made, StreamedRow row, std::byte* last,
                                                      const std::byte* last_from, Index ahead) noexcept {
   const __m256i end = made.last(last_from);
-  while (row.to + 32 < last) stream_line(made, row, ahead);
-  if (row.to + 32 == last) {
+  while (last - row.to > 32) stream_line(made, row, ahead);
+  if (last - row.to == 32) {
     stream(row.to, made.vector(row.from));
     return stream(last, end);
   }
@@ -263,7 +263,7 @@ DMLREF_TARGET_AVX2 inline void line_rows(const RowStrategy& strategy, const std:
       from += head;
       to += head;
     }
-    for (; to + 32 < end; to += 64, from += 64 * Made::stride) {
+    for (; end - to > 32; to += 64, from += 64 * Made::stride) {
       if (output_prefetch != 0) prefetch(to, output_prefetch);
       store_line(made, from, to);
     }

@@ -140,7 +140,8 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& 
   DMLREF_UNROLL
   for (int at = 0; at < Kernel - Step; ++at) add_column<Kernel, Step>(sums, quads(at), c, at);
   const std::ptrdiff_t outputs = (p.out.width + Pixels - 1) / Pixels;
-  for (std::ptrdiff_t i = 0; i < outputs; ++i, to += Pixels * p.out_step) {
+  for (std::ptrdiff_t i = 0; i < outputs; ++i) {
+    if (i > 0) to += Pixels * p.out_step;
     DMLREF_UNROLL
     for (int at = Kernel - Step; at < Kernel; ++at) add_column<Kernel, Step>(sums, quads(Step * i + at), c, at);
     const __m512i bytes = in_order(quantize<Factors::each>(sums[0], c.epilogue, exact, exact));
@@ -170,10 +171,9 @@ template <int Kernel, int Step, int Pixels>
   rows.replicated[0] = p.weights.replicated[0];
   rows.replicated[1] = p.weights.replicated[1];
   _mm512_store_si512(padding, _mm512_xor_si512(rows.fills, rows.flips));
-  std::uint8_t* to = p.out.dst;
-  for (std::ptrdiff_t y = 0; y < p.out.rows; ++y, to += p.out.row_step) {
+  for (std::ptrdiff_t y = 0; y < p.out.rows; ++y) {
     take_rows<Kernel>(p, y, padding, rows);
-    column_row<Kernel, Step, Pixels>(p, args.rounding, rows, c, to);
+    column_row<Kernel, Step, Pixels>(p, args.rounding, rows, c, p.out.dst + y * p.out.row_step);
   }
 }
 

@@ -260,9 +260,9 @@ DMLREF_TARGET_AVX512VNNI inline void pixel_planes(const PlaneArgs& planes) noexc
   p.out_plane_step *= p.outputs;
   p.channel_step *= p.outputs;
   for (std::ptrdiff_t m = 0; m < p.outputs; ++m) {
+    p.out.dst = planes.out.dst + m * planes.out_plane_step;
+    p.channel = planes.channel + m * planes.channel_step;
     one_output_of_each(p);
-    p.out.dst += planes.out_plane_step;
-    p.channel += planes.channel_step;
   }
 }
 
