@@ -25,7 +25,7 @@ def faults_of(root: Path, headers: str = "") -> list[str]:
         log = Path(folder) / "warnings"
         (Path(folder) / "documented.dox").write_text(DOCUMENTED, encoding="utf-8")
         settings += f"""
-            {f'INPUT = {headers}' if headers else ''}
+            {f'INPUT = {headers}' if headers else f'INPUT += {" ".join(pages.operator_headers())}'}
             INPUT += {folder}/documented.dox
             FILE_PATTERNS += *.dox
             OUTPUT_DIRECTORY = {folder}

@@ -137,3 +137,14 @@ def all_pages() -> list[Path]:
     tops = [path for path in sorted(ROOT.glob("*.md"))]
     docs = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "node_modules" not in path.parts]
     return tops + docs + sorted((ROOT / "examples").glob("*.md"))
+
+
+def operator_headers() -> list[str]:
+    """The headers of operators/ that are a part of the API: what docs/site/Doxyfile cannot name by folders."""
+    found = []
+    for name in ("desc", "call"):
+        headers = sorted(ROOT.glob(f"include/dmlref/operators/*/{name}.hpp"))
+        if not headers:
+            raise ValueError(f"no include/dmlref/operators/*/{name}.hpp")
+        found += [str(header.relative_to(ROOT)) for header in headers]
+    return found
