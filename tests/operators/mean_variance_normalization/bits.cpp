@@ -1,5 +1,5 @@
 // What normalization computes in a translation unit compiled with the flags of this one.
-#include "normalization_bits.hpp"
+#include "operators/mean_variance_normalization/bits.hpp"
 
 #include <array>
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "normalization_bits.hpp"
+#include "operators/mean_variance_normalization/bits.hpp"
 
 TEST(Contraction, TheFlagsDoContract) {
   const double a = 1 + 0x1p-30;

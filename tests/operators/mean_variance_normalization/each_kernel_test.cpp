@@ -132,7 +132,7 @@ struct RowCase {
     const bool overlaps = kernels.pipelined;
     RowAhead ahead;
     if (source == Source::doubles_and_sums && overlaps) {
-      ahead = {bytes(others), &r.sums_ahead, bytes(floats), bytes(others)};  // (prefetches the third)
+      ahead = {bytes(others), &r.sums_ahead, fast::address_of(bytes(floats)), bytes(others)};  // (prefetches the third)
     } else {
       r.sums_ahead = kernels.sums(bytes(others), count, nullptr, nullptr);
     }
@@ -140,10 +140,9 @@ struct RowCase {
     const std::byte* const from = wide != nullptr && overlaps ? nullptr : bytes(floats);
     std::byte* const to = r.stored.data();
     const float upper = 0.3f;
-    r.least =
-        each ? kernels.each_row32[finish](
-                   {from, wide, to, count, &group, scale.data(), bias.data(), upper, false, nullptr, ahead})
-             : kernels.row32[finish]({from, wide, to, count, {group.shift, 1.25, -0.5}, upper, false, nullptr, ahead});
+    r.least = each ? kernels.each_row32[finish](
+                         {from, wide, to, count, &group, scale.data(), bias.data(), upper, false, 0, ahead})
+                   : kernels.row32[finish]({from, wide, to, count, {group.shift, 1.25, -0.5}, upper, false, 0, ahead});
     return r;
   }
 };
