@@ -1,6 +1,6 @@
 // Views of plain memory, without DirectML.
-#include <dmlref/tensor_view.hpp>
 #include <dmlref/print.hpp>
+#include <dmlref/tensor_view.hpp>
 
 #include <iostream>
 #include <numeric>

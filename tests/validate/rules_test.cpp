@@ -605,7 +605,8 @@ TEST(FeatureLevelRule, OnlyTheFifteenLevels) {
   }
 }
 
-// A rule about binding, instruction sets or calls on views is not a descriptor's: tests/run and tests/operators break those.
+// A rule about binding, instruction sets or calls on views is not a descriptor's: tests/run and tests/operators break
+// those.
 bool is_descriptor_rule(RuleId id) { return id >= RuleId::feature_level; }
 
 TEST(RuleTable, EveryRuleIsBrokenByARowHere) {

@@ -1,7 +1,7 @@
 // one_operator.hpp: validate the desc of one operator.
 //
-// read() turns a descriptor into facts, reporting what cannot be read; check_facts() of operators/<family>/rules.hpp applies
-// the rules. A separate program has them where its kernels are.
+// read() turns a descriptor into facts, reporting what cannot be read; check_facts() of operators/<family>/rules.hpp
+// applies the rules. A separate program has them where its kernels are.
 #pragma once
 
 #include <utility>

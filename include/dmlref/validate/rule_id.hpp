@@ -1,7 +1,7 @@
 // rule_id.hpp: every rule's identity: what must hold, for which field, and which document says so.
 //
-// The conditions as code stand in validate/tensor.hpp, operators/<family>/rules.hpp and run/; the limits that depend on the
-// level in validate/support_table.hpp and desc/activation.hpp.
+// The conditions as code stand in validate/tensor.hpp, operators/<family>/rules.hpp and run/; the limits that depend on
+// the level in validate/support_table.hpp and desc/activation.hpp.
 #pragma once
 
 #include <array>
