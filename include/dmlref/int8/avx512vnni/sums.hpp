@@ -79,7 +79,7 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_sixteen_short(const st
   __m512i eight[2];
   DMLREF_UNROLL
   for (int h = 0; h < 2; ++h) {
-    if (h > 0) src += 5 * step;
+    if (h > 0) src += 5 * step;  // from the fourth run past the four others
     __m512i vectors[4] = {};
     DMLREF_UNROLL
     for (int i = 0; i < 4; ++i) {

@@ -195,23 +195,10 @@ struct Kernels {
   bool pipelined = false;
 };
 
-/// Prefetches `bytes` at `from`, to be read or to be written; `locality` 3: into L1d.
-/// (Always inlined: g++ drops calls of a function that does nothing else.)
+/// Prefetches `bytes` at `from`, line by line.
 template <int written, int locality = 2>
 DMLREF_ALWAYS_INLINE void prefetch(Address from, std::size_t bytes) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
-  for (std::size_t line = 0; line < bytes; line += 64) {
-    __builtin_prefetch(reinterpret_cast<const void*>(from + line), written, locality);
-  }
-#endif
-}
-
-/// The same for one line of the cache.
-template <int written = 0, int locality = 3>
-DMLREF_ALWAYS_INLINE void prefetch_line(Address at) noexcept {
-#if defined(__GNUC__) || defined(__clang__)
-  __builtin_prefetch(reinterpret_cast<const void*>(at), written, locality);
-#endif
+  for (std::size_t line = 0; line < bytes; line += 64) prefetch_line<written, locality>(from + line);
 }
 
 /// Appends the numbers of the set bits below `limit`.

@@ -19,9 +19,9 @@ inline void move(std::byte* out, const std::byte* in) noexcept {
   std::memcpy(out, unit, Bytes);
 }
 
-/// Byte `offset` from `p` on. Always inline: g++ takes a function that only prefetches for one without an effect.
+/// The line of byte `offset` from `p` on.
 DMLREF_ALWAYS_INLINE void prefetch(const std::byte* p, Index offset = 0) noexcept {
-  __builtin_prefetch(reinterpret_cast<const void*>(address_of(p, offset)));
+  prefetch_line(address_of(p, offset));
 }
 inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(p) % alignment;

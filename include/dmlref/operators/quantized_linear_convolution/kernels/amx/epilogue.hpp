@@ -45,9 +45,7 @@ struct Planes {
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes, Index row, Index) const noexcept {
     std::uint8_t* const to = out + pitch * row;
-    if (prefetch_distance != 0) {
-      __builtin_prefetch(reinterpret_cast<const void*>(address_of(to, prefetch_distance)), 1);
-    }
+    if (prefetch_distance != 0) prefetch_line<1>(address_of(to, prefetch_distance));
     _mm512_mask_storeu_epi8(to, stored, gaps ? _mm512_maskz_compress_epi8(used, bytes) : bytes);
   }
   bool has_channel(Index) const noexcept { return true; }

@@ -120,8 +120,8 @@ DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdif
   const auto* weights = reinterpret_cast<const std::uint8_t*>(u);
   const std::uint8_t* const end = weights + 64 * steps;
   for (; weights != end; weights += 256, activations += 16, prefetched += 128) {
-    _mm_prefetch(reinterpret_cast<const char*>(prefetched), _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char*>(prefetched + 64), _MM_HINT_T0);
+    prefetch_line(prefetched);
+    prefetch_line(prefetched + 64);
     DMLREF_UNROLL
     for (int k = 0; k < 4; ++k) {
       const __m256i low = load(weights + 64 * k);
