@@ -191,7 +191,8 @@ PlannedOperator planned(const Desc& desc, std::shared_ptr<const Plan> plan) {
   return operation;
 }
 
-/// From a valid desc to its plan: operators/<family>/call.hpp defines it for its own, run/plans.hpp for any of ours.
+/// From a valid desc to its plan. operators/<family>/call.hpp specializes it for its descs, run/plans.hpp for
+/// OperatorDesc.
 template <class Desc>
 PlannedOperator plan(const Desc& desc, Isa isa, const Tuning& tuning);
 

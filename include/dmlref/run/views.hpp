@@ -19,7 +19,6 @@
 #include "dmlref/run/plan.hpp"
 #include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
-#include "dmlref/validate/tensor.hpp"
 #include "dmlref/view/narrow.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

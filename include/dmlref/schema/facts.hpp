@@ -209,6 +209,14 @@ inline std::string size_field(const TensorFacts& tensor, std::size_t d) {
   return element(member(tensor.name, "Sizes"), d);
 }
 
+/// Whether sizes can be trusted and none is 0.
+inline bool all_sizes_positive(const TensorFacts& tensor) {
+  for (const std::uint32_t size : tensor.sizes) {
+    if (size == 0) return false;
+  }
+  return !tensor.sizes.empty();
+}
+
 inline constexpr bool rank_is_readable(std::uint64_t rank) noexcept { return rank >= 1 && rank <= max_rank; }
 
 // Reading a native desc. The one rule that only a native tensor can break: strides of another length than sizes.

@@ -19,13 +19,13 @@ namespace rules {
 
 /// Whether this translation unit has the rules of an operator.
 template <class Desc>
-concept HasRules = requires(Report& report, FeatureLevel level, Facts<Desc>&& facts) {
-  check_facts(report, level, std::move(facts));
+concept HasRules = requires(Report& report, FeatureLevel level, Facts<Desc> facts) {
+  check_facts(report, level, facts);
 };
 
 /// Applies the rules of an operator.
 template <class Desc>
-void apply_rules(Report& report, FeatureLevel level, Facts<Desc>&& facts) {
+void apply_rules(Report& report, FeatureLevel level, Facts<Desc> facts) {
 #if DMLREF_HAS_KERNELS
   check_facts(report, level, std::move(facts));
 #else

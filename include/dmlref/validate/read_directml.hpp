@@ -158,8 +158,8 @@ inline bool is_readable(const DML_OPERATOR_DESC& desc) noexcept {
 inline void check_struct(Report& report, const DML_OPERATOR_DESC& desc, FeatureLevel level, OperatorDesc* value) {
   if (!is_readable(desc)) return;
   schema::Operators::visit(static_cast<OperatorType>(number(desc.Type)), [&]<class Desc>() {
-    Facts<Desc> facts = read_struct<Desc>(report, desc.Desc);
-    apply_rules(report, level, Facts<Desc>(facts));
+    const Facts<Desc> facts = read_struct<Desc>(report, desc.Desc);
+    apply_rules(report, level, facts);
     if (value != nullptr && report.ok()) *value = value_of(facts);
   });
 }

@@ -126,13 +126,6 @@ inline void check_sizes(const TensorRules& rules) {
   }
 }
 
-inline bool all_sizes_positive(const TensorFacts& tensor) {
-  for (const std::uint32_t size : tensor.sizes) {
-    if (size == 0) return false;
-  }
-  return !tensor.sizes.empty();
-}
-
 inline constexpr std::uint64_t element_limit = (std::numeric_limits<std::uint32_t>::max)();
 
 /// Whether the layout keeps the limit of 2^32 - 1 elements.

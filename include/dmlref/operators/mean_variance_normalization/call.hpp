@@ -91,7 +91,7 @@ inline rules::Facts<MeanVarianceNormalization1Desc> check_arguments(Report& repo
   read_member(report, options.normalize_variance, fact<&Desc::normalize_variance>(facts));
   read_member(report, options.epsilon, fact<&Desc::epsilon>(facts));
   read_member(report, options.activation, fact<&Desc::fused_activation>(facts));
-  apply_rules(report, latest_feature_level, Facts<Desc>(facts));
+  apply_rules(report, latest_feature_level, facts);
   return facts;
 }
 

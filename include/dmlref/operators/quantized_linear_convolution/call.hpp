@@ -99,7 +99,7 @@ struct ConvolutionArguments {
     } else {
       groups = narrow<std::uint32_t>(options.group_count);
     }
-    rules::apply_rules(report, latest_feature_level, rules::Facts<Desc>(facts));
+    rules::apply_rules(report, latest_feature_level, facts);
   }
   ConvolutionArguments(const ConvolutionArguments&) = delete;
   ConvolutionArguments& operator=(const ConvolutionArguments&) = delete;

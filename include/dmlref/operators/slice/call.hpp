@@ -117,11 +117,10 @@ inline rules::Facts<SliceDesc> check_arguments(Report& report, Views<SliceDesc>&
     check_array_length(report, fact<&SliceDesc::offsets>(facts), rank);
     check_array_length(report, fact<&SliceDesc::strides>(facts), rank);
   }
-  const std::span<const std::uint32_t> sizes = fact<&SliceDesc::output>(facts).sizes;
-  bool empty = false;
-  for (const std::uint32_t size : sizes) empty |= size == 0;
-  if (!empty) fact<&SliceDesc::sizes>(facts).values = sizes;  // else the output's own rule says it all
-  apply_rules(report, latest_feature_level, Facts<SliceDesc>(facts));
+  const TensorFacts& output = fact<&SliceDesc::output>(facts);
+  if (all_sizes_positive(output))
+    fact<&SliceDesc::sizes>(facts).values = output.sizes;  // else its own rule says it all
+  apply_rules(report, latest_feature_level, facts);
   return facts;
 }
 
@@ -135,7 +134,7 @@ inline rules::Facts<Slice1Desc> check_arguments(Report& report, Views<Slice1Desc
   fact<&Slice1Desc::window_offsets>(facts).values = offsets;
   fact<&Slice1Desc::window_sizes>(facts).values = sizes;
   fact<&Slice1Desc::window_strides>(facts).values = strides;
-  apply_rules(report, latest_feature_level, Facts<Slice1Desc>(facts));
+  apply_rules(report, latest_feature_level, facts);
   return facts;
 }
 
