@@ -1,7 +1,7 @@
 #!/bin/sh
 # includes.sh COMPILER INCLUDE_DIR HEADER FORBIDDEN…: no file that HEADER includes, directly or not, matches a FORBIDDEN
 # (grep -E). Each of these must find what it is there for: a file planted beside HEADER, the first one of INCLUDE_DIR that it
-# matches, or the one after '=' in it. In CPATH: where else planted files are.
+# matches, or the one after '=' in it. In CPATH: where else planted files are. All are planted at once.
 set -eu
 compiler=$1 include=$2 header=$3
 shift 3
@@ -11,13 +11,19 @@ files() {
 }
 included=$(files "$header")
 echo "$included" | grep -q "/$header\$" || { echo "the list of files lacks $header itself"; exit 1; }
+ours=$(cd "$include" && find . -name '*.hpp' | sed 's#^\./##' | sort)
+planted=
 for forbidden; do
   pattern=${forbidden%=*}
   if echo "$included" | grep -E "$pattern"; then exit 1; fi
   case $forbidden in
-    *=*) planted=${forbidden#*=} ;;
-    *) planted=$(cd "$include" && find . -name '*.hpp' | sed 's#^\./##' | sort | grep -E "$pattern" | head -1) ;;
+    *=*) file=${forbidden#*=} ;;
+    *) file=$(echo "$ours" | grep -E "$pattern" | head -1) ;;
   esac
-  [ -n "$planted" ] || { echo "$pattern matches no header of ours: it forbids nothing"; exit 1; }
-  files "$header" "$planted" | grep -qE "$pattern" || { echo "$pattern does not find $planted"; exit 1; }
+  [ -n "$file" ] || { echo "$pattern matches no header of ours: it forbids nothing"; exit 1; }
+  planted="$planted $file"
+done
+found=$(files "$header" $planted)
+for forbidden; do
+  echo "$found" | grep -qE "${forbidden%=*}" || { echo "${forbidden%=*} does not find what was planted"; exit 1; }
 done
