@@ -4,6 +4,7 @@ What the recipe exports must suffice to build and install the headers, and its C
 """
 import importlib.util
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,9 @@ conanfile = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(conanfile)
 
 recipe = conanfile.Dmlref()
+config = pathlib.Path(source, "include", "dmlref", "config.hpp").read_text()
+targets = ["", *re.findall(r"#define DMLREF_RANK_(\w+) \d", config)]
+assert recipe.options["targets"] == targets, targets
 assert set(recipe.default_options) == set(recipe.options)
 assert all(value in recipe.options[name] for name, value in recipe.default_options.items())
 recipe.recipe_folder = str(path.parent)
