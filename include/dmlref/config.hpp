@@ -1,8 +1,8 @@
-// config.hpp: version and platform. Every macro of the library is defined here, but those of the code tag.
+// config.hpp: version and platform. Every macro of the library is defined here, but those in config/.
 #pragma once
 
 #define DMLREF_VERSION_MAJOR 0
-#define DMLREF_VERSION_MINOR 2
+#define DMLREF_VERSION_MINOR 3
 #define DMLREF_VERSION_PATCH 0
 
 // Public headers hold nothing where a compiler cannot compile them, so that this is its only error.
@@ -48,11 +48,6 @@
 #define DMLREF_ENVIRONMENT_C 0
 #else
 #define DMLREF_ENVIRONMENT_C 1
-#endif
-
-// For the library's own tests: defined as 1 where tests/emulated_avx512 stands for the compiler's intrinsics.
-#ifndef DMLREF_EMULATE_AVX512
-#define DMLREF_EMULATE_AVX512 0
 #endif
 
 // Whether broken preconditions of views are found and reported (view/expect.hpp).
@@ -111,46 +106,13 @@
 #define DMLREF_HAS_NEON_DOTPROD 0
 #endif
 
-// Attributes of instruction-set functions: features, never "arch=" (which stops inlining), see docs/dispatch.md.
-#if DMLREF_ARCH_X86_64
-#define DMLREF_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
-#endif
-#if DMLREF_ARCH_X86_64 && DMLREF_EMULATE_AVX512
-#define DMLREF_TARGET_AVXVNNI DMLREF_TARGET_AVX2
-#define DMLREF_TARGET_AVX512VNNI DMLREF_TARGET_AVX2
-#define DMLREF_TARGET_AVX512VBMI DMLREF_TARGET_AVX2
-#define DMLREF_TARGET_AMX_INT8 DMLREF_TARGET_AVX2
-#elif DMLREF_ARCH_X86_64
-#define DMLREF_TARGET_AVXVNNI __attribute__((target("avx2,fma,f16c,avxvnni")))
-#define DMLREF_TARGET_AVX512VNNI __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
-#define DMLREF_TARGET_AVX512VBMI \
-  __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi")))
-#define DMLREF_TARGET_AMX_INT8 \
-  __attribute__((              \
-      target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi,avx512vbmi2,amx-tile,amx-int8")))
-#endif
-#if DMLREF_ARCH_ARM64
-#if defined(__clang__)
-#define DMLREF_TARGET_NEON_DOTPROD
-#else
-#define DMLREF_TARGET_NEON_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod")))
-#endif
-#endif
+#include "dmlref/config/targets.hpp"
 
 // A function that is rarely called and better kept out of its callers.
 #if defined(__GNUC__) || defined(__clang__)
 #define DMLREF_NOINLINE __attribute__((noinline))
 #else
 #define DMLREF_NOINLINE
-#endif
-
-// What assembler says of an operand that it leaves in a 512-bit register, or in a register of a mask.
-#if DMLREF_EMULATE_AVX512
-#define DMLREF_IN_ZMM "+m"
-#define DMLREF_IN_MASK "+r"
-#else
-#define DMLREF_IN_ZMM "+v"
-#define DMLREF_IN_MASK "+Yk"
 #endif
 
 // Whether a sanitizer checks each access. Kernels that are inlined and unrolled would then take minutes to compile.

@@ -1,5 +1,6 @@
 // names.hpp: the emulated intrinsics under names of their own, beside the compiler's. (Some of those are macros.)
 #pragma once
+#pragma GCC system_header
 
 #include <immintrin.h>
 

@@ -1,5 +1,6 @@
 // tiles.hpp: AMX-TILE and AMX-INT8, as Intel's manual says. What a real CPU would refuse is a trap.
 #pragma once
+#pragma GCC system_header
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 // that the library uses. A vector is two of AVX2; where those have no such operation, a loop over an array does what
 // Intel's manual says.
 #pragma once
+#pragma GCC system_header
 
 #include <array>
 #include <bit>

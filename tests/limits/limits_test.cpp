@@ -48,7 +48,7 @@ constexpr std::string_view operator_names[operators] = {"SLICE", "SLICE1", "QUAN
                                                         "MEAN_VARIANCE_NORMALIZATION", "MEAN_VARIANCE_NORMALIZATION1"};
 
 /// How much slower than an optimized build on a CPU of its own this may be.
-#if DMLREF_EMULATE_AVX512
+#if DMLREF_TEST_EMULATED
 constexpr double slowness = 60;
 #else
 constexpr double slowness = sanitized ? 40 : 4;

@@ -53,7 +53,7 @@ echo "$looked flags, ${#flags_of[@]} tags"
 declare -A of=([${base##*|}]="no flags")
 for flags in -O2 -Os "-O2 -fno-inline" -DNDEBUG -D_GLIBCXX_DEBUG "-D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC" -D_GLIBCXX_ASSERTIONS \
   -D_GLIBCXX_USE_CXX11_ABI=0 -D_GLIBCXX_SANITIZE_VECTOR -fsanitize=address -fsanitize=thread -fno-exceptions -fno-rtti -ffast-math \
-  -funsigned-char -DDMLREF_TARGETS=scalar -DDMLREF_TARGETS=avx2 -DDMLREF_SEPARATE -DDMLREF_CHECKED=1 -DDMLREF_EMULATE_AVX512=1 \
+  -funsigned-char -DDMLREF_TARGETS=scalar -DDMLREF_TARGETS=avx2 -DDMLREF_SEPARATE -DDMLREF_CHECKED=1 \
   -DDMLREF_UNALIGNED_VECTORS=1 -DDMLREF_TAG_OPTIMIZATION=0; do
   # shellcheck disable=SC2086
   tag=$(look $flags) || { fail "$flags: no tag"; continue; }

@@ -264,11 +264,10 @@
 #define DMLREF_TAG_FEATURES 0
 #endif
 
-#define DMLREF_TAG_OURS                                                                                      \
-  DMLREF_JOIN(DMLREF_RANK,                                                                                   \
-              DMLREF_HEX(DMLREF_TAG_SEPARATE, DMLREF_BIT(DMLREF_CHECKED), DMLREF_BIT(DMLREF_EMULATE_AVX512), \
-                         DMLREF_BIT(DMLREF_UNALIGNED_VECTORS)),                                              \
-              , , , , , )
+#define DMLREF_TAG_OURS                                                                                               \
+  DMLREF_JOIN(DMLREF_RANK,                                                                                            \
+              DMLREF_HEX(DMLREF_TAG_SEPARATE, DMLREF_BIT(DMLREF_CHECKED), DMLREF_BIT(DMLREF_UNALIGNED_VECTORS), 0), , \
+              , , , , )
 #define DMLREF_TAG \
   DMLREF_JOIN(DMLREF_TAG_OURS, _, DMLREF_TAG_STL, DMLREF_TAG_LANGUAGE, DMLREF_TAG_EFFORT, _, DMLREF_TAG_FEATURES, )
 #define DMLREF_ABI_IMPL(major, minor, tag) v##major##_##minor##_##tag

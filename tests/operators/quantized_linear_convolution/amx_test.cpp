@@ -56,7 +56,7 @@ class TilePermission : public testing::Test {
 
 TEST_F(TilePermission, IsNotAskedForByLooking) {
   const unsigned long before = permissions();
-#if DMLREF_EMULATE_AVX512
+#if DMLREF_TEST_EMULATED
   const int requests = detail::emulated_system.requests;
 #endif
   static_cast<void>(best_isa());
@@ -68,14 +68,14 @@ TEST_F(TilePermission, IsNotAskedForByLooking) {
   slice.strides = {1, 1, 1, 1};
   EXPECT_TRUE(compile(slice, latest));
   EXPECT_EQ(permissions(), before);
-#if DMLREF_EMULATE_AVX512
+#if DMLREF_TEST_EMULATED
   EXPECT_EQ(detail::emulated_system.requests, requests);
   EXPECT_EQ(compile(desc_for_tiles(), latest).value().strategy_name(), "amx");
   EXPECT_EQ(detail::emulated_system.requests, requests + 1);
 #endif
 }
 
-#if DMLREF_EMULATE_AVX512
+#if DMLREF_TEST_EMULATED
 TEST_F(TilePermission, RefusedLeavesTheNextLowerInstructionSet) {
   struct Refusal {
     Refusal() { detail::emulated_system.permits_tiles = false; }
@@ -218,7 +218,7 @@ struct Prepared {
     convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
   }
   fast::AmxConvolution convolution;
-  detail::AlignedMemory persistent, temporary;
+  AlignedBuffer persistent, temporary;
   fast::AmxConvolution::Run run;
 };
 

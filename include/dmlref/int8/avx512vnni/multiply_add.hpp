@@ -14,11 +14,7 @@ namespace fast::qlc::avx512vnni {
 /// _mm512_dpbusd_epi32 in place. Of that, g++ 12 makes two variables where sums outlive the loop over them, and stores
 /// one of them in each step.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void multiply_add(__m512i& sum, __m512i bytes, __m512i weights) noexcept {
-#if DMLREF_EMULATE_AVX512
-  sum = _mm512_dpbusd_epi32(sum, bytes, weights);
-#else
   __asm__("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(bytes), "v"(weights));
-#endif
 }
 
 }  // namespace fast::qlc::avx512vnni
