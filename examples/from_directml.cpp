@@ -2,9 +2,6 @@
 #include <dmlref/directml.hpp>
 
 #include <cstdio>
-#include <span>
-
-#include "memory.hpp"
 
 int main() {
   const UINT sizes[] = {1, 1, 2, 2}, one[] = {1, 1, 1, 1};
@@ -29,21 +26,17 @@ int main() {
 
   // op->GetBindingProperties(): no descriptor heap; both memories start at a multiple of 256.
   const dmlref::BindingProperties needs = op.binding_properties();
-  Memory persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
+  const dmlref::AlignedBuffer persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
 
   // device->CreateOperatorInitializer(…), bindings->BindInputs(owned), BindOutputs(persistent), RecordDispatch.
-  const float two = 2;
-  const auto weights = std::as_bytes(std::span(&two, 1));
-  const dmlref::InputBuffer owned[] = {{}, weights, weights};  // in the order of the desc; the input comes later
-  dmlref::Report report = op.initialize(owned, persistent.bytes(), temporary.bytes());
+  const float two[] = {2};  // in the order of the desc; the input comes later
+  dmlref::Report report = op.initialize({{}, two, two}, persistent.span(), temporary.span());
   if (!report) return std::puts(report.to_string().c_str()), 1;
 
   // bindings->BindInputs(…), BindOutputs(…), BindPersistentResource, BindTemporaryResource, RecordDispatch; no fence.
   const float input[] = {1, 2, 3, 4};
   float output[4];
-  const dmlref::InputBuffer inputs[] = {std::as_bytes(std::span(input)), {}, {}};  // scale and bias are owned
-  const dmlref::OutputBuffer outputs[] = {std::as_writable_bytes(std::span(output))};
-  report = op.execute(inputs, outputs, persistent.bytes(), temporary.bytes());
+  report = op.execute({input, {}, {}}, {output}, persistent.span(), temporary.span());  // scale and bias are owned
   if (!report) return std::puts(report.to_string().c_str()), 1;
   std::printf("%.6g %.6g %.6g %.6g\n", output[0], output[1], output[2], output[3]);  // 0 1.10558 2.89442 4.68327
 }

@@ -18,10 +18,7 @@ void print(const char* name, const Dimensions& sizes, const Dimensions& axes, co
   desc.axes = axes;
 
   float output[16];
-  const InputBuffer inputs[] = {std::as_bytes(std::span(image)), std::as_bytes(std::span(scale_of_channels)),
-                                std::as_bytes(std::span(bias_of_channels))};
-  const OutputBuffer outputs[] = {std::as_writable_bytes(std::span(output))};
-  const Report report = run(desc, latest_feature_level, inputs, outputs);
+  const Report report = run(desc, latest_feature_level, {image, scale_of_channels, bias_of_channels}, {output});
   std::printf("%s: %s", name, report.to_string().c_str());
   for (std::size_t i = 0; i < 16; ++i) std::printf("%s%.4f", i % 4 == 0 ? "\n  " : " ", static_cast<double>(output[i]));
   std::printf("\n");

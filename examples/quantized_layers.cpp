@@ -5,17 +5,16 @@
 #include <cstdio>
 #include <vector>
 
-#include "memory.hpp"
-
 using namespace dmlref;
 
 struct Layer {
   CompiledOperator op;
-  Memory persistent;
+  AlignedBuffer persistent;
   std::vector<std::uint8_t> output;
 };
 
-Layer make_layer(std::uint32_t in, std::uint32_t out, std::uint32_t kernel, std::uint32_t groups, Memory& workspace) {
+Layer make_layer(std::uint32_t in, std::uint32_t out, std::uint32_t kernel, std::uint32_t groups,
+                 AlignedBuffer& workspace) {
   QuantizedLinearConvolutionDesc desc;
   desc.input = {DataType::uint8, {1, in, 12, 12}};
   desc.filter = {DataType::int8, {out, in / groups, kernel, kernel}};
@@ -29,21 +28,21 @@ Layer make_layer(std::uint32_t in, std::uint32_t out, std::uint32_t kernel, std:
 
   const CompiledOperator op = compile(desc, latest_feature_level).value();
   const BindingProperties needs = op.binding_properties();
-  Layer layer{op, Memory(needs.persistent_bytes), std::vector<std::uint8_t>(out * 12 * 12)};
-  if (workspace.bytes().size() < needs.temporary_bytes) workspace = Memory(needs.temporary_bytes);
+  Layer layer{op, AlignedBuffer(needs.persistent_bytes), std::vector<std::uint8_t>(out * 12 * 12)};
+  if (workspace.span().size() < needs.temporary_bytes) workspace = AlignedBuffer(needs.temporary_bytes);
   std::vector<std::int8_t> filter(out * in / groups * kernel * kernel);
   for (std::size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<std::int8_t>(i * 7 % 23 - 9);
   const float scales[] = {0.05f, 0.02f, 0.04f};  // of the input, the filter, the output
-  const auto scale = [&](std::size_t i) { return std::as_bytes(std::span(&scales[i], 1)); };
+  const auto scale = [&](std::size_t i) { return std::span(&scales[i], 1); };
   NamedBindings owned(layer.op);
-  owned.bind("FilterTensor", std::as_bytes(std::span(filter)));
+  owned.bind("FilterTensor", filter);
   owned.bind("InputScaleTensor", scale(0)).bind("FilterScaleTensor", scale(1)).bind("OutputScaleTensor", scale(2));
-  std::puts(layer.op.initialize(owned, layer.persistent.bytes(), workspace.bytes()).to_string().c_str());  // ok
+  std::puts(layer.op.initialize(owned, layer.persistent.span(), workspace.span()).to_string().c_str());  // ok
   return layer;
 }
 
 int main() {
-  Memory workspace;  // each layer's temporary memory in its turn
+  AlignedBuffer workspace;  // each layer's temporary memory in its turn
   Layer layers[] = {make_layer(8, 16, 3, 1, workspace), make_layer(16, 16, 3, 16, workspace),
                     make_layer(16, 4, 1, 1, workspace)};
   std::vector<std::uint8_t> values(8 * 12 * 12);
@@ -51,9 +50,9 @@ int main() {
   ThreadPool threads(2);
   for (Layer& layer : layers) {
     NamedBindings buffers(layer.op);
-    buffers.bind("InputTensor", std::as_bytes(std::span(values)));  // the rest is owned
-    buffers.bind("OutputTensor", std::as_writable_bytes(std::span(layer.output)));
-    if (!layer.op.execute(buffers, layer.persistent.bytes(), workspace.bytes(), threads)) return 1;
+    buffers.bind("InputTensor", values);  // the rest is owned
+    buffers.bind("OutputTensor", layer.output);
+    if (!layer.op.execute(buffers, layer.persistent.span(), workspace.span(), threads)) return 1;
     values = layer.output;
   }
   for (std::size_t x = 60; x < 72; ++x) std::printf(" %d", values[x]);  // row 5: 25 57 61 73 81 67 51 69 75 78 81 84

@@ -17,9 +17,7 @@ int main() {
   slice.window_sizes = {1, 1, 4, 3};
   slice.window_strides = {1, 1, -2, 2};
 
-  const dmlref::InputBuffer inputs[] = {std::as_bytes(std::span(picture))};
-  const dmlref::OutputBuffer outputs[] = {std::as_writable_bytes(std::span(part))};
-  const dmlref::Report report = dmlref::run(slice, dmlref::latest_feature_level, inputs, outputs);
+  const dmlref::Report report = dmlref::run(slice, dmlref::latest_feature_level, {picture}, {part});
   if (!report) return std::puts(report.to_string().c_str()), 1;
   std::printf("%g %g %g %g\n", part[0], part[1], part[2], part[3]);  // 14 16 6 8
 }

@@ -38,6 +38,6 @@ int main() {
 
   slice.window_sizes = {4, 6, 7};
   slice.window_strides = {2, 2, 2};
-  print(DML_FEATURE_LEVEL_2_1, slice);  // right, but of three dimensions
+  print(FeatureLevel::level_2_1, slice);  // right, but of three dimensions
   if (const auto level = first_that_accepts(slice)) std::printf("first: %s\n", to_string(*level).data());  // 3_0
 }

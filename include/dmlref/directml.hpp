@@ -6,9 +6,8 @@
 #if DMLREF_SUPPORTED
 
 #include "dmlref/desc/directml_types.hpp"
-#include "dmlref/run/compile.hpp"
+#include "dmlref/run/directml.hpp"
 #include "dmlref/run/named_bindings.hpp"
-#include "dmlref/run/run.hpp"
 #include "dmlref/validate/read_directml.hpp"
 
 #endif  // DMLREF_SUPPORTED

@@ -267,14 +267,14 @@ Layout eigen_layout(const Eigen::TensorMap<Plain, Options, Pointer>& map) noexce
   using Map = Eigen::TensorMap<Plain, Options, Pointer>;
   constexpr auto rank = static_cast<std::size_t>(Map::NumIndices);
   static_assert(rank <= max_rank, "a tensor has at most 8 dimensions");
-  Shape shape(rank, 1);
+  auto shape = Shape::filled(rank, 1);
   for (std::size_t d = 0; d < rank; ++d) {
     shape[d] = static_cast<Index>(map.dimensions()[d]);
   }
   if constexpr (static_cast<int>(Map::Layout) == static_cast<int>(Eigen::RowMajor)) {
     return Layout(shape);
   } else {
-    Strides strides(rank, 1);
+    auto strides = Strides::filled(rank, 1);
     for (std::size_t d = 1; d < rank; ++d) strides[d] = strides[d - 1] * shape[d - 1];
     return Layout(shape, strides);
   }
@@ -388,8 +388,7 @@ using EigenTensorMap =
 template <class T, class Access>
 requires(!std::is_same_v<TensorView<T, Access>, TensorView<half>> &&
          !std::is_same_v<TensorView<T, Access>, TensorView<const half>>)
-    std::optional<EigenMatrixMap<T>> matrix_map(const TensorView<T, Access>& view)
-noexcept {
+    [[nodiscard]] std::optional<EigenMatrixMap<T>> matrix_map(const TensorView<T, Access>& view) noexcept {
   auto* const data = detail::eigen_data(view);
   if ((view.rank() != 1 && view.rank() != 2) || data == nullptr) return std::nullopt;
   const bool matrix = view.rank() == 2;
@@ -405,8 +404,7 @@ noexcept {
 template <int Rank, class T, class Access>
 requires(!std::is_same_v<TensorView<T, Access>, TensorView<half>> &&
          !std::is_same_v<TensorView<T, Access>, TensorView<const half>>)
-    std::optional<EigenTensorMap<T, Rank>> tensor_map(const TensorView<T, Access>& view)
-noexcept {
+    [[nodiscard]] std::optional<EigenTensorMap<T, Rank>> tensor_map(const TensorView<T, Access>& view) noexcept {
   auto* const data = detail::eigen_data(view);
   if (view.rank() != static_cast<std::size_t>(Rank) || data == nullptr) return std::nullopt;
   Eigen::array<Eigen::Index, static_cast<std::size_t>(Rank)> dimensions;

@@ -40,7 +40,7 @@ TEST_F(BadSlices, RanksAndExtents) {
               ElementsAre("OutputTensor.DimensionCount"));
   EXPECT_THAT(fields(slice(TensorView(data, Shape{}), TensorView(result, Shape{}), {}, {})),
               ElementsAre("InputTensor.DimensionCount", "OutputTensor.DimensionCount"));
-  const Shape nine(9, 1);
+  const auto nine = Shape::filled(9, 1);
   EXPECT_THAT(fields(slice(TensorView(data, nine), TensorView(result, nine), {}, {})),
               ElementsAre("InputTensor.DimensionCount", "OutputTensor.DimensionCount"));
   EXPECT_THAT(fields(slice(input, TensorView(result, Shape{2, 0}), {0, 0}, {1, 1})),
@@ -114,9 +114,9 @@ TEST_F(BadSlices, OptionsThatThisCpuDoesNotHave) {
 }
 
 TEST_F(BadSlices, DescriptionsSayWhatADescriptorLacks) {
-  const auto mirrored = describe(input.flip(1), output, {0, 0}, {1, 1});
+  const auto mirrored = describe_slice(input.flip(1), output, {0, 0}, {1, 1});
   EXPECT_THAT(fields(mirrored.report()), ElementsAre("InputTensor.Strides[1]"));
-  const auto wrong = describe(input, output, {0, 0}, {2, 3}, {0, 1});
+  const auto wrong = describe_slice1(input, output, {0, 0}, {2, 3}, {0, 1});
   EXPECT_THAT(fields(wrong.report()), ElementsAre("InputWindowStrides[0]"));
 }
 
@@ -151,7 +151,7 @@ TEST_F(BadNormalizations, Axes) {
   EXPECT_THAT(fields(run({.axes = {0, -1}})), ElementsAre("Axes[1]"));
   EXPECT_THAT(fields(run({.axes = {1, 1}})), ElementsAre("Axes[1]"));
   EXPECT_THAT(fields(run({.axes = {huge}})), ElementsAre("Axes[0]"));
-  EXPECT_THAT(fields(run({.axes = IndexList(9, 0)})), ElementsAre("AxisCount"));
+  EXPECT_THAT(fields(run({.axes = IndexList::filled(9, 0)})), ElementsAre("AxisCount"));
 }
 
 TEST_F(BadNormalizations, ScaleBiasAndOutput) {
@@ -174,7 +174,7 @@ TEST_F(BadNormalizations, ScaleBiasAndOutput) {
 }
 
 TEST_F(BadNormalizations, Activations) {
-  EXPECT_THAT(fields(run({.axes = {1}, .activation = Activation{static_cast<ActivationType>(48), {}}})),
+  EXPECT_THAT(fields(run({.axes = {1}, .fused_activation = Activation{static_cast<ActivationType>(48), {}}})),
               ElementsAre("FusedActivation.Type"));
 }
 
@@ -201,13 +201,13 @@ class BadConvolutions : public testing::Test {
 };
 
 TEST_F(BadConvolutions, Options) {
-  const auto refused = [&](const ConvolutionOptions& options) {
+  const auto refused = [&](const QuantizedLinearConvolutionOptions& options) {
     return fields(quantized_linear_convolution(tensors, options));
   };
   EXPECT_THAT(refused({.strides = {1}}), ElementsAre("Strides"));
   EXPECT_THAT(refused({.strides = {0, 1}}), ElementsAre("Strides[0]"));
   EXPECT_THAT(refused({.dilations = {1, -1}}), ElementsAre("Dilations[1]"));
-  EXPECT_THAT(refused({.dilations = IndexList(9, 1)}), ElementsAre("Dilations"));
+  EXPECT_THAT(refused({.dilations = IndexList::filled(9, 1)}), ElementsAre("Dilations"));
   EXPECT_THAT(refused({.start_padding = {1, 0}}), ElementsAre("OutputTensor.Sizes[2]"));
   EXPECT_THAT(refused({.end_padding = {0, huge}}), ElementsAre("EndPadding[1]"));
   EXPECT_THAT(refused({.dilations = {3, 1}}), ElementsAre("FilterTensor.Sizes[2]"));
@@ -238,7 +238,8 @@ TEST_F(BadConvolutions, Tensors) {
   tensors = sound;
   tensors.output = TensorView(result, Shape{1, 1, 2, 2}, Strides{0, 0, 0, 1});
   EXPECT_THAT(refused(), ElementsAre("OutputTensor.Strides[2]"));
-  EXPECT_THAT(fields(describe(tensors, {}).report()), ElementsAre("OutputTensor.Strides[2]"));
+  EXPECT_THAT(fields(describe_quantized_linear_convolution(tensors, {}).report()),
+              ElementsAre("OutputTensor.Strides[2]"));
 }
 
 }  // namespace

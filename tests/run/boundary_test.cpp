@@ -545,6 +545,103 @@ TEST_P(Boundary, InitializeRefusesEveryBadInput) {
   expect_untouched(b.persistent);
 }
 
+// --- strict bindings -----------------------------------------------------------------------------------------------
+
+TEST_P(Boundary, StrictBindingsRefuseWhatDirectMLRefuses) {
+  dmlref::CompileOptions strict;
+  strict.strict_bindings = true;
+  Bound tolerant(c());
+  const CompileResult compiled = dmlref::compile(c().desc, level, strict);
+  ASSERT_TRUE(compiled);
+  const CompiledOperator& op = compiled.value();
+  EXPECT_EQ(op.binding_properties().temporary_bytes, tolerant.needs.temporary_bytes);
+
+  const auto initialize = [&](const CompiledOperator& with, std::span<const InputBuffer> owned) {
+    return with.initialize(owned, tolerant.persistent.span(), tolerant.temporary.span());
+  };
+  ASSERT_TRUE(initialize(op, tolerant.owned));
+  const auto execute = [&](const CompiledOperator& with, std::span<const InputBuffer> inputs, dmlref::OutputBuffer to) {
+    const OutputBuffer outputs[] = {to};
+    return with.execute(inputs, outputs, tolerant.persistent.span(), tolerant.temporary.span());
+  };
+  const auto expect_rule = [](const Report& report, std::string_view name, RuleId rule) {
+    ASSERT_EQ(report.violations().size(), 1u) << report.to_string();
+    EXPECT_EQ(report.violations()[0].field, name);
+    EXPECT_EQ(report.violations()[0].rule, rule) << report.to_string();
+  };
+  const std::size_t out_bytes = c().output->bytes();
+  {
+    Memory output(out_bytes);
+    ASSERT_TRUE(execute(op, tolerant.inputs, output.span()));
+    expect_result(output);
+  }
+  Memory apart(out_bytes + 8, 0), shifted(out_bytes, 20);
+  expect_rule(execute(op, tolerant.inputs, shifted.span()), "OutputTensor", RuleId::binding_offset);
+  expect_rule(execute(op, tolerant.inputs, apart.span().first(out_bytes + 1)), "OutputTensor", RuleId::binding_size);
+  expect_untouched(shifted);
+  expect_untouched(apart);
+
+  for (std::size_t i = 0; i < c().inputs.size(); ++i) {
+    const std::string& name = c().input_names[i];
+    if (!c().inputs[i]) continue;
+    const std::size_t bytes = c().inputs[i]->bytes();
+    Memory moved(bytes, 4), longer(bytes + 3);
+    for (Memory* to : {&moved, &longer}) std::copy_n(c().data[i].begin(), bytes, to->span().begin());
+    const bool owned = c().inputs[i]->owned();
+    std::vector<InputBuffer> given = owned ? tolerant.owned : tolerant.inputs;
+    for (Memory* to : {&moved, &longer}) {
+      given[i] = to->span();
+      const RuleId rule = to == &moved ? RuleId::binding_offset : RuleId::binding_size;
+      Memory output(out_bytes);
+      if (owned) {
+        expect_rule(initialize(op, given), name, rule);
+        EXPECT_TRUE(initialize(tolerant.op, given));
+      } else {
+        expect_rule(execute(op, given, output.span()), name, rule);
+        expect_untouched(output);
+        EXPECT_TRUE(execute(tolerant.op, given, output.span()));
+        expect_result(output);
+      }
+      std::vector<InputBuffer> all = c().all_buffers();
+      all[i] = to->span();
+      Memory of_run(out_bytes);
+      const OutputBuffer outputs[] = {of_run.span()};
+      dmlref::RunOptions options;
+      options.strict_bindings = true;
+      expect_rule(dmlref::run(c().desc, level, all, outputs, options), name, rule);
+      expect_untouched(of_run);
+    }
+    if (!owned) {  // also where nothing is owned
+      std::vector<InputBuffer> at_initialize = tolerant.owned;
+      at_initialize[i] = tolerant.inputs[i];
+      expect_rule(initialize(op, at_initialize), name, RuleId::buffer_owned_by_dml);
+      if (tolerant.needs.persistent_bytes == 0) EXPECT_TRUE(initialize(tolerant.op, at_initialize));
+    }
+  }
+}
+
+TEST(StrictBindings, FollowGuaranteedBaseOffsetAlignment) {
+  dmlref::SliceDesc desc;
+  desc.input = desc.output = dmlref::TensorDesc(dmlref::DataType::uint8, {1, 1, 1, 8});
+  desc.offsets = {0, 0, 0, 0};
+  desc.sizes = {1, 1, 1, 8};
+  desc.strides = {1, 1, 1, 1};
+  alignas(64) const std::byte input[64]{};
+  alignas(64) std::byte output[64];
+  const auto at = [&](std::size_t offset) {
+    return dmlref::run(desc, dmlref::latest_feature_level, {std::span(input).subspan(offset, 8)},
+                       {std::span(output).first(8)}, {.strict_bindings = true});
+  };
+  EXPECT_FALSE(at(4));
+  EXPECT_TRUE(at(16));
+  desc.input.guaranteed_base_offset_alignment = 4;
+  EXPECT_TRUE(at(4));
+  EXPECT_FALSE(at(2));
+  desc.input.guaranteed_base_offset_alignment = 32;
+  EXPECT_FALSE(at(16));
+  EXPECT_TRUE(at(32));
+}
+
 // --- run -----------------------------------------------------------------------------------------------------------
 
 TEST_P(Boundary, RunRefusesTheSameFaults) {
@@ -621,6 +718,43 @@ TEST(Refused, NullAndUnknownAreViolationsNotCrashes) {
   ASSERT_FALSE(report);
   EXPECT_EQ(report.violations()[0].field, "FeatureLevel");
   EXPECT_FALSE(dmlref::compile(other->desc, static_cast<DML_FEATURE_LEVEL>(0)));
+}
+
+TEST(Levels, OfMicrosoftAreThoseOfThisLibrary) {
+  for (const dmlref::FeatureLevelName& row : dmlref::feature_levels) {
+    const auto microsofts = static_cast<DML_FEATURE_LEVEL>(row.level);
+    EXPECT_EQ(dmlref::feature_level(microsofts), row.level);
+    EXPECT_EQ(dmlref::to_string(microsofts), row.name);
+    EXPECT_TRUE(row.level == microsofts && microsofts == row.level && row.level <= microsofts);
+    EXPECT_EQ(row.level < DML_FEATURE_LEVEL_4_0, row.level < dmlref::FeatureLevel::level_4_0);
+  }
+  // Every function takes either.
+  using dmlref::FeatureLevel;
+  dmlref::SliceDesc desc;
+  desc.input = desc.output = dmlref::TensorDesc(dmlref::DataType::float32, {2, 2});
+  desc.offsets = {0, 0};
+  desc.sizes = {2, 2};
+  desc.strides = {1, 1};
+  const dmlref::OperatorDesc any(desc);
+  const auto c = slice_case(false);
+  const float input[4] = {1, 2, 3, 4};
+  float output[4];
+  const InputBuffer inputs[] = {std::as_bytes(std::span(input))};
+  const OutputBuffer outputs[] = {std::as_writable_bytes(std::span(output))};
+  const auto same = [](const Report& one, const Report& other) { EXPECT_EQ(one.to_string(), other.to_string()); };
+  same(dmlref::validate(desc, DML_FEATURE_LEVEL_2_1), dmlref::validate(desc, FeatureLevel::level_2_1));
+  same(dmlref::validate(any, DML_FEATURE_LEVEL_2_1), dmlref::validate(any, FeatureLevel::level_2_1));
+  same(dmlref::validate(c->desc, DML_FEATURE_LEVEL_1_0), dmlref::validate(c->desc, FeatureLevel::level_1_0));
+  same(dmlref::compile(desc, DML_FEATURE_LEVEL_2_1).report(), dmlref::compile(desc, FeatureLevel::level_2_1).report());
+  same(dmlref::compile(any, DML_FEATURE_LEVEL_2_1).report(), dmlref::compile(any, FeatureLevel::level_2_1).report());
+  same(dmlref::compile(c->desc, DML_FEATURE_LEVEL_1_0).report(),
+       dmlref::compile(c->desc, FeatureLevel::level_1_0).report());
+  EXPECT_TRUE(dmlref::run(desc, DML_FEATURE_LEVEL_6_4, inputs, outputs));
+  EXPECT_TRUE(dmlref::run(any, DML_FEATURE_LEVEL_6_4, {input}, {output}));
+  EXPECT_TRUE(dmlref::run(any, FeatureLevel::level_6_4, {input}, {output}));
+  EXPECT_TRUE(dmlref::run(desc, DML_FEATURE_LEVEL_6_4, {input}, {output}));
+  EXPECT_TRUE(std::equal(input, input + 4, output));
+  same(dmlref::run(c->desc, FeatureLevel::level_6_4, {}, {}), dmlref::run(c->desc, DML_FEATURE_LEVEL_6_4, {}, {}));
 }
 
 TEST(Refused, AHigherLevelIsNamed) {

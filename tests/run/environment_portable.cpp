@@ -49,7 +49,7 @@ std::vector<T> normalized(const std::vector<T>& x, Index rows, Index axis, Isa i
   std::vector<T> y(x.size());
   const Report report = mean_variance_normalization<T>(
       TensorView<const T>(x.data(), shape), std::nullopt, std::nullopt, TensorView<T>(y.data(), shape),
-      {.axes = {axis}, .epsilon = 1e-41f, .activation = default_activation(ActivationType::gelu)},
+      {.axes = {axis}, .epsilon = 1e-41f, .fused_activation = default_activation(ActivationType::gelu)},
       {.isa = isa, .executor = executor});
   if (!report) {
     std::printf("%s\n", report.to_string().c_str());

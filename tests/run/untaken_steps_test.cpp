@@ -31,11 +31,10 @@ void expect_output(const OperatorDesc& desc, std::vector<InputBuffer> inputs, co
     ASSERT_TRUE(compiled) << compiled.report().to_string();
     const auto needs = compiled.value().binding_properties();
     ASSERT_EQ(needs.persistent_bytes, 0u);
-    std::vector<std::byte> memory(needs.temporary_bytes + 256);
-    std::byte* const aligned = memory.data() + (256 - reinterpret_cast<std::uintptr_t>(memory.data()) % 256) % 256;
+    const AlignedBuffer temporary(needs.temporary_bytes);
     std::vector<T> output(expected.size());
     const OutputBuffer out = std::as_writable_bytes(std::span(output));
-    const Report report = compiled.value().execute(inputs, {&out, 1}, {}, {aligned, needs.temporary_bytes});
+    const Report report = compiled.value().execute(inputs, {&out, 1}, {}, temporary.span());
     ASSERT_TRUE(report) << report.to_string();
     EXPECT_EQ(output, expected);
   }

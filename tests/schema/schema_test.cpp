@@ -107,7 +107,7 @@ TEST(Schema, BindsTwoOutputs) {
   EXPECT_TRUE(report.ok()) << report.to_string();
   expect_halves();
 
-  const detail::AlignedMemory persistent(op.binding_properties().persistent_bytes);
+  const AlignedBuffer persistent(op.binding_properties().persistent_bytes);
   NamedBindings bindings(op);
   bindings.bind("MaskTensor", InputBuffer(mask)).bind("RestTensor", OutputBuffer(rest));
   bindings.bind("InputTensor", InputBuffer(input)).bind("OutputTensor", OutputBuffer(first));

@@ -106,7 +106,7 @@ inline dmlref::Layout random_layout(const dmlref::Shape& shape, bool may_broadca
   std::vector<std::size_t> order(shape.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (pick(random, 0, 2) != 0) std::shuffle(order.begin(), order.end(), random);
-  dmlref::Strides strides(shape.size(), 0);
+  auto strides = dmlref::Strides::filled(shape.size(), 0);
   dmlref::Index step = pick(random, 0, 4) == 0 ? 2 : 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     if (may_broadcast && pick(random, 0, 9) == 0) continue;
@@ -286,7 +286,7 @@ void make_hostile(NormalizationCase<T>& c, Random& random) {
     return group;
   };
   const auto each = [&](const auto& body) {
-    Coordinates coordinates(shape.size(), 0);
+    auto coordinates = Coordinates::filled(shape.size(), 0);
     do body(coordinates);
     while (dmlref::advance(coordinates, shape));
   };

@@ -83,7 +83,7 @@ class PlacedView {
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (chance(40)) std::shuffle(order.begin(), order.end(), random);
     const bool pads = chance(50), mirrors = chance(60), repeats = kind == Strided::broadcast && chance(25);
-    dmlref::Strides strides(sizes.size(), 0);
+    auto strides = dmlref::Strides::filled(sizes.size(), 0);
     dmlref::Index step = pads && chance(30) ? 2 : 1;
     for (std::size_t i = order.size(); i-- > 0;) {
       const std::size_t d = order[i];

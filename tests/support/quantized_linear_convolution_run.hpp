@@ -28,20 +28,17 @@ inline std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& 
   std::memcpy(filter.data(), test.inputs[3].data(), test.inputs[3].size());
   std::memcpy(output.data(), test.output.data(), test.output.size());
   const BindingProperties needs = plan.properties();
-  std::vector<std::byte> temporary(needs.temporary_bytes + 256), persistent(needs.persistent_bytes + 256);
-  for (std::byte& byte : temporary) byte = static_cast<std::byte>(random());
-  const auto aligned = [](std::vector<std::byte>& bytes) {
-    return bytes.data() + (256 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 256) % 256;
-  };
+  const AlignedBuffer temporary(needs.temporary_bytes), persistent(needs.persistent_bytes);
+  for (std::byte& byte : temporary.span()) byte = static_cast<std::byte>(random());
   detail::Bindings b = test.bindings(output.data());
   b.inputs[0] = input.data();
   b.inputs[3] = filter.data();
-  b.temporary = aligned(temporary);
-  b.persistent = aligned(persistent);
+  b.temporary = temporary.span().data();
+  b.persistent = persistent.span().data();
   if (owned) {
     detail::Bindings constants = b;
     constants.inputs[0] = nullptr;
-    plan.initialize(constants, aligned(persistent));
+    plan.initialize(constants, persistent.span().data());
   }
   plan.execute(b, executor);
   return {output.data(), output.data() + test.output.size()};

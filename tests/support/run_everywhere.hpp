@@ -74,7 +74,7 @@ class RunData {
 template <class F>
 void for_each_element(const dmlref::TensorDesc& tensor, std::size_t most, F f) {
   const dmlref::Layout layout = layout_of(tensor);
-  dmlref::Coordinates at(layout.rank(), 0);
+  auto at = dmlref::Coordinates::filled(layout.rank(), 0);
   const auto element = static_cast<dmlref::Index>(size_of(tensor.data_type));
   std::size_t done = 0;
   do {

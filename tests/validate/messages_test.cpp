@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/validate.hpp"
+#include "dmlref/validate/read_directml.hpp"
 #include "validate/request.hpp"
 
 namespace {

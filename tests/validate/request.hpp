@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "dmlref/validate.hpp"
+#include "dmlref/validate/read_directml.hpp"
 
 namespace request {
 
@@ -158,7 +158,7 @@ class Linked {
   } activation_{};
 };
 
-inline dmlref::Report validate(const Request& request, DML_FEATURE_LEVEL level) {
+inline dmlref::Report validate(const Request& request, dmlref::FeatureLevel level) {
   const Linked linked(request);
   return dmlref::validate(linked.desc(), level);
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/validate.hpp"
+#include "dmlref/validate/read_directml.hpp"
 #include "validate/request.hpp"
 
 namespace {
@@ -476,7 +476,7 @@ TEST_P(Rules, AreReportedAloneWhereTheyAreBroken) {
   const std::uint32_t first = row.since != 0 ? row.since : introduced(row.valid.type);
   for (const auto& [level, name] : dmlref::feature_levels) {
     SCOPED_TRACE(std::string(name) + ", " + std::string(to_string(row.expected[0].rule)));
-    const bool has_operator = level >= first;
+    const bool has_operator = level >= dmlref::feature_level(first);
     if (row.since != 0 && !has_operator) continue;  // the valid request is not valid there for reasons of its own
 
     const dmlref::Report good = request::validate(row.valid, level);
@@ -636,7 +636,7 @@ TEST(Report, ListsEveryViolation) {
   Request r = request::slice1();
   r.tensors["InputTensor"].data_type = r.tensors["OutputTensor"].data_type = 9;
   r.arrays["InputWindowStrides"][2] = 0;
-  const dmlref::Report report = request::validate(r, static_cast<FeatureLevel>(0x2100));
+  const dmlref::Report report = request::validate(r, FeatureLevel::level_2_1);
   EXPECT_FALSE(report.ok());
   EXPECT_FALSE(report);
   ASSERT_EQ(3u, report.violations().size());
@@ -651,37 +651,37 @@ TEST(Report, ListsEveryViolation) {
 TEST(Accepted, StrideZeroOfSlice) {
   Request r = request::slice();
   r.arrays["Strides"][3] = 0;
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_1_0).ok());
 }
 
 TEST(Accepted, SmallerOutputThanTheWindowAllows) {
   Request r = request::slice1();
   r.tensors["OutputTensor"].sizes = {1, 1, 1, 1};
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x2100)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_2_1).ok());
 }
 
 TEST(Accepted, IntMinStrideOfAWindowOfOneElement) {
   Request r = request::slice1();
   r.arrays["InputWindowStrides"][0] = 0x80000000u;
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x2100)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_2_1).ok());
 }
 
 TEST(Accepted, LargerTotalSizeOfAnySort) {
   Request r = request::slice();
   for (const UINT64 size : {UINT64{65}, (UINT64{1} << 34) - 4}) {  // no multiple of 4; all that 2^32 - 1 elements take
     r.tensors["InputTensor"].total_size = size;
-    EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+    EXPECT_TRUE(request::validate(r, FeatureLevel::level_1_0).ok());
   }
   r = request::convolution();
   r.tensors["InputTensor"].total_size = UINT64{1} << 32;  // 2^32 - 1 bytes, rounded up to a multiple of 4
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x2100)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_2_1).ok());
 }
 
 TEST(Accepted, SixtyFourBitDataAsPairsOfUint32) {
   Request r = request::slice();
   r.tensors["InputTensor"] = {3, {1, 1, 4, 4}, {{32, 32, 8, 2}}, std::nullopt, 128};
   r.tensors["OutputTensor"] = {3, {1, 1, 2, 2}, {{8, 8, 4, 2}}, std::nullopt, 32};
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_1_0).ok());
 }
 
 TEST(Accepted, AnyStrideOfADimensionOfOneElement) {
@@ -690,7 +690,7 @@ TEST(Accepted, AnyStrideOfADimensionOfOneElement) {
     r.tensors["OutputTensor"] = {1, {2, 3, 1, 5}, {{15, 5, stride, 1}}};
     r.tensors["InputTensor"].sizes = {2, 3, 1, 5};
     r.tensors["BiasTensor"].sizes = {2, 3, 1, 5};
-    EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+    EXPECT_TRUE(request::validate(r, FeatureLevel::level_1_0).ok());
   }
 }
 
@@ -698,13 +698,13 @@ TEST(Accepted, BroadcastInputs) {
   Request r = request::normalization();
   r.tensors["ScaleTensor"] = {1, {2, 3, 4, 5}, {{0, 1, 0, 0}}};
   r.tensors["InputTensor"].strides = {{0, 0, 0, 0}};
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_1_0).ok());
 }
 
 TEST(Accepted, OneChannelInMvnAtEveryLevel) {
   Request r = request::normalization();
   r.tensors["ScaleTensor"].sizes = r.tensors["BiasTensor"].sizes = {1, 1, 1, 1};
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x1000)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_1_0).ok());
 }
 
 TEST(Accepted, OwnedInputsWithAlignment) {
@@ -713,7 +713,7 @@ TEST(Accepted, OwnedInputsWithAlignment) {
     r.tensors[name].flags = 1;
     r.tensors[name].alignment = 64;
   }
-  EXPECT_TRUE(request::validate(r, static_cast<FeatureLevel>(0x2100)).ok());
+  EXPECT_TRUE(request::validate(r, FeatureLevel::level_2_1).ok());
 }
 
 TEST(Accepted, AnyParameterButSteepness) {
@@ -725,7 +725,7 @@ TEST(Accepted, AnyParameterButSteepness) {
 }
 
 TEST(Accepted, OneSpatialDimensionFrom4_0) {
-  EXPECT_TRUE(request::validate(request::convolution_1d(), static_cast<FeatureLevel>(0x4000)).ok());
+  EXPECT_TRUE(request::validate(request::convolution_1d(), FeatureLevel::level_4_0).ok());
 }
 
 }  // namespace

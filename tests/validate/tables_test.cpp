@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "dmlref/validate.hpp"
+#include "dmlref/validate/read_directml.hpp"
 #include "validate/request.hpp"
 
 namespace {
@@ -169,7 +169,7 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
         set_rank(r, op == qlc && rank_group(op, tensor).size() > 1 ? "InputTensor" : tensor, rank);
         for (const std::string& name : type_group(op, tensor)) r.tensors[name].data_type = type;
         for (const Level level : levels) {
-          const dmlref::Report report = request::validate(r, static_cast<DML_FEATURE_LEVEL>(level));
+          const dmlref::Report report = request::validate(r, dmlref::feature_level(level));
           std::set<Entry> actual;
           for (const dmlref::Violation& violation : report.violations()) {
             const bool unsupported = violation.kind == dmlref::ViolationKind::unsupported_at_level;
@@ -202,7 +202,7 @@ TEST(Ties, OneTensorAlone) {
             Request r = plain(op);
             if (r.tensors[tensor].data_type == type) continue;
             r.tensors[tensor].data_type = type;
-            const dmlref::Report report = request::validate(r, static_cast<DML_FEATURE_LEVEL>(level));
+            const dmlref::Report report = request::validate(r, dmlref::feature_level(level));
             EXPECT_FALSE(report.ok()) << tensor << " alone with type " << type << " at " << std::hex << level;
           }
         }
@@ -210,7 +210,7 @@ TEST(Ties, OneTensorAlone) {
           for (const UINT rank : {1u, 2u, 3u, 5u, 6u, 7u, 8u}) {
             Request r = plain(op);
             r.tensors[tensor].sizes.assign(rank, 1);
-            const dmlref::Report report = request::validate(r, static_cast<DML_FEATURE_LEVEL>(level));
+            const dmlref::Report report = request::validate(r, dmlref::feature_level(level));
             EXPECT_FALSE(report.ok()) << tensor << " alone with rank " << rank << " at " << std::hex << level;
           }
         }
@@ -231,7 +231,7 @@ TEST(Activations, EveryTypeAtEveryLevel) {
           return first.contains(type) || (type == 90 && l >= 0x2000) || (type == 128 && l >= 0x3000) ||
                  (type == 157 && l >= 0x5100);
         });
-        const dmlref::Report report = request::validate(r, static_cast<DML_FEATURE_LEVEL>(asked));
+        const dmlref::Report report = request::validate(r, dmlref::feature_level(asked));
         const dmlref::Violation* found = nullptr;
         for (const auto& violation : report.violations()) {
           if (violation.field == "FusedActivation.Type") found = &violation;

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "dmlref/validate.hpp"
+#include "dmlref/validate/read_directml.hpp"
 #include "validate/request.hpp"
 
 namespace {

@@ -38,7 +38,7 @@ TEST(Span, AViewStaysInsideItsMemory) {
   EXPECT_FALSE(try_view_of(span, Layout({3, 4}, {4, 1}, 1)));
   EXPECT_FALSE(try_view_of(span, Layout({3, 4}, {-4, 1}, 7)));
   EXPECT_FALSE(try_view_of(span, Layout({3, -4})));
-  EXPECT_FALSE(try_view_of(span, Layout(Shape(9, 1))));
+  EXPECT_FALSE(try_view_of(span, Layout(Shape::filled(9, 1))));
   EXPECT_FALSE(try_view_of(span, Layout({1}, {1}, std::numeric_limits<Index>::max())));
   EXPECT_EQ(span_of(*try_view_of(span, Layout(Shape{0})))->size(), 0u);
 }

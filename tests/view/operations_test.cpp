@@ -106,7 +106,7 @@ class Operations : public testing::Test {
 template <class Body>
 void for_each(const Shape& shape, const Body& body) {
   if (element_count(shape) == 0) return;
-  Coordinates at(shape.size(), 0);
+  auto at = Coordinates::filled(shape.size(), 0);
   do body(at);
   while (advance(at, shape));
 }
@@ -266,7 +266,7 @@ TEST_F(Operations, ReshapingKeepsTheOrderOrSaysThatItCannot) {
     bool possible = true;
     if (count > 0) {
       for (std::size_t d = 0; d < shape.size(); ++d) {
-        Coordinates second(shape.size(), 0);
+        auto second = Coordinates::filled(shape.size(), 0);
         if (shape[d] > 1) second[d] = 1;
         wanted.strides[d] = place(second) - from.offset;
       }
@@ -312,7 +312,7 @@ TEST(BadInput, LayoutsThatNoViewMayHave) {
   EXPECT_FALSE(Layout(Shape{2, 2}, Strides{huge / 3, huge / 3}).is_valid());
   EXPECT_FALSE(Layout(Shape{3}, Strides{1}, huge).is_valid());
   EXPECT_FALSE(Layout(Shape{2, 2}, Strides{1}).is_valid());
-  EXPECT_FALSE(Layout(Shape(9, 1)).is_valid());
+  EXPECT_FALSE(Layout(Shape::filled(9, 1)).is_valid());
   EXPECT_TRUE(Layout(Shape{1, 0}, Strides{huge, -huge}).is_valid());  // never stepped along
   EXPECT_TRUE(Layout(Shape{Index{1} << 32, 2}, Strides{-2, 1}).is_valid());
 }
@@ -325,7 +325,7 @@ TEST(BadInput, AWrongArgumentGivesAViewOfNoElements) {
   for (const TensorView<int>& wrong :
        {view.flip(ninth), view.select(ninth, 0), view.select(0, 2), view.unsqueeze(ninth), view.permute({0, 2}),
         view.slice({0}, {2}, {1}), view.slice({0, 0}, {2, 3}, {1, 1}), view.broadcast_to({2}), view.reshape({3}),
-        view.broadcast_to(Shape(9, 2)), TensorView<int>(data, Shape(8, 1)).unsqueeze(0)}) {
+        view.broadcast_to(Shape::filled(9, 2)), TensorView<int>(data, Shape::filled(8, 1)).unsqueeze(0)}) {
     EXPECT_EQ(wrong.shape(), Shape{0});
     EXPECT_EQ(wrong.required_span_size(), 0);
     for (const auto row : rows(wrong)) FAIL() << "a row of " << row.size();

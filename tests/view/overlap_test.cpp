@@ -18,7 +18,7 @@ using namespace dmlref;
 bool overlaps_by_counting(const Shape& shape, const Strides& strides) {
   const Layout layout(shape, strides);
   std::unordered_set<Index> seen;
-  Coordinates at(shape.size(), 0);
+  auto at = Coordinates::filled(shape.size(), 0);
   do {
     if (!seen.insert(layout(at)).second) return true;
   } while (advance(at, shape));
@@ -83,9 +83,11 @@ TEST(FindOverlap, DecidesLayoutsThatAreNotNested) {
 // A layout made to exhaust the search ends soon all the same, with a yes or an undecided yes.
 TEST(FindOverlap, EndsOnLayoutsMadeAgainstIt) {
   const Strides strides{33554393, 33554383, 33554371, 33554347, 33554341, 33554317, 33554291, 33554273};
-  EXPECT_TRUE(find_overlap(Shape(8, 15), strides).has_value());
+  EXPECT_TRUE(find_overlap(Shape::filled(8, 15), strides).has_value());
 }
 
-TEST(FindOverlap, CountsRanksBeyondEightAsOverlapping) { EXPECT_FALSE(none(Shape(9, 2), Strides(9, 1))); }
+TEST(FindOverlap, CountsRanksBeyondEightAsOverlapping) {
+  EXPECT_FALSE(none(Shape::filled(9, 2), Strides::filled(9, 1)));
+}
 
 }  // namespace

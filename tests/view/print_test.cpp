@@ -1,5 +1,5 @@
 // print_test.cpp: what NumPy 1.24.2 prints of the same arrays, copied.
-#include "dmlref/view/print.hpp"
+#include "dmlref/print.hpp"
 
 #include <gtest/gtest.h>
 
@@ -123,6 +123,21 @@ TEST(Print, StridesBytesAndStreams) {
   EXPECT_EQ(out.str(), "[[3 6]\n [2 5]\n [1 4]]");
   const auto bytes = std::as_bytes(std::span(values));
   EXPECT_EQ(to_string(dmlref::bind<const std::int32_t>(bytes.data(), Layout({3}, {-2}, 4))), "[5 3 1]");
+}
+
+TEST(Print, ReportsLevelsAndTypesGoToStreams) {
+  Report report;
+  std::ostringstream out;
+  out << report << ' ' << DataType::float16 << ' ' << FeatureLevel::level_4_1 << ' ' << Isa::avx2 << ' '
+      << RuleId::tensor_rank << '\n';
+  report.add(RuleId::tensor_rank, "InputTensor.DimensionCount", {"is 2, expected 4"}, FeatureLevel::level_3_0);
+  report.add(RuleId::tensor_size_zero, "InputTensor.Sizes[0]", {"is 0, expected at least 1"});
+  out << report.violations()[1] << '\n' << report;
+  EXPECT_EQ(out.str(),
+            "ok FLOAT16 4_1 avx2 tensor_rank\n"
+            "InputTensor.Sizes[0] is 0, expected at least 1 [tensor_size_zero]\n"
+            "InputTensor.DimensionCount is 2, expected 4 [tensor_rank] (accepted from feature level 3_0)\n"
+            "InputTensor.Sizes[0] is 0, expected at least 1 [tensor_size_zero]");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using namespace dmlref;
 // --- Shape -------------------------------------------------------------------------------------------------------
 
 static_assert(Shape{2, 3, 4}.size() == 3 && Shape{2, 3, 4}.back() == 4);
-static_assert(Shape(3, 7) == Shape{7, 7, 7});
+static_assert(Shape::filled(3, 7) == Shape{7, 7, 7});
 static_assert(element_count(Shape{}) == 1 && element_count(Shape{2, 3, 4}) == 24 && element_count(Shape{2, 0, 4}) == 0);
 static_assert(packed_strides(Shape{2, 3, 4}) == Strides{12, 4, 1});
 static_assert(packed_strides(Shape{5}) == Strides{1} && packed_strides(Shape{}) == Strides{});
@@ -40,9 +40,9 @@ static_assert(edited() == Shape{2, 4, 5});
 
 // More than eight numbers always make the rank nine, which every check refuses.
 static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8}.size() == 8);
-static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}.size() == 9 && Shape(12, 1).size() == 9);
-static_assert(Shape(8, 1) != Shape(9, 1));
-static_assert(!try_element_count(Shape(9, 1)) && !Layout(Shape(9, 1)).is_valid());
+static_assert(Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}.size() == 9 && Shape::filled(12, 1).size() == 9);
+static_assert(Shape::filled(8, 1) != Shape::filled(9, 1));
+static_assert(!try_element_count(Shape::filled(9, 1)) && !Layout(Shape::filled(9, 1)).is_valid());
 
 TEST(Shape, MoreThanEightAreNotCutToEight) {
   Shape shape;
@@ -53,7 +53,7 @@ TEST(Shape, MoreThanEightAreNotCutToEight) {
   EXPECT_EQ(shape[0], 99);
   const std::array<std::uint32_t, 30> many{};
   EXPECT_EQ(Shape::from<std::uint32_t>(many).size(), max_rank + 1);
-  shape = Shape(8, 2);
+  shape = Shape::filled(8, 2);
   shape.insert(3, 1);
   EXPECT_EQ(shape.size(), max_rank + 1);
 }
@@ -93,14 +93,14 @@ TEST(Shape, AdvanceVisitsEveryPositionInRowMajorOrderOnce) {
   for (std::size_t rank = 1; rank <= max_rank; ++rank) {
     Shape shape;
     for (std::size_t d = 0; d < rank; ++d) shape.push_back(static_cast<Index>(1 + (d * 5 + rank) % 3));
-    Coordinates at(rank, 0);
+    auto at = Coordinates::filled(rank, 0);
     Index linear = 0;
     do {
       ASSERT_EQ(at, unravel(linear, shape));
       ++linear;
     } while (advance(at, shape));
     EXPECT_EQ(linear, element_count(shape));
-    EXPECT_EQ(at, Coordinates(rank, 0));
+    EXPECT_EQ(at, Coordinates::filled(rank, 0));
   }
 }
 
@@ -132,7 +132,7 @@ constexpr int transposed_sum() {
   std::array<int, 12> to{};
   const TensorView<int> out(to.data(), Shape{4, 3});
   const TensorView<const int> in = matrix.permute({1, 0});
-  Coordinates at(2, 0);
+  auto at = Coordinates::filled(2, 0);
   do out.store(at, in.load(at));
   while (advance(at, out.shape()));
   int sum = 0;
@@ -147,7 +147,7 @@ TEST(TensorView, BytesAtAnyAddress) {
   std::vector<std::byte> bytes(1 + 6 * sizeof(double));
   const Layout layout(Shape{2, 3});
   const ByteTensorView<double> view = dmlref::bind<double>(bytes.data() + 1, layout);
-  Coordinates at(2, 0);
+  auto at = Coordinates::filled(2, 0);
   double value = 0.5;
   do view.store(at, value++);
   while (advance(at, layout.shape));

@@ -48,7 +48,7 @@ Explanation explain(const QuantizedLinearConvolutionDesc& desc, std::span<const 
   how.term_count = static_cast<std::uint64_t>(element_count(window));
   const std::int64_t input_zero = how.input_zero_point.value_or(0);
   const std::int64_t filter_zero = how.filter_zero_point.value_or(0);
-  Coordinates within(window.size(), 0);
+  auto within = Coordinates::filled(window.size(), 0);
   do {
     const Coordinates read = input_position(desc, at, how.group * window[0], within);
     Coordinates tap{channel};

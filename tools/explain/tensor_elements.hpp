@@ -32,7 +32,7 @@ class TensorElements {
   /// Where the element of a channel stands in a tensor of one element, or of one per channel along its only extent
   /// above 1.
   Coordinates channel(Index index) const {
-    Coordinates at(layout_.rank(), 0);
+    auto at = Coordinates::filled(layout_.rank(), 0);
     for (std::size_t d = 0; d < layout_.rank(); ++d) {
       if (layout_.shape[d] > 1) at[d] = index;
     }

@@ -173,7 +173,7 @@ class Evaluation {
   template <class View>
   static double largest(const View& view) {
     double most = 0;
-    Coordinates at(view.rank(), 0);
+    auto at = Coordinates::filled(view.rank(), 0);
     do {
       most = std::max(most, std::fabs(static_cast<double>(view.load(at))));
     } while (advance(at, view.shape()));
@@ -200,13 +200,13 @@ class Evaluation {
     const auto n = static_cast<double>(element_count(group));
     double rate = normalize_variance ? 0 : 1;
     double deviation = 0;  // the largest of (x - mean) * rate
-    Coordinates base(in.rank(), 0);
+    auto base = Coordinates::filled(in.rank(), 0);
     do {
       double sum = 0;
       double squares = 0;
       double furthest = 0;
       const auto each = [&](auto visit) {
-        Coordinates within(in.rank(), 0);
+        auto within = Coordinates::filled(in.rank(), 0);
         do {
           Coordinates at = base;
           for (std::size_t d = 0; d < at.size(); ++d) at[d] += within[d];

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <new>
 
 #include "support/failure.hpp"
 
@@ -55,11 +56,9 @@ void Reservation::add(std::uint64_t bytes, std::string_view what) {
   bytes_ += bytes;
 }
 
-Memory::Memory(std::uint64_t bytes, std::string_view what)
-    : reservation_(bytes, what), size_(static_cast<std::size_t>(bytes)) {
-  if (bytes == 0) return;
-  data_ = static_cast<std::byte*>(::operator new (size_, std::align_val_t{256}));
-  std::memset(data_, 0, size_);
+Memory::Memory(std::uint64_t bytes, std::string_view what) : reservation_(bytes, what), buffer_(bytes) {
+  if (!buffer_.ok()) throw std::bad_alloc();
+  std::ranges::fill(buffer_.span(), std::byte{0});
 }
 
 }  // namespace dmlref::tool

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <string_view>
 #include <utility>
+
+#include "dmlref/run/aligned_buffer.hpp"
 
 namespace dmlref::tool {
 
@@ -62,27 +63,13 @@ class Memory {
   Memory() = default;
   /// Throws FileError as Reservation does.
   Memory(std::uint64_t bytes, std::string_view what);
-  ~Memory() { ::operator delete (data_, std::align_val_t{256}); }
-  Memory(Memory&& other) noexcept
-      : reservation_(std::move(other.reservation_)),
-        data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)) {}
-  Memory& operator=(Memory&& other) noexcept {
-    std::swap(reservation_, other.reservation_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
 
-  std::span<std::byte> bytes() noexcept { return {data_, size_}; }
-  std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  std::span<std::byte> bytes() noexcept { return buffer_.span(); }
+  std::span<const std::byte> bytes() const noexcept { return buffer_.span(); }
 
  private:
   Reservation reservation_;
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+  AlignedBuffer buffer_;
 };
 
 }  // namespace dmlref::tool

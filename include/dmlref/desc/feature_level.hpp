@@ -7,15 +7,36 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
-#include "dmlref/desc/directml_types.hpp"
 
 DMLREF_BEGIN
 
-/// DirectML's own enumeration: each level contains the ones before it.
-using FeatureLevel = DML_FEATURE_LEVEL;
+// Every level, lowest first: LEVEL(name, DirectML's number).
+#define DMLREF_FEATURE_LEVELS(LEVEL) \
+  LEVEL(1_0, 0x1000)                 \
+  LEVEL(2_0, 0x2000)                 \
+  LEVEL(2_1, 0x2100)                 \
+  LEVEL(3_0, 0x3000)                 \
+  LEVEL(3_1, 0x3100)                 \
+  LEVEL(4_0, 0x4000)                 \
+  LEVEL(4_1, 0x4100)                 \
+  LEVEL(5_0, 0x5000)                 \
+  LEVEL(5_1, 0x5100)                 \
+  LEVEL(5_2, 0x5200)                 \
+  LEVEL(6_0, 0x6000)                 \
+  LEVEL(6_1, 0x6100)                 \
+  LEVEL(6_2, 0x6200)                 \
+  LEVEL(6_3, 0x6300)                 \
+  LEVEL(6_4, 0x6400)
 
-/// The level whose number is `value`. (An older <DirectML.h> does not name the newest levels, but from target 0x4000 on
-/// its enumeration holds them.)
+/// What a device offers: each level contains the ones before it. The numbers are those of DML_FEATURE_LEVEL, which
+/// directml.hpp brings.
+enum class FeatureLevel : std::uint32_t {
+#define DMLREF_FEATURE_LEVEL(name, number) level_##name = number,
+  DMLREF_FEATURE_LEVELS(DMLREF_FEATURE_LEVEL)
+#undef DMLREF_FEATURE_LEVEL
+};
+
+/// The level whose number is `value`; of another value no level, which `validate` reports.
 constexpr FeatureLevel feature_level(std::uint32_t value) noexcept { return static_cast<FeatureLevel>(value); }
 
 /// A level and its name.
@@ -26,27 +47,16 @@ struct FeatureLevelName {
 
 /// All levels, lowest first.
 inline constexpr auto feature_levels = std::to_array<FeatureLevelName>({
-    {feature_level(0x1000), "1_0"},
-    {feature_level(0x2000), "2_0"},
-    {feature_level(0x2100), "2_1"},
-    {feature_level(0x3000), "3_0"},
-    {feature_level(0x3100), "3_1"},
-    {feature_level(0x4000), "4_0"},
-    {feature_level(0x4100), "4_1"},
-    {feature_level(0x5000), "5_0"},
-    {feature_level(0x5100), "5_1"},
-    {feature_level(0x5200), "5_2"},
-    {feature_level(0x6000), "6_0"},
-    {feature_level(0x6100), "6_1"},
-    {feature_level(0x6200), "6_2"},
-    {feature_level(0x6300), "6_3"},
-    {feature_level(0x6400), "6_4"},
+#define DMLREF_FEATURE_LEVEL(name, number) {FeatureLevel::level_##name, #name},
+    DMLREF_FEATURE_LEVELS(DMLREF_FEATURE_LEVEL)
+#undef DMLREF_FEATURE_LEVEL
 });
+#undef DMLREF_FEATURE_LEVELS
 
 /// The newest level, 6_4.
 inline constexpr FeatureLevel latest_feature_level = feature_levels.back().level;
 
-/// "6_4" for DML_FEATURE_LEVEL_6_4; "unknown" for a value that is no level.
+/// "6_4" for FeatureLevel::level_6_4; "unknown" for a value that is no level.
 constexpr std::string_view to_string(FeatureLevel level) noexcept {
   for (const FeatureLevelName& row : feature_levels) {
     if (row.level == level) return row.name;
@@ -55,7 +65,7 @@ constexpr std::string_view to_string(FeatureLevel level) noexcept {
 }
 
 /// The level named "6_4" (or "DML_FEATURE_LEVEL_6_4"); empty where there is none.
-constexpr std::optional<FeatureLevel> feature_level_from_name(std::string_view name) noexcept {
+[[nodiscard]] constexpr std::optional<FeatureLevel> feature_level_from_name(std::string_view name) noexcept {
   constexpr std::string_view prefix = "DML_FEATURE_LEVEL_";
   if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
   for (const FeatureLevelName& row : feature_levels) {

@@ -18,8 +18,8 @@ using Dimensions = std::vector<std::uint32_t>;
 
 /// Index of the last element counted from the first, plus one: the elements that the layout spans. Strides are in
 /// elements; empty strides mean packed. Empty where a size is 0 or the result does not fit 64 bits.
-constexpr std::optional<std::uint64_t> spanned_elements(std::span<const std::uint32_t> sizes,
-                                                        std::span<const std::uint32_t> strides) noexcept {
+[[nodiscard]] constexpr std::optional<std::uint64_t> spanned_elements(std::span<const std::uint32_t> sizes,
+                                                                      std::span<const std::uint32_t> strides) noexcept {
   constexpr std::uint64_t limit = (std::numeric_limits<std::uint64_t>::max)();
   std::uint64_t product = 1;
   std::uint64_t last = 0;
@@ -42,8 +42,8 @@ constexpr std::optional<std::uint64_t> spanned_elements(std::span<const std::uin
 
 /// DMLCalcBufferTensorSize in 64 bits: the least TotalTensorSizeInBytes, a multiple of 4. Unlike the published helper,
 /// which sums in 32 bits and wraps, an overflow is reported (empty), as are a size of 0 and an unknown type.
-constexpr std::optional<std::uint64_t> buffer_tensor_size(DataType type, std::span<const std::uint32_t> sizes,
-                                                          std::span<const std::uint32_t> strides = {}) noexcept {
+[[nodiscard]] constexpr std::optional<std::uint64_t> buffer_tensor_size(
+    DataType type, std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> strides = {}) noexcept {
   const std::uint64_t element = size_of(type);
   const auto elements = spanned_elements(sizes, strides);
   if (element == 0 || !elements) return std::nullopt;

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/run/buffers.hpp"
 #include "dmlref/run/executor.hpp"
 #include "dmlref/run/persistent_tag.hpp"
 #include "dmlref/run/plan.hpp"
@@ -18,8 +20,11 @@
 
 DMLREF_BEGIN
 
-using InputBuffer = std::span<const std::byte>;  ///< an empty span: not bound (an absent optional tensor)
-using OutputBuffer = std::span<std::byte>;       ///< at least TotalTensorSizeInBytes, at any address
+/// What a CompiledOperator demands of the buffers that it is given.
+enum class BindingRules {
+  tolerant,  ///< any address, any size that is large enough
+  strict,    ///< as DirectML: see CompileOptions::strict_bindings
+};
 
 namespace detail {
 
@@ -57,6 +62,22 @@ inline void check_given_elsewhere(Report& report, const TensorSlot& slot, InputB
   report.add(slot.present ? RuleId::buffer_owned_by_dml : RuleId::buffer_unexpected, slot.name,
              {"has a buffer of ", buffer.size(),
               " bytes, expected none: ", (slot.present ? where : "the tensor is absent from the desc")});
+}
+
+/// What DirectML demands of a binding, and this library only where strict_bindings is set. An address stands for the
+/// offset in a resource, which starts at a multiple of every alignment.
+inline void check_strictly(Report& report, const TensorSlot& slot, std::span<const std::byte> buffer) {
+  if (!slot.present || buffer.empty()) return;
+  const auto past = reinterpret_cast<std::uintptr_t>(buffer.data()) % slot.offset_alignment;
+  if (past != 0) {
+    report.add(RuleId::binding_offset, slot.name,
+               {"starts at an address that is ", past, " bytes past a multiple of ", slot.offset_alignment,
+                ", expected a multiple of ", slot.offset_alignment, " with strict_bindings"});
+  }
+  if (buffer.size() % 4 != 0) {
+    report.add(RuleId::binding_size, slot.name,
+               {"has a buffer of ", buffer.size(), " bytes, expected a multiple of 4 with strict_bindings"});
+  }
 }
 
 inline bool region_fits(std::span<const std::byte> region, std::uint64_t bytes) noexcept {
@@ -97,14 +118,34 @@ inline void check_disjoint(Report& report, std::string_view written, std::span<c
 }
 
 /// Every output has its buffer, apart from the others.
-inline void check_outputs(Report& report, std::span<const TensorSlot> tensors, std::span<const OutputBuffer> buffers) {
+inline void check_outputs(Report& report, std::span<const TensorSlot> tensors, std::span<const OutputBuffer> buffers,
+                          BindingRules rules) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     check_buffer(report, tensors[i], buffers[i]);
+    if (rules == BindingRules::strict) check_strictly(report, tensors[i], buffers[i]);
     for (std::size_t j = 0; j < i; ++j) {
       check_disjoint(report, tensors[i].name, buffers[i], tensors[j].name, buffers[j]);
     }
   }
 }
+
+/// The buffers of a braced list, without allocating. Of more than any operator has there are as many as make a wrong
+/// count.
+template <class Buffer>
+class ListedBuffers {
+ public:
+  template <class Argument>
+  explicit ListedBuffers(std::initializer_list<Argument> arguments) noexcept {
+    for (const Argument& argument : arguments) {
+      if (size_ < buffers_.size()) buffers_[size_++] = argument;
+    }
+  }
+  std::span<const Buffer> buffers() const noexcept { return std::span(buffers_).first(size_); }
+
+ private:
+  std::array<Buffer, max_inputs + 1> buffers_{};
+  std::size_t size_ = 0;
+};
 
 struct Compiler;
 
@@ -119,16 +160,17 @@ class CompiledOperator {
   CompiledOperator() = default;
 
   /// Bytes that `initialize` and `execute` require. No call after compile allocates.
-  BindingProperties binding_properties() const { return properties_; }
+  [[nodiscard]] BindingProperties binding_properties() const { return properties_; }
 
   /// Takes the inputs flagged DML_TENSOR_FLAG_OWNED_BY_DML (other entries empty) and packs them into `persistent`.
-  /// Needed only where persistent_bytes > 0; called otherwise it does nothing. The Report has wrong counts, sizes,
-  /// alignments and overlaps; then nothing is written.
-  Report initialize(std::span<const InputBuffer> owned_inputs, std::span<std::byte> persistent,
-                    std::span<std::byte> temporary) const {
+  /// Needed only where persistent_bytes > 0; called otherwise it does nothing, but checks strict bindings. The Report
+  /// has wrong counts, sizes, alignments and overlaps; then nothing is written.
+  [[nodiscard]] Report initialize(std::span<const InputBuffer> owned_inputs, std::span<std::byte> persistent,
+                                  std::span<std::byte> temporary) const {
     Report report;
     if (!detail::check_compiled(report, planned_)) return report;
-    if (properties_.persistent_bytes == 0) return report;
+    const bool strict = binding_rules_ == BindingRules::strict;
+    if (properties_.persistent_bytes == 0 && !strict) return report;
     const auto& tensors = planned_.inputs;
     detail::check_count(report, "owned_inputs", owned_inputs.size(), tensors.size());
     detail::check_region(report, "persistent", persistent, properties_.persistent_bytes);
@@ -138,6 +180,7 @@ class CompiledOperator {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].owned_by_dml) {
         detail::check_buffer(report, tensors[i], owned_inputs[i]);
+        if (strict) detail::check_strictly(report, tensors[i], owned_inputs[i]);
       } else {
         detail::check_given_elsewhere(report, tensors[i], owned_inputs[i],
                                       "it is not owned by DML and belongs to execute");
@@ -145,7 +188,7 @@ class CompiledOperator {
       detail::check_disjoint(report, "persistent", persistent, tensors[i].name, owned_inputs[i]);
       detail::check_disjoint(report, "temporary", temporary, tensors[i].name, owned_inputs[i]);
     }
-    if (!report) return report;
+    if (!report || properties_.persistent_bytes == 0) return report;
 
     detail::PersistentTag::erase(persistent);
     detail::Bindings bindings;
@@ -167,13 +210,13 @@ class CompiledOperator {
   /// of `initialize`, and has persistent memory that `initialize` of an equal operator (the same desc and instruction
   /// set) has not filled; a copy of such memory is as good. Where the Report is not ok, nothing is written. Only what
   /// the executor throws is thrown: see Executor.
-  Report execute(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
-                 std::span<const std::byte> persistent, std::span<std::byte> temporary,
-                 Executor& executor = sequential()) const {
+  [[nodiscard]] Report execute(std::span<const InputBuffer> inputs, std::span<const OutputBuffer> outputs,
+                               std::span<const std::byte> persistent, std::span<std::byte> temporary,
+                               Executor& executor = sequential()) const {
     Report report;
-    if (!sound(inputs, outputs, persistent, temporary)) {
+    if (binding_rules_ == BindingRules::strict || !sound(inputs, outputs, persistent, temporary)) {
       explain(report, inputs, outputs, persistent, temporary);
-      return report;
+      if (!report) return report;
     }
     detail::Bindings bindings;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -187,26 +230,39 @@ class CompiledOperator {
     return report;
   }
 
+  /// The same with braced lists of arrays, vectors and spans.
+  [[nodiscard]] Report initialize(InputList owned_inputs, std::span<std::byte> persistent,
+                                  std::span<std::byte> temporary) const {
+    const detail::ListedBuffers<InputBuffer> in(owned_inputs);
+    return initialize(in.buffers(), persistent, temporary);
+  }
+  /// The same with braced lists of arrays, vectors and spans.
+  [[nodiscard]] Report execute(InputList inputs, OutputList outputs, std::span<const std::byte> persistent,
+                               std::span<std::byte> temporary, Executor& executor = sequential()) const {
+    const detail::ListedBuffers<InputBuffer> in(inputs);
+    const detail::ListedBuffers<OutputBuffer> out(outputs);
+    return execute(in.buffers(), out.buffers(), persistent, temporary, executor);
+  }
+
   /// The same with buffers by the tensors' names: see named_bindings.hpp.
-  Report initialize(const NamedBindings& bindings, std::span<std::byte> persistent,
-                    std::span<std::byte> temporary) const;
+  [[nodiscard]] Report initialize(const NamedBindings& bindings, std::span<std::byte> persistent,
+                                  std::span<std::byte> temporary) const;
   /// The same with buffers by the tensors' names.
-  Report execute(const NamedBindings& bindings, std::span<const std::byte> persistent, std::span<std::byte> temporary,
-                 Executor& executor = sequential()) const;
+  [[nodiscard]] Report execute(const NamedBindings& bindings, std::span<const std::byte> persistent,
+                               std::span<std::byte> temporary, Executor& executor = sequential()) const;
 
   /// The strategy chosen for this descriptor, e.g. "winograd"; "" where there is none (compile failed).
   std::string_view strategy_name() const noexcept {
     return planned_.plan == nullptr ? std::string_view{} : planned_.plan->strategy_name();
   }
   /// The input tensors of the desc, in order, absent ones too; empty where compile failed.
-  std::span<const TensorSlot> input_slots() const noexcept { return planned_.inputs; }
+  std::span<const TensorSlot> input_slots() const& noexcept { return planned_.inputs; }
+  std::span<const TensorSlot> input_slots() && = delete;  ///< of a temporary they would be gone
   /// The output tensors of the desc, in order; empty where compile failed.
-  std::span<const TensorSlot> output_slots() const noexcept { return planned_.outputs; }
+  std::span<const TensorSlot> output_slots() const& noexcept { return planned_.outputs; }
+  std::span<const TensorSlot> output_slots() && = delete;  ///< of a temporary they would be gone
   /// The first output tensor of the desc; an absent one where compile failed.
-  const TensorSlot& output_slot() const noexcept {
-    static constexpr TensorSlot none{};
-    return planned_.outputs.empty() ? none : planned_.outputs.front();
-  }
+  TensorSlot output_slot() const noexcept { return planned_.outputs.empty() ? TensorSlot{} : planned_.outputs.front(); }
 
  private:
   friend struct detail::Compiler;
@@ -295,12 +351,13 @@ class CompiledOperator {
           detail::check_given_elsewhere(report, tensors[i], inputs[i], "it is owned by DML and belongs to initialize");
         } else {
           detail::check_buffer(report, tensors[i], inputs[i]);
+          if (binding_rules_ == BindingRules::strict) detail::check_strictly(report, tensors[i], inputs[i]);
         }
         detail::check_disjoint(report, "temporary", temporary, tensors[i].name, inputs[i]);
       }
     }
     if (outputs.size() != planned_.outputs.size()) return;
-    detail::check_outputs(report, planned_.outputs, outputs);
+    detail::check_outputs(report, planned_.outputs, outputs, binding_rules_);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const std::string_view name = planned_.outputs[o].name;
       detail::check_disjoint(report, name, outputs[o], "persistent", persistent);
@@ -316,6 +373,7 @@ class CompiledOperator {
   std::uint64_t plan_offset_ = 0;  // of the plan's part in the persistent memory, behind the tag and what is kept
   BindingProperties properties_;
   detail::PersistentTag tag_;
+  BindingRules binding_rules_ = BindingRules::tolerant;
 };
 
 DMLREF_END

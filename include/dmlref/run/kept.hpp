@@ -38,7 +38,7 @@ inline std::optional<Layout> without_gaps(const Layout& layout, std::size_t elem
   constexpr Index negligible_bytes = Index{64} << 10, worth_while = 2;  // times the elements
   const Index span = layout.required_span_size();
   if (span * static_cast<Index>(element) <= negligible_bytes) return std::nullopt;
-  Layout packed(layout.shape, Strides(layout.rank(), 0));
+  Layout packed(layout.shape, Strides::filled(layout.rank(), 0));
   std::size_t order[max_rank] = {}, count = 0;  // of the dimensions that lead anywhere, the least step first
   for (std::size_t d = 0; d < layout.rank(); ++d) {
     if (layout.shape[d] == 1 || layout.strides[d] == 0) continue;
@@ -109,7 +109,7 @@ DMLREF_NOINLINE inline void keep(const KeptInput& input, const std::byte* from, 
     step = input.given.strides[d] * element;
     outer[d] = 1;
   }
-  Coordinates at(outer.size(), 0);
+  auto at = Coordinates::filled(outer.size(), 0);
   do {
     gather(input.element, from + input.given(at) * element, step, count, to + input.kept(at) * element);
   } while (advance(at, outer));

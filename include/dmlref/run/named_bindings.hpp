@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/run/compiled_operator.hpp"
@@ -19,23 +20,42 @@ class NamedBindings {
  public:
   /// Nothing bound yet. `compiled` must outlive it.
   explicit NamedBindings(const CompiledOperator& compiled) noexcept : compiled_(&compiled) {}
+  /// A temporary operator would be gone at the first call.
+  explicit NamedBindings(const CompiledOperator&&) = delete;
 
-  /// `name` is the tensor's in the desc: "FilterTensor". A name that the operator does not have is reported by the next
-  /// initialize or execute, as is a tensor without a buffer.
-  NamedBindings& bind(std::string_view name, OutputBuffer buffer) {
+  /// Binds the bytes of an array, a vector or a span, of elements of a DataType or of std::byte; memory of const only
+  /// to inputs. `name` is the tensor's in the desc: "FilterTensor". A name that the operator does not have is reported
+  /// by the next initialize or execute, as are an output of const and a tensor without a buffer.
+  template <class Range>
+  requires detail::BufferRange<Range> NamedBindings& bind(std::string_view name, Range& elements) {
+    if constexpr (detail::WritableRange<Range>) {
+      return bind_memory(name, std::as_writable_bytes(std::span(elements)));
+    } else {
+      return bind_constant(name, std::as_bytes(std::span(elements)));
+    }
+  }
+  /// The same for a span that is made in place. (An array or a vector that is made in place would be gone.)
+  template <class T, std::size_t N>
+  requires detail::BufferRange<std::span<T, N>> NamedBindings& bind(std::string_view name, std::span<T, N>&& elements) {
+    return bind(name, elements);
+  }
+
+  /// Names that were bound and are none of the operator's.
+  [[nodiscard]] const Report& report() const& noexcept { return report_; }
+  /// The same, by value.
+  [[nodiscard]] Report report() && { return std::move(report_); }
+
+ private:
+  friend class CompiledOperator;
+
+  NamedBindings& bind_memory(std::string_view name, OutputBuffer buffer) {
     const auto results = compiled_->output_slots();
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i].name == name) return outputs_[i] = buffer, *this;
     }
-    return bind(name, InputBuffer(buffer));
+    return bind_constant(name, buffer);
   }
-  /// The bytes of an array, which convert to both.
-  template <std::size_t N>
-  NamedBindings& bind(std::string_view name, std::span<std::byte, N> buffer) {
-    return bind(name, OutputBuffer(buffer));
-  }
-  /// Memory of const, for inputs; bound to an output it is reported.
-  NamedBindings& bind(std::string_view name, InputBuffer buffer) {
+  NamedBindings& bind_constant(std::string_view name, InputBuffer buffer) {
     const auto tensors = compiled_->input_slots();
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].name == name) return inputs_[i] = buffer, *this;
@@ -54,11 +74,6 @@ class NamedBindings {
     return *this;
   }
 
-  /// Names that were bound and are none of the operator's.
-  const Report& report() const noexcept { return report_; }
-
- private:
-  friend class CompiledOperator;
   /// The inputs that DML owns, or all others; the rest of the entries is empty.
   std::array<InputBuffer, detail::max_inputs> inputs(bool owned_by_dml) const noexcept {
     const auto tensors = compiled_->input_slots();

@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +17,8 @@
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/run/aligned_buffer.hpp"
+#include "dmlref/run/buffers.hpp"
 #include "dmlref/run/compiled_operator.hpp"
 #include "dmlref/run/executor.hpp"
 #include "dmlref/run/plan.hpp"
@@ -30,7 +30,12 @@ DMLREF_BEGIN
 
 /// Choices of one `compile`.
 struct CompileOptions {
-  std::optional<Isa> isa;  ///< empty: what the environment variable DMLREF_ISA says, else the best this CPU has
+  /// Empty: what the environment variable DMLREF_ISA says, else the best this CPU has.
+  std::optional<Isa> isa = std::nullopt;
+  /// What DirectML demands of bindings and this library otherwise tolerates is a violation: buffers that do not start
+  /// at a multiple of GuaranteedBaseOffsetAlignment (of 16 where that is 0), sizes that are no multiple of 4, and
+  /// anything but the owned inputs at `initialize`, also where nothing is owned.
+  bool strict_bindings = false;
 };
 
 /// A compiled operator, or the reasons why there is none.
@@ -44,9 +49,13 @@ class CompileResult {
   /// Whether there is a compiled operator.
   explicit operator bool() const noexcept { return report_.ok(); }
   /// Every rule that the desc breaks at the level, and an instruction set that is unknown or unsupported.
-  const Report& report() const noexcept { return report_; }
+  [[nodiscard]] const Report& report() const& noexcept { return report_; }
+  /// The same of a temporary, by value.
+  [[nodiscard]] Report report() && noexcept { return std::move(report_); }
   /// Of a failed compile: an operator that answers every call with a violation.
-  const CompiledOperator& value() const noexcept { return compiled_; }
+  [[nodiscard]] const CompiledOperator& value() const& noexcept { return compiled_; }
+  /// The same of a temporary, by value.
+  [[nodiscard]] CompiledOperator value() && noexcept { return std::move(compiled_); }
 
  private:
   Report report_;
@@ -57,6 +66,7 @@ class CompileResult {
 struct RunOptions {
   std::optional<Isa> isa = std::nullopt;  ///< empty: as CompileOptions
   Executor* executor = nullptr;           ///< who runs the tasks; null: sequential()
+  bool strict_bindings = false;           ///< as CompileOptions; views are no bindings, and do not know it
 };
 
 namespace detail {
@@ -65,46 +75,46 @@ inline Executor& executor_of(const RunOptions& options) noexcept {
   return options.executor != nullptr ? *options.executor : sequential();
 }
 
-/// What asks for an instruction set: `field`, which is what a Report calls `options.isa`, or the environment variable;
-/// empty: nothing does.
-inline std::string_view asks_for_isa(const CompileOptions& options, std::string_view field) {
-  if (options.isa) return field;
-  const char* name = std::getenv("DMLREF_ISA");
-  return name == nullptr || *name == '\0' ? "" : "DMLREF_ISA";
-}
+/// An instruction set, and who asked for it: the field of the options or DMLREF_ISA; empty: nobody, it is the best one.
+struct ChosenIsa {
+  Isa isa = Isa::scalar;
+  std::string_view asked_by = {};
+};
 
 /// The instruction set asked for, or the best one; a name that is unknown, or a set this CPU lacks, is a violation.
-inline Isa choose_isa(const CompileOptions& options, Report& report, std::string_view field = "CompileOptions.isa") {
-  field = asks_for_isa(options, field);
-  if (field.empty()) return best_isa();
-  std::optional<Isa> asked = options.isa;
+/// `field` is what a Report calls `asked`. The only reader of the environment, once per call.
+inline ChosenIsa choose_isa(std::optional<Isa> asked, Report& report, std::string_view field) {
   if (!asked) {
     const char* name = std::getenv("DMLREF_ISA");
+    if (name == nullptr || *name == '\0') return {best_isa()};
+    field = "DMLREF_ISA";
     asked = isa_from_name(name);
     if (!asked) {
       std::string known;
       for (const IsaName& row : isa_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
       report.add(RuleId::isa_unknown, field, {"is \"", name, "\", expected one of ", known});
-      return Isa::scalar;
+      return {};
     }
   }
   if (isa_from_name(to_string(*asked)) != asked) {
     report.add(RuleId::isa_unknown, field, {"is ", static_cast<int>(*asked), ", expected an enumerator of Isa"});
-    return Isa::scalar;
+    return {};
   }
   if (!supported(*asked)) {
     report.add(RuleId::isa_unsupported, field,
                {"is ", to_string(*asked), ", which this CPU does not run; the best it has is ", to_string(best_isa())});
-    return Isa::scalar;
+    return {};
   }
-  return *asked;
+  return {*asked, field};
 }
 
 /// The only one that makes CompiledOperators.
 struct Compiler {
   template <class Desc>
-  static CompiledOperator make(const Desc& desc, PlannedOperator planned) {
+  static CompiledOperator make(const Desc& desc, PlannedOperator planned,
+                               BindingRules binding_rules = BindingRules::tolerant) {
     CompiledOperator compiled(std::move(planned));
+    compiled.binding_rules_ = binding_rules;
     if (compiled.properties_.persistent_bytes > 0) {
       compiled.tag_ =
           PersistentTag(desc, compiled.planned_.isa, compiled.strategy_name(), compiled.properties_.persistent_bytes);
@@ -117,14 +127,14 @@ inline const Plan& plan_in(const PlannedOperator& planned) noexcept { return *pl
 inline const Plan& plan_in(const std::shared_ptr<const Plan>& plan) noexcept { return *plan; }
 
 /// What `make(isa)` plans. Where that uses AMX's tiles, the system is asked for them; if it refuses, the plan is of the
-/// next lower instruction set, and `report` has a violation where `field` asked for this one.
+/// next lower instruction set, and `report` has a violation where this one was asked for.
 template <class Make>
-auto plan_permitted(Isa isa, Report& report, std::string_view field, const Make& make) {
-  auto made = make(isa);
+auto plan_permitted(ChosenIsa chosen, Report& report, const Make& make) {
+  auto made = make(chosen.isa);
   if (!plan_in(made).uses_tiles() || request_tiles()) return made;
-  if (!field.empty()) {
-    report.add(RuleId::isa_unsupported, field,
-               {"is ", to_string(isa), ", whose tiles this system refuses; expected avx512vnni or less"});
+  if (!chosen.asked_by.empty()) {
+    report.add(RuleId::isa_unsupported, chosen.asked_by,
+               {"is ", to_string(chosen.isa), ", whose tiles this system refuses; expected avx512vnni or less"});
   }
   return make(Isa::avx512vnni);
 }
@@ -132,42 +142,22 @@ auto plan_permitted(Isa isa, Report& report, std::string_view field, const Make&
 /// `isa_field` is what a Report calls the instruction set that was asked for.
 template <class Desc>
 CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options, const char* isa_field) {
-  const Isa isa = choose_isa(options, report, isa_field);
+  const ChosenIsa chosen = choose_isa(options.isa, report, isa_field);
   if (!report) return CompileResult(std::move(report));
-  PlannedOperator planned = plan_permitted(isa, report, asks_for_isa(options, isa_field), [&](Isa of) {
+  PlannedOperator planned = plan_permitted(chosen, report, [&](Isa of) {
     PlannedOperator made = plan(desc, of, this_cpu());
     made.isa = of;
     return made;
   });
   if (!report) return CompileResult(std::move(report));
-  return CompileResult(Compiler::make(desc, std::move(planned)));
+  const BindingRules binding_rules = options.strict_bindings ? BindingRules::strict : BindingRules::tolerant;
+  return CompileResult(Compiler::make(desc, std::move(planned), binding_rules));
 }
 
 template <class Desc>
 CompileResult compile_as(const Desc& desc, FeatureLevel level, const CompileOptions& options, const char* isa_field) {
   return compile_valid(desc, validate(desc, level), options, isa_field);
 }
-
-/// Scratch memory of `run`, aligned as DirectML requires.
-class AlignedMemory {
- public:
-  explicit AlignedMemory(std::uint64_t bytes)
-      : size_(bytes),
-        data_(bytes == 0 || bytes > (std::numeric_limits<std::size_t>::max)() / 2
-                  ? nullptr
-                  : static_cast<std::byte*>(::operator new (static_cast<std::size_t>(bytes),
-                                                            std::align_val_t{buffer_alignment}, std::nothrow))) {}
-  ~AlignedMemory() { ::operator delete (data_, std::align_val_t{buffer_alignment}); }
-  AlignedMemory(const AlignedMemory&) = delete;
-  AlignedMemory& operator=(const AlignedMemory&) = delete;
-
-  bool ok() const noexcept { return size_ == 0 || data_ != nullptr; }
-  std::span<std::byte> span() const noexcept { return {data_, data_ == nullptr ? 0 : static_cast<std::size_t>(size_)}; }
-
- private:
-  std::uint64_t size_;
-  std::byte* data_;
-};
 
 /// Binds a compiled operator with every tensor in `inputs`, owned by DML or not.
 inline Report run_compiled(const CompileResult& compiled, std::span<const InputBuffer> inputs,
@@ -193,11 +183,11 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
       (tensors[i].owned_by_dml ? owned : rest)[i] = inputs[i];
     }
   }
-  if (outputs_given) check_outputs(report, results, outputs);
+  if (outputs_given) check_outputs(report, results, outputs, BindingRules::tolerant);  // (execute is strict)
   if (!report) return report;
 
-  const AlignedMemory persistent(needs.persistent_bytes);
-  const AlignedMemory temporary(needs.temporary_bytes);
+  const AlignedBuffer persistent(needs.persistent_bytes);
+  const AlignedBuffer temporary(needs.temporary_bytes);
   if (!persistent.ok() || !temporary.ok()) {
     report.add(
         RuleId::out_of_memory, !persistent.ok() ? "persistent" : "temporary",
@@ -209,12 +199,26 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
   return op.execute({rest.data(), tensors.size()}, outputs, persistent.span(), temporary.span(), executor_of(options));
 }
 
+/// The same with braced lists.
+inline Report run_compiled(const CompileResult& compiled, InputList inputs, OutputList outputs,
+                           const RunOptions& options) {
+  const ListedBuffers<InputBuffer> in(inputs);
+  const ListedBuffers<OutputBuffer> out(outputs);
+  return run_compiled(compiled, in.buffers(), out.buffers(), options);
+}
+
+/// A compile within a `run`.
+template <class Desc>
+CompileResult compile_to_run(const Desc& desc, FeatureLevel level, const RunOptions& options) {
+  return compile_as(desc, level, {options.isa, options.strict_bindings}, "RunOptions.isa");
+}
+
 }  // namespace detail
 
 /// Validates at `level`, then fixes everything that does not depend on data: shapes, kernels, memory. The result has
 /// the operator, or the violations. Mirrors IDMLDevice::CreateOperator and CompileOperator.
 template <OneOperatorDesc Desc>
-CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
+[[nodiscard]] CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
   return detail::compile_as(desc, level, options, "CompileOptions.isa");
 }
 
@@ -222,10 +226,15 @@ CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions
 /// those owned by DML among the inputs. Allocates the persistent and temporary memory that the operator needs. Nothing
 /// is written where the Report is not ok.
 template <OneOperatorDesc Desc>
-Report run(const Desc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
-           std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
-  return detail::run_compiled(detail::compile_as(desc, level, {options.isa}, "RunOptions.isa"), inputs, outputs,
-                              options);
+[[nodiscard]] Report run(const Desc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
+                         std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
+  return detail::run_compiled(detail::compile_to_run(desc, level, options), inputs, outputs, options);
+}
+/// The same with braced lists of arrays, vectors and spans: run(desc, level, {input, scale, {}}, {output}).
+template <OneOperatorDesc Desc>
+[[nodiscard]] Report run(const Desc& desc, FeatureLevel level, InputList inputs, OutputList outputs,
+                         const RunOptions& options = {}) {
+  return detail::run_compiled(detail::compile_to_run(desc, level, options), inputs, outputs, options);
 }
 
 DMLREF_END

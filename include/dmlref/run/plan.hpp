@@ -15,6 +15,7 @@
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/run/aligned_buffer.hpp"
 #include "dmlref/run/executor.hpp"
 #include "dmlref/run/kept.hpp"
 #include "dmlref/schema/schema.hpp"
@@ -29,16 +30,14 @@ struct BindingProperties {
 
 /// One tensor of the desc, as far as binding is concerned.
 struct TensorSlot {
-  std::string_view name;      ///< as in the desc: "FilterTensor"
-  bool present = false;       ///< false: an optional tensor that is null, and has no buffer
-  bool owned_by_dml = false;  ///< its buffer goes to `initialize`, else to `execute`
-  std::uint64_t bytes = 0;    ///< TotalTensorSizeInBytes
+  std::string_view name;                ///< as in the desc: "FilterTensor"
+  bool present = false;                 ///< false: an optional tensor that is null, and has no buffer
+  bool owned_by_dml = false;            ///< its buffer goes to `initialize`, else to `execute`
+  std::uint64_t bytes = 0;              ///< TotalTensorSizeInBytes
+  std::uint32_t offset_alignment = 16;  ///< what DirectML demands of a binding's offset; see strict_bindings
 };
 
 namespace detail {
-
-/// DML_TEMPORARY_BUFFER_ALIGNMENT and DML_PERSISTENT_BUFFER_ALIGNMENT.
-inline constexpr std::uint64_t buffer_alignment = 256;
 
 constexpr std::uint64_t align_up(std::uint64_t bytes, std::uint64_t alignment = buffer_alignment) noexcept {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -167,7 +166,8 @@ struct PlannedOperator {
   template <class Member>
   void add(const FieldInfo&, const Member&) noexcept {}
   DMLREF_NOINLINE void add(const FieldInfo& field, const TensorDesc& tensor) {
-    const TensorSlot slot{field.name, true, tensor.owned_by_dml, tensor.total_size_in_bytes};
+    TensorSlot slot{field.name, true, tensor.owned_by_dml, tensor.total_size_in_bytes};
+    if (tensor.guaranteed_base_offset_alignment != 0) slot.offset_alignment = tensor.guaranteed_base_offset_alignment;
     if (!is_input(field.kind)) return outputs.push_back(slot);
     inputs.push_back(slot);
     kept.push_back(detail::kept(tensor));

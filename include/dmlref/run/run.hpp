@@ -1,4 +1,4 @@
-// run.hpp: one call with the desc of any operator, ours or Microsoft's: validate, compile, run.
+// run.hpp: one call with the native desc of any operator: validate, compile, run.
 #pragma once
 
 #include <span>
@@ -11,16 +11,14 @@ DMLREF_BEGIN
 /// One call: validate, compile, run. Buffers in the order of the desc's tensors, one per tensor, absent ones empty,
 /// those owned by DML among the inputs. Allocates the persistent and temporary memory that the operator needs. Nothing
 /// is written where the Report is not ok.
-inline Report run(const OperatorDesc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
-                  std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
-  return detail::run_compiled(detail::compile_as(desc, level, {options.isa}, "RunOptions.isa"), inputs, outputs,
-                              options);
+[[nodiscard]] inline Report run(const OperatorDesc& desc, FeatureLevel level, std::span<const InputBuffer> inputs,
+                                std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
+  return detail::run_compiled(detail::compile_to_run(desc, level, options), inputs, outputs, options);
 }
-/// The same for Microsoft's structs.
-inline Report run(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level, std::span<const InputBuffer> inputs,
-                  std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
-  return detail::run_compiled(detail::compile_as(desc, level, {options.isa}, "RunOptions.isa"), inputs, outputs,
-                              options);
+/// The same with braced lists of arrays, vectors and spans.
+[[nodiscard]] inline Report run(const OperatorDesc& desc, FeatureLevel level, InputList inputs, OutputList outputs,
+                                const RunOptions& options = {}) {
+  return detail::run_compiled(detail::compile_to_run(desc, level, options), inputs, outputs, options);
 }
 
 DMLREF_END

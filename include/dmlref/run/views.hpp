@@ -58,9 +58,13 @@ class DescribeResult {
   /// Whether there is a desc.
   explicit operator bool() const noexcept { return report_.ok(); }
   /// Every rule that the call breaks, and negative strides, which a desc has none of.
-  const Report& report() const noexcept { return report_; }
+  [[nodiscard]] const Report& report() const& noexcept { return report_; }
+  /// The same of a temporary, by value.
+  [[nodiscard]] Report report() && noexcept { return std::move(report_); }
   /// The desc; not to be used where the report is not ok.
-  const Desc& value() const noexcept { return desc_; }
+  [[nodiscard]] const Desc& value() const& noexcept { return desc_; }
+  /// The same of a temporary, by value.
+  [[nodiscard]] Desc value() && noexcept { return std::move(desc_); }
 
  private:
   Report report_;
@@ -193,21 +197,21 @@ DescribeResult<Desc> described(Report report, rules::Facts<Desc>& facts) {
 }
 
 /// What is left to check when no rule is broken: an output that overlaps an input, and the instruction set.
-inline Isa check_run(Report& report, std::span<const ViewArgument> inputs, const ViewArgument& output,
-                     const RunOptions& options) {
+inline ChosenIsa check_run(Report& report, std::span<const ViewArgument> inputs, const ViewArgument& output,
+                           const RunOptions& options) {
   if (report) {
     for (const ViewArgument& input : inputs) {
       check_disjoint(report, output.name(), output.range(), input.name(), input.range());
     }
   }
-  return choose_isa({options.isa}, report, "RunOptions.isa");
+  return choose_isa(options.isa, report, "RunOptions.isa");
 }
 
 /// Runs a plan of tensors none of which DML owns.
 inline Report run_plan(const Plan& plan, Bindings bindings, const RunOptions& options) {
   Report report;
   const std::uint64_t bytes = plan.properties().temporary_bytes;
-  const AlignedMemory temporary(bytes);
+  const AlignedBuffer temporary(bytes);
   if (!temporary.ok()) {
     report.add(RuleId::out_of_memory, "temporary", {"of ", bytes, " bytes could not be allocated"});
     return report;

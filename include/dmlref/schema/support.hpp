@@ -72,13 +72,7 @@ constexpr std::optional<FeatureLevel> first_support(SupportRows rows, FeatureLev
 /// Names for rows of support.
 namespace support {
 
-inline constexpr auto level_1_0 = feature_level(0x1000);
-inline constexpr auto level_2_1 = feature_level(0x2100);
-inline constexpr auto level_3_0 = feature_level(0x3000);
-inline constexpr auto level_3_1 = feature_level(0x3100);
-inline constexpr auto level_4_0 = feature_level(0x4000);
-inline constexpr auto level_4_1 = feature_level(0x4100);
-inline constexpr auto level_5_2 = feature_level(0x5200);
+using enum FeatureLevel;
 
 inline constexpr DataTypes f32{DataType::float32};
 inline constexpr DataTypes floats{DataType::float32, DataType::float16};

@@ -17,9 +17,11 @@ inline FeatureLevel check_feature_level(Report& report, FeatureLevel level) {
   for (const FeatureLevelName& row : feature_levels) {
     if (row.level == level) return level;
   }
-  report.add(
-      RuleId::feature_level, "FeatureLevel",
-      {"is ", static_cast<std::uint32_t>(level), ", expected a DML_FEATURE_LEVEL from 1_0 (4096) to 6_4 (25600)"});
+  const auto number = [](FeatureLevel of) { return static_cast<std::uint32_t>(of); };
+  constexpr const FeatureLevelName &least = feature_levels.front(), &most = feature_levels.back();
+  report.add(RuleId::feature_level, "FeatureLevel",
+             {"is ", number(level), ", expected a DML_FEATURE_LEVEL from ", least.name, " (", number(least.level),
+              ") to ", most.name, " (", number(most.level), ")"});
   return latest_feature_level;
 }
 

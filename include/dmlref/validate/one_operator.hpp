@@ -41,7 +41,7 @@ void apply_rules(Report& report, FeatureLevel level, Facts<Desc> facts) {
 
 /// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
 template <OneOperatorDesc Desc>
-Report validate(const Desc& desc, FeatureLevel level) {
+[[nodiscard]] Report validate(const Desc& desc, FeatureLevel level) {
   Report report;
   level = rules::check_level(report, Schema<Desc>::info, level);
   rules::apply_rules(report, level, rules::read(report, desc));

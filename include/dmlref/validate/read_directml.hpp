@@ -5,12 +5,14 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -180,7 +182,7 @@ inline std::optional<OperatorDesc> read_directml(const DML_OPERATOR_DESC& desc) 
 
 /// All rules that `desc` breaks at `level`: null pointers, unknown types and levels included, never a crash. Pointers
 /// that are not null must be valid. Touches no tensor memory.
-inline Report validate(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
+[[nodiscard]] inline Report validate(const DML_OPERATOR_DESC& desc, FeatureLevel level) {
   Report report;
   level = rules::check_feature_level(report, level);
   const std::uint32_t type = rules::number(desc.Type);
@@ -197,6 +199,32 @@ inline Report validate(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
   }
   rules::check_struct(report, desc, level, nullptr);
   return report;
+}
+
+// Microsoft's levels: every function that takes a FeatureLevel takes one of them, too. (Read as numbers, since a value
+// outside of the enumeration may stand there.)
+
+/// The same level in this library's enumeration.
+inline FeatureLevel feature_level(const DML_FEATURE_LEVEL& level) noexcept {
+  return feature_level(rules::number(level));
+}
+/// "6_4" for DML_FEATURE_LEVEL_6_4; "unknown" for a value that is no level.
+inline std::string_view to_string(const DML_FEATURE_LEVEL& level) noexcept { return to_string(feature_level(level)); }
+/// Whether both are the same level.
+inline bool operator==(FeatureLevel a, const DML_FEATURE_LEVEL& b) noexcept { return a == feature_level(b); }
+/// Which level is older.
+inline std::strong_ordering operator<=>(FeatureLevel a, const DML_FEATURE_LEVEL& b) noexcept {
+  return a <=> feature_level(b);
+}
+
+/// The same at a level of Microsoft's.
+[[nodiscard]] inline Report validate(const DML_OPERATOR_DESC& desc, const DML_FEATURE_LEVEL& level) {
+  return validate(desc, feature_level(level));
+}
+/// A native desc at a level of Microsoft's.
+template <NativeDesc Desc>
+[[nodiscard]] Report validate(const Desc& desc, const DML_FEATURE_LEVEL& level) {
+  return validate(desc, feature_level(level));
 }
 
 DMLREF_END

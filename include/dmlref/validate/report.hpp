@@ -26,12 +26,26 @@ enum class ViolationKind {
 
 /// One broken rule.
 struct Violation {
-  RuleId rule;                                      ///< which rule; to_string(rule) is its name
-  ViolationKind kind;                               ///< invalid, or supported from `available_from` on
-  std::string field;                                ///< the desc's own member path, e.g. "OutputTensor.Sizes[2]"
-  std::string message;                              ///< names the field, its value and what was expected
-  std::optional<DML_FEATURE_LEVEL> available_from;  ///< for unsupported_at_level: the first level that accepts it
+  RuleId rule;                                 ///< which rule; to_string(rule) is its name
+  ViolationKind kind;                          ///< invalid, or supported from `available_from` on
+  std::string field;                           ///< the desc's own member path, e.g. "OutputTensor.Sizes[2]"
+  std::string message;                         ///< names the field, its value and what was expected
+  std::optional<FeatureLevel> available_from;  ///< for unsupported_at_level: the first level that accepts it
 };
+
+/// One line: message, rule, and the level that would accept the request.
+DMLREF_NOINLINE inline std::string to_string(const Violation& violation) {
+  std::string text = violation.message;
+  text += " [";
+  text += to_string(violation.rule);
+  text += ']';
+  if (violation.available_from) {
+    text += " (accepted from feature level ";
+    text += to_string(*violation.available_from);
+    text += ')';
+  }
+  return text;
+}
 
 /// A part of a message: text that outlives the call, or a whole number.
 class MessagePart {
@@ -75,27 +89,21 @@ DMLREF_NOINLINE inline std::string text_of(std::initializer_list<MessagePart> pa
 class Report {
  public:
   /// Whether there is no violation.
-  bool ok() const noexcept { return violations_.empty(); }
+  [[nodiscard]] bool ok() const noexcept { return violations_.empty(); }
   /// The same as ok().
   explicit operator bool() const noexcept { return ok(); }
   /// In the order in which they were found; valid until the Report changes or ends.
-  std::span<const Violation> violations() const noexcept { return violations_; }
+  [[nodiscard]] std::span<const Violation> violations() const& noexcept { return violations_; }
+  /// The same of a temporary Report, by value: they outlive it.
+  [[nodiscard]] std::vector<Violation> violations() && noexcept { return std::move(violations_); }
 
   /// "ok", or one line per violation: message, rule, and the level that would accept it.
-  DMLREF_NOINLINE std::string to_string() const {
+  [[nodiscard]] DMLREF_NOINLINE std::string to_string() const {
     if (ok()) return "ok";
     std::string text;
     for (const Violation& violation : violations_) {
       if (!text.empty()) text += '\n';
-      text += violation.message;
-      text += " [";
-      text += dmlref::to_string(violation.rule);
-      text += ']';
-      if (violation.available_from) {
-        text += " (accepted from feature level ";
-        text += dmlref::to_string(*violation.available_from);
-        text += ')';
-      }
+      text += dmlref::to_string(violation);
     }
     return text;
   }

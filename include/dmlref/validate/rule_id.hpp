@@ -30,6 +30,10 @@ DMLREF_BEGIN
        "what is written overlaps nothing else", "IDMLBindingTable::BindOutputs", 0)                                    \
   RULE(buffer_misaligned, "persistent, temporary",                                                                     \
        "persistent and temporary memory start at a multiple of 256", "DirectML constants", 0)                          \
+  RULE(binding_offset, "T",                                                                                            \
+       "with strict_bindings, a buffer starts at a multiple of GuaranteedBaseOffsetAlignment, or of 16 where that is "  \
+       "0", "DML_BUFFER_BINDING", 0)                                                                                   \
+  RULE(binding_size, "T", "with strict_bindings, a buffer's size is a multiple of 4", "DML_BUFFER_BINDING", 0)         \
   RULE(persistent_uninitialized, "persistent",                                                                         \
        "execute is given memory that initialize of an equal operator has filled", "reading", 0)                        \
   RULE(out_of_memory, "persistent, temporary", "run can allocate the persistent and temporary memory", "reading", 0)   \

@@ -15,7 +15,7 @@
 DMLREF_BEGIN
 
 /// All rules that `desc` breaks at `level`; a value that is no level breaks one too. Touches no tensor memory.
-inline Report validate(const OperatorDesc& desc, FeatureLevel level) {
+[[nodiscard]] inline Report validate(const OperatorDesc& desc, FeatureLevel level) {
   return std::visit([&](const auto& d) { return validate(d, level); }, desc);
 }
 

@@ -24,7 +24,8 @@ constexpr TensorView<T> view_of(std::span<T, n> memory) noexcept {
 }
 /// `layout` over `memory`, its offset counted from the first element. Nothing where it is invalid or leaves the memory.
 template <class T, std::size_t n>
-constexpr std::optional<TensorView<T>> try_view_of(std::span<T, n> memory, const Layout& layout) noexcept {
+[[nodiscard]] constexpr std::optional<TensorView<T>> try_view_of(std::span<T, n> memory,
+                                                                 const Layout& layout) noexcept {
   if (!layout.is_valid()) return std::nullopt;
   const Index lowest = layout.lowest_index();
   const Index size = layout.required_span_size();
@@ -41,7 +42,7 @@ constexpr std::span<T> memory_of(const TensorView<T>& view) noexcept {
 }
 /// The elements in row-major order, where they lie so.
 template <class T>
-constexpr std::optional<std::span<T>> span_of(const TensorView<T>& view) noexcept {
+[[nodiscard]] constexpr std::optional<std::span<T>> span_of(const TensorView<T>& view) noexcept {
   if (!view.is_contiguous()) return std::nullopt;
   return std::span<T>(view.size() == 0 ? nullptr : view.data(), static_cast<std::size_t>(view.size()));
 }
@@ -135,7 +136,7 @@ inline constexpr int dl_code = std::is_same_v<T, bool>                          
 /// above 8, or the layout is invalid. Null strides mean packed. `T` const reads only; DLPack does not say who may
 /// write.
 template <class T, DlTensorLike D>
-std::optional<TensorView<T>> try_view_of(const D& tensor) noexcept {
+[[nodiscard]] std::optional<TensorView<T>> try_view_of(const D& tensor) noexcept {
   using Element = std::remove_const_t<T>;
   static_assert(detail::dl_code<Element> >= 0, "DLPack has no such element type");
   constexpr Index most = static_cast<Index>(max_rank);

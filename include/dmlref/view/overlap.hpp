@@ -70,7 +70,7 @@ struct Overlap {
 /// largest; one whose stride exceeds all that the smaller ones reach cannot collide, any other is searched. Of equal
 /// strides the outer dimension is named. A negative stride counts as its magnitude: it walks the same addresses.
 /// Extents of 1 do not matter. As many strides as extents, at most max_rank; no extent is 0.
-constexpr std::optional<Overlap> find_overlap(const Shape& shape, const Strides& strides) noexcept {
+[[nodiscard]] constexpr std::optional<Overlap> find_overlap(const Shape& shape, const Strides& strides) noexcept {
   if (shape.size() > max_rank) return Overlap{max_rank, false};
   std::array<std::size_t, max_rank> order{};
   std::size_t count = 0;

@@ -187,7 +187,7 @@ std::string to_string(const TensorView<T, Access>& view) {
   if (view.size() == 0) return "[]";
   const bool summary = view.size() > 1000;
   std::vector<std::remove_const_t<T>> values;
-  Coordinates at(shape.size(), 0);
+  auto at = Coordinates::filled(shape.size(), 0);
   for (bool more = true; more;) {
     values.push_back(view.load(at));
     more = false;

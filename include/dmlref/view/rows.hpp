@@ -17,7 +17,7 @@ class RowIterator {
   /// `offsets[k]` is where element (0, …, 0) of layout k lies.
   constexpr RowIterator(const JointLayout<N>& joint, const Index (&offsets)[N]) noexcept : joint_(joint) {
     for (std::size_t k = 0; k < N; ++k) start_[k] = offsets[k];
-    at_ = Coordinates(joint.rank() > 0 ? joint.rank() - 1 : 0, 0);
+    at_ = Coordinates::filled(joint.rank() > 0 ? joint.rank() - 1 : 0, 0);
     more_ = element_count(joint.shape) > 0;
   }
 

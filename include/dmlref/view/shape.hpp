@@ -36,8 +36,10 @@ class BasicIndexList {
     for (const Index value : values) push_back(value);
   }
   /// `rank` copies of `value`.
-  constexpr BasicIndexList(std::size_t rank, Index value) noexcept {
-    for (; size_ < rank && size_ <= max_rank; ++size_) values_[size_] = value;
+  static constexpr BasicIndexList filled(std::size_t rank, Index value) noexcept {
+    BasicIndexList list;
+    for (; list.size_ < rank && list.size_ <= max_rank; ++list.size_) list.values_[list.size_] = value;
+    return list;
   }
   /// The same numbers in another role: implicit to a plain IndexList, explicit to all others.
   template <IndexRole other>
@@ -131,7 +133,7 @@ constexpr Index element_count(const Shape& shape) noexcept {
 }
 
 /// Number of elements; nothing where an extent is negative, the rank above `max_rank`, or the count beyond an Index.
-constexpr std::optional<Index> try_element_count(const Shape& shape) noexcept {
+[[nodiscard]] constexpr std::optional<Index> try_element_count(const Shape& shape) noexcept {
   Index count = 1;
   bool none = false;
   for (const Index extent : shape) {
@@ -145,14 +147,14 @@ constexpr std::optional<Index> try_element_count(const Shape& shape) noexcept {
 
 /// Strides of the packed, row-major layout.
 constexpr Strides packed_strides(const Shape& shape) noexcept {
-  Strides strides(shape.size(), 1);
+  auto strides = Strides::filled(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = detail::product(strides[d], shape[d]);
   return strides;
 }
 
 /// The coordinates of element `linear` in row-major order.
 constexpr Coordinates unravel(Index linear, const Shape& shape) noexcept {
-  Coordinates at(shape.size(), 0);
+  auto at = Coordinates::filled(shape.size(), 0);
   for (std::size_t d = shape.size(); d-- > 0;) {
     at[d] = linear % shape[d];
     linear /= shape[d];

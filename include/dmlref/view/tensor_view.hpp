@@ -63,7 +63,7 @@ class TensorView {
   using value_type = std::remove_const_t<T>;  ///< what `load` returns
   using access_type = Access;                 ///< DirectAccess, ByteAccess, or one like them
 
-  /// One element at null: rank 0.
+  /// No elements: of one dimension, whose extent is 0.
   constexpr TensorView() noexcept = default;
   /// `layout` over `access`. Requires layout.is_valid(), and memory for all its elements.
   constexpr TensorView(Access access, const Layout& layout) noexcept : access_(access), layout_(layout) {
@@ -129,11 +129,12 @@ class TensorView {
   }
   /// The element, where there is one at these coordinates.
   template <class... Indices>
-  requires(std::is_integral_v<Indices>&&...) constexpr std::optional<value_type> at(Indices... at) const noexcept {
+  requires(std::is_integral_v<Indices>&&...)
+      [[nodiscard]] constexpr std::optional<value_type> at(Indices... at) const noexcept {
     return this->at(Coordinates{static_cast<Index>(at)...});
   }
   /// The same with coordinates in a list.
-  constexpr std::optional<value_type> at(const Coordinates& at) const noexcept {
+  [[nodiscard]] constexpr std::optional<value_type> at(const Coordinates& at) const noexcept {
     return layout_.contains(at) ? std::optional(access_.load(layout_(at))) : std::nullopt;
   }
 
@@ -141,26 +142,32 @@ class TensorView {
   constexpr TensorView with_layout(const Layout& layout) const noexcept { return TensorView(access_, layout); }
 
   /// What SLICE1 reads, as a view; nothing where the window does not fit. See dmlref::try_slice.
-  constexpr std::optional<TensorView> try_slice(const Coordinates& offsets, const Shape& sizes,
-                                                const Strides& strides) const noexcept {
+  [[nodiscard]] constexpr std::optional<TensorView> try_slice(const Coordinates& offsets, const Shape& sizes,
+                                                              const Strides& strides) const noexcept {
     return seen(dmlref::try_slice(layout_, offsets, sizes, strides));
   }
   /// Dimension `d` backwards; nothing where there is none.
-  constexpr auto try_flip(std::size_t d) const noexcept { return seen(dmlref::try_flip(layout_, d)); }
+  [[nodiscard]] constexpr auto try_flip(std::size_t d) const noexcept { return seen(dmlref::try_flip(layout_, d)); }
   /// Without dimension `d`, at its coordinate `i`; nothing where there is none.
-  constexpr auto try_select(std::size_t d, Index i) const noexcept { return seen(dmlref::try_select(layout_, d, i)); }
+  [[nodiscard]] constexpr auto try_select(std::size_t d, Index i) const noexcept {
+    return seen(dmlref::try_select(layout_, d, i));
+  }
   /// With an extent of 1 before dimension `d`; nothing beyond rank 8.
-  constexpr auto try_unsqueeze(std::size_t d) const noexcept { return seen(dmlref::try_unsqueeze(layout_, d)); }
+  [[nodiscard]] constexpr auto try_unsqueeze(std::size_t d) const noexcept {
+    return seen(dmlref::try_unsqueeze(layout_, d));
+  }
   /// Dimension d of the result is dimension order[d]; nothing where `order` is no permutation.
-  constexpr auto try_permute(const IndexList& order) const noexcept {
+  [[nodiscard]] constexpr auto try_permute(const IndexList& order) const noexcept {
     return seen(dmlref::try_permute(layout_, order));
   }
   /// Extents of 1, and missing ones in front, repeated with stride 0; nothing where other extents differ.
-  constexpr auto try_broadcast_to(const Shape& to) const noexcept {
+  [[nodiscard]] constexpr auto try_broadcast_to(const Shape& to) const noexcept {
     return seen(dmlref::try_broadcast_to(layout_, to));
   }
   /// The same elements in row-major order; nothing where the memory does not split or join so.
-  constexpr auto try_reshape(const Shape& to) const noexcept { return seen(dmlref::try_reshape(layout_, to)); }
+  [[nodiscard]] constexpr auto try_reshape(const Shape& to) const noexcept {
+    return seen(dmlref::try_reshape(layout_, to));
+  }
 
   /// As try_slice, of arguments that fit.
   constexpr TensorView slice(const Coordinates& offsets, const Shape& sizes, const Strides& strides) const noexcept {
@@ -189,17 +196,12 @@ class TensorView {
   /// As try_reshape, of arguments that fit.
   constexpr TensorView reshape(const Shape& to) const noexcept { return must(try_reshape(to), "TensorView::reshape"); }
 
-  /// The older name of permute.
-  [[deprecated("permute; goes in 0.3")]] constexpr TensorView permuted(const IndexList& order) const noexcept {
-    return permute(order);
-  }
-
  private:
   constexpr Index index_of(const Coordinates& at) const noexcept {
     if constexpr (DMLREF_CHECKED) detail::expect(layout_.contains(at), "TensorView: no such element");
     return layout_(at);
   }
-  constexpr std::optional<TensorView> seen(const std::optional<Layout>& layout) const noexcept {
+  [[nodiscard]] constexpr std::optional<TensorView> seen(const std::optional<Layout>& layout) const noexcept {
     return layout ? std::optional(with_layout(*layout)) : std::nullopt;
   }
   constexpr TensorView must(const std::optional<TensorView>& view, const char* operation) const noexcept {
@@ -208,7 +210,7 @@ class TensorView {
   }
 
   Access access_{};
-  Layout layout_{};
+  Layout layout_{Shape{0}};
 };
 
 /// A view of bytes (any alignment) as elements of T.

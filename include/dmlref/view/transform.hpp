@@ -15,8 +15,8 @@ DMLREF_BEGIN
 /// What SLICE1 reads: windows of `sizes` elements from `offsets`, in steps of `strides`; a negative stride begins at
 /// its window's last element. An extent of the result is the window's size over the stride's magnitude, rounded up.
 /// Requires an entry per dimension, windows inside the shape, no stride of 0.
-constexpr std::optional<Layout> try_slice(const Layout& from, const Coordinates& offsets, const Shape& sizes,
-                                          const Strides& strides) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_slice(const Layout& from, const Coordinates& offsets,
+                                                        const Shape& sizes, const Strides& strides) noexcept {
   if (offsets.size() != from.rank() || sizes.size() != from.rank() || strides.size() != from.rank())
     return std::nullopt;
   Layout to = from;
@@ -34,7 +34,7 @@ constexpr std::optional<Layout> try_slice(const Layout& from, const Coordinates&
 }
 
 /// Dimension `d` backwards. Requires d < rank.
-constexpr std::optional<Layout> try_flip(const Layout& from, std::size_t d) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_flip(const Layout& from, std::size_t d) noexcept {
   if (d >= from.rank()) return std::nullopt;
   Layout to = from;
   if (from.shape[d] <= 1) return to;
@@ -45,7 +45,7 @@ constexpr std::optional<Layout> try_flip(const Layout& from, std::size_t d) noex
 
 /// The elements whose coordinate in dimension `d` is `i`, without that dimension. Requires d < rank, 0 <= i < its
 /// extent.
-constexpr std::optional<Layout> try_select(const Layout& from, std::size_t d, Index i) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_select(const Layout& from, std::size_t d, Index i) noexcept {
   if (d >= from.rank() || i < 0 || i >= from.shape[d]) return std::nullopt;
   Layout to = from;
   to.offset += i * from.strides[d];
@@ -66,7 +66,7 @@ constexpr Layout squeezed(const Layout& from) noexcept {
 }
 
 /// With a dimension of extent 1 before dimension `d`. Requires d <= rank, rank < max_rank.
-constexpr std::optional<Layout> try_unsqueeze(const Layout& from, std::size_t d) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_unsqueeze(const Layout& from, std::size_t d) noexcept {
   if (d > from.rank() || from.rank() >= max_rank) return std::nullopt;
   Layout to = from;
   to.shape.insert(d, 1);
@@ -75,7 +75,7 @@ constexpr std::optional<Layout> try_unsqueeze(const Layout& from, std::size_t d)
 }
 
 /// Dimension d of the result is dimension order[d]. Requires a permutation of 0 … rank - 1.
-constexpr std::optional<Layout> try_permute(const Layout& from, const IndexList& order) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_permute(const Layout& from, const IndexList& order) noexcept {
   if (order.size() != from.rank()) return std::nullopt;
   Layout to = from;
   std::uint32_t seen = 0;
@@ -91,9 +91,9 @@ constexpr std::optional<Layout> try_permute(const Layout& from, const IndexList&
 
 /// Every dimension of extent 1, and every one missing in front, repeated with stride 0. Requires a rank from this one's
 /// to max_rank, and extents that, compared from the right, are equal or 1 here.
-constexpr std::optional<Layout> try_broadcast_to(const Layout& from, const Shape& shape) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_broadcast_to(const Layout& from, const Shape& shape) noexcept {
   if (shape.size() < from.rank() || !try_element_count(shape)) return std::nullopt;
-  Layout to(shape, Strides(shape.size(), 0), from.offset);
+  Layout to(shape, Strides::filled(shape.size(), 0), from.offset);
   const std::size_t lead = shape.size() - from.rank();
   for (std::size_t d = 0; d < from.rank(); ++d) {
     if (from.shape[d] != 1 && from.shape[d] != shape[lead + d]) return std::nullopt;
@@ -104,7 +104,7 @@ constexpr std::optional<Layout> try_broadcast_to(const Layout& from, const Shape
 
 /// The same elements in the same row-major order as another shape. Requires as many elements, and dimensions that split
 /// or join where the memory does: a packed layout can always, a transposed one often not.
-constexpr std::optional<Layout> try_reshape(const Layout& from, const Shape& shape) noexcept {
+[[nodiscard]] constexpr std::optional<Layout> try_reshape(const Layout& from, const Shape& shape) noexcept {
   const std::optional<Index> count = try_element_count(shape);
   if (!count || *count != element_count(from.shape)) return std::nullopt;
   Layout to(shape);

@@ -52,7 +52,7 @@ void check(Random& random, int elements) {
   for (const std::uint32_t axis : desc.axes) options.axes.push_back(axis);
   options.normalize_variance = desc.normalize_variance;
   options.epsilon = desc.epsilon;
-  options.activation = desc.fused_activation;
+  options.fused_activation = desc.fused_activation;
   ThreadExecutor threads(3);
   RunOptions run_options;
   if (pick(random, 0, 3) == 0) run_options.executor = &threads;
@@ -64,7 +64,8 @@ void check(Random& random, int elements) {
       << "input" << input.describe() << ", output" << output.describe() << (scale ? ", scale" + scale->describe() : "")
       << (bias ? ", bias" + bias->describe() : "");
 
-  const auto described = describe(input.view(), view(scale), view(bias), output.view(), options);
+  const auto described =
+      describe_mean_variance_normalization(input.view(), view(scale), view(bias), output.view(), options);
   const auto mirrored = [](const std::optional<PlacedView<T>>& v) { return v && v->mirrored(); };
   EXPECT_EQ(static_cast<bool>(described),
             !input.mirrored() && !output.mirrored() && !mirrored(scale) && !mirrored(bias));

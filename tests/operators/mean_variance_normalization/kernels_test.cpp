@@ -87,7 +87,7 @@ template <class T>
 std::vector<T> fast_output(const NormalizationCase<T>& c, Executor& executor, const Tuning& tuning = this_cpu(),
                            std::size_t misalignment = 0) {
   Report report = validate(c.desc(), latest_feature_level);
-  const Isa isa = dmlref::detail::choose_isa({}, report);
+  const Isa isa = dmlref::detail::choose_isa(std::nullopt, report, "DMLREF_ISA").isa;
   EXPECT_TRUE(report) << report.to_string() << c.describe();
   if (!report) return {};
   const CompiledOperator compiled =
@@ -110,7 +110,7 @@ std::vector<T> fast_output(const NormalizationCase<T>& c, Executor& executor, co
   };
   const std::array<InputBuffer, 3> inputs{part(input), part(scale), part(bias)};
   const std::array<OutputBuffer, 1> outputs{OutputBuffer(output).subspan(misalignment)};
-  detail::AlignedMemory temporary(compiled.binding_properties().temporary_bytes);
+  AlignedBuffer temporary(compiled.binding_properties().temporary_bytes);
   for (std::byte& b : temporary.span()) b = std::byte{0xFF};
   report = compiled.execute(inputs, outputs, {}, temporary.span(), executor);
   EXPECT_TRUE(report) << report.to_string();
@@ -260,13 +260,13 @@ TYPED_TEST(FastNormalization, ElementsThatRepeat) {
         return strides;
       }());
     std::size_t g = 0;
-    Coordinates base(it.shape.size(), 0);
+    auto base = Coordinates::filled(it.shape.size(), 0);
     do {
       const auto n = static_cast<std::size_t>(element_count(within));
       const std::vector<TypeParam> group = repeating_group<TypeParam>(n, random);
       double sum = 0, square = 0;
       std::size_t i = 0;
-      Coordinates inner(it.shape.size(), 0);
+      auto inner = Coordinates::filled(it.shape.size(), 0);
       do {
         Index at = 0;
         for (std::size_t d = 0; d < inner.size(); ++d) at += (base[d] + inner[d]) * c.input.strides[d];
@@ -368,7 +368,7 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
     const normalization::Normalization<TypeParam> outside(
         normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes), c.parameters, kernels,
         this_cpu().normalization);
-    detail::AlignedMemory temporary(outside.temporary_bytes());
+    AlignedBuffer temporary(outside.temporary_bytes());
     std::vector<TypeParam> output(elements_spanned(c.output), static_cast<TypeParam>(42.0f));
     const auto bytes = [](const auto& data) { return std::as_bytes(std::span(data)).data(); };
     outside.execute(
@@ -561,7 +561,7 @@ std::vector<T> guarded_output(const NormalizationCase<T>& c, GuardedBuffer::Side
   const auto bound = [](const GuardedBuffer& buffer) { return InputBuffer(buffer.span()); };
   const std::array<InputBuffer, 3> inputs{bound(*input), bound(*scale), bound(*bias)};
   const std::array<OutputBuffer, 1> outputs{output->span()};
-  detail::AlignedMemory temporary(compiled.value().binding_properties().temporary_bytes);
+  AlignedBuffer temporary(compiled.value().binding_properties().temporary_bytes);
   const Report report = compiled.value().execute(inputs, outputs, {}, temporary.span(), sequential());
   EXPECT_TRUE(report) << report.to_string();
   std::memcpy(result.data(), output->data(), result.size() * sizeof(T));

@@ -86,10 +86,10 @@ void check(Random& random, QlcCase c, const std::string& what) {
       filter.view(),  filter_scale.view(), optional(filter_zero_point),
       optional(bias), output_scale.view(), optional(output_zero_point),
       output.view()};
-  ConvolutionOptions options{IndexList::from<std::uint32_t>(desc.strides),
-                             IndexList::from<std::uint32_t>(desc.dilations),
-                             IndexList::from<std::uint32_t>(desc.start_padding),
-                             IndexList::from<std::uint32_t>(desc.end_padding), desc.group_count};
+  QuantizedLinearConvolutionOptions options{IndexList::from<std::uint32_t>(desc.strides),
+                                            IndexList::from<std::uint32_t>(desc.dilations),
+                                            IndexList::from<std::uint32_t>(desc.start_padding),
+                                            IndexList::from<std::uint32_t>(desc.end_padding), desc.group_count};
   const auto all = [](const Dimensions& values, std::uint32_t usual) {
     return std::all_of(values.begin(), values.end(), [&](std::uint32_t v) { return v == usual; });
   };
@@ -105,7 +105,7 @@ void check(Random& random, QlcCase c, const std::string& what) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.begin(), memory.end()))
       << "input" << input.describe() << ", filter" << filter.describe() << ", output" << output.describe();
 
-  const auto described = describe(tensors, options);
+  const auto described = describe_quantized_linear_convolution(tensors, options);
   if (described) {
     EXPECT_TRUE(validate(described.value(), latest_feature_level));
     EXPECT_EQ(described.value().strides, desc.strides);

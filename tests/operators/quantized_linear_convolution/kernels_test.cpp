@@ -206,8 +206,8 @@ Case make_case(std::mt19937& random, Data data, const Limits& limits) {
 Bytes run(const Case& c, detail::PlannedOperator planned, Executor& executor) {
   const CompiledOperator compiled = detail::Compiler::make(c.desc, std::move(planned));
   const BindingProperties needs = compiled.binding_properties();
-  const detail::AlignedMemory persistent(needs.persistent_bytes);
-  const detail::AlignedMemory temporary(needs.temporary_bytes);
+  const AlignedBuffer persistent(needs.persistent_bytes);
+  const AlignedBuffer temporary(needs.temporary_bytes);
   for (const auto& memory : {persistent.span(), temporary.span()}) {
     for (std::byte& byte : memory) byte = std::byte{0xA5};  // no result may depend on what was there
   }
@@ -235,7 +235,7 @@ void expect_same_bytes(const Case& c, const Bytes& expected, const Bytes& actual
 
 void expect_equal(const Case& c, std::size_t threads = 1) {
   Report chosen;
-  const Isa isa = detail::choose_isa({}, chosen);  // what DMLREF_ISA says
+  const Isa isa = detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa;  // what DMLREF_ISA says
   ASSERT_TRUE(chosen.ok());
   static std::size_t turn = 0;  // of the tuning rows
   const Tuning& tuning = tuning_table[turn++ % tuning_table.size()];
@@ -555,7 +555,7 @@ struct Prepared {
     convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
   }
   dmlref::fast::TiledConvolution convolution;
-  detail::AlignedMemory persistent, temporary;
+  AlignedBuffer persistent, temporary;
   dmlref::fast::TiledConvolution::Run run;
 };
 
@@ -713,7 +713,7 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
 // Bytes are summed in place, too, up to where memory ends.
 TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen)).tiled;
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa).tiled;
   ASSERT_TRUE(chosen.ok());
   if (kernels.signed_activations) GTEST_SKIP() << "sums of signed bytes";
   const std::size_t element = 4 / static_cast<std::size_t>(kernels.group), slack = element == 1 ? 0 : 64;
@@ -756,7 +756,7 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
 
 TEST(FastQuantizedLinearConvolution, SumsOfWindows) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa({}, chosen)).tiled;
+  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa).tiled;
   ASSERT_TRUE(chosen.ok());
   std::mt19937 random(24);
   for (const std::size_t stride : {1u, 2u, 3u}) {

@@ -362,7 +362,7 @@ TEST(QuantizedLinearConvolutionLayouts, RunsADirectStrategyFromOutside) {
     dmlref_test::reference_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
     const fast::qlc::Origins origins(made.problem);
     const fast::qlc::Inputs inputs = origins.inputs(made.test.bindings(output.data()).inputs);
-    detail::AlignedMemory folded(static_cast<std::size_t>(strategy.lanes.folded_bytes));
+    AlignedBuffer folded(static_cast<std::size_t>(strategy.lanes.folded_bytes));
     std::byte* const constants = folded.span().data();
     direct::fold(strategy.layer, strategy.lanes, inputs.data(), direct::Search::no, constants);
     for (Index unit = 0; unit < g.batch * strategy.parts() * strategy.bands(); ++unit) {

@@ -85,7 +85,7 @@ void check(std::mt19937_64& random, std::uint64_t elements) {
     desc->output = TensorDesc(data_type_of<T>, desc->output.sizes);
     expect_same(*desc, input, output,
                 [&] { return slice(input.view(), output.view(), desc->offsets, desc->strides, options); });
-    expect_described(describe(input.view(), output.view(), desc->offsets, desc->strides), input, output);
+    expect_described(describe_slice(input.view(), output.view(), desc->offsets, desc->strides), input, output);
   } else {
     auto& desc1 = std::get<Slice1Desc>(it.desc);
     desc1.input = TensorDesc(data_type_of<T>, desc1.input.sizes);
@@ -95,8 +95,8 @@ void check(std::mt19937_64& random, std::uint64_t elements) {
                     options);
     });
     expect_described(
-        describe(input.view(), output.view(), desc1.window_offsets, desc1.window_sizes, desc1.window_strides), input,
-        output);
+        describe_slice1(input.view(), output.view(), desc1.window_offsets, desc1.window_sizes, desc1.window_strides),
+        input, output);
   }
 }
 

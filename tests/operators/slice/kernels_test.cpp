@@ -537,7 +537,7 @@ class SliceOfLayouts : public FastSlice {
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (number(0, 1) == 0) std::shuffle(order.begin(), order.end(), random);
-    Layout result(shape, Strides(shape.size(), 0), number(0, 40));
+    Layout result(shape, Strides::filled(shape.size(), 0), number(0, 40));
     Index step = number(0, 3) == 0 ? number(2, 4) : 1;
     for (std::size_t i = order.size(); i-- > 0;) {
       const std::size_t d = order[i];
@@ -563,7 +563,7 @@ class SliceOfLayouts : public FastSlice {
     const auto input = dmlref_test::detail::random_bytes(random, span_of(from) * size);
     const auto before = dmlref_test::detail::random_bytes(random, span_of(to) * size);
     std::vector<std::byte> expected = before;
-    Coordinates at(to.rank(), 0);
+    auto at = Coordinates::filled(to.rank(), 0);
     do {
       Index source = from.offset, target = to.offset;
       for (std::size_t d = 0; d < to.rank(); ++d) {
@@ -599,7 +599,7 @@ TEST_F(SliceOfLayouts, StridesOfEitherSignOnBothSides) {
   for (const std::size_t size : {1u, 2u, 4u, 8u}) {
     for (std::size_t rank = 1; rank <= 5; ++rank) {
       for (int round = 0; round < 60; ++round) {
-        Shape shape(rank, 1);
+        auto shape = Shape::filled(rank, 1);
         for (std::size_t d = 0; d < rank; ++d) shape[d] = number(1, 6);
         shape[number(0, static_cast<std::uint32_t>(rank) - 1)] = number(1, round % 6 == 0 ? 1500 : 90);
         SCOPED_TRACE(testing::Message() << "seed " << seed << " element size " << size << " rank " << rank << " round "
@@ -618,11 +618,11 @@ TEST_F(SliceOfLayouts, LongStepsDownwards) {
     const Index step = (Index{1} << 19) / static_cast<Index>(size);  // more than lies below such buffers
     for (const Index outer : {1, 2}) {
       for (const Index inner : {2, 3}) {
-        Shape shape(2, outer);
+        auto shape = Shape::filled(2, outer);
         shape[1] = inner;
         const Layout packed(shape);
         for (const bool outer_is_long : {false, true}) {
-          Layout down(shape, Strides(2, -step), 0);
+          Layout down(shape, Strides::filled(2, -step), 0);
           (outer_is_long ? down.strides[1] : down.strides[0]) = 1;
           for (std::size_t d = 0; d < 2; ++d) {
             if (down.strides[d] < 0) down.offset -= down.strides[d] * (shape[d] - 1);
@@ -643,9 +643,9 @@ TEST_F(SliceOfLayouts, TranspositionsDownwards) {
   for (const std::size_t size : {1u, 2u, 4u, 8u}) {
     for (int round = 0; round < 24; ++round) {
       const Index rows = number(1, 200), columns = number(1, 200);
-      Shape shape(2, rows);
+      auto shape = Shape::filled(2, rows);
       shape[1] = columns;
-      Layout from(shape, Strides(2, 1), 0), to(shape, Strides(2, 1), 0);
+      Layout from(shape, Strides::filled(2, 1), 0), to(shape, Strides::filled(2, 1), 0);
       from.strides[1] = rows;
       to.strides[0] = columns;
       for (Layout* side : {&from, &to}) {

@@ -11,11 +11,9 @@ int main() {
 
   const float image[6] = {1, 2, 3, 4, 5, 6};
   float flipped[6];
-  const InputBuffer inputs[] = {std::as_bytes(std::span(image))};
-  const OutputBuffer outputs[] = {std::as_writable_bytes(std::span(flipped))};
-  const Report report = run(flip, DML_FEATURE_LEVEL_6_4, inputs, outputs);
+  const Report report = run(flip, FeatureLevel::level_6_4, {image}, {flipped});
   std::printf("%s:", report.to_string().c_str());
   for (const float value : flipped) std::printf(" %g", static_cast<double>(value));
 
-  std::printf("\n%s\n", validate(flip, DML_FEATURE_LEVEL_2_1).to_string().c_str());
+  std::printf("\n%s\n", validate(flip, FeatureLevel::level_2_1).to_string().c_str());
 }

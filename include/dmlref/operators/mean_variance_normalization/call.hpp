@@ -32,13 +32,21 @@ DMLREF_BEGIN
 
 /// What a call of `mean_variance_normalization` computes, as DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC has it.
 struct MeanVarianceNormalizationOptions {
-  IndexList axes = {};                                  ///< of one mean and variance, each below the rank, none twice
-  bool normalize_variance = true;                       ///< false: only the mean is subtracted
-  float epsilon = 1e-5f;                                ///< added to the variance
-  std::optional<Activation> activation = std::nullopt;  ///< applied before the one rounding of the result
+  IndexList axes = {};             ///< of one mean and variance, each below the rank, none twice
+  bool normalize_variance = true;  ///< false: only the mean is subtracted
+  float epsilon = 1e-5f;           ///< added to the variance
+  std::optional<Activation> fused_activation = std::nullopt;  ///< applied before the one rounding of the result
+  /// Deprecated: fused_activation, in whose absence it counts; goes in 0.4. (Marked so, g++ warns of every braced
+  /// list.)
+  std::optional<Activation> activation = std::nullopt;
 };
 
 namespace detail {
+
+/// By its new name or the old one.
+inline std::optional<Activation> activation_of(const MeanVarianceNormalizationOptions& options) noexcept {
+  return options.fused_activation ? options.fused_activation : options.activation;
+}
 
 inline std::shared_ptr<const Plan> plan_of(const fast::normalization::Problem& problem, Isa isa, const Tuning& tuning) {
 #if defined(DMLREF_SEPARATE)
@@ -90,12 +98,12 @@ inline rules::Facts<MeanVarianceNormalization1Desc> check_arguments(Report& repo
   count_fact<&Desc::axes>(facts).value = narrow<std::uint32_t>(Index(options.axes.size()));
   read_member(report, options.normalize_variance, fact<&Desc::normalize_variance>(facts));
   read_member(report, options.epsilon, fact<&Desc::epsilon>(facts));
-  read_member(report, options.activation, fact<&Desc::fused_activation>(facts));
+  read_member(report, activation_of(options), fact<&Desc::fused_activation>(facts));
   apply_rules(report, latest_feature_level, facts);
   return facts;
 }
 
-inline DescribeResult<MeanVarianceNormalization1Desc> describe_normalization(
+inline DescribeResult<MeanVarianceNormalization1Desc> described_normalization(
     NormalizationViews views, const MeanVarianceNormalizationOptions& options) {
   Report report;
   NumberArgument axes;
@@ -108,7 +116,7 @@ inline Report normalization_views(NormalizationViews views, const MeanVarianceNo
   Report report;
   NumberArgument axes;
   check_arguments(report, views, options, axes);
-  const Isa isa = check_run(report, views.inputs, views.output, run_options);
+  const Isa isa = check_run(report, views.inputs, views.output, run_options).isa;
   if (!report) return report;
   const auto layout = [](const ViewArgument& view) {
     return view.present() ? std::optional<Layout>(view.layout()) : std::nullopt;
@@ -119,7 +127,7 @@ inline Report normalization_views(NormalizationViews views, const MeanVarianceNo
       layout(views.inputs[2]),
       views.output.layout(),
       0,
-      {options.normalize_variance, options.epsilon, options.activation.value_or(Activation{})},
+      {options.normalize_variance, options.epsilon, activation_of(options).value_or(Activation{})},
       views.output.type() == DataType::float16};
   for (const Index axis : options.axes) problem.axes |= reference::AxisSet{1} << axis;
   Bindings bindings;
@@ -146,19 +154,30 @@ NormalizationViews normalization_views_of(const InputView<T>& input, const Optio
 /// is written where the Report is not ok: it names wrong ranks, extents, axes, overlapping memory and null data by the
 /// document's names.
 template <class T>
-requires detail::NormalizationElement<T> Report mean_variance_normalization(
-    const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
-    const TensorView<T>& output, const MeanVarianceNormalizationOptions& options, const RunOptions& run_options = {}) {
+requires detail::NormalizationElement<T>
+[[nodiscard]] Report mean_variance_normalization(const InputView<T>& input, const OptionalInputView<T>& scale,
+                                                 const OptionalInputView<T>& bias, const TensorView<T>& output,
+                                                 const MeanVarianceNormalizationOptions& options,
+                                                 const RunOptions& run_options = {}) {
   return detail::normalization_views(detail::normalization_views_of<T>(input, scale, bias, output), options,
                                      run_options);
 }
 
 /// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
 template <class T>
-requires detail::NormalizationElement<T> DescribeResult<MeanVarianceNormalization1Desc> describe(
+requires detail::NormalizationElement<T>
+[[nodiscard]] DescribeResult<MeanVarianceNormalization1Desc> describe_mean_variance_normalization(
     const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
     const TensorView<T>& output, const MeanVarianceNormalizationOptions& options) {
-  return detail::describe_normalization(detail::normalization_views_of<T>(input, scale, bias, output), options);
+  return detail::described_normalization(detail::normalization_views_of<T>(input, scale, bias, output), options);
+}
+template <class T>
+requires detail::NormalizationElement<T>
+[[deprecated(
+    "describe_mean_variance_normalization; goes in 0.4")]] [[nodiscard]] DescribeResult<MeanVarianceNormalization1Desc>
+describe(const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
+         const TensorView<T>& output, const MeanVarianceNormalizationOptions& options) {
+  return describe_mean_variance_normalization<T>(input, scale, bias, output, options);
 }
 
 DMLREF_END

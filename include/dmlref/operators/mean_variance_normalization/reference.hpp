@@ -450,7 +450,7 @@ inline void normalize_groups(const In& input, const std::optional<In>& scale, co
   const std::optional<In> scales = scale ? std::optional(scale->broadcast_to(input.shape())) : std::nullopt;
   const std::optional<In> biases = bias ? std::optional(bias->broadcast_to(input.shape())) : std::nullopt;
 
-  Coordinates base(input.rank(), 0);
+  auto base = Coordinates::filled(input.rank(), 0);
   do {
     const auto position = [&](const Coordinates& within) {
       Coordinates at = base;
@@ -474,7 +474,7 @@ inline void normalize_groups(const In& input, const std::optional<In>& scale, co
     };
 
     const ExactSource source(exact);
-    Coordinates within(input.rank(), 0);
+    auto within = Coordinates::filled(input.rank(), 0);
     do {
       const Coordinates at = position(within);
       const float s = scales ? static_cast<float>(scales->load(at)) : 1.0f;

@@ -33,13 +33,15 @@ DMLREF_BEGIN
 
 /// How a call of `quantized_linear_convolution` moves its window. One or two entries each, as the input has one or two
 /// spatial dimensions; empty: strides and dilations of 1, no padding.
-struct ConvolutionOptions {
+struct QuantizedLinearConvolutionOptions {
   IndexList strides = {};        ///< steps of the window over the padded input, each at least 1
   IndexList dilations = {};      ///< distances between the filter's taps, each at least 1
   IndexList start_padding = {};  ///< elements before the input, of the value of its zero point
   IndexList end_padding = {};    ///< the same after it
   Index group_count = 1;         ///< divides the channels of input and output
 };
+using ConvolutionOptions [[deprecated("QuantizedLinearConvolutionOptions; goes in 0.4")]] =
+    QuantizedLinearConvolutionOptions;
 
 namespace detail {
 
@@ -83,7 +85,7 @@ using ConvolutionViews = Views<QuantizedLinearConvolutionDesc>;
 struct ConvolutionArguments {
   using Desc = QuantizedLinearConvolutionDesc;
 
-  ConvolutionArguments(Report& report, ConvolutionViews& views, const ConvolutionOptions& options) {
+  ConvolutionArguments(Report& report, ConvolutionViews& views, const QuantizedLinearConvolutionOptions& options) {
     views.read(report, facts);
     const std::size_t rank = views.inputs[fast::qlc::input_tensor].layout().rank();
     const std::size_t spatial = rank == 3 || rank == 4 ? rank - 2 : 0;  // 0: the rules refuse the input
@@ -116,7 +118,7 @@ struct ConvolutionArguments {
   template <auto Member>
   void read_numbers(Report& report, const IndexList& list, Index usual, std::size_t spatial) {
     auto& fact = rules::fact<Member>(facts);
-    const IndexList values = list.empty() ? IndexList(spatial, usual) : list;
+    const IndexList values = list.empty() ? IndexList::filled(spatial, usual) : list;
     if (spatial == 0 || values.size() == spatial) {
       return arrays_[next_++].read(report, values.begin(), values.size(), fact);
     }
@@ -127,18 +129,18 @@ struct ConvolutionArguments {
   std::size_t next_ = 0;
 };
 
-inline DescribeResult<QuantizedLinearConvolutionDesc> describe_convolution(ConvolutionViews views,
-                                                                           const ConvolutionOptions& options) {
+inline DescribeResult<QuantizedLinearConvolutionDesc> described_convolution(
+    ConvolutionViews views, const QuantizedLinearConvolutionOptions& options) {
   Report report;
   ConvolutionArguments arguments(report, views, options);
   return described(std::move(report), arguments.facts);
 }
 
-inline Report convolution_views(ConvolutionViews views, const ConvolutionOptions& options,
+inline Report convolution_views(ConvolutionViews views, const QuantizedLinearConvolutionOptions& options,
                                 const RunOptions& run_options) {
   Report report;
   const ConvolutionArguments arguments(report, views, options);
-  const Isa isa = check_run(report, views.inputs, views.output, run_options);
+  const ChosenIsa chosen = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto operand = [](const ViewArgument& view) {
     if (!view.present()) return fast::qlc::Operand{};
@@ -156,8 +158,7 @@ inline Report convolution_views(ConvolutionViews views, const ConvolutionOptions
   problem.geometry = {Strides::from(arguments.numbers<&Desc::strides>()),
                       Strides::from(arguments.numbers<&Desc::dilations>()),
                       Shape::from(arguments.numbers<&Desc::start_padding>()), options.group_count};
-  const auto plan = plan_permitted(isa, report, asks_for_isa({run_options.isa}, "RunOptions.isa"),
-                                   [&](Isa of) { return plan_of(problem, of, this_cpu()); });
+  const auto plan = plan_permitted(chosen, report, [&](Isa of) { return plan_of(problem, of, this_cpu()); });
   if (!report) return report;
   return run_plan(*plan, bindings, run_options);
 }
@@ -186,18 +187,28 @@ concept QuantizedElement = std::is_same_v<T, std::int8_t> || std::is_same_v<T, s
 /// QUANTIZED_LINEAR_CONVOLUTION on views of std::int8_t or std::uint8_t, of any strides and of the shapes that
 /// QuantizedLinearConvolutionTensors lists; no two elements of the output at one address, its bytes apart from the
 /// inputs'. Nothing is written where the Report is not ok: it names wrong ranks, extents, options, overlapping memory
-/// and null data by the document's names. Each call packs the filter: who calls often compiles what `describe` gives.
+/// and null data by the document's names. Each call packs the filter: who calls often
+/// compiles what `describe_quantized_linear_convolution` gives.
 template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
-Report quantized_linear_convolution(const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
-                                    const ConvolutionOptions& options, const RunOptions& run_options = {}) {
+[[nodiscard]] Report quantized_linear_convolution(const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
+                                                  const QuantizedLinearConvolutionOptions& options = {},
+                                                  const RunOptions& run_options = {}) {
   return detail::convolution_views(detail::convolution_views_of(tensors), options, run_options);
 }
 
 /// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
 template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
-DescribeResult<QuantizedLinearConvolutionDesc> describe(
-    const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors, const ConvolutionOptions& options) {
-  return detail::describe_convolution(detail::convolution_views_of(tensors), options);
+[[nodiscard]] DescribeResult<QuantizedLinearConvolutionDesc> describe_quantized_linear_convolution(
+    const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
+    const QuantizedLinearConvolutionOptions& options = {}) {
+  return detail::described_convolution(detail::convolution_views_of(tensors), options);
+}
+template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
+[[deprecated(
+    "describe_quantized_linear_convolution; goes in 0.4")]] [[nodiscard]] DescribeResult<QuantizedLinearConvolutionDesc>
+describe(const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
+         const QuantizedLinearConvolutionOptions& options) {
+  return describe_quantized_linear_convolution(tensors, options);
 }
 
 DMLREF_END

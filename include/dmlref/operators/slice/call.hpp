@@ -139,7 +139,7 @@ inline rules::Facts<Slice1Desc> check_arguments(Report& report, Views<Slice1Desc
 }
 
 template <class Desc, class... Numbers>
-DescribeResult<Desc> describe_slice(Views<Desc> views, const Numbers&... numbers) {
+DescribeResult<Desc> described_slice(Views<Desc> views, const Numbers&... numbers) {
   Report report;
   auto facts = check_arguments(report, views, numbers...);
   return described(std::move(report), facts);
@@ -150,7 +150,7 @@ template <class Desc, class WindowOf>
 Report run_slice(Report report, const Views<Desc>& views, const RunOptions& options, WindowOf window_of) {
   const ViewArgument& input = views.inputs[0];
   const ViewArgument& output = views.output;
-  const Isa isa = check_run(report, {&input, 1}, output, options);
+  const Isa isa = check_run(report, {&input, 1}, output, options).isa;
   if (!report) return report;
   const Layout to = output.layout_in_range();
   const fast::SliceProblem problem{window_of(input.layout_in_range(), to.shape), to, size_of(input.type()),
@@ -197,34 +197,48 @@ concept SliceElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T> &&
 /// elements of the output at one address, its bytes apart from the input's. Nothing is written where the Report is not
 /// ok: it names wrong ranks, extents, offsets, strides, overlapping memory and null data by the document's names.
 template <SliceElement T>
-Report slice(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
-             NumberList<std::uint32_t> strides, const RunOptions& options = {}) {
+[[nodiscard]] Report slice(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
+                           NumberList<std::uint32_t> strides, const RunOptions& options = {}) {
   return detail::slice_views(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides, options);
 }
 
 /// SLICE1 on views: a negative stride starts at the window's last element. The output may be smaller than what the
 /// window offers. All else as in `slice`.
 template <SliceElement T>
-Report slice1(const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> window_offsets,
-              NumberList<std::uint32_t> window_sizes, NumberList<std::int32_t> window_strides,
-              const RunOptions& options = {}) {
+[[nodiscard]] Report slice1(const InputView<T>& input, const TensorView<T>& output,
+                            NumberList<std::uint32_t> window_offsets, NumberList<std::uint32_t> window_sizes,
+                            NumberList<std::int32_t> window_strides, const RunOptions& options = {}) {
   return detail::slice1_views(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
                               window_strides, options);
 }
 
-/// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
+/// The desc of a call of `slice`, to be compiled once and executed often. Its buffers begin at the views' data.
 template <SliceElement T>
-DescribeResult<SliceDesc> describe(const InputView<T>& input, const TensorView<T>& output,
-                                   NumberList<std::uint32_t> offsets, NumberList<std::uint32_t> strides) {
-  return detail::describe_slice(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides);
+[[nodiscard]] DescribeResult<SliceDesc> describe_slice(const InputView<T>& input, const TensorView<T>& output,
+                                                       NumberList<std::uint32_t> offsets,
+                                                       NumberList<std::uint32_t> strides) {
+  return detail::described_slice(detail::slice_views_of<SliceDesc, T>(input, output), offsets, strides);
 }
 /// The same for `slice1`.
 template <SliceElement T>
-DescribeResult<Slice1Desc> describe(const InputView<T>& input, const TensorView<T>& output,
-                                    NumberList<std::uint32_t> window_offsets, NumberList<std::uint32_t> window_sizes,
-                                    NumberList<std::int32_t> window_strides) {
-  return detail::describe_slice(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
-                                window_strides);
+[[nodiscard]] DescribeResult<Slice1Desc> describe_slice1(const InputView<T>& input, const TensorView<T>& output,
+                                                         NumberList<std::uint32_t> window_offsets,
+                                                         NumberList<std::uint32_t> window_sizes,
+                                                         NumberList<std::int32_t> window_strides) {
+  return detail::described_slice(detail::slice_views_of<Slice1Desc, T>(input, output), window_offsets, window_sizes,
+                                 window_strides);
+}
+template <SliceElement T>
+[[deprecated("describe_slice; goes in 0.4")]] [[nodiscard]] DescribeResult<SliceDesc> describe(
+    const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
+    NumberList<std::uint32_t> strides) {
+  return describe_slice<T>(input, output, offsets, strides);
+}
+template <SliceElement T>
+[[deprecated("describe_slice1; goes in 0.4")]] [[nodiscard]] DescribeResult<Slice1Desc> describe(
+    const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> window_offsets,
+    NumberList<std::uint32_t> window_sizes, NumberList<std::int32_t> window_strides) {
+  return describe_slice1<T>(input, output, window_offsets, window_sizes, window_strides);
 }
 
 DMLREF_END

@@ -52,7 +52,7 @@ constexpr Layout slice1_layout(const Layout& input, const Shape& output, std::sp
 template <class From, class To>
 constexpr void copy(const From& from, const To& to) noexcept {
   if (to.size() == 0) return;
-  Coordinates at(to.rank(), 0);
+  auto at = Coordinates::filled(to.rank(), 0);
   do {
     to.store(at, from.load(at));
   } while (advance(at, to.shape()));

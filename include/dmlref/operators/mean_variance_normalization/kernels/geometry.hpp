@@ -119,7 +119,7 @@ struct Geometry {
                      const std::optional<Layout>& bias, reference::AxisSet axes) noexcept {
     Geometry g;
     const std::size_t rank = input.rank();
-    const Layout apart(input.shape, Strides(rank, 0));  // an absent tensor's
+    const Layout apart(input.shape, Strides::filled(rank, 0));  // an absent tensor's
     const auto broadcast = [&](const std::optional<Layout>& layout) {
       return layout ? try_broadcast_to(*layout, input.shape).value_or(apart) : apart;
     };
