@@ -416,7 +416,6 @@ const std::vector<Row>& rows() {
        [](Request& r) { r.tensors.erase("ScaleTensor"); },
        {{Id::normalization_scale_with_bias, "ScaleTensor", "is null"}},
        0x5200},
-      {normalization1(), [](Request& r) { r.count = 0; }, {{Id::normalization_axis_count, "AxisCount", "is 0"}}},
       {normalization1(), [](Request& r) { r.count = 9; }, {{Id::normalization_axis_count, "AxisCount", "is 9"}}},
       {normalization1(),
        [](Request& r) { r.arrays["Axes"][1] = 4; },
@@ -726,6 +725,17 @@ TEST(Accepted, AnyParameterButSteepness) {
 
 TEST(Accepted, OneSpatialDimensionFrom4_0) {
   EXPECT_TRUE(request::validate(request::convolution_1d(), static_cast<FeatureLevel>(0x4000)).ok());
+}
+
+TEST(Accepted, NoAxesFromTheOperatorsFirstLevelOn) {
+  Request r = request::normalization1();
+  r.count = 0;
+  for (const bool null : {false, true}) {
+    if (null) r.arrays.erase("Axes");
+    for (const dmlref::FeatureLevelName& row : dmlref::feature_levels) {
+      EXPECT_EQ(request::validate(r, row.level).ok(), row.level >= static_cast<FeatureLevel>(0x2100)) << row.name;
+    }
+  }
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ DMLREF_BEGIN
        "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC; ranks other than 4: reading", 0x4000)                          \
   RULE(normalization_scale_with_bias, "ScaleTensor, BiasTensor",                                                       \
        "below 5_2, both or neither are present", "DirectML feature level history, the normalizations' pages", 0x5200)  \
-  RULE(normalization_axis_count, "AxisCount", "there are 1 to 8 axes", "reading", 0)                                   \
+  RULE(normalization_axis_count, "AxisCount", "there are at most 8 axes", "reading", 0)                                \
   RULE(normalization_axis_range, "Axes[i]", "an axis is below InputTensor.DimensionCount", "reading", 0)               \
   RULE(normalization_axis_repeated, "Axes[i]", "no axis is named twice", "reading", 0)                                 \
   /* Fused activations */                                                                                              \
