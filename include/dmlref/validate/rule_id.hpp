@@ -27,7 +27,8 @@ DMLREF_BEGIN
   RULE(buffer_unexpected, "T", "an absent tensor has no buffer", "IDMLBindingTable::BindInputs", 0)                    \
   RULE(buffer_owned_by_dml, "T", "owned tensors at initialize, the rest at execute", "DML_TENSOR_FLAGS", 0)            \
   RULE(buffer_overlap, "T, persistent, temporary",                                                                     \
-       "what is written overlaps nothing else", "IDMLBindingTable::BindOutputs", 0)                                    \
+       "what is written overlaps nothing else",                                                                        \
+       "IDMLBindingTable::BindInputs, IDMLBindingTable::BindOutputs", 0)                                               \
   RULE(buffer_misaligned, "persistent, temporary",                                                                     \
        "persistent and temporary memory start at a multiple of 256", "DirectML constants", 0)                          \
   RULE(persistent_uninitialized, "persistent",                                                                         \
