@@ -16,6 +16,7 @@ constexpr const char* page0 = "DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC";
 constexpr const char* fused = "Using fused operators; the activation's page";
 constexpr const char* subnormal =
     "reading: the formulas hold for all numbers. Direct3D lets a device take float32 subnormals for 0";
+constexpr const char* unrounded = "reading of Using fused operators: the activation sees the unrounded value";
 constexpr const char* no_axes =
     "reading of DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC: no lower bound of AxisCount";
 
@@ -271,7 +272,7 @@ std::vector<Row> rows() {
        .activation = Fused{ActivationType::linear, {256, -256}},
        .scales = {0.0625, 0.0009765625, 8},
        .biases = {1, 0.0009765625, 4},
-       .source = fused},
+       .source = unrounded},
       {.name = "nhwc",
        .kind = "memory layout",
        .property = "input and output are NHWC in memory",
