@@ -88,7 +88,15 @@ TEST_F(BadInput, OfTheModel) {
       // Operators.
       {"DML_OPERATOR_SLICE",
        "DML_OPERATOR_GEMM",
-       {"$.dispatchables.slice.type: is \"DML_OPERATOR_GEMM\", expected one of the operators SLICE, SLICE1"}},
+       {"$.dispatchables.slice.type: is \"DML_OPERATOR_GEMM\", which DirectML has and dmlref has not, expected one of "
+        "the "
+        "operators SLICE, SLICE1"}},
+      {"DML_OPERATOR_SLICE",
+       "SCATTER",
+       {"$.dispatchables.slice.type: is \"SCATTER\", which DirectML has and dmlref has not, expected one of the"}},
+      {"DML_OPERATOR_SLICE",
+       "DML_OPERATOR_GEMMM",
+       {"$.dispatchables.slice.type: is \"DML_OPERATOR_GEMMM\", expected one of the operators SLICE, SLICE1"}},
       {"DML_OPERATOR_SLICE", "hlsl", {"$.dispatchables.slice.type: is \"hlsl\""}},
       {"DML_OPERATOR_SLICE\"", "hlsl\", \"compiler\": \"dxc\"", {"$.dispatchables.slice.type: is \"hlsl\""}},
       {"\"desc\"", "\"descr\"", {"$.dispatchables.slice.descr: is an unknown key, expected one of type, desc"}},

@@ -127,7 +127,7 @@ class RandomModel {
     desc_["Axes"] = tool::Json::array();
     for (std::uint32_t d = 0, rank = from(1, 5); d < rank; ++d) {
       sizes.push_back(from(1, 5));
-      if (coin() || (d + 1 == rank && desc_["Axes"].empty())) desc_["Axes"].push_back(d);
+      if (coin()) desc_["Axes"].push_back(d);
     }
     desc_["AxisCount"] = desc_["Axes"].size();
     desc_["NormalizeVariance"] = coin();

@@ -1,5 +1,8 @@
 // Which levels accept an operator, and what info says.
+#include <cstdio>
+
 #include "command/command.hpp"
+#include "dmlref/desc/feature_level.hpp"
 
 namespace dmlref::test {
 namespace {
@@ -83,6 +86,20 @@ TEST_F(Validate, PrintsTextAndJson) {
   EXPECT_TRUE(one.out.starts_with("{\n  \"accepted\": false,")) << one;
   EXPECT_EQ(count(one.out, "\"from\": \"2_0\""), 1u) << one;
   EXPECT_EQ(count(one.out, "\"from\""), 1u) << one;
+}
+
+TEST_F(Validate, InfoPrintsWhatHasEachLevel) {
+  const Outcome outcome = dmlref({"info", "--levels"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(count(outcome.out, "\n"), feature_levels.size() + 1) << outcome;
+  for (const FeatureLevelName& row : feature_levels) {
+    char number[16];
+    std::snprintf(number, sizeof(number), "0x%04x", static_cast<unsigned>(row.level));
+    EXPECT_EQ(count(outcome.out, "\n" + std::string(row.name) + " "), 1u) << outcome;
+    EXPECT_EQ(count(outcome.out, number), 1u) << outcome;
+  }
+  EXPECT_EQ(count(outcome.out, "build 22621"), 1u) << outcome;
+  expect_unusable(dmlref({"info", "--levels", "--schema"}), {"--levels", "--schema"});
 }
 
 TEST_F(Validate, InfoNamesVersionAndInstructionSets) {

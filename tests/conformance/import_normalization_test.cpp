@@ -57,6 +57,14 @@ TEST_F(ImportNormalization, OfMeanAndVarianceHasAxesOfTheBatchAndATinyEpsilon) {
   expect_refused(twice, {"node 0 (MeanVarianceNormalization): ", "Axes[1]"});
 }
 
+// ONNX's reductions take an empty list for all axes, DirectML's normalization for none.
+TEST_F(ImportNormalization, OfNoAxesIsRefused) {
+  const Normalization n = random_input({2, 3}, {});
+  OnnxModel empty = model_of(n, 13);
+  empty.node("MeanVarianceNormalization", {"x"}, {"y"}).list("axes", {});
+  expect_refused(empty, {"node 0 (MeanVarianceNormalization): attribute axes: is empty, expected at least one axis"});
+}
+
 TEST_F(ImportNormalization, OfInstancesHasParametersPerChannel) {
   for (const Extents& shape : {Extents{2, 3, 4}, Extents{2, 3, 2, 2}, Extents{1, 3, 2, 1, 3}}) {
     std::vector<std::size_t> axes{2};

@@ -189,7 +189,13 @@ class Command(unittest.TestCase):
 
     def test_refuses_a_page_without_its_place(self) -> None:
         with self.assertRaisesRegex(ValueError, "expected the two lines"):
-            command_page.page_of("# The command\n", "")
+            command_page.page_of("# The command\n", "", "command.md", "help")
+
+    def test_makes_levels_a_table(self) -> None:
+        self.assertEqual("| level | in Windows |\n|---|---|\n| 1_0 | 10 1903, build 18362 |\n",
+                         command_page.levels_of("level            in Windows\n1_0    10 1903, build 18362\n"))
+        with self.assertRaisesRegex(ValueError, "different lengths"):
+            command_page.levels_of("level  a  b\n1_0    c\n")
 
 
 class Testing(unittest.TestCase):

@@ -1,8 +1,9 @@
-"""command_page.py: the commands and options in docs/command.md, from the command's own help.
+"""command_page.py: the commands and options in docs/command.md, from the command's own help, and the levels in
+docs/differences.md, from `dmlref info --levels`.
 
-  command_page.py --command DMLREF --check    fails where the page is stale, something has no help, or a key of models that
-                                              tools/model reads is not on the page
-  command_page.py --command DMLREF --write    makes that part of the page anew
+  command_page.py --command DMLREF --check    fails where a page is stale, something has no help, or a key of models that
+                                              tools/model reads is not on the page of the command
+  command_page.py --command DMLREF --write    makes those parts of the pages anew
 """
 
 import argparse
@@ -15,8 +16,13 @@ from pathlib import Path
 import pages
 
 PAGE = pages.ROOT / "docs/command.md"
-BEGIN = "<!-- help of the command: begin (made by tests/docs/command_page.py) -->\n"
-END = "<!-- help of the command: end -->\n"
+LEVELS_PAGE = pages.ROOT / "docs/differences.md"
+
+
+def marks_of(part: str) -> tuple[str, str]:
+    """The lines between which a part stands."""
+    return (f"<!-- {part} of the command: begin (made by tests/docs/command_page.py) -->\n",
+            f"<!-- {part} of the command: end -->\n")
 
 
 @dataclass
@@ -78,10 +84,20 @@ def part_of(help_of) -> str:
     return text
 
 
-def page_of(text: str, part: str) -> str:
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise ValueError(f"{PAGE.name}: expected the two lines {BEGIN}{END}")
-    return text[: text.index(BEGIN) + len(BEGIN)] + "\n" + part + "\n" + text[text.index(END) :]
+def levels_of(text: str) -> str:
+    """What `dmlref info --levels` prints as a table of a page; columns are two blanks apart, or more."""
+    lines = [re.split(r"  +", line.strip()) for line in text.splitlines()]
+    if not lines or any(len(cells) != len(lines[0]) for cells in lines):
+        raise ValueError("info --levels prints lines of different lengths")
+    return row(*lines[0]) + "|---" * len(lines[0]) + "|\n" + "".join(row(*cells) for cells in lines[1:])
+
+
+def page_of(text: str, part: str, name: str, which: str) -> str:
+    """The text of the page `name` with `part` between its marks."""
+    begin, end = marks_of(which)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise ValueError(f"{name}: expected the two lines {begin}{end}")
+    return text[: text.index(begin) + len(begin)] + "\n" + part + "\n" + text[text.index(end) :]
 
 
 def unlisted_keys(text: str, source: str) -> list[str]:
@@ -99,12 +115,14 @@ def main(arguments: list[str]) -> int:
     mode.add_argument("--write", action="store_true")
     given = parser.parse_args(arguments)
 
-    def help_of(*command: str) -> str:
-        return subprocess.run([given.command, *command, "--help"], check=True, capture_output=True, text=True).stdout
+    def output_of(*line: str) -> str:
+        return subprocess.run([given.command, *line], check=True, capture_output=True, text=True).stdout
 
     text = PAGE.read_text(encoding="utf-8")
+    levels_text = LEVELS_PAGE.read_text(encoding="utf-8")
     try:
-        fresh = page_of(text, part_of(help_of))
+        fresh = page_of(text, part_of(lambda *command: output_of(*command, "--help")), PAGE.name, "help")
+        fresh_levels = page_of(levels_text, levels_of(output_of("info", "--levels")), LEVELS_PAGE.name, "levels")
     except ValueError as fault:
         print(f"command_page: {fault}")
         return 1
@@ -112,12 +130,14 @@ def main(arguments: list[str]) -> int:
     if unlisted := unlisted_keys(text, source):
         print(f"command_page: {PAGE.name}: 'The model' does not name the keys {', '.join(unlisted)}")
         return 1
-    if given.write:
-        PAGE.write_text(fresh, encoding="utf-8")
-    elif text != fresh:
-        print(f"command_page: {PAGE.name} is stale; the target update_pages makes it anew")
-        return 1
-    return 0
+    stale = False
+    for page, old, new in ((PAGE, text, fresh), (LEVELS_PAGE, levels_text, fresh_levels)):
+        if given.write:
+            page.write_text(new, encoding="utf-8")
+        elif old != new:
+            print(f"command_page: {page.name} is stale; the target update_pages makes it anew")
+            stale = True
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

@@ -120,6 +120,16 @@ TEST_F(WholeKitTest, CoversEveryOperatorTypeAndRank) {
     EXPECT_EQ(one["name"], entry.path().filename().string());
     for (const char* key : {"operator", "fault_kind", "property", "source"})
       EXPECT_FALSE(one[key].get<std::string>().empty());
+    const bool reading = one["source_kind"] == "reading";
+    EXPECT_EQ(one["source"].get<std::string>().find("reading") != std::string::npos, reading) << one;
+    ++counts[one["source_kind"].get<std::string>() + " " + one["operator"].get<std::string>()];
+    // DirectML is known to store other values.
+    const auto model = nlohmann::json::parse(read_text(entry.path() / "model.json"));
+    const auto& desc = model["dispatchables"]["operator"]["desc"];
+    if (desc.value("AxisCount", 1) == 0) {
+      EXPECT_TRUE(reading) << one;
+      ++counts["no axes"];
+    }
     if (one["expect"] == "refused") {
       ++counts["refused"];
       EXPECT_FALSE(one["rules"].empty()) << one;
@@ -155,6 +165,11 @@ TEST_F(WholeKitTest, CoversEveryOperatorTypeAndRank) {
     EXPECT_GE(counts[std::string("from ") + level], 1) << level;
   }
   EXPECT_GE(counts["refused"], 80);
+  EXPECT_GE(counts["no axes"], 3);
+  for (const char* op : {"SLICE", "SLICE1", "QUANTIZED_LINEAR_CONVOLUTION", "MEAN_VARIANCE_NORMALIZATION",
+                         "MEAN_VARIANCE_NORMALIZATION1"}) {
+    EXPECT_GE(counts["documented " + std::string(op)], 25) << op;
+  }
 }
 
 TEST_F(KitTest, CheckerWithoutNumPySaysSoInALine) {
@@ -302,6 +317,32 @@ TEST_F(KitTest, StrictAllowsOneUnit) {
   EXPECT_EQ(check("--strict").status, 1);
 }
 
+TEST_F(KitTest, DocumentedOnlyLeavesReadingsOut) {
+  make_kit("^(slice_page_example_1|slice_stride_zero|mvn1_no_axes|refused_slice_(size_zero|output_stride_zero))$");
+  copy_results();
+  fs::remove(file("results/slice_stride_zero/output.npy"));
+  write_text(file("results/slice_stride_zero/refused"), "");
+  fs::remove(file("results/mvn1_no_axes/output.npy"));
+  EXPECT_EQ(check().status, 1);
+  const Outcome outcome = check("--documented-only");
+  EXPECT_EQ(outcome.status, 0) << outcome;
+  EXPECT_TRUE(has_line(outcome, "3 cases left out: their source is a reading")) << outcome;
+  EXPECT_TRUE(has_line(outcome, "pass slice_page_example_1")) << outcome;
+  for (const char* name : {"slice_stride_zero", "mvn1_no_axes", "refused_slice_output_stride_zero"}) {
+    EXPECT_EQ(outcome.out.find(name), std::string::npos) << outcome;
+  }
+  fs::remove(file("results/slice_page_example_1/output.npy"));
+  EXPECT_EQ(check("--documented-only").status, 1);
+}
+
+TEST_F(KitTest, DocumentedOnlyNeedsACase) {
+  make_kit("^slice_stride_zero$");
+  copy_results();
+  EXPECT_EQ(check().status, 0);
+  EXPECT_EQ(check("--documented-only").status, 2);
+  expect_unusable(dmlref({"check-kit", "kit", "results", "--documented-only"}), {"kit", "has no case whose source"});
+}
+
 TEST_F(KitTest, FiltersCases) {
   make_kit("^qlc_ties$");
   EXPECT_TRUE(fs::exists(file("kit/qlc_ties/model.json")));
@@ -391,6 +432,8 @@ TEST_F(BadFileTest, Descriptions) {
   with("[150,50,12,2]", "[4294967295,4294967295,4294967295,4294967295]", {where, "$.sizes"});
   with("[150,50,12,2]", "[150,50,12]", {where, "$.strides"});
   with("\"bits\": false", "\"bits\": 0", {where, "$.tolerance.bits"});
+  with("\"source_kind\": \"documented\"", "\"source_kind\": \"rumour\"", {where, "$.source_kind"});
+  with("\"source_kind\": \"documented\",", "", {where, "source_kind"});
   with("\"ulp\": 2", "\"ulp\": -2", {where, "$.tolerance.ulp"});
   with("\"source\"", "", {where});
 }

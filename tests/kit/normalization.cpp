@@ -160,7 +160,7 @@ std::vector<bool> axes_of(const Case& one, std::size_t rank, Fault fault) {
   } else {
     axes = one.desc["Axes"].get<List>();
   }
-  if (fault == Fault::mvn_first_axis_only) axes.resize(1);
+  if (fault == Fault::mvn_first_axis_only && !axes.empty()) axes.resize(1);
   for (const std::int64_t axis : axes) {
     const auto shift = static_cast<std::size_t>(fault == Fault::mvn_axes_off_by_one ? 1 : 0);
     reduced[(static_cast<std::size_t>(axis) + shift) % rank] = true;

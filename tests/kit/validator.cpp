@@ -308,7 +308,8 @@ class Validator {
 
   void axes(const TensorDesc& input) {
     const List axes = list("Axes");
-    rule("normalization_axis_count", !axes.empty() && axes.size() <= 8);
+    rule("normalization_axis_count", axes.size() <= 8);
+    if (has("no_axes")) good_ = good_ && !axes.empty();
     std::set<std::int64_t> seen;
     for (const std::int64_t axis : axes) {
       const bool negative = has("signed_axes") && axis >= 2147483648;
@@ -316,7 +317,7 @@ class Validator {
       rule("normalization_axis_repeated", seen.insert(axis).second);
     }
     if (has("ascending_axes")) good_ = good_ && std::is_sorted(axes.begin(), axes.end());
-    if (has("trailing_axes")) {
+    if (has("trailing_axes") && !seen.empty()) {
       good_ = good_ && seen.size() == input.rank() - static_cast<std::size_t>(*seen.begin());
     }
   }
@@ -401,7 +402,6 @@ const std::vector<ValidatorFault>& validator_faults() {
       {"broadcast_both_ways", "MEAN", "a scale larger than the input passes"},
       {"normalization_channel_broadcast", "MEAN", "MVN1's channel may be 1 below 4_0"},
       {"normalization_scale_with_bias", "MEAN", "scale and bias are independent below 5_2"},
-      {"normalization_axis_count", "MEAN", "no axes pass"},
       {"normalization_axis_range", "MEAN", "axes beyond the rank pass"},
       {"signed_axes", "MEAN", "negative axes pass"},
       {"normalization_axis_repeated", "MEAN", "an axis passes twice"},
@@ -430,6 +430,7 @@ const std::vector<ValidatorFault>& validator_faults() {
       {"scale_and_bias_equal", "MEAN", "refuses scale and bias of different sizes"},
       {"scale_required", "MEAN", "refuses an absent scale"},
       {"only_channels_repeat", "MEAN", "refuses a scale that is not one for each channel"},
+      {"no_axes", "MEAN", "refuses an empty list of axes"},
       {"ascending_axes", "MEAN", "refuses axes in another order"},
       {"trailing_axes", "MEAN", "refuses axes that are not the last dimensions"},
       {"no_activations", "MEAN", "refuses activations"},

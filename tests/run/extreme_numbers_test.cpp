@@ -128,8 +128,8 @@ Request normalization(Random& random, bool first) {
   r.numbers["NormalizeVariance"] = static_cast<UINT>(random.one_in(4) ? 0 : 1);
   if (!first) {
     const std::vector<std::size_t> order = random.order(rank);
-    for (std::size_t i = 0; i < random.from(1, rank); ++i) r.arrays["Axes"].push_back(static_cast<UINT>(order[i]));
-    if (r.arrays["Axes"].empty()) r.arrays["Axes"].push_back(0);
+    const std::size_t count = random.from(random.one_in(8) ? 0 : 1, rank);
+    for (std::size_t i = 0; i < count; ++i) r.arrays["Axes"].push_back(static_cast<UINT>(order[i]));
     r.count = static_cast<UINT>(r.arrays["Axes"].size());
   }
   const auto repeated = [&] {

@@ -230,7 +230,7 @@ NormalizationCase<T> random_case(Random& random, Regime regime, int elements) {
     left = std::max(1.0, left / extent);
   }
   if (pick(random, 0, 1) == 0) std::shuffle(shape.begin(), shape.end(), random);
-  c.axes = static_cast<std::uint32_t>(pick(random, 1, (1 << rank) - 1));
+  c.axes = static_cast<std::uint32_t>(pick(random, 0, (1 << rank) - 1));
   c.input = random_layout(shape, true, random);
   c.output = random_layout(shape, false, random);
   const auto broadcast = [&] {

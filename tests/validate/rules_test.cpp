@@ -10,6 +10,8 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dmlref/validate/read_directml.hpp"
@@ -49,7 +51,9 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> all = {
       // The request as a whole
       {slice(), [](Request& r) { r.type = 0; }, {{Id::operator_type, "Type", "is 0"}}},
-      {slice(), [](Request& r) { r.type = 119; }, {{Id::operator_type, "Type", "is 119"}}},
+      {slice(),
+       [](Request& r) { r.type = 119; },
+       {{Id::operator_type, "Type", "is DML_OPERATOR_CONVOLUTION_INTEGER (119)"}}},
       {slice(), [](Request& r) { r.type = 0xFFFFFFFF; }, {{Id::operator_type, "Type", "is 4294967295"}}},
       {slice(), [](Request& r) { r.desc_is_null = true; }, {{Id::desc_required, "Desc", "is null"}}},
 
@@ -245,7 +249,8 @@ const std::vector<Row>& rows() {
          "is 17179869181, expected at most 17179869180, which 4294967295 elements take"}}},
       {convolution(),
        [](Request& r) { r.tensors["OutputTensor"].total_size = (UINT64{1} << 32) + 1; },
-       {{Id::tensor_element_limit, "OutputTensor.TotalTensorSizeInBytes", "is 4294967297, expected at most 4294967296"}}},
+       {{Id::tensor_element_limit, "OutputTensor.TotalTensorSizeInBytes",
+         "is 4294967297, expected at most 4294967296"}}},
       {normalization(),
        [](Request& r) { r.tensors["ScaleTensor"].total_size = ~UINT64{0}; },
        {{Id::tensor_element_limit, "ScaleTensor.TotalTensorSizeInBytes", "is 18446744073709551615"}}},
@@ -416,7 +421,6 @@ const std::vector<Row>& rows() {
        [](Request& r) { r.tensors.erase("ScaleTensor"); },
        {{Id::normalization_scale_with_bias, "ScaleTensor", "is null"}},
        0x5200},
-      {normalization1(), [](Request& r) { r.count = 0; }, {{Id::normalization_axis_count, "AxisCount", "is 0"}}},
       {normalization1(), [](Request& r) { r.count = 9; }, {{Id::normalization_axis_count, "AxisCount", "is 9"}}},
       {normalization1(),
        [](Request& r) { r.arrays["Axes"][1] = 4; },
@@ -726,6 +730,87 @@ TEST(Accepted, AnyParameterButSteepness) {
 
 TEST(Accepted, OneSpatialDimensionFrom4_0) {
   EXPECT_TRUE(request::validate(request::convolution_1d(), FeatureLevel::level_4_0).ok());
+}
+
+TEST(Accepted, NoAxesFromTheOperatorsFirstLevelOn) {
+  Request r = request::normalization1();
+  r.count = 0;
+  for (const bool null : {false, true}) {
+    if (null) r.arrays.erase("Axes");
+    for (const dmlref::FeatureLevelName& row : dmlref::feature_levels) {
+      EXPECT_EQ(request::validate(r, row.level).ok(), row.level >= static_cast<FeatureLevel>(0x2100)) << row.name;
+    }
+  }
+}
+
+// Numbers from the documents, the first and the last of each level among them.
+TEST(OperatorTypes, NamesStandAtTheirNumbers) {
+  const std::pair<std::uint32_t, std::string_view> known[] = {
+      {1, "ELEMENT_WISE_IDENTITY"},
+      {33, "ELEMENT_WISE_QUANTIZE_LINEAR"},
+      {34, "ELEMENT_WISE_DEQUANTIZE_LINEAR"},
+      {54, "GEMM"},
+      {60, "SLICE"},
+      {64, "PADDING"},
+      {73, "MEAN_VARIANCE_NORMALIZATION"},
+      {78, "GRU"},
+      {79, "ELEMENT_WISE_SIGN"},
+      {96, "RESAMPLE"},
+      {97, "ELEMENT_WISE_BIT_SHIFT_LEFT"},
+      {111, "SLICE1"},
+      {115, "MEAN_VARIANCE_NORMALIZATION1"},
+      {117, "MATRIX_MULTIPLY_INTEGER"},
+      {118, "QUANTIZED_LINEAR_MATRIX_MULTIPLY"},
+      {119, "CONVOLUTION_INTEGER"},
+      {120, "QUANTIZED_LINEAR_CONVOLUTION"},
+      {135, "SLICE_GRAD"},
+      {147, "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"},
+      {148, "DYNAMIC_QUANTIZE_LINEAR"},
+      {155, "PADDING1"},
+      {158, "ACTIVATION_SOFTMAX1"},
+      {167, "ACTIVATION_SWISH"},
+      {169, "QUANTIZED_LINEAR_AVERAGE_POOLING"},
+      {170, "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"},
+      {171, "MEAN_VARIANCE_NORMALIZATION2"},
+      {173, "QUANTIZE"},
+      {174, "DEQUANTIZE"},
+      {177, "UNFOLD"},
+  };
+  for (const auto& [type, name] : known) EXPECT_EQ(dmlref::directml_operator_name(type), name) << type;
+  for (const dmlref::ActivationInfo& info : dmlref::activation_table) {
+    EXPECT_EQ(dmlref::directml_operator_name(static_cast<std::uint32_t>(info.type)),
+              "ACTIVATION_" + std::string(info.name));
+  }
+  for (const dmlref::OperatorInfo& row : dmlref::operator_table) {
+    EXPECT_EQ(dmlref::directml_operator_name(static_cast<std::uint32_t>(row.type)), row.name);
+  }
+}
+
+TEST(OperatorTypes, OneThatOnlyDirectmlHasIsNamed) {
+  std::set<std::string_view> names;
+  for (std::uint32_t type = 0; type <= 300; ++type) {
+    const std::string_view name = dmlref::directml_operator_name(type);
+    EXPECT_EQ(name.empty(), type == 0 || type > 177) << type;
+    EXPECT_TRUE(name.empty() || names.insert(name).second) << name << " twice";
+    if (dmlref::find_operator(static_cast<dmlref::OperatorType>(type)) != nullptr) continue;
+    // (The other members are never read, so they may be another operator's.)
+    const DML_TENSOR_DESC other{};
+    DML_OPERATOR_DESC desc{};
+    request::put(desc.Type, type);
+    desc.Desc = &other;
+    const dmlref::Report report = dmlref::validate(desc, dmlref::latest_feature_level);
+    ASSERT_EQ(report.violations().size(), 1u) << type;
+    const dmlref::Violation& violation = report.violations()[0];
+    EXPECT_EQ(violation.rule, RuleId::operator_type);
+    EXPECT_EQ(violation.field, "Type");
+    EXPECT_EQ(violation.kind, ViolationKind::invalid);
+    const std::string number = std::to_string(type);
+    const std::string is =
+        name.empty() ? number
+                     : "DML_OPERATOR_" + std::string(name) + " (" + number + "), which DirectML has and dmlref has not";
+    EXPECT_EQ(violation.message.find("Type is " + is + ", expected one of SLICE, "), 0u) << violation.message;
+  }
+  EXPECT_EQ(names.size(), 177u);
 }
 
 }  // namespace

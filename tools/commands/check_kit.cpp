@@ -20,7 +20,8 @@ struct CheckKitOptions {
 };
 
 int check_kit(const CheckKitOptions& options) {
-  const std::vector<kit::Description> cases = kit::read_kit(options.kit);
+  std::vector<kit::Description> cases = kit::read_kit(options.kit);
+  const std::size_t left_out = kit::leave_out(cases, options.check, options.kit);
   std::error_code error;
   if (!std::filesystem::is_directory(options.results, error)) {
     throw Failure(options.results, "is no folder, expected one with a folder of results for each case");
@@ -29,7 +30,7 @@ int check_kit(const CheckKitOptions& options) {
   for (const kit::Description& one : cases) {
     outcomes.push_back(kit::check_case(options.kit, options.results, one, options.check));
   }
-  fmt::print("{}", kit::report_of(cases, outcomes, options.check));
+  fmt::print("{}", kit::report_of(cases, outcomes, left_out, options.check));
   const bool passed = std::all_of(outcomes.begin(), outcomes.end(),
                                   [](const kit::Outcome& one) { return one.state == kit::CaseState::passed; });
   return passed ? exit_done : exit_failed;
@@ -47,6 +48,8 @@ void add_check_kit(CLI::App& line) {
               options->check.level, parse_level);
   verb.memory_option();
   verb.flag("--strict", "Accept one unit in the last place at most, whatever a case tolerates", options->check.strict);
+  verb.flag("--documented-only", "Leave out cases whose source is a reading of ours, where the documents are silent",
+            options->check.documented_only);
   verb.runs([options] { return check_kit(*options); });
 }
 

@@ -89,9 +89,10 @@ std::string text(const NormalizationExplanation& how, const Explanation& all) {
   }
   rows.push_back({"rounded to " + all.output_type, all.output.value});
   if (how.nearest != all.output.value) rows.push_back({"nearest, at most one ulp away", how.nearest});
-  return fmt::format("group of {} elements, along axes {}\n\n{}{}\n{}", how.element_count, fmt::join(how.axes, ", "),
-                     text_table(elements), rest_text(how.element_count, how.elements.size(), "elements"),
-                     text_table(rows));
+  const std::string axes =
+      how.axes.empty() ? "no axes: the element alone" : fmt::format("axes {}", fmt::join(how.axes, ", "));
+  return fmt::format("group of {} elements, along {}\n\n{}{}\n{}", how.element_count, axes, text_table(elements),
+                     rest_text(how.element_count, how.elements.size(), "elements"), text_table(rows));
 }
 
 }  // namespace

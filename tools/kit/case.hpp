@@ -42,6 +42,15 @@ struct Tolerance {
   std::string source;     ///< why so much
 };
 
+/// Who says what a case expects.
+enum class SourceKind {
+  documented,  ///< a document of Microsoft's
+  reading,     ///< the library, where the documents are silent
+};
+constexpr std::string_view name_of(SourceKind kind) {
+  return kind == SourceKind::documented ? "documented" : "reading";
+}
+
 struct Output {
   DataType type = DataType::unknown;
   List sizes;
@@ -56,7 +65,11 @@ struct Case {
   std::vector<Input> inputs;
   std::string kind;      ///< the kind of fault that it is for
   std::string property;  ///< what must hold
-  std::string source;    ///< the document that says so
+  std::string source;    ///< the document that says so; begins with "reading" where none does
+
+  SourceKind source_kind() const {
+    return source.starts_with("reading") ? SourceKind::reading : SourceKind::documented;
+  }
 
   // What follows is computed by finish().
   std::optional<FeatureLevel> accepted_from;  ///< empty: no level accepts the descriptor

@@ -46,14 +46,17 @@ void read_tolerance(const Node& node, Description& one) {
 Description read_description(const fs::path& folder) {
   const Document document(folder / "case.json");
   const Node root = document.root();
-  root.expect_object({"name", "operator", "expect", "feature_level", "fault_kind", "property", "source", "rules",
-                      "file", "data_type", "sizes", "strides", "tolerance"});
+  root.expect_object({"name", "operator", "expect", "feature_level", "fault_kind", "property", "source", "source_kind",
+                      "rules", "file", "data_type", "sizes", "strides", "tolerance"});
   Description one;
   const Node name = root.at("name", "the name of the case's folder");
   one.name = name.text();
   if (one.name != folder.filename().string()) name.refuse("\"" + folder.filename().string() + "\", its folder's name");
   one.op = root.at("operator", "an operator's name").text();
   one.kind = root.at("fault_kind", "a kind of fault").text();
+  const Node source_kind = root.at("source_kind", "\"documented\" or \"reading\"");
+  one.source_kind = source_kind.text() == "reading" ? SourceKind::reading : SourceKind::documented;
+  if (source_kind.text() != name_of(one.source_kind)) source_kind.refuse("\"documented\" or \"reading\"");
   const Node file = root.at("file", "the name of a file");
   one.file = file.text();
   if (one.file != "output.npy") file.refuse("\"output.npy\"");
@@ -173,6 +176,14 @@ std::vector<Description> read_kit(const fs::path& folder) {
   return cases;
 }
 
+std::size_t leave_out(std::vector<Description>& cases, const CheckOptions& options, const fs::path& folder) {
+  if (!options.documented_only) return 0;
+  const std::size_t left_out =
+      std::erase_if(cases, [](const Description& one) { return one.source_kind == SourceKind::reading; });
+  if (cases.empty()) throw Failure(folder.string(), "has no case whose source is a document, --documented-only");
+  return left_out;
+}
+
 std::string difference(const Description& one, std::span<const std::byte> result, std::span<const std::byte> expected,
                        bool strict) {
   return visit_type(one.type, [&](auto tag) -> std::string {
@@ -251,7 +262,7 @@ Outcome check_case(const fs::path& kit, const fs::path& results, const Descripti
   return {unlike.empty() ? CaseState::passed : CaseState::failed, std::move(unlike)};
 }
 
-std::string report_of(const std::vector<Description>& cases, const std::vector<Outcome>& outcomes,
+std::string report_of(const std::vector<Description>& cases, const std::vector<Outcome>& outcomes, std::size_t left_out,
                       const CheckOptions& options) {
   constexpr const char* words[] = {"pass", "fail", "missing"};
   std::string text;
@@ -269,9 +280,11 @@ std::string report_of(const std::vector<Description>& cases, const std::vector<O
     rows.push_back({key.first, key.second, fmt::format("{}", n[0] + n[1] + n[2]), fmt::format("{}", n[0]),
                     fmt::format("{}", n[1]), fmt::format("{}", n[2])});
   }
-  return text + "\n" + table_text(rows) +
-         fmt::format("\n{} cases at feature level {}: {} passed, {} failed, {} missing\n", cases.size(),
-                     to_string(options.level), all[0], all[1], all[2]);
+  text += "\n" + table_text(rows) +
+          fmt::format("\n{} cases at feature level {}: {} passed, {} failed, {} missing\n", cases.size(),
+                      to_string(options.level), all[0], all[1], all[2]);
+  if (options.documented_only) text += fmt::format("{} cases left out: their source is a reading\n", left_out);
+  return text;
 }
 
 }  // namespace dmlref::tool::kit

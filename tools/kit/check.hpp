@@ -11,6 +11,7 @@
 
 #include "dmlref/desc/data_type.hpp"
 #include "dmlref/desc/feature_level.hpp"
+#include "kit/case.hpp"
 
 namespace dmlref::tool::kit {
 
@@ -19,6 +20,7 @@ struct Description {
   std::string name;
   std::string op;
   std::string kind;
+  SourceKind source_kind = SourceKind::documented;
   std::optional<FeatureLevel> accepted_from;  ///< empty: to be refused at every level
   std::vector<std::string> rules;
   std::string file;
@@ -47,14 +49,19 @@ struct Outcome {
 struct CheckOptions {
   FeatureLevel level = latest_feature_level;  ///< of the device
   bool strict = false;
+  bool documented_only = false;  ///< cases whose source is a reading are left out
 };
+
+/// Takes out what the options leave out; how many that is. Throws Failure where nothing is left.
+std::size_t leave_out(std::vector<Description>& cases, const CheckOptions& options,
+                      const std::filesystem::path& folder);
 
 /// One case's outcome. Throws Failure where a file of the kit or of the results cannot be used.
 Outcome check_case(const std::filesystem::path& kit, const std::filesystem::path& results, const Description& one,
                    const CheckOptions& options);
 
-/// A line per case, then a table by operator and kind of fault.
-std::string report_of(const std::vector<Description>& cases, const std::vector<Outcome>& outcomes,
+/// A line per case, then a table by operator and kind of fault. `left_out` is how many are not among the cases.
+std::string report_of(const std::vector<Description>& cases, const std::vector<Outcome>& outcomes, std::size_t left_out,
                       const CheckOptions& options);
 
 }  // namespace dmlref::tool::kit

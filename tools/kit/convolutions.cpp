@@ -14,6 +14,20 @@ constexpr auto f32 = DataType::float32;
 constexpr const char* page = "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC";
 constexpr const char* once =
     "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: quantize the exact real number, rounding half to even";
+constexpr const char* padding =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: padding is what dequantizes to 0, the zero point";
+constexpr const char* unflipped =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: no mode is named, so the kernel is not flipped";
+constexpr const char* bias_unit =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: the bias is in units of both scales' product";
+constexpr const char* absent_zero_point =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: an absent zero point is 0";
+constexpr const char* grouped =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: GroupCount divides both numbers of channels";
+constexpr const char* one_dimension =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: tensors of rank 3 have one spatial dimension";
+constexpr const char* low_rank =
+    "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: values per channel of rank 1 lie in dimension 0";
 
 using Floats = std::vector<float>;
 
@@ -34,7 +48,7 @@ struct Row {
   std::optional<std::int64_t> in_zero_point = 131;
   List filter_zero_points = {};  // none, one, or one per output channel
   std::optional<std::int64_t> out_zero_point = 121;
-  bool bias = true;
+  bool bias = false;
   float in_scale = 0.5f;
   Floats filter_scales = {0.25f};
   float out_scale = 0;  // 0: such that the results spread over the output's range and none is near a tie
@@ -53,8 +67,8 @@ struct Row {
   std::int64_t scalar_rank = 0;
   std::int64_t filter_zero_point_rank = 0;
   std::int64_t filter_scale_rank = 0;
-  bool owned = false;  // filter and what belongs to it are DML's
-  const char* source = page;
+  bool owned = false;            // filter and what belongs to it are DML's
+  const char* source = nullptr;  // none: the page, or a reading that the row rests on
 };
 
 /// Sums that a bias gives to one output channel each: the input is its zero point.
@@ -64,6 +78,7 @@ Row sums(const char* name, const char* kind, const char* property, List biases) 
   row.input = {1, 1, 1, 1};
   row.filter = {channels, 1, 1, 1};
   row.in_values = {131};
+  row.bias = true;
   row.bias_values = std::move(biases);
   row.source = once;
   return row;
@@ -162,7 +177,8 @@ std::vector<Row> rows() {
        .property = "windows that see padding alone give the bias",
        .filter = {5, 4, 2, 2},
        .start = {3, 0},
-       .end = {0, 4}},
+       .end = {0, 4},
+       .bias = true},
       {.name = "strides",
        .kind = "geometry",
        .property = "Strides are those of height and width",
@@ -198,12 +214,14 @@ std::vector<Row> rows() {
       {.name = "kernel_not_square",
        .kind = "geometry",
        .property = "a filter of 2 by 5: the kernel is not flipped",
-       .filter = {5, 4, 2, 5}},
+       .filter = {5, 4, 2, 5},
+       .source = unflipped},
       {.name = "kernel_not_flipped",
        .kind = "geometry",
        .property = "cross-correlation: the kernel is not flipped",
        .input = {1, 1, 4, 4},
-       .filter = {2, 1, 2, 2}},
+       .filter = {2, 1, 2, 2},
+       .source = unflipped},
       {.name = "row_of_pixels",
        .kind = "geometry",
        .property = "a height of 1",
@@ -316,7 +334,30 @@ std::vector<Row> rows() {
        .out = s8,
        .in_zero_point = std::nullopt,
        .out_zero_point = std::nullopt},
-      {.name = "absent_bias", .kind = "bias", .property = "an absent bias is 0", .bias = false},
+      {.name = "absent_bias", .kind = "bias", .property = "without a bias nothing is added"},
+      {.name = "bias",
+       .kind = "bias",
+       .property = "a bias for each output channel",
+       .filter = {6, 4, 1, 1},
+       .bias = true},
+      {.name = "bias_of_rank_3",
+       .kind = "bias",
+       .property = "a bias for each output channel, of rank 3 from 4_0",
+       .input = {1, 4, 11},
+       .filter = {6, 4, 3},
+       .strides = {1},
+       .dilations = {1},
+       .start = {1},
+       .end = {1},
+       .bias = true},
+      {.name = "bias_scales_per_channel_groups",
+       .kind = "bias",
+       .property = "a bias is in units of its own channel's scale",
+       .input = {1, 6, 5, 6},
+       .filter = {4, 3, 3, 3},
+       .groups = 2,
+       .bias = true,
+       .filter_scales = {0.25f, 1.0f, 0.5f, 0.75f}},
       {.name = "absent_everything",
        .kind = "bias",
        .property = "no zero points, no bias",
@@ -330,7 +371,6 @@ std::vector<Row> rows() {
        .filter = {2, 8, 3, 3},
        .in_zero_point = 0,
        .out_zero_point = 0,
-       .bias = false,
        .out_scale = 0.125f * 19999,
        .in_values = {255},
        .filter_values = {127}},
@@ -341,7 +381,6 @@ std::vector<Row> rows() {
        .filter = {2, 8, 3, 3},
        .in_zero_point = 0,
        .out_zero_point = 255,
-       .bias = false,
        .out_scale = 0.125f * 19999,
        .in_values = {255},
        .filter_values = {-128}},
@@ -352,7 +391,6 @@ std::vector<Row> rows() {
        .filter = {2, 70000, 1, 1},
        .in_zero_point = 0,
        .out_zero_point = 0,
-       .bias = false,
        .in_scale = 1,
        .filter_scales = {1},
        .out_scale = 2e7f,
@@ -365,7 +403,6 @@ std::vector<Row> rows() {
        .filter = {2, 70000, 1, 1},
        .in_zero_point = 0,
        .out_zero_point = 250,
-       .bias = false,
        .in_scale = 1,
        .filter_scales = {1},
        .out_scale = 2e7f,
@@ -378,6 +415,7 @@ std::vector<Row> rows() {
        .filter = {2, 4, 3, 3},
        .in_zero_point = 0,
        .out_zero_point = 0,
+       .bias = true,
        .in_scale = 1,
        .filter_scales = {0x1p-24f},
        .out_scale = 1,
@@ -391,6 +429,7 @@ std::vector<Row> rows() {
        .filter = {2, 4, 3, 3},
        .in_zero_point = 0,
        .out_zero_point = 255,
+       .bias = true,
        .in_scale = 1,
        .filter_scales = {0x1p-24f},
        .out_scale = 1,
@@ -444,14 +483,20 @@ std::vector<Row> rows() {
       {.name = "broadcast_bias",
        .kind = "memory layout",
        .property = "a bias stride of 0: one bias for all channels",
+       .bias = true,
        .bias_values = {-3777},
        .bias_strides = {0, 0, 0, 0}},
       {.name = "filter_owned_by_dml",
        .kind = "memory layout",
-       .property = "filter, its scale and zero point, and bias are bound at initialization",
+       .property = "filter, its scale and zero point are bound at initialization",
        .weight = u8,
        .filter_zero_points = {10, 250, 128, 60, 5},
        .filter_scales = {0.25f, 0.5f, 0.125f, 0.75f, 1.0f},
+       .owned = true},
+      {.name = "filter_and_bias_owned_by_dml",
+       .kind = "memory layout",
+       .property = "the bias, too, is bound at initialization",
+       .bias = true,
        .owned = true},
       {.name = "scalars_of_rank_1",
        .kind = "types and ranks",
@@ -522,7 +567,6 @@ std::vector<Row> rows() {
           row.in_zero_point = in == u8 ? 140 : 17;
           row.filter_zero_points = {weight == u8 ? 125 : -6};
           row.out_zero_point = out == u8 ? 130 : -11;
-          row.start = row.end = {1, 1};
           if (rank == 3) {
             row.input = {2, 4, 17};
             row.filter = {5, 4, 3};
@@ -534,6 +578,23 @@ std::vector<Row> rows() {
     }
   }
   return list;
+}
+
+/// The first reading without which the results are not known, or the page.
+const char* source_of(const Row& row) {
+  if (row.source != nullptr) return row.source;
+  const auto is_padded = [](const List& pads) {
+    return std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
+  };
+  const auto is_low = [](std::int64_t rank, std::size_t count) { return (rank == 1 || rank == 2) && count > 1; };
+  if (row.input.size() == 3) return one_dimension;
+  if (is_padded(row.start) || is_padded(row.end)) return padding;
+  if (row.bias) return bias_unit;
+  if (!row.in_zero_point || !row.out_zero_point) return absent_zero_point;
+  if (row.groups != 1) return grouped;
+  if (is_low(row.filter_scale_rank, row.filter_scales.size())) return low_rank;
+  if (is_low(row.filter_zero_point_rank, row.filter_zero_points.size())) return low_rank;
+  return page;
 }
 
 List output_sizes(const Row& row) {
@@ -572,7 +633,7 @@ Case convolution_case(const Row& row) {
   one.op = "QUANTIZED_LINEAR_CONVOLUTION";
   one.kind = row.kind;
   one.property = row.property;
-  one.source = row.source;
+  one.source = source_of(row);
   Random random(row.name);
 
   const auto rank = static_cast<std::int64_t>(row.input.size());

@@ -16,6 +16,9 @@ constexpr const char* page0 = "DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC";
 constexpr const char* fused = "Using fused operators; the activation's page";
 constexpr const char* subnormal =
     "reading: the formulas hold for all numbers. Direct3D lets a device take float32 subnormals for 0";
+constexpr const char* unrounded = "reading of Using fused operators: the activation sees the unrounded value";
+constexpr const char* no_axes =
+    "reading of DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC: no lower bound of AxisCount";
 
 struct Fused {
   ActivationType type;
@@ -97,6 +100,32 @@ std::vector<Row> rows() {
       {.name = "axis_3", .kind = "axes", .property = "the innermost dimension alone", .axes = {3}},
       {.name = "axes_3_1", .kind = "axes", .property = "dimensions that do not adjoin, in any order", .axes = {3, 1}},
       {.name = "axes_0_2", .kind = "axes", .property = "dimensions that do not adjoin", .axes = {0, 2}},
+      {.name = "no_axes",
+       .kind = "axes",
+       .property = "each element is a group of its own: the result is the bias",
+       .axes = {},
+       .scale = channel,
+       .bias = channel,
+       .source = no_axes},
+      {.name = "no_axes_mean_only",
+       .kind = "axes",
+       .property = "each element is its own mean",
+       .input = {3, 5},
+       .axes = {},
+       .scale = {3, 5},
+       .bias = {1, 5},
+       .normalize_variance = false,
+       .source = no_axes},
+      {.name = "no_axes_float16_activation",
+       .kind = "axes",
+       .property = "each element is a group of its own: the activation of the bias",
+       .type = f16,
+       .axes = {},
+       .scale = {2, 3, 4, 5},
+       .bias = {2, 3, 4, 5},
+       .activation = Fused{ActivationType::tanh, {0, 0}},
+       .in_order = {0, 2, 3, 1},
+       .source = no_axes},
       {.name = "group_of_one_element",
        .kind = "variance",
        .property = "an element alone: the result is the bias",
@@ -243,7 +272,7 @@ std::vector<Row> rows() {
        .activation = Fused{ActivationType::linear, {256, -256}},
        .scales = {0.0625, 0.0009765625, 8},
        .biases = {1, 0.0009765625, 4},
-       .source = fused},
+       .source = unrounded},
       {.name = "nhwc",
        .kind = "memory layout",
        .property = "input and output are NHWC in memory",

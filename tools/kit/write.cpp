@@ -130,6 +130,7 @@ Json description_of(const Case& one) {
   json["fault_kind"] = one.kind;
   json["property"] = one.property;
   json["source"] = one.source;
+  json["source_kind"] = name_of(one.source_kind());
   if (!one.rules.empty()) json["rules"] = one.rules;
   json["file"] = output_file;
   if (one.accepted_from) {

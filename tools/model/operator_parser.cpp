@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "dmlref/desc/operator_names.hpp"
 #include "dmlref/desc/tensor_desc.hpp"
 
 namespace dmlref::tool {
@@ -13,6 +14,18 @@ std::string names_of(std::span<const OperatorFields> list) {
   std::string names;
   for (const OperatorFields& row : list) names.append(names.empty() ? "" : ", ").append(row.name);
   return names;
+}
+
+/// Whether a name, with or without its prefix, is an operator's of DirectML.
+bool is_of_directml(std::string_view name) {
+  constexpr std::string_view prefix = "DML_OPERATOR_";
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  if (name == "SCATTER") return true;
+  std::string_view known;
+  for (std::uint32_t type = 1; !(known = directml_operator_name(type)).empty(); ++type) {
+    if (known == name) return true;
+  }
+  return false;
 }
 
 std::string_view expectation(FieldKind kind) {
@@ -117,7 +130,11 @@ ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<s
   const Typed typed(dispatchable);
   const Node type = typed.type_or_fail("an operator's type like \"DML_OPERATOR_SLICE\"");
   fields_ = find_operator_fields(known, type.text());
-  if (fields_ == nullptr) type.refuse("one of the operators " + names_of(known));
+  if (fields_ == nullptr) {
+    const std::string expected = "one of the operators " + names_of(known);
+    if (!is_of_directml(type.text())) type.refuse(expected);
+    type.fail(fmt::format("is \"{}\", which DirectML has and dmlref has not, expected {}", type.text(), expected));
+  }
   Faults faults;
   // After the type, which decides what keys a dispatchable has.
   faults.collect([&] { typed.expect_keys(keys_of(*fields_), settings); });

@@ -89,6 +89,8 @@ std::optional<Operand> broadcast(Context& node, const std::optional<Value>& valu
 void lower_mean_variance_normalization(Context& node) {
   const Value x = node.input(0, "X");
   const std::vector<std::int64_t> given = node.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
+  // (It means all axes to ONNX's reductions, and no axis to DirectML's normalization.)
+  if (given.empty()) node.fail_attribute("axes", "is empty, expected at least one axis");
   Shape axes;
   for (std::size_t i = 0; i < given.size(); ++i) {
     axes.push_back(static_cast<std::uint64_t>(node.axis(given[i], x.shape.size(), fmt::format("axes[{}]", i))));

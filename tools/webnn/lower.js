@@ -171,7 +171,8 @@ function lowerReverse(lowering, {input, options}, operator) {
 }
 
 /** `parameterAxes`: the axis of the input for each dimension of scale and bias. */
-function normalize(lowering, operator, input, sizes, axes, parameterAxes, options) {
+function normalize(lowering, operator, input, axes, parameterAxes, options) {
+  const sizes = input.shape;
   const output = lowering.output([operator.outputs].flat()[0], input.dataType, input.shape);
   const tensors = {InputTensor: {tensor: input, sizes}};
   for (const [member, name] of [['ScaleTensor', options.scale], ['BiasTensor', options.bias]]) {
@@ -200,18 +201,14 @@ function normalize(lowering, operator, input, sizes, axes, parameterAxes, option
 
 function lowerLayerNormalization(lowering, {input, options}, operator) {
   const tensor = lowering.tensor(input);
-  const rank = tensor.shape.length;
   const axes = options.axes || tensor.shape.map((_, d) => d).slice(1);
-  if (axes.length !== 0) return normalize(lowering, operator, tensor, tensor.shape, axes, axes, options);
-  // Of no axes every element is its own mean: an axis of one element, which DirectML needs.
-  const sizes = rank === 0 ? [1] : [...tensor.shape, 1];
-  return normalize(lowering, operator, tensor, sizes, [sizes.length - 1], [], options);
+  return normalize(lowering, operator, tensor, axes, axes, options);
 }
 
 function lowerInstanceNormalization(lowering, {input, options}, operator) {
   const tensor = lowering.tensor(input);
   const nhwc = options.layout === 'nhwc';
-  return normalize(lowering, operator, tensor, tensor.shape, nhwc ? [1, 2] : [2, 3], [nhwc ? 3 : 1], options);
+  return normalize(lowering, operator, tensor, nhwc ? [1, 2] : [2, 3], [nhwc ? 3 : 1], options);
 }
 
 function refuseBatchNormalization() {

@@ -159,6 +159,7 @@ function seeNormalization(dispatchable, values, explain) {
     };
   };
   const names = dimensionNames(rank);
+  const over = axes.length === 0 ? 'no axis' : axes.map((d) => names[d] ?? d).join(', ');
   const grids = [];
   const choose = (at) => {
     chosen = at;
@@ -166,7 +167,7 @@ function seeNormalization(dispatchable, values, explain) {
   };
   for (const [title, name, tensor] of [['Input', 'InputTensor', input], ['Output', 'OutputTensor', output]]) {
     grids.push(new Grid({
-      title: `${title} ${tensor.sizes.join(' × ')}: one colour is one group, normalized over ${axes.map((d) => names[d] ?? d).join(', ')}`,
+      title: `${title} ${tensor.sizes.join(' × ')}: one colour is one group, normalized over ${over}`,
       sizes: tensor.sizes, names, text: text(tensor, values[name]), look, pick: (at) => (choose(at), explain(at)),
     }));
   }

@@ -241,8 +241,8 @@ struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
   const DML_TENSOR_DESC* ScaleTensor;             ///< optional; the input's sizes, or 1, per dimension
   const DML_TENSOR_DESC* BiasTensor;              ///< optional; the same. Below level 5_2 both are present or neither
   const DML_TENSOR_DESC* OutputTensor;            ///< type and sizes of the input
-  UINT AxisCount;                                 ///< 1 to 8
-  const UINT* Axes;                               ///< dimensions of one mean and variance, none twice
+  UINT AxisCount;                                 ///< 0 to 8; 0: each element by itself
+  const UINT* Axes;                               ///< dimensions of one mean and variance, none twice; null where none
   dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
   FLOAT Epsilon;                                  ///< added to the variance
   const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors

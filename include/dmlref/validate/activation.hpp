@@ -11,35 +11,17 @@
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/activation.hpp"
+#include "dmlref/desc/operator_names.hpp"
 #include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/report.hpp"
 
 DMLREF_BEGIN
 namespace rules {
 
-/// Operators that a caller may take for fusable: other operators fuse them, or they are activations by name.
-struct NeverFused {
-  std::uint32_t type;
-  std::string_view name;
-};
-inline constexpr auto never_fused_table = std::to_array<NeverFused>({
-    {8, "ELEMENT_WISE_CLIP"},
-    {36, "ACTIVATION_HARDMAX"},
-    {41, "ACTIVATION_LOG_SOFTMAX"},
-    {42, "ACTIVATION_PARAMETERIZED_RELU"},
-    {48, "ACTIVATION_SOFTMAX"},
-    {158, "ACTIVATION_SOFTMAX1"},
-    {167, "ACTIVATION_SWISH"},
-    {168, "ACTIVATION_HARD_SWISH"},
-});
-
 inline std::string activation_text(ActivationType type) {
   const auto value = static_cast<std::uint32_t>(type);
-  if (const ActivationInfo* info = find_activation(type)) return text_of({"ACTIVATION_", info->name});
-  for (const NeverFused& row : never_fused_table) {
-    if (row.type == value) return std::string(row.name);
-  }
-  return text_of({value});
+  const std::string_view name = directml_operator_name(value);
+  return name.empty() ? text_of({value}) : std::string(name);
 }
 
 inline void check_activation_type(Report& report, FeatureLevel level, ActivationType type) {

@@ -18,6 +18,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/directml_types.hpp"
+#include "dmlref/desc/operator_names.hpp"
 #include "dmlref/operators/list.hpp"
 #include "dmlref/schema/facts.hpp"
 #include "dmlref/validate/level.hpp"
@@ -188,9 +189,13 @@ inline std::optional<OperatorDesc> read_directml(const DML_OPERATOR_DESC& desc) 
   const std::uint32_t type = rules::number(desc.Type);
   const OperatorInfo* info = find_operator(static_cast<OperatorType>(type));
   if (info == nullptr) {
+    std::string is = text_of({type});
+    if (const std::string_view name = directml_operator_name(type); !name.empty()) {
+      is = text_of({"DML_OPERATOR_", name, " (", type, "), which DirectML has and dmlref has not"});
+    }
     std::string known;
     for (const OperatorInfo& row : operator_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
-    report.add(RuleId::operator_type, "Type", {"is ", type, ", expected one of ", known});
+    report.add(RuleId::operator_type, "Type", {"is ", is, ", expected one of ", known});
   } else {
     level = rules::check_operator_level(report, *info, level);
   }

@@ -27,7 +27,8 @@ DMLREF_BEGIN
   RULE(buffer_unexpected, "T", "an absent tensor has no buffer", "IDMLBindingTable::BindInputs", 0)                    \
   RULE(buffer_owned_by_dml, "T", "owned tensors at initialize, the rest at execute", "DML_TENSOR_FLAGS", 0)            \
   RULE(buffer_overlap, "T, persistent, temporary",                                                                     \
-       "what is written overlaps nothing else", "IDMLBindingTable::BindOutputs", 0)                                    \
+       "what is written overlaps nothing else",                                                                        \
+       "IDMLBindingTable::BindInputs, IDMLBindingTable::BindOutputs", 0)                                               \
   RULE(buffer_misaligned, "persistent, temporary",                                                                     \
        "persistent and temporary memory start at a multiple of 256", "DirectML constants", 0)                          \
   RULE(binding_offset, "T",                                                                                            \
@@ -135,7 +136,7 @@ DMLREF_BEGIN
        "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC; ranks other than 4: reading", 0x4000)                          \
   RULE(normalization_scale_with_bias, "ScaleTensor, BiasTensor",                                                       \
        "below 5_2, both or neither are present", "DirectML feature level history, the normalizations' pages", 0x5200)  \
-  RULE(normalization_axis_count, "AxisCount", "there are 1 to 8 axes", "reading", 0)                                   \
+  RULE(normalization_axis_count, "AxisCount", "there are at most 8 axes", "reading", 0)                                \
   RULE(normalization_axis_range, "Axes[i]", "an axis is below InputTensor.DimensionCount", "reading", 0)               \
   RULE(normalization_axis_repeated, "Axes[i]", "no axis is named twice", "reading", 0)                                 \
   /* Fused activations */                                                                                              \

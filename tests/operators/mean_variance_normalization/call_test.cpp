@@ -101,6 +101,17 @@ TEST(NormalizationOnViews, LayerNormalizationInOneCall) {
   EXPECT_EQ(result[7], 0);
 }
 
+TEST(NormalizationOnViews, OfNoAxesEachElementIsItsOwnGroup) {
+  const float input[] = {1, 2, 3, 4, 5, 6};
+  float result[6] = {-1, -1, -1, -1, -1, -1};
+  const float bias[] = {0.5f, -0.25f, 8};
+  const Report report =
+      mean_variance_normalization(TensorView(input, Shape{2, 3}), std::nullopt, TensorView(bias, Shape{1, 3}),
+                                  TensorView(result, Shape{2, 3}), {.axes = {}});
+  ASSERT_TRUE(report) << report.to_string();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(result[i], bias[i % 3]);
+}
+
 TEST(NormalizationOnViews, EpsilonOfAnyValueIsAddedAsItIs) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();

@@ -613,6 +613,44 @@ TYPED_TEST(FastNormalization, ColumnsOfEveryWidth) {
   }
 }
 
+// Rows of one element: no axes, or axes of one element each, also where neighbours would make columns.
+TYPED_TEST(FastNormalization, GroupsOfOneElement) {
+  Random random(seed());
+  const struct {
+    Shape shape;
+    reference::AxisSet axes;
+    Strides input;  // none: packed
+  } shapes[] = {{{1}, 0, {}},
+                {{37}, 0, {}},
+                {{5, 1, 7, 33}, 0, {}},
+                {{3, 4, 130}, 0, {520, 1, 4}},
+                {{2, 3, 65}, 0, {0, 1, 0}},
+                {{1, 1, 2, 2, 1, 3, 5, 7}, 0, {}},
+                {{70000}, 0, {}},
+                {{2, 1, 64}, 0b010, {}},
+                {{1, 40, 37}, 0b001, {}}};
+  for (const auto& it : shapes) {
+    for (const Regime regime : {Regime::mean_0, Regime::mean_1e4, Regime::with_nan, Regime::with_infinity}) {
+      for (const float epsilon : {1e-5f, 0.0f}) {
+        auto c = plain_case<TypeParam>(it.shape, it.axes);
+        if (it.input.size() > 0) c.input = Layout(it.shape, it.input);
+        c.input_data.resize(elements_spanned(c.input));
+        fill(c.input_data, regime, random);
+        c.parameters.epsilon = epsilon;
+        c.parameters.normalize_variance = pick(random, 0, 2) != 0;
+        if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
+        if (pick(random, 0, 1) == 0) {
+          Shape part = it.shape;
+          for (Index& extent : part) extent = pick(random, 0, 1) == 0 ? 1 : extent;
+          add_scale_and_bias(c, Layout(part), random);
+        }
+        expect_reference_bits(c, "groups of one element");
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TYPED_TEST(FastNormalization, EveryActivation) {
   Random random(seed());
   for (const ActivationInfo& info : activation_table) {

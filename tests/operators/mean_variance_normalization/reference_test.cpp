@@ -83,6 +83,25 @@ TEST(NormalizationReference, MeanOnlyLeavesEpsilonOut) {
   EXPECT_EQ(c.reference_output(), (std::vector<float>{-2, -1, 0, 3}));
 }
 
+TEST(NormalizationReference, OfNoAxesEachElementIsItsOwnGroup) {
+  auto c = plain_case<float>({2, 2}, 0);
+  c.input_data = {1, -2, 3e38f, std::numeric_limits<float>::quiet_NaN()};
+  c.scale = c.bias = Layout({1, 2});
+  c.scale_data = {5, -5};
+  c.bias_data = {0.5f, -7};
+  for (const bool normalize_variance : {true, false}) {
+    c.parameters.normalize_variance = normalize_variance;
+    const auto y = c.reference_output();
+    EXPECT_EQ(y[0], 0.5f);
+    EXPECT_EQ(y[1], -7);
+    EXPECT_EQ(y[2], 0.5f);
+    EXPECT_TRUE(std::isnan(y[3]));
+  }
+  c.parameters.normalize_variance = true;
+  c.parameters.epsilon = 0;  // 0 / 0
+  EXPECT_TRUE(std::isnan(c.reference_output()[0]));
+}
+
 TEST(NormalizationReference, ConstantsGiveZeroAndWithoutEpsilonNaN) {
   for (const float value : {0.1f, 1234.0f, 3e38f, 1e-45f}) {
     auto c = plain_case<float>({3, 700}, 0b10);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the results of any device with a conformance kit, as `dmlref check-kit` does.
 
-    check_kit.py DIR RESULTS [--feature-level 6_4] [--strict]
+    check_kit.py DIR RESULTS [--feature-level 6_4] [--strict] [--documented-only]
 
 Needs NumPy alone. Exit status: 0 all passed; 1 some failed or are missing; 2 the kit or a file cannot be used.
 """
@@ -84,6 +84,8 @@ class Case:
             expect(isinstance(case.get(key), str), key, "a text")
         self.operator = case["operator"]
         self.kind = case["fault_kind"]
+        self.source_kind = case.get("source_kind")
+        expect(self.source_kind in ("documented", "reading"), "source_kind", '"documented" or "reading"')
         self.file = case.get("file")
         expect(self.file == "output.npy", "file", '"output.npy"')
         self.rules = case.get("rules", [])
@@ -189,7 +191,7 @@ def table(rows):
                              for c, (cell, width) in enumerate(zip(row, widths))) + "\n" for row in rows)
 
 
-def report(cases, outcomes, level):
+def report(cases, outcomes, level, left_out):
     lines, counts = [], {}
     words = ["pass", "fail", "missing"]
     for case, (state, reason) in zip(cases, outcomes):
@@ -200,7 +202,8 @@ def report(cases, outcomes, level):
         rows.append([*key, *map(str, [sum(counts[key]), *counts[key]])])
     passed, failed, missing = map(sum, zip(*counts.values()))
     return ("".join(lines) + "\n" + table(rows) +
-            f"\n{len(cases)} cases at feature level {level}: {passed} passed, {failed} failed, {missing} missing\n")
+            f"\n{len(cases)} cases at feature level {level}: {passed} passed, {failed} failed, {missing} missing\n" +
+            ("" if left_out is None else f"{left_out} cases left out: their source is a reading\n"))
 
 
 def main():
@@ -211,6 +214,8 @@ def main():
                         help="the device's level: cases above it must be refused; 6_4 if not given")
     parser.add_argument("--strict", action="store_true",
                         help="results within one unit in the last place, whatever a case tolerates")
+    parser.add_argument("--documented-only", action="store_true",
+                        help="leave out cases whose source is a reading of dmlref, where the documents are silent")
     options = parser.parse_args()
     try:
         for folder in (options.kit, options.results):
@@ -220,11 +225,17 @@ def main():
         cases = [Case(folder) for folder in folders if os.path.exists(os.path.join(folder, "case.json"))]
         if not cases:
             raise Unusable(f"{options.kit}: has no folder with a case.json, expected a kit")
+        left_out = None
+        if options.documented_only:
+            left_out = sum(case.source_kind == "reading" for case in cases)
+            cases = [case for case in cases if case.source_kind == "documented"]
+            if not cases:
+                raise Unusable(f"{options.kit}: has no case whose source is a document, --documented-only")
         outcomes = [check(options.kit, options.results, case, options.feature_level, options.strict) for case in cases]
     except Unusable as error:
         print("check_kit: " + " ".join(str(error).split()), file=sys.stderr)
         return 2
-    sys.stdout.write(report(cases, outcomes, options.feature_level))
+    sys.stdout.write(report(cases, outcomes, options.feature_level, left_out))
     return 0 if all(state == "pass" for state, _ in outcomes) else 1
 
 

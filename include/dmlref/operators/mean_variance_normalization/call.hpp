@@ -32,7 +32,7 @@ DMLREF_BEGIN
 
 /// What a call of `mean_variance_normalization` computes, as DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC has it.
 struct MeanVarianceNormalizationOptions {
-  IndexList axes = {};             ///< of one mean and variance, each below the rank, none twice
+  IndexList axes = {};             ///< of one mean and variance, each below the rank, none twice. Empty: of one element
   bool normalize_variance = true;  ///< false: only the mean is subtracted
   float epsilon = 1e-5f;           ///< added to the variance
   std::optional<Activation> fused_activation = std::nullopt;  ///< applied before the one rounding of the result

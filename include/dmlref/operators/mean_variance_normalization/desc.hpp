@@ -25,13 +25,13 @@ struct MeanVarianceNormalizationDesc {
 
 /// DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC: the same with statistics over `axes`.
 struct MeanVarianceNormalization1Desc {
-  TensorDesc input;                            ///< FLOAT32 or FLOAT16
-  std::optional<TensorDesc> scale;             ///< the input's type; its sizes, or 1, per dimension. Absent: 1
-  std::optional<TensorDesc> bias;              ///< the same. Absent: 0
-  TensorDesc output;                           ///< type and sizes of the input
-  Dimensions axes;                             ///< of one mean and variance: each below the rank, none twice
-  bool normalize_variance = true;              ///< false: only the mean is subtracted
-  float epsilon = 0.00001f;                    ///< added to the variance
+  TensorDesc input;                 ///< FLOAT32 or FLOAT16
+  std::optional<TensorDesc> scale;  ///< the input's type; its sizes, or 1, per dimension. Absent: 1
+  std::optional<TensorDesc> bias;   ///< the same. Absent: 0
+  TensorDesc output;                ///< type and sizes of the input
+  Dimensions axes;                 ///< of one mean and variance: each below the rank, none twice. Empty: of one element
+  bool normalize_variance = true;  ///< false: only the mean is subtracted
+  float epsilon = 0.00001f;        ///< added to the variance
   std::optional<Activation> fused_activation;  ///< applied before the one rounding of the result
 };
 

@@ -61,12 +61,13 @@ inline void check_scale_with_bias(Report& report, FeatureLevel level, const Tens
              {"is null, expected a tensor since ", present.name, " is not null"}, free_from);
 }
 
+/// Of no axes each element is a group of its own; `axes` may then be null.
 inline void check_axes(Report& report, const TensorFacts& input, const CountFacts& count,
                        const ArrayFacts<std::uint32_t>& axes) {
   const std::uint64_t axis_count = count.value ? *count.value : std::uint64_t{axes.size()};
-  if (!rank_is_readable(axis_count)) {
+  if (axis_count != 0 && !rank_is_readable(axis_count)) {
     report.add(RuleId::normalization_axis_count, count.name,
-               {"is ", axis_count, ", expected 1 to 8, at most InputTensor.DimensionCount"});
+               {"is ", axis_count, ", expected 0 to 8, at most InputTensor.DimensionCount"});
     return;
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
