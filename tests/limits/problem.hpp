@@ -338,7 +338,7 @@ class Problem {
               const auto count = static_cast<std::int64_t>(channels * fys.size() * fxs.size());
               sum += count * (value_of(&*in_value, d.input.data_type) - in_zero) *
                      (value_of(&*filter_value, d.filter.data_type) - zero);
-            } else {
+            } else if (fxs.size() != 0) {  // else no row has a product, however many there are
               for (std::int64_t fy = fys.first; fy <= fys.last; ++fy) {
                 const auto y = static_cast<std::uint64_t>(axes.rows.position(oy, fy));
                 for (std::int64_t fx = fxs.first; fx <= fxs.last; ++fx) {
