@@ -47,6 +47,11 @@ bad = read = 0
 for header in sorted(pathlib.Path(sys.argv[2]).rglob("*.hpp")):
     text = re.sub(r"//[^\n]*", "", re.sub(r'"(\\.|[^"\\\n])*"', '""', header.read_text()))
     read += 1
+    for name in re.findall(r"^\s*#\s*(?:define|undef)\s+(\w+)", text, re.M):  # what is put away and comes back is no change
+        put_away = all(f'{which}_macro("{name}")' in header.read_text() for which in ("push", "pop"))
+        if not name.startswith("DMLREF_") and not put_away:
+            print(f"{header}: {name} is a macro of ours without DMLREF_")
+            bad += 1
     for match in re.finditer(r"\b[A-Za-z_]\w*\b(?=(\s*\()?)", text):
         if match[0] in macros and (not macros[match[0]] or match[1]):
             print(f"{header}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]} is a macro of a common header")

@@ -615,7 +615,9 @@ TEST_P(Boundary, StrictBindingsRefuseWhatDirectMLRefuses) {
       std::vector<InputBuffer> at_initialize = tolerant.owned;
       at_initialize[i] = tolerant.inputs[i];
       expect_rule(initialize(op, at_initialize), name, RuleId::buffer_owned_by_dml);
-      if (tolerant.needs.persistent_bytes == 0) EXPECT_TRUE(initialize(tolerant.op, at_initialize));
+      if (tolerant.needs.persistent_bytes == 0) {
+        EXPECT_TRUE(initialize(tolerant.op, at_initialize));
+      }
     }
   }
 }

@@ -419,13 +419,13 @@ TEST(ExecutorThatThrows, LeavesAllElseUsable) {
         Throwing throwing(calls, tasks), again(calls, tasks);
         int caught = 0;
         try {
-          op.execute(buffers(work, false), outputs, persistent.span(), temporary.span(), throwing);
+          EXPECT_TRUE(op.execute(buffers(work, false), outputs, persistent.span(), temporary.span(), throwing));
         } catch (const std::runtime_error&) {
           ++caught;
         }
         ASSERT_EQ(EnvironmentWords::now(), before);
         try {
-          run(work.desc, latest_feature_level, buffers(work), outputs, {.isa = std::nullopt, .executor = &again});
+          EXPECT_TRUE(run(work.desc, latest_feature_level, buffers(work), outputs, {.executor = &again}));
         } catch (const std::runtime_error&) {
           ++caught;
         }

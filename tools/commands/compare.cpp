@@ -15,12 +15,11 @@
 #include "support/comparison.hpp"
 #include "support/element.hpp"
 #include "support/failure.hpp"
+#include "support/json_text.hpp"
 #include "support/text_table.hpp"
 
 namespace dmlref::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CompareOptions {
   std::string a;
@@ -84,13 +83,13 @@ void print_text(const Comparison& result, DataType type, const Tolerance& tolera
 }
 
 /// A number, or a text where JSON has no such number.
-Json real(double value) { return std::isfinite(value) ? Json(value) : Json(real_text(value)); }
-Json element(const std::string& text) {
-  const Json number = Json::parse(text, nullptr, false);
-  return number.is_number() ? number : Json(text);
+OrderedJson real(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(real_text(value)); }
+OrderedJson element(const std::string& text) {
+  const OrderedJson number = OrderedJson::parse(text, nullptr, false);
+  return number.is_number() ? number : OrderedJson(text);
 }
 
-Json to_json(const ElementPair& pair) {
+OrderedJson to_json(const ElementPair& pair) {
   return {{"at", pair.coordinates},
           {"a", element(pair.actual)},
           {"a_bits", pair.actual_bits},
@@ -98,11 +97,11 @@ Json to_json(const ElementPair& pair) {
           {"b_bits", pair.expected_bits},
           {"absolute", real(pair.distance.absolute)},
           {"relative", real(pair.distance.relative)},
-          {"ulp", pair.distance.ulp ? Json(*pair.distance.ulp) : Json(nullptr)}};
+          {"ulp", pair.distance.ulp ? OrderedJson(*pair.distance.ulp) : OrderedJson(nullptr)}};
 }
 
 void print_json(const Comparison& result, const NpyArray& a, const Tolerance& tolerance) {
-  Json json{
+  OrderedJson json{
       {"equal", result.equal()},
       {"tolerance", {{"ulp", tolerance.ulp}, {"absolute", tolerance.absolute}, {"relative", tolerance.relative}}}};
   if (!result.unlike.empty()) {
@@ -113,9 +112,9 @@ void print_json(const Comparison& result, const NpyArray& a, const Tolerance& to
     json["elements"] = result.count;
     json["mismatches"] = result.mismatches;
     json["worst"] = to_json(*result.worst);
-    json["first"] = Json::array();
+    json["first"] = OrderedJson::array();
     for (const ElementPair& pair : result.first) json["first"].push_back(to_json(pair));
-    json["histogram"] = Json::array();
+    json["histogram"] = OrderedJson::array();
     for (const DistanceCount& row : result.histogram) {
       json["histogram"].push_back({{"least", row.least}, {"most", row.most}, {"elements", row.elements}});
     }

@@ -10,11 +10,10 @@
 #include "dmlref/directml.hpp"
 #include "model/model.hpp"
 #include "support/failure.hpp"
+#include "support/json_text.hpp"
 
 namespace dmlref::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ValidateOptions {
   std::string model;
@@ -57,13 +56,13 @@ void print_text(const Dispatchable& dispatchable, const Verdict& verdict) {
   }
 }
 
-Json to_json(const Verdict& verdict) {
-  Json json{{"from", to_string(verdict.from)},
+OrderedJson to_json(const Verdict& verdict) {
+  OrderedJson json{{"from", to_string(verdict.from)},
             {"to", to_string(verdict.to)},
             {"accepted", verdict.report.ok()},
-            {"violations", Json::array()}};
+            {"violations", OrderedJson::array()}};
   for (const Violation& violation : verdict.report.violations()) {
-    Json row{{"field", violation.field},
+    OrderedJson row{{"field", violation.field},
              {"rule", to_string(violation.rule)},
              {"kind", violation.kind == ViolationKind::invalid ? "invalid" : "unsupported_at_level"},
              {"message", violation.message}};
@@ -76,10 +75,10 @@ Json to_json(const Verdict& verdict) {
 int validate_model(const ValidateOptions& options) {
   const Model model = parse_model(options.model);
   bool all_accepted = true;
-  Json operators = Json::array();
+  OrderedJson operators = OrderedJson::array();
   for (const auto& [name, dispatchable] : model.dispatchables) {
     bool accepted = false;
-    Json levels = Json::array();
+    OrderedJson levels = OrderedJson::array();
     for (const Verdict& verdict : verdicts_on(dispatchable, options.level)) {
       accepted = accepted || verdict.report.ok();
       if (options.json) {
@@ -95,7 +94,7 @@ int validate_model(const ValidateOptions& options) {
                          {"levels", std::move(levels)}});
   }
   if (options.json) {
-    fmt::print("{}\n", Json{{"accepted", all_accepted}, {"operators", std::move(operators)}}.dump(2));
+    fmt::print("{}\n", OrderedJson{{"accepted", all_accepted}, {"operators", std::move(operators)}}.dump(2));
   }
   return all_accepted ? exit_done : exit_failed;
 }

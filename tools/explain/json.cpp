@@ -5,40 +5,39 @@
 
 #include "explain/report.hpp"
 #include "support/element.hpp"
+#include "support/json_text.hpp"
 
 namespace dmlref::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A number, or a text where JSON has no such number.
-Json real(double value) { return std::isfinite(value) ? Json(value) : Json(real_text(value)); }
-Json number(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_number() ? value : Json(text);
+OrderedJson real(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(real_text(value)); }
+OrderedJson number(const std::string& text) {
+  OrderedJson value = OrderedJson::parse(text, nullptr, false);
+  return value.is_number() ? value : OrderedJson(text);
 }
 /// An integer, or its digits where readers of JSON would round it.
-Json exact_integer(const ExactQuotient& quotient) {
+OrderedJson exact_integer(const ExactQuotient& quotient) {
   const bool shown = std::to_string(quotient.rounded) == quotient.integer;
-  return shown ? Json(quotient.rounded) : Json(quotient.integer);
+  return shown ? OrderedJson(quotient.rounded) : OrderedJson(quotient.integer);
 }
-Json integer(const std::optional<std::int64_t>& value) { return value ? Json(*value) : Json(nullptr); }
+OrderedJson integer(const std::optional<std::int64_t>& value) { return value ? OrderedJson(*value) : OrderedJson(nullptr); }
 
-Json json(const ElementValue& element) {
+OrderedJson json(const ElementValue& element) {
   return {{"at", element.at}, {"value", number(element.value)}, {"bits", element.bits}};
 }
-Json json(const std::optional<ElementValue>& element) { return element ? json(*element) : Json(nullptr); }
+OrderedJson json(const std::optional<ElementValue>& element) { return element ? json(*element) : OrderedJson(nullptr); }
 
-Json json(const SliceExplanation& how) {
-  Json steps = Json::array();
+OrderedJson json(const SliceExplanation& how) {
+  OrderedJson steps = OrderedJson::array();
   for (const SliceStep& step : how.steps) {
     steps.push_back({{"output", step.output}, {"first", step.first}, {"stride", step.stride}, {"input", step.input}});
   }
   return {{"steps", std::move(steps)}, {"source", json(how.source)}, {"byte", how.byte}};
 }
 
-Json json(const ConvolutionExplanation& how) {
-  Json terms = Json::array();
+OrderedJson json(const ConvolutionExplanation& how) {
+  OrderedJson terms = OrderedJson::array();
   for (const ConvolutionTerm& term : how.terms) {
     terms.push_back({{"input_at", term.input_at},
                      {"padding", term.padding},
@@ -66,8 +65,8 @@ Json json(const ConvolutionExplanation& how) {
           {"saturated", how.saturated}};
 }
 
-Json json(const NormalizationExplanation& how) {
-  Json elements = Json::array();
+OrderedJson json(const NormalizationExplanation& how) {
+  OrderedJson elements = OrderedJson::array();
   for (const ElementValue& element : how.elements) elements.push_back(json(element));
   return {{"axes", how.axes},
           {"elements", std::move(elements)},
@@ -81,7 +80,7 @@ Json json(const NormalizationExplanation& how) {
           {"scale", json(how.scale)},
           {"bias", json(how.bias)},
           {"before_activation", real(how.before_activation)},
-          {"activation", how.activation.empty() ? Json(nullptr) : Json(how.activation)},
+          {"activation", how.activation.empty() ? OrderedJson(nullptr) : OrderedJson(how.activation)},
           {"after_activation", real(how.after_activation)},
           {"nearest", number(how.nearest)}};
 }
@@ -89,7 +88,7 @@ Json json(const NormalizationExplanation& how) {
 }  // namespace
 
 std::string to_json_text(const Explanation& explanation, std::string_view name) {
-  Json all{{"dispatchable", name},
+  OrderedJson all{{"dispatchable", name},
            {"operator", explanation.operator_name},
            {"output_type", explanation.output_type},
            {"output", json(explanation.output)}};

@@ -10,8 +10,6 @@
 namespace dmlref::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string_view name_of(FieldKind kind) {
   switch (kind) {
     case FieldKind::input_tensor:
@@ -28,8 +26,8 @@ std::string_view name_of(FieldKind kind) {
   return "";
 }
 
-Json types_json(const DataTypes& types) {
-  Json json = Json::array();
+OrderedJson types_json(const DataTypes& types) {
+  OrderedJson json = OrderedJson::array();
   for (std::uint32_t value = 0; value < 32; ++value) {
     const auto type = static_cast<DataType>(value);
     if (types.contains(type)) json.push_back(to_string(type));
@@ -37,8 +35,8 @@ Json types_json(const DataTypes& types) {
   return json;
 }
 
-Json field_json(const FieldInfo& field) {
-  Json json{{"name", field.name}, {"kind", name_of(field.kind)}};
+OrderedJson field_json(const FieldInfo& field) {
+  OrderedJson json{{"name", field.name}, {"kind", name_of(field.kind)}};
   if (field.kind == FieldKind::optional_input_tensor || field.kind == FieldKind::activation) json["optional"] = true;
   if (!field.count.empty()) json["count"] = field.count;
   for (const TensorSupport& row : field.support) {
@@ -48,10 +46,10 @@ Json field_json(const FieldInfo& field) {
   return json;
 }
 
-Json operators_json(std::span<const OperatorFields> known) {
-  Json operators = Json::array();
+OrderedJson operators_json(std::span<const OperatorFields> known) {
+  OrderedJson operators = OrderedJson::array();
   for (const OperatorFields& row : known) {
-    Json fields = Json::array();
+    OrderedJson fields = OrderedJson::array();
     for (const FieldInfo& field : row.fields) fields.push_back(field_json(field));
     operators.push_back({{"name", row.name},
                          {"type", static_cast<std::uint32_t>(row.type)},
@@ -61,10 +59,10 @@ Json operators_json(std::span<const OperatorFields> known) {
   return operators;
 }
 
-Json activations_json() {
-  Json activations = Json::array();
+OrderedJson activations_json() {
+  OrderedJson activations = OrderedJson::array();
   for (const ActivationInfo& info : activation_table) {
-    Json parameters = Json::array();
+    OrderedJson parameters = OrderedJson::array();
     for (std::size_t p = 0; p < info.parameter_names.size(); ++p) {
       if (info.parameter_names[p].empty()) continue;
       parameters.push_back({{"name", info.parameter_names[p]}, {"default", info.defaults[p]}});
@@ -77,10 +75,10 @@ Json activations_json() {
   return activations;
 }
 
-Json rules_json() {
-  Json rules = Json::array();
+OrderedJson rules_json() {
+  OrderedJson rules = OrderedJson::array();
   for (const RuleInfo& rule : rule_table) {
-    Json json{{"name", rule.name}, {"field", rule.field}, {"condition", rule.condition}, {"source", rule.source}};
+    OrderedJson json{{"name", rule.name}, {"field", rule.field}, {"condition", rule.condition}, {"source", rule.source}};
     if (rule.lifted_from != 0) json["lifted_from"] = to_string(feature_level(rule.lifted_from));
     rules.push_back(std::move(json));
   }
@@ -90,7 +88,7 @@ Json rules_json() {
 }  // namespace
 
 std::string schema_json(std::span<const OperatorFields> known) {
-  Json json{{"operators", operators_json(known)}, {"activations", activations_json()}, {"rules", rules_json()}};
+  OrderedJson json{{"operators", operators_json(known)}, {"activations", activations_json()}, {"rules", rules_json()}};
   for (const auto& [level, name] : feature_levels) {
     json["feature_levels"].push_back({{"name", name}, {"value", static_cast<std::uint32_t>(level)}});
   }

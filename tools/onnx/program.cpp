@@ -9,8 +9,6 @@
 namespace dmlref::tool::onnx {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The members or elements of a section, each begun by next().
 class Section {
  public:
@@ -33,8 +31,8 @@ class Section {
   bool empty_ = true;
 };
 
-Json resource_json(const ProgramResource& resource) {
-  Json json{{"initialValuesDataType", to_string(resource.type)}};
+OrderedJson resource_json(const ProgramResource& resource) {
+  OrderedJson json{{"initialValuesDataType", to_string(resource.type)}};
   if (resource.source.empty()) {
     json["initialValues"] = {{"valueCount", resource.count}, {"value", 0}};
   } else {
@@ -43,17 +41,17 @@ Json resource_json(const ProgramResource& resource) {
   return json;
 }
 
-Json dispatchable_json(const ProgramDispatch& dispatch) {
+OrderedJson dispatchable_json(const ProgramDispatch& dispatch) {
   return std::visit([](const auto& desc) { return desc_json(desc); }, dispatch.desc);
 }
 
-Json command_json(const ProgramDispatch& dispatch) {
-  Json bindings = Json::object();
+OrderedJson command_json(const ProgramDispatch& dispatch) {
+  OrderedJson bindings = OrderedJson::object();
   for (const auto& [tensor, resource] : dispatch.bindings) bindings[std::string(tensor)] = resource;
   return {{"type", "dispatch"}, {"dispatchable", dispatch.name}, {"bindings", std::move(bindings)}};
 }
 
-Json command_json(const ProgramOutput& output, const std::filesystem::path& folder) {
+OrderedJson command_json(const ProgramOutput& output, const std::filesystem::path& folder) {
   return {{"type", "writeFile"},
           {"resource", output.resource},
           {"targetPath", (folder / output.target).generic_string()},
@@ -69,7 +67,7 @@ std::string model_text(const Program& program, const std::filesystem::path& outp
   Section resources(text, "resources", "{}");
   for (const ProgramResource& resource : program.resources) {
     resources.next();
-    text += Json(resource.name).dump() + ": ";
+    text += OrderedJson(resource.name).dump() + ": ";
     text += json_text(resource_json(resource), 0);
   }
   resources.end();
@@ -77,7 +75,7 @@ std::string model_text(const Program& program, const std::filesystem::path& outp
   Section dispatchables(text, "dispatchables", "{}");
   for (const ProgramDispatch& dispatch : program.dispatches) {
     dispatchables.next();
-    text += Json(dispatch.name).dump() + ": ";
+    text += OrderedJson(dispatch.name).dump() + ": ";
     text += json_text(dispatchable_json(dispatch), 2, "    ");
   }
   dispatchables.end();

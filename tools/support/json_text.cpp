@@ -5,11 +5,9 @@
 namespace dmlref::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-void print(const Json& json, std::size_t levels, std::string indent, std::string& text) {
+void print(const OrderedJson& json, std::size_t levels, std::string indent, std::string& text) {
   if (levels == 0 || !json.is_structured() || json.empty()) {
-    text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
     return;
   }
   text += json.is_object() ? "{\n" : "[\n";
@@ -19,7 +17,7 @@ void print(const Json& json, std::size_t levels, std::string indent, std::string
     if (!first) text += ",\n";
     first = false;
     text += indent;
-    if (json.is_object()) text += Json(item.key()).dump() + ": ";
+    if (json.is_object()) text += OrderedJson(item.key()).dump() + ": ";
     print(item.value(), levels - 1, indent, text);
   }
   indent.resize(indent.size() - 2);
@@ -28,7 +26,7 @@ void print(const Json& json, std::size_t levels, std::string indent, std::string
 
 }  // namespace
 
-std::string json_text(const Json& json, std::size_t levels, const std::string& indent) {
+std::string json_text(const OrderedJson& json, std::size_t levels, const std::string& indent) {
   std::string text;
   print(json, levels, indent, text);
   return text;
