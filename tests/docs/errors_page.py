@@ -24,6 +24,7 @@ DOCUMENTS = {
     "IDMLBindingTable::BindInputs": WIN32 + "nf-directml-idmlbindingtable-bindinputs",
     "IDMLBindingTable::BindOutputs": WIN32 + "nf-directml-idmlbindingtable-bindoutputs",
     "DML_TENSOR_TYPE": WIN32 + "ne-directml-dml_tensor_type",
+    "DML_BUFFER_BINDING": WIN32 + "ns-directml-dml_buffer_binding",
     "DML_TENSOR_FLAGS": WIN32 + "ne-directml-dml_tensor_flags",
     "DirectML constants": GUIDE + "directml-constants",
     "DirectML feature level history": GUIDE + "dml-feature-level-history",

@@ -12,7 +12,8 @@ namespace {
 
 void use(const dmlref::tool::Model& model) {
   for (const auto& [name, dispatchable] : model.dispatchables) {
-    for (const auto& row : dmlref::feature_levels) dmlref::validate(dispatchable.op.desc(), row.level);
+    for (const auto& row : dmlref::feature_levels)
+      static_cast<void>(dmlref::validate(dispatchable.op.desc(), row.level));
     static_cast<void>(dmlref::compile(dispatchable.op.desc(), dmlref::latest_feature_level));
   }
   for (const auto& [name, desc] : model.resources) {
