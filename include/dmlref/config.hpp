@@ -25,6 +25,15 @@
 #define DMLREF_SUPPORTED 1
 #endif
 
+#if DMLREF_SUPPORTED
+namespace dmlref {
+/// As large as Microsoft's are, and those of the system's headers.
+enum OrdinaryEnumeration { ordinary_enumerator };
+static_assert(sizeof(OrdinaryEnumeration) == 4,
+              "dmlref requires enumerations of four bytes, as Microsoft's are: compile without -fshort-enums");
+}  // namespace dmlref
+#endif
+
 // The architecture whose intrinsics this compiler has. Which instruction set runs is decided at run time (isa/cpu.hpp).
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
 #define DMLREF_ARCH_X86_64 1

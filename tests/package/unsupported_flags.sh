@@ -20,8 +20,9 @@ for header in "$include"/dmlref/*.hpp; do
     one_error 'dmlref requires C++20: compile with -std=c++20 or newer' "$(basename "$header")" -std=$standard
   done
 done
-one_error 'compile without -fshort-enums' directml.hpp -std=c++20 -fshort-enums
-one_error 'compile without -fshort-enums' validate.hpp -std=c++20 -fshort-enums
+for header in directml.hpp validate.hpp slice.hpp tensor_view.hpp; do
+  one_error 'compile without -fshort-enums' "$header" -std=c++20 -fshort-enums
+done
 if "$compiler" --version | grep -q 'Free Software' && [[ $("$compiler" -dumpmachine) == x86_64* ]]; then
   one_error '-msse2 -mfpmath=sse' dmlref.hpp -std=c++20 -mfpmath=387
 fi

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dmlref/config.hpp"
+
 #if !defined(DML_TARGET_VERSION)
 
 #if !defined(DMLREF_NO_WINDOWS_TYPES)
@@ -366,6 +368,3 @@ struct DML_ACTIVATION_GELU_OPERATOR_DESC {
 #error "dmlref needs DML_TARGET_VERSION 0x4000 or newer"
 
 #endif  // !defined(DML_TARGET_VERSION)
-
-static_assert(sizeof(DML_TENSOR_TYPE) == 4,
-              "dmlref requires enumerations of four bytes, as Microsoft's are: compile without -fshort-enums");

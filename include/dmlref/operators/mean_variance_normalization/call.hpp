@@ -171,6 +171,7 @@ requires detail::NormalizationElement<T>
     const TensorView<T>& output, const MeanVarianceNormalizationOptions& options) {
   return detail::described_normalization(detail::normalization_views_of<T>(input, scale, bias, output), options);
 }
+/// The older name of describe_mean_variance_normalization.
 template <class T>
 requires detail::NormalizationElement<T>
 [[deprecated(

@@ -40,6 +40,7 @@ struct QuantizedLinearConvolutionOptions {
   IndexList end_padding = {};    ///< the same after it
   Index group_count = 1;         ///< divides the channels of input and output
 };
+/// The older name.
 using ConvolutionOptions [[deprecated("QuantizedLinearConvolutionOptions; goes in 0.4")]] =
     QuantizedLinearConvolutionOptions;
 
@@ -203,6 +204,7 @@ template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::
     const QuantizedLinearConvolutionOptions& options = {}) {
   return detail::described_convolution(detail::convolution_views_of(tensors), options);
 }
+/// The older name of describe_quantized_linear_convolution.
 template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
 [[deprecated(
     "describe_quantized_linear_convolution; goes in 0.4")]] [[nodiscard]] DescribeResult<QuantizedLinearConvolutionDesc>
