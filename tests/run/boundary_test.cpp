@@ -622,6 +622,21 @@ TEST_P(Boundary, StrictBindingsRefuseWhatDirectMLRefuses) {
   }
 }
 
+TEST(StrictBindings, RunNamesEveryFaultAtOnce) {
+  dmlref::MeanVarianceNormalization1Desc desc;
+  desc.input = desc.output = dmlref::TensorDesc(dmlref::DataType::float32, {1, 4});
+  desc.scale = dmlref::TensorDesc(dmlref::DataType::float32, {1, 4});
+  desc.scale->owned_by_dml = true;
+  desc.axes = {1};
+  alignas(16) const std::byte bytes[32]{};
+  alignas(16) std::byte output[20]{};
+  const auto moved = std::span(bytes).subspan(4, 16);
+  const auto longer = std::span(bytes).first(17);
+  EXPECT_EQ(fields(dmlref::run(desc, dmlref::latest_feature_level, {moved, longer, {}}, {std::span(output).first(18)},
+                               {.strict_bindings = true})),
+            (std::vector<std::string>{"InputTensor", "ScaleTensor", "OutputTensor"}));
+}
+
 TEST(StrictBindings, FollowGuaranteedBaseOffsetAlignment) {
   dmlref::SliceDesc desc;
   desc.input = desc.output = dmlref::TensorDesc(dmlref::DataType::uint8, {1, 1, 1, 8});

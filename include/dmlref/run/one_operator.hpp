@@ -108,6 +108,10 @@ inline ChosenIsa choose_isa(std::optional<Isa> asked, Report& report, std::strin
   return {*asked, field};
 }
 
+inline BindingRules rules_of(bool strict_bindings) noexcept {
+  return strict_bindings ? BindingRules::strict : BindingRules::tolerant;
+}
+
 /// The only one that makes CompiledOperators.
 struct Compiler {
   template <class Desc>
@@ -150,8 +154,7 @@ CompileResult compile_valid(const Desc& desc, Report report, const CompileOption
     return made;
   });
   if (!report) return CompileResult(std::move(report));
-  const BindingRules binding_rules = options.strict_bindings ? BindingRules::strict : BindingRules::tolerant;
-  return CompileResult(Compiler::make(desc, std::move(planned), binding_rules));
+  return CompileResult(Compiler::make(desc, std::move(planned), rules_of(options.strict_bindings)));
 }
 
 template <class Desc>
@@ -177,13 +180,14 @@ inline Report run_compiled(const CompileResult& compiled, std::span<const InputB
   if (inputs.size() == tensors.size()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       check_buffer(report, tensors[i], inputs[i]);
+      if (options.strict_bindings) check_strictly(report, tensors[i], inputs[i]);
       for (std::size_t o = 0; outputs_given && o < outputs.size(); ++o) {
         check_disjoint(report, results[o].name, outputs[o], tensors[i].name, inputs[i]);
       }
       (tensors[i].owned_by_dml ? owned : rest)[i] = inputs[i];
     }
   }
-  if (outputs_given) check_outputs(report, results, outputs, BindingRules::tolerant);  // (execute is strict)
+  if (outputs_given) check_outputs(report, results, outputs, rules_of(options.strict_bindings));
   if (!report) return report;
 
   const AlignedBuffer persistent(needs.persistent_bytes);
