@@ -73,6 +73,26 @@ TEST_F(ForeignModel, WritesNowhereElse) {
   expect_unusable(shell(runs_here), {"$.commands[1].targetPath: ", "$.commands[2].targetPath: "}, 2);
 }
 
+// The system reads a name up to its NUL; the rest of it must not make a path look as if it lay below the folder.
+TEST_F(ForeignModel, NamesNoFileWithANul) {
+  fs::create_directories(file("here/models"));
+  fs::create_directory(file("outside"));
+  const std::string outside = fs::canonical(file("outside")).string(), here = fs::canonical(file("here")).string();
+  const std::string runs_here = "cd here && exec \"$0\" run models/m.json";
+  for (const std::string& target :
+       {outside + "/new\\u0000/../../here/b.bin", outside + "/folder\\u0000/b.bin/../../../here/b.bin",
+        std::string("b\\u0000.bin"), here + "/b.bin\\u0000"}) {
+    SCOPED_TRACE(target);
+    write_model("here/models/m.json", {target});
+    expect_unusable(shell(runs_here), {"models/m.json: $.commands[1].targetPath: names ", "has a NUL in its name"});
+    EXPECT_TRUE(fs::is_empty(file("outside")));
+    EXPECT_FALSE(fs::exists(file("here/b")) || fs::exists(file("here/b.bin")));
+  }
+  write("here/models/r.json", R"({"resources": {"r": {"initialValuesDataType": "FLOAT32",
+      "initialValues": {"sourcePath": "m.json\u0000.bin"}}}, "dispatchables": {}, "commands": []})");
+  expect_unusable(shell("cd here && exec \"$0\" run models/r.json"), {"sourcePath: names ", "has a NUL in its name"});
+}
+
 TEST_F(ForeignModel, WritesBelowTheRootThatIsGiven) {
   fs::create_directories(file("here"));
   fs::create_directory(file("outside"));

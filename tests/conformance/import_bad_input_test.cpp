@@ -201,6 +201,8 @@ TEST_F(ImportBadInput, ReadsExternalDataBelowTheModelsFolderAlone) {
       {file("secret.bin").string(), "", "", {below}},
       {"/dev/zero", "0", "16", {below}},
       {"../missing.bin", "", "", {below}},
+      {std::string("whole.bin\0/../data", 18), "", "", {place + "has a NUL in its name"}},
+      {std::string("../secret.bin\0/../model/whole.bin", 33), "", "", {place + "has a NUL in its name"}},
       {".", "", "", {below}},
       {"missing.bin", "", "", {place + "names \"missing.bin\", which is no file"}},
       {"data", "", "", {place + "names \"data\", which is no file"}},

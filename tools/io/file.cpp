@@ -38,6 +38,7 @@ bool at_end(std::FILE* file) {
 /// Reads to the end rather than by the size: a pipe has none, and a file may grow.
 template <class Bytes>
 Bytes read_all(const std::filesystem::path& path, Reservation& memory, std::size_t most) {
+  expect_no_nul(path);
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw FileError("is a directory, expected a file");
   const File file = open_file(path, false);
@@ -82,6 +83,11 @@ bool lies_below(const std::filesystem::path& path, const std::filesystem::path& 
   return rest_of_folder == folder.end() && rest != path.end();
 }
 
+void expect_no_nul(const std::filesystem::path& path) {
+  if (path.native().find(std::filesystem::path::value_type{}) == std::filesystem::path::string_type::npos) return;
+  throw FileError("has a NUL in its name, expected the path of a file");
+}
+
 std::vector<std::byte> read_file(const std::filesystem::path& path, Reservation& memory, std::size_t most) {
   return read_all<std::vector<std::byte>>(path, memory, most);
 }
@@ -91,6 +97,7 @@ std::string read_text_file(const std::filesystem::path& path, Reservation& memor
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::byte> head, std::span<const std::byte> bytes) {
+  expect_no_nul(path);
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   File file = open_file(path, true);

@@ -55,6 +55,7 @@ OutputFolders::OutputFolders(const fs::path& model, const fs::path& root) {
 }
 
 void OutputFolders::expect(const fs::path& target) const {
+  expect_no_nul(target);
   const fs::path path = resolved(target);
   if (std::any_of(folders_.begin(), folders_.end(), [&](const fs::path& one) { return lies_below(path, one); })) return;
   std::string expected;

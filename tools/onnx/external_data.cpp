@@ -13,6 +13,7 @@ namespace dmlref::tool::onnx {
 namespace fs = std::filesystem;
 
 fs::path ExternalData::resolved(const std::string& location) const {
+  expect_no_nul(location);
   std::error_code error;
   const fs::path folder = fs::canonical(folder_.empty() ? fs::path(".") : folder_, error);
   if (error) throw FileError(fmt::format("has no folder to be read from: {}", error.message()));
