@@ -50,15 +50,15 @@ TEST(Environment, IsReadOncePerCall) {
     EXPECT_EQ(counted(isa, [&] { return compile(desc, latest_feature_level); }), 1);
     EXPECT_EQ(counted(isa, [&] { return compile(OperatorDesc(desc), latest_feature_level); }), 1);
     EXPECT_EQ(counted(isa, [&] { return compile(DML_OPERATOR_DESC{}, DML_FEATURE_LEVEL_6_4); }), 1);
-    EXPECT_EQ(counted(isa, [&] {
-                return run(desc, latest_feature_level, {input, one, {}, filter, one, {}, {}, one, {}}, {output});
-              }),
-              1);
+    EXPECT_EQ(
+        counted(isa,
+                [&] {
+                  return run(desc, latest_feature_level, {input, one, {}, filter, one, {}, {}, one, {}}, {output});
+                }),
+        1);
     EXPECT_EQ(counted(isa, [&] { return quantized_linear_convolution(views); }), 1);
   }
-  const auto set = [&] {
-    return quantized_linear_convolution(views, {}, {.isa = Isa::scalar});
-  };
+  const auto set = [&] { return quantized_linear_convolution(views, {}, {.isa = Isa::scalar}); };
   EXPECT_EQ(counted("no such set", set), 0) << "asked for by the program";
 }
 

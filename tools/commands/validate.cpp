@@ -58,14 +58,14 @@ void print_text(const Dispatchable& dispatchable, const Verdict& verdict) {
 
 OrderedJson to_json(const Verdict& verdict) {
   OrderedJson json{{"from", to_string(verdict.from)},
-            {"to", to_string(verdict.to)},
-            {"accepted", verdict.report.ok()},
-            {"violations", OrderedJson::array()}};
+                   {"to", to_string(verdict.to)},
+                   {"accepted", verdict.report.ok()},
+                   {"violations", OrderedJson::array()}};
   for (const Violation& violation : verdict.report.violations()) {
     OrderedJson row{{"field", violation.field},
-             {"rule", to_string(violation.rule)},
-             {"kind", violation.kind == ViolationKind::invalid ? "invalid" : "unsupported_at_level"},
-             {"message", violation.message}};
+                    {"rule", to_string(violation.rule)},
+                    {"kind", violation.kind == ViolationKind::invalid ? "invalid" : "unsupported_at_level"},
+                    {"message", violation.message}};
     if (violation.available_from) row["available_from"] = to_string(*violation.available_from);
     json["violations"].push_back(std::move(row));
   }

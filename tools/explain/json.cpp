@@ -21,7 +21,9 @@ OrderedJson exact_integer(const ExactQuotient& quotient) {
   const bool shown = std::to_string(quotient.rounded) == quotient.integer;
   return shown ? OrderedJson(quotient.rounded) : OrderedJson(quotient.integer);
 }
-OrderedJson integer(const std::optional<std::int64_t>& value) { return value ? OrderedJson(*value) : OrderedJson(nullptr); }
+OrderedJson integer(const std::optional<std::int64_t>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
 
 OrderedJson json(const ElementValue& element) {
   return {{"at", element.at}, {"value", number(element.value)}, {"bits", element.bits}};
@@ -89,9 +91,9 @@ OrderedJson json(const NormalizationExplanation& how) {
 
 std::string to_json_text(const Explanation& explanation, std::string_view name) {
   OrderedJson all{{"dispatchable", name},
-           {"operator", explanation.operator_name},
-           {"output_type", explanation.output_type},
-           {"output", json(explanation.output)}};
+                  {"operator", explanation.operator_name},
+                  {"output_type", explanation.output_type},
+                  {"output", json(explanation.output)}};
   all.update(std::visit([](const auto& how) { return json(how); }, explanation.how));
   return all.dump(2);
 }

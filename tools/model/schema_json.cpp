@@ -78,7 +78,8 @@ OrderedJson activations_json() {
 OrderedJson rules_json() {
   OrderedJson rules = OrderedJson::array();
   for (const RuleInfo& rule : rule_table) {
-    OrderedJson json{{"name", rule.name}, {"field", rule.field}, {"condition", rule.condition}, {"source", rule.source}};
+    OrderedJson json{
+        {"name", rule.name}, {"field", rule.field}, {"condition", rule.condition}, {"source", rule.source}};
     if (rule.lifted_from != 0) json["lifted_from"] = to_string(feature_level(rule.lifted_from));
     rules.push_back(std::move(json));
   }

@@ -713,7 +713,8 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
 // Bytes are summed in place, too, up to where memory ends.
 TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa).tiled;
+  const fast::qlc::Kernels& kernels =
+      fast::qlc::kernels_of(detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa).tiled;
   ASSERT_TRUE(chosen.ok());
   if (kernels.signed_activations) GTEST_SKIP() << "sums of signed bytes";
   const std::size_t element = 4 / static_cast<std::size_t>(kernels.group), slack = element == 1 ? 0 : 64;
@@ -756,7 +757,8 @@ TEST(FastQuantizedLinearConvolution, SumsOfRuns) {
 
 TEST(FastQuantizedLinearConvolution, SumsOfWindows) {
   Report chosen;
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa).tiled;
+  const fast::qlc::Kernels& kernels =
+      fast::qlc::kernels_of(detail::choose_isa(std::nullopt, chosen, "DMLREF_ISA").isa).tiled;
   ASSERT_TRUE(chosen.ok());
   std::mt19937 random(24);
   for (const std::size_t stride : {1u, 2u, 3u}) {
