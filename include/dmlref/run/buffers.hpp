@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -18,47 +19,30 @@ using OutputBuffer = std::span<std::byte>;       ///< at least TotalTensorSizeIn
 
 namespace detail {
 
+/// What a braced list takes: arrays, vectors and spans.
 template <class Range>
-struct ElementOf {};  // of nothing else
+inline constexpr bool is_buffer_range = std::is_bounded_array_v<Range>;
 template <class T, std::size_t N>
-struct ElementOf<T[N]> {
-  using Type = T;
-};
-template <class T, std::size_t N>
-struct ElementOf<std::array<T, N>> {
-  using Type = T;
-};
-template <class T, std::size_t N>
-struct ElementOf<const std::array<T, N>> {
-  using Type = const T;
-};
+inline constexpr bool is_buffer_range<std::array<T, N>> = true;
 template <class T, class Allocator>
-struct ElementOf<std::vector<T, Allocator>> {
-  using Type = T;
-};
-template <class T, class Allocator>
-struct ElementOf<const std::vector<T, Allocator>> {
-  using Type = const T;
-};
+inline constexpr bool is_buffer_range<std::vector<T, Allocator>> = !std::is_same_v<T, bool>;
 template <class T, std::size_t N>
-struct ElementOf<std::span<T, N>> {
-  using Type = T;
-};
-template <class T, std::size_t N>
-struct ElementOf<const std::span<T, N>> {
-  using Type = T;
-};
+inline constexpr bool is_buffer_range<std::span<T, N>> = true;
+
+/// Of an array, a vector or a span; const where the elements are.
+template <class Range>
+using ElementOf = typename decltype(std::span(std::declval<Range&>()))::element_type;
 
 /// std::byte, or the C++ type of a DataType.
 template <class T>
-concept BufferElement = std::is_same_v<T, std::byte> || data_type_of<T>
-!= DataType::unknown;
+concept BufferElement = std::is_same_v<T, std::byte> ||(data_type_of<T> != DataType::unknown);
 
 /// An array, a vector or a span of them.
 template <class Range>
-concept BufferRange = BufferElement<std::remove_const_t<typename ElementOf<Range>::Type>>;
+concept BufferRange =
+    is_buffer_range<std::remove_const_t<Range>> && BufferElement<std::remove_const_t<ElementOf<Range>>>;
 template <class Range>
-concept WritableRange = BufferRange<Range> && !std::is_const_v<typename ElementOf<Range>::Type>;
+concept WritableRange = BufferRange<Range> && !std::is_const_v<ElementOf<Range>>;
 
 }  // namespace detail
 
