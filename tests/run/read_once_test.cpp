@@ -59,7 +59,7 @@ TEST(Environment, IsReadOncePerCall) {
     EXPECT_EQ(counted(isa, [&] { return quantized_linear_convolution(views); }), 1);
   }
   const auto set = [&] { return quantized_linear_convolution(views, {}, {.isa = Isa::scalar}); };
-  EXPECT_EQ(counted("no such set", set), 0) << "asked for by the program";
+  EXPECT_EQ(counted("no such set", set), 0) << "requested by the program";
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void add_check_kit(CLI::App& line) {
               options->check.level, parse_level);
   verb.memory_option();
   verb.flag("--strict", "Accept one unit in the last place at most, whatever a case tolerates", options->check.strict);
-  verb.flag("--documented-only", "Leave out cases whose source is a reading of ours, where the documents are silent",
+  verb.flag("--documented-only", "Leave out cases whose source is a reading, not a document",
             options->check.documented_only);
   verb.runs([options] { return check_kit(*options); });
 }

@@ -15,8 +15,8 @@ namespace dmlref::tool {
 /// Of two absolute paths without links, `.` and `..`.
 bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-/// Throws FileError where the name of a file has a NUL: the system would read the name up to it, and whoever judges the
-/// path all of it. What opens a file by a name that somebody else chose, or judges one, calls this.
+/// Throws FileError where the name of a file has a NUL. The system reads a name up to its NUL, std::filesystem all of
+/// it: a check of the path would not be about the file that is opened. Every check and every opening calls this first.
 void expect_no_nul(const std::filesystem::path& path);
 
 /// What is read of anything that does not tell its size beforehand (a pipe, a device), and of a model.

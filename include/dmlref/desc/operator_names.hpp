@@ -9,7 +9,7 @@
 DMLREF_BEGIN
 
 /// The names of the values of DML_OPERATOR_TYPE from 1 on, in order, without DML_OPERATOR_, with a blank after each.
-/// (SCATTER is another name of SCATTER_ELEMENTS. One text is cheaper to compile than an array, and has no pointers.)
+/// (SCATTER is an alias of SCATTER_ELEMENTS. One string compiles faster than an array, and needs no relocations.)
 // clang-format off
 inline constexpr char directml_operator_names[] =
     "ELEMENT_WISE_IDENTITY "

@@ -75,37 +75,38 @@ inline Executor& executor_of(const RunOptions& options) noexcept {
   return options.executor != nullptr ? *options.executor : sequential();
 }
 
-/// An instruction set, and who asked for it: the field of the options or DMLREF_ISA; empty: nobody, it is the best one.
+/// An instruction set, and what requests it: the field of the options or DMLREF_ISA; empty: it is the best one.
 struct ChosenIsa {
   Isa isa = Isa::scalar;
-  std::string_view asked_by = {};
+  std::string_view requested_by = {};
 };
 
-/// The instruction set asked for, or the best one; a name that is unknown, or a set this CPU lacks, is a violation.
-/// `field` is what a Report calls `asked`. The only reader of the environment, once per call.
-inline ChosenIsa choose_isa(std::optional<Isa> asked, Report& report, std::string_view field) {
-  if (!asked) {
+/// The instruction set requested, or the best one; a name that is unknown, or a set this CPU lacks, is a violation.
+/// `field` is what a Report calls `requested`. The only reader of the environment, once per call.
+inline ChosenIsa choose_isa(std::optional<Isa> requested, Report& report, std::string_view field) {
+  if (!requested) {
     const char* name = std::getenv("DMLREF_ISA");
     if (name == nullptr || *name == '\0') return {best_isa()};
     field = "DMLREF_ISA";
-    asked = isa_from_name(name);
-    if (!asked) {
+    requested = isa_from_name(name);
+    if (!requested) {
       std::string known;
       for (const IsaName& row : isa_table) known += (known.empty() ? "" : ", ") + std::string(row.name);
       report.add(RuleId::isa_unknown, field, {"is \"", name, "\", expected one of ", known});
       return {};
     }
   }
-  if (isa_from_name(to_string(*asked)) != asked) {
-    report.add(RuleId::isa_unknown, field, {"is ", static_cast<int>(*asked), ", expected an enumerator of Isa"});
+  if (isa_from_name(to_string(*requested)) != requested) {
+    report.add(RuleId::isa_unknown, field, {"is ", static_cast<int>(*requested), ", expected an enumerator of Isa"});
     return {};
   }
-  if (!supported(*asked)) {
-    report.add(RuleId::isa_unsupported, field,
-               {"is ", to_string(*asked), ", which this CPU does not run; the best it has is ", to_string(best_isa())});
+  if (!supported(*requested)) {
+    report.add(
+        RuleId::isa_unsupported, field,
+        {"is ", to_string(*requested), ", which this CPU does not run; the best it has is ", to_string(best_isa())});
     return {};
   }
-  return {*asked, field};
+  return {*requested, field};
 }
 
 inline BindingRules rules_of(bool strict_bindings) noexcept {
@@ -131,19 +132,19 @@ inline const Plan& plan_in(const PlannedOperator& planned) noexcept { return *pl
 inline const Plan& plan_in(const std::shared_ptr<const Plan>& plan) noexcept { return *plan; }
 
 /// What `make(isa)` plans. Where that uses AMX's tiles, the system is asked for them; if it refuses, the plan is of the
-/// next lower instruction set, and `report` has a violation where this one was asked for.
+/// next lower instruction set, and `report` has a violation where this one was requested.
 template <class Make>
 auto plan_permitted(ChosenIsa chosen, Report& report, const Make& make) {
   auto made = make(chosen.isa);
   if (!plan_in(made).uses_tiles() || request_tiles()) return made;
-  if (!chosen.asked_by.empty()) {
-    report.add(RuleId::isa_unsupported, chosen.asked_by,
+  if (!chosen.requested_by.empty()) {
+    report.add(RuleId::isa_unsupported, chosen.requested_by,
                {"is ", to_string(chosen.isa), ", whose tiles this system refuses; expected avx512vnni or less"});
   }
   return make(Isa::avx512vnni);
 }
 
-/// `isa_field` is what a Report calls the instruction set that was asked for.
+/// `isa_field` is what a Report calls the instruction set that is requested.
 template <class Desc>
 CompileResult compile_valid(const Desc& desc, Report report, const CompileOptions& options, const char* isa_field) {
   const ChosenIsa chosen = choose_isa(options.isa, report, isa_field);
