@@ -34,17 +34,7 @@ static_assert(sizeof(OrdinaryEnumeration) == 4,
 }  // namespace dmlref
 #endif
 
-// The architecture whose intrinsics this compiler has. Which instruction set runs is decided at run time (isa/cpu.hpp).
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
-#define DMLREF_ARCH_X86_64 1
-#else
-#define DMLREF_ARCH_X86_64 0
-#endif
-#if defined(__aarch64__)
-#define DMLREF_ARCH_ARM64 1
-#else
-#define DMLREF_ARCH_ARM64 0
-#endif
+#include "dmlref/config/architecture.hpp"
 
 // How config/floating_point.hpp reads and sets the floating-point environment: the control words, or as C does.
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))

@@ -1,6 +1,8 @@
 // targets.hpp: how functions of an instruction set are marked, and operands in its registers.
 #pragma once
 
+#include "dmlref/config/architecture.hpp"
+
 // Attributes: features, never "arch=" (which stops inlining), see docs/dispatch.md.
 #if DMLREF_ARCH_X86_64
 #define DMLREF_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
