@@ -83,7 +83,10 @@ DMLREF_TARGET_AVX2 inline void transform_inputs(const InputArgs& a) noexcept {
       for (std::size_t j = 0; j < n; ++j) {
         const std::int16_t* at = from + static_cast<std::ptrdiff_t>(j) * a.pixel_step + c;
         DMLREF_UNROLL
-        for (std::size_t i = 0; i < n; ++i, at += a.row_step) d[i] = load(at);
+        for (std::size_t i = 0; i < n; ++i) {
+          if (i > 0) at += a.row_step;
+          d[i] = load(at);
+        }
         transform_input(d, v);
         DMLREF_UNROLL
         for (std::size_t i = 0; i < n; ++i) rows[i][j] = v[i];
