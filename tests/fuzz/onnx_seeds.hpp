@@ -124,7 +124,7 @@ inline std::vector<OnnxSeed> onnx_seeds() {
        {}},
       {"MeanVarianceNormalization", {x}, {}, {"x"}, y, {onnx_integers("axes", {0, 2, 3})}},
       {"InstanceNormalization", {x}, {three("s"), three("b")}, {"x", "s", "b"}, y, {}},
-      // As public reports have them: a start behind the end and a negative step; a number that is not finite.
+      // As public reports have them: starts beyond either end and a negative step; a number that is not finite.
       {"Slice",
        {onnx_value("x", onnx_float, {3})},
        {onnx_constant("starts", onnx_int64, {1}, "\x09\0\0\0\0\0\0\0"s),
@@ -133,6 +133,15 @@ inline std::vector<OnnxSeed> onnx_seeds() {
         onnx_constant("steps", onnx_int64, {1}, std::string(8, '\xFF'))},
        {"x", "starts", "ends", "axes", "steps"},
        onnx_value("y", onnx_float, {3}),
+       {}},
+      {"Slice",
+       {onnx_value("x", onnx_float, {3})},
+       {onnx_constant("starts", onnx_int64, {1}, "\xF7" + std::string(7, '\xFF')),
+        onnx_constant("ends", onnx_int64, {1}, "\0\0\0\0\0\0\0\x80"s),
+        onnx_constant("axes", onnx_int64, {1}, std::string(8, '\0')),
+        onnx_constant("steps", onnx_int64, {1}, std::string(8, '\xFF'))},
+       {"x", "starts", "ends", "axes", "steps"},
+       onnx_value("y", onnx_float, {1}),
        {}},
       {"InstanceNormalization",
        {x},
@@ -151,7 +160,7 @@ inline std::vector<OnnxSeed> onnx_seeds() {
        {three("s"), three("b")},
        {"x", "s", "b"},
        onnx_value("y", onnx_float, {2, 3}),
-       {}},
+       {Message().bytes(1, "epsilon").real(2, std::numeric_limits<float>::infinity()).number(20, 1)}},
   };
 }
 
