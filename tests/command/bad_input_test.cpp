@@ -463,10 +463,8 @@ TEST_F(BadInput, TellsAllFaultsOfAModelInOneRun) {
     {"type": "dispatch", "dispatchable": "s", "bindings": {}},
     {"type": "dispatch", "dispatchable": "x", "bindings": {}},
     {"type": "print", "resource": "d"}, {"type": "print", "resource": "a"}, {"type": "paint"}]})");
-  const std::vector<std::string> form{"$.comands: is an unknown key"};
-  expect_unusable(dmlref({"validate", "model.json"}), form);
-  write("model.json", replaced(read_text(file("model.json")), R"("comands": [], )", ""));
   const std::vector<std::string> faults{
+      "$.comands: is an unknown key",
       "$.resources.a.initialValuesDataType: is \"FLOAT31\", expected one of FLOAT32,",
       "$.resources.b.initialValues[0]: is \"one\"",
       "$.dispatchables.s.desc.InputTensor.Sized: is an unknown key",
@@ -485,6 +483,38 @@ TEST_F(BadInput, TellsAllFaultsOfAModelInOneRun) {
     expect_unusable(outcome, faults, static_cast<int>(faults.size()));
     EXPECT_EQ(outcome.err.find("UNKNOWN"), std::string::npos) << outcome;
   }
+}
+
+TEST_F(BadInput, TellsAllFaultsOfOneResourceAndOneCommand) {
+  write("model.json", R"({"resources": {
+    "a": {"type": "texture", "initialValuesDataType": "FLOAT31", "initialValues": ["x"], "sizeInBytes": -1,
+          "initialValuesOffsetInBytes": "0", "sized": 1},
+    "b": {"initialValuesDataType": "UINT8", "initialValues": [256], "sizeInBytes": 1.5}},
+  "dispatchables": {
+    "s": {"type": "DML_OPERATOR_SLICE", "dmlCompileType": "none", "bindings": {"Input": "b"}, "desc": {
+          "InputTensor": {"DataType": "UINT8", "Sizes": [1]}, "OutputTensor": {"DataType": "UINT8", "Sizes": [1]},
+          "DimensionCount": 1, "Offsets": [0], "Sizes": [1], "Strides": [1]}}},
+  "commands": [
+    {"type": "print", "resource": "c", "verbose": 1, "loud": true},
+    {"type": "writeFile", "resource": "d", "targetPath": "", "dimensions": [0]},
+    {"type": "dispatch", "bindings": {}, "threads": 1}]})");
+  const std::vector<std::string> faults{"$.resources.a.sized: is an unknown key",
+                                        "$.resources.a.type: is \"texture\", expected \"buffer\"",
+                                        "$.resources.a.initialValuesDataType: is \"FLOAT31\"",
+                                        "$.resources.a.sizeInBytes: is -1",
+                                        "$.resources.a.initialValuesOffsetInBytes: is \"0\"",
+                                        "$.resources.b.initialValues[0]: is 256",
+                                        "$.resources.b.sizeInBytes: is 1.5",
+                                        "$.dispatchables.s.dmlCompileType: is \"none\"",
+                                        "$.dispatchables.s.bindings.Input: names no tensor",
+                                        "$.commands[0].loud: is an unknown key",
+                                        "$.commands[0].resource: is \"c\"",
+                                        "$.commands[0].verbose: is 1, expected true or false",
+                                        "$.commands[1].resource: is \"d\"",
+                                        "$.commands[1].targetPath: is \"\"",
+                                        "$.commands[1].dimensions: has an extent of 0",
+                                        "$.commands[2].threads: is an unknown key"};
+  expect_unusable(dmlref({"validate", "model.json"}), faults, static_cast<int>(faults.size()));
 }
 
 TEST_F(BadInput, OfMissingFilesIsToldOfEach) {

@@ -55,17 +55,25 @@ Binding parse_binding(const Names& names, const Node& given) {
     return binding;
   }
   if (!node.json().is_object()) node.refuse(R"(a resource's name, or {"name": ..., "elementOffset": ...})");
+  Faults faults;
   // The last four are for shaders and ONNX models.
-  node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset", "format",
-                      "counter", "counterOffsetBytes", "shape"});
-  binding.resource = resource_name(names, node.at("name", "the name of a resource"));
+  const bool keys_known = faults.holds([&] {
+    node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset", "format",
+                        "counter", "counterOffsetBytes", "shape"});
+  });
+  if (keys_known || node.find("name")) {  // what is missing may be misspelt
+    faults.collect([&] { binding.resource = resource_name(names, node.at("name", "the name of a resource")); });
+  }
   const auto optional = [&](std::string_view key) {
-    const auto member = node.find(key);
-    return member ? member->number<std::uint64_t>() : 0;
+    std::uint64_t number = 0;
+    if (const auto member = node.find(key)) faults.collect([&] { number = member->number<std::uint64_t>(); });
+    return number;
   };
   binding.element_count = optional("elementCount");
-  binding.element_size = (std::max)(optional("elementSizeInBytes"), optional("elementStride"));
+  const std::uint64_t size = optional("elementSizeInBytes"), stride = optional("elementStride");
+  binding.element_size = (std::max)(size, stride);
   binding.element_offset = optional("elementOffset");
+  faults.raise();
   return binding;
 }
 
@@ -108,40 +116,66 @@ Bindings parse_bindings(const Names& names, const Node& owner, const ParsedOpera
 
 /// Empty where the dispatchable has faults, which are told already.
 std::optional<DispatchCommand> parse_dispatch(const Names& names, const Node& node) {
-  node.expect_object({"type", "dispatchable", "bindings", "threadGroupCount"});
-  const Node name = node.at("dispatchable", "the name of a dispatchable");
-  if (!names.dispatchables.contains(name.text())) {
-    name.refuse("one of the dispatchables " + names_of(names.dispatchables));
-  }
-  const auto found = names.model.dispatchables.find(name.text());
-  if (found == names.model.dispatchables.end()) return std::nullopt;
-  return DispatchCommand{
-      name.text(),
-      parse_bindings(
-          names, node, found->second.op, [](const TensorRole& role) { return role.output || !role.owned_by_dml; },
-          "is flagged OWNED_BY_DML, expected its binding in the dispatchable's \"bindings\"")};
+  Faults faults;
+  const bool keys_known = faults.holds([&] {
+    node.expect_object({"type", "dispatchable", "bindings", "threadGroupCount"});
+  });
+  std::optional<DispatchCommand> command;
+  faults.collect([&] {
+    if (!keys_known && !node.find("dispatchable")) return;  // it may be misspelt
+    const Node name = node.at("dispatchable", "the name of a dispatchable");
+    if (!names.dispatchables.contains(name.text())) {
+      name.refuse("one of the dispatchables " + names_of(names.dispatchables));
+    }
+    const auto found = names.model.dispatchables.find(name.text());
+    if (found == names.model.dispatchables.end() || (!keys_known && !node.find("bindings"))) return;
+    command = {name.text(), parse_bindings(
+                                names, node, found->second.op,
+                                [](const TensorRole& role) { return role.output || !role.owned_by_dml; },
+                                "is flagged OWNED_BY_DML, expected its binding in the dispatchable's \"bindings\"")};
+  });
+  faults.raise();
+  return command;
+}
+
+/// The resource of a command.
+void parse_resource(const Names& names, const Node& node, bool keys_known, Faults& faults, std::string& resource) {
+  if (!keys_known && !node.find("resource")) return;  // it may be misspelt
+  faults.collect([&] { resource = resource_name(names, node.at("resource", "the name of a resource")); });
 }
 
 PrintCommand parse_print(const Names& names, const Node& node) {
-  node.expect_object({"type", "resource", "verbose"});
-  PrintCommand command{resource_name(names, node.at("resource", "the name of a resource"))};
-  if (const auto verbose = node.find("verbose")) command.verbose = verbose->boolean();
+  Faults faults;
+  PrintCommand command;
+  const bool keys_known = faults.holds([&] { node.expect_object({"type", "resource", "verbose"}); });
+  parse_resource(names, node, keys_known, faults, command.resource);
+  if (const auto verbose = node.find("verbose")) faults.collect([&] { command.verbose = verbose->boolean(); });
+  faults.raise();
   return command;
 }
 
 WriteFileCommand parse_write_file(const Names& names, const Node& node) {
-  node.expect_object({"type", "resource", "targetPath", "dimensions"});
-  WriteFileCommand command{resource_name(names, node.at("resource", "the name of a resource")), {}, {}};
-  const Node target = node.at("targetPath", "the path of a file");
-  command.target = target.text();
-  if (command.target.empty()) target.refuse("the path of a file");
-  if (const auto dimensions = node.find("dimensions")) {
-    for (const std::uint32_t extent : dimensions->numbers<std::uint32_t>("an array of unsigned integers")) {
-      if (extent == 0) dimensions->fail("has an extent of 0, expected at least 1");
-      command.dimensions.push_back(extent);
-    }
-    if (command.dimensions.size() > 32) dimensions->refuse("at most 32 extents");
+  Faults faults;
+  WriteFileCommand command;
+  const bool keys_known = faults.holds([&] { node.expect_object({"type", "resource", "targetPath", "dimensions"}); });
+  parse_resource(names, node, keys_known, faults, command.resource);
+  if (keys_known || node.find("targetPath")) {
+    faults.collect([&] {
+      const Node target = node.at("targetPath", "the path of a file");
+      command.target = target.text();
+      if (command.target.empty()) target.refuse("the path of a file");
+    });
   }
+  if (const auto dimensions = node.find("dimensions")) {
+    faults.collect([&] {
+      for (const std::uint32_t extent : dimensions->numbers<std::uint32_t>("an array of unsigned integers")) {
+        if (extent == 0) dimensions->fail("has an extent of 0, expected at least 1");
+        command.dimensions.push_back(extent);
+      }
+      if (command.dimensions.size() > 32) dimensions->refuse("at most 32 extents");
+    });
+  }
+  faults.raise();
   return command;
 }
 
@@ -161,17 +195,28 @@ void add_command(const Names& names, const Node& node, std::vector<Command>& com
 
 Dispatchable parse_dispatchable(const Names& names, const std::string& name, const Node& node) {
   if (!node.json().is_object()) node.refuse(R"(an operator like {"type": "DML_OPERATOR_SLICE", "desc": {...}})");
-  ParsedOperator op(node, {"bindings", "dmlCompileType", "executionFlags"});
+  std::optional<ParsedOperator> op;
+  Bindings owned;
+  Faults faults;
+  faults.collect([&] {
+    op.emplace(node, std::initializer_list<std::string_view>{"bindings", "dmlCompileType", "executionFlags"});
+  });
   // Two settings of a GPU's driver, without meaning here; a wrong value is a mistake all the same.
-  if (const auto compile = node.find("dmlCompileType")) {
-    if (compile->text() != "DmlCompileOp" && compile->text() != "DmlCompileGraph") {
+  faults.collect([&] {
+    const auto compile = node.find("dmlCompileType");
+    if (compile && compile->text() != "DmlCompileOp" && compile->text() != "DmlCompileGraph") {
       compile->refuse("DmlCompileOp or DmlCompileGraph");
     }
+  });
+  if (op) {
+    faults.collect([&] {
+      owned = parse_bindings(
+          names, node, *op, [](const TensorRole& role) { return role.owned_by_dml && !role.output; },
+          "is not flagged OWNED_BY_DML, expected its binding in the dispatch command");
+    });
   }
-  Bindings owned = parse_bindings(
-      names, node, op, [](const TensorRole& role) { return role.owned_by_dml && !role.output; },
-      "is not flagged OWNED_BY_DML, expected its binding in the dispatch command");
-  return {name, node.path(), std::move(op), std::move(owned)};
+  faults.raise();
+  return {name, node.path(), *std::move(op), std::move(owned)};
 }
 
 Node section(const Node& root, std::string_view key, bool array) {
@@ -187,14 +232,17 @@ Model parse_model(const std::filesystem::path& path) { return parse_model(Docume
 Model parse_model(const Document& document, const std::filesystem::path& folder) {
   const Node root = document.root();
   if (!root.json().is_object()) root.refuse("an object");
-  Faults form;
-  form.collect([&] { root.expect_object({"$schema", "resources", "dispatchables", "commands"}); });
-  const bool keys_known = form.empty();
+  Faults faults;
+  const bool keys_known = faults.holds([&] {
+    root.expect_object({"$schema", "resources", "dispatchables", "commands"});
+  });
+  bool is_whole = true;
   for (const std::string_view name : {"resources", "dispatchables", "commands"}) {
     // What is missing may be misspelt.
-    if (keys_known || root.find(name)) form.collect([&] { section(root, name, name == "commands"); });
+    const bool tell = keys_known || root.find(name);
+    is_whole = tell && faults.holds([&] { section(root, name, name == "commands"); }) && is_whole;
   }
-  form.raise();
+  if (!is_whole) faults.raise();  // whatever names a part that is not there would be a fault, too
   const Node resources = section(root, "resources", false);
   const Node dispatchables = section(root, "dispatchables", false);
   const Node commands = section(root, "commands", true);
@@ -207,7 +255,6 @@ Model parse_model(const Document& document, const std::filesystem::path& folder)
     throw Failure(model.file, error.what());
   }
   const Names names{resources.json(), dispatchables.json(), model};
-  Faults faults;
   for (const auto& [name, value] : resources.json().items()) {
     faults.collect([&, &key = name, &desc = value] {
       const Node node(document.file(), desc, member_path(resources.path(), key));

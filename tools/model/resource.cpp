@@ -51,17 +51,38 @@ void ResourceDesc::fail(const std::string& path, const std::string& what) const 
 
 ResourceDesc::ResourceDesc(const Node& node, const std::filesystem::path& folder)
     : file_(node.file()), path_(node.path()) {
-  node.expect_object({"type", "initialValues", "initialValuesDataType", "initialValuesOffsetInBytes", "sizeInBytes",
-                      "resampleSize", "resampleMode"});
-  if (const auto kind = node.find("type"); kind && kind->text() != "buffer") kind->refuse("\"buffer\"");
-  const std::optional<Node> type = node.find("initialValuesDataType");
-  if (type) type_ = parse_type(*type, true);
+  if (!node.json().is_object()) node.refuse("an object");
+  Faults faults;
+  const bool keys_known = faults.holds([&] {
+    node.expect_object({"type", "initialValues", "initialValuesDataType", "initialValuesOffsetInBytes", "sizeInBytes",
+                        "resampleSize", "resampleMode"});
+  });
+  faults.collect([&] {
+    if (const auto kind = node.find("type"); kind && kind->text() != "buffer") kind->refuse("\"buffer\"");
+  });
+  const bool type_known = faults.holds([&] {
+    if (const auto type = node.find("initialValuesDataType")) type_ = parse_type(*type, true);
+  });
+  // What is missing may be misspelt, and values of an unknown type cannot be read.
+  if (type_known && (keys_known || node.find("initialValues"))) faults.collect([&] { parse_values(node, folder); });
+  const auto bytes = [&](std::string_view key) -> std::optional<std::uint64_t> {
+    const auto member = node.find(key);
+    if (!member) return std::nullopt;
+    const auto number = member->number<std::uint64_t>();
+    if (number > (std::uint64_t{1} << 62)) member->refuse("at most 2^62");
+    return number;
+  };
+  faults.collect([&] { size_ = bytes("sizeInBytes"); });
+  faults.collect([&] { offset_ = bytes("initialValuesOffsetInBytes").value_or(0); });
+  faults.raise();
+}
 
+void ResourceDesc::parse_values(const Node& node, const std::filesystem::path& folder) {
   const Node values = node.at("initialValues", "an array, or an object with value, valueStart or sourcePath");
   if (values.json().is_array()) {
     if (values.json().empty()) values.refuse("at least one value");
     const bool typed = values.json().front().is_object();  // a list that names each value's type
-    if (!type && !typed) node.at("initialValuesDataType", "one of " + data_type_names());
+    if (!node.find("initialValuesDataType") && !typed) node.at("initialValuesDataType", "one of " + data_type_names());
     type_ == DataType::unknown ? parse_list(values) : parse_array(values);
   } else if (values.json().is_object()) {
     parse_object(node, values, folder);
@@ -72,14 +93,6 @@ ResourceDesc::ResourceDesc(const Node& node, const std::filesystem::path& folder
     for (const char* key : {"resampleSize", "resampleMode"}) {
       if (node.find(key)) node.fail_at(key, "is given, expected it only where sourcePath names a picture");
     }
-  }
-  if (const auto size = node.find("sizeInBytes")) {
-    size_ = size->number<std::uint64_t>();
-    if (*size_ > (std::uint64_t{1} << 62)) size->refuse("at most 2^62");
-  }
-  if (const auto offset = node.find("initialValuesOffsetInBytes")) {
-    offset_ = offset->number<std::uint64_t>();
-    if (offset_ > (std::uint64_t{1} << 62)) offset->refuse("at most 2^62");
   }
 }
 

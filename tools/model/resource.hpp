@@ -41,6 +41,7 @@ class ResourceDesc {
   };
   using Values = std::vector<std::byte>;
 
+  void parse_values(const Node& node, const std::filesystem::path& folder);
   void parse_array(const Node& node);
   void parse_list(const Node& node);
   void parse_object(const Node& node, const Node& values, const std::filesystem::path& folder);

@@ -38,6 +38,13 @@ class Faults {
       add(failure);
     }
   }
+  /// The same; whether it fails with nothing.
+  template <class Part>
+  bool holds(Part&& part) {
+    const std::size_t before = lines_.size() + more_;
+    collect(part);
+    return lines_.size() + more_ == before;
+  }
   void add(const Failure& failure) {
     for (const std::string& line : failure.lines()) {
       if (lines_.size() < most) {
