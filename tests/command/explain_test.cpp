@@ -360,9 +360,40 @@ TEST_F(ExplainCommand, TellsSaturationAndInfinityInTextAndJson) {
   EXPECT_EQ(infinite["rounded"], "inf");
   EXPECT_EQ(infinite["quotient"]["decimal"], "inf");
   EXPECT_EQ(infinite["saturated"], true);
+  for (const char* scale : {"\"inf\"", "1e20"}) {
+    EXPECT_NE(explain(scale, false).find("\nclamped to UINT8 "), std::string::npos) << explain(scale, false);
+  }
+  EXPECT_NE(explain("0.5", false).find("\nwithin UINT8 "), std::string::npos) << explain("0.5", false);
+  const tool::Json undefined = tool::Json::parse(explain("\"nan\"", true));
+  EXPECT_EQ(undefined["quotient"]["decimal"], "nan");
+  EXPECT_EQ(undefined["rounded"], 0);
+  EXPECT_EQ(undefined["saturated"], false);
   EXPECT_EQ(tool::Json::parse(explain("1e20", true))["saturated"], true);
   EXPECT_EQ(tool::Json::parse(explain("0.5", true))["saturated"], false);
   EXPECT_TRUE(tool::Json::parse(explain("1e20", true))["rounded"].is_string());
+}
+
+TEST_F(ExplainCommand, TellsStatisticsOfInfinitiesInTextAndJson) {
+  write("model.json", R"({"resources": {
+      "x": {"initialValuesDataType": "FLOAT32", "initialValues": [1, "inf", 3]},
+      "y": {"initialValuesDataType": "FLOAT32", "initialValues": [0, 0, 0]}},
+    "dispatchables": {"op": {"type": "MEAN_VARIANCE_NORMALIZATION1", "desc": {
+      "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3]},
+      "AxisCount": 1, "Axes": [1], "NormalizeVariance": true, "Epsilon": 0}}},
+    "commands": [{"type": "dispatch", "dispatchable": "op", "bindings": {"InputTensor": "x", "OutputTensor": "y"}}]})");
+  const Outcome text = dmlref({"explain", "model.json", "--element", "0,0"});
+  EXPECT_EQ(text.status, 0) << text;
+  for (const auto& [name, value] :
+       {std::pair("mean ", " inf\n"), {"variance ", " nan\n"}, {"not rounded ", " nan\n"}}) {
+    const std::size_t line = text.out.find("\n" + std::string(name));
+    ASSERT_NE(line, std::string::npos) << name << text;
+    EXPECT_TRUE(text.out.substr(line + 1, text.out.find('\n', line + 1) - line).ends_with(value)) << name << text;
+  }
+  const Outcome json = dmlref({"explain", "model.json", "--element", "0,0", "--json"});
+  EXPECT_EQ(json.status, 0) << json;
+  const tool::Json how = tool::Json::parse(json.out);
+  EXPECT_EQ(how["mean"], "inf") << json;
+  EXPECT_EQ(how["variance"], "nan") << json;
 }
 
 TEST_F(ExplainCommand, RunsWhatComesBeforeButPrintsAndWritesNothing) {

@@ -4,6 +4,8 @@
 #include "command/command.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
+#include "io/npy.hpp"
+#include "support/random.hpp"
 #include "support/seed.hpp"
 
 namespace dmlref::test {
@@ -38,6 +40,11 @@ TEST_F(ForeignModel, WritesBelowItsFolderAndTheCurrentOne) {
   }
   write_model("models/m.json", {here + "models/f.bin"});
   expect_written({"run", here + "models/m.json"}, "models/f.bin");
+  // The model's own folder lies beside the current one.
+  write_model("models/m.json", {"../models/g.bin", "h.bin"});
+  const Outcome beside = shell("cd here && exec \"$0\" run ../models/m.json");
+  EXPECT_EQ(beside.status, 0) << beside;
+  for (const char* name : {"models/g.bin", "here/h.bin"}) EXPECT_EQ(read_text(file(name)), "A") << name;
 }
 
 TEST_F(ForeignModel, WritesNowhereElse) {
@@ -189,12 +196,101 @@ TEST_F(ForeignModel, FilesTogetherHaveTheBudgetOfTheRun) {
                   any_faults);
 }
 
+TEST_F(ForeignModel, AllReadersTogetherHaveTheBudgetOfTheRun) {
+  constexpr std::size_t bytes = 1u << 20;
+  write("a.bin", std::string(bytes, 'a'));
+  const std::vector<std::byte> zeros(bytes);
+  tool::write_file(file("a.npy"), tool::write_npy(DataType::uint8, std::vector<std::uint64_t>{bytes}, zeros));
+  tool::write_file(file("a.png"), tool::encode_png(tool::make_image(1024, 1024, 1)));
+  const auto reads = [](const std::string& name) {
+    return "\"" + name + R"(": {"initialValuesDataType": "UINT8", "initialValues": {"sourcePath": ")" + name + "\"}}";
+  };
+  const std::string resources[] = {
+      reads("a.bin"), reads("a.npy"), reads("a.png"),
+      R"("json": {"initialValuesDataType": "UINT8", "initialValues": [)" + repeated("0", bytes / 16) + "]}"};
+  const auto run = [&](const std::string& text, const char* memory) {
+    write("m.json", "{\"resources\": {" + text + "}, \"dispatchables\": {}, \"commands\": []}");
+    return dmlref({"run", "m.json", "--memory", memory});
+  };
+  std::string all;
+  for (const std::string& one : resources) {
+    EXPECT_EQ(run(one, "5M").status, 0) << one.substr(0, 20);
+    all += (all.empty() ? "" : ", ") + one;
+  }
+  expect_unusable(run(all, "5M"), {" bytes for ", "of the 5242880 bytes of a run"}, any_faults);
+  EXPECT_EQ(run(all, "16M").status, 0);
+}
+
+TEST_F(ForeignModel, PicturesThatAreWrittenHaveTheBudgetOfTheRun) {
+  // Noise, which JPEG makes hardly smaller: of the file a block after another.
+  std::string noise(3 * 512 * 512, '\0');
+  dmlref_test::Random random(39);
+  for (char& value : noise) value = static_cast<char>(random.byte());
+  write("noise.bin", noise);
+  for (const char* name : {"out.jpg", "out.png"}) {
+    SCOPED_TRACE(name);
+    write("m.json",
+          R"({"resources": {"r": {"initialValuesDataType": "UINT8", "initialValues": {"sourcePath": "noise.bin"}}},
+        "dispatchables": {}, "commands": [{"type": "writeFile", "resource": "r", "dimensions": [1, 3, 512, 512],
+        "targetPath": ")" +
+              std::string(name) + "\"}]}");
+    int refused = 0;
+    std::uint64_t memory = 2u << 20;
+    for (; !fs::exists(file(name)) && memory < (16u << 20); memory += 50000) {
+      const Outcome outcome = dmlref({"run", "m.json", "--memory", std::to_string(memory)});
+      if (outcome.status == 0) continue;
+      expect_unusable(outcome, {" bytes for ", "of the " + std::to_string(memory) + " bytes of a run"});
+      EXPECT_FALSE(fs::exists(file(name)));
+      refused += outcome.err.find("bytes for the bytes of the file") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_TRUE(fs::exists(file(name)));
+    EXPECT_GT(refused, std::string_view(name) == "out.jpg" ? 5 : 0);
+  }
+}
+
+TEST_F(ForeignModel, HalfOfTheMachinesMemoryIsTheBudget) {
+  std::ifstream info("/proc/meminfo");
+  std::string word;
+  std::uint64_t kilobytes = 0;
+  info >> word >> kilobytes;
+  ASSERT_EQ(word, "MemTotal:");
+  write("m.json", R"({"resources": {"r": {"initialValuesDataType": "UINT8",
+      "initialValues": {"valueCount": 1, "value": 1}, "sizeInBytes": 4611686018427387904}}, "dispatchables": {},
+      "commands": []})");
+  expect_unusable(dmlref({"run", "m.json"}), {"wants 4611686018427387904 bytes for its bytes",
+                                              "of the " + std::to_string(kilobytes * 512) + " bytes of a run"});
+}
+
 TEST_F(ForeignModel, TensorsAndTheMemoryOfOperatorsHaveTheBudgetOfTheRun) {
   write("m.json",
         print_model(R"({"initialValuesDataType": "UINT8", "initialValues": {"valueCount": 4194304, "value": 1}})"));
   expect_unusable(dmlref({"run", "m.json", "--memory", "4M"}),
                   {"m.json: $.resources.r: wants 4194304 bytes for its bytes, expected no more than 41"});
   EXPECT_EQ(dmlref({"run", "m.json", "--memory", "5M"}).status, 0);
+
+  // A filter of a million weights that DirectML owns is packed into persistent memory.
+  const auto tensor = [](const std::string& type, const std::string& sizes, const char* flags = "") {
+    return R"({"DataType": ")" + type + R"(", "Sizes": )" + sizes + flags + "}";
+  };
+  write("m.json", R"({"resources": {
+      "x": {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": 1024, "value": 1}},
+      "w": {"initialValuesDataType": "INT8", "initialValues": {"valueCount": 1048576, "value": 1}},
+      "s": {"initialValuesDataType": "FLOAT32", "initialValues": [1]},
+      "y": {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": 1024, "value": 0}}},
+    "dispatchables": {"op": {"type": "QUANTIZED_LINEAR_CONVOLUTION", "bindings": {"FilterTensor": "w"}, "desc": {
+      "InputTensor": )" +
+                      tensor("UINT8", "[1,1024,1,1]") + R"(, "InputScaleTensor": )" + tensor("FLOAT32", "[1,1,1,1]") +
+                      R"(, "FilterTensor": )" +
+                      tensor("INT8", "[1024,1024,1,1]", R"(, "Flags": "DML_TENSOR_FLAG_OWNED_BY_DML")") +
+                      R"(, "FilterScaleTensor": )" + tensor("FLOAT32", "[1,1,1,1]") + R"(, "OutputScaleTensor": )" +
+                      tensor("FLOAT32", "[1,1,1,1]") + R"(, "OutputTensor": )" + tensor("UINT8", "[1,1024,1,1]") +
+                      R"(, "DimensionCount": 2, "Strides": [1,1], "Dilations": [1,1], "StartPadding": [0,0],
+      "EndPadding": [0,0], "GroupCount": 1}}},
+    "commands": [{"type": "dispatch", "dispatchable": "op", "bindings": {"InputTensor": "x", "InputScaleTensor": "s",
+      "FilterScaleTensor": "s", "OutputScaleTensor": "s", "OutputTensor": "y"}}]})");
+  expect_unusable(dmlref({"run", "m.json", "--memory", "1536k"}),
+                  {"$.dispatchables.op: wants ", " bytes for its persistent memory"});
+  EXPECT_EQ(dmlref({"run", "m.json", "--memory", "16M"}).status, 0);
 }
 
 TEST_F(ForeignModel, WhatIsPrintedTakesLittleMemory) {
