@@ -6,6 +6,7 @@
 #include "kit/build.hpp"
 
 namespace dmlref::tool::kit {
+namespace convolutions {  // one source with the other tables
 namespace {
 
 constexpr auto s8 = DataType::int8;
@@ -694,8 +695,10 @@ Case convolution_case(const Row& row) {
 }
 
 }  // namespace
+}  // namespace convolutions
 
 void add_convolutions(std::vector<Case>& cases) {
+  using namespace convolutions;
   for (const Row& row : rows()) cases.push_back(convolution_case(row));
 }
 

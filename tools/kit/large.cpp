@@ -2,6 +2,7 @@
 #include "kit/build.hpp"
 
 namespace dmlref::tool::kit {
+namespace large {  // one source with the other tables
 namespace {
 
 constexpr const char* property = "addresses need more than 32 bits, although the tensor has six elements";
@@ -66,8 +67,10 @@ const Row rows[] = {
 };
 
 }  // namespace
+}  // namespace large
 
 void add_large(std::vector<Case>& cases) {
+  using namespace large;
   for (const Row& row : rows) {
     Case one;
     one.name = row.name;

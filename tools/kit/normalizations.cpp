@@ -7,6 +7,7 @@
 #include "kit/build.hpp"
 
 namespace dmlref::tool::kit {
+namespace normalizations {  // one source with the other tables
 namespace {
 
 constexpr auto f32 = DataType::float32;
@@ -468,8 +469,10 @@ Case normalization_case(const Row& row) {
 }
 
 }  // namespace
+}  // namespace normalizations
 
 void add_normalizations(std::vector<Case>& cases) {
+  using namespace normalizations;
   for (const Row& row : rows()) cases.push_back(normalization_case(row));
 }
 

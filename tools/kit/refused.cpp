@@ -6,6 +6,7 @@
 #include "kit/build.hpp"
 
 namespace dmlref::tool::kit {
+namespace refused {  // one source with the other tables
 namespace {
 
 struct Change {
@@ -295,8 +296,10 @@ const RuleInfo& info_of(RuleId rule) {
 }
 
 }  // namespace
+}  // namespace refused
 
 void add_refused(std::vector<Case>& cases) {
+  using namespace refused;
   const auto good = static_cast<std::ptrdiff_t>(cases.size());
   for (const Row& row : rows) {
     const auto base =

@@ -4,6 +4,7 @@
 #include "kit/build.hpp"
 
 namespace dmlref::tool::kit {
+namespace slices {  // one source with the other tables
 namespace {
 
 constexpr auto f32 = DataType::float32;
@@ -477,8 +478,10 @@ void add_sweep(std::vector<Case>& cases, bool slice1) {
 }
 
 }  // namespace
+}  // namespace slices
 
 void add_slices(std::vector<Case>& cases) {
+  using namespace slices;
   for (const SliceRow& row : slice_rows) cases.push_back(slice_case(row));
   add_sweep(cases, false);
   for (const Slice1Row& row : slice1_rows) cases.push_back(slice1_case(row));
