@@ -14,6 +14,19 @@
 namespace dmlref::tool {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// The first part of `path` that is a symbolic link; empty: none.
+fs::path first_link(const fs::path& path) {
+  std::error_code error;
+  fs::path part;
+  for (const fs::path& name : path) {
+    part /= name;
+    if (fs::is_symlink(fs::symlink_status(part, error))) return part;
+  }
+  return {};
+}
+
 struct Close {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
@@ -77,6 +90,23 @@ Bytes read_all(const std::filesystem::path& path, Reservation& memory, std::size
 }
 
 }  // namespace
+
+std::filesystem::path resolved(std::filesystem::path path) {
+  constexpr int max_links = 40;  // as Linux
+  for (int links = 0; links <= max_links; ++links) {
+    std::error_code error;
+    path = fs::weakly_canonical(fs::absolute(path, error), error);
+    if (error) throw FileError("cannot be resolved: " + error.message());
+    // A link to what does not exist is left; opening the file would follow it.
+    const fs::path link = first_link(path);
+    if (link.empty()) return path;
+    const fs::path rest = path.lexically_relative(link);
+    path = link.parent_path() / fs::read_symlink(link, error);
+    if (error) throw FileError("cannot be resolved: " + error.message());
+    if (rest != ".") path /= rest;
+  }
+  throw FileError("has too many symbolic links");
+}
 
 bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
   const auto [rest_of_folder, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());

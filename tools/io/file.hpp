@@ -12,6 +12,10 @@
 
 namespace dmlref::tool {
 
+/// Absolute, without links, `.` and `..`. What does not exist is taken as it will be made, and so are links on the way
+/// behind it: `missing/../link` leads where `link` does. Throws FileError.
+std::filesystem::path resolved(std::filesystem::path path);
+
 /// Of two absolute paths without links, `.` and `..`.
 bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder);
 

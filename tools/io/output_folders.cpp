@@ -10,40 +10,8 @@
 #include "support/failure.hpp"
 
 namespace dmlref::tool {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// The first part of `path` that is a symbolic link; empty: none.
-fs::path first_link(const fs::path& path) {
-  std::error_code error;
-  fs::path part;
-  for (const fs::path& name : path) {
-    part /= name;
-    if (fs::is_symlink(fs::symlink_status(part, error))) return part;
-  }
-  return {};
-}
-
-/// Absolute, without links, `.` and `..`. What does not exist is taken as it will be made.
-fs::path resolved(fs::path path) {
-  constexpr int max_links = 40;  // as Linux
-  for (int links = 0; links <= max_links; ++links) {
-    std::error_code error;
-    path = fs::weakly_canonical(fs::absolute(path, error), error);
-    if (error) throw FileError("cannot be resolved: " + error.message());
-    // A link to what does not exist is left; opening the file would follow it.
-    const fs::path link = first_link(path);
-    if (link.empty()) return path;
-    const fs::path rest = path.lexically_relative(link);
-    path = link.parent_path() / fs::read_symlink(link, error);
-    if (error) throw FileError("cannot be resolved: " + error.message());
-    if (rest != ".") path /= rest;
-  }
-  throw FileError("has too many symbolic links");
-}
-
-}  // namespace
 
 OutputFolders::OutputFolders(const fs::path& model, const fs::path& root) {
   std::error_code error;

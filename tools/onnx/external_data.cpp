@@ -14,19 +14,18 @@ namespace fs = std::filesystem;
 
 fs::path ExternalData::resolved(const std::string& location) const {
   expect_no_nul(location);
-  std::error_code error;
-  const fs::path folder = fs::canonical(folder_.empty() ? fs::path(".") : folder_, error);
-  if (error) throw FileError(fmt::format("has no folder to be read from: {}", error.message()));
+  const fs::path folder = tool::resolved(folder_.empty() ? fs::path(".") : folder_);
   const fs::path named = fs::path(location);
   const std::string expected = "expected a file below the folder of the ONNX file, symbolic links resolved";
   if (named.is_absolute() || named.has_root_path()) {
     throw FileError(fmt::format("names \"{}\", {}", location, expected));
   }
   // What does not exist is resolved as far as it does, so that a file outside is not told from none.
-  const fs::path path = fs::weakly_canonical(folder / named, error);
-  if (error || !lies_below(path, folder)) {
+  const fs::path path = tool::resolved(folder / named);
+  if (!lies_below(path, folder)) {
     throw FileError(fmt::format("names \"{}\", {}", location, expected));
   }
+  std::error_code error;
   if (!fs::is_regular_file(path, error)) throw FileError(fmt::format("names \"{}\", which is no file", location));
   return path;
 }
