@@ -1,7 +1,7 @@
 // main.cpp: the command dmlref. Exit status: 0 done, 1 a comparison or validation failed, 2 unusable.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -9,6 +9,7 @@
 
 #include "commands/commands.hpp"
 #include "support/failure.hpp"
+#include "support/printable.hpp"
 
 namespace {
 
@@ -24,11 +25,14 @@ constexpr AddVerb* verbs[] = {
 };
 
 std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  text = printable(text);
   while (!text.empty() && text.back() == ' ') text.pop_back();
   constexpr std::size_t limit = 1000;
-  if (text.size() > limit) text = text.substr(0, limit) + "...";
+  if (text.size() > limit) {
+    std::size_t end = limit;
+    while (static_cast<unsigned char>(text[end]) >> 6 == 2) --end;  // within a character
+    text = text.substr(0, end) + "...";
+  }
   return text;
 }
 

@@ -524,6 +524,27 @@ TEST_F(BadInput, OfMissingFilesIsToldOfEach) {
   expect_unusable(dmlref({"run", "model.json"}), {"a.npy, which cannot be opened", "b.npy, which cannot be opened"}, 2);
 }
 
+/// Names of others end up on a terminal, which obeys control characters.
+TEST_F(BadInput, NamesHaveNoControlCharactersWhereTheyAreShown) {
+  const std::string name = R"(\u001b[31mred\u009b1m\u0007\u007f)", shown = " [31mred 1m  ";
+  write("model.json", replaced(replaced(print_model(R"({"initialValuesDataType": "UINT8", "initialValues": [65]})"),
+                                        "\"r\":", "\"" + name + "\":"),
+                               R"("resource": "r")", R"("resource": ")" + name + "\""));
+  EXPECT_EQ(dmlref({"run", "model.json"}).out, "Resource '" + shown + "': 65\n");
+  const std::string npy_of = npy("\x1b[2J\xC2\x9B\x9B", "(1,)", "\1");
+  write("a.npy", npy_of);
+  const Outcome outcome = dmlref({"compare", "a.npy", "a.npy"});
+  EXPECT_EQ(outcome.status, 2) << outcome;
+  EXPECT_NE(outcome.err.find("' [2J ?'"), std::string::npos) << outcome;
+  for (const char control : {'\x1b', '\x9b'}) EXPECT_EQ(outcome.err.find(control), std::string::npos) << outcome;
+}
+
+TEST_F(BadInput, OfNumbersBeyondDouble) {
+  write("model.json", print_model(R"({"initialValuesDataType": "FLOAT64", "initialValues": [1e999]})"));
+  expect_unusable(dmlref({"validate", "model.json"}),
+                  {"model.json: line ", ": number overflow parsing '1e999', expected a number that FLOAT64 holds"});
+}
+
 TEST_F(BadInput, HelpMarksWhatIsRequired) {
   EXPECT_NE(dmlref({"import", "--help"}).out.find("--out DIR REQUIRED"), std::string::npos);
   EXPECT_NE(dmlref({"explain", "--help"}).out.find("--element I,J,... REQUIRED"), std::string::npos);

@@ -14,6 +14,7 @@
 #include "model/session.hpp"
 #include "support/element.hpp"
 #include "support/failure.hpp"
+#include "support/printable.hpp"
 
 namespace dmlref::tool {
 namespace {
@@ -109,7 +110,7 @@ void execute(Session& session, const std::string& path, const DispatchCommand& c
 
 void execute(Session& session, const std::string&, const PrintCommand& command) {
   const Resource& from = session.resource(command.resource);
-  fmt::print("Resource '{}':{}", command.resource, command.verbose ? "\n" : " ");
+  fmt::print("Resource '{}':{}", printable(command.resource), command.verbose ? "\n" : " ");
   // A few elements at a time: their text is longer than they are.
   constexpr std::uint64_t block = 4096;
   for (std::uint64_t first = 0; first < from.count(); first += block) {
@@ -142,8 +143,8 @@ void dispatch_verbosely(Session& session, const std::string& path, const Dispatc
   session.dispatch(path, command);
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
   const Dispatchable& dispatchable = session.model().dispatchables.find(command.dispatchable)->second;
-  fmt::print(stderr, "{}: {}: {}, strategy {}, {:.1f} µs\n", path, command.dispatchable, dispatchable.op.name(),
-             session.compiled(command.dispatchable).strategy_name(), time.count());
+  fmt::print(stderr, "{}: {}: {}, strategy {}, {:.1f} µs\n", path, printable(command.dispatchable),
+             dispatchable.op.name(), session.compiled(command.dispatchable).strategy_name(), time.count());
 }
 
 int run_model(const RunOptions& options) {

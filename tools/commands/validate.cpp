@@ -11,6 +11,7 @@
 #include "model/model.hpp"
 #include "support/failure.hpp"
 #include "support/json_text.hpp"
+#include "support/printable.hpp"
 
 namespace dmlref::tool {
 namespace {
@@ -46,7 +47,7 @@ void print_text(const Dispatchable& dispatchable, const Verdict& verdict) {
   const std::string levels = verdict.from == verdict.to
                                  ? fmt::format("level {}", to_string(verdict.from))
                                  : fmt::format("levels {} to {}", to_string(verdict.from), to_string(verdict.to));
-  fmt::print("{}: {} at feature {}: {}\n", dispatchable.name, dispatchable.op.name(), levels,
+  fmt::print("{}: {} at feature {}: {}\n", printable(dispatchable.name), dispatchable.op.name(), levels,
              verdict.report ? "accepted" : "refused");
   for (const Violation& violation : verdict.report.violations()) {
     fmt::print("  {} [{}]{}\n", violation.message, to_string(violation.rule),

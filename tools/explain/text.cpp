@@ -3,6 +3,7 @@
 
 #include "explain/report.hpp"
 #include "support/element.hpp"
+#include "support/printable.hpp"
 #include "support/text_table.hpp"
 
 namespace dmlref::tool {
@@ -107,7 +108,7 @@ std::string to_text(const Explanation& explanation, std::string_view name) {
         }
       },
       explanation.how);
-  return fmt::format("{}: {}: OutputTensor{} = {} ({}, {})\n{}", name, explanation.operator_name,
+  return fmt::format("{}: {}: OutputTensor{} = {} ({}, {})\n{}", printable(name), explanation.operator_name,
                      text(explanation.output.at), explanation.output.value, explanation.output_type,
                      explanation.output.bits, how);
 }

@@ -114,9 +114,15 @@ class Checker : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t at, const std::string&, const Json::exception& error) override {
     position = at;
     fault = error.what();
-    // "[json.exception...] parse error at line 1, column 2: syntax error ..." : keep the reason.
-    const std::size_t reason = fault.find(": ");
-    if (reason != std::string::npos) fault.erase(0, reason + 2);
+    constexpr int out_of_range = 406;  // "[json.exception...] number overflow parsing '1e999'"
+    if (error.id == out_of_range) {
+      fault.erase(0, fault.find("] ") + 2);
+      fault += ", expected a number that FLOAT64 holds";
+    } else {
+      // "[json.exception...] parse error at line 1, column 2: syntax error ..." : keep the reason.
+      const std::size_t reason = fault.find(": ");
+      fault.replace(0, reason == std::string::npos ? 0 : reason + 2, "is not valid JSON: ");
+    }
     std::replace_if(
         fault.begin(), fault.end(), [](unsigned char c) { return c >= 0x80; }, '?');
     return false;
@@ -341,8 +347,7 @@ Document::Document(std::string file, std::string text) : file_(std::move(file)) 
     Checker checker(longest_token);
     if (!Json::sax_parse(text, &checker)) {
       if (checker.position != 0) {
-        throw Failure(file_,
-                      fmt::format("{}: is not valid JSON: {}", line_and_column(text, checker.position), checker.fault));
+        throw Failure(file_, fmt::format("{}: {}", line_and_column(text, checker.position), checker.fault));
       }
       throw Failure(file_ + ": " + checker.path, checker.fault);
     }

@@ -16,6 +16,7 @@
 #include "onnx/lowering.hpp"
 #include "onnx/reader.hpp"
 #include "support/failure.hpp"
+#include "support/printable.hpp"
 
 namespace dmlref::tool::onnx {
 namespace {
@@ -182,7 +183,7 @@ std::string import_model(const ImportOptions& options) {
   write_files(folder, files);
 
   std::string said;
-  for (const std::string& note : lowering.notes()) said += fmt::format("{}\n", note);
+  for (const std::string& note : lowering.notes()) said += printable(note) + "\n";
   return said + fmt::format("{}: operators: {}, outputs: {}\n", (folder / "model.json").string(),
                             program.dispatches.size(), program.outputs.size());
 }
