@@ -26,7 +26,7 @@ inline Real elu(Real x, Real alpha) noexcept {
 template <class Real>
 inline Real clamp_to_unit(Real x) noexcept {
   const Real below = x > Real{1} ? Real{1} : x;
-  return below < Real{0} ? Real{0} : below;
+  return below <= Real{0} ? Real{0} : below;
 }
 
 /// max(0, min(Alpha * x + Beta, 1)).
@@ -59,10 +59,10 @@ inline Real parametric_softplus(Real x, Real alpha, Real beta) noexcept {
   return alpha * softplus_of(rounded_product(beta, x));
 }
 
-/// max(0, x); NaN stays NaN.
+/// max(0, x), of -0 +0; NaN stays NaN.
 template <class Real>
 inline Real relu(Real x) noexcept {
-  return x < Real{0} ? Real{0} : x;
+  return x <= Real{0} ? Real{0} : x;
 }
 
 /// x > 0: Gamma * x; else Gamma * (Alpha * e^x - Alpha).

@@ -149,4 +149,57 @@ TEST(NormalizationOnViews, EpsilonOfAnyValueIsAddedAsItIs) {
   }
 }
 
+/// Negative values whose rounding is -0 are clamped to +0, and so is -0 itself: whatever a kernel rounds first.
+template <class T>
+void expect_positive_zeros(const Activation& activation, float least_scale) {
+  for (const Index rows : {1, 3, 40}) {
+    for (const Index columns : {2, 7, 16, 33, 1100}) {
+      std::vector<T> input, result(static_cast<std::size_t>(rows * columns));
+      for (std::size_t i = 0; i < result.size(); ++i) input.push_back(static_cast<T>(static_cast<float>(i % 7) - 3.0f));
+      std::vector<T> scale(result.size(), static_cast<T>(least_scale));
+      for (const bool each : {false, true}) {
+        for (const int axis : {0, 1}) {
+          SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", axis " << axis << ", each " << each);
+          const Shape shape{rows, columns};
+          const Report report = mean_variance_normalization(
+              TensorView(input.data(), shape), TensorView(scale.data(), each ? shape : Shape{1, 1}), std::nullopt,
+              TensorView(result.data(), shape),
+              {.axes = {axis}, .normalize_variance = false, .fused_activation = activation});
+          ASSERT_TRUE(report) << report.to_string();
+          for (const T value : result) {
+            const auto real = static_cast<float>(value);
+            ASSERT_FALSE(std::signbit(real)) << real;
+            ASSERT_LT(real, 1e-6f);
+          }
+        }
+      }
+    }
+  }
+}
+TEST(NormalizationOnViews, ClampedZerosArePositive) {
+  constexpr float least = std::numeric_limits<float>::denorm_min();
+  expect_positive_zeros<float>({ActivationType::relu, {}}, least);
+  expect_positive_zeros<float>({ActivationType::hard_sigmoid, {0.25f, -0.0f}}, least);
+  expect_positive_zeros<half>({ActivationType::relu, {}}, 0x1p-24f);
+  expect_positive_zeros<half>({ActivationType::hard_sigmoid, {0x1p-30f, -0.0f}}, 0x1p-24f);
+  expect_positive_zeros<float>({ActivationType::relu, {}}, -0.0f);
+}
+
+TEST(NormalizationOnViews, ZeroTimesAnInfiniteLogarithmIsTheOneNaN) {
+  const Activation activation{ActivationType::parametric_softplus, {-0.0f, 1e38f}};
+  std::vector<half> input, result(64);
+  for (int i = 0; i < 64; ++i) input.push_back(half(static_cast<float>(i % 4)));
+  for (const Index columns : {2, 4, 32}) {
+    const Shape shape{64 / columns, columns};
+    const Report report =
+        mean_variance_normalization(TensorView(input.data(), shape), std::nullopt, std::nullopt,
+                                    TensorView(result.data(), shape), {.axes = {1}, .fused_activation = activation});
+    ASSERT_TRUE(report) << report.to_string();
+    for (const half value : result) {
+      const bool is_nan = static_cast<float>(value) != static_cast<float>(value);
+      EXPECT_EQ(value.bits, is_nan ? 0x7E00 : 0x8000) << columns;
+    }
+  }
+}
+
 }  // namespace

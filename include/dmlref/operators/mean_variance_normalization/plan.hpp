@@ -68,8 +68,12 @@ class ReferenceNormalizationPlan final : public PlanOf<ReferenceNormalizationPla
 
 /// Whether the activation of a number is a number.
 inline bool is_regular(const Activation& activation) noexcept {
-  const bool finite = std::isfinite(activation.parameters[0]) && std::isfinite(activation.parameters[1]);
-  return finite && !(activation.type == ActivationType::celu && activation.parameters[0] == 0.0f);
+  const float alpha = activation.parameters[0];
+  if (!std::isfinite(alpha) || !std::isfinite(activation.parameters[1])) return false;
+  // 0 times a logarithm that may be infinite (Beta * x beyond float16's type of computation), or a division by 0.
+  const bool is_odd_at_0 =
+      activation.type == ActivationType::celu || activation.type == ActivationType::parametric_softplus;
+  return !is_odd_at_0 || alpha != 0.0f;
 }
 
 template <class T>

@@ -19,10 +19,13 @@ DMLREF_VECTOR_TARGET void accumulate(W& total, W& square, W x) noexcept {
   square = fused(x, x, square);
 }
 
-/// NaN stays NaN and -0 stays -0, as in the reference.
+/// NaN stays NaN. -0, which may be a negative value that was rounded, becomes +0, as in the reference.
 template <Finish finish>
 DMLREF_VECTOR_TARGET Floats clamp(Floats value, Floats upper) noexcept {
-  if constexpr (finish == Finish::clamped) return not_below(not_above(value, upper), Floats::of(0));
+  if constexpr (finish == Finish::clamped) {
+    const Floats zero = Floats::of(0);
+    return sum(not_below(not_above(value, upper), zero), zero);
+  }
   static_cast<void>(upper);
   return value;
 }
