@@ -34,11 +34,11 @@ struct Budget {
       : compile_seconds(slowness * (0.02 + 2e-8 * static_cast<double>(work.weights))),
         execute_seconds(slowness * (0.02 + 1e-7 * static_cast<double>(work.products + work.weights) +
                                     5e-6 * static_cast<double>(work.outputs))),
-        compile_bytes((std::uint64_t{1} << 20) + 16 * work.weights),
+        compile_bytes((std::uint64_t{1} << 20) + 16 * work.packed),
         // Filters are packed for whole vectors of output channels: of one group with few of them that is much.
         working_bytes((std::uint64_t{work.grouped ? 16u : 4u} << 20) + (work.grouped ? 8 : 36) * work.weights +
-                      64 * work.channels + 8 * (work.outputs + std::min<std::uint64_t>(work.products, 1u << 20)) +
-                      4 * work.kept) {}
+                      4 * work.packed + 64 * work.channels +
+                      8 * (work.outputs + std::min<std::uint64_t>(work.products, 1u << 20)) + 4 * work.kept) {}
 };
 
 /// Says that `tasks` can run at once; they run here, the last one first.

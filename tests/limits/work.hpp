@@ -120,6 +120,7 @@ struct Work {
   std::uint64_t outputs = 0;   ///< elements of the output
   std::uint64_t products = 0;  ///< of elements that exist; of other operators as `outputs`
   std::uint64_t weights = 0;   ///< elements of a filter that meet the input
+  std::uint64_t packed = 0;    ///< elements of a filter that is packed: whole where one in 256 meets the input
   std::uint64_t channels = 0;  ///< of a convolution's output
   bool grouped = false;        ///< a convolution of more than one group
   std::uint64_t kept = 0;      ///< bytes of tensors that are owned by DML: their elements, or their spans where less
@@ -190,6 +191,7 @@ inline Work work_of(const dmlref::OperatorDesc& desc) {
   work.channels = convolution->filter.sizes[0];
   work.grouped = convolution->group_count > 1;
   work.weights = channels * live(axes.rows) * live(axes.columns);
+  work.packed = std::min(element_count(convolution->filter), 256 * work.weights);
   const double products =
       static_cast<double>(channels) * convolution->input.sizes[0] * meetings(axes.rows) * meetings(axes.columns);
   work.products = static_cast<std::uint64_t>(std::min(products, 1e18));
