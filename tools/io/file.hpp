@@ -12,8 +12,8 @@
 
 namespace dmlref::tool {
 
-/// Absolute, without links, `.` and `..`. What does not exist is taken as it will be made, and so are links on the way
-/// behind it: `missing/../link` leads where `link` does. Throws FileError.
+/// Absolute, without links, `.` and `..`. What does not exist counts as a folder that is no link: `missing/../link`
+/// leads where `link` does. Throws FileError.
 std::filesystem::path resolved(std::filesystem::path path);
 
 /// Of two absolute paths without links, `.` and `..`.

@@ -60,6 +60,8 @@ class Node {
   }
   /// The member, where it is there and not null.
   std::optional<Node> find(std::string_view key) const;
+  /// Whether the member is missing beside unknown keys, one of which may be meant: that fault is told already.
+  bool may_be_misspelt(std::string_view key, bool keys_known) const { return !keys_known && !find(key); }
   /// The member under the first of two names that is there; fails where both are.
   std::optional<Node> find_either(std::string_view key, std::string_view other) const;
   /// The member; fails where it is missing: "is missing, expected ...".

@@ -61,7 +61,7 @@ Binding parse_binding(const Names& names, const Node& given) {
     node.expect_object({"name", "elementCount", "elementSizeInBytes", "elementStride", "elementOffset", "format",
                         "counter", "counterOffsetBytes", "shape"});
   });
-  if (keys_known || node.find("name")) {  // what is missing may be misspelt
+  if (!node.may_be_misspelt("name", keys_known)) {
     faults.collect([&] { binding.resource = resource_name(names, node.at("name", "the name of a resource")); });
   }
   const auto optional = [&](std::string_view key) {
@@ -122,13 +122,13 @@ std::optional<DispatchCommand> parse_dispatch(const Names& names, const Node& no
   });
   std::optional<DispatchCommand> command;
   faults.collect([&] {
-    if (!keys_known && !node.find("dispatchable")) return;  // it may be misspelt
+    if (node.may_be_misspelt("dispatchable", keys_known)) return;
     const Node name = node.at("dispatchable", "the name of a dispatchable");
     if (!names.dispatchables.contains(name.text())) {
       name.refuse("one of the dispatchables " + names_of(names.dispatchables));
     }
     const auto found = names.model.dispatchables.find(name.text());
-    if (found == names.model.dispatchables.end() || (!keys_known && !node.find("bindings"))) return;
+    if (found == names.model.dispatchables.end() || node.may_be_misspelt("bindings", keys_known)) return;
     command = {name.text(), parse_bindings(
                                 names, node, found->second.op,
                                 [](const TensorRole& role) { return role.output || !role.owned_by_dml; },
@@ -140,7 +140,7 @@ std::optional<DispatchCommand> parse_dispatch(const Names& names, const Node& no
 
 /// The resource of a command.
 void parse_resource(const Names& names, const Node& node, bool keys_known, Faults& faults, std::string& resource) {
-  if (!keys_known && !node.find("resource")) return;  // it may be misspelt
+  if (node.may_be_misspelt("resource", keys_known)) return;
   faults.collect([&] { resource = resource_name(names, node.at("resource", "the name of a resource")); });
 }
 
@@ -159,7 +159,7 @@ WriteFileCommand parse_write_file(const Names& names, const Node& node) {
   WriteFileCommand command;
   const bool keys_known = faults.holds([&] { node.expect_object({"type", "resource", "targetPath", "dimensions"}); });
   parse_resource(names, node, keys_known, faults, command.resource);
-  if (keys_known || node.find("targetPath")) {
+  if (!node.may_be_misspelt("targetPath", keys_known)) {
     faults.collect([&] {
       const Node target = node.at("targetPath", "the path of a file");
       command.target = target.text();
@@ -238,9 +238,8 @@ Model parse_model(const Document& document, const std::filesystem::path& folder)
   });
   bool is_whole = true;
   for (const std::string_view name : {"resources", "dispatchables", "commands"}) {
-    // What is missing may be misspelt.
-    const bool tell = keys_known || root.find(name);
-    is_whole = tell && faults.holds([&] { section(root, name, name == "commands"); }) && is_whole;
+    is_whole = !root.may_be_misspelt(name, keys_known) &&
+               faults.holds([&] { section(root, name, name == "commands"); }) && is_whole;
   }
   if (!is_whole) faults.raise();  // whatever names a part that is not there would be a fault, too
   const Node resources = section(root, "resources", false);

@@ -137,8 +137,7 @@ ParsedOperator::ParsedOperator(const Node& dispatchable, std::initializer_list<s
   }
   Faults faults;
   // After the type, which decides what keys a dispatchable has.
-  faults.collect([&] { typed.expect_keys(keys_of(*fields_), settings); });
-  const bool keys_known = faults.empty();
+  const bool keys_known = faults.holds([&] { typed.expect_keys(keys_of(*fields_), settings); });
   desc_path_ = typed.members.path();
   desc_.Type = fields_->type;
   faults.collect([&] { desc_.Desc = parse_struct(typed.members, *fields_, keys_known); });
@@ -214,8 +213,7 @@ const DML_TENSOR_DESC* ParsedOperator::parse_tensor(const Node& node) {
                                               "TotalTensorSizeInBytes",
                                               "GuaranteedBaseOffsetAlignment"};
   Faults faults;
-  faults.collect([&] { typed.expect_keys(keys, {}); });
-  const bool keys_known = faults.empty();
+  const bool keys_known = faults.holds([&] { typed.expect_keys(keys, {}); });
   faults.collect([&] { parse_tensor_type(typed, storage.tensor); });
   faults.collect([&] { parse_buffer(members, storage, keys_known); });
   faults.raise();
@@ -227,7 +225,7 @@ void ParsedOperator::parse_buffer(const Node& members, TensorStorage& storage, b
   DataType type = DataType::unknown;
   Faults faults;
   faults.collect([&] {
-    if (!keys_known && !members.find("DataType")) return;
+    if (members.may_be_misspelt("DataType", keys_known)) return;
     const Node node = members.at("DataType", "a data type like \"FLOAT32\"");
     const std::optional<DataType> known = data_type_from_name(node.text());
     if (!known) node.refuse("one of " + data_type_names());
@@ -238,7 +236,7 @@ void ParsedOperator::parse_buffer(const Node& members, TensorStorage& storage, b
     if (const auto flags = members.find("Flags")) buffer.Flags = static_cast<DML_TENSOR_FLAGS>(parse_flags(*flags));
   });
   faults.collect([&] {
-    if (!keys_known && !members.find("Sizes")) return;
+    if (members.may_be_misspelt("Sizes", keys_known)) return;
     const Node sizes = members.at("Sizes", "an array of unsigned integers");
     storage.sizes = sizes.numbers<UINT>("an array of unsigned integers");
     buffer.DimensionCount = static_cast<UINT>(storage.sizes.size());
@@ -279,8 +277,7 @@ const DML_OPERATOR_DESC* ParsedOperator::parse_fusion(const Node& node) {
   DML_OPERATOR_DESC& fusion = fusions_.emplace_back();
   fusion.Type = row->type;
   Faults faults;
-  faults.collect([&] { typed.expect_keys(keys_of(*row), {}); });
-  const bool keys_known = faults.empty();
+  const bool keys_known = faults.holds([&] { typed.expect_keys(keys_of(*row), {}); });
   faults.collect([&] { fusion.Desc = parse_struct(typed.members, *row, keys_known); });
   faults.raise();
   return &fusion;

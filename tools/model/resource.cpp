@@ -63,8 +63,10 @@ ResourceDesc::ResourceDesc(const Node& node, const std::filesystem::path& folder
   const bool type_known = faults.holds([&] {
     if (const auto type = node.find("initialValuesDataType")) type_ = parse_type(*type, true);
   });
-  // What is missing may be misspelt, and values of an unknown type cannot be read.
-  if (type_known && (keys_known || node.find("initialValues"))) faults.collect([&] { parse_values(node, folder); });
+  // Values of an unknown type cannot be read.
+  if (type_known && !node.may_be_misspelt("initialValues", keys_known)) {
+    faults.collect([&] { parse_values(node, folder); });
+  }
   const auto bytes = [&](std::string_view key) -> std::optional<std::uint64_t> {
     const auto member = node.find(key);
     if (!member) return std::nullopt;

@@ -20,7 +20,7 @@ fs::path ExternalData::resolved(const std::string& location) const {
   if (named.is_absolute() || named.has_root_path()) {
     throw FileError(fmt::format("names \"{}\", {}", location, expected));
   }
-  // What does not exist is resolved as far as it does, so that a file outside is not told from none.
+  // Before it is asked whether the file exists: a file outside is not told from none.
   const fs::path path = tool::resolved(folder / named);
   if (!lies_below(path, folder)) {
     throw FileError(fmt::format("names \"{}\", {}", location, expected));

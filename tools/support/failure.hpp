@@ -38,7 +38,7 @@ class Faults {
       add(failure);
     }
   }
-  /// The same; whether it fails with nothing.
+  /// The same. Whether it did not fail.
   template <class Part>
   bool holds(Part&& part) {
     const std::size_t before = lines_.size() + more_;

@@ -1,6 +1,5 @@
 #include "support/printable.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
