@@ -22,7 +22,7 @@ inline Real elu(Real x, Real alpha) noexcept {
   return x < Real{0} ? alpha * exponential_minus_1(x) : x;
 }
 
-/// max(0, min(x, 1)): what is left of HARD_SIGMOID after Alpha * x + Beta.
+/// max(0, min(x, 1)), +0 for -0: what is left of HARD_SIGMOID after Alpha * x + Beta.
 template <class Real>
 inline Real clamp_to_unit(Real x) noexcept {
   const Real below = x > Real{1} ? Real{1} : x;
@@ -59,7 +59,7 @@ inline Real parametric_softplus(Real x, Real alpha, Real beta) noexcept {
   return alpha * softplus_of(rounded_product(beta, x));
 }
 
-/// max(0, x), of -0 +0; NaN stays NaN.
+/// max(0, x), +0 for -0; NaN stays NaN.
 template <class Real>
 inline Real relu(Real x) noexcept {
   return x <= Real{0} ? Real{0} : x;
