@@ -86,6 +86,8 @@ struct Case {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1{};
+  DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC quantize_linear{};
+  DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC dequantize_linear{};
   DML_ACTIVATION_RELU_OPERATOR_DESC relu{};
   DML_OPERATOR_DESC activation{};
   std::vector<UINT> arrays[4];
@@ -243,6 +245,33 @@ inline std::unique_ptr<Case> normalization1_case() {
   return c;
 }
 
+/// ONNX's example, with one scale and one zero point by strides of 0.
+inline std::unique_ptr<Case> quantize_linear_case(bool parameters_owned) {
+  auto c = std::make_unique<Case>();
+  c->name = parameters_owned ? "quantize_linear_owned" : "quantize_linear";
+  c->input<float>("InputTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 2, 3}, {0, 2, 3, 1000, -254, -1000});
+  c->input<float>("ScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 2, 3}, {2}, parameters_owned, {0, 0, 0, 0});
+  c->input<std::uint8_t>("ZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 2, 3}, {128}, parameters_owned,
+                         {0, 0, 0, 0});
+  c->result<std::uint8_t>(DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 2, 3}, {128, 129, 130, 255, 1, 0});
+  c->quantize_linear = {c->tensor(0), c->tensor(1), c->tensor(2), c->output->desc()};
+  c->desc = {DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR, &c->quantize_linear};
+  return c;
+}
+
+/// The way back, without a zero point, a scale for each row, and padded output.
+inline std::unique_ptr<Case> dequantize_linear_case() {
+  auto c = std::make_unique<Case>();
+  c->name = "dequantize_linear_padded_output";
+  c->input<std::int16_t>("InputTensor", DML_TENSOR_DATA_TYPE_INT16, {2, 3}, {0, -3, 300, 4, 5, -6});
+  c->input<float>("ScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3}, {0.5f, -2}, false, {1, 0});
+  c->absent("ZeroPointTensor");
+  c->result<float>(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3}, {0, -1.5f, 150, -8, -10, 12}, {4, 1});
+  c->dequantize_linear = {c->tensor(0), c->tensor(1), c->tensor(2), c->output->desc()};
+  c->desc = {DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR, &c->dequantize_linear};
+  return c;
+}
+
 inline std::vector<std::unique_ptr<Case>> all_cases() {
   std::vector<std::unique_ptr<Case>> cases;
   cases.push_back(slice_case(false));
@@ -255,6 +284,9 @@ inline std::vector<std::unique_ptr<Case>> all_cases() {
   cases.push_back(normalization_case(false));
   cases.push_back(normalization_case(true));
   cases.push_back(normalization1_case());
+  cases.push_back(quantize_linear_case(false));
+  cases.push_back(quantize_linear_case(true));
+  cases.push_back(dequantize_linear_case());
   return cases;
 }
 

@@ -42,10 +42,44 @@ class ReferenceRun {
       });
     });
   }
+  void operator()(const dmlref::ElementWiseQuantizeLinearDesc& desc) const {
+    with_sign(desc.output, [&]<class Out>(Out) {
+      switch (desc.input.data_type) {
+        case dmlref::DataType::float16: return quantize<dmlref::half, dmlref::half, Out>(desc);
+        case dmlref::DataType::int32: return quantize<std::int32_t, float, Out>(desc);
+        default: return quantize<float, float, Out>(desc);
+      }
+    });
+  }
+  void operator()(const dmlref::ElementWiseDequantizeLinearDesc& desc) const {
+    switch (desc.input.data_type) {
+      case dmlref::DataType::int8: return dequantize<std::int8_t>(desc);
+      case dmlref::DataType::uint8: return dequantize<std::uint8_t>(desc);
+      case dmlref::DataType::int16: return dequantize<std::int16_t>(desc);
+      case dmlref::DataType::uint16: return dequantize<std::uint16_t>(desc);
+      case dmlref::DataType::int32: return dequantize<std::int32_t>(desc);
+      default: return dequantize<std::uint32_t>(desc);
+    }
+  }
 
  private:
   template <class T>
   using View = dmlref::ByteTensorView<T>;
+
+  template <class In, class Scale, class Out>
+  void quantize(const dmlref::ElementWiseQuantizeLinearDesc& desc) const {
+    dmlref::reference::element_wise_quantize_linear(input<In>(0, desc.input), input<Scale>(1, desc.scale),
+                                                    input<Out>(2, desc.zero_point), output<Out>(desc.output));
+  }
+  template <class In>
+  void dequantize(const dmlref::ElementWiseDequantizeLinearDesc& desc) const {
+    const auto as = [&]<class Out>(Out) {
+      dmlref::reference::element_wise_dequantize_linear(input<In>(0, desc.input), input<Out>(1, desc.scale),
+                                                        input<In>(2, desc.zero_point), output<Out>(desc.output));
+    };
+    if (desc.output.data_type == dmlref::DataType::float16) return as(dmlref::half{});
+    as(float{});
+  }
 
   template <class T>
   View<const T> input(std::size_t index, const dmlref::TensorDesc& tensor) const {

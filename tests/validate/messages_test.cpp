@@ -122,6 +122,8 @@ std::string report_of(const std::string& line) {
                                                        {"SLICE1", request::slice1()},
                                                        {"CONVOLUTION", request::convolution()},
                                                        {"CONVOLUTION_1D", request::convolution_1d()},
+                                                       {"QUANTIZE_LINEAR", request::quantize_linear()},
+                                                       {"DEQUANTIZE_LINEAR", request::dequantize_linear()},
                                                        {"NORMALIZATION", request::normalization()},
                                                        {"NORMALIZATION1", request::normalization1()}};
   const std::size_t colon = line.find(": ");

@@ -168,11 +168,12 @@ TEST(NativeTensors, HaveOwnersBytesAndAlignments) {
   expect_report(normal, "ok");
 }
 
-// Three rules end with a level; the others have none, which is 0.
+// Some rules end with a level; the others have none, which is 0.
 TEST(RuleTable, SaysWhichRulesALevelLifts) {
   for (const RuleInfo& rule : rule_table) {
     const std::uint32_t expected = rule.id == RuleId::normalization_channel_broadcast ? 0x4000
                                    : rule.id == RuleId::normalization_scale_with_bias ? 0x5200
+                                   : rule.id == RuleId::element_wise_zero_point       ? 0x6200
                                    : rule.id == RuleId::activation_steepness          ? 0x6400
                                                                                       : 0;
     EXPECT_EQ(rule.lifted_from, expected) << rule.name;

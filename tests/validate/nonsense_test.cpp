@@ -85,7 +85,7 @@ class Garbage {
 
     const UINT count = random.one_in(4) ? random.any() : random.upto(9);
     fill(desc_);
-    switch (random.upto(4)) {
+    switch (random.upto(6)) {
       case 0: {
         slice_ = {tensor(), tensor(), count, array(), array(), array()};
         set(60, &slice_);
@@ -110,6 +110,16 @@ class Garbage {
         normalization_.OutputTensor = tensor();
         normalization_.FusedActivation = activation();
         set(73, &normalization_);
+        break;
+      }
+      case 4: {
+        quantize_linear_ = {tensor(), tensor(), tensor(), tensor()};
+        set(33, &quantize_linear_);
+        break;
+      }
+      case 5: {
+        dequantize_linear_ = {tensor(), tensor(), tensor(), tensor()};
+        set(34, &dequantize_linear_);
         break;
       }
       default: {
@@ -162,6 +172,8 @@ class Garbage {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC quantize_linear_{};
+  DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC dequantize_linear_{};
 };
 
 TEST(Nonsense, RandomBytes) {
@@ -236,6 +248,8 @@ Request good(std::uint32_t which) {
     case 2: return request::convolution();
     case 3: return request::convolution_1d();
     case 4: return request::normalization();
+    case 5: return request::quantize_linear();
+    case 6: return request::dequantize_linear();
     default: return request::normalization1();
   }
 }

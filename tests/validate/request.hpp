@@ -245,6 +245,23 @@ inline Request normalization1() {
   return r;
 }
 
+inline Request quantize_linear() {
+  Request r;
+  r.type = 33;
+  r.tensors["InputTensor"] = {1, {1, 2, 3, 4}};
+  r.tensors["ScaleTensor"] = {1, {1, 2, 3, 4}, std::vector<UINT>{0, 1, 0, 0}};
+  r.tensors["ZeroPointTensor"] = {5, {1, 2, 3, 4}, std::vector<UINT>{0, 0, 0, 0}};
+  r.tensors["OutputTensor"] = {5, {1, 2, 3, 4}};
+  return r;
+}
+
+inline Request dequantize_linear() {
+  Request r = quantize_linear();
+  r.type = 34;
+  std::swap(r.tensors["InputTensor"].data_type, r.tensors["OutputTensor"].data_type);
+  return r;
+}
+
 inline Request fused(Request r, std::uint32_t activation, float first = 1.0f, float second = 1.0f) {
   r.activation = FusedActivation{activation, {first, second}};
   return r;

@@ -43,7 +43,9 @@ struct Row {
   friend void PrintTo(const Row& row, std::ostream* out) { *out << row.expected[0].field; }
 };
 
-std::uint32_t introduced(std::uint32_t type) { return type == 60 || type == 73 ? 0x1000 : 0x2100; }
+std::uint32_t introduced(std::uint32_t type) {
+  return type == 33 || type == 34 || type == 60 || type == 73 ? 0x1000 : 0x2100;
+}
 
 const std::vector<Row>& rows() {
   using namespace request;
@@ -428,6 +430,47 @@ const std::vector<Row>& rows() {
       {normalization1(),
        [](Request& r) { r.arrays["Axes"][1] = 2; },
        {{Id::normalization_axis_repeated, "Axes[1]", "is 2"}}},
+
+      // ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR
+      {quantize_linear(),
+       [](Request& r) { r.tensors["ScaleTensor"].sizes[2] = 1; },
+       {{Id::element_wise_size, "ScaleTensor.Sizes[2]", "is 1"}}},
+      {quantize_linear(),
+       [](Request& r) { r.tensors["ZeroPointTensor"].sizes[1] = 3; },
+       {{Id::element_wise_size, "ZeroPointTensor.Sizes[1]", "is 3"}}},
+      {dequantize_linear(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[3] = 5; },
+       {{Id::element_wise_size, "OutputTensor.Sizes[3]", "is 5"}}},
+      {quantize_linear(),
+       [](Request& r) { r.tensors.erase("ZeroPointTensor"); },
+       {{Id::element_wise_zero_point, "ZeroPointTensor", "is null"}},
+       0x6200},
+      {dequantize_linear(),
+       [](Request& r) { r.tensors.erase("ZeroPointTensor"); },
+       {{Id::element_wise_zero_point, "ZeroPointTensor", "is null"}},
+       0x6200},
+      {quantize_linear(),
+       [](Request& r) { r.tensors["ZeroPointTensor"].data_type = 8; },
+       {{Id::tensor_data_type_match, "ZeroPointTensor.DataType", "is INT8, expected UINT8 as OutputTensor.DataType"}}},
+      {quantize_linear(),
+       [](Request& r) { r.tensors["ScaleTensor"].data_type = 2; },
+       {{Id::tensor_data_type_match, "ScaleTensor.DataType", "is FLOAT16, expected FLOAT32 as InputTensor.DataType"}}},
+      {[] {
+         Request r = quantize_linear();
+         r.tensors["InputTensor"].data_type = 6;
+         return r;
+       }(),
+       [](Request& r) { r.tensors["ScaleTensor"].data_type = 2; },
+       {{Id::tensor_data_type_match, "ScaleTensor.DataType",
+         "is FLOAT16, expected FLOAT32 where InputTensor.DataType is INT32"}},
+       never,
+       0x2100},
+      {dequantize_linear(),
+       [](Request& r) { r.tensors["ZeroPointTensor"].data_type = 6; },
+       {{Id::tensor_data_type_match, "ZeroPointTensor.DataType", "is INT32, expected UINT8 as InputTensor.DataType"}}},
+      {dequantize_linear(),
+       [](Request& r) { r.tensors["OutputTensor"].data_type = 2; },
+       {{Id::tensor_data_type_match, "OutputTensor.DataType", "is FLOAT16, expected FLOAT32 as ScaleTensor.DataType"}}},
 
       // Fused activations
       {normalization(),

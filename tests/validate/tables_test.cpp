@@ -22,12 +22,25 @@ using Level = std::uint32_t;
 constexpr Level levels[] = {0x1000, 0x2000, 0x2100, 0x3000, 0x3100, 0x4000, 0x4100, 0x5000,
                             0x5100, 0x5200, 0x6000, 0x6100, 0x6200, 0x6300, 0x6400};
 
-enum : std::uint32_t { slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, qlc = 120 };
+enum : std::uint32_t { quantize = 33, dequantize = 34, slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, qlc = 120 };
 
 // The second copy of the tables, as sentences.
 
 std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
   if (op == mvn || op == mvn1) return {1, 2};
+  if (op == quantize || op == dequantize) {
+    const bool is_integer = (tensor == "OutputTensor") == (op == quantize) && tensor != "ScaleTensor";
+    if (tensor == "ScaleTensor" || (tensor != "ZeroPointTensor" && !is_integer)) {
+      std::set<UINT> reals = {1};
+      if (level >= 0x6000) reals.insert(2);
+      if (op == quantize && tensor == "InputTensor" && level >= 0x2100) reals.insert(6);
+      return reals;
+    }
+    std::set<UINT> integers = {5};
+    if (level >= 0x2100) integers.insert(8);
+    if (level >= 0x2100 && op == dequantize) integers.insert({3, 4, 6, 7});
+    return integers;
+  }
   if (op == qlc) {
     if (tensor.find("Scale") != std::string::npos) return {1};
     if (tensor == "BiasTensor") return {6};
@@ -42,6 +55,9 @@ std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
 std::pair<UINT, UINT> ranks(std::uint32_t op, const std::string& tensor, Level level) {
   if (op == mvn) return {4, 4};
   if (op == mvn1) return level >= 0x3100 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 4};
+  if (op == quantize || op == dequantize) {
+    return level >= 0x3000 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 4};
+  }
   if (op == slice || op == slice1) return level >= 0x3000 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 5};
   if (level < 0x4000) return {4, 4};
   if (tensor == "FilterScaleTensor") return {level >= 0x5200 ? 1u : 3u, 4};
@@ -71,8 +87,15 @@ bool has_rank(std::uint32_t op, const std::string& tensor, Level level, UINT ran
   return rank >= least && rank <= most;
 }
 
-// Tensors whose data type (or number of dimensions) is that of `tensor`.
-std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor) {
+// Tensors whose data type (or number of dimensions) is that of `tensor`. INT32 is quantized by scales of FLOAT32.
+std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor, UINT type = 1) {
+  if (op == quantize || op == dequantize) {
+    const bool by_input = (op == quantize) == (tensor == "InputTensor" || tensor == "ScaleTensor");
+    const std::string data = by_input ? "InputTensor" : "OutputTensor";
+    const bool is_scaled = tensor == "ScaleTensor" || data == (op == quantize ? "InputTensor" : "OutputTensor");
+    if (is_scaled && op == quantize && type == 6) return {tensor};
+    return {data, is_scaled ? "ScaleTensor" : "ZeroPointTensor"};
+  }
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
   if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
   for (const char* owner : {"Input", "Filter", "Output"}) {
@@ -83,6 +106,7 @@ std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor)
   return {tensor};
 }
 std::vector<std::string> rank_group(std::uint32_t op, const std::string& tensor) {
+  if (op == quantize || op == dequantize) return {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"};
   if (op != qlc) return type_group(op, tensor);
   const std::vector<std::string> group = {"InputTensor", "FilterTensor", "BiasTensor", "OutputTensor"};
   return std::find(group.begin(), group.end(), tensor) != group.end() ? group : std::vector<std::string>{tensor};
@@ -90,13 +114,16 @@ std::vector<std::string> rank_group(std::uint32_t op, const std::string& tensor)
 
 // A request whose only faults can be data types and numbers of dimensions: all sizes are 1, or what a shape needs.
 Request plain(std::uint32_t op) {
-  Request r = op == slice    ? request::slice()
-              : op == slice1 ? request::slice1()
-              : op == qlc    ? request::convolution()
-              : op == mvn    ? request::normalization()
-                             : request::normalization1();
+  Request r = op == slice      ? request::slice()
+              : op == slice1   ? request::slice1()
+              : op == qlc      ? request::convolution()
+              : op == mvn      ? request::normalization()
+              : op == mvn1     ? request::normalization1()
+              : op == quantize ? request::quantize_linear()
+                               : request::dequantize_linear();
   for (auto& [name, tensor] : r.tensors) {
     tensor.sizes = {1, 1, 1, 1};
+    tensor.strides.reset();
     tensor.total_size = 4096;
     if (op == mvn1) tensor.sizes = {2, 2, 2, 2};
   }
@@ -133,7 +160,7 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
   const auto add = [&](const std::string& field, Verdict v) {
     if (!v.accepted) result.insert({field, v.from != 0, v.from});
   };
-  for (const std::string& name : type_group(r.type, tensor)) {
+  for (const std::string& name : type_group(r.type, tensor, type)) {
     add(name + ".DataType", verdict(level, [&](Level l) { return has_type(r.type, name, l, type); }));
   }
   for (const std::string& name : rank_group(r.type, tensor)) {
@@ -152,6 +179,7 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
 std::vector<std::string> tensors_of(std::uint32_t op) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
   if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
+  if (op == quantize || op == dequantize) return {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"};
   return {"InputTensor",           "InputScaleTensor",      "InputZeroPointTensor", "FilterTensor",
           "FilterScaleTensor",     "FilterZeroPointTensor", "BiasTensor",           "OutputScaleTensor",
           "OutputZeroPointTensor", "OutputTensor"};
@@ -167,7 +195,7 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
       for (UINT rank = 0; rank <= 9; ++rank) {
         Request r = plain(op);
         set_rank(r, op == qlc && rank_group(op, tensor).size() > 1 ? "InputTensor" : tensor, rank);
-        for (const std::string& name : type_group(op, tensor)) r.tensors[name].data_type = type;
+        for (const std::string& name : type_group(op, tensor, type)) r.tensors[name].data_type = type;
         for (const Level level : levels) {
           const dmlref::Report report = request::validate(r, dmlref::feature_level(level));
           std::set<Entry> actual;
@@ -188,17 +216,18 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
   std::cout << walked << " combinations\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1));
+INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1, quantize, dequantize));
 
 // One tensor with another data type or number of dimensions than those it belongs to: refused at every level.
 TEST(Ties, OneTensorAlone) {
-  for (const std::uint32_t op :
-       {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn}, std::uint32_t{mvn1}}) {
+  for (const std::uint32_t op : {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn},
+                                 std::uint32_t{mvn1}, std::uint32_t{quantize}, std::uint32_t{dequantize}}) {
     for (const std::string& tensor : tensors_of(op)) {
       for (const Level level : levels) {
-        if (level < 0x2100 && op != slice && op != mvn) continue;
+        if (level < 0x2100 && (op == slice1 || op == qlc || op == mvn1)) continue;
         if (type_group(op, tensor).size() > 1) {
           for (const UINT type : types(op, tensor, 0x6400)) {
+            if (type_group(op, tensor, type).size() == 1) continue;  // goes with another type
             Request r = plain(op);
             if (r.tensors[tensor].data_type == type) continue;
             r.tensors[tensor].data_type = type;

@@ -169,7 +169,7 @@ TEST(ValuesOfDirectml, Normalization1) {
 TEST(ValuesOfDirectml, AreReadableWhereTypeAndDescSayWhichTheyAre) {
   const auto readable = [](const Request& r) { return rules::is_readable(request::Linked(r).desc()); };
   for (Request r : {request::slice(), request::slice1(), request::convolution(), request::normalization(),
-                    request::normalization1()}) {
+                    request::normalization1(), request::quantize_linear(), request::dequantize_linear()}) {
     EXPECT_TRUE(readable(r));
     r.desc_is_null = true;
     EXPECT_FALSE(readable(r));

@@ -132,6 +132,8 @@ struct DML_BUFFER_TENSOR_DESC {
 enum DML_OPERATOR_TYPE {
   DML_OPERATOR_INVALID = 0,
   DML_OPERATOR_ELEMENT_WISE_CLIP = 8,
+  DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR = 33,
+  DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR = 34,
   DML_OPERATOR_ACTIVATION_ELU = 35,
   DML_OPERATOR_ACTIVATION_HARD_SIGMOID = 37,
   DML_OPERATOR_ACTIVATION_IDENTITY = 38,
@@ -248,6 +250,24 @@ struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
   dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
   FLOAT Epsilon;                                  ///< added to the variance
   const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors
+};
+
+/// ELEMENT_WISE_QUANTIZE_LINEAR: clamp(round(InputTensor / ScaleTensor) + ZeroPointTensor), halves rounded to even. All
+/// tensors have the same sizes; stride 0 repeats a scale or zero point.
+struct DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC {
+  const DML_TENSOR_DESC* InputTensor;      ///< FLOAT32, INT32 from level 2_1, FLOAT16 from 6_0
+  const DML_TENSOR_DESC* ScaleTensor;      ///< type of the input, FLOAT32 where that is INT32
+  const DML_TENSOR_DESC* ZeroPointTensor;  ///< type of the output; optional from level 6_2, 0 where it is null
+  const DML_TENSOR_DESC* OutputTensor;     ///< UINT8, INT8 from level 2_1
+};
+
+/// ELEMENT_WISE_DEQUANTIZE_LINEAR: (InputTensor - ZeroPointTensor) * ScaleTensor. All tensors have the same sizes;
+/// stride 0 repeats a scale or zero point.
+struct DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC {
+  const DML_TENSOR_DESC* InputTensor;      ///< UINT8; integers of 8, 16 and 32 bits from level 2_1
+  const DML_TENSOR_DESC* ScaleTensor;      ///< FLOAT32, FLOAT16 from level 6_0
+  const DML_TENSOR_DESC* ZeroPointTensor;  ///< type of the input; optional from level 6_2, 0 where it is null
+  const DML_TENSOR_DESC* OutputTensor;     ///< type of the scale
 };
 
 // The fusable activations. When fused, InputTensor and OutputTensor are null.

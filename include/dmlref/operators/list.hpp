@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "dmlref/config.hpp"
+#include "dmlref/operators/element_wise_quantize_linear/schema.hpp"
 #include "dmlref/operators/mean_variance_normalization/schema.hpp"
 #include "dmlref/operators/quantized_linear_convolution/schema.hpp"
 #include "dmlref/operators/slice/schema.hpp"
@@ -27,8 +28,9 @@ struct OperatorList {
   }
 };
 
-using Operators = OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
-                               MeanVarianceNormalization1Desc>;
+using Operators =
+    OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
+                 MeanVarianceNormalization1Desc, ElementWiseQuantizeLinearDesc, ElementWiseDequantizeLinearDesc>;
 
 }  // namespace schema
 

@@ -139,6 +139,12 @@ DMLREF_BEGIN
   RULE(normalization_axis_count, "AxisCount", "there are at most 8 axes", "reading", 0)                                \
   RULE(normalization_axis_range, "Axes[i]", "an axis is below InputTensor.DimensionCount", "reading", 0)               \
   RULE(normalization_axis_repeated, "Axes[i]", "no axis is named twice", "reading", 0)                                 \
+  /* ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR */                                                \
+  RULE(element_wise_size, "ScaleTensor.Sizes[d], ZeroPointTensor.Sizes[d], OutputTensor.Sizes[d]",                     \
+       "it is InputTensor.Sizes[d]; stride 0 repeats an element",                                                      \
+       "DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC", 0)          \
+  RULE(element_wise_zero_point, "ZeroPointTensor", "below 6_2 it is not null",                                         \
+       "DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC", 0x6200)     \
   /* Fused activations */                                                                                              \
   RULE(activation_type, "FusedActivation.Type",                                                                        \
        "it is one of the seventeen activations that a normalization fuses", "Using fused operators", 0)                \

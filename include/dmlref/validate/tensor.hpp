@@ -69,8 +69,18 @@ inline bool has_known_rank(const TensorFacts& tensor) {
                                           [&](const TensorSupport& row) { return row.has_rank(tensor.rank); });
 }
 
+/// The data type that a tensor must have: another tensor's, or one that follows from it.
+struct SameType {
+  SameType(const TensorFacts* of = nullptr) noexcept
+      : tensor(of), type(of != nullptr ? of->data_type : DataType::unknown) {}
+  SameType(const TensorFacts* of, DataType follows) noexcept : tensor(of), type(follows) {}
+
+  const TensorFacts* tensor;  ///< null: any type that the operator takes
+  DataType type;
+};
+
 /// At most one violation: no level takes it, the other tensor has another one, or this level does not take it yet.
-inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as) {
+inline void check_data_type(const TensorRules& rules, const SameType& same_as) {
   const DataType type = rules.tensor.data_type;
   const auto from = rules.accepted_from([&](const TensorSupport& row) { return row.types.contains(type); });
   const TensorSupport* now = find_support(rules.tensor.support, rules.level);
@@ -78,9 +88,12 @@ inline void check_data_type(const TensorRules& rules, const TensorFacts* same_as
   const auto one_of = [&] { return is() + (now != nullptr ? type_names(now->types) : ""); };
   if (!from) {
     rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), {one_of()});
-  } else if (same_as != nullptr && has_known_type(*same_as) && same_as->data_type != type) {
+  } else if (same_as.tensor != nullptr && has_known_type(*same_as.tensor) && same_as.type != type) {
+    const std::string other = member(same_as.tensor->name, "DataType");
+    const bool follows = same_as.type != same_as.tensor->data_type;
     rules.report.add(RuleId::tensor_data_type_match, rules.field("DataType"),
-                     {is(), type_text(same_as->data_type), " as ", member(same_as->name, "DataType")});
+                     {is(), type_text(same_as.type), follows ? " where " : " as ", other,
+                      follows ? " is " + type_text(same_as.tensor->data_type) : ""});
   } else if (*from != rules.level) {
     rules.report.add(RuleId::tensor_data_type, rules.field("DataType"), {one_of()}, *from);
   }
@@ -197,9 +210,9 @@ inline void check_no_overlap(const TensorRules& rules) {
        " an address", expected});
 }
 
-/// All rules of one tensor. `type_of` and `rank_of`: tensors that it must agree with, or null.
+/// All rules of one tensor. `rank_of`: the tensor that it must agree with, or null.
 inline void check_tensor(Report& report, FeatureLevel level, Direction direction, const TensorFacts& tensor,
-                         const TensorFacts* type_of = nullptr, const TensorFacts* rank_of = nullptr) {
+                         const SameType& type_of = {}, const TensorFacts* rank_of = nullptr) {
   if (!tensor.readable) return;
   const TensorRules rules{report, level, tensor};
   check_data_type(rules, type_of);

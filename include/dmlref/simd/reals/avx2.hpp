@@ -153,6 +153,23 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept {
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
   _mm256_storeu_pd(reinterpret_cast<double*>(to), x.v);
 }
+/// Integers of 8 or 16 bits from memory, as floats; floats that are integers of 8 bits, signed or not, to memory.
+template <class T>
+DMLREF_VECTOR_TARGET Floats floats_of_integers(const std::byte* from) noexcept {
+  if constexpr (sizeof(T) == 1) {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    return {_mm256_cvtepi32_ps(std::is_signed_v<T> ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes))};
+  } else {
+    const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return {_mm256_cvtepi32_ps(std::is_signed_v<T> ? _mm256_cvtepi16_epi32(words) : _mm256_cvtepu16_epi32(words))};
+  }
+}
+DMLREF_VECTOR_TARGET void store_bytes(std::byte* to, Floats x) noexcept {
+  const __m256i lowest = _mm256_set_epi32(-1, -1, -1, 0x0C080400, -1, -1, -1, 0x0C080400);
+  const __m256i four = _mm256_shuffle_epi8(_mm256_cvtps_epi32(x.v), lowest);
+  const __m128i eight = _mm_unpacklo_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), eight);
+}
 /// By non-temporal stores, to a multiple of what is stored.
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept {
   _mm256_stream_ps(reinterpret_cast<float*>(to), x.v);

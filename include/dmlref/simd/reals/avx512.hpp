@@ -168,6 +168,20 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_from(const std::byte* from) noexce
 }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept { _mm512_storeu_ps(to, x.v); }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept { _mm512_storeu_pd(to, x.v); }
+/// Integers of 8 or 16 bits from memory, as floats; floats that are integers of 8 bits, signed or not, to memory.
+template <class T>
+DMLREF_VECTOR_TARGET Floats floats_of_integers(const std::byte* from) noexcept {
+  if constexpr (sizeof(T) == 1) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return {_mm512_cvtepi32_ps(std::is_signed_v<T> ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes))};
+  } else {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return {_mm512_cvtepi32_ps(std::is_signed_v<T> ? _mm512_cvtepi16_epi32(words) : _mm512_cvtepu16_epi32(words))};
+  }
+}
+DMLREF_VECTOR_TARGET void store_bytes(std::byte* to, Floats x) noexcept {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x.v)));
+}
 /// By non-temporal stores, to a multiple of what is stored.
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept {
   _mm512_stream_ps(reinterpret_cast<float*>(to), x.v);

@@ -161,6 +161,20 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept {
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
   vst1q_u8(reinterpret_cast<std::uint8_t*>(to), vreinterpretq_u8_f64(x.v));
 }
+/// Integers of 8 or 16 bits from memory, as floats; floats that are integers of 8 bits, signed or not, to memory.
+template <class T>
+DMLREF_VECTOR_TARGET Floats floats_of_integers(const std::byte* from) noexcept {
+  T elements[4];
+  std::memcpy(elements, from, sizeof elements);
+  const std::int32_t integers[4] = {elements[0], elements[1], elements[2], elements[3]};
+  return {vcvtq_f32_s32(vld1q_s32(integers))};
+}
+DMLREF_VECTOR_TARGET void store_bytes(std::byte* to, Floats x) noexcept {
+  const uint8x16_t bytes = vreinterpretq_u8_s32(vcvtnq_s32_f32(x.v));
+  const std::uint8_t lowest[8] = {0, 4, 8, 12, 0, 4, 8, 12};
+  const std::uint32_t four = vget_lane_u32(vreinterpret_u32_u8(vqtbl1_u8(bytes, vld1_u8(lowest))), 0);
+  std::memcpy(to, &four, sizeof four);
+}
 DMLREF_VECTOR_TARGET void stream(std::byte* to, Floats x) noexcept { store(to, x); }
 DMLREF_VECTOR_TARGET void stream_rounded(std::byte* to, Floats x) noexcept { store_rounded(to, x); }
 /// The first elements of a vector; the others are 0, or stay as they are.
