@@ -74,6 +74,8 @@ bool has_lowered_node(const std::string& model) {
                                        "LayerNormalization",
                                        "GroupNormalization",
                                        "BatchNormalization",
+                                       "QuantizeLinear",
+                                       "DequantizeLinear",
                                        "Transpose",
                                        "Identity",
                                        "Reshape"};
@@ -132,14 +134,14 @@ std::vector<std::vector<std::byte>> run_through_api(const tool::onnx::Program& p
       }
       return std::span<std::byte>();
     };
-    const std::vector<std::string_view> names =
-        std::holds_alternative<QuantizedLinearConvolutionDesc>(dispatch.desc)
-            ? std::vector<std::string_view>{"InputTensor",  "InputScaleTensor",  "InputZeroPointTensor",
-                                            "FilterTensor", "FilterScaleTensor", "FilterZeroPointTensor",
-                                            "BiasTensor",   "OutputScaleTensor", "OutputZeroPointTensor"}
-        : std::holds_alternative<MeanVarianceNormalization1Desc>(dispatch.desc)
-            ? std::vector<std::string_view>{"InputTensor", "ScaleTensor", "BiasTensor"}
-            : std::vector<std::string_view>{"InputTensor"};
+    std::vector<std::string_view> names;
+    std::visit(
+        [&]<class Desc>(const Desc&) {
+          for (const FieldInfo& field : schema::fields<Desc>) {
+            if (is_tensor(field.kind) && is_input(field.kind)) names.push_back(field.name);
+          }
+        },
+        dispatch.desc);
     for (const std::string_view name : names) inputs.emplace_back(bind(name));
     outputs.emplace_back(bind("OutputTensor"));
     const std::vector<InputBuffer> none(inputs.size());

@@ -9,6 +9,7 @@ if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
     context.cpp
     external_data.cpp
     convolution.cpp
+    quantize_linear.cpp
     graph.cpp
     import.cpp
     lowering.cpp
