@@ -81,11 +81,29 @@ struct NormalizationExplanation {
   std::string nearest;  ///< the value of the output's type nearest to it; the output is at most one ulp from there
 };
 
+struct QuantizeLinearExplanation {
+  ElementValue input;
+  ElementValue scale;
+  std::optional<ElementValue> zero_point;  ///< an absent one counts as 0
+  ExactQuotient quotient;                  ///< input / scale
+  bool saturated = false;                  ///< rounded + zero point lies outside of the output's type, which ends there
+};
+
+struct DequantizeLinearExplanation {
+  ElementValue input;
+  ElementValue scale;
+  std::optional<ElementValue> zero_point;  ///< an absent one counts as 0
+  std::int64_t difference = 0;             ///< input - zero point
+  ExactQuotient product;                   ///< difference * scale
+};
+
 struct Explanation {
   std::string operator_name;
   std::string output_type;
   ElementValue output;
-  std::variant<SliceExplanation, ConvolutionExplanation, NormalizationExplanation> how;
+  std::variant<SliceExplanation, ConvolutionExplanation, NormalizationExplanation, QuantizeLinearExplanation,
+               DequantizeLinearExplanation>
+      how;
 };
 
 /// `inputs` are all inputs of the desc in its order, owned ones too, absent ones empty; `element` lies within the

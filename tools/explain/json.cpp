@@ -87,6 +87,24 @@ OrderedJson json(const NormalizationExplanation& how) {
           {"nearest", number(how.nearest)}};
 }
 
+OrderedJson json(const QuantizeLinearExplanation& how) {
+  return {{"input", json(how.input)},
+          {"scale", json(how.scale)},
+          {"zero_point", json(how.zero_point)},
+          {"quotient", {{"fraction", how.quotient.fraction}, {"decimal", how.quotient.decimal}}},
+          {"tie", how.quotient.tie},
+          {"rounded", exact_integer(how.quotient)},
+          {"saturated", how.saturated}};
+}
+
+OrderedJson json(const DequantizeLinearExplanation& how) {
+  return {{"input", json(how.input)},
+          {"scale", json(how.scale)},
+          {"zero_point", json(how.zero_point)},
+          {"difference", how.difference},
+          {"product", {{"fraction", how.product.fraction}, {"decimal", how.product.decimal}}}};
+}
+
 }  // namespace
 
 std::string to_json_text(const Explanation& explanation, std::string_view name) {

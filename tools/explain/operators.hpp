@@ -14,4 +14,9 @@ Explanation explain(const MeanVarianceNormalizationDesc& desc, std::span<const I
 Explanation explain(const MeanVarianceNormalization1Desc& desc, std::span<const InputBuffer> inputs,
                     const Coordinates& at, std::size_t most);
 
+Explanation explain(const ElementWiseQuantizeLinearDesc& desc, std::span<const InputBuffer> inputs,
+                    const Coordinates& at);
+Explanation explain(const ElementWiseDequantizeLinearDesc& desc, std::span<const InputBuffer> inputs,
+                    const Coordinates& at);
+
 }  // namespace dmlref::tool

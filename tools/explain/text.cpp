@@ -96,6 +96,33 @@ std::string text(const NormalizationExplanation& how, const Explanation& all) {
                      rest_text(how.element_count, how.elements.size(), "elements"), text_table(rows));
 }
 
+std::string value_or_absent(const std::optional<ElementValue>& element) {
+  return element ? element->value : "0 (absent)";
+}
+
+std::string text(const QuantizeLinearExplanation& how, const Explanation& all) {
+  return text_table(Rows{
+      {"InputTensor" + text(how.input.at), how.input.value},
+      {"/ ScaleTensor", how.scale.value},
+      {"exact quotient", how.quotient.decimal},
+      {"as a fraction", how.quotient.fraction},
+      {rounding_text(how.quotient), how.quotient.integer},
+      {"+ ZeroPointTensor", value_or_absent(how.zero_point)},
+      {fmt::format("{} {}", how.saturated ? "clamped to" : "within", all.output_type), all.output.value},
+  });
+}
+
+std::string text(const DequantizeLinearExplanation& how, const Explanation& all) {
+  return text_table(Rows{
+      {"InputTensor" + text(how.input.at), how.input.value},
+      {"- ZeroPointTensor", value_or_absent(how.zero_point)},
+      {"difference", fmt::format("{}", how.difference)},
+      {"* ScaleTensor", how.scale.value},
+      {"exact product", how.product.decimal},
+      {"rounded to " + all.output_type, all.output.value},
+  });
+}
+
 }  // namespace
 
 std::string to_text(const Explanation& explanation, std::string_view name) {
