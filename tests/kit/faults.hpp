@@ -109,6 +109,30 @@ enum class Fault {
   mvn_input_strides_ignored,
   mvn_output_strides_ignored,
   mvn_scale_strides_ignored,
+  // ELEMENT_WISE_QUANTIZE_LINEAR
+  quantize_half_away_from_zero,
+  quantize_half_up,
+  quantize_truncated,
+  quantize_rounded_after_zero_point,
+  quantize_clamped_before_zero_point,
+  quantize_wraps,
+  quantize_float32_quotient,
+  quantize_reciprocal,
+  quantize_multiplies,
+  quantize_zero_point_ignored,
+  quantize_input_as_float32,
+  // ELEMENT_WISE_DEQUANTIZE_LINEAR
+  dequantize_zero_point_ignored,
+  dequantize_zero_point_after_scale,
+  dequantize_divides,
+  dequantize_difference_wraps,
+  dequantize_difference_of_8_bits,
+  dequantize_sign,
+  // Both
+  quantize_first_parameters,
+  quantize_parameters_packed,
+  quantize_input_strides_ignored,
+  quantize_output_strides_ignored,
 };
 
 struct FaultRow {
@@ -213,6 +237,27 @@ inline constexpr FaultRow fault_table[] = {
     {Fault::mvn_input_strides_ignored, "MEAN", "the input is taken as packed"},
     {Fault::mvn_output_strides_ignored, "MEAN", "the output is written packed"},
     {Fault::mvn_scale_strides_ignored, "MEAN", "scale and bias are taken as packed"},
+    {Fault::quantize_half_away_from_zero, "ELEMENT_WISE_Q", "ties are rounded away from zero"},
+    {Fault::quantize_half_up, "ELEMENT_WISE_Q", "ties are rounded up"},
+    {Fault::quantize_truncated, "ELEMENT_WISE_Q", "quotients are truncated"},
+    {Fault::quantize_rounded_after_zero_point, "ELEMENT_WISE_Q", "the zero point is added before rounding"},
+    {Fault::quantize_clamped_before_zero_point, "ELEMENT_WISE_Q", "the zero point is added after clamping, and wraps"},
+    {Fault::quantize_wraps, "ELEMENT_WISE_Q", "results wrap instead of being clamped"},
+    {Fault::quantize_float32_quotient, "ELEMENT_WISE_Q", "the quotient is rounded to float32 first"},
+    {Fault::quantize_reciprocal, "ELEMENT_WISE_Q", "the input is multiplied by the scale's reciprocal in float32"},
+    {Fault::quantize_multiplies, "ELEMENT_WISE_Q", "the scale is a factor"},
+    {Fault::quantize_zero_point_ignored, "ELEMENT_WISE_Q", "the zero point is ignored"},
+    {Fault::quantize_input_as_float32, "ELEMENT_WISE_Q", "INT32 is rounded to float32 first"},
+    {Fault::dequantize_zero_point_ignored, "ELEMENT_WISE_D", "the zero point is ignored"},
+    {Fault::dequantize_zero_point_after_scale, "ELEMENT_WISE_D", "the zero point is subtracted after scaling"},
+    {Fault::dequantize_divides, "ELEMENT_WISE_D", "the scale is a divisor"},
+    {Fault::dequantize_difference_wraps, "ELEMENT_WISE_D", "the difference wraps at 32 bits"},
+    {Fault::dequantize_difference_of_8_bits, "ELEMENT_WISE_D", "the difference wraps at 8 bits"},
+    {Fault::dequantize_sign, "ELEMENT_WISE_D", "INT8 and UINT8 are mistaken"},
+    {Fault::quantize_first_parameters, "ELEMENT_WISE", "all elements take the first scale and zero point"},
+    {Fault::quantize_parameters_packed, "ELEMENT_WISE", "scale and zero point are taken as packed"},
+    {Fault::quantize_input_strides_ignored, "ELEMENT_WISE", "the input is taken as packed"},
+    {Fault::quantize_output_strides_ignored, "ELEMENT_WISE", "the output is written packed"},
 };
 
 }  // namespace dmlref::test::kit

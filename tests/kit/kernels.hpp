@@ -63,6 +63,7 @@ std::vector<std::byte> run(const Case& one, Fault fault);
 std::vector<std::byte> run_slice(const Case& one, Fault fault);
 std::vector<std::byte> run_convolution(const Case& one, Fault fault);
 std::vector<std::byte> run_normalization(const Case& one, Fault fault);
+std::vector<std::byte> run_quantize_linear(const Case& one, Fault fault);
 
 /// Whether a device of that level (an index of feature_levels) must accept the descriptor. A fault is the name of a
 /// rule that is not checked, or of a wrong check.

@@ -72,6 +72,7 @@ std::uint64_t Tensor::bits(const List& at) const { return load(address(at)); }
 std::int64_t Tensor::integer(const List& at) const {
   const std::uint64_t value = bits(at);
   if (type_ == DataType::int8) return static_cast<std::int8_t>(value);
+  if (type_ == DataType::int16) return static_cast<std::int16_t>(value);
   if (type_ == DataType::int32) return static_cast<std::int32_t>(value);
   return static_cast<std::int64_t>(value);
 }
@@ -107,6 +108,7 @@ bool next(List& at, const List& sizes) {
 std::vector<std::byte> run(const Case& one, Fault fault) {
   if (one.op.starts_with("SLICE")) return run_slice(one, fault);
   if (one.op.starts_with("QUANTIZED")) return run_convolution(one, fault);
+  if (one.op.starts_with("ELEMENT_WISE")) return run_quantize_linear(one, fault);
   return run_normalization(one, fault);
 }
 

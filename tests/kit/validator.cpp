@@ -56,6 +56,8 @@ class Validator {
       slices();
     } else if (case_.op.starts_with("QUANTIZED")) {
       convolution();
+    } else if (case_.op.starts_with("ELEMENT_WISE")) {
+      quantize_linear();
     } else {
       normalization();
     }
@@ -306,6 +308,38 @@ class Validator {
     if (case_.desc.contains("FusedActivation")) activation(case_.desc["FusedActivation"]);
   }
 
+  void quantize_linear() {
+    const bool quantizes = case_.op == "ELEMENT_WISE_QUANTIZE_LINEAR";
+    const std::size_t least = from(v3_0) ? 1 : 4, most = from(v3_0) ? 8 : 4;
+    Types scales{"FLOAT32"}, integers{"UINT8"};
+    if (from(v6_0)) scales.insert("FLOAT16");
+    if (from(v2_1)) integers.insert("INT8");
+    if (from(v2_1) && !quantizes) integers.insert({"INT32", "INT16", "UINT32", "UINT16"});
+    Types inputs = quantizes ? scales : integers;
+    if (from(v2_1) && quantizes) inputs.insert("INT32");
+    const TensorDesc input = tensor("InputTensor", inputs, least, most);
+    const TensorDesc scale = tensor("ScaleTensor", scales, least, most);
+    const TensorDesc zero_point = tensor("ZeroPointTensor", integers, least, most);
+    const TensorDesc output = tensor("OutputTensor", quantizes ? integers : scales, least, most);
+    same_type(zero_point, quantizes ? output : input);
+    if (quantizes && input.type == "INT32") {
+      rule("tensor_data_type_match", scale.type == "FLOAT32");
+      if (has("scale_of_input_type")) good_ = false;
+    } else {
+      same_type(scale, quantizes ? input : output);
+    }
+    for (const TensorDesc* other : {&scale, &zero_point, &output}) {
+      same_rank(*other, input);
+      if (!other->present || !comparable(*other, input)) continue;
+      for (std::size_t d = 0; d < input.rank(); ++d) {
+        const bool repeats = has("element_wise_broadcast") && other != &output && other->size(d) == 1;
+        rule("element_wise_size", other->size(d) == input.size(d) || repeats);
+      }
+    }
+    rule("element_wise_zero_point", zero_point.present || from(v6_2));
+    if (has("zero_point_required")) good_ = good_ && zero_point.present;
+  }
+
   void axes(const TensorDesc& input) {
     const List axes = list("Axes");
     rule("normalization_axis_count", axes.size() <= 8);
@@ -408,6 +442,9 @@ const std::vector<ValidatorFault>& validator_faults() {
       {"activation_type", "MEAN", "any operator is fused"},
       {"activation_level", "MEAN", "activations exist at every level"},
       {"activation_steepness", "MEAN", "a Steepness below 1 passes below 6_4"},
+      {"element_wise_size", "ELEMENT_WISE", "scale, zero point and output of any size pass"},
+      {"element_wise_broadcast", "ELEMENT_WISE", "a scale of size 1 is repeated"},
+      {"element_wise_zero_point", "ELEMENT_WISE", "an absent zero point passes below 6_2"},
       {"exact_total_size", "", "refuses a total size above the least"},
       {"no_broadcast_inputs", "", "refuses strides of 0 in inputs"},
       {"no_zero_strides", "", "refuses strides of 0 beside a size of 1, too"},
@@ -434,6 +471,8 @@ const std::vector<ValidatorFault>& validator_faults() {
       {"ascending_axes", "MEAN", "refuses axes in another order"},
       {"trailing_axes", "MEAN", "refuses axes that are not the last dimensions"},
       {"no_activations", "MEAN", "refuses activations"},
+      {"zero_point_required", "ELEMENT_WISE", "refuses an absent zero point"},
+      {"scale_of_input_type", "ELEMENT_WISE_Q", "refuses a FLOAT32 scale of an INT32 input"},
   };
   return faults;
 }

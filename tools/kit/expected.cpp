@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "dmlref/directml.hpp"
+#include "dmlref/operators/element_wise_quantize_linear/reference.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 #include "dmlref/operators/slice/reference.hpp"
@@ -74,6 +75,35 @@ class Evaluation {
       });
     });
     case_.tolerance.source = "reading: the exact real number is rounded once";
+  }
+
+  void operator()(const ElementWiseQuantizeLinearDesc& desc) {
+    with_byte_type(desc.output.data_type, [&](auto out) {
+      using Out = typename decltype(out)::type;
+      switch (desc.input.data_type) {
+        case DataType::float16: quantize<half, half, Out>(desc); break;
+        case DataType::int32: quantize<std::int32_t, float, Out>(desc); break;
+        default: quantize<float, float, Out>(desc); break;
+      }
+    });
+    case_.tolerance.source = "reading: the exact real number is rounded once";
+  }
+  void operator()(const ElementWiseDequantizeLinearDesc& desc) {
+    visit_type(desc.input.data_type, [&](auto in) {
+      using In = typename decltype(in)::type;
+      if constexpr (std::is_integral_v<In> && sizeof(In) <= 4) {
+        if (desc.output.data_type == DataType::float16) {
+          dequantize<In, half>(desc);
+        } else {
+          dequantize<In, float>(desc);
+        }
+      }
+    });
+    // A product of up to 16 bits by FLOAT32 is rounded once in float32, too; of more, and by FLOAT16, maybe twice.
+    const bool once = size_of(desc.input.data_type) <= (desc.output.data_type == DataType::float16 ? 1u : 2u);
+    case_.tolerance.ulp = once ? 0 : 1;
+    case_.tolerance.source = once ? "reading: the exact real number is rounded once"
+                                  : "reading: the exact real number is rounded once, a device may round twice";
   }
 
   void operator()(const MeanVarianceNormalizationDesc& desc) {
@@ -144,6 +174,19 @@ class Evaluation {
     reference::quantized_linear_convolution(
         tensors, {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
                   Shape::from<std::uint32_t>(desc.start_padding), desc.group_count});
+  }
+
+  template <class In, class Scale, class Out>
+  void quantize(const ElementWiseQuantizeLinearDesc& desc) {
+    reference::element_wise_quantize_linear(input<In>("InputTensor", desc.input),
+                                            input<Scale>("ScaleTensor", desc.scale),
+                                            input<Out>("ZeroPointTensor", desc.zero_point), output<Out>(desc.output));
+  }
+  template <class In, class Out>
+  void dequantize(const ElementWiseDequantizeLinearDesc& desc) {
+    reference::element_wise_dequantize_linear(input<In>("InputTensor", desc.input),
+                                              input<Out>("ScaleTensor", desc.scale),
+                                              input<In>("ZeroPointTensor", desc.zero_point), output<Out>(desc.output));
   }
 
   template <class Desc>
