@@ -199,18 +199,20 @@ std::string operators() {
   for (const auto& row : dmlref::operator_table) {
     std::string ranks;
     std::string types;
+    dmlref::DataTypes known{};
+    const auto of_row = [&](const SupportRow& s) { return s.op == row.type; };
+    const auto& first = *std::find_if(dmlref::support_table.begin(), dmlref::support_table.end(), of_row);
     for (const SupportRow& s : dmlref::support_table) {
-      if (s.op != row.type || s.tensor != "InputTensor") continue;
+      if (s.op != row.type || s.tensor != first.tensor) continue;
       const std::string since = s.since == row.introduced ? "" : " from " + std::string(dmlref::to_string(s.since));
       const std::string rank = dmlref::rules::rank_range(s);
       if (ranks.find(rank) == std::string::npos) ranks = joined(ranks, rank + since);
       std::string added;
       for (std::uint32_t value = 1; value < 32; ++value) {
-        const std::string_view name = dmlref::to_string(static_cast<dmlref::DataType>(value));
-        if (s.types.contains(static_cast<dmlref::DataType>(value)) && types.find(name) == std::string::npos) {
-          added = joined(added, name);
-        }
+        const auto type = static_cast<dmlref::DataType>(value);
+        if (s.types.contains(type) && !known.contains(type)) added = joined(added, dmlref::to_string(type));
       }
+      known = known | s.types;
       if (!added.empty()) types += (types.empty() ? "" : "; ") + added + since;
     }
     std::string page(row.name);
@@ -244,11 +246,14 @@ std::vector<BreakingRow> breaking_rows(const std::string& source) {
   return rows;
 }
 
-const std::map<std::string_view, std::string_view> request_names = {{"SLICE", "slice"},
-                                                                    {"SLICE1", "slice1"},
-                                                                    {"QUANTIZED_LINEAR_CONVOLUTION", "convolution"},
-                                                                    {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
-                                                                    {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"}};
+const std::map<std::string_view, std::string_view> request_names = {
+    {"SLICE", "slice"},
+    {"SLICE1", "slice1"},
+    {"QUANTIZED_LINEAR_CONVOLUTION", "convolution"},
+    {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
+    {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"},
+    {"ELEMENT_WISE_QUANTIZE_LINEAR", "quantize_linear"},
+    {"ELEMENT_WISE_DEQUANTIZE_LINEAR", "dequantize_linear"}};
 
 // A rule of the operator's own: rules of any tensor, array or binding are not.
 bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
@@ -257,6 +262,7 @@ bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
   if (op == "SLICE") return starts("slice_");
   if (op == "SLICE1") return starts("slice1_") || rule.id == Id::slice_dimension_count;
   if (op == "QUANTIZED_LINEAR_CONVOLUTION") return starts("convolution_");
+  if (op.starts_with("ELEMENT_WISE_")) return starts("element_wise_");
   if (starts("activation_")) return true;
   if (!starts("normalization_")) return false;
   if (op == "MEAN_VARIANCE_NORMALIZATION1") return true;

@@ -57,6 +57,18 @@ export const operatorFields = {
     ['Epsilon', 'float'],
     ['FusedActivation', 'activation', true],
   ],
+  ELEMENT_WISE_QUANTIZE_LINEAR: [
+    ['InputTensor', 'input'],
+    ['ScaleTensor', 'input'],
+    ['ZeroPointTensor', 'input', true],
+    ['OutputTensor', 'output'],
+  ],
+  ELEMENT_WISE_DEQUANTIZE_LINEAR: [
+    ['InputTensor', 'input'],
+    ['ScaleTensor', 'input'],
+    ['ZeroPointTensor', 'input', true],
+    ['OutputTensor', 'output'],
+  ],
 };
 
 /** Bytes of an element. */
