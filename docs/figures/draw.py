@@ -248,9 +248,11 @@ def groups(library: Library) -> str:
 
 
 SHORT = {"QUANTIZED_LINEAR_CONVOLUTION": "QLC", "MEAN_VARIANCE_NORMALIZATION1": "MVN1",
-         "MEAN_VARIANCE_NORMALIZATION": "MVN"}
+         "MEAN_VARIANCE_NORMALIZATION": "MVN", "ELEMENT_WISE_QUANTIZE_LINEAR": "QUANTIZE",
+         "ELEMENT_WISE_DEQUANTIZE_LINEAR": "DEQUANTIZE"}
 LIFTED = {"normalization_channel_broadcast": "MVN1: any size of scale and bias may be 1",
           "normalization_scale_with_bias": "MVN, MVN1: scale without bias, bias without scale",
+          "element_wise_zero_point": "QUANTIZE, DEQUANTIZE: no zero point",
           "activation_steepness": "SOFTPLUS: Steepness below 1"}
 
 
@@ -297,7 +299,7 @@ def levels(library: Library) -> str:
         lines.append((level, added))
     height = 44 + sum(max(1, len(added)) * 20 + 6 for _, added in lines) + 10
     canvas = Canvas(760, height, "What each feature level adds")
-    canvas.text(20, 28, "What a feature level adds to the five operators", "title")
+    canvas.text(20, 28, "What a feature level adds to the operators", "title")
     y = 60
     canvas.line(100, 46, 100, height - 18)
     for level, added in lines:

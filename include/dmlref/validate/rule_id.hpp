@@ -52,7 +52,7 @@ DMLREF_BEGIN
   /* The request as a whole */                                                                                         \
   RULE(feature_level, "FeatureLevel",                                                                                  \
        "the level is one of the fifteen from 1_0 to 6_4", "DirectML feature level history", 0)                         \
-  RULE(operator_type, "Type", "the operator is one of this library's five", "DML_OPERATOR_DESC", 0)                    \
+  RULE(operator_type, "Type", "the operator is one of this library's", "DML_OPERATOR_DESC", 0)                    \
   RULE(operator_level, "Type", "the level has the operator", "DirectML feature level history", 0)                      \
   RULE(desc_required, "Desc", "the operator's desc is not null", "DML_OPERATOR_DESC", 0)                               \
   /* Any tensor, any array */                                                                                          \
