@@ -6,6 +6,7 @@
 #if DMLREF_SUPPORTED
 
 #include "dmlref/directml.hpp"
+#include "dmlref/matrix_multiply_integer.hpp"
 #include "dmlref/mean_variance_normalization.hpp"
 #include "dmlref/quantized_linear_convolution.hpp"
 #include "dmlref/reference.hpp"

@@ -85,7 +85,7 @@ class Garbage {
 
     const UINT count = random.one_in(4) ? random.any() : random.upto(9);
     fill(desc_);
-    switch (random.upto(4)) {
+    switch (random.upto(6)) {
       case 0: {
         slice_ = {tensor(), tensor(), count, array(), array(), array()};
         set(60, &slice_);
@@ -110,6 +110,16 @@ class Garbage {
         normalization_.OutputTensor = tensor();
         normalization_.FusedActivation = activation();
         set(73, &normalization_);
+        break;
+      }
+      case 4: {
+        product_ = {tensor(), tensor(), tensor(), tensor(), tensor()};
+        set(117, &product_);
+        break;
+      }
+      case 5: {
+        quantized_product_ = {tensor(), tensor(), tensor(), tensor(), tensor(), tensor(), tensor(), tensor(), tensor()};
+        set(118, &quantized_product_);
         break;
       }
       default: {
@@ -162,6 +172,8 @@ class Garbage {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC product_{};
+  DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC quantized_product_{};
 };
 
 TEST(Nonsense, RandomBytes) {
@@ -184,7 +196,7 @@ void bend(Request& r, Random& random) {
     case 1: {
       const std::uint32_t type = random.upto(14);
       for (auto& [name, tensor] : r.tensors) {
-        if (r.type != 120 || tensor.data_type == 5) tensor.data_type = type;
+        if (r.type < 117 || r.type > 120 || tensor.data_type == 5) tensor.data_type = type;
       }
       break;
     }
@@ -236,6 +248,10 @@ Request good(std::uint32_t which) {
     case 2: return request::convolution();
     case 3: return request::convolution_1d();
     case 4: return request::normalization();
+    case 5: return request::matrix_multiply();
+    case 6: return request::matrix_multiply_2d();
+    case 7: return request::quantized_matrix_multiply();
+    case 8: return request::quantized_matrix_multiply_3d();
     default: return request::normalization1();
   }
 }
@@ -245,7 +261,7 @@ TEST(Nonsense, BentRequests) {
   int valid = 0;
   const int cases = 5000;
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
-    Request r = good(random.upto(5));
+    Request r = good(random.upto(9));
     for (auto& [name, array] : r.arrays) array.resize(8, 1);
     for (std::uint32_t bends = random.upto(3); bends > 0 && !r.tensors.empty(); --bends) bend(r, random);
     for (auto& [name, tensor] : r.tensors) {

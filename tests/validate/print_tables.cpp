@@ -199,8 +199,12 @@ std::string operators() {
   for (const auto& row : dmlref::operator_table) {
     std::string ranks;
     std::string types;
+    std::string_view data;  // the first tensor
     for (const SupportRow& s : dmlref::support_table) {
-      if (s.op != row.type || s.tensor != "InputTensor") continue;
+      if (s.op == row.type && data.empty()) data = s.tensor;
+    }
+    for (const SupportRow& s : dmlref::support_table) {
+      if (s.op != row.type || s.tensor != data) continue;
       const std::string since = s.since == row.introduced ? "" : " from " + std::string(dmlref::to_string(s.since));
       const std::string rank = dmlref::rules::rank_range(s);
       if (ranks.find(rank) == std::string::npos) ranks = joined(ranks, rank + since);
@@ -236,7 +240,10 @@ std::vector<BreakingRow> breaking_rows(const std::string& source) {
   for (std::sregex_iterator i(source.begin(), source.end(), pattern), end; i != end; ++i) {
     const std::smatch& match = *i;
     if (match[1].matched) {
-      op = match[1] == "convolution_1d" ? "convolution" : match[1].str();
+      op = match[1];
+      for (const char* fewer : {"_1d", "_2d", "_3d"}) {
+        if (op.ends_with(fewer)) op.resize(op.size() - 3);
+      }
     } else {
       rows.push_back({op, match[2], code(match[3].str()) + " " + match[4].str()});
     }
@@ -244,11 +251,14 @@ std::vector<BreakingRow> breaking_rows(const std::string& source) {
   return rows;
 }
 
-const std::map<std::string_view, std::string_view> request_names = {{"SLICE", "slice"},
-                                                                    {"SLICE1", "slice1"},
-                                                                    {"QUANTIZED_LINEAR_CONVOLUTION", "convolution"},
-                                                                    {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
-                                                                    {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"}};
+const std::map<std::string_view, std::string_view> request_names = {
+    {"SLICE", "slice"},
+    {"SLICE1", "slice1"},
+    {"QUANTIZED_LINEAR_CONVOLUTION", "convolution"},
+    {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
+    {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"},
+    {"MATRIX_MULTIPLY_INTEGER", "matrix_multiply"},
+    {"QUANTIZED_LINEAR_MATRIX_MULTIPLY", "quantized_matrix_multiply"}};
 
 // A rule of the operator's own: rules of any tensor, array or binding are not.
 bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
@@ -257,6 +267,7 @@ bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
   if (op == "SLICE") return starts("slice_");
   if (op == "SLICE1") return starts("slice1_") || rule.id == Id::slice_dimension_count;
   if (op == "QUANTIZED_LINEAR_CONVOLUTION") return starts("convolution_");
+  if (op.find("MATRIX_MULTIPLY") != std::string_view::npos) return starts("matrix_multiply_");
   if (starts("activation_")) return true;
   if (!starts("normalization_")) return false;
   if (op == "MEAN_VARIANCE_NORMALIZATION1") return true;

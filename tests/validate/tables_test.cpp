@@ -22,11 +22,20 @@ using Level = std::uint32_t;
 constexpr Level levels[] = {0x1000, 0x2000, 0x2100, 0x3000, 0x3100, 0x4000, 0x4100, 0x5000,
                             0x5100, 0x5200, 0x6000, 0x6100, 0x6200, 0x6300, 0x6400};
 
-enum : std::uint32_t { slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, qlc = 120 };
+enum : std::uint32_t { slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, mmi = 117, qlmm = 118, qlc = 120 };
 
 // The second copy of the tables, as sentences.
 
+bool is_product(std::uint32_t op) { return op == mmi || op == qlmm; }
+bool is_parameter(const std::string& tensor) {
+  return tensor.find("Scale") != std::string::npos || tensor.find("ZeroPoint") != std::string::npos;
+}
+
 std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
+  if (is_product(op)) {
+    if (tensor.find("Scale") != std::string::npos) return {1};
+    return op == mmi && tensor == "OutputTensor" ? std::set<UINT>{6} : std::set<UINT>{5, 8};
+  }
   if (op == mvn || op == mvn1) return {1, 2};
   if (op == qlc) {
     if (tensor.find("Scale") != std::string::npos) return {1};
@@ -44,6 +53,10 @@ std::pair<UINT, UINT> ranks(std::uint32_t op, const std::string& tensor, Level l
   if (op == mvn1) return level >= 0x3100 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 4};
   if (op == slice || op == slice1) return level >= 0x3000 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 5};
   if (level < 0x4000) return {4, 4};
+  if (is_product(op)) {
+    if (!is_parameter(tensor)) return {2, 4};
+    return {op == mmi && tensor == "BZeroPointTensor" && level < 0x5200 ? 2u : 1u, 4};
+  }
   if (tensor == "FilterScaleTensor") return {level >= 0x5200 ? 1u : 3u, 4};
   if (tensor.find("Scale") != std::string::npos || tensor.find("ZeroPoint") != std::string::npos) return {1, 4};
   return {3, 4};
@@ -75,14 +88,23 @@ bool has_rank(std::uint32_t op, const std::string& tensor, Level level, UINT ran
 std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
   if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
-  for (const char* owner : {"Input", "Filter", "Output"}) {
+  if (op == mmi && tensor == "OutputTensor") return {tensor};
+  for (const char* owner : {"Input", "Filter", "A", "B", "Output"}) {
     const std::string data = std::string(owner) + "Tensor";
     const std::string zero_point = std::string(owner) + "ZeroPointTensor";
     if (tensor == data || tensor == zero_point) return {data, zero_point};
   }
   return {tensor};
 }
+std::vector<std::string> tensors_of(std::uint32_t op);
 std::vector<std::string> rank_group(std::uint32_t op, const std::string& tensor) {
+  if (is_product(op)) {
+    std::vector<std::string> group;
+    for (const std::string& other : tensors_of(op)) {
+      if (is_parameter(other) == is_parameter(tensor)) group.push_back(other);
+    }
+    return op == mmi && is_parameter(tensor) ? std::vector<std::string>{tensor} : group;
+  }
   if (op != qlc) return type_group(op, tensor);
   const std::vector<std::string> group = {"InputTensor", "FilterTensor", "BiasTensor", "OutputTensor"};
   return std::find(group.begin(), group.end(), tensor) != group.end() ? group : std::vector<std::string>{tensor};
@@ -94,6 +116,8 @@ Request plain(std::uint32_t op) {
               : op == slice1 ? request::slice1()
               : op == qlc    ? request::convolution()
               : op == mvn    ? request::normalization()
+              : op == mmi    ? request::matrix_multiply()
+              : op == qlmm   ? request::quantized_matrix_multiply()
                              : request::normalization1();
   for (auto& [name, tensor] : r.tensors) {
     tensor.sizes = {1, 1, 1, 1};
@@ -126,7 +150,7 @@ using Entry = std::tuple<std::string, bool, Level>;  // field, unsupported at th
 std::set<Entry> expected(const Request& r, const std::string& tensor, Level asked, UINT type, UINT rank) {
   std::set<Entry> result;
   Level level = asked;
-  if (asked < 0x2100 && (r.type == slice1 || r.type == mvn1 || r.type == qlc)) {
+  if (asked < 0x2100 && r.type != slice && r.type != mvn) {
     result.insert({"Type", true, 0x2100});
     level = 0x2100;
   }
@@ -152,6 +176,11 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
 std::vector<std::string> tensors_of(std::uint32_t op) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
   if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
+  if (op == mmi) return {"ATensor", "AZeroPointTensor", "BTensor", "BZeroPointTensor", "OutputTensor"};
+  if (op == qlmm) {
+    return {"ATensor",          "AScaleTensor",      "AZeroPointTensor",      "BTensor",     "BScaleTensor",
+            "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor", "OutputTensor"};
+  }
   return {"InputTensor",           "InputScaleTensor",      "InputZeroPointTensor", "FilterTensor",
           "FilterScaleTensor",     "FilterZeroPointTensor", "BiasTensor",           "OutputScaleTensor",
           "OutputZeroPointTensor", "OutputTensor"};
@@ -188,12 +217,12 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
   std::cout << walked << " combinations\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1));
+INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1, mmi, qlmm));
 
 // One tensor with another data type or number of dimensions than those it belongs to: refused at every level.
 TEST(Ties, OneTensorAlone) {
-  for (const std::uint32_t op :
-       {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn}, std::uint32_t{mvn1}}) {
+  for (const std::uint32_t op : {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn},
+                                 std::uint32_t{mvn1}, std::uint32_t{mmi}, std::uint32_t{qlmm}}) {
     for (const std::string& tensor : tensors_of(op)) {
       for (const Level level : levels) {
         if (level < 0x2100 && op != slice && op != mvn) continue;

@@ -152,6 +152,8 @@ enum DML_OPERATOR_TYPE {
   DML_OPERATOR_ACTIVATION_SHRINK = 90,
   DML_OPERATOR_SLICE1 = 111,
   DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 = 115,
+  DML_OPERATOR_MATRIX_MULTIPLY_INTEGER = 117,
+  DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY = 118,
   DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION = 120,
   DML_OPERATOR_ACTIVATION_CELU = 128,
   DML_OPERATOR_ACTIVATION_GELU = 157,
@@ -248,6 +250,28 @@ struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
   dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
   FLOAT Epsilon;                                  ///< added to the variance
   const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors
+};
+
+/// MATRIX_MULTIPLY_INTEGER: A {M, K} by B {K, N}, each less its zero point, in every batch and channel.
+struct DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC {
+  const DML_TENSOR_DESC* ATensor;           ///< {[batch, [channel,]] M, K}, INT8 or UINT8; 4 dimensions below level 4_0
+  const DML_TENSOR_DESC* AZeroPointTensor;  ///< optional; one, or one per row, of A's type; absent: 0
+  const DML_TENSOR_DESC* BTensor;           ///< {[batch, [channel,]] K, N}, INT8 or UINT8
+  const DML_TENSOR_DESC* BZeroPointTensor;  ///< optional; one, or one per column, of B's type; absent: 0
+  const DML_TENSOR_DESC* OutputTensor;      ///< {[batch, [channel,]] M, N}, INT32: sums modulo 2^32
+};
+
+/// QUANTIZED_LINEAR_MATRIX_MULTIPLY: A {M, K} and B {K, N} dequantized, multiplied, and the sums quantized.
+struct DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC {
+  const DML_TENSOR_DESC* ATensor;                ///< {[batch, [channel,]] M, K}, INT8 or UINT8
+  const DML_TENSOR_DESC* AScaleTensor;           ///< one FLOAT32, or one per row
+  const DML_TENSOR_DESC* AZeroPointTensor;       ///< optional; one, or one per row, of A's type; absent: 0
+  const DML_TENSOR_DESC* BTensor;                ///< {[batch, [channel,]] K, N}, INT8 or UINT8
+  const DML_TENSOR_DESC* BScaleTensor;           ///< one FLOAT32, or one per column
+  const DML_TENSOR_DESC* BZeroPointTensor;       ///< optional; one, or one per column, of B's type; absent: 0
+  const DML_TENSOR_DESC* OutputScaleTensor;      ///< an input: one FLOAT32, or one per row
+  const DML_TENSOR_DESC* OutputZeroPointTensor;  ///< an input, optional; one, or one per row, of the output's type
+  const DML_TENSOR_DESC* OutputTensor;           ///< {[batch, [channel,]] M, N}, INT8 or UINT8
 };
 
 // The fusable activations. When fused, InputTensor and OutputTensor are null.
