@@ -5,6 +5,7 @@
 
 #if DMLREF_SUPPORTED
 
+#include "dmlref/convolution_integer.hpp"
 #include "dmlref/directml.hpp"
 #include "dmlref/matrix_multiply_integer.hpp"
 #include "dmlref/mean_variance_normalization.hpp"

@@ -86,6 +86,7 @@ struct Case {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1{};
+  DML_CONVOLUTION_INTEGER_OPERATOR_DESC convolution_integer{};
   DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC product{};
   DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC quantized_product{};
   DML_ACTIVATION_RELU_OPERATOR_DESC relu{};
@@ -245,6 +246,34 @@ inline std::unique_ptr<Case> normalization1_case() {
   return c;
 }
 
+/// The sums of convolution_case, without its bias. `filter_owned`: the filter belongs to initialize.
+inline std::unique_ptr<Case> convolution_integer_case(bool filter_owned) {
+  auto c = std::make_unique<Case>();
+  c->name = filter_owned ? "convolution_integer_owned" : "convolution_integer_padded_output";
+  c->input<std::uint8_t>("InputTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 3, 3},
+                         {130, 128, 127, 129, 131, 128, 126, 128, 132});
+  c->input<std::uint8_t>("InputZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 1, 1}, {128});
+  c->input<std::int8_t>("FilterTensor", DML_TENSOR_DATA_TYPE_INT8, {1, 1, 2, 2}, {1, -2, 3, 4}, filter_owned);
+  c->absent("FilterZeroPointTensor");
+  c->result<std::int32_t>(DML_TENSOR_DATA_TYPE_INT32, {1, 1, 4, 4},
+                          {8, 6, -4, -3, 0, 17, 11, -1, -10, -11, 19, 12, 4, -2, -8, 4},
+                          filter_owned ? std::vector<UINT>{} : std::vector<UINT>{64, 64, 11, 2});
+  for (auto& array : c->arrays) array = {1, 1};
+  c->convolution_integer = {c->tensor(0),
+                            c->tensor(1),
+                            c->tensor(2),
+                            c->tensor(3),
+                            c->output->desc(),
+                            2,
+                            c->arrays[0].data(),
+                            c->arrays[1].data(),
+                            c->arrays[2].data(),
+                            c->arrays[3].data(),
+                            1};
+  c->desc = {DML_OPERATOR_CONVOLUTION_INTEGER, &c->convolution_integer};
+  return c;
+}
+
 /// ONNX's example of MatMulInteger with a zero point per row, into an output of padded rows.
 inline std::unique_ptr<Case> product_case() {
   auto c = std::make_unique<Case>();
@@ -292,6 +321,8 @@ inline std::vector<std::unique_ptr<Case>> all_cases() {
   cases.push_back(normalization_case(false));
   cases.push_back(normalization_case(true));
   cases.push_back(normalization1_case());
+  cases.push_back(convolution_integer_case(false));
+  cases.push_back(convolution_integer_case(true));
   cases.push_back(product_case());
   cases.push_back(quantized_product_case(false));
   cases.push_back(quantized_product_case(true));

@@ -125,6 +125,8 @@ std::string report_of(const std::string& line) {
       {"CONVOLUTION_1D", request::convolution_1d()},
       {"NORMALIZATION", request::normalization()},
       {"NORMALIZATION1", request::normalization1()},
+      {"CONVOLUTION_INTEGER", request::convolution_integer()},
+      {"CONVOLUTION_INTEGER_1D", request::convolution_integer_1d()},
       {"PRODUCT", request::matrix_multiply()},
       {"PRODUCT_2D", request::matrix_multiply_2d()},
       {"QUANTIZED_PRODUCT", request::quantized_matrix_multiply()},

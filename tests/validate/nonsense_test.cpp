@@ -85,7 +85,7 @@ class Garbage {
 
     const UINT count = random.one_in(4) ? random.any() : random.upto(9);
     fill(desc_);
-    switch (random.upto(6)) {
+    switch (random.upto(7)) {
       case 0: {
         slice_ = {tensor(), tensor(), count, array(), array(), array()};
         set(60, &slice_);
@@ -110,6 +110,12 @@ class Garbage {
         normalization_.OutputTensor = tensor();
         normalization_.FusedActivation = activation();
         set(73, &normalization_);
+        break;
+      }
+      case 6: {
+        convolution_integer_ = {tensor(), tensor(), tensor(), tensor(), tensor(),       count,
+                                array(),  array(),  array(),  array(),  random.number()};
+        set(119, &convolution_integer_);
         break;
       }
       case 4: {
@@ -172,6 +178,7 @@ class Garbage {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  DML_CONVOLUTION_INTEGER_OPERATOR_DESC convolution_integer_{};
   DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC product_{};
   DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC quantized_product_{};
 };
@@ -252,6 +259,8 @@ Request good(std::uint32_t which) {
     case 6: return request::matrix_multiply_2d();
     case 7: return request::quantized_matrix_multiply();
     case 8: return request::quantized_matrix_multiply_3d();
+    case 9: return request::convolution_integer();
+    case 10: return request::convolution_integer_1d();
     default: return request::normalization1();
   }
 }
@@ -261,7 +270,7 @@ TEST(Nonsense, BentRequests) {
   int valid = 0;
   const int cases = 5000;
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
-    Request r = good(random.upto(9));
+    Request r = good(random.upto(11));
     for (auto& [name, array] : r.arrays) array.resize(8, 1);
     for (std::uint32_t bends = random.upto(3); bends > 0 && !r.tensors.empty(); --bends) bend(r, random);
     for (auto& [name, tensor] : r.tensors) {

@@ -257,6 +257,7 @@ const std::map<std::string_view, std::string_view> request_names = {
     {"QUANTIZED_LINEAR_CONVOLUTION", "convolution"},
     {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
     {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"},
+    {"CONVOLUTION_INTEGER", "convolution_integer"},
     {"MATRIX_MULTIPLY_INTEGER", "matrix_multiply"},
     {"QUANTIZED_LINEAR_MATRIX_MULTIPLY", "quantized_matrix_multiply"}};
 
@@ -267,6 +268,7 @@ bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
   if (op == "SLICE") return starts("slice_");
   if (op == "SLICE1") return starts("slice1_") || rule.id == Id::slice_dimension_count;
   if (op == "QUANTIZED_LINEAR_CONVOLUTION") return starts("convolution_");
+  if (op == "CONVOLUTION_INTEGER") return starts("convolution_") && rule.id != Id::convolution_bias_size;
   if (op.find("MATRIX_MULTIPLY") != std::string_view::npos) return starts("matrix_multiply_");
   if (starts("activation_")) return true;
   if (!starts("normalization_")) return false;

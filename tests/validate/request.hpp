@@ -226,6 +226,29 @@ inline Request convolution_1d() {
   return r;
 }
 
+// The same without scales and bias.
+inline Request convolution_integer() {
+  Request r = convolution();
+  r.type = 119;
+  for (const char* name :
+       {"InputScaleTensor", "FilterScaleTensor", "BiasTensor", "OutputScaleTensor", "OutputZeroPointTensor"}) {
+    r.tensors.erase(name);
+  }
+  r.tensors["FilterZeroPointTensor"].sizes = {1, 6, 1, 1};
+  r.tensors["OutputTensor"].data_type = 6;
+  return r;
+}
+
+// One spatial dimension, from 4_0.
+inline Request convolution_integer_1d() {
+  Request r = convolution_integer();
+  const Request flat = convolution_1d();
+  for (const char* name : {"InputTensor", "FilterTensor", "OutputTensor"})
+    r.tensors[name].sizes = flat.tensors.at(name).sizes;
+  r.count = 1;
+  return r;
+}
+
 inline Request normalization() {
   Request r;
   r.type = 73;

@@ -429,6 +429,74 @@ const std::vector<Row>& rows() {
        [](Request& r) { r.arrays["Axes"][1] = 2; },
        {{Id::normalization_axis_repeated, "Axes[1]", "is 2"}}},
 
+      // CONVOLUTION_INTEGER
+      {convolution_integer(),
+       [](Request& r) { r = convolution_integer_1d(); },
+       {{Id::tensor_rank, "InputTensor.DimensionCount", "is 3"},
+        {Id::tensor_rank, "FilterTensor.DimensionCount", "is 3"},
+        {Id::tensor_rank, "OutputTensor.DimensionCount", "is 3"},
+        {Id::convolution_dimension_count, "DimensionCount", "is 1"}},
+       0x4000},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["InputZeroPointTensor"].sizes = r.tensors["FilterZeroPointTensor"].sizes = {1, 1}; },
+       {{Id::tensor_rank, "InputZeroPointTensor.DimensionCount", "is 2"},
+        {Id::tensor_rank, "FilterZeroPointTensor.DimensionCount", "is 2"}},
+       0x4000},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].sizes = {6}; },
+       {{Id::tensor_rank_match, "FilterZeroPointTensor.DimensionCount", "is 1, expected 4 as InputZeroPointTensor"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].data_type = 5; },
+       {{Id::tensor_data_type, "OutputTensor.DataType", "is UINT8"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].data_type = 5; },
+       {{Id::tensor_data_type_match, "FilterZeroPointTensor.DataType", "is UINT8"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes = {2, 6, 3}; },
+       {{Id::tensor_rank_match, "OutputTensor.DimensionCount", "is 3"}}},
+      {convolution_integer(),
+       [](Request& r) { r.count = 1; },
+       {{Id::convolution_dimension_count, "DimensionCount", "is 1"}}},
+      {convolution_integer(),
+       [](Request& r) { r.arrays["Strides"][0] = 0; },
+       {{Id::convolution_stride_zero, "Strides[0]", "is 0"}}},
+      {convolution_integer(),
+       [](Request& r) { r.arrays["Dilations"][1] = 0; },
+       {{Id::convolution_dilation_zero, "Dilations[1]", "is 0"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["InputZeroPointTensor"].sizes = {1, 4, 1, 1}; },
+       {{Id::convolution_single_value, "InputZeroPointTensor.Sizes[1]", "is 4"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].sizes = {6, 1, 1, 1}; },
+       {{Id::convolution_filter_values, "FilterZeroPointTensor.Sizes[0]", "is 6"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].sizes = {1, 3, 1, 1}; },
+       {{Id::convolution_filter_values, "FilterZeroPointTensor.Sizes[1]", "is 3"}}},
+      {convolution_integer(),
+       [](Request& r) { r.numbers["GroupCount"] = 0; },
+       {{Id::convolution_group_count_zero, "GroupCount", "is 0"}}},
+      {convolution_integer(),
+       [](Request& r) { r.numbers["GroupCount"] = 3; },
+       {{Id::convolution_group_input_channels, "GroupCount", "is 3"}}},
+      {convolution_integer(),
+       [](Request& r) { r.numbers["GroupCount"] = 4; r.tensors["FilterTensor"].sizes[1] = 1; },
+       {{Id::convolution_group_output_channels, "GroupCount", "is 4"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterTensor"].sizes[1] = 4; },
+       {{Id::convolution_filter_channels, "FilterTensor.Sizes[1]", "is 4"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[0] = 1; },
+       {{Id::convolution_batch, "OutputTensor.Sizes[0]", "is 1"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[1] = 5; },
+       {{Id::convolution_output_channels, "OutputTensor.Sizes[1]", "is 5"}}},
+      {convolution_integer(),
+       [](Request& r) { r.arrays["Dilations"][0] = 5; },
+       {{Id::convolution_kernel_fits, "FilterTensor.Sizes[2]", "covers 11"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[3] = 3; },
+       {{Id::convolution_output_size, "OutputTensor.Sizes[3]", "is 3"}}},
+
       // MATRIX_MULTIPLY_INTEGER
       {matrix_multiply(),
        [](Request& r) { r = matrix_multiply_2d(); },
@@ -840,6 +908,7 @@ TEST(Accepted, AnyParameterButSteepness) {
 
 TEST(Accepted, OneSpatialDimensionFrom4_0) {
   EXPECT_TRUE(request::validate(request::convolution_1d(), FeatureLevel::level_4_0).ok());
+  EXPECT_TRUE(request::validate(request::convolution_integer_1d(), FeatureLevel::level_4_0).ok());
 }
 
 TEST(Accepted, MatrixProductsOfFewerDimensionsFrom4_0) {
@@ -860,6 +929,15 @@ TEST(Accepted, ParametersOfMatrixProductsInAnyRank) {
       const dmlref::Report report = request::validate(r, dmlref::latest_feature_level);
       EXPECT_TRUE(report.ok()) << rank << ' ' << report.to_string();
     }
+  }
+}
+
+TEST(Accepted, ZeroPointOfTheFilterInAnyRankWhereTheInputHasNone) {
+  Request r = request::convolution_integer();
+  r.tensors.erase("InputZeroPointTensor");
+  for (const std::vector<UINT>& sizes : {std::vector<UINT>{6}, {1, 6}, {1, 6, 1}, {1, 6, 1, 1}, {1}}) {
+    r.tensors["FilterZeroPointTensor"].sizes = sizes;
+    EXPECT_TRUE(request::validate(r, dmlref::latest_feature_level).ok());
   }
 }
 

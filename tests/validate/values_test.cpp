@@ -166,6 +166,24 @@ TEST(ValuesOfDirectml, Normalization1) {
   });
 }
 
+TEST(ValuesOfDirectml, ConvolutionInteger) {
+  for (const char* absent : {"", "InputZeroPointTensor", "FilterZeroPointTensor"}) {
+    Request r = distinct(request::convolution_integer());
+    r.tensors.erase(absent);
+    const auto desc = value_of<ConvolutionIntegerDesc>(r);
+    EXPECT_EQ(text_of(desc.input), expected(r, "InputTensor"));
+    EXPECT_EQ(text_of(desc.input_zero_point), expected(r, "InputZeroPointTensor"));
+    EXPECT_EQ(text_of(desc.filter), expected(r, "FilterTensor"));
+    EXPECT_EQ(text_of(desc.filter_zero_point), expected(r, "FilterZeroPointTensor"));
+    EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
+    EXPECT_EQ(desc.strides, r.arrays.at("Strides"));
+    EXPECT_EQ(desc.dilations, r.arrays.at("Dilations"));
+    EXPECT_EQ(desc.start_padding, r.arrays.at("StartPadding"));
+    EXPECT_EQ(desc.end_padding, r.arrays.at("EndPadding"));
+    EXPECT_EQ(desc.group_count, r.numbers.at("GroupCount"));
+  }
+}
+
 void expect_product(const Request& r) {
   const auto desc = value_of<MatrixMultiplyIntegerDesc>(r);
   EXPECT_EQ(text_of(desc.a), expected(r, "ATensor"));
@@ -205,7 +223,8 @@ TEST(ValuesOfDirectml, MatrixProducts) {
 TEST(ValuesOfDirectml, AreReadableWhereTypeAndDescSayWhichTheyAre) {
   const auto readable = [](const Request& r) { return rules::is_readable(request::Linked(r).desc()); };
   for (Request r : {request::slice(), request::slice1(), request::convolution(), request::normalization(),
-                    request::normalization1(), request::matrix_multiply(), request::quantized_matrix_multiply()}) {
+                    request::normalization1(), request::convolution_integer(), request::matrix_multiply(),
+                    request::quantized_matrix_multiply()}) {
     EXPECT_TRUE(readable(r));
     r.desc_is_null = true;
     EXPECT_FALSE(readable(r));

@@ -154,6 +154,7 @@ enum DML_OPERATOR_TYPE {
   DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 = 115,
   DML_OPERATOR_MATRIX_MULTIPLY_INTEGER = 117,
   DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY = 118,
+  DML_OPERATOR_CONVOLUTION_INTEGER = 119,
   DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION = 120,
   DML_OPERATOR_ACTIVATION_CELU = 128,
   DML_OPERATOR_ACTIVATION_GELU = 157,
@@ -250,6 +251,22 @@ struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
   dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
   FLOAT Epsilon;                                  ///< added to the variance
   const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors
+};
+
+/// CONVOLUTION_INTEGER of input {N, InC, H, W}, or {N, InC, W} from level 4_0: both operands less their zero points,
+/// cross-correlated.
+struct DML_CONVOLUTION_INTEGER_OPERATOR_DESC {
+  const DML_TENSOR_DESC* InputTensor;            ///< {N, InC, H, W}, INT8 or UINT8
+  const DML_TENSOR_DESC* InputZeroPointTensor;   ///< optional; one, of the input's type; absent: 0
+  const DML_TENSOR_DESC* FilterTensor;           ///< {OutC, InC / GroupCount, FH, FW}, INT8 or UINT8
+  const DML_TENSOR_DESC* FilterZeroPointTensor;  ///< optional; one or OutC, of the filter's type; absent: 0
+  const DML_TENSOR_DESC* OutputTensor;           ///< {N, OutC, OH, OW}, INT32: sums modulo 2^32
+  UINT DimensionCount;                           ///< spatial dimensions, and the length of each array: 2, or 1
+  const UINT* Strides;                           ///< steps of the window over the padded input, each at least 1
+  const UINT* Dilations;                         ///< distances between the filter's taps, each at least 1
+  const UINT* StartPadding;                      ///< elements of the zero point's value before the input
+  const UINT* EndPadding;                        ///< the same after it
+  UINT GroupCount;                               ///< at least 1; divides InC and OutC
 };
 
 /// MATRIX_MULTIPLY_INTEGER: A {M, K} by B {K, N}, each less its zero point, in every batch and channel.

@@ -2,6 +2,7 @@
 // alone needs, too.
 #pragma once
 
+#include "dmlref/operators/convolution_integer/call.hpp"
 #include "dmlref/operators/matrix_multiply_integer/call.hpp"
 #include "dmlref/operators/mean_variance_normalization/call.hpp"
 #include "dmlref/operators/quantized_linear_convolution/call.hpp"

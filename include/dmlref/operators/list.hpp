@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "dmlref/config.hpp"
+#include "dmlref/operators/convolution_integer/schema.hpp"
 #include "dmlref/operators/matrix_multiply_integer/schema.hpp"
 #include "dmlref/operators/mean_variance_normalization/schema.hpp"
 #include "dmlref/operators/quantized_linear_convolution/schema.hpp"
@@ -28,9 +29,9 @@ struct OperatorList {
   }
 };
 
-using Operators =
-    OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
-                 MeanVarianceNormalization1Desc, MatrixMultiplyIntegerDesc, QuantizedLinearMatrixMultiplyDesc>;
+using Operators = OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
+                               MeanVarianceNormalization1Desc, ConvolutionIntegerDesc, MatrixMultiplyIntegerDesc,
+                               QuantizedLinearMatrixMultiplyDesc>;
 
 }  // namespace schema
 
