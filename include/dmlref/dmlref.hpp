@@ -5,8 +5,10 @@
 
 #if DMLREF_SUPPORTED
 
+#include "dmlref/convolution_integer.hpp"
 #include "dmlref/directml.hpp"
 #include "dmlref/element_wise_quantize_linear.hpp"
+#include "dmlref/matrix_multiply_integer.hpp"
 #include "dmlref/mean_variance_normalization.hpp"
 #include "dmlref/quantized_linear_convolution.hpp"
 #include "dmlref/reference.hpp"

@@ -88,6 +88,9 @@ struct Case {
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1{};
   DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC quantize_linear{};
   DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC dequantize_linear{};
+  DML_CONVOLUTION_INTEGER_OPERATOR_DESC convolution_integer{};
+  DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC product{};
+  DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC quantized_product{};
   DML_ACTIVATION_RELU_OPERATOR_DESC relu{};
   DML_OPERATOR_DESC activation{};
   std::vector<UINT> arrays[4];
@@ -272,6 +275,69 @@ inline std::unique_ptr<Case> dequantize_linear_case() {
   return c;
 }
 
+/// The sums of convolution_case, without its bias. `filter_owned`: the filter belongs to initialize.
+inline std::unique_ptr<Case> convolution_integer_case(bool filter_owned) {
+  auto c = std::make_unique<Case>();
+  c->name = filter_owned ? "convolution_integer_owned" : "convolution_integer_padded_output";
+  c->input<std::uint8_t>("InputTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 3, 3},
+                         {130, 128, 127, 129, 131, 128, 126, 128, 132});
+  c->input<std::uint8_t>("InputZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1, 1, 1}, {128});
+  c->input<std::int8_t>("FilterTensor", DML_TENSOR_DATA_TYPE_INT8, {1, 1, 2, 2}, {1, -2, 3, 4}, filter_owned);
+  c->absent("FilterZeroPointTensor");
+  c->result<std::int32_t>(DML_TENSOR_DATA_TYPE_INT32, {1, 1, 4, 4},
+                          {8, 6, -4, -3, 0, 17, 11, -1, -10, -11, 19, 12, 4, -2, -8, 4},
+                          filter_owned ? std::vector<UINT>{} : std::vector<UINT>{64, 64, 11, 2});
+  for (auto& array : c->arrays) array = {1, 1};
+  c->convolution_integer = {c->tensor(0),
+                            c->tensor(1),
+                            c->tensor(2),
+                            c->tensor(3),
+                            c->output->desc(),
+                            2,
+                            c->arrays[0].data(),
+                            c->arrays[1].data(),
+                            c->arrays[2].data(),
+                            c->arrays[3].data(),
+                            1};
+  c->desc = {DML_OPERATOR_CONVOLUTION_INTEGER, &c->convolution_integer};
+  return c;
+}
+
+/// ONNX's example of MatMulInteger with a zero point per row, into an output of padded rows.
+inline std::unique_ptr<Case> product_case() {
+  auto c = std::make_unique<Case>();
+  c->name = "matrix_multiply_padded_output";
+  c->input<std::uint8_t>("ATensor", DML_TENSOR_DATA_TYPE_UINT8, {4, 3}, {11, 7, 3, 10, 6, 2, 9, 5, 1, 8, 4, 0});
+  c->input<std::uint8_t>("AZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {4}, {12, 0, 1, 2});
+  c->input<std::uint8_t>("BTensor", DML_TENSOR_DATA_TYPE_UINT8, {3, 2}, {1, 4, 2, 5, 3, 6});
+  c->absent("BZeroPointTensor");
+  c->result<std::int32_t>(DML_TENSOR_DATA_TYPE_INT32, {4, 2}, {-38, -83, 28, 82, 16, 52, 4, 22}, {5, 2});
+  c->product = {c->tensor(0), c->tensor(1), c->tensor(2), c->tensor(3), c->output->desc()};
+  c->desc = {DML_OPERATOR_MATRIX_MULTIPLY_INTEGER, &c->product};
+  return c;
+}
+
+/// ONNX's example of QLinearMatMul. `parameters_owned`: all but A belong to initialize.
+inline std::unique_ptr<Case> quantized_product_case(bool parameters_owned) {
+  auto c = std::make_unique<Case>();
+  const bool owned = parameters_owned;
+  c->name = owned ? "quantized_matrix_multiply_owned" : "quantized_matrix_multiply";
+  c->input<std::uint8_t>("ATensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 2, 4}, {208, 236, 0, 238, 3, 214, 255, 29});
+  c->input<float>("AScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1}, {0.0066f}, owned);
+  c->input<std::uint8_t>("AZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1}, {113}, owned);
+  c->input<std::uint8_t>("BTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 4, 3},
+                         {152, 60, 0, 127, 51, 26, 127, 254, 244, 255, 246, 247}, owned, {12, 1, 4});
+  c->input<float>("BScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 3}, {0.00705f, 0.00705f, 0.00705f}, owned);
+  c->input<std::uint8_t>("BZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 3}, {114}, owned, {0, 0});
+  c->input<float>("OutputScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {2, 1}, {0.0107f, 0.0107f}, owned);
+  c->input<std::uint8_t>("OutputZeroPointTensor", DML_TENSOR_DATA_TYPE_UINT8, {1, 1}, {118}, owned);
+  c->result<std::uint8_t>(DML_TENSOR_DATA_TYPE_UINT8, {1, 2, 3}, {168, 115, 255, 1, 66, 151});
+  c->quantized_product = {c->tensor(0), c->tensor(1), c->tensor(2), c->tensor(3),     c->tensor(4),
+                          c->tensor(5), c->tensor(6), c->tensor(7), c->output->desc()};
+  c->desc = {DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY, &c->quantized_product};
+  return c;
+}
+
 inline std::vector<std::unique_ptr<Case>> all_cases() {
   std::vector<std::unique_ptr<Case>> cases;
   cases.push_back(slice_case(false));
@@ -287,6 +353,11 @@ inline std::vector<std::unique_ptr<Case>> all_cases() {
   cases.push_back(quantize_linear_case(false));
   cases.push_back(quantize_linear_case(true));
   cases.push_back(dequantize_linear_case());
+  cases.push_back(convolution_integer_case(false));
+  cases.push_back(convolution_integer_case(true));
+  cases.push_back(product_case());
+  cases.push_back(quantized_product_case(false));
+  cases.push_back(quantized_product_case(true));
   return cases;
 }
 

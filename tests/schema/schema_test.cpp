@@ -147,5 +147,10 @@ static_assert(same_struct<MeanVarianceNormalizationDesc, DML_MEAN_VARIANCE_NORMA
     {0, 8, 16, 24, 32, 36, 40, 48}));
 static_assert(same_struct<MeanVarianceNormalization1Desc, DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC>(
     {0, 8, 16, 24, 32, 40, 48, 52, 56}));
+static_assert(same_struct<ConvolutionIntegerDesc, DML_CONVOLUTION_INTEGER_OPERATOR_DESC>({0, 8, 16, 24, 32, 40, 48, 56,
+                                                                                          64, 72, 80}));
+static_assert(same_struct<MatrixMultiplyIntegerDesc, DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC>({0, 8, 16, 24, 32}));
+static_assert(same_struct<QuantizedLinearMatrixMultiplyDesc, DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC>(
+    {0, 8, 16, 24, 32, 40, 48, 56, 64}));
 
 }  // namespace

@@ -118,14 +118,21 @@ void change(Request& r, const std::string& text) {
 
 /// "SLICE 6_4: Offsets[1] = 3; Sizes[1] = 2": a valid descriptor of request.hpp, a level, and what changes.
 std::string report_of(const std::string& line) {
-  static const std::map<std::string, Request> valid = {{"SLICE", request::slice()},
-                                                       {"SLICE1", request::slice1()},
-                                                       {"CONVOLUTION", request::convolution()},
-                                                       {"CONVOLUTION_1D", request::convolution_1d()},
-                                                       {"QUANTIZE_LINEAR", request::quantize_linear()},
-                                                       {"DEQUANTIZE_LINEAR", request::dequantize_linear()},
-                                                       {"NORMALIZATION", request::normalization()},
-                                                       {"NORMALIZATION1", request::normalization1()}};
+  static const std::map<std::string, Request> valid = {
+      {"SLICE", request::slice()},
+      {"SLICE1", request::slice1()},
+      {"CONVOLUTION", request::convolution()},
+      {"CONVOLUTION_1D", request::convolution_1d()},
+      {"NORMALIZATION", request::normalization()},
+      {"NORMALIZATION1", request::normalization1()},
+      {"QUANTIZE_LINEAR", request::quantize_linear()},
+      {"DEQUANTIZE_LINEAR", request::dequantize_linear()},
+      {"CONVOLUTION_INTEGER", request::convolution_integer()},
+      {"CONVOLUTION_INTEGER_1D", request::convolution_integer_1d()},
+      {"PRODUCT", request::matrix_multiply()},
+      {"PRODUCT_2D", request::matrix_multiply_2d()},
+      {"QUANTIZED_PRODUCT", request::quantized_matrix_multiply()},
+      {"QUANTIZED_PRODUCT_3D", request::quantized_matrix_multiply_3d()}};
   const std::size_t colon = line.find(": ");
   const std::vector<std::string> begin = split(line.substr(0, colon), " ");
   Request r = valid.at(begin.at(0));

@@ -85,7 +85,7 @@ class Garbage {
 
     const UINT count = random.one_in(4) ? random.any() : random.upto(9);
     fill(desc_);
-    switch (random.upto(6)) {
+    switch (random.upto(9)) {
       case 0: {
         slice_ = {tensor(), tensor(), count, array(), array(), array()};
         set(60, &slice_);
@@ -120,6 +120,22 @@ class Garbage {
       case 5: {
         dequantize_linear_ = {tensor(), tensor(), tensor(), tensor()};
         set(34, &dequantize_linear_);
+        break;
+      }
+      case 8: {
+        convolution_integer_ = {tensor(), tensor(), tensor(), tensor(), tensor(),       count,
+                                array(),  array(),  array(),  array(),  random.number()};
+        set(119, &convolution_integer_);
+        break;
+      }
+      case 6: {
+        product_ = {tensor(), tensor(), tensor(), tensor(), tensor()};
+        set(117, &product_);
+        break;
+      }
+      case 7: {
+        quantized_product_ = {tensor(), tensor(), tensor(), tensor(), tensor(), tensor(), tensor(), tensor(), tensor()};
+        set(118, &quantized_product_);
         break;
       }
       default: {
@@ -174,6 +190,9 @@ class Garbage {
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
   DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC quantize_linear_{};
   DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC dequantize_linear_{};
+  DML_CONVOLUTION_INTEGER_OPERATOR_DESC convolution_integer_{};
+  DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC product_{};
+  DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC quantized_product_{};
 };
 
 TEST(Nonsense, RandomBytes) {
@@ -196,7 +215,7 @@ void bend(Request& r, Random& random) {
     case 1: {
       const std::uint32_t type = random.upto(14);
       for (auto& [name, tensor] : r.tensors) {
-        if (r.type != 120 || tensor.data_type == 5) tensor.data_type = type;
+        if (r.type < 117 || r.type > 120 || tensor.data_type == 5) tensor.data_type = type;
       }
       break;
     }
@@ -250,6 +269,12 @@ Request good(std::uint32_t which) {
     case 4: return request::normalization();
     case 5: return request::quantize_linear();
     case 6: return request::dequantize_linear();
+    case 7: return request::matrix_multiply();
+    case 8: return request::matrix_multiply_2d();
+    case 9: return request::quantized_matrix_multiply();
+    case 10: return request::quantized_matrix_multiply_3d();
+    case 11: return request::convolution_integer();
+    case 12: return request::convolution_integer_1d();
     default: return request::normalization1();
   }
 }
@@ -259,7 +284,7 @@ TEST(Nonsense, BentRequests) {
   int valid = 0;
   const int cases = 5000;
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
-    Request r = good(random.upto(5));
+    Request r = good(random.upto(11));
     for (auto& [name, array] : r.arrays) array.resize(8, 1);
     for (std::uint32_t bends = random.upto(3); bends > 0 && !r.tensors.empty(); --bends) bend(r, random);
     for (auto& [name, tensor] : r.tensors) {

@@ -238,7 +238,10 @@ std::vector<BreakingRow> breaking_rows(const std::string& source) {
   for (std::sregex_iterator i(source.begin(), source.end(), pattern), end; i != end; ++i) {
     const std::smatch& match = *i;
     if (match[1].matched) {
-      op = match[1] == "convolution_1d" ? "convolution" : match[1].str();
+      op = match[1];
+      for (const char* fewer : {"_1d", "_2d", "_3d"}) {
+        if (op.ends_with(fewer)) op.resize(op.size() - 3);
+      }
     } else {
       rows.push_back({op, match[2], code(match[3].str()) + " " + match[4].str()});
     }
@@ -253,7 +256,10 @@ const std::map<std::string_view, std::string_view> request_names = {
     {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
     {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"},
     {"ELEMENT_WISE_QUANTIZE_LINEAR", "quantize_linear"},
-    {"ELEMENT_WISE_DEQUANTIZE_LINEAR", "dequantize_linear"}};
+    {"ELEMENT_WISE_DEQUANTIZE_LINEAR", "dequantize_linear"},
+    {"CONVOLUTION_INTEGER", "convolution_integer"},
+    {"MATRIX_MULTIPLY_INTEGER", "matrix_multiply"},
+    {"QUANTIZED_LINEAR_MATRIX_MULTIPLY", "quantized_matrix_multiply"}};
 
 // A rule of the operator's own: rules of any tensor, array or binding are not.
 bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
@@ -263,6 +269,8 @@ bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
   if (op == "SLICE1") return starts("slice1_") || rule.id == Id::slice_dimension_count;
   if (op == "QUANTIZED_LINEAR_CONVOLUTION") return starts("convolution_");
   if (op.starts_with("ELEMENT_WISE_")) return starts("element_wise_");
+  if (op == "CONVOLUTION_INTEGER") return starts("convolution_") && rule.id != Id::convolution_bias_size;
+  if (op.find("MATRIX_MULTIPLY") != std::string_view::npos) return starts("matrix_multiply_");
   if (starts("activation_")) return true;
   if (!starts("normalization_")) return false;
   if (op == "MEAN_VARIANCE_NORMALIZATION1") return true;

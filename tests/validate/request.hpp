@@ -226,6 +226,29 @@ inline Request convolution_1d() {
   return r;
 }
 
+// The same without scales and bias.
+inline Request convolution_integer() {
+  Request r = convolution();
+  r.type = 119;
+  for (const char* name :
+       {"InputScaleTensor", "FilterScaleTensor", "BiasTensor", "OutputScaleTensor", "OutputZeroPointTensor"}) {
+    r.tensors.erase(name);
+  }
+  r.tensors["FilterZeroPointTensor"].sizes = {1, 6, 1, 1};
+  r.tensors["OutputTensor"].data_type = 6;
+  return r;
+}
+
+// One spatial dimension, from 4_0.
+inline Request convolution_integer_1d() {
+  Request r = convolution_integer();
+  const Request flat = convolution_1d();
+  for (const char* name : {"InputTensor", "FilterTensor", "OutputTensor"})
+    r.tensors[name].sizes = flat.tensors.at(name).sizes;
+  r.count = 1;
+  return r;
+}
+
 inline Request normalization() {
   Request r;
   r.type = 73;
@@ -259,6 +282,52 @@ inline Request dequantize_linear() {
   Request r = quantize_linear();
   r.type = 34;
   std::swap(r.tensors["InputTensor"].data_type, r.tensors["OutputTensor"].data_type);
+  return r;
+}
+
+// 2 batches of 3 channels, M = 4, K = 5, N = 6; a zero point per row of A and per column of B.
+inline Request matrix_multiply() {
+  Request r;
+  r.type = 117;
+  r.tensors["ATensor"] = {5, {2, 3, 4, 5}};
+  r.tensors["AZeroPointTensor"] = {5, {1, 1, 4, 1}};
+  r.tensors["BTensor"] = {8, {2, 3, 5, 6}};
+  r.tensors["BZeroPointTensor"] = {8, {1, 1, 1, 6}};
+  r.tensors["OutputTensor"] = {6, {2, 3, 4, 6}};
+  return r;
+}
+
+// Two dimensions, from 4_0.
+inline Request matrix_multiply_2d() {
+  Request r = matrix_multiply();
+  r.tensors["ATensor"].sizes = {4, 5};
+  r.tensors["AZeroPointTensor"].sizes = {4};
+  r.tensors["BTensor"].sizes = {5, 6};
+  r.tensors["BZeroPointTensor"].sizes = {1, 6};
+  r.tensors["OutputTensor"].sizes = {4, 6};
+  return r;
+}
+
+// The same sizes; scales per row and column, too.
+inline Request quantized_matrix_multiply() {
+  Request r = matrix_multiply();
+  r.type = 118;
+  r.tensors["AScaleTensor"] = {1, {1, 1, 4, 1}};
+  r.tensors["BScaleTensor"] = {1, {1, 1, 1, 6}};
+  r.tensors["OutputScaleTensor"] = {1, {1, 1, 1, 1}};
+  r.tensors["OutputZeroPointTensor"] = {5, {1, 1, 4, 1}};
+  r.tensors["OutputTensor"] = {5, {2, 3, 4, 6}};
+  return r;
+}
+
+// Three dimensions and parameters of one, from 4_0.
+inline Request quantized_matrix_multiply_3d() {
+  Request r = quantized_matrix_multiply();
+  for (auto& [name, tensor] : r.tensors) tensor.sizes = {1};
+  r.tensors["ATensor"].sizes = {3, 4, 5};
+  r.tensors["BTensor"].sizes = {3, 5, 6};
+  r.tensors["BScaleTensor"].sizes = r.tensors["BZeroPointTensor"].sizes = {6};
+  r.tensors["OutputTensor"].sizes = {3, 4, 6};
   return r;
 }
 

@@ -54,8 +54,8 @@ const std::vector<Row>& rows() {
       // The request as a whole
       {slice(), [](Request& r) { r.type = 0; }, {{Id::operator_type, "Type", "is 0"}}},
       {slice(),
-       [](Request& r) { r.type = 119; },
-       {{Id::operator_type, "Type", "is DML_OPERATOR_CONVOLUTION_INTEGER (119)"}}},
+       [](Request& r) { r.type = 148; },
+       {{Id::operator_type, "Type", "is DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR (148)"}}},
       {slice(), [](Request& r) { r.type = 0xFFFFFFFF; }, {{Id::operator_type, "Type", "is 4294967295"}}},
       {slice(), [](Request& r) { r.desc_is_null = true; }, {{Id::desc_required, "Desc", "is null"}}},
 
@@ -471,6 +471,183 @@ const std::vector<Row>& rows() {
       {dequantize_linear(),
        [](Request& r) { r.tensors["OutputTensor"].data_type = 2; },
        {{Id::tensor_data_type_match, "OutputTensor.DataType", "is FLOAT16, expected FLOAT32 as ScaleTensor.DataType"}}},
+      // CONVOLUTION_INTEGER
+      {convolution_integer(),
+       [](Request& r) { r = convolution_integer_1d(); },
+       {{Id::tensor_rank, "InputTensor.DimensionCount", "is 3"},
+        {Id::tensor_rank, "FilterTensor.DimensionCount", "is 3"},
+        {Id::tensor_rank, "OutputTensor.DimensionCount", "is 3"},
+        {Id::convolution_dimension_count, "DimensionCount", "is 1"}},
+       0x4000},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["InputZeroPointTensor"].sizes = r.tensors["FilterZeroPointTensor"].sizes = {1, 1}; },
+       {{Id::tensor_rank, "InputZeroPointTensor.DimensionCount", "is 2"},
+        {Id::tensor_rank, "FilterZeroPointTensor.DimensionCount", "is 2"}},
+       0x4000},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].sizes = {6}; },
+       {{Id::tensor_rank_match, "FilterZeroPointTensor.DimensionCount", "is 1, expected 4 as InputZeroPointTensor"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].data_type = 5; },
+       {{Id::tensor_data_type, "OutputTensor.DataType", "is UINT8"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].data_type = 5; },
+       {{Id::tensor_data_type_match, "FilterZeroPointTensor.DataType", "is UINT8"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes = {2, 6, 3}; },
+       {{Id::tensor_rank_match, "OutputTensor.DimensionCount", "is 3"}}},
+      {convolution_integer(),
+       [](Request& r) { r.count = 1; },
+       {{Id::convolution_dimension_count, "DimensionCount", "is 1"}}},
+      {convolution_integer(),
+       [](Request& r) { r.arrays["Strides"][0] = 0; },
+       {{Id::convolution_stride_zero, "Strides[0]", "is 0"}}},
+      {convolution_integer(),
+       [](Request& r) { r.arrays["Dilations"][1] = 0; },
+       {{Id::convolution_dilation_zero, "Dilations[1]", "is 0"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["InputZeroPointTensor"].sizes = {1, 4, 1, 1}; },
+       {{Id::convolution_single_value, "InputZeroPointTensor.Sizes[1]", "is 4"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].sizes = {6, 1, 1, 1}; },
+       {{Id::convolution_filter_values, "FilterZeroPointTensor.Sizes[0]", "is 6"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterZeroPointTensor"].sizes = {1, 3, 1, 1}; },
+       {{Id::convolution_filter_values, "FilterZeroPointTensor.Sizes[1]", "is 3"}}},
+      {convolution_integer(),
+       [](Request& r) { r.numbers["GroupCount"] = 0; },
+       {{Id::convolution_group_count_zero, "GroupCount", "is 0"}}},
+      {convolution_integer(),
+       [](Request& r) { r.numbers["GroupCount"] = 3; },
+       {{Id::convolution_group_input_channels, "GroupCount", "is 3"}}},
+      {convolution_integer(),
+       [](Request& r) { r.numbers["GroupCount"] = 4; r.tensors["FilterTensor"].sizes[1] = 1; },
+       {{Id::convolution_group_output_channels, "GroupCount", "is 4"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["FilterTensor"].sizes[1] = 4; },
+       {{Id::convolution_filter_channels, "FilterTensor.Sizes[1]", "is 4"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[0] = 1; },
+       {{Id::convolution_batch, "OutputTensor.Sizes[0]", "is 1"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[1] = 5; },
+       {{Id::convolution_output_channels, "OutputTensor.Sizes[1]", "is 5"}}},
+      {convolution_integer(),
+       [](Request& r) { r.arrays["Dilations"][0] = 5; },
+       {{Id::convolution_kernel_fits, "FilterTensor.Sizes[2]", "covers 11"}}},
+      {convolution_integer(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[3] = 3; },
+       {{Id::convolution_output_size, "OutputTensor.Sizes[3]", "is 3"}}},
+
+      // MATRIX_MULTIPLY_INTEGER
+      {matrix_multiply(),
+       [](Request& r) { r = matrix_multiply_2d(); },
+       {{Id::tensor_rank, "ATensor.DimensionCount", "is 2"},
+        {Id::tensor_rank, "AZeroPointTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "BTensor.DimensionCount", "is 2"},
+        {Id::tensor_rank, "BZeroPointTensor.DimensionCount", "is 2"},
+        {Id::tensor_rank, "OutputTensor.DimensionCount", "is 2"}},
+       0x4000},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["BZeroPointTensor"].sizes = {6}; },
+       {{Id::tensor_rank, "BZeroPointTensor.DimensionCount", "is 1"}},
+       0x5200},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["AZeroPointTensor"].data_type = 8; },
+       {{Id::tensor_data_type_match, "AZeroPointTensor.DataType", "is INT8"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["OutputTensor"].data_type = 5; },
+       {{Id::tensor_data_type, "OutputTensor.DataType", "is UINT8, expected INT32"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["BTensor"].sizes = {3, 5, 6}; },
+       {{Id::tensor_rank_match, "BTensor.DimensionCount", "is 3"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["BTensor"].sizes[0] = 1; },
+       {{Id::matrix_multiply_batch, "BTensor.Sizes[0]", "is 1, expected 2 as ATensor.Sizes[0]"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[1] = 1; },
+       {{Id::matrix_multiply_batch, "OutputTensor.Sizes[1]", "is 1, expected 3 as ATensor.Sizes[1]"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["BTensor"].sizes[2] = 4; },
+       {{Id::matrix_multiply_inner_size, "BTensor.Sizes[2]", "is 4, expected 5 as ATensor.Sizes[3]"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[2] = 5; },
+       {{Id::matrix_multiply_output_size, "OutputTensor.Sizes[2]", "is 5, expected 4 as ATensor.Sizes[2]"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[3] = 5; },
+       {{Id::matrix_multiply_output_size, "OutputTensor.Sizes[3]", "is 5, expected 6 as BTensor.Sizes[3]"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["AZeroPointTensor"].sizes = {1, 1, 1, 5}; },
+       {{Id::matrix_multiply_row_values, "AZeroPointTensor.Sizes[3]", "is 5, expected 1"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["AZeroPointTensor"].sizes = {1, 3, 4, 1}; },
+       {{Id::matrix_multiply_row_values, "AZeroPointTensor.Sizes[1]", "is 3, expected 1"}}},
+      {matrix_multiply_2d(),
+       [](Request& r) { r.tensors["AZeroPointTensor"].sizes = {5}; },
+       {{Id::matrix_multiply_row_values, "AZeroPointTensor.Sizes[0]", "is 5, expected 1, or 4 as ATensor.Sizes[0]"}},
+       never,
+       0x4000},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["BZeroPointTensor"].sizes = {1, 1, 1, 4}; },
+       {{Id::matrix_multiply_column_values, "BZeroPointTensor.Sizes[3]",
+         "is 4, expected 1, or 6 as BTensor.Sizes[3]"}}},
+      {matrix_multiply(),
+       [](Request& r) { r.tensors["BZeroPointTensor"].sizes = {1, 1, 5, 1}; },
+       {{Id::matrix_multiply_column_values, "BZeroPointTensor.Sizes[2]", "is 5, expected 1"}}},
+
+      // QUANTIZED_LINEAR_MATRIX_MULTIPLY
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors.erase("OutputScaleTensor"); },
+       {{Id::tensor_required, "OutputScaleTensor", "is null"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r = quantized_matrix_multiply_3d(); },
+       {{Id::tensor_rank, "ATensor.DimensionCount", "is 3"},
+        {Id::tensor_rank, "AScaleTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "AZeroPointTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "BTensor.DimensionCount", "is 3"},
+        {Id::tensor_rank, "BScaleTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "BZeroPointTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "OutputScaleTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "OutputZeroPointTensor.DimensionCount", "is 1"},
+        {Id::tensor_rank, "OutputTensor.DimensionCount", "is 3"}},
+       0x4000},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["BScaleTensor"].sizes = {1, 1, 6}; },
+       {{Id::tensor_rank_match, "BScaleTensor.DimensionCount", "is 3"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["OutputZeroPointTensor"].data_type = 8; },
+       {{Id::tensor_data_type_match, "OutputZeroPointTensor.DataType", "is INT8"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["BScaleTensor"].data_type = 2; },
+       {{Id::tensor_data_type, "BScaleTensor.DataType", "is FLOAT16"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["BTensor"].sizes[1] = 1; },
+       {{Id::matrix_multiply_batch, "BTensor.Sizes[1]", "is 1, expected 3 as ATensor.Sizes[1]"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["BTensor"].sizes[2] = 6; },
+       {{Id::matrix_multiply_inner_size, "BTensor.Sizes[2]", "is 6, expected 5 as ATensor.Sizes[3]"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[3] = 4; },
+       {{Id::matrix_multiply_output_size, "OutputTensor.Sizes[3]", "is 4, expected 6 as BTensor.Sizes[3]"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["AScaleTensor"].sizes = {1, 1, 5, 1}; },
+       {{Id::matrix_multiply_row_values, "AScaleTensor.Sizes[2]", "is 5, expected 1, or 4 as ATensor.Sizes[2]"}}},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["OutputScaleTensor"].sizes = {1, 1, 1, 6}; },
+       {{Id::matrix_multiply_row_values, "OutputScaleTensor.Sizes[3]", "is 6, expected 1"}}},
+      {quantized_matrix_multiply_3d(),
+       [](Request& r) { r.tensors["AScaleTensor"].sizes = {4}; },
+       {{Id::matrix_multiply_row_values, "AScaleTensor.Sizes[0]", "is 4, expected 1"}},
+       never,
+       0x4000},
+      {quantized_matrix_multiply(),
+       [](Request& r) { r.tensors["BScaleTensor"].sizes = {1, 1, 6, 1}; },
+       {{Id::matrix_multiply_column_values, "BScaleTensor.Sizes[2]", "is 6, expected 1"}}},
+      {quantized_matrix_multiply_3d(),
+       [](Request& r) { r.tensors["BZeroPointTensor"].sizes = {4}; },
+       {{Id::matrix_multiply_column_values, "BZeroPointTensor.Sizes[0]", "is 4, expected 1, or 6 as BTensor.Sizes[2]"}},
+       never,
+       0x4000},
 
       // Fused activations
       {normalization(),
@@ -773,6 +950,37 @@ TEST(Accepted, AnyParameterButSteepness) {
 
 TEST(Accepted, OneSpatialDimensionFrom4_0) {
   EXPECT_TRUE(request::validate(request::convolution_1d(), FeatureLevel::level_4_0).ok());
+  EXPECT_TRUE(request::validate(request::convolution_integer_1d(), FeatureLevel::level_4_0).ok());
+}
+
+TEST(Accepted, MatrixProductsOfFewerDimensionsFrom4_0) {
+  EXPECT_TRUE(request::validate(request::matrix_multiply_2d(), FeatureLevel::level_4_0).ok());
+  EXPECT_TRUE(request::validate(request::quantized_matrix_multiply_3d(), FeatureLevel::level_4_0).ok());
+}
+
+TEST(Accepted, ParametersOfMatrixProductsInAnyRank) {
+  for (Request r : {request::matrix_multiply_2d(), request::quantized_matrix_multiply_3d()}) {
+    for (std::size_t rank = 1; rank <= 4; ++rank) {
+      for (auto& [name, tensor] : r.tensors) {
+        const bool of_b = name[0] == 'B';
+        if (name.find("Scale") == std::string::npos && name.find("ZeroPoint") == std::string::npos) continue;
+        tensor.sizes.assign(rank, 1);
+        if (of_b) tensor.sizes[rank - 1] = 6;
+        if (!of_b && rank > 1) tensor.sizes[rank - 2] = 4;
+      }
+      const dmlref::Report report = request::validate(r, dmlref::latest_feature_level);
+      EXPECT_TRUE(report.ok()) << rank << ' ' << report.to_string();
+    }
+  }
+}
+
+TEST(Accepted, ZeroPointOfTheFilterInAnyRankWhereTheInputHasNone) {
+  Request r = request::convolution_integer();
+  r.tensors.erase("InputZeroPointTensor");
+  for (const std::vector<UINT>& sizes : {std::vector<UINT>{6}, {1, 6}, {1, 6, 1}, {1, 6, 1, 1}, {1}}) {
+    r.tensors["FilterZeroPointTensor"].sizes = sizes;
+    EXPECT_TRUE(request::validate(r, dmlref::latest_feature_level).ok());
+  }
 }
 
 TEST(Accepted, NoAxesFromTheOperatorsFirstLevelOn) {

@@ -22,11 +22,32 @@ using Level = std::uint32_t;
 constexpr Level levels[] = {0x1000, 0x2000, 0x2100, 0x3000, 0x3100, 0x4000, 0x4100, 0x5000,
                             0x5100, 0x5200, 0x6000, 0x6100, 0x6200, 0x6300, 0x6400};
 
-enum : std::uint32_t { quantize = 33, dequantize = 34, slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, qlc = 120 };
+enum : std::uint32_t {
+  quantize = 33,
+  dequantize = 34,
+  slice = 60,
+  mvn = 73,
+  slice1 = 111,
+  mvn1 = 115,
+  mmi = 117,
+  qlmm = 118,
+  ci = 119,
+  qlc = 120
+};
 
 // The second copy of the tables, as sentences.
 
+bool is_convolution(std::uint32_t op) { return op == ci || op == qlc; }
+bool is_product(std::uint32_t op) { return op == mmi || op == qlmm; }
+bool is_parameter(const std::string& tensor) {
+  return tensor.find("Scale") != std::string::npos || tensor.find("ZeroPoint") != std::string::npos;
+}
+
 std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
+  if (is_product(op)) {
+    if (tensor.find("Scale") != std::string::npos) return {1};
+    return op == mmi && tensor == "OutputTensor" ? std::set<UINT>{6} : std::set<UINT>{5, 8};
+  }
   if (op == mvn || op == mvn1) return {1, 2};
   if (op == quantize || op == dequantize) {
     const bool is_integer = (tensor == "OutputTensor") == (op == quantize) && tensor != "ScaleTensor";
@@ -41,6 +62,7 @@ std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
     if (level >= 0x2100 && op == dequantize) integers.insert({3, 4, 6, 7});
     return integers;
   }
+  if (op == ci) return tensor == "OutputTensor" ? std::set<UINT>{6} : std::set<UINT>{5, 8};
   if (op == qlc) {
     if (tensor.find("Scale") != std::string::npos) return {1};
     if (tensor == "BiasTensor") return {6};
@@ -60,6 +82,10 @@ std::pair<UINT, UINT> ranks(std::uint32_t op, const std::string& tensor, Level l
   }
   if (op == slice || op == slice1) return level >= 0x3000 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 5};
   if (level < 0x4000) return {4, 4};
+  if (is_product(op)) {
+    if (!is_parameter(tensor)) return {2, 4};
+    return {op == mmi && tensor == "BZeroPointTensor" && level < 0x5200 ? 2u : 1u, 4};
+  }
   if (tensor == "FilterScaleTensor") return {level >= 0x5200 ? 1u : 3u, 4};
   if (tensor.find("Scale") != std::string::npos || tensor.find("ZeroPoint") != std::string::npos) return {1, 4};
   return {3, 4};
@@ -98,15 +124,26 @@ std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor,
   }
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
   if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
-  for (const char* owner : {"Input", "Filter", "Output"}) {
+  if ((op == mmi || op == ci) && tensor == "OutputTensor") return {tensor};
+  for (const char* owner : {"Input", "Filter", "A", "B", "Output"}) {
     const std::string data = std::string(owner) + "Tensor";
     const std::string zero_point = std::string(owner) + "ZeroPointTensor";
     if (tensor == data || tensor == zero_point) return {data, zero_point};
   }
   return {tensor};
 }
+std::vector<std::string> tensors_of(std::uint32_t op);
 std::vector<std::string> rank_group(std::uint32_t op, const std::string& tensor) {
   if (op == quantize || op == dequantize) return {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"};
+  if (is_product(op)) {
+    std::vector<std::string> group;
+    for (const std::string& other : tensors_of(op)) {
+      if (is_parameter(other) == is_parameter(tensor)) group.push_back(other);
+    }
+    return op == mmi && is_parameter(tensor) ? std::vector<std::string>{tensor} : group;
+  }
+  if (op == ci && is_parameter(tensor)) return {"InputZeroPointTensor", "FilterZeroPointTensor"};
+  if (op == ci) return {"InputTensor", "FilterTensor", "OutputTensor"};
   if (op != qlc) return type_group(op, tensor);
   const std::vector<std::string> group = {"InputTensor", "FilterTensor", "BiasTensor", "OutputTensor"};
   return std::find(group.begin(), group.end(), tensor) != group.end() ? group : std::vector<std::string>{tensor};
@@ -114,13 +151,14 @@ std::vector<std::string> rank_group(std::uint32_t op, const std::string& tensor)
 
 // A request whose only faults can be data types and numbers of dimensions: all sizes are 1, or what a shape needs.
 Request plain(std::uint32_t op) {
-  Request r = op == slice      ? request::slice()
-              : op == slice1   ? request::slice1()
-              : op == qlc      ? request::convolution()
-              : op == mvn      ? request::normalization()
-              : op == mvn1     ? request::normalization1()
-              : op == quantize ? request::quantize_linear()
-                               : request::dequantize_linear();
+  Request r = op == slice    ? request::slice()
+              : op == slice1 ? request::slice1()
+              : op == qlc    ? request::convolution()
+              : op == mvn    ? request::normalization()
+              : op == ci     ? request::convolution_integer()
+              : op == mmi    ? request::matrix_multiply()
+              : op == qlmm   ? request::quantized_matrix_multiply()
+                             : request::normalization1();
   for (auto& [name, tensor] : r.tensors) {
     tensor.sizes = {1, 1, 1, 1};
     tensor.strides.reset();
@@ -145,7 +183,7 @@ void set_rank(Request& r, const std::string& tensor, UINT rank) {
     r.tensors[name].sizes.assign(rank, r.type == mvn1 ? 2 : 1);
   }
   if (r.type == slice || r.type == slice1) r.count = rank;
-  if (r.type == qlc && tensor == "InputTensor" && rank >= 3) r.count = rank - 2;
+  if (is_convolution(r.type) && tensor == "InputTensor" && rank >= 3) r.count = rank - 2;
 }
 
 using Entry = std::tuple<std::string, bool, Level>;  // field, unsupported at this level only, from
@@ -153,7 +191,7 @@ using Entry = std::tuple<std::string, bool, Level>;  // field, unsupported at th
 std::set<Entry> expected(const Request& r, const std::string& tensor, Level asked, UINT type, UINT rank) {
   std::set<Entry> result;
   Level level = asked;
-  if (asked < 0x2100 && (r.type == slice1 || r.type == mvn1 || r.type == qlc)) {
+  if (asked < 0x2100 && r.type != slice && r.type != mvn) {
     result.insert({"Type", true, 0x2100});
     level = 0x2100;
   }
@@ -170,7 +208,7 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
   const bool has_input = std::find(group.begin(), group.end(), "InputTensor") != group.end();
   if (r.type == slice || r.type == slice1) {
     add("DimensionCount", verdict(level, [&](Level l) { return has_rank(r.type, "InputTensor", l, rank); }));
-  } else if (r.type == qlc && has_input && rank != 4 && rank >= 3) {
+  } else if (is_convolution(r.type) && has_input && rank != 4 && rank >= 3) {
     add("DimensionCount", verdict(level, [&](Level l) { return rank == 3 && l >= 0x4000; }));
   }
   return result;
@@ -180,6 +218,12 @@ std::vector<std::string> tensors_of(std::uint32_t op) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
   if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
   if (op == quantize || op == dequantize) return {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"};
+  if (op == ci) return {"InputTensor", "InputZeroPointTensor", "FilterTensor", "FilterZeroPointTensor", "OutputTensor"};
+  if (op == mmi) return {"ATensor", "AZeroPointTensor", "BTensor", "BZeroPointTensor", "OutputTensor"};
+  if (op == qlmm) {
+    return {"ATensor",          "AScaleTensor",      "AZeroPointTensor",      "BTensor",     "BScaleTensor",
+            "BZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor", "OutputTensor"};
+  }
   return {"InputTensor",           "InputScaleTensor",      "InputZeroPointTensor", "FilterTensor",
           "FilterScaleTensor",     "FilterZeroPointTensor", "BiasTensor",           "OutputScaleTensor",
           "OutputZeroPointTensor", "OutputTensor"};
@@ -194,7 +238,8 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
     for (const UINT type : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 12u, 13u, 14u, 31u, 32u, 0xFFFFFFFFu}) {
       for (UINT rank = 0; rank <= 9; ++rank) {
         Request r = plain(op);
-        set_rank(r, op == qlc && rank_group(op, tensor).size() > 1 ? "InputTensor" : tensor, rank);
+        const bool data = is_convolution(op) && !is_parameter(tensor);
+        set_rank(r, data ? "InputTensor" : tensor, rank);
         for (const std::string& name : type_group(op, tensor, type)) r.tensors[name].data_type = type;
         for (const Level level : levels) {
           const dmlref::Report report = request::validate(r, dmlref::feature_level(level));
@@ -216,15 +261,17 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
   std::cout << walked << " combinations\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1, quantize, dequantize));
+INSTANTIATE_TEST_SUITE_P(Operators, Tables,
+                         testing::Values(slice, slice1, qlc, mvn, mvn1, quantize, dequantize, ci, mmi, qlmm));
 
 // One tensor with another data type or number of dimensions than those it belongs to: refused at every level.
 TEST(Ties, OneTensorAlone) {
   for (const std::uint32_t op : {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn},
-                                 std::uint32_t{mvn1}, std::uint32_t{quantize}, std::uint32_t{dequantize}}) {
+                                 std::uint32_t{mvn1}, std::uint32_t{quantize}, std::uint32_t{dequantize},
+                                 std::uint32_t{ci}, std::uint32_t{mmi}, std::uint32_t{qlmm}}) {
     for (const std::string& tensor : tensors_of(op)) {
       for (const Level level : levels) {
-        if (level < 0x2100 && (op == slice1 || op == qlc || op == mvn1)) continue;
+        if (level < 0x2100 && op != slice && op != mvn && op != quantize && op != dequantize) continue;
         if (type_group(op, tensor).size() > 1) {
           for (const UINT type : types(op, tensor, 0x6400)) {
             if (type_group(op, tensor, type).size() == 1) continue;  // goes with another type

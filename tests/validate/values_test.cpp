@@ -166,15 +166,70 @@ TEST(ValuesOfDirectml, Normalization1) {
   });
 }
 
+TEST(ValuesOfDirectml, ConvolutionInteger) {
+  for (const char* absent : {"", "InputZeroPointTensor", "FilterZeroPointTensor"}) {
+    Request r = distinct(request::convolution_integer());
+    r.tensors.erase(absent);
+    const auto desc = value_of<ConvolutionIntegerDesc>(r);
+    EXPECT_EQ(text_of(desc.input), expected(r, "InputTensor"));
+    EXPECT_EQ(text_of(desc.input_zero_point), expected(r, "InputZeroPointTensor"));
+    EXPECT_EQ(text_of(desc.filter), expected(r, "FilterTensor"));
+    EXPECT_EQ(text_of(desc.filter_zero_point), expected(r, "FilterZeroPointTensor"));
+    EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
+    EXPECT_EQ(desc.strides, r.arrays.at("Strides"));
+    EXPECT_EQ(desc.dilations, r.arrays.at("Dilations"));
+    EXPECT_EQ(desc.start_padding, r.arrays.at("StartPadding"));
+    EXPECT_EQ(desc.end_padding, r.arrays.at("EndPadding"));
+    EXPECT_EQ(desc.group_count, r.numbers.at("GroupCount"));
+  }
+}
+
+void expect_product(const Request& r) {
+  const auto desc = value_of<MatrixMultiplyIntegerDesc>(r);
+  EXPECT_EQ(text_of(desc.a), expected(r, "ATensor"));
+  EXPECT_EQ(text_of(desc.a_zero_point), expected(r, "AZeroPointTensor"));
+  EXPECT_EQ(text_of(desc.b), expected(r, "BTensor"));
+  EXPECT_EQ(text_of(desc.b_zero_point), expected(r, "BZeroPointTensor"));
+  EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
+}
+
+void expect_quantized_product(const Request& r) {
+  const auto desc = value_of<QuantizedLinearMatrixMultiplyDesc>(r);
+  EXPECT_EQ(text_of(desc.a), expected(r, "ATensor"));
+  EXPECT_EQ(text_of(desc.a_scale), expected(r, "AScaleTensor"));
+  EXPECT_EQ(text_of(desc.a_zero_point), expected(r, "AZeroPointTensor"));
+  EXPECT_EQ(text_of(desc.b), expected(r, "BTensor"));
+  EXPECT_EQ(text_of(desc.b_scale), expected(r, "BScaleTensor"));
+  EXPECT_EQ(text_of(desc.b_zero_point), expected(r, "BZeroPointTensor"));
+  EXPECT_EQ(text_of(desc.output_scale), expected(r, "OutputScaleTensor"));
+  EXPECT_EQ(text_of(desc.output_zero_point), expected(r, "OutputZeroPointTensor"));
+  EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
+}
+
+TEST(ValuesOfDirectml, MatrixProducts) {
+  expect_product(distinct(request::matrix_multiply()));
+  expect_product(distinct(request::matrix_multiply_2d()));
+  expect_quantized_product(distinct(request::quantized_matrix_multiply()));
+  expect_quantized_product(distinct(request::quantized_matrix_multiply_3d()));
+  for (const char* absent : {"AZeroPointTensor", "BZeroPointTensor", "OutputZeroPointTensor"}) {
+    Request r = request::matrix_multiply(), q = request::quantized_matrix_multiply();
+    r.tensors.erase(absent);
+    q.tensors.erase(absent);
+    expect_product(r);
+    expect_quantized_product(q);
+  }
+}
+
 TEST(ValuesOfDirectml, AreReadableWhereTypeAndDescSayWhichTheyAre) {
   const auto readable = [](const Request& r) { return rules::is_readable(request::Linked(r).desc()); };
   for (Request r : {request::slice(), request::slice1(), request::convolution(), request::normalization(),
-                    request::normalization1(), request::quantize_linear(), request::dequantize_linear()}) {
+                    request::normalization1(), request::convolution_integer(), request::matrix_multiply(),
+                    request::quantized_matrix_multiply(), request::quantize_linear(), request::dequantize_linear()}) {
     EXPECT_TRUE(readable(r));
     r.desc_is_null = true;
     EXPECT_FALSE(readable(r));
     r.desc_is_null = false;
-    r.type = 119;
+    r.type = 148;
     EXPECT_FALSE(readable(r));
   }
 }
@@ -186,7 +241,7 @@ TEST(ValuesOfDirectml, ExistForWhatSomeLevelAcceptsOnly) {
   };
   EXPECT_TRUE(has_value(request::convolution_1d()));
   Request r = request::slice();
-  r.type = 119;
+  r.type = 148;
   EXPECT_FALSE(has_value(r));
   r = request::slice();
   r.desc_is_null = true;

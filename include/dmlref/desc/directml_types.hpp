@@ -154,6 +154,9 @@ enum DML_OPERATOR_TYPE {
   DML_OPERATOR_ACTIVATION_SHRINK = 90,
   DML_OPERATOR_SLICE1 = 111,
   DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 = 115,
+  DML_OPERATOR_MATRIX_MULTIPLY_INTEGER = 117,
+  DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY = 118,
+  DML_OPERATOR_CONVOLUTION_INTEGER = 119,
   DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION = 120,
   DML_OPERATOR_ACTIVATION_CELU = 128,
   DML_OPERATOR_ACTIVATION_GELU = 157,
@@ -268,6 +271,44 @@ struct DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC {
   const DML_TENSOR_DESC* ScaleTensor;      ///< FLOAT32, FLOAT16 from level 6_0
   const DML_TENSOR_DESC* ZeroPointTensor;  ///< type of the input; optional from level 6_2, 0 where it is null
   const DML_TENSOR_DESC* OutputTensor;     ///< type of the scale
+};
+
+/// CONVOLUTION_INTEGER of input {N, InC, H, W}, or {N, InC, W} from level 4_0: both operands less their zero points,
+/// cross-correlated.
+struct DML_CONVOLUTION_INTEGER_OPERATOR_DESC {
+  const DML_TENSOR_DESC* InputTensor;            ///< {N, InC, H, W}, INT8 or UINT8
+  const DML_TENSOR_DESC* InputZeroPointTensor;   ///< optional; one, of the input's type; absent: 0
+  const DML_TENSOR_DESC* FilterTensor;           ///< {OutC, InC / GroupCount, FH, FW}, INT8 or UINT8
+  const DML_TENSOR_DESC* FilterZeroPointTensor;  ///< optional; one or OutC, of the filter's type; absent: 0
+  const DML_TENSOR_DESC* OutputTensor;           ///< {N, OutC, OH, OW}, INT32: sums modulo 2^32
+  UINT DimensionCount;                           ///< spatial dimensions, and the length of each array: 2, or 1
+  const UINT* Strides;                           ///< steps of the window over the padded input, each at least 1
+  const UINT* Dilations;                         ///< distances between the filter's taps, each at least 1
+  const UINT* StartPadding;                      ///< elements of the zero point's value before the input
+  const UINT* EndPadding;                        ///< the same after it
+  UINT GroupCount;                               ///< at least 1; divides InC and OutC
+};
+
+/// MATRIX_MULTIPLY_INTEGER: A {M, K} by B {K, N}, each less its zero point, in every batch and channel.
+struct DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC {
+  const DML_TENSOR_DESC* ATensor;           ///< {[batch, [channel,]] M, K}, INT8 or UINT8; 4 dimensions below level 4_0
+  const DML_TENSOR_DESC* AZeroPointTensor;  ///< optional; one, or one per row, of A's type; absent: 0
+  const DML_TENSOR_DESC* BTensor;           ///< {[batch, [channel,]] K, N}, INT8 or UINT8
+  const DML_TENSOR_DESC* BZeroPointTensor;  ///< optional; one, or one per column, of B's type; absent: 0
+  const DML_TENSOR_DESC* OutputTensor;      ///< {[batch, [channel,]] M, N}, INT32: sums modulo 2^32
+};
+
+/// QUANTIZED_LINEAR_MATRIX_MULTIPLY: A {M, K} and B {K, N} dequantized, multiplied, and the sums quantized.
+struct DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC {
+  const DML_TENSOR_DESC* ATensor;                ///< {[batch, [channel,]] M, K}, INT8 or UINT8
+  const DML_TENSOR_DESC* AScaleTensor;           ///< one FLOAT32, or one per row
+  const DML_TENSOR_DESC* AZeroPointTensor;       ///< optional; one, or one per row, of A's type; absent: 0
+  const DML_TENSOR_DESC* BTensor;                ///< {[batch, [channel,]] K, N}, INT8 or UINT8
+  const DML_TENSOR_DESC* BScaleTensor;           ///< one FLOAT32, or one per column
+  const DML_TENSOR_DESC* BZeroPointTensor;       ///< optional; one, or one per column, of B's type; absent: 0
+  const DML_TENSOR_DESC* OutputScaleTensor;      ///< an input: one FLOAT32, or one per row
+  const DML_TENSOR_DESC* OutputZeroPointTensor;  ///< an input, optional; one, or one per row, of the output's type
+  const DML_TENSOR_DESC* OutputTensor;           ///< {[batch, [channel,]] M, N}, INT8 or UINT8
 };
 
 // The fusable activations. When fused, InputTensor and OutputTensor are null.

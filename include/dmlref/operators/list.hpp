@@ -5,7 +5,9 @@
 #include <variant>
 
 #include "dmlref/config.hpp"
+#include "dmlref/operators/convolution_integer/schema.hpp"
 #include "dmlref/operators/element_wise_quantize_linear/schema.hpp"
+#include "dmlref/operators/matrix_multiply_integer/schema.hpp"
 #include "dmlref/operators/mean_variance_normalization/schema.hpp"
 #include "dmlref/operators/quantized_linear_convolution/schema.hpp"
 #include "dmlref/operators/slice/schema.hpp"
@@ -30,7 +32,8 @@ struct OperatorList {
 
 using Operators =
     OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
-                 MeanVarianceNormalization1Desc, ElementWiseQuantizeLinearDesc, ElementWiseDequantizeLinearDesc>;
+                 MeanVarianceNormalization1Desc, ElementWiseQuantizeLinearDesc, ElementWiseDequantizeLinearDesc,
+                 ConvolutionIntegerDesc, MatrixMultiplyIntegerDesc, QuantizedLinearMatrixMultiplyDesc>;
 
 }  // namespace schema
 

@@ -73,6 +73,10 @@ class DescribeResult {
 
 namespace detail {
 
+/// An element of a quantized tensor.
+template <class T>
+concept QuantizedElement = std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>;
+
 /// Numbers of a call on views as the rules have them: 32 bits, unsigned.
 class NumberArgument {
  public:

@@ -145,6 +145,21 @@ DMLREF_BEGIN
        "DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC", 0)          \
   RULE(element_wise_zero_point, "ZeroPointTensor", "below 6_2 it is not null",                                         \
        "DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC", 0x6200)     \
+  /* MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY */                                                   \
+  RULE(matrix_multiply_batch, "BTensor.Sizes[d], OutputTensor.Sizes[d]",                                               \
+       "the sizes before the last two are ATensor's", "the matrix products' pages; no broadcast: reading", 0)          \
+  RULE(matrix_multiply_inner_size, "BTensor.Sizes[d]",                                                                 \
+       "the last but one, K, is ATensor's last", "the matrix products' pages", 0)                                      \
+  RULE(matrix_multiply_output_size, "OutputTensor.Sizes[d]",                                                           \
+       "the last but one, M, is ATensor's last but one; the last, N, is BTensor's last",                               \
+       "the matrix products' pages", 0)                                                                                \
+  RULE(matrix_multiply_row_values, "T.Sizes[d]",                                                                       \
+       "a scale or zero point of A or of the output has one element, or M in its last dimension but one, in "          \
+       "MATRIX_MULTIPLY_INTEGER also in its only one",                                                                 \
+       "the matrix products' pages; other ranks than A's: reading", 0)                                                 \
+  RULE(matrix_multiply_column_values, "BScaleTensor.Sizes[d], BZeroPointTensor.Sizes[d]",                              \
+       "a scale or zero point of B has one element, or N in its last dimension",                                       \
+       "the matrix products' pages; other ranks than B's: reading", 0)                                                 \
   /* Fused activations */                                                                                              \
   RULE(activation_type, "FusedActivation.Type",                                                                        \
        "it is one of the seventeen activations that a normalization fuses", "Using fused operators", 0)                \

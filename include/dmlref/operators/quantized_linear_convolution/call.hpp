@@ -14,6 +14,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/quantized_linear_convolution/arguments.hpp"
 #include "dmlref/operators/quantized_linear_convolution/desc.hpp"
 #include "dmlref/operators/quantized_linear_convolution/problem.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
@@ -31,15 +32,6 @@
 
 DMLREF_BEGIN
 
-/// How a call of `quantized_linear_convolution` moves its window. One or two entries each, as the input has one or two
-/// spatial dimensions; empty: strides and dilations of 1, no padding.
-struct QuantizedLinearConvolutionOptions {
-  IndexList strides = {};        ///< steps of the window over the padded input, each at least 1
-  IndexList dilations = {};      ///< distances between the filter's taps, each at least 1
-  IndexList start_padding = {};  ///< elements before the input, of the value of its zero point
-  IndexList end_padding = {};    ///< the same after it
-  Index group_count = 1;         ///< divides the channels of input and output
-};
 /// The older name.
 using ConvolutionOptions [[deprecated("QuantizedLinearConvolutionOptions; goes in 0.4")]] =
     QuantizedLinearConvolutionOptions;
@@ -82,65 +74,17 @@ inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa,
 
 using ConvolutionViews = Views<QuantizedLinearConvolutionDesc>;
 
-/// The arguments of a call on views, read and checked. The facts refer to it.
-struct ConvolutionArguments {
-  using Desc = QuantizedLinearConvolutionDesc;
-
-  ConvolutionArguments(Report& report, ConvolutionViews& views, const QuantizedLinearConvolutionOptions& options) {
-    views.read(report, facts);
-    const std::size_t rank = views.inputs[fast::qlc::input_tensor].layout().rank();
-    const std::size_t spatial = rank == 3 || rank == 4 ? rank - 2 : 0;  // 0: the rules refuse the input
-    if (spatial != 0) rules::count_fact<&Desc::strides>(facts).value = narrow<std::uint32_t>(spatial);
-    read_numbers<&Desc::strides>(report, options.strides, 1, spatial);
-    read_numbers<&Desc::dilations>(report, options.dilations, 1, spatial);
-    read_numbers<&Desc::start_padding>(report, options.start_padding, 0, spatial);
-    read_numbers<&Desc::end_padding>(report, options.end_padding, 0, spatial);
-    std::uint32_t& groups = rules::fact<&Desc::group_count>(facts) = 1;
-    if (options.group_count < 0 || options.group_count > NumberArgument::most) {
-      report.add(RuleId::number_range, schema::field_of(&Desc::group_count).name,
-                 {"is ", options.group_count, ", expected 1 to ", NumberArgument::most});
-    } else {
-      groups = narrow<std::uint32_t>(options.group_count);
-    }
-    rules::apply_rules(report, latest_feature_level, facts);
-  }
-  ConvolutionArguments(const ConvolutionArguments&) = delete;
-  ConvolutionArguments& operator=(const ConvolutionArguments&) = delete;
-
-  template <auto Member>
-  std::span<const std::uint32_t> numbers() const noexcept {
-    return rules::fact<Member>(facts).values;
-  }
-
-  rules::Facts<Desc> facts;
-
- private:
-  /// An empty list stands for `usual` in each spatial dimension.
-  template <auto Member>
-  void read_numbers(Report& report, const IndexList& list, Index usual, std::size_t spatial) {
-    auto& fact = rules::fact<Member>(facts);
-    const IndexList values = list.empty() ? IndexList::filled(spatial, usual) : list;
-    if (spatial == 0 || values.size() == spatial) {
-      return arrays_[next_++].read(report, values.begin(), values.size(), fact);
-    }
-    report.add(RuleId::array_length, fact.name, {"has ", list.size(), " entries, expected none or ", spatial});
-  }
-
-  std::array<NumberArgument, 4> arrays_;
-  std::size_t next_ = 0;
-};
-
 inline DescribeResult<QuantizedLinearConvolutionDesc> described_convolution(
     ConvolutionViews views, const QuantizedLinearConvolutionOptions& options) {
   Report report;
-  ConvolutionArguments arguments(report, views, options);
+  ConvolutionArguments<QuantizedLinearConvolutionDesc> arguments(report, views, options);
   return described(std::move(report), arguments.facts);
 }
 
 inline Report convolution_views(ConvolutionViews views, const QuantizedLinearConvolutionOptions& options,
                                 const RunOptions& run_options) {
   Report report;
-  const ConvolutionArguments arguments(report, views, options);
+  const ConvolutionArguments<QuantizedLinearConvolutionDesc> arguments(report, views, options);
   const ChosenIsa chosen = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto operand = [](const ViewArgument& view) {
@@ -155,10 +99,7 @@ inline Report convolution_views(ConvolutionViews views, const QuantizedLinearCon
   }
   problem.output = operand(views.output);
   bindings.outputs[0] = const_cast<std::byte*>(views.output.range().data());
-  using Desc = QuantizedLinearConvolutionDesc;
-  problem.geometry = {Strides::from(arguments.numbers<&Desc::strides>()),
-                      Strides::from(arguments.numbers<&Desc::dilations>()),
-                      Shape::from(arguments.numbers<&Desc::start_padding>()), options.group_count};
+  problem.geometry = arguments.geometry(options);
   const auto plan = plan_permitted(chosen, report, [&](Isa of) { return plan_of(problem, of, this_cpu()); });
   if (!report) return report;
   return run_plan(*plan, bindings, run_options);
@@ -179,9 +120,6 @@ ConvolutionViews convolution_views_of(const QuantizedLinearConvolutionTensors<In
             {t.output_zero_point, out}}},
           {t.output, out}};
 }
-
-template <class T>
-concept QuantizedElement = std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>;
 
 }  // namespace detail
 

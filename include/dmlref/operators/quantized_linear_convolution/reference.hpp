@@ -7,6 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
+#include "dmlref/reference/parameters.hpp"
 #include "dmlref/reference/quantize.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -56,20 +57,6 @@ constexpr Index along_height(const IndexList& list, Index missing) noexcept {
 }
 constexpr Index along_width(const IndexList& list) noexcept { return list.back(); }
 
-/// Element `channel` of a tensor with one element, or with one per channel along its only extent above 1.
-template <class View>
-constexpr typename View::value_type load_channel(const View& view, Index channel) noexcept {
-  Index step = 0;
-  for (std::size_t d = 0; d < view.rank(); ++d) {
-    if (view.extent(d) > 1) step = view.stride(d);
-  }
-  return view.access().load(view.layout().offset + channel * step);
-}
-template <class View>
-constexpr typename View::value_type load_channel(const std::optional<View>& view, Index channel) noexcept {
-  return view ? load_channel(*view, channel) : typename View::value_type{0};
-}
-
 template <class View>
 constexpr typename View::value_type load(const View& view, Index n, Index c, Index y, Index x) noexcept {
   const Layout& layout = view.layout();
@@ -91,9 +78,11 @@ constexpr TapRange taps_inside(Index start, Index dilation, Index count, Index e
 
 }  // namespace detail
 
-template <class In, class Filter, class Out, template <class...> class View>
-constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter, Out, View>& tensors,
-                              const ConvolutionGeometry& geometry, Index batch, Index channel) noexcept {
+/// Calls `store(index, sum)` for each element of one output plane: where it lies, and the exact sum of
+/// (input - its zero point) * (filter - its zero point) over the window. `tensors` may be those of CONVOLUTION_INTEGER.
+template <class Tensors, class Store>
+constexpr void for_each_window(const Tensors& tensors, const ConvolutionGeometry& geometry, Index batch, Index channel,
+                               const Store& store) noexcept {
   const auto input = tensors.input.with_layout(detail::with_two_spatial_dimensions(tensors.input.layout()));
   const auto filter = tensors.filter.with_layout(detail::with_two_spatial_dimensions(tensors.filter.layout()));
   const auto output = tensors.output.with_layout(detail::with_two_spatial_dimensions(tensors.output.layout()));
@@ -107,11 +96,6 @@ constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter
 
   const std::int64_t input_zero_point = detail::load_channel(tensors.input_zero_point, 0);
   const std::int64_t filter_zero_point = detail::load_channel(tensors.filter_zero_point, channel);
-  const std::int64_t bias = detail::load_channel(tensors.bias, channel);
-  const Out output_zero_point = detail::load_channel(tensors.output_zero_point, 0);
-  const RequantizeScale scale(detail::load_channel(tensors.input_scale, 0),
-                              detail::load_channel(tensors.filter_scale, channel),
-                              detail::load_channel(tensors.output_scale, 0));
 
   const Index output_channels = output.extent(1);
   const Index channels = filter.extent(1);  // of one group
@@ -123,8 +107,8 @@ constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter
     for (Index ox = 0; ox < output.extent(3); ++ox) {
       const Index left = ox * stride_x - padding_x;
       const detail::TapRange columns = detail::taps_inside(left, dilation_x, filter.extent(3), input.extent(3));
-      // A filter has fewer than 2^32 elements and |x - zp| <= 255, so |sum| < 2^32 * 255 * 255 + 2^31 < 2^49.
-      std::int64_t sum = bias;
+      // A filter has fewer than 2^32 elements and |x - zp| <= 255, so |sum| < 2^32 * 255 * 255 < 2^48.
+      std::int64_t sum = 0;
       // Padding is the input zero point: it adds nothing.
       for (Index c = 0; c < channels && !rows.empty() && !columns.empty(); ++c) {
         for (Index fy = rows.first; fy < rows.last; ++fy) {
@@ -136,9 +120,22 @@ constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter
           }
         }
       }
-      output.access().store(output.layout()({batch, channel, oy, ox}), requantize<Out>(sum, scale, output_zero_point));
+      store(output.layout()({batch, channel, oy, ox}), sum);
     }
   }
+}
+
+template <class In, class Filter, class Out, template <class...> class View>
+constexpr void convolve_plane(const QuantizedLinearConvolutionTensors<In, Filter, Out, View>& tensors,
+                              const ConvolutionGeometry& geometry, Index batch, Index channel) noexcept {
+  const std::int64_t bias = detail::load_channel(tensors.bias, channel);
+  const Out output_zero_point = detail::load_channel(tensors.output_zero_point, 0);
+  const RequantizeScale scale(detail::load_channel(tensors.input_scale, 0),
+                              detail::load_channel(tensors.filter_scale, channel),
+                              detail::load_channel(tensors.output_scale, 0));
+  for_each_window(tensors, geometry, batch, channel, [&](Index index, std::int64_t sum) {
+    tensors.output.access().store(index, requantize<Out>(sum + bias, scale, output_zero_point));  // below 2^49
+  });
 }
 
 /// One output plane: all rows and columns of output channel `channel` of batch entry `batch`. The caller's

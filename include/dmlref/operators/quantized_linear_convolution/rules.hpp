@@ -1,4 +1,5 @@
-// rules.hpp: the rules of QUANTIZED_LINEAR_CONVOLUTION.
+// rules.hpp: the rules of QUANTIZED_LINEAR_CONVOLUTION, and those that it shares with CONVOLUTION_INTEGER. Their descs
+// call what they share by the same names.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +20,19 @@ using ConvolutionFacts = Facts<QuantizedLinearConvolutionDesc>;
 
 /// Leaves out the sizes of tensors whose number of dimensions is wrong already: nothing that is said of them makes
 /// sense.
-inline void keep_comparable_sizes(ConvolutionFacts& facts) {
-  using Desc = QuantizedLinearConvolutionDesc;
+template <class Desc>
+void keep_comparable_sizes(Facts<Desc>& facts) {
   for_each_tensor(facts, [](TensorFacts& tensor) {
     if (!has_known_rank(tensor)) tensor.sizes = {};
   });
   const TensorFacts& input = fact<&Desc::input>(facts);
   if (!has_known_rank(input)) return;
-  for (auto* tensor : {&fact<&Desc::filter>(facts), &fact<&Desc::bias>(facts), &fact<&Desc::output>(facts)}) {
-    if (tensor->rank != input.rank) tensor->sizes = {};
-  }
+  const auto compare = [&](TensorFacts& tensor) {
+    if (tensor.rank != input.rank) tensor.sizes = {};
+  };
+  compare(fact<&Desc::filter>(facts));
+  if constexpr (requires { &Desc::bias; }) compare(fact<&Desc::bias>(facts));
+  compare(fact<&Desc::output>(facts));
 }
 
 /// 1 or 2, the input's count less 2, and 1 only from the level whose input may have 3 dimensions.
@@ -83,8 +87,8 @@ inline void check_equal_size(Report& report, RuleId rule, const TensorFacts& ten
 }
 
 /// Per spatial dimension: the dilated kernel fits into the padded input, and the output counts its positions.
-inline void check_spatial_sizes(Report& report, const ConvolutionFacts& facts) {
-  using Desc = QuantizedLinearConvolutionDesc;
+template <class Desc>
+void check_spatial_sizes(Report& report, const Facts<Desc>& facts) {
   const auto& input = fact<&Desc::input>(facts);
   const auto& filter = fact<&Desc::filter>(facts);
   const auto& output = fact<&Desc::output>(facts);
@@ -116,6 +120,31 @@ inline void check_spatial_sizes(Report& report, const ConvolutionFacts& facts) {
                {"is ", output.size(d), ", expected ", expected, ": a padded input of ", padded,
                 ", a dilated kernel of ", kernel, " and Strides[", i, "] ", strides[i]});
   }
+}
+
+/// The numbers of dimensions of the window's arrays, and that it moves.
+template <class Desc>
+void check_window(Report& report, FeatureLevel level, Facts<Desc>& facts) {
+  const TensorFacts& input = fact<&Desc::input>(facts);
+  if (const auto count = count_fact<&Desc::strides>(facts).value) {
+    check_spatial_dimension_count(report, level, input, *count);
+  } else if (has_known_rank(input)) {
+    for_each_array(facts, [&](auto& array) { check_array_length(report, array, input.rank - 2); });
+  }
+  check_at_least_one(report, RuleId::convolution_stride_zero, fact<&Desc::strides>(facts));
+  check_at_least_one(report, RuleId::convolution_dilation_zero, fact<&Desc::dilations>(facts));
+}
+
+/// How input, filter and output fit each other.
+template <class Desc>
+void check_convolution_sizes(Report& report, const Facts<Desc>& facts) {
+  const TensorFacts& input = fact<&Desc::input>(facts);
+  const TensorFacts& filter = fact<&Desc::filter>(facts);
+  const TensorFacts& output = fact<&Desc::output>(facts);
+  check_groups(report, fact<&Desc::group_count>(facts), input, filter);
+  check_equal_size(report, RuleId::convolution_batch, output, 0, input, 0);
+  check_equal_size(report, RuleId::convolution_output_channels, output, 1, filter, 0);
+  check_spatial_sizes(report, facts);
 }
 
 /// {1, OutC, 1, 1} or {1, OutC, 1}.
@@ -173,16 +202,8 @@ inline void check_facts(Report& report, FeatureLevel level, ConvolutionFacts fac
   using Desc = QuantizedLinearConvolutionDesc;
   check_convolution_tensors(report, level, facts);
   keep_comparable_sizes(facts);
-  const TensorFacts& input = fact<&Desc::input>(facts);
+  check_window(report, level, facts);
   const TensorFacts& filter = fact<&Desc::filter>(facts);
-  const TensorFacts& output = fact<&Desc::output>(facts);
-  if (const auto count = count_fact<&Desc::strides>(facts).value) {
-    check_spatial_dimension_count(report, level, input, *count);
-  } else if (has_known_rank(input)) {
-    for_each_array(facts, [&](auto& array) { check_array_length(report, array, input.rank - 2); });
-  }
-  check_at_least_one(report, RuleId::convolution_stride_zero, fact<&Desc::strides>(facts));
-  check_at_least_one(report, RuleId::convolution_dilation_zero, fact<&Desc::dilations>(facts));
   check_bias_sizes(report, fact<&Desc::bias>(facts), filter);
   check_single_value(report, fact<&Desc::input_scale>(facts));
   check_single_value(report, fact<&Desc::input_zero_point>(facts));
@@ -190,10 +211,7 @@ inline void check_facts(Report& report, FeatureLevel level, ConvolutionFacts fac
   check_single_value(report, fact<&Desc::output_zero_point>(facts));
   check_filter_values(report, fact<&Desc::filter_scale>(facts), filter);
   check_filter_values(report, fact<&Desc::filter_zero_point>(facts), filter);
-  check_groups(report, fact<&Desc::group_count>(facts), input, filter);
-  check_equal_size(report, RuleId::convolution_batch, output, 0, input, 0);
-  check_equal_size(report, RuleId::convolution_output_channels, output, 1, filter, 0);
-  check_spatial_sizes(report, facts);
+  check_convolution_sizes(report, facts);
 }
 
 }  // namespace rules

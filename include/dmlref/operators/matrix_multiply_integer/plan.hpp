@@ -1,0 +1,145 @@
+// plan.hpp: MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY: from a problem to a plan, which runs the
+// reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "dmlref/config.hpp"
+#include "dmlref/operators/matrix_multiply_integer/problem.hpp"
+#include "dmlref/operators/matrix_multiply_integer/reference.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/view/tensor_view.hpp"
+
+DMLREF_BEGIN
+namespace detail {
+
+/// A product's output in tasks: neighbouring columns of one row.
+template <class Multiply>
+void multiply_segments(Executor& executor, const Shape& output, const Multiply& multiply) {
+  constexpr Index columns_per_task = 256;
+  const Index rows = output[output.size() - 2], columns = output[output.size() - 1];
+  const Index segments = (columns + columns_per_task - 1) / columns_per_task;
+  const Index tasks = reference::detail::product_count(output) * rows * segments;  // at most 2^32 - 1 elements
+  parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
+    const auto task = static_cast<Index>(index);
+    const Index row = task / segments, first = task % segments * columns_per_task;
+    const Index last = first + columns_per_task < columns ? first + columns_per_task : columns;
+    multiply(reference::RowSegment{row / rows, row % rows, first, last});
+  });
+}
+
+/// A bound input; nothing where it is absent.
+template <class T>
+std::optional<ByteTensorView<const T>> bound(const Bindings& bindings, std::size_t index,
+                                             const fast::matrix_multiply::Operand& operand) noexcept {
+  if (!operand.present) return std::nullopt;
+  return bind<const T>(bindings.inputs[index], operand.layout);
+}
+
+/// Calls `f` with an element of the type of `operand`, whose elements are bytes.
+template <class F>
+void with_byte_type(const fast::matrix_multiply::Operand& operand, const F& f) {
+  if (operand.is_signed) return f(std::int8_t{});
+  f(std::uint8_t{});
+}
+
+/// MATRIX_MULTIPLY_INTEGER by the reference.
+class MatrixMultiplyIntegerPlan final : public PlanOf<MatrixMultiplyIntegerPlan> {
+ public:
+  static constexpr bool computes = false;
+
+  explicit MatrixMultiplyIntegerPlan(const fast::matrix_multiply::IntegerProblem& problem) : problem_(problem) {}
+
+  std::string_view strategy_name() const noexcept { return "reference"; }
+  void execute(const Bindings& bindings, Executor& executor) const {
+    using namespace fast::matrix_multiply;
+    with_byte_type(problem_.inputs[integer_a], [&]<class A>(A) {
+      with_byte_type(problem_.inputs[integer_b], [&]<class B>(B) { run<A, B>(bindings, executor); });
+    });
+  }
+
+ private:
+  template <class A, class B>
+  void run(const Bindings& bindings, Executor& executor) const {
+    using namespace fast::matrix_multiply;
+    const auto& in = problem_.inputs;
+    const MatrixMultiplyIntegerTensors<A, B, ByteTensorView> tensors{
+        bind<const A>(bindings.inputs[integer_a], in[integer_a].layout),
+        bound<A>(bindings, integer_a_zero_point, in[integer_a_zero_point]),
+        bind<const B>(bindings.inputs[integer_b], in[integer_b].layout),
+        bound<B>(bindings, integer_b_zero_point, in[integer_b_zero_point]),
+        bind<std::int32_t>(bindings.outputs[0], problem_.output.layout)};
+    multiply_segments(executor, problem_.output.layout.shape,
+                      [&](const auto& segment) { reference::matrix_multiply_integer(tensors, segment); });
+  }
+
+  fast::matrix_multiply::IntegerProblem problem_;
+};
+
+/// QUANTIZED_LINEAR_MATRIX_MULTIPLY by the reference.
+class QuantizedLinearMatrixMultiplyPlan final : public PlanOf<QuantizedLinearMatrixMultiplyPlan> {
+ public:
+  explicit QuantizedLinearMatrixMultiplyPlan(const fast::matrix_multiply::QuantizedProblem& problem)
+      : problem_(problem) {}
+
+  std::string_view strategy_name() const noexcept { return "reference"; }
+  void execute(const Bindings& bindings, Executor& executor) const {
+    using namespace fast::matrix_multiply;
+    with_byte_type(problem_.inputs[quantized_a], [&]<class A>(A) {
+      with_byte_type(problem_.inputs[quantized_b], [&]<class B>(B) {
+        with_byte_type(problem_.output, [&]<class Out>(Out) { run<A, B, Out>(bindings, executor); });
+      });
+    });
+  }
+
+ private:
+  template <class A, class B, class Out>
+  void run(const Bindings& bindings, Executor& executor) const {
+    using namespace fast::matrix_multiply;
+    const auto& in = problem_.inputs;
+    const auto scale = [&](QuantizedInput which) {
+      return bind<const float>(bindings.inputs[which], in[which].layout);
+    };
+    const QuantizedLinearMatrixMultiplyTensors<A, B, Out, ByteTensorView> tensors{
+        bind<const A>(bindings.inputs[quantized_a], in[quantized_a].layout),
+        scale(quantized_a_scale),
+        bound<A>(bindings, quantized_a_zero_point, in[quantized_a_zero_point]),
+        bind<const B>(bindings.inputs[quantized_b], in[quantized_b].layout),
+        scale(quantized_b_scale),
+        bound<B>(bindings, quantized_b_zero_point, in[quantized_b_zero_point]),
+        scale(quantized_output_scale),
+        bound<Out>(bindings, quantized_output_zero_point, in[quantized_output_zero_point]),
+        bind<Out>(bindings.outputs[0], problem_.output.layout)};
+    multiply_segments(executor, problem_.output.layout.shape,
+                      [&](const auto& segment) { reference::quantized_linear_matrix_multiply(tensors, segment); });
+  }
+
+  fast::matrix_multiply::QuantizedProblem problem_;
+};
+
+inline std::shared_ptr<const Plan> matrix_multiply_plan(const fast::matrix_multiply::IntegerProblem& problem) {
+  return std::make_shared<MatrixMultiplyIntegerPlan>(problem);
+}
+inline std::shared_ptr<const Plan> matrix_multiply_plan(const fast::matrix_multiply::QuantizedProblem& problem) {
+  return std::make_shared<QuantizedLinearMatrixMultiplyPlan>(problem);
+}
+
+#if defined(DMLREF_IMPLEMENTATION)
+extern "C" {
+void DMLREF_SEAM(plan_matrix_multiply_integer)(const fast::matrix_multiply::IntegerProblem& problem,
+                                               std::shared_ptr<const Plan>& plan) {
+  plan = matrix_multiply_plan(problem);
+}
+void DMLREF_SEAM(plan_quantized_linear_matrix_multiply)(const fast::matrix_multiply::QuantizedProblem& problem,
+                                                        std::shared_ptr<const Plan>& plan) {
+  plan = matrix_multiply_plan(problem);
+}
+}
+#endif
+
+}  // namespace detail
+DMLREF_END
