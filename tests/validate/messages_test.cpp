@@ -123,7 +123,8 @@ std::string report_of(const std::string& line) {
                                                        {"CONVOLUTION", request::convolution()},
                                                        {"CONVOLUTION_1D", request::convolution_1d()},
                                                        {"NORMALIZATION", request::normalization()},
-                                                       {"NORMALIZATION1", request::normalization1()}};
+                                                       {"NORMALIZATION1", request::normalization1()},
+                                                       {"NORMALIZATION2", request::normalization2()}};
   const std::size_t colon = line.find(": ");
   const std::vector<std::string> begin = split(line.substr(0, colon), " ");
   Request r = valid.at(begin.at(0));

@@ -112,6 +112,18 @@ class Garbage {
         set(73, &normalization_);
         break;
       }
+      case 4: {
+        fill(normalization2_);
+        normalization2_.InputTensor = tensor();
+        normalization2_.ScaleTensor = tensor();
+        normalization2_.BiasTensor = tensor();
+        normalization2_.OutputTensor = tensor();
+        normalization2_.AxisCount = count;
+        normalization2_.Axes = array();
+        normalization2_.FusedActivation = activation();
+        set(171, &normalization2_);
+        break;
+      }
       default: {
         fill(normalization1_);
         normalization1_.InputTensor = tensor();
@@ -162,6 +174,7 @@ class Garbage {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC normalization2_{};
 };
 
 TEST(Nonsense, RandomBytes) {
@@ -236,6 +249,7 @@ Request good(std::uint32_t which) {
     case 2: return request::convolution();
     case 3: return request::convolution_1d();
     case 4: return request::normalization();
+    case 5: return request::normalization2();
     default: return request::normalization1();
   }
 }
@@ -245,7 +259,7 @@ TEST(Nonsense, BentRequests) {
   int valid = 0;
   const int cases = 5000;
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
-    Request r = good(random.upto(5));
+    Request r = good(random.upto(6));
     for (auto& [name, array] : r.arrays) array.resize(8, 1);
     for (std::uint32_t bends = random.upto(3); bends > 0 && !r.tensors.empty(); --bends) bend(r, random);
     for (auto& [name, tensor] : r.tensors) {

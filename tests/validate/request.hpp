@@ -245,6 +245,13 @@ inline Request normalization1() {
   return r;
 }
 
+inline Request normalization2() {
+  Request r = normalization1();
+  r.type = 171;
+  r.numbers = {{"UseMean", 1}, {"UseVariance", 1}, {"Epsilon", bits(1e-5f)}};
+  return r;
+}
+
 inline Request fused(Request r, std::uint32_t activation, float first = 1.0f, float second = 1.0f) {
   r.activation = FusedActivation{activation, {first, second}};
   return r;

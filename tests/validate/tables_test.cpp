@@ -22,12 +22,12 @@ using Level = std::uint32_t;
 constexpr Level levels[] = {0x1000, 0x2000, 0x2100, 0x3000, 0x3100, 0x4000, 0x4100, 0x5000,
                             0x5100, 0x5200, 0x6000, 0x6100, 0x6200, 0x6300, 0x6400};
 
-enum : std::uint32_t { slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, qlc = 120 };
+enum : std::uint32_t { slice = 60, mvn = 73, slice1 = 111, mvn1 = 115, qlc = 120, mvn2 = 171 };
 
 // The second copy of the tables, as sentences.
 
 std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
-  if (op == mvn || op == mvn1) return {1, 2};
+  if (op == mvn || op == mvn1 || op == mvn2) return {1, 2};
   if (op == qlc) {
     if (tensor.find("Scale") != std::string::npos) return {1};
     if (tensor == "BiasTensor") return {6};
@@ -41,6 +41,7 @@ std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
 
 std::pair<UINT, UINT> ranks(std::uint32_t op, const std::string& tensor, Level level) {
   if (op == mvn) return {4, 4};
+  if (op == mvn2) return {1, 8};
   if (op == mvn1) return level >= 0x3100 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 4};
   if (op == slice || op == slice1) return level >= 0x3000 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 5};
   if (level < 0x4000) return {4, 4};
@@ -74,7 +75,7 @@ bool has_rank(std::uint32_t op, const std::string& tensor, Level level, UINT ran
 // Tensors whose data type (or number of dimensions) is that of `tensor`.
 std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
-  if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
+  if (op == mvn || op == mvn1 || op == mvn2) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
   for (const char* owner : {"Input", "Filter", "Output"}) {
     const std::string data = std::string(owner) + "Tensor";
     const std::string zero_point = std::string(owner) + "ZeroPointTensor";
@@ -94,11 +95,12 @@ Request plain(std::uint32_t op) {
               : op == slice1 ? request::slice1()
               : op == qlc    ? request::convolution()
               : op == mvn    ? request::normalization()
+              : op == mvn2   ? request::normalization2()
                              : request::normalization1();
   for (auto& [name, tensor] : r.tensors) {
     tensor.sizes = {1, 1, 1, 1};
     tensor.total_size = 4096;
-    if (op == mvn1) tensor.sizes = {2, 2, 2, 2};
+    if (op == mvn1 || op == mvn2) tensor.sizes = {2, 2, 2, 2};
   }
   const auto fill = [&](const char* name, UINT value) {
     if (r.arrays.contains(name)) r.arrays[name].assign(9, value);
@@ -106,7 +108,7 @@ Request plain(std::uint32_t op) {
   for (const char* name : {"Offsets", "InputWindowOffsets", "StartPadding", "EndPadding"}) fill(name, 0);
   for (const char* name : {"Sizes", "Strides", "InputWindowSizes", "InputWindowStrides", "Dilations"}) fill(name, 1);
   r.numbers["GroupCount"] = 1;
-  if (op == mvn1) {
+  if (op == mvn1 || op == mvn2) {
     r.count = 1;
     r.arrays["Axes"] = {0};
   }
@@ -115,7 +117,7 @@ Request plain(std::uint32_t op) {
 
 void set_rank(Request& r, const std::string& tensor, UINT rank) {
   for (const std::string& name : rank_group(r.type, tensor)) {
-    r.tensors[name].sizes.assign(rank, r.type == mvn1 ? 2 : 1);
+    r.tensors[name].sizes.assign(rank, r.type == mvn1 || r.type == mvn2 ? 2 : 1);
   }
   if (r.type == slice || r.type == slice1) r.count = rank;
   if (r.type == qlc && tensor == "InputTensor" && rank >= 3) r.count = rank - 2;
@@ -129,6 +131,10 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
   if (asked < 0x2100 && (r.type == slice1 || r.type == mvn1 || r.type == qlc)) {
     result.insert({"Type", true, 0x2100});
     level = 0x2100;
+  }
+  if (asked < 0x6300 && r.type == mvn2) {
+    result.insert({"Type", true, 0x6300});
+    level = 0x6300;
   }
   const auto add = [&](const std::string& field, Verdict v) {
     if (!v.accepted) result.insert({field, v.from != 0, v.from});
@@ -151,7 +157,7 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
 
 std::vector<std::string> tensors_of(std::uint32_t op) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
-  if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
+  if (op == mvn || op == mvn1 || op == mvn2) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
   return {"InputTensor",           "InputScaleTensor",      "InputZeroPointTensor", "FilterTensor",
           "FilterScaleTensor",     "FilterZeroPointTensor", "BiasTensor",           "OutputScaleTensor",
           "OutputZeroPointTensor", "OutputTensor"};
@@ -188,12 +194,12 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
   std::cout << walked << " combinations\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1));
+INSTANTIATE_TEST_SUITE_P(Operators, Tables, testing::Values(slice, slice1, qlc, mvn, mvn1, mvn2));
 
 // One tensor with another data type or number of dimensions than those it belongs to: refused at every level.
 TEST(Ties, OneTensorAlone) {
-  for (const std::uint32_t op :
-       {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn}, std::uint32_t{mvn1}}) {
+  for (const std::uint32_t op : {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn},
+                                 std::uint32_t{mvn1}, std::uint32_t{mvn2}}) {
     for (const std::string& tensor : tensors_of(op)) {
       for (const Level level : levels) {
         if (level < 0x2100 && op != slice && op != mvn) continue;
@@ -222,11 +228,11 @@ TEST(Ties, OneTensorAlone) {
 // Each activation at each level, fused by each normalization; all other operator numbers up to 200 are refused.
 TEST(Activations, EveryTypeAtEveryLevel) {
   const std::set<std::uint32_t> first = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52};
-  for (const std::uint32_t op : {std::uint32_t{mvn}, std::uint32_t{mvn1}}) {
+  for (const std::uint32_t op : {std::uint32_t{mvn}, std::uint32_t{mvn1}, std::uint32_t{mvn2}}) {
     for (std::uint32_t type = 0; type <= 200; ++type) {
       const Request r = request::fused(plain(op), type);
       for (const Level asked : levels) {
-        const Level level = op == mvn1 ? (std::max)(asked, Level{0x2100}) : asked;
+        const Level level = (std::max)(asked, op == mvn1 ? Level{0x2100} : op == mvn2 ? Level{0x6300} : Level{0x1000});
         const Verdict v = verdict(level, [&](Level l) {
           return first.contains(type) || (type == 90 && l >= 0x2000) || (type == 128 && l >= 0x3000) ||
                  (type == 157 && l >= 0x5100);

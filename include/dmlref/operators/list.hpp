@@ -28,7 +28,7 @@ struct OperatorList {
 };
 
 using Operators = OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
-                               MeanVarianceNormalization1Desc>;
+                               MeanVarianceNormalization1Desc, MeanVarianceNormalization2Desc>;
 
 }  // namespace schema
 
