@@ -1,4 +1,4 @@
-// mean_variance_normalization.hpp: MVN and MVN1 alone: their descs, validate, compile, run, and calls on views.
+// mean_variance_normalization.hpp: MVN, MVN1 and MVN2 alone: their descs, validate, compile, run, and calls on views.
 #pragma once
 
 #include "dmlref/config.hpp"

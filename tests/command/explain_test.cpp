@@ -130,7 +130,9 @@ class RandomModel {
       if (coin()) desc_["Axes"].push_back(d);
     }
     desc_["AxisCount"] = desc_["Axes"].size();
-    desc_["NormalizeVariance"] = coin();
+    const bool mvn2 = coin();
+    if (mvn2) desc_["UseMean"] = random_() % 4 == 0;
+    desc_[mvn2 ? "UseVariance" : "NormalizeVariance"] = coin();
     desc_["Epsilon"] = 1e-5;
     const double far_away = coin() ? 0 : 1000;  // a mean that dwarfs the deviations
     tensor("InputTensor", type, sizes, far_away - 2, far_away + 2);
@@ -148,7 +150,7 @@ class RandomModel {
       if (!name.empty()) fused[name] = static_cast<double>(activation.defaults[p]);
     }
     if (coin()) desc_["FusedActivation"] = fused;
-    return model("MEAN_VARIANCE_NORMALIZATION1");
+    return model(mvn2 ? "MEAN_VARIANCE_NORMALIZATION2" : "MEAN_VARIANCE_NORMALIZATION1");
   }
 
  private:

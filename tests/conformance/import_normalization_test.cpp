@@ -102,6 +102,52 @@ TEST_F(ImportNormalization, OfLayersBeginsAtItsAxis) {
   expect_normalized(no_bias, n);
 }
 
+TEST_F(ImportNormalization, ByTheRootOfTheMeanSquareBeginsAtItsAxis) {
+  for (const std::int64_t axis : {-3, -2, -1, 0, 1, 2}) {
+    std::vector<std::size_t> axes;
+    for (std::int64_t d = axis < 0 ? axis + 3 : axis; d < 3; ++d) axes.push_back(static_cast<std::size_t>(d));
+    Normalization n = random_input({2, 3, 4}, axes);
+    n.use_mean = false;
+    n.epsilon = 0.0625L;
+    n.scale = random_parameter({1, 3, 4});
+    OnnxModel model = model_of(n, 23, {3, 4});
+    model.node("RMSNormalization", {"x", "s"}, {"y"}).attribute("axis", axis).real("epsilon", 0.0625f);
+    expect_normalized(model, n);
+  }
+  Normalization n = random_input({2, 4}, {1});
+  n.use_mean = false;
+  n.scale = random_parameter({1, 4});
+  for (const char* domain : {"", "ai.onnx", "com.microsoft"}) {  // ONNX Runtime's own
+    OnnxModel model = model_of(n, 17, {4});
+    model.node("SimplifiedLayerNormalization", {"x", "s"}, {"y", "inv_std_var"}).attribute("stash_type", 1);
+    model.graph().mutable_node(0)->set_domain(domain);
+    expect_normalized(model, n);
+    EXPECT_NE(imported_.out.find("node 0 (SimplifiedLayerNormalization): output 1 (\"inv_std_var\") is not computed"),
+              std::string::npos);
+  }
+  n.activation = [](long double value) { return value > 0 ? value : 0; };
+  OnnxModel fused = model_of(n, 23, {4});
+  fused.node("RMSNormalization", {"x", "s"}, {"r"}).node("Relu", {"r"}, {"y"});
+  expect_normalized(fused, n);
+
+  const auto rms = [](std::int64_t opset, std::int32_t type, const Extents& scale) {
+    OnnxModel model(opset);
+    model.input("x", type, {2, 4}).output("y", type, {2, 4});
+    model.initializer("s", floats(scale, std::vector<float>(static_cast<std::size_t>(count_of(scale)))));
+    model.node("RMSNormalization", {"x", "s"}, {"y"});
+    return model;
+  };
+  const std::string node = "node 0 (RMSNormalization): ";
+  expect_refused(rms(22, Type::FLOAT, {4}), {node + "is RMSNormalization of opset 22, expected 23 or newer"});
+  expect_refused(rms(23, Type::FLOAT, {3}), {node + "scale is [3], expected what broadcasts to [2, 4]"});
+  expect_refused(rms(23, Type::FLOAT16, {4}), {node, "ScaleTensor.DataType"});
+  expect_refused(rms(23, Type::FLOAT, {4}).attribute("axis", 2), {node + "attribute axis: is 2, expected -2 to 1"});
+  expect_refused(rms(23, Type::FLOAT, {4}).attribute("stash_type", 10), {node + "attribute stash_type: is 10"});
+  OnnxModel foreign = rms(23, Type::FLOAT, {4});
+  foreign.graph().mutable_node(0)->set_domain("com.microsoft");
+  expect_refused(foreign, {node + "is com.microsoft.RMSNormalization, expected one of"});
+}
+
 TEST_F(ImportNormalization, OfGroupsHasParametersPerGroupAndSinceOpset21PerChannel) {
   Normalization n = random_input({2, 6, 2, 2}, {2, 3});
   n.shape = {2, 3, 2, 4};

@@ -26,6 +26,7 @@ struct Normalization {
   std::optional<Broadcast> bias;
   long double epsilon = 1e-5L;
   bool epsilon_outside = false;  ///< added to the deviation, not to the variance
+  bool use_mean = true;
   std::function<long double(long double)> activation = [](long double value) { return value; };
 };
 
@@ -67,7 +68,7 @@ inline std::vector<float> normalized(const Normalization& n) {
       sum += static_cast<long double>(n.x[j]);
       ++count;
     }
-    const long double mean = sum / count;
+    const long double mean = n.use_mean ? sum / count : 0;
     long double squares = 0;
     for (std::size_t j = 0; j < all.size(); ++j) {
       if (same_group(all[i], all[j])) squares += std::pow(static_cast<long double>(n.x[j]) - mean, 2.0L);

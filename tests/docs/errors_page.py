@@ -17,6 +17,7 @@ FIXES = Path(__file__).with_name("rule_fixes.txt")
 PAGE = pages.ROOT / "docs/errors.md"
 
 WIN32 = "https://learn.microsoft.com/en-us/windows/win32/api/directml/"
+AI = "https://learn.microsoft.com/en-us/windows/ai/directml/api/"
 GUIDE = "https://learn.microsoft.com/en-us/windows/ai/directml/"
 
 # Documents that the rule table's column `source` names, beside the structs.
@@ -38,7 +39,8 @@ DOCUMENTS = {
     "reading": "decisions/README.md",
 }
 OPERATORS = ["SLICE", "SLICE1", "QUANTIZED_LINEAR_CONVOLUTION", "MEAN_VARIANCE_NORMALIZATION",
-             "MEAN_VARIANCE_NORMALIZATION1", "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"]
+             "MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2", "ELEMENT_WISE_QUANTIZE_LINEAR",
+             "ELEMENT_WISE_DEQUANTIZE_LINEAR"]
 
 INTRODUCTION = """\
 # Errors
@@ -144,7 +146,9 @@ def linked(source: str) -> str:
         note, _, document = part.rpartition(": ") if not part.startswith("IDML") else ("", "", part)
         address = DOCUMENTS.get(document)
         if address is None and re.fullmatch(r"DML_\w+_DESC", document):
-            address = f"{WIN32}ns-directml-{document.lower()}"
+            # What only the redistributable has stands elsewhere.
+            base = AI if "NORMALIZATION2" in document else WIN32
+            address = f"{base}ns-directml-{document.lower()}"
         if address is None:
             raise ValueError(f"{HEADER.name}: no address of the source {document!r}")
         parts.append((f"{note}: " if note else "") + f"[{document}]({address})")

@@ -91,7 +91,8 @@ bool write_operators(Seeds& seeds) {
     if (!seeds.write("case_" + it->name, it->desc)) return false;
   }
   const request::Request requests[] = {request::convolution(), request::convolution_1d(), request::normalization(),
-                                       request::fused(request::normalization1(), 45, 1.5f, 2.5f)};
+                                       request::fused(request::normalization1(), 45, 1.5f, 2.5f),
+                                       request::fused(request::normalization2(), 43, 1.5f, 2.5f)};
   int number = 0;
   for (const request::Request& r : requests) {
     const request::Linked linked(r);

@@ -1,4 +1,4 @@
-// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1 once more, in long double.
+// MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and MEAN_VARIANCE_NORMALIZATION2 once more, in long double.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -84,7 +84,7 @@ Real activate(const Fused& f, Real x, Fault fault) {
 
 struct Statistics {
   Real mean = 0;
-  Real variance = 0;
+  Real variance = 0;  // from the mean, or without it the mean square
 };
 
 template <class T>
@@ -97,9 +97,9 @@ T lane_sum(const std::vector<T>& values) {  // 256 lanes, then a tree: as a GPU 
   return lanes[0];
 }
 
-Statistics statistics_in_float32(const std::vector<float>& values, Fault fault) {
+Statistics statistics_in_float32(const std::vector<float>& values, bool use_mean, Fault fault) {
   const auto n = static_cast<float>(values.size());
-  const float mean = lane_sum(values) / n;
+  const float mean = use_mean ? lane_sum(values) / n : 0;
   std::vector<float> squares;
   for (const float x : values) {
     const float deviation = fault == Fault::mvn_one_pass_variance ? x : x - mean;
@@ -110,16 +110,17 @@ Statistics statistics_in_float32(const std::vector<float>& values, Fault fault) 
   return {mean, std::max(0.0f, second - mean * mean)};
 }
 
-Statistics statistics_of(const std::vector<float>& all, Fault fault, bool is_half) {
+Statistics statistics_of(const std::vector<float>& all, bool use_mean, Fault fault, bool is_half) {
+  if (fault == Fault::mvn2_mean_kept) use_mean = true;
   std::vector<float> values = all;
   if (fault == Fault::mvn_first_thousand && values.size() > 1024) values.resize(1024);
   if (fault == Fault::float32_arithmetic || fault == Fault::mvn_one_pass_variance) {
-    return statistics_in_float32(values, fault);
+    return statistics_in_float32(values, use_mean, fault);
   }
   const auto n = static_cast<Real>(values.size());
   Statistics result;
   for (const float x : values) {
-    result.mean += x;
+    result.mean += use_mean || fault == Fault::mvn2_variance_about_mean ? x : 0;
     if (is_half && fault == Fault::mvn_float16_sum) result.mean = to_half(result.mean);
   }
   result.mean /= n;
@@ -129,6 +130,7 @@ Statistics statistics_of(const std::vector<float>& all, Fault fault, bool is_hal
     if (is_half && fault == Fault::mvn_float16_squares) result.variance = to_half(result.variance);
   }
   result.variance /= fault == Fault::mvn_sample_variance && n > 1 ? n - 1 : n;
+  if (!use_mean) result.mean = 0;
   return result;
 }
 
@@ -200,7 +202,9 @@ std::vector<std::byte> run_normalization(const Case& one, Fault fault) {
   }
   const bool is_half = input.is_half();
   const std::vector<bool> reduced = axes_of(one, input.rank(), fault);
-  const bool normalize_variance = one.desc["NormalizeVariance"].get<bool>();
+  const bool use_mean = !one.desc.contains("UseMean") || one.desc["UseMean"].get<bool>();
+  const bool normalize_variance =
+      one.desc[one.desc.contains("UseMean") ? "UseVariance" : "NormalizeVariance"].get<bool>();
   const Real epsilon = one.desc["Epsilon"].get<float>();
   const Fused fused = fused_of(one.desc, fault);
 
@@ -225,7 +229,7 @@ std::vector<std::byte> run_normalization(const Case& one, Fault fault) {
     groups[group_of(at)].push_back(fault == Fault::mvn_scale_first ? static_cast<float>(x * s) : x);
   } while (next(at, input.sizes()));
   std::vector<Statistics> statistics;
-  for (const std::vector<float>& values : groups) statistics.push_back(statistics_of(values, fault, is_half));
+  for (const std::vector<float>& values : groups) statistics.push_back(statistics_of(values, use_mean, fault, is_half));
 
   std::int64_t number = 0;
   do {

@@ -278,9 +278,11 @@ class Validator {
 
   void normalization() {
     const bool mvn1 = case_.op == "MEAN_VARIANCE_NORMALIZATION1";
-    rule("operator_level", !mvn1 || from(v2_1));
-    const std::size_t least = mvn1 && from(v3_1) ? 1 : 4;
-    const std::size_t most = mvn1 && from(v3_1) ? 8 : 4;
+    const bool mvn2 = case_.op == "MEAN_VARIANCE_NORMALIZATION2";
+    rule("operator_level", (!mvn1 || from(v2_1)) && (!mvn2 || from(v6_3)));
+    const bool any_rank = mvn2 || (mvn1 && from(v3_1));
+    const std::size_t least = any_rank ? 1 : 4;
+    const std::size_t most = any_rank ? 8 : 4;
     const TensorDesc input = tensor("InputTensor", reals, least, most);
     const TensorDesc scale = tensor("ScaleTensor", reals, least, most);
     const TensorDesc bias = tensor("BiasTensor", reals, least, most);
@@ -304,7 +306,7 @@ class Validator {
         if (has("only_channels_repeat")) good_ = good_ && (one || channel);
       }
     }
-    if (mvn1) axes(input);
+    if (mvn1 || mvn2) axes(input);
     if (case_.desc.contains("FusedActivation")) activation(case_.desc["FusedActivation"]);
   }
 

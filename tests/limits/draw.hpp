@@ -323,7 +323,12 @@ void draw_rest_of_normalization(ExtremeRandom& random, Desc& desc, const Dimensi
   if (random.one_in(2)) desc.scale = draw_tensor(random, type, repeated(), Direction::input);
   if (random.one_in(2)) desc.bias = draw_tensor(random, type, repeated(), Direction::input);
   desc.output = draw_tensor(random, type, sizes, Direction::output);
-  desc.normalize_variance = !random.one_in(4);
+  if constexpr (requires { desc.use_mean; }) {
+    desc.use_mean = random.one_in(4);
+    desc.use_variance = !random.one_in(4);
+  } else {
+    desc.normalize_variance = !random.one_in(4);
+  }
   constexpr float epsilons[] = {0.0f, 1e-45f, 1e-30f, 1.0f, 1e38f, -1.0f, std::numeric_limits<float>::infinity()};
   if (random.one_in(3)) desc.epsilon = epsilons[random.from(0, std::size(epsilons) - 1)];
   if (random.one_in(3)) desc.fused_activation = draw_activation(random);
@@ -347,9 +352,11 @@ inline dmlref::OperatorDesc draw_normalization(ExtremeRandom& random) {
   return desc;
 }
 
-inline dmlref::OperatorDesc draw_normalization1(ExtremeRandom& random) {
+/// MVN1, or MVN2.
+template <class Desc>
+dmlref::OperatorDesc draw_normalization_over_axes(ExtremeRandom& random) {
   const std::size_t rank = random.from(1, 8);
-  dmlref::MeanVarianceNormalization1Desc desc;
+  Desc desc;
   draw_rest_of_normalization(random, desc, draw_normalization_sizes(random, rank));
   const std::uint64_t count = random.from(random.one_in(16) ? 0 : 1, rank);
   for (const std::size_t axis : random.order(rank)) {
@@ -360,11 +367,12 @@ inline dmlref::OperatorDesc draw_normalization1(ExtremeRandom& random) {
 
 /// Any operator; convolutions, which have the most numbers, more often.
 inline dmlref::OperatorDesc draw(ExtremeRandom& random) {
-  switch (random.from(0, 7)) {
+  switch (random.from(0, 8)) {
     case 0: return draw_slice(random);
     case 1: return draw_slice1(random);
     case 2: return draw_normalization(random);
-    case 3: return draw_normalization1(random);
+    case 3: return draw_normalization_over_axes<dmlref::MeanVarianceNormalization1Desc>(random);
+    case 4: return draw_normalization_over_axes<dmlref::MeanVarianceNormalization2Desc>(random);
     default: return draw_convolution(random);
   }
 }

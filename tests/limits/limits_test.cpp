@@ -43,9 +43,13 @@ constexpr std::uint64_t cases_per_child = 256;
 constexpr long most_heap = 1l << 30;
 constexpr std::chrono::seconds most_shrinking(20);
 constexpr int exit_heap = 98;
-constexpr std::size_t operators = 5;
-constexpr std::string_view operator_names[operators] = {"SLICE", "SLICE1", "QUANTIZED_LINEAR_CONVOLUTION",
-                                                        "MEAN_VARIANCE_NORMALIZATION", "MEAN_VARIANCE_NORMALIZATION1"};
+constexpr std::size_t operators = std::size(dmlref::schema::Operators::infos);
+constexpr std::string_view operator_names[operators] = {"SLICE",
+                                                        "SLICE1",
+                                                        "QUANTIZED_LINEAR_CONVOLUTION",
+                                                        "MEAN_VARIANCE_NORMALIZATION",
+                                                        "MEAN_VARIANCE_NORMALIZATION1",
+                                                        "MEAN_VARIANCE_NORMALIZATION2"};
 
 /// How much slower than an optimized build on a CPU of its own this may be.
 #if DMLREF_TEST_EMULATED

@@ -181,9 +181,10 @@ class Problem {
       if (groups.size() <= e.group) groups.resize(e.group + 1);
       groups[e.group].push_back(e.x);
     }
+    const auto parameters = dmlref::reference::NormalizationParameters::of(d);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const Element& e = elements[i];
-      const WideGroup group(groups[e.group], d.normalize_variance, d.epsilon);
+      const WideGroup group(groups[e.group], parameters.normalize_variance, d.epsilon, parameters.use_mean);
       const Wide exact = group.result(e.x, e.scale, e.bias, d.fused_activation.value_or(dmlref::Activation{}));
       T result;
       std::memcpy(&result, &expected_[i * sizeof(T)], sizeof(T));
@@ -204,6 +205,7 @@ class Problem {
     normalize(d, dmlref::reference::cross_channel_axes(d.cross_channel));
   }
   void solve(const dmlref::MeanVarianceNormalization1Desc& d) { normalize(d, dmlref::reference::axis_set(d.axes)); }
+  void solve(const dmlref::MeanVarianceNormalization2Desc& d) { normalize(d, dmlref::reference::axis_set(d.axes)); }
 
   // ---- convolutions: sums in 64 bits over the products that exist, rounded as rational numbers ----
 

@@ -91,7 +91,12 @@ class Json {
     add("ScaleTensor", d.scale);
     add("BiasTensor", d.bias);
     add("OutputTensor", d.output);
-    add("NormalizeVariance", d.normalize_variance ? "true" : "false");
+    if constexpr (requires { d.use_mean; }) {
+      add("UseMean", d.use_mean ? "true" : "false");
+      add("UseVariance", d.use_variance ? "true" : "false");
+    } else {
+      add("NormalizeVariance", d.normalize_variance ? "true" : "false");
+    }
     add("Epsilon", number(d.epsilon));
     if (!d.fused_activation) return;
     const dmlref::ActivationInfo& info = *dmlref::find_activation(d.fused_activation->type);
@@ -109,6 +114,11 @@ class Json {
   }
   void describe(const dmlref::MeanVarianceNormalization1Desc& d) {
     name_ = "MEAN_VARIANCE_NORMALIZATION1";
+    describe_normalization(d);
+    add("Axes", list(d.axes));
+  }
+  void describe(const dmlref::MeanVarianceNormalization2Desc& d) {
+    name_ = "MEAN_VARIANCE_NORMALIZATION2";
     describe_normalization(d);
     add("Axes", list(d.axes));
   }

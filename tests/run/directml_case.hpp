@@ -86,6 +86,7 @@ struct Case {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1{};
+  DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC normalization2{};
   DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC quantize_linear{};
   DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC dequantize_linear{};
   DML_CONVOLUTION_INTEGER_OPERATOR_DESC convolution_integer{};
@@ -248,6 +249,21 @@ inline std::unique_ptr<Case> normalization1_case() {
   return c;
 }
 
+/// {7, -1, 5, -5} has the mean square 25 and {-1, 1, 1, -1} has 1; epsilon is 0, the scale owned.
+inline std::unique_ptr<Case> normalization2_case() {
+  auto c = std::make_unique<Case>();
+  c->name = "normalization2_without_mean";
+  c->input<float>("InputTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {2, 4}, {7, -1, 5, -5, -1, 1, 1, -1});
+  c->input<float>("ScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 4}, {5, 10, 20, 40}, true);
+  c->input<float>("BiasTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1}, {1});
+  c->result<float>(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 4}, {8, -1, 21, -39, -4, 11, 21, -39}, {5, 1});
+  c->arrays[0] = {1};
+  c->normalization2 = {c->tensor(0), c->tensor(1), c->tensor(2), c->output->desc(), 1, c->arrays[0].data(), 0, 1,
+                       0.0f,         nullptr};
+  c->desc = {DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2, &c->normalization2};
+  return c;
+}
+
 /// ONNX's example, with one scale and one zero point by strides of 0.
 inline std::unique_ptr<Case> quantize_linear_case(bool parameters_owned) {
   auto c = std::make_unique<Case>();
@@ -350,6 +366,7 @@ inline std::vector<std::unique_ptr<Case>> all_cases() {
   cases.push_back(normalization_case(false));
   cases.push_back(normalization_case(true));
   cases.push_back(normalization1_case());
+  cases.push_back(normalization2_case());
   cases.push_back(quantize_linear_case(false));
   cases.push_back(quantize_linear_case(true));
   cases.push_back(dequantize_linear_case());

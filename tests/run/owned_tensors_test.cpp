@@ -128,7 +128,10 @@ TEST(OwnedTensors, AnyLayout) {
     switch (random.from(0, 3)) {
       case 0: r = request::slice(); break;
       case 1: r = request::slice1(); break;
-      case 2: r = request::normalization1(); break;
+      case 2:
+        r = random.one_in(2) ? request::normalization1() : request::normalization2();
+        r.numbers["UseMean"] = random.one_in(2) ? 1 : 0;
+        break;
       default: r = random.one_in(2) ? request::convolution() : request::convolution_1d(); break;
     }
     for (auto& [name, tensor] : r.tensors) {

@@ -106,6 +106,19 @@ std::vector<std::unique_ptr<Case>> large_cases() {
     c->desc = {DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1, &c->normalization1};
     cases.push_back(std::move(c));
   }
+  {
+    auto c = std::make_unique<Case>();
+    c->name = "normalization_without_mean";
+    c->input<float>("InputTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {30, 500}, floats(30 * 500));
+    c->input<float>("ScaleTensor", DML_TENSOR_DATA_TYPE_FLOAT32, {1, 500}, floats(500), true);
+    c->absent("BiasTensor");
+    c->result<float>(DML_TENSOR_DATA_TYPE_FLOAT32, {30, 500}, {});
+    c->arrays[0] = {1};
+    c->normalization2 = {c->tensor(0), c->tensor(1), c->tensor(2), c->output->desc(), 1, c->arrays[0].data(), 0, 1,
+                         1e-5f,        nullptr};
+    c->desc = {DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2, &c->normalization2};
+    cases.push_back(std::move(c));
+  }
   for (auto& c : cases) {
     const OutputBuffer outputs[] = {c->expected};
     const auto report = dmlref::run(c->desc, DML_FEATURE_LEVEL_6_4, c->all_buffers(), outputs);

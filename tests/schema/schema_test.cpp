@@ -147,6 +147,8 @@ static_assert(same_struct<MeanVarianceNormalizationDesc, DML_MEAN_VARIANCE_NORMA
     {0, 8, 16, 24, 32, 36, 40, 48}));
 static_assert(same_struct<MeanVarianceNormalization1Desc, DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC>(
     {0, 8, 16, 24, 32, 40, 48, 52, 56}));
+static_assert(same_struct<MeanVarianceNormalization2Desc, DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC>(
+    {0, 8, 16, 24, 32, 40, 48, 52, 56, 64}));
 static_assert(same_struct<ConvolutionIntegerDesc, DML_CONVOLUTION_INTEGER_OPERATOR_DESC>({0, 8, 16, 24, 32, 40, 48, 56,
                                                                                           64, 72, 80}));
 static_assert(same_struct<MatrixMultiplyIntegerDesc, DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC>({0, 8, 16, 24, 32}));

@@ -94,6 +94,9 @@ enum DML_OPERATOR_TYPE {
 #if DML_TARGET_VERSION >= 0x5100
   DML_OPERATOR_ACTIVATION_SOFTMAX1 = 158,
 #endif
+#if DML_TARGET_VERSION >= 0x6300
+  DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2 = 171,
+#endif
 };
 
 struct DML_OPERATOR_DESC {
@@ -204,6 +207,21 @@ struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
   FLOAT Epsilon;
   const DML_OPERATOR_DESC* FusedActivation;  // optional
 };
+
+#if DML_TARGET_VERSION >= 0x6300
+struct DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC {
+  const DML_TENSOR_DESC* InputTensor;
+  const DML_TENSOR_DESC* ScaleTensor;  // optional
+  const DML_TENSOR_DESC* BiasTensor;   // optional
+  const DML_TENSOR_DESC* OutputTensor;
+  UINT AxisCount;
+  const UINT* Axes;
+  BOOL UseMean;
+  BOOL UseVariance;
+  FLOAT Epsilon;
+  const DML_OPERATOR_DESC* FusedActivation;  // optional
+};
+#endif
 
 // The fusable activations. When fused, InputTensor and OutputTensor are null.
 struct DML_ACTIVATION_ELU_OPERATOR_DESC {

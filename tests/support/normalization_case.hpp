@@ -145,7 +145,9 @@ struct NormalizationCase {
     return result;
   }
 
-  dmlref::MeanVarianceNormalization1Desc desc() const {
+  /// Of MVN1, or of MVN2.
+  template <class Desc = dmlref::MeanVarianceNormalization1Desc>
+  Desc desc() const {
     const auto tensor = [](const dmlref::Layout& layout) {
       const auto numbers = [](const dmlref::IndexList& list) {
         dmlref::Dimensions all;
@@ -154,7 +156,7 @@ struct NormalizationCase {
       };
       return dmlref::TensorDesc(dmlref::data_type_of<T>, numbers(layout.shape), numbers(layout.strides));
     };
-    dmlref::MeanVarianceNormalization1Desc d;
+    Desc d;
     d.input = tensor(input);
     d.output = tensor(output);
     if (scale) d.scale = tensor(*scale);
@@ -162,7 +164,12 @@ struct NormalizationCase {
     for (std::uint32_t axis = 0; axis < input.rank(); ++axis) {
       if (((axes >> axis) & 1u) != 0) d.axes.push_back(axis);
     }
-    d.normalize_variance = parameters.normalize_variance;
+    if constexpr (requires { d.use_mean; }) {
+      d.use_mean = parameters.use_mean;
+      d.use_variance = parameters.normalize_variance;
+    } else {
+      d.normalize_variance = parameters.normalize_variance;
+    }
     d.epsilon = parameters.epsilon;
     d.fused_activation = parameters.activation;
     return d;
@@ -181,10 +188,10 @@ struct NormalizationCase {
     list("output", output);
     if (scale) list("scale", *scale);
     if (bias) list("bias", *bias);
-    text << "axes " << axes << (parameters.normalize_variance ? "" : " mean only") << " epsilon " << parameters.epsilon
-         << ' ' << dmlref::find_activation(parameters.activation.type)->name << ' '
-         << parameters.activation.parameters[0] << ' ' << parameters.activation.parameters[1] << ' '
-         << to_string(dmlref::data_type_of<T>);
+    text << "axes " << axes << (parameters.normalize_variance ? "" : " no variance")
+         << (parameters.use_mean ? "" : " no mean") << " epsilon " << parameters.epsilon << ' '
+         << dmlref::find_activation(parameters.activation.type)->name << ' ' << parameters.activation.parameters[0]
+         << ' ' << parameters.activation.parameters[1] << ' ' << to_string(dmlref::data_type_of<T>);
     return text.str();
   }
 };
@@ -304,6 +311,7 @@ void make_hostile(NormalizationCase<T>& c, Random& random) {
     if (pick(random, 0, 9999) == 0) v = pick(random, 0, 1) == 0 ? std::nan("") : (sizeof(T) == 2 ? 6e4 : 1e30);
     c.input_data[at(c.input, k)] = static_cast<T>(static_cast<float>(middle + v));
   });
+  const bool use_mean = c.parameters.use_mean;
   struct Sums {
     double n = 0, sum = 0, square = 0;
     double mean() const { return sum / n; }
@@ -320,9 +328,11 @@ void make_hostile(NormalizationCase<T>& c, Random& random) {
   const auto product = [&](const Coordinates& k) {
     const Sums& group = sums[group_of(k)];
     const auto x = static_cast<double>(static_cast<float>(c.input_data[at(c.input, k)]));
-    const double variance = c.parameters.normalize_variance ? group.variance() + double{c.parameters.epsilon} : 1.0;
+    const double mean = use_mean ? group.mean() : 0.0;
+    const double about = use_mean ? group.variance() : group.square / group.n;
+    const double variance = c.parameters.normalize_variance ? about + double{c.parameters.epsilon} : 1.0;
     const double scale = c.scale ? static_cast<double>(static_cast<float>(c.scale_data[at(*c.scale, k)])) : 1.0;
-    return scale * (x - group.mean()) / std::sqrt(variance);
+    return scale * (x - mean) / std::sqrt(variance);
   };
   double threshold = 0;
   each([&](const Coordinates& k) {

@@ -85,12 +85,12 @@ double error_in_ulp(T result, const Wide& exact) {
 /// One group: results of `values` (each with its scale and bias), in 512 bits.
 struct WideGroup {
   Wide mean;
-  Wide rate = 1.0;
+  Wide root = 1.0;
 
-  WideGroup(const std::vector<double>& values, bool normalize_variance, float epsilon) {
+  WideGroup(const std::vector<double>& values, bool normalize_variance, float epsilon, bool use_mean = true) {
     Wide sum;
     for (const double x : values) sum = sum + Wide(x);
-    mean = sum / Wide(static_cast<double>(values.size()));
+    if (use_mean) mean = sum / Wide(static_cast<double>(values.size()));
     if (!normalize_variance) return;
     Wide squares;
     for (const double x : values) {
@@ -98,11 +98,11 @@ struct WideGroup {
       squares = squares + d * d;
     }
     const Wide variance = squares / Wide(static_cast<double>(values.size()));
-    rate = Wide(1.0) / sqrt(variance + Wide(static_cast<double>(epsilon)));
+    root = sqrt(variance + Wide(static_cast<double>(epsilon)));
   }
 
   Wide result(double x, double scale, double bias, const dmlref::Activation& activation) const {
-    return wide_activation(activation, (Wide(x) - mean) * rate * Wide(scale) + Wide(bias));
+    return wide_activation(activation, (Wide(x) - mean) * Wide(scale) / root + Wide(bias));
   }
 };
 

@@ -35,6 +35,9 @@ class ReferenceRun {
   void operator()(const dmlref::MeanVarianceNormalization1Desc& desc) const {
     normalize(desc, dmlref::reference::axis_set(desc.axes));
   }
+  void operator()(const dmlref::MeanVarianceNormalization2Desc& desc) const {
+    normalize(desc, dmlref::reference::axis_set(desc.axes));
+  }
   void operator()(const dmlref::QuantizedLinearConvolutionDesc& desc) const {
     with_sign(desc.input, [&]<class In>(In) {
       with_sign(desc.filter, [&]<class Filter>(Filter) {
@@ -114,9 +117,9 @@ class ReferenceRun {
   }
   template <class T, class Desc>
   void normalize_as(const Desc& desc, dmlref::reference::AxisSet axes) const {
-    dmlref::reference::mean_variance_normalization(
-        input<T>(0, desc.input), input<T>(1, desc.scale), input<T>(2, desc.bias), output<T>(desc.output), axes,
-        {desc.normalize_variance, desc.epsilon, desc.fused_activation.value_or(dmlref::Activation{})});
+    dmlref::reference::mean_variance_normalization(input<T>(0, desc.input), input<T>(1, desc.scale),
+                                                   input<T>(2, desc.bias), output<T>(desc.output), axes,
+                                                   dmlref::reference::NormalizationParameters::of(desc));
   }
 
   template <class F>

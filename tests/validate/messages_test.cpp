@@ -125,6 +125,7 @@ std::string report_of(const std::string& line) {
       {"CONVOLUTION_1D", request::convolution_1d()},
       {"NORMALIZATION", request::normalization()},
       {"NORMALIZATION1", request::normalization1()},
+      {"NORMALIZATION2", request::normalization2()},
       {"QUANTIZE_LINEAR", request::quantize_linear()},
       {"DEQUANTIZE_LINEAR", request::dequantize_linear()},
       {"CONVOLUTION_INTEGER", request::convolution_integer()},

@@ -85,7 +85,7 @@ class Garbage {
 
     const UINT count = random.one_in(4) ? random.any() : random.upto(9);
     fill(desc_);
-    switch (random.upto(9)) {
+    switch (random.upto(10)) {
       case 0: {
         slice_ = {tensor(), tensor(), count, array(), array(), array()};
         set(60, &slice_);
@@ -138,6 +138,18 @@ class Garbage {
         set(118, &quantized_product_);
         break;
       }
+      case 9: {
+        fill(normalization2_);
+        normalization2_.InputTensor = tensor();
+        normalization2_.ScaleTensor = tensor();
+        normalization2_.BiasTensor = tensor();
+        normalization2_.OutputTensor = tensor();
+        normalization2_.AxisCount = count;
+        normalization2_.Axes = array();
+        normalization2_.FusedActivation = activation();
+        set(171, &normalization2_);
+        break;
+      }
       default: {
         fill(normalization1_);
         normalization1_.InputTensor = tensor();
@@ -188,6 +200,7 @@ class Garbage {
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC convolution_{};
   DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC normalization_{};
   DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC normalization1_{};
+  DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC normalization2_{};
   DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC quantize_linear_{};
   DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC dequantize_linear_{};
   DML_CONVOLUTION_INTEGER_OPERATOR_DESC convolution_integer_{};
@@ -210,7 +223,7 @@ void bend(Request& r, Random& random) {
     std::advance(at, random.upto(static_cast<std::uint32_t>(r.tensors.size()) - 1));
     return at->second;
   };
-  switch (random.upto(9)) {
+  switch (random.upto(10)) {
     case 0: any_tensor().data_type = random.upto(14); break;
     case 1: {
       const std::uint32_t type = random.upto(14);
@@ -275,6 +288,7 @@ Request good(std::uint32_t which) {
     case 10: return request::quantized_matrix_multiply_3d();
     case 11: return request::convolution_integer();
     case 12: return request::convolution_integer_1d();
+    case 13: return request::normalization2();
     default: return request::normalization1();
   }
 }
@@ -284,7 +298,7 @@ TEST(Nonsense, BentRequests) {
   int valid = 0;
   const int cases = 5000;
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
-    Request r = good(random.upto(11));
+    Request r = good(random.upto(14));
     for (auto& [name, array] : r.arrays) array.resize(8, 1);
     for (std::uint32_t bends = random.upto(3); bends > 0 && !r.tensors.empty(); --bends) bend(r, random);
     for (auto& [name, tensor] : r.tensors) {

@@ -255,6 +255,7 @@ const std::map<std::string_view, std::string_view> request_names = {
     {"QUANTIZED_LINEAR_CONVOLUTION", "convolution"},
     {"MEAN_VARIANCE_NORMALIZATION", "normalization"},
     {"MEAN_VARIANCE_NORMALIZATION1", "normalization1"},
+    {"MEAN_VARIANCE_NORMALIZATION2", "normalization2"},
     {"ELEMENT_WISE_QUANTIZE_LINEAR", "quantize_linear"},
     {"ELEMENT_WISE_DEQUANTIZE_LINEAR", "dequantize_linear"},
     {"CONVOLUTION_INTEGER", "convolution_integer"},
@@ -274,6 +275,9 @@ bool is_rule_of(std::string_view op, const dmlref::RuleInfo& rule) {
   if (starts("activation_")) return true;
   if (!starts("normalization_")) return false;
   if (op == "MEAN_VARIANCE_NORMALIZATION1") return true;
+  if (op == "MEAN_VARIANCE_NORMALIZATION2") {
+    return rule.id != Id::normalization_channel_broadcast && rule.id != Id::normalization_scale_with_bias;
+  }
   return rule.id != Id::normalization_channel_broadcast && rule.id < Id::normalization_axis_count;
 }
 

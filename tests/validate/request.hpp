@@ -268,6 +268,13 @@ inline Request normalization1() {
   return r;
 }
 
+inline Request normalization2() {
+  Request r = normalization1();
+  r.type = 171;
+  r.numbers = {{"UseMean", 1}, {"UseVariance", 1}, {"Epsilon", bits(1e-5f)}};
+  return r;
+}
+
 inline Request quantize_linear() {
   Request r;
   r.type = 33;

@@ -44,6 +44,7 @@ struct Row {
 };
 
 std::uint32_t introduced(std::uint32_t type) {
+  if (type == 171) return 0x6300;
   return type == 33 || type == 34 || type == 60 || type == 73 ? 0x1000 : 0x2100;
 }
 
@@ -431,6 +432,48 @@ const std::vector<Row>& rows() {
        [](Request& r) { r.arrays["Axes"][1] = 2; },
        {{Id::normalization_axis_repeated, "Axes[1]", "is 2"}}},
 
+      // MEAN_VARIANCE_NORMALIZATION2
+      {normalization2(),
+       [](Request& r) { r.tensors.erase("OutputTensor"); },
+       {{Id::tensor_required, "OutputTensor", "is null"}}},
+      {normalization2(),
+       [](Request& r) { r.tensors["BiasTensor"].data_type = 2; },
+       {{Id::tensor_data_type_match, "BiasTensor.DataType", "is FLOAT16"}}},
+      {normalization2(),
+       [](Request& r) { r.tensors["ScaleTensor"].sizes = {3, 4, 5}; },
+       {{Id::tensor_rank_match, "ScaleTensor.DimensionCount", "is 3"}}},
+      {normalization2(),
+       [](Request& r) { r.tensors["OutputTensor"].sizes[1] = 4; },
+       {{Id::normalization_output_size, "OutputTensor.Sizes[1]", "is 4"}}},
+      {normalization2(),
+       [](Request& r) { r.tensors["ScaleTensor"].sizes[3] = 2; },
+       {{Id::normalization_broadcast, "ScaleTensor.Sizes[3]", "is 2"}}},
+      {normalization2(),
+       [](Request& r) { r.tensors["BiasTensor"].sizes[1] = 2; },
+       {{Id::normalization_broadcast, "BiasTensor.Sizes[1]", "is 2"}}},
+      {normalization2(),
+       [](Request& r) { r.count = huge; },
+       {{Id::normalization_axis_count, "AxisCount", "is 4294967295"}}},
+      {normalization2(), [](Request& r) { r.arrays.erase("Axes"); }, {{Id::array_required, "Axes", "is null"}}},
+      {normalization2(),
+       [](Request& r) { r.arrays["Axes"][0] = 9; },
+       {{Id::normalization_axis_range, "Axes[0]", "is 9"}}},
+      {normalization2(),
+       [](Request& r) { r.arrays["Axes"][1] = 2; },
+       {{Id::normalization_axis_repeated, "Axes[1]", "is 2"}}},
+      {normalization2(),
+       [](Request& r) { r = fused(r, 48); },
+       {{Id::activation_type, "FusedActivation.Type", "is ACTIVATION_SOFTMAX"}}},
+      {fused(normalization2(), 52),
+       [](Request& r) { r.activation->desc_is_null = true; },
+       {{Id::activation_desc_required, "FusedActivation.Desc", "is null"}}},
+      {fused(normalization2(), 50),
+       [](Request& r) { r.activation->has_input = true; },
+       {{Id::activation_tensor_null, "FusedActivation.InputTensor", "is not null"}}},
+      {fused(normalization2(), 49),
+       [](Request& r) { r.activation->parameters[0] = 0.99f; },
+       {{Id::activation_steepness, "FusedActivation.Steepness", "is 0.99"}},
+       0x6400},
       // ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR
       {quantize_linear(),
        [](Request& r) { r.tensors["ScaleTensor"].sizes[2] = 1; },
@@ -722,7 +765,7 @@ TEST_P(Rules, AreReportedAloneWhereTheyAreBroken) {
       EXPECT_EQ(0u, violation.message.find(violation.field + ' ')) << violation.message;
       EXPECT_NE(std::string::npos, violation.message.find(expected[i].value)) << violation.message;
       EXPECT_NE(std::string::npos, violation.message.find("expected ")) << violation.message;
-      const std::uint32_t from = violation.rule == RuleId::operator_level ? 0x2100 : row.from;
+      const std::uint32_t from = violation.rule == RuleId::operator_level ? introduced(row.valid.type) : row.from;
       if (from == never) {
         EXPECT_EQ(ViolationKind::invalid, violation.kind);
         EXPECT_FALSE(violation.available_from.has_value());

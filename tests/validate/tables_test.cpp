@@ -32,7 +32,8 @@ enum : std::uint32_t {
   mmi = 117,
   qlmm = 118,
   ci = 119,
-  qlc = 120
+  qlc = 120,
+  mvn2 = 171
 };
 
 // The second copy of the tables, as sentences.
@@ -48,7 +49,7 @@ std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
     if (tensor.find("Scale") != std::string::npos) return {1};
     return op == mmi && tensor == "OutputTensor" ? std::set<UINT>{6} : std::set<UINT>{5, 8};
   }
-  if (op == mvn || op == mvn1) return {1, 2};
+  if (op == mvn || op == mvn1 || op == mvn2) return {1, 2};
   if (op == quantize || op == dequantize) {
     const bool is_integer = (tensor == "OutputTensor") == (op == quantize) && tensor != "ScaleTensor";
     if (tensor == "ScaleTensor" || (tensor != "ZeroPointTensor" && !is_integer)) {
@@ -76,6 +77,7 @@ std::set<UINT> types(std::uint32_t op, const std::string& tensor, Level level) {
 
 std::pair<UINT, UINT> ranks(std::uint32_t op, const std::string& tensor, Level level) {
   if (op == mvn) return {4, 4};
+  if (op == mvn2) return {1, 8};
   if (op == mvn1) return level >= 0x3100 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 4};
   if (op == quantize || op == dequantize) {
     return level >= 0x3000 ? std::pair<UINT, UINT>{1, 8} : std::pair<UINT, UINT>{4, 4};
@@ -123,7 +125,7 @@ std::vector<std::string> type_group(std::uint32_t op, const std::string& tensor,
     return {data, is_scaled ? "ScaleTensor" : "ZeroPointTensor"};
   }
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
-  if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
+  if (op == mvn || op == mvn1 || op == mvn2) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
   if ((op == mmi || op == ci) && tensor == "OutputTensor") return {tensor};
   for (const char* owner : {"Input", "Filter", "A", "B", "Output"}) {
     const std::string data = std::string(owner) + "Tensor";
@@ -158,12 +160,13 @@ Request plain(std::uint32_t op) {
               : op == ci     ? request::convolution_integer()
               : op == mmi    ? request::matrix_multiply()
               : op == qlmm   ? request::quantized_matrix_multiply()
+              : op == mvn2   ? request::normalization2()
                              : request::normalization1();
   for (auto& [name, tensor] : r.tensors) {
     tensor.sizes = {1, 1, 1, 1};
     tensor.strides.reset();
     tensor.total_size = 4096;
-    if (op == mvn1) tensor.sizes = {2, 2, 2, 2};
+    if (op == mvn1 || op == mvn2) tensor.sizes = {2, 2, 2, 2};
   }
   const auto fill = [&](const char* name, UINT value) {
     if (r.arrays.contains(name)) r.arrays[name].assign(9, value);
@@ -171,7 +174,7 @@ Request plain(std::uint32_t op) {
   for (const char* name : {"Offsets", "InputWindowOffsets", "StartPadding", "EndPadding"}) fill(name, 0);
   for (const char* name : {"Sizes", "Strides", "InputWindowSizes", "InputWindowStrides", "Dilations"}) fill(name, 1);
   r.numbers["GroupCount"] = 1;
-  if (op == mvn1) {
+  if (op == mvn1 || op == mvn2) {
     r.count = 1;
     r.arrays["Axes"] = {0};
   }
@@ -180,7 +183,7 @@ Request plain(std::uint32_t op) {
 
 void set_rank(Request& r, const std::string& tensor, UINT rank) {
   for (const std::string& name : rank_group(r.type, tensor)) {
-    r.tensors[name].sizes.assign(rank, r.type == mvn1 ? 2 : 1);
+    r.tensors[name].sizes.assign(rank, r.type == mvn1 || r.type == mvn2 ? 2 : 1);
   }
   if (r.type == slice || r.type == slice1) r.count = rank;
   if (is_convolution(r.type) && tensor == "InputTensor" && rank >= 3) r.count = rank - 2;
@@ -194,6 +197,10 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
   if (asked < 0x2100 && r.type != slice && r.type != mvn) {
     result.insert({"Type", true, 0x2100});
     level = 0x2100;
+  }
+  if (asked < 0x6300 && r.type == mvn2) {
+    result.insert({"Type", true, 0x6300});
+    level = 0x6300;
   }
   const auto add = [&](const std::string& field, Verdict v) {
     if (!v.accepted) result.insert({field, v.from != 0, v.from});
@@ -216,7 +223,7 @@ std::set<Entry> expected(const Request& r, const std::string& tensor, Level aske
 
 std::vector<std::string> tensors_of(std::uint32_t op) {
   if (op == slice || op == slice1) return {"InputTensor", "OutputTensor"};
-  if (op == mvn || op == mvn1) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
+  if (op == mvn || op == mvn1 || op == mvn2) return {"InputTensor", "ScaleTensor", "BiasTensor", "OutputTensor"};
   if (op == quantize || op == dequantize) return {"InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor"};
   if (op == ci) return {"InputTensor", "InputZeroPointTensor", "FilterTensor", "FilterZeroPointTensor", "OutputTensor"};
   if (op == mmi) return {"ATensor", "AZeroPointTensor", "BTensor", "BZeroPointTensor", "OutputTensor"};
@@ -262,13 +269,14 @@ TEST_P(Tables, EveryLevelTensorTypeAndRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, Tables,
-                         testing::Values(slice, slice1, qlc, mvn, mvn1, quantize, dequantize, ci, mmi, qlmm));
+                         testing::Values(slice, slice1, qlc, mvn, mvn1, mvn2, quantize, dequantize, ci, mmi, qlmm));
 
 // One tensor with another data type or number of dimensions than those it belongs to: refused at every level.
 TEST(Ties, OneTensorAlone) {
-  for (const std::uint32_t op : {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn},
-                                 std::uint32_t{mvn1}, std::uint32_t{quantize}, std::uint32_t{dequantize},
-                                 std::uint32_t{ci}, std::uint32_t{mmi}, std::uint32_t{qlmm}}) {
+  for (const std::uint32_t op :
+       {std::uint32_t{slice}, std::uint32_t{slice1}, std::uint32_t{qlc}, std::uint32_t{mvn}, std::uint32_t{mvn1},
+        std::uint32_t{mvn2}, std::uint32_t{quantize}, std::uint32_t{dequantize}, std::uint32_t{ci}, std::uint32_t{mmi},
+        std::uint32_t{qlmm}}) {
     for (const std::string& tensor : tensors_of(op)) {
       for (const Level level : levels) {
         if (level < 0x2100 && op != slice && op != mvn && op != quantize && op != dequantize) continue;
@@ -298,11 +306,11 @@ TEST(Ties, OneTensorAlone) {
 // Each activation at each level, fused by each normalization; all other operator numbers up to 200 are refused.
 TEST(Activations, EveryTypeAtEveryLevel) {
   const std::set<std::uint32_t> first = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52};
-  for (const std::uint32_t op : {std::uint32_t{mvn}, std::uint32_t{mvn1}}) {
+  for (const std::uint32_t op : {std::uint32_t{mvn}, std::uint32_t{mvn1}, std::uint32_t{mvn2}}) {
     for (std::uint32_t type = 0; type <= 200; ++type) {
       const Request r = request::fused(plain(op), type);
       for (const Level asked : levels) {
-        const Level level = op == mvn1 ? (std::max)(asked, Level{0x2100}) : asked;
+        const Level level = (std::max)(asked, op == mvn1 ? Level{0x2100} : op == mvn2 ? Level{0x6300} : Level{0x1000});
         const Verdict v = verdict(level, [&](Level l) {
           return first.contains(type) || (type == 90 && l >= 0x2000) || (type == 128 && l >= 0x3000) ||
                  (type == 157 && l >= 0x5100);

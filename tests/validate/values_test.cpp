@@ -118,7 +118,12 @@ Desc expect_normalization(const Request& r) {
   EXPECT_EQ(text_of(desc.scale), expected(r, "ScaleTensor"));
   EXPECT_EQ(text_of(desc.bias), expected(r, "BiasTensor"));
   EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
-  EXPECT_EQ(desc.normalize_variance, r.numbers.at("NormalizeVariance") != 0);
+  if constexpr (requires { desc.use_mean; }) {
+    EXPECT_EQ(desc.use_mean, r.numbers.at("UseMean") != 0);
+    EXPECT_EQ(desc.use_variance, r.numbers.at("UseVariance") != 0);
+  } else {
+    EXPECT_EQ(desc.normalize_variance, r.numbers.at("NormalizeVariance") != 0);
+  }
   EXPECT_EQ(request::bits(desc.epsilon), r.numbers.at("Epsilon"));
   EXPECT_EQ(desc.fused_activation.has_value(), r.activation.has_value());
   if (desc.fused_activation && r.activation) {
@@ -144,6 +149,8 @@ void for_each_normalization(Request r, Check check) {
   for (const BOOL value : {0, 1, 2, -1}) {
     r.numbers["CrossChannel"] = static_cast<UINT>(value);
     r.numbers["NormalizeVariance"] = static_cast<UINT>(value == 0 ? 1 : value == 1 ? 0 : value);
+    r.numbers["UseMean"] = r.numbers["CrossChannel"];
+    r.numbers["UseVariance"] = r.numbers["NormalizeVariance"];
     r.numbers["Epsilon"] = request::bits(0.25f + static_cast<float>(value));
     check(r);
   }
@@ -162,6 +169,13 @@ TEST(ValuesOfDirectml, Normalization) {
 TEST(ValuesOfDirectml, Normalization1) {
   for_each_normalization(request::normalization1(), [](const Request& r) {
     const auto desc = expect_normalization<MeanVarianceNormalization1Desc>(r);
+    EXPECT_EQ(desc.axes, r.arrays.at("Axes"));
+  });
+}
+
+TEST(ValuesOfDirectml, Normalization2) {
+  for_each_normalization(request::normalization2(), [](const Request& r) {
+    const auto desc = expect_normalization<MeanVarianceNormalization2Desc>(r);
     EXPECT_EQ(desc.axes, r.arrays.at("Axes"));
   });
 }
@@ -223,8 +237,9 @@ TEST(ValuesOfDirectml, MatrixProducts) {
 TEST(ValuesOfDirectml, AreReadableWhereTypeAndDescSayWhichTheyAre) {
   const auto readable = [](const Request& r) { return rules::is_readable(request::Linked(r).desc()); };
   for (Request r : {request::slice(), request::slice1(), request::convolution(), request::normalization(),
-                    request::normalization1(), request::convolution_integer(), request::matrix_multiply(),
-                    request::quantized_matrix_multiply(), request::quantize_linear(), request::dequantize_linear()}) {
+                    request::normalization1(), request::normalization2(), request::convolution_integer(),
+                    request::matrix_multiply(), request::quantized_matrix_multiply(), request::quantize_linear(),
+                    request::dequantize_linear()}) {
     EXPECT_TRUE(readable(r));
     r.desc_is_null = true;
     EXPECT_FALSE(readable(r));

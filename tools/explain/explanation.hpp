@@ -68,11 +68,12 @@ struct NormalizationExplanation {
   std::vector<ElementValue> elements;  ///< the first of the group
   std::uint64_t element_count = 0;
   double mean = 0;      ///< of 106 bits, rounded to double, as is the rest; not finite: as the operator computes it
-  double variance = 0;  ///< divided by the count
+  double variance = 0;  ///< divided by the count; without the mean about 0
+  bool use_mean = true;
   bool normalize_variance = true;
   float epsilon = 0;
   ElementValue input;
-  double normalized = 0;  ///< (x - mean) / sqrt(variance + epsilon), or x - mean
+  double normalized = 0;  ///< (x - mean) / sqrt(variance + epsilon), or without either
   std::optional<ElementValue> scale;
   std::optional<ElementValue> bias;
   double before_activation = 0;  ///< normalized * scale + bias

@@ -70,21 +70,23 @@ OrderedJson json(const ConvolutionExplanation& how) {
 OrderedJson json(const NormalizationExplanation& how) {
   OrderedJson elements = OrderedJson::array();
   for (const ElementValue& element : how.elements) elements.push_back(json(element));
-  return {{"axes", how.axes},
-          {"elements", std::move(elements)},
-          {"element_count", how.element_count},
-          {"mean", real(how.mean)},
-          {"variance", real(how.variance)},
-          {"normalize_variance", how.normalize_variance},
-          {"epsilon", real(static_cast<double>(how.epsilon))},
-          {"input", json(how.input)},
-          {"normalized", real(how.normalized)},
-          {"scale", json(how.scale)},
-          {"bias", json(how.bias)},
-          {"before_activation", real(how.before_activation)},
-          {"activation", how.activation.empty() ? OrderedJson(nullptr) : OrderedJson(how.activation)},
-          {"after_activation", real(how.after_activation)},
-          {"nearest", number(how.nearest)}};
+  OrderedJson all{{"axes", how.axes}, {"elements", std::move(elements)}, {"element_count", how.element_count}};
+  if (how.use_mean) {
+    all.update({{"mean", real(how.mean)}, {"variance", real(how.variance)}});
+  } else {
+    all["mean_square"] = how.normalize_variance ? real(how.variance) : OrderedJson(nullptr);
+  }
+  all.update({{"normalize_variance", how.normalize_variance},
+              {"epsilon", real(static_cast<double>(how.epsilon))},
+              {"input", json(how.input)},
+              {"normalized", real(how.normalized)},
+              {"scale", json(how.scale)},
+              {"bias", json(how.bias)},
+              {"before_activation", real(how.before_activation)},
+              {"activation", how.activation.empty() ? OrderedJson(nullptr) : OrderedJson(how.activation)},
+              {"after_activation", real(how.after_activation)},
+              {"nearest", number(how.nearest)}});
+  return all;
 }
 
 OrderedJson json(const QuantizeLinearExplanation& how) {

@@ -55,7 +55,7 @@ T normalized_element(const Group& group, const reference::GroupCoefficients& coe
                      float bias, const reference::NormalizationParameters& parameters) {
   std::optional<reference::ExactStatistics> found;
   const auto exact = [&]() -> const reference::ExactStatistics& {
-    if (!found) found = reference::ExactStatistics::of(group.count(), group);
+    if (!found) found = reference::ExactStatistics::of(group.count(), group, parameters.use_mean);
     return *found;
   };
   const reference::ExactSource source(exact);
@@ -65,6 +65,8 @@ T normalized_element(const Group& group, const reference::GroupCoefficients& coe
 template <class Desc>
 Explanation explain_normalization(const char* name, const Desc& desc, reference::AxisSet axes,
                                   std::span<const InputBuffer> inputs, const Coordinates& at, std::size_t most) {
+  const auto parameters = reference::NormalizationParameters::of(desc);
+  axes = reference::group_axes(axes, parameters);
   const TensorElements input(desc.input, inputs[0]);
   const std::optional<TensorElements> scale = optional_elements(desc.scale, inputs[1]);
   const std::optional<TensorElements> bias = optional_elements(desc.bias, inputs[2]);
@@ -78,7 +80,8 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
   for (std::uint64_t i = 0; i < how.element_count && i < most; ++i) {
     how.elements.push_back(input.value(group.position(i)));
   }
-  how.normalize_variance = desc.normalize_variance;
+  how.use_mean = parameters.use_mean;
+  how.normalize_variance = parameters.normalize_variance;
   how.epsilon = desc.epsilon;
   how.input = input.value(at);
   if (scale) how.scale = scale->value(scale->broadcast(at));
@@ -88,27 +91,26 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
   const float x = input.real(at);
   const float s = scale ? scale->real(scale->broadcast(at)) : 1.0f;
   const float b = bias ? bias->real(bias->broadcast(at)) : 0.0f;
-  const auto statistics = reference::ExactStatistics::of(group.count(), group);
-  const Activation activation = desc.fused_activation.value_or(Activation{});
-  const reference::NormalizationParameters parameters{desc.normalize_variance, desc.epsilon, activation};
-  const auto coefficients =
-      reference::GroupCoefficients::of(reference::group_statistics(group.count(), group), group.count(), parameters);
+  const auto statistics = reference::ExactStatistics::of(group.count(), group, parameters.use_mean);
+  const Activation& activation = parameters.activation;
+  const auto coefficients = reference::GroupCoefficients::of(
+      reference::group_statistics(group.count(), group, parameters), group.count(), parameters);
   how.mean = statistics.mean.high;
   how.variance = statistics.variance.high;
   reference::DoubleDouble value = reference::add(reference::DoubleDouble{x, 0},
                                                  reference::DoubleDouble{-statistics.mean.high, -statistics.mean.low});
-  if (desc.normalize_variance) {
+  if (parameters.normalize_variance) {
     const auto variance = reference::add(statistics.variance, static_cast<double>(desc.epsilon));
     value = reference::multiply(value, reference::inverse_sqrt(variance));
   }
   how.normalized = value.high;
-  value = reference::add(reference::multiply(value, static_cast<double>(s)), static_cast<double>(b));
+  value = reference::add_bias(reference::multiply(value, static_cast<double>(s)), {b, 0}, parameters);
   how.before_activation = value.high;
   how.after_activation = reference::activate(activation, value.high);
   if (!std::isfinite(value.high)) {
     // Pairs of doubles hold no infinities: what the operator computes in doubles.
     const auto in_doubles = [&](double factor, double addend) {
-      return reference::ElementCoefficients<double>::of(coefficients, factor, addend).value(x);
+      return reference::element_coefficients<double>(coefficients, factor, addend, parameters).value(x);
     };
     const auto line = reference::ScaleAndBias::of(reference::LinearPart::of(activation), s, b);
     how.mean = coefficients.mean.high;
@@ -144,6 +146,11 @@ Explanation explain(const MeanVarianceNormalizationDesc& desc, std::span<const I
 Explanation explain(const MeanVarianceNormalization1Desc& desc, std::span<const InputBuffer> inputs,
                     const Coordinates& at, std::size_t most) {
   return explain_normalization("MEAN_VARIANCE_NORMALIZATION1", desc, reference::axis_set(desc.axes), inputs, at, most);
+}
+
+Explanation explain(const MeanVarianceNormalization2Desc& desc, std::span<const InputBuffer> inputs,
+                    const Coordinates& at, std::size_t most) {
+  return explain_normalization("MEAN_VARIANCE_NORMALIZATION2", desc, reference::axis_set(desc.axes), inputs, at, most);
 }
 
 }  // namespace dmlref::tool

@@ -13,6 +13,8 @@ Explanation explain(const MeanVarianceNormalizationDesc& desc, std::span<const I
                     const Coordinates& at, std::size_t most);
 Explanation explain(const MeanVarianceNormalization1Desc& desc, std::span<const InputBuffer> inputs,
                     const Coordinates& at, std::size_t most);
+Explanation explain(const MeanVarianceNormalization2Desc& desc, std::span<const InputBuffer> inputs,
+                    const Coordinates& at, std::size_t most);
 
 Explanation explain(const ElementWiseQuantizeLinearDesc& desc, std::span<const InputBuffer> inputs,
                     const Coordinates& at);

@@ -71,15 +71,22 @@ std::string text(const ConvolutionExplanation& how, const Explanation& all) {
                      text_table(rows));
 }
 
+std::string formula_text(const NormalizationExplanation& how) {
+  const std::string_view dividend = how.use_mean ? "x - mean" : "x";
+  if (!how.normalize_variance) return std::string(dividend);
+  return how.use_mean ? "(x - mean) / sqrt(variance + Epsilon)" : "x / sqrt(mean square + Epsilon)";
+}
+
 std::string text(const NormalizationExplanation& how, const Explanation& all) {
   Rows elements{{"InputTensor", "value"}};
   for (const ElementValue& element : how.elements) elements.push_back({text(element.at), element.value});
   const auto number = [](double value) { return real_text(value); };
-  Rows rows{{"mean", number(how.mean)}, {"variance", number(how.variance)}};
+  Rows rows;
+  if (how.use_mean) rows = {{"mean", number(how.mean)}, {"variance", number(how.variance)}};
+  if (!how.use_mean && how.normalize_variance) rows = {{"mean square", number(how.variance)}};
   if (how.normalize_variance) rows.push_back({"Epsilon", real_text(how.epsilon)});
   rows.push_back({"x = InputTensor" + text(how.input.at), how.input.value});
-  rows.push_back(
-      {how.normalize_variance ? "(x - mean) / sqrt(variance + Epsilon)" : "x - mean", number(how.normalized)});
+  rows.push_back({formula_text(how), number(how.normalized)});
   if (how.scale) rows.push_back({"* ScaleTensor" + text(how.scale->at), how.scale->value});
   if (how.bias) rows.push_back({"+ BiasTensor" + text(how.bias->at), how.bias->value});
   if (how.activation.empty()) {

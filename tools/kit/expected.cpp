@@ -110,6 +110,7 @@ class Evaluation {
     normalize(desc, reference::cross_channel_axes(desc.cross_channel));
   }
   void operator()(const MeanVarianceNormalization1Desc& desc) { normalize(desc, reference::axis_set(desc.axes)); }
+  void operator()(const MeanVarianceNormalization2Desc& desc) { normalize(desc, reference::axis_set(desc.axes)); }
 
  private:
   template <class F>
@@ -203,10 +204,9 @@ class Evaluation {
     const auto in = input<T>("InputTensor", desc.input);
     const auto scale = input<T>("ScaleTensor", desc.scale);
     const auto bias = input<T>("BiasTensor", desc.bias);
-    const Activation activation = desc.fused_activation.value_or(Activation{});
-    reference::mean_variance_normalization(in, scale, bias, output<T>(desc.output), axes,
-                                           {desc.normalize_variance, desc.epsilon, activation});
-    set_tolerance(in, scale, bias, axes, desc.normalize_variance, desc.epsilon, activation);
+    const auto parameters = reference::NormalizationParameters::of(desc);
+    reference::mean_variance_normalization(in, scale, bias, output<T>(desc.output), axes, parameters);
+    set_tolerance(in, scale, bias, axes, parameters);
   }
 
   template <class View>
@@ -237,11 +237,12 @@ class Evaluation {
   /// What two passes in float32 may be off: the sum of each of 256 lanes, then a tree (README.md of the kit).
   template <class View>
   void set_tolerance(const View& in, const std::optional<View>& scale, const std::optional<View>& bias,
-                     reference::AxisSet axes, bool normalize_variance, float epsilon, const Activation& activation) {
+                     reference::AxisSet axes, const reference::NormalizationParameters& parameters) {
+    const Activation& activation = parameters.activation;
     const Shape groups = reference::shape_over(in.shape(), axes, false);
     const Shape group = reference::shape_over(in.shape(), axes, true);
     const auto n = static_cast<double>(element_count(group));
-    double rate = normalize_variance ? 0 : 1;
+    double rate = parameters.normalize_variance ? 0 : 1;
     double deviation = 0;  // the largest of (x - mean) * rate
     auto base = Coordinates::filled(in.rank(), 0);
     do {
@@ -257,11 +258,13 @@ class Evaluation {
         } while (advance(within, group));
       };
       each([&](double x) { sum += x; });
+      const double mean = parameters.use_mean ? sum / n : 0;
       each([&](double x) {
-        squares += (x - sum / n) * (x - sum / n);
-        furthest = std::max(furthest, std::fabs(x - sum / n));
+        squares += (x - mean) * (x - mean);
+        furthest = std::max(furthest, std::fabs(x - mean));
       });
-      const double here = normalize_variance ? 1 / std::sqrt(squares / n + static_cast<double>(epsilon)) : 1;
+      const double variance = squares / n + static_cast<double>(parameters.epsilon);
+      const double here = parameters.normalize_variance ? 1 / std::sqrt(variance) : 1;
       rate = std::max(rate, here);
       deviation = std::max(deviation, furthest * here);
     } while (advance(base, groups));

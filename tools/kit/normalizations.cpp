@@ -1,4 +1,5 @@
-// normalizations.cpp: the cases of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+// normalizations.cpp: the cases of MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and
+// MEAN_VARIANCE_NORMALIZATION2.
 #include <array>
 #include <cmath>
 #include <optional>
@@ -14,6 +15,9 @@ constexpr auto f32 = DataType::float32;
 constexpr auto f16 = DataType::float16;
 constexpr const char* page = "DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC";
 constexpr const char* page0 = "DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC";
+constexpr const char* rms =
+    "reading of DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, which says nothing of UseMean and UseVariance: ONNX "
+    "Runtime builds RMS normalization on it";
 constexpr const char* fused = "Using fused operators; the activation's page";
 constexpr const char* subnormal =
     "reading: the formulas hold for all numbers. Direct3D lets a device take float32 subnormals for 0";
@@ -41,6 +45,7 @@ struct Row {
   List input{2, 3, 4, 5};
   List axes{2, 3};                                   // of MVN1
   std::optional<bool> cross_channel = std::nullopt;  // present: MVN
+  std::optional<bool> use_mean = std::nullopt;       // present: MVN2
   List scale = {};                                   // sizes; none: absent
   List bias = {};
   bool normalize_variance = true;
@@ -75,6 +80,107 @@ constexpr std::array<Fused, 17> activations{{{ActivationType::elu, {0.75f, 0}},
                                              {ActivationType::shrink, {0.25f, 0.5f}},
                                              {ActivationType::celu, {0.75f, 0}},
                                              {ActivationType::gelu, {0, 0}}}};
+
+std::vector<Row> rows_of_mvn2() {
+  const List channel{1, 3, 1, 1}, column{1, 1, 1, 5};
+  std::vector<Row> list{
+      {.name = "rms", .kind = "mean", .property = "UseMean FALSE: RMS normalization", .values = {1, 0.015625, 256}},
+      {.name = "rms_scale",
+       .kind = "mean",
+       .property = "RMS normalization along the innermost dimension",
+       .axes = {3},
+       .scale = column},
+      {.name = "rms_scale_bias_full",
+       .kind = "mean",
+       .property = "UseMean FALSE with a scale and bias for each element",
+       .scale = {2, 3, 4, 5},
+       .bias = {2, 3, 4, 5}},
+      {.name = "rms_bias_alone", .kind = "mean", .property = "UseMean FALSE with a bias alone", .bias = channel},
+      {.name = "rms_far_from_zero",
+       .kind = "mean",
+       .property = "the mean square counts the mean",
+       .input = {1, 2, 8, 8},
+       .values = {4096, 0.015625, 64}},
+      {.name = "rms_float16_far_from_zero",
+       .kind = "mean",
+       .property = "squares of float16 exceed float16",
+       .type = f16,
+       .input = {1, 2, 8, 8},
+       .values = {1000, 0.5, 60}},
+      {.name = "rms_large_group",
+       .kind = "mean",
+       .property = "a group of some thousand elements",
+       .input = {1, 2, 50, 61},
+       .values = {0.5, 0.015625, 256}},
+      {.name = "rms_constant_group",
+       .kind = "mean",
+       .property = "a constant group is divided by itself, without epsilon",
+       .epsilon = 0,
+       .values = {3, 0, 0}},
+      {.name = "rms_large_epsilon",
+       .kind = "epsilon",
+       .property = "epsilon is added to the mean square, inside the root",
+       .epsilon = 0.5f},
+      {.name = "rms_no_axes",
+       .kind = "axes",
+       .property = "each element is divided by the root of its own square and epsilon",
+       .axes = {},
+       .epsilon = 0.5f},
+      {.name = "rms_float16_activation",
+       .kind = "activation",
+       .property = "the activation sees the unrounded value",
+       .type = f16,
+       .scale = channel,
+       .bias = channel,
+       .activation = Fused{ActivationType::sigmoid, {0, 0}}},
+      {.name = "rms_softplus_below_one",
+       .kind = "activation",
+       .property = "a Steepness below 1 from 6_4",
+       .activation = Fused{ActivationType::softplus, {0.5f, 0}}},
+      {.name = "rms_groups_by_strides",
+       .kind = "memory layout",
+       .property = "group normalization of NHWC data by strides, without the mean",
+       .input = {2, 2, 6, 3},
+       .axes = {1, 2},
+       .scale = {2, 2, 6, 3},
+       .in_strides = {36, 1, 6, 2},
+       .out_strides = {36, 1, 6, 2},
+       .scale_strides = {0, 1, 0, 2}},
+      {.name = "no_statistics",
+       .kind = "mean",
+       .property = "neither UseMean nor UseVariance: scale * x + bias",
+       .scale = channel,
+       .bias = channel,
+       .normalize_variance = false,
+       .epsilon = 0.5f},
+  };
+  for (const DataType type : {f32, f16}) {
+    for (std::size_t rank = 1; rank <= 8; ++rank) {
+      Row row{.kind = "types and ranks", .property = "ranks 1 to 8 from 6_3", .type = type};
+      row.name = "rms_" + lower(to_string(type)) + "_rank" + std::to_string(rank);
+      const List extents{2, 1, 2, 3, 1, 2, 3, 5};
+      row.input = List(extents.end() - static_cast<std::ptrdiff_t>(rank), extents.end());
+      row.axes = {static_cast<std::int64_t>(rank) - 1};
+      row.scale = List(rank, 1);
+      row.scale.back() = 5;
+      row.values.centre = 0.5;
+      list.push_back(row);
+    }
+  }
+  for (Row& row : list) row.use_mean = false;
+  Row mean{.name = "mean_and_variance", .kind = "mean", .property = "UseMean and UseVariance TRUE: as MVN1"};
+  mean.use_mean = true;
+  mean.scale = mean.bias = channel;
+  mean.values.centre = 2;
+  list.push_back(mean);
+  mean.name = "mean_only";
+  mean.property = "UseVariance FALSE: no division, and no epsilon";
+  mean.normalize_variance = false;
+  mean.epsilon = 0.5f;
+  list.push_back(mean);
+  for (Row& row : list) row.source = rms;
+  return list;
+}
 
 std::vector<Row> rows() {
   const List channel{1, 3, 1, 1};
@@ -416,6 +522,7 @@ std::vector<Row> rows() {
   mvn.bias = channel;
   mvn.in_order = mvn.out_order = {0, 2, 3, 1};
   list.push_back(mvn);
+  for (const Row& row : rows_of_mvn2()) list.push_back(row);
   return list;
 }
 
@@ -438,8 +545,10 @@ Json activation_json(const Fused& activation) {
 
 Case normalization_case(const Row& row) {
   Case one;
-  one.name = (row.cross_channel ? "mvn_" : "mvn1_") + row.name;
-  one.op = row.cross_channel ? "MEAN_VARIANCE_NORMALIZATION" : "MEAN_VARIANCE_NORMALIZATION1";
+  one.name = (row.cross_channel ? "mvn_" : row.use_mean ? "mvn2_" : "mvn1_") + row.name;
+  one.op = row.cross_channel ? "MEAN_VARIANCE_NORMALIZATION"
+           : row.use_mean    ? "MEAN_VARIANCE_NORMALIZATION2"
+                             : "MEAN_VARIANCE_NORMALIZATION1";
   one.kind = row.kind;
   one.property = row.property;
   one.source = row.source;
@@ -462,7 +571,8 @@ Case normalization_case(const Row& row) {
     one.desc["AxisCount"] = row.axes.size();
     one.desc["Axes"] = row.axes;
   }
-  one.desc["NormalizeVariance"] = row.normalize_variance;
+  if (row.use_mean) one.desc["UseMean"] = *row.use_mean;
+  one.desc[row.use_mean ? "UseVariance" : "NormalizeVariance"] = row.normalize_variance;
   one.desc["Epsilon"] = row.epsilon;
   if (row.activation) one.desc["FusedActivation"] = activation_json(*row.activation);
   return one;

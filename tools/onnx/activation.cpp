@@ -37,6 +37,19 @@ constexpr FusedActivation activations[] = {
     {"Gelu", ActivationType::gelu},
 };
 
+/// Null where the operator fuses none.
+std::optional<Activation>* fused_activation_of(OperatorDesc& desc) {
+  return std::visit(
+      [](auto& known) -> std::optional<Activation>* {
+        if constexpr (requires { known.fused_activation; }) {
+          return &known.fused_activation;
+        } else {
+          return nullptr;
+        }
+      },
+      desc);
+}
+
 }  // namespace
 
 void lower_activation(Context& node) {
@@ -52,15 +65,16 @@ void lower_activation(Context& node) {
     node.fail_attribute("approximate", "is \"tanh\", expected \"none\": DirectML's GELU is the exact one");
   }
   const Value input = node.input(0, "input");
-  MeanVarianceNormalization1Desc* normalization = node.sole_normalization_before(input);
-  if (normalization == nullptr || normalization->fused_activation) {
+  OperatorDesc* const before = node.sole_dispatch_before(input);
+  std::optional<Activation>* const fused = before == nullptr ? nullptr : fused_activation_of(*before);
+  if (fused == nullptr || *fused) {
     node.fail(
         fmt::format("takes \"{}\", expected the output of a normalization that nothing else takes: DirectML has this "
                     "operator here only fused",
                     input.name));
   }
-  normalization->fused_activation = activation;
-  node.check(*normalization);
+  *fused = activation;
+  node.check(*before);
   node.define(0, input);
 }
 

@@ -252,9 +252,9 @@ void Context::not_computed(std::size_t first) const {
   }
 }
 
-MeanVarianceNormalization1Desc* Context::sole_normalization_before(const Value& value) const {
+OperatorDesc* Context::sole_dispatch_before(const Value& value) const {
   if (!value.dispatched || lowering_.uses_[value.name] != 1) return nullptr;
-  return std::get_if<MeanVarianceNormalization1Desc>(&lowering_.program_.dispatches[*value.dispatched].desc);
+  return &lowering_.program_.dispatches[*value.dispatched].desc;
 }
 
 }  // namespace dmlref::tool::onnx

@@ -108,8 +108,8 @@ class Context {
   /// The node's outputs from `first` on are not computed: noted where the graph gives them, a failure where a node
   /// takes them.
   void not_computed(std::size_t first) const;
-  /// The normalization whose output is `value` and used here alone; null where there is none.
-  MeanVarianceNormalization1Desc* sole_normalization_before(const Value& value) const;
+  /// The desc whose output is `value` and used here alone; null where there is none.
+  OperatorDesc* sole_dispatch_before(const Value& value) const;
   /// Checks a desc that was changed.
   void check(const OperatorDesc& desc) const;
 

@@ -72,11 +72,9 @@ void Lowering::lower(const Node& node) {
   constexpr std::uint64_t node_cost = 8192;
   reserve(node.label, node_cost, "its operator");
   Context context(*this, node);
-  const Operator* row = node.domain.empty() ? find_operator(node.type) : nullptr;
-  if (row == nullptr) {
-    context.fail(fmt::format("is {}{}{}, expected one of {}", node.domain, node.domain.empty() ? "" : ".", node.type,
-                             operator_names()));
-  }
+  const std::string type = node.domain + (node.domain.empty() ? "" : ".") + node.type;
+  const Operator* row = find_operator(type);
+  if (row == nullptr) context.fail(fmt::format("is {}, expected one of {}", type, operator_names()));
   if (graph_.opset < row->since) {
     context.fail(fmt::format("is {} of opset {}, expected {} or newer", node.type, graph_.opset, row->since));
   }

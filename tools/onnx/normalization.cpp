@@ -1,4 +1,5 @@
-// Normalizations: MEAN_VARIANCE_NORMALIZATION1 with other axes, scales and epsilons.
+// Normalizations: MEAN_VARIANCE_NORMALIZATION1 with other axes, scales and epsilons; without the mean
+// MEAN_VARIANCE_NORMALIZATION2.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,12 +15,12 @@ struct Parameters {
   std::optional<Operand> bias;
 };
 
-/// Normalizes `from`, whose shape may be another than the node's output has.
-void normalize(Context& node, const Value& x, const Operand& from, const Parameters& parameters, const Shape& axes,
-               float epsilon) {
+/// Normalizes `from`, whose shape may be another than the node's output has; `desc` says whether with the mean.
+template <class Desc>
+void normalize_by(Desc desc, Context& node, const Value& x, const Operand& from, const Parameters& parameters,
+                  const Shape& axes, float epsilon) {
   if (!x.type->arithmetic) node.fail(fmt::format("has an input of {}, expected FLOAT or FLOAT16", x.type->name));
   Value output = node.new_output(0, *x.type, x.stored, x.shape);
-  MeanVarianceNormalization1Desc desc;
   std::vector<Binding> bindings;
   desc.input = from.desc;
   bindings.emplace_back("InputTensor", from.resource);
@@ -37,6 +38,11 @@ void normalize(Context& node, const Value& x, const Operand& from, const Paramet
   desc.epsilon = epsilon;
   output.dispatched = node.dispatch(desc, std::move(bindings));
   node.define(0, output);
+}
+
+void normalize(Context& node, const Value& x, const Operand& from, const Parameters& parameters, const Shape& axes,
+               float epsilon) {
+  normalize_by(MeanVarianceNormalization1Desc{}, node, x, from, parameters, axes, epsilon);
 }
 
 /// `count` elements along one axis of `rank`.
@@ -117,6 +123,20 @@ void lower_layer_normalization(Context& node) {
   const Parameters parameters{broadcast(node, node.input(1, "Scale"), x.shape, "Scale"),
                               broadcast(node, node.optional_input(2), x.shape, "B")};
   normalize(node, x, node.operand(x), parameters, axes_from(first, rank), node.real("epsilon", 1e-5f));
+  node.not_computed(1);
+}
+
+// RMSNormalization, which ONNX Runtime's models call SimplifiedLayerNormalization.
+void lower_rms_normalization(Context& node) {
+  const Value x = node.input(0, "X");
+  expect_rank(node, x, 1);
+  expect_stash_type(node);
+  const std::size_t rank = x.shape.size();
+  const auto first = static_cast<std::size_t>(node.axis(node.integer("axis", -1), rank, "attribute axis:"));
+  const Parameters parameters{broadcast(node, node.input(1, "scale"), x.shape, "scale"), std::nullopt};
+  MeanVarianceNormalization2Desc desc;
+  desc.use_mean = false;
+  normalize_by(desc, node, x, node.operand(x), parameters, axes_from(first, rank), node.real("epsilon", 1e-5f));
   node.not_computed(1);
 }
 

@@ -16,6 +16,9 @@ constexpr Operator operators[] = {
     {"MeanVarianceNormalization", 9, lower_mean_variance_normalization},
     {"InstanceNormalization", 6, lower_instance_normalization},
     {"LayerNormalization", 17, lower_layer_normalization},
+    {"RMSNormalization", 23, lower_rms_normalization},
+    {"SimplifiedLayerNormalization", 1, lower_rms_normalization},  // ONNX Runtime's own, in either domain
+    {"com.microsoft.SimplifiedLayerNormalization", 1, lower_rms_normalization},
     {"GroupNormalization", 18, lower_group_normalization},
     {"BatchNormalization", 9, lower_batch_normalization},
     {"Relu", 6, lower_activation},

@@ -13,8 +13,8 @@ using LowerNode = void (*)(Context&);
 
 /// A row of the table of operators.
 struct Operator {
-  std::string_view type;
-  std::int64_t since;  ///< the first opset with this meaning
+  std::string_view type;  ///< with the domain before it where that is not ONNX's: "com.microsoft.NAME"
+  std::int64_t since;     ///< the first opset with this meaning
   LowerNode lower;
 };
 
@@ -35,6 +35,7 @@ void lower_dequantize_linear(Context& node);
 void lower_mean_variance_normalization(Context& node);  // normalization.cpp
 void lower_instance_normalization(Context& node);
 void lower_layer_normalization(Context& node);
+void lower_rms_normalization(Context& node);
 void lower_group_normalization(Context& node);
 void lower_batch_normalization(Context& node);
 void lower_activation(Context& node);  // activation.cpp

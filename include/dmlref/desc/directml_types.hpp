@@ -161,6 +161,7 @@ enum DML_OPERATOR_TYPE {
   DML_OPERATOR_ACTIVATION_CELU = 128,
   DML_OPERATOR_ACTIVATION_GELU = 157,
   DML_OPERATOR_ACTIVATION_SOFTMAX1 = 158,
+  DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2 = 171,
 };
 
 /// An operator of any type.
@@ -253,6 +254,20 @@ struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
   dmlref::declared::BoolField NormalizeVariance;  ///< false: only the mean is subtracted
   FLOAT Epsilon;                                  ///< added to the variance
   const DML_OPERATOR_DESC* FusedActivation;       ///< optional; one of those below, with null tensors
+};
+
+/// MEAN_VARIANCE_NORMALIZATION2: the same, with either statistic or without; from level 6_3.
+struct DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC {
+  const DML_TENSOR_DESC* InputTensor;        ///< FLOAT32 or FLOAT16
+  const DML_TENSOR_DESC* ScaleTensor;        ///< optional; the input's sizes, or 1, per dimension
+  const DML_TENSOR_DESC* BiasTensor;         ///< optional; the same
+  const DML_TENSOR_DESC* OutputTensor;       ///< type and sizes of the input
+  UINT AxisCount;                            ///< 0 to 8; 0: each element by itself
+  const UINT* Axes;                          ///< dimensions of the statistics, none twice; null where none
+  dmlref::declared::BoolField UseMean;       ///< false: nothing is subtracted, and the variance is about 0
+  dmlref::declared::BoolField UseVariance;   ///< false: no division, and no Epsilon
+  FLOAT Epsilon;                             ///< added to the variance
+  const DML_OPERATOR_DESC* FusedActivation;  ///< optional; one of those below, with null tensors
 };
 
 /// ELEMENT_WISE_QUANTIZE_LINEAR: clamp(round(InputTensor / ScaleTensor) + ZeroPointTensor), halves rounded to even. All

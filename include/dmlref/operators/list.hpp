@@ -30,10 +30,10 @@ struct OperatorList {
   }
 };
 
-using Operators =
-    OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
-                 MeanVarianceNormalization1Desc, ElementWiseQuantizeLinearDesc, ElementWiseDequantizeLinearDesc,
-                 ConvolutionIntegerDesc, MatrixMultiplyIntegerDesc, QuantizedLinearMatrixMultiplyDesc>;
+using Operators = OperatorList<SliceDesc, Slice1Desc, QuantizedLinearConvolutionDesc, MeanVarianceNormalizationDesc,
+                               MeanVarianceNormalization1Desc, MeanVarianceNormalization2Desc,
+                               ElementWiseQuantizeLinearDesc, ElementWiseDequantizeLinearDesc, ConvolutionIntegerDesc,
+                               MatrixMultiplyIntegerDesc, QuantizedLinearMatrixMultiplyDesc>;
 
 }  // namespace schema
 

@@ -19,12 +19,37 @@ namespace {
 using namespace dmlref;
 using namespace dmlref_test;
 
-template <class T>
+/// What a desc says, as options of a call.
+MeanVarianceNormalizationOptions options_of(const MeanVarianceNormalization1Desc& desc) {
+  return {.normalize_variance = desc.normalize_variance};
+}
+MeanVarianceNormalization2Options options_of(const MeanVarianceNormalization2Desc& desc) {
+  return {.use_mean = desc.use_mean, .use_variance = desc.use_variance};
+}
+template <class... Arguments>
+Report call(const MeanVarianceNormalizationOptions& options, const RunOptions& run_options, Arguments&&... views) {
+  return mean_variance_normalization(views..., options, run_options);
+}
+template <class... Arguments>
+Report call(const MeanVarianceNormalization2Options& options, const RunOptions& run_options, Arguments&&... views) {
+  return mean_variance_normalization2(views..., options, run_options);
+}
+template <class... Arguments>
+auto describe_call(const MeanVarianceNormalizationOptions& options, Arguments&&... views) {
+  return describe_mean_variance_normalization(views..., options);
+}
+template <class... Arguments>
+auto describe_call(const MeanVarianceNormalization2Options& options, Arguments&&... views) {
+  return describe_mean_variance_normalization2(views..., options);
+}
+
+template <class T, class Desc = MeanVarianceNormalization1Desc>
 void check(Random& random, int elements) {
   const auto regime = static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1));
-  const NormalizationCase<T> c = random_case<T>(random, regime, elements);
+  NormalizationCase<T> c = random_case<T>(random, regime, elements);
+  if constexpr (std::is_same_v<Desc, MeanVarianceNormalization2Desc>) c.parameters.use_mean = pick(random, 0, 3) == 0;
   SCOPED_TRACE(c.describe());
-  MeanVarianceNormalization1Desc desc = c.desc();
+  Desc desc = c.template desc<Desc>();
   const auto placed = [&](TensorDesc& tensor, const std::vector<T>& data, Strided kind) {
     tensor = TensorDesc(tensor.data_type, tensor.sizes);
     return PlacedView<T>(random, tensor.sizes, kind, [&](std::size_t i) { return data[i % data.size()]; });
@@ -48,24 +73,22 @@ void check(Random& random, int elements) {
   ASSERT_TRUE(report) << report.to_string();
   const auto expected = output.with(out);
 
-  MeanVarianceNormalizationOptions options;
+  auto options = options_of(desc);
   for (const std::uint32_t axis : desc.axes) options.axes.push_back(axis);
-  options.normalize_variance = desc.normalize_variance;
   options.epsilon = desc.epsilon;
   options.fused_activation = desc.fused_activation;
   ThreadExecutor threads(3);
   RunOptions run_options;
   if (pick(random, 0, 3) == 0) run_options.executor = &threads;
   const auto view = [](const std::optional<PlacedView<T>>& v) { return v ? std::optional(v->view()) : std::nullopt; };
-  report = mean_variance_normalization(input.view(), view(scale), view(bias), output.view(), options, run_options);
+  report = call(options, run_options, input.view(), view(scale), view(bias), output.view());
   ASSERT_TRUE(report) << report.to_string();
   const auto memory = output.bytes();
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.begin(), memory.end()))
       << "input" << input.describe() << ", output" << output.describe() << (scale ? ", scale" + scale->describe() : "")
       << (bias ? ", bias" + bias->describe() : "");
 
-  const auto described =
-      describe_mean_variance_normalization(input.view(), view(scale), view(bias), output.view(), options);
+  const auto described = describe_call(options, input.view(), view(scale), view(bias), output.view());
   const auto mirrored = [](const std::optional<PlacedView<T>>& v) { return v && v->mirrored(); };
   EXPECT_EQ(static_cast<bool>(described),
             !input.mirrored() && !output.mirrored() && !mirrored(scale) && !mirrored(bias));
@@ -79,6 +102,8 @@ TEST(NormalizationOnViews, AnyStridesGiveTheDescriptorsBits) {
   for (int i = 0; i < rounds(200) && !HasFailure(); ++i) {
     check<float>(random, pick(random, 1, 3000));
     check<half>(random, pick(random, 1, 3000));
+    check<float, MeanVarianceNormalization2Desc>(random, pick(random, 1, 3000));
+    check<half, MeanVarianceNormalization2Desc>(random, pick(random, 1, 3000));
   }
 }
 
@@ -87,7 +112,80 @@ TEST(NormalizationOnViews, LargeTensorsOnThreads) {
   for (int i = 0; i < rounds(4) && !HasFailure(); ++i) {
     check<float>(random, 100000);
     check<half>(random, 100000);
+    check<float, MeanVarianceNormalization2Desc>(random, 100000);
+    check<half, MeanVarianceNormalization2Desc>(random, 100000);
   }
+}
+
+/// The desc of MVN2 runs as the reference says, with both instruction sets' plans and any number of threads.
+template <class T>
+void expect_reference(Random& random, int elements) {
+  const auto regime = static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1));
+  NormalizationCase<T> c = random_case<T>(random, regime, elements);
+  c.parameters.use_mean = pick(random, 0, 3) == 0;
+  SCOPED_TRACE(c.describe());
+  const std::vector<T> expected = c.reference_output();
+  auto desc = c.template desc<MeanVarianceNormalization2Desc>();
+  const auto bytes = [](auto& values) { return std::as_writable_bytes(std::span(values)); };
+  const auto padded = [](std::vector<T> values) {
+    values.resize((values.size() * sizeof(T) + 3) / 4 * 4 / sizeof(T));
+    return values;
+  };
+  auto in = padded(c.input_data), scale = padded(c.scale_data), bias = padded(c.bias_data);
+  if (pick(random, 0, 2) == 0) desc.input.owned_by_dml = true;
+  if (desc.scale && pick(random, 0, 1) == 0) desc.scale->owned_by_dml = true;
+  for (const std::size_t threads : {1u, 3u, 8u}) {
+    ThreadExecutor executor(threads);
+    auto out = padded(std::vector<T>(expected.size(), static_cast<T>(42.0f)));
+    const InputBuffer inputs[] = {bytes(in), bytes(scale), bytes(bias)};
+    const OutputBuffer outputs[] = {bytes(out)};
+    const Report report = run(desc, latest_feature_level, inputs, outputs, {.executor = &executor});
+    ASSERT_TRUE(report) << report.to_string();
+    out.resize(expected.size());
+    EXPECT_EQ(bits_of(out), bits_of(expected)) << threads;
+  }
+}
+
+TEST(Normalization2, HasTheReferencesBitsOnAnyNumberOfThreads) {
+  Random random(test_seed());
+  for (int i = 0; i < rounds(100) && !HasFailure(); ++i) {
+    expect_reference<float>(random, pick(random, 1, 3000));
+    expect_reference<half>(random, pick(random, 1, 3000));
+  }
+}
+
+TEST(Normalization2, WithTheMeanIsNormalization1) {
+  Random random(test_seed());
+  for (int i = 0; i < rounds(50) && !HasFailure(); ++i) {
+    auto c = random_case<float>(random, Regime::mean_100, 500);
+    c.input = c.output = Layout(c.input.shape);
+    c.input_data.resize(static_cast<std::size_t>(element_count(c.input.shape)), 1.5f);
+    std::vector<float> one(c.input_data.size()), two(one);
+    const auto axes = c.desc().axes;
+    IndexList list;
+    for (const std::uint32_t axis : axes) list.push_back(axis);
+    const bool use_variance = pick(random, 0, 1) == 0;
+    const TensorView input(c.input_data.data(), c.input.shape);
+    EXPECT_TRUE(mean_variance_normalization(input, std::nullopt, std::nullopt, TensorView(one.data(), c.input.shape),
+                                            {.axes = list, .normalize_variance = use_variance}));
+    EXPECT_TRUE(mean_variance_normalization2(input, std::nullopt, std::nullopt, TensorView(two.data(), c.input.shape),
+                                             {.axes = list, .use_variance = use_variance}));
+    EXPECT_EQ(bits_of(one), bits_of(two)) << c.describe();
+  }
+}
+
+TEST(Normalization2, RmsNormalizationInOneCall) {
+  const float rows[] = {3, 3, 5, 5, -1, -7, 5, -5};
+  const float scale[] = {1, 2, 3, 4};
+  float result[8];
+  const Report report =
+      mean_variance_normalization2(TensorView(rows, Shape{2, 4}), TensorView(scale, Shape{1, 4}), std::nullopt,
+                                   TensorView(result, Shape{2, 4}), {.axes = {1}, .use_mean = false, .epsilon = 8.0f});
+  ASSERT_TRUE(report) << report.to_string();
+  const float expected[] = {0.6f, 1.2f, 3, 4};  // by the root of 17 + 8
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result[i], expected[i]);
+  EXPECT_FALSE(mean_variance_normalization2(TensorView(rows, Shape{2, 4}), std::nullopt, std::nullopt,
+                                            TensorView(result, Shape{2, 4}), {.axes = {2}, .use_mean = false}));
 }
 
 TEST(NormalizationOnViews, LayerNormalizationInOneCall) {

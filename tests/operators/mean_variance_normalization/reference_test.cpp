@@ -41,7 +41,7 @@ double worst_error(const NormalizationCase<T>& c) {
     std::vector<double> values;
     for (const Index i : members)
       values.push_back(static_cast<double>(static_cast<float>(input.load(unravel(i, c.input.shape)))));
-    const WideGroup group(values, c.parameters.normalize_variance, c.parameters.epsilon);
+    const WideGroup group(values, c.parameters.normalize_variance, c.parameters.epsilon, c.parameters.use_mean);
     for (std::size_t m = 0; m < members.size(); ++m) {
       Coordinates at = unravel(members[m], c.input.shape);
       const auto parameter = [&](const auto& view, double absent) {
@@ -126,8 +126,138 @@ TEST(NormalizationReference, NanAndInfinityReachTheirGroupAlone) {
   EXPECT_TRUE(std::isnan(z[7]));                             // infinity - infinity
 }
 
+// Without the mean.
+
+/// The results of `values` as one group.
+std::vector<float> without_mean(const std::vector<float>& values, bool use_variance, float epsilon,
+                                std::optional<float> scale = {}, float bias = 0) {
+  auto c = plain_case<float>({static_cast<Index>(values.size())}, 1);
+  c.input_data = values;
+  c.parameters = {use_variance, epsilon, {}, false};
+  if (scale) {
+    c.scale = c.bias = Layout({1});
+    c.scale_data = {*scale};
+    c.bias_data = {bias};
+  }
+  return c.reference_output();
+}
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr std::uint32_t one_nan = 0x7FC00000u;
+
+TEST(NormalizationWithoutMean, DividesByTheRootOfTheMeanSquare) {
+  const auto y = without_mean({3, 4}, true, 0);  // by the root of 12.5
+  EXPECT_EQ(y, (std::vector<float>{0.848528137f, 1.131370849f}));
+  EXPECT_EQ(without_mean({3, 4}, true, 3.5f), (std::vector<float>{0.75f, 1}));
+  EXPECT_EQ(without_mean({5, 5, 5}, true, 0), (std::vector<float>{1, 1, 1}));
+  EXPECT_EQ(without_mean({-3e38f, -3e38f}, true, 0), (std::vector<float>{-1, -1}));
+  EXPECT_EQ(without_mean({1e-45f, 1e-45f}, true, 0), (std::vector<float>{1, 1}));
+  for (const float x : without_mean({0, 0}, true, 0)) EXPECT_EQ(std::bit_cast<std::uint32_t>(x), one_nan);
+  EXPECT_EQ(without_mean({0, 0}, true, 1e-45f), (std::vector<float>{0, 0}));
+}
+
+TEST(NormalizationWithoutMean, LeavesScaleAndBiasWithoutTheVarianceToo) {
+  EXPECT_EQ(without_mean({3, 4}, false, 100, 2, 1), (std::vector<float>{7, 9}));
+  EXPECT_EQ(without_mean({3, infinity, -infinity}, false, 100, 2, 1), (std::vector<float>{7, infinity, -infinity}));
+  const auto y = without_mean({3, nan, 4}, false, 100, 2, 1);  // a NaN is alone
+  EXPECT_EQ(y[0], 7);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(y[1]), one_nan);
+  EXPECT_EQ(y[2], 9);
+}
+
+TEST(NormalizationWithoutMean, OfNoAxesDividesByTheElementItself) {
+  auto c = plain_case<float>({2, 2}, 0);
+  c.input_data = {3, -4, 3e38f, nan};
+  c.parameters = {true, 16, {}, false};
+  const auto y = c.reference_output();
+  EXPECT_EQ(y[0], 0.6f);
+  EXPECT_EQ(y[1], -0.70710678f);
+  EXPECT_EQ(y[2], 1);
+  EXPECT_TRUE(std::isnan(y[3]));
+}
+
+TEST(NormalizationWithoutMean, InfinityMakesTheRootInfinite) {
+  for (const std::size_t n : {2u, 17u, 1024u, 3000u}) {
+    for (const float other : {1.0f, -infinity}) {  // infinities whose sum is NaN, too
+      std::vector<float> x(n, -2.0f);
+      x[n - 2] = infinity;
+      if (n > 2) x[1] = other;
+      const auto y = without_mean(x, true, 1e-5f, -3.0f, 0.25f);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (std::isinf(x[i])) {
+          EXPECT_EQ(std::bit_cast<std::uint32_t>(y[i]), one_nan) << n << ' ' << i;
+        } else {
+          EXPECT_EQ(y[i], 0.25f) << n << ' ' << i;
+        }
+      }
+      x.back() = nan;
+      for (const float v : without_mean(x, true, 1e-5f)) EXPECT_EQ(std::bit_cast<std::uint32_t>(v), one_nan) << n;
+    }
+  }
+}
+
+TEST(NormalizationWithoutMean, AddsAnyEpsilonAsItIs) {
+  EXPECT_EQ(without_mean({3, 4}, true, infinity, 2, 1), (std::vector<float>{1, 1}));
+  EXPECT_EQ(without_mean({3, -4}, true, -12.5f, 2, 1), (std::vector<float>{infinity, -infinity}));  // by 0
+  EXPECT_EQ(without_mean({3, 4}, true, -12.25f), (std::vector<float>{6, 8}));
+  for (const float epsilon : {-13.0f, -infinity, nan}) {
+    for (const float x : without_mean({3, 4}, true, epsilon)) EXPECT_EQ(std::bit_cast<std::uint32_t>(x), one_nan);
+  }
+}
+
+TEST(NormalizationWithoutMean, QuotientsThatAreExactCancelToZeroAndEqualThresholds) {
+  for (const float x : {5.0f, 0.1f, 3e30f, -7e-40f}) {
+    const float one = x < 0 ? -1.0f : 1.0f;
+    EXPECT_EQ(without_mean({x, x, x}, true, 0, 0.3f, -0.3f * one), (std::vector<float>{0, 0, 0})) << x;
+    auto c = plain_case<float>({3}, 1);
+    c.input_data = {x, x, x};
+    c.parameters = {true, 0, {ActivationType::thresholded_relu, {one, 0}}, false};
+    EXPECT_EQ(c.reference_output(), (std::vector<float>{0, 0, 0})) << x;
+    c.bias = Layout({1});
+    c.bias_data = {0x1p-24f};
+    const float above = static_cast<float>(one + 0x1p-24);
+    EXPECT_EQ(c.reference_output(), (std::vector<float>{above, above, above})) << x;
+  }
+  // A quotient that is small beside its bias counts.
+  auto c = plain_case<float>({2}, 1);
+  c.input_data = {1e-20f, 1e10f};
+  c.bias = Layout({1});
+  c.bias_data = {0.5f};
+  c.parameters = {true, 0, {ActivationType::thresholded_relu, {0.5f, 0}}, false};
+  EXPECT_EQ(c.reference_output()[0], 0.5f);
+}
+
+TEST(NormalizationWithoutMean, GroupsCanBeComputedApart) {
+  Random random(seed());
+  for (int round = 0; round < dmlref_test::rounds(20); ++round) {
+    auto c = random_case<float>(random, static_cast<Regime>(pick(random, 0, 12)), 2000);
+    c.parameters.use_mean = pick(random, 0, 1) == 0;
+    const auto whole = c.reference_output();
+    std::vector<float> parts(whole.size(), 42.0f);
+    const TensorView<float> output(DirectAccess<float>{parts.data()}, c.output);
+    const std::uint64_t groups = reference::group_count(c.input.shape, c.axes, c.parameters);
+    for (std::uint64_t first = 0; first < groups;) {
+      const std::uint64_t end = std::min<std::uint64_t>(groups, first + 1 + groups / 3);
+      reference::normalize_groups(c.view(c.input_data, c.input), c.scale_view(), c.bias_view(), output, c.axes,
+                                  c.parameters, first, end);
+      first = end;
+    }
+    EXPECT_EQ(bits_of(parts), bits_of(whole)) << c.describe() << " seed " << seed();
+  }
+}
+
+/// Worst errors are those with the mean and without it.
 template <class T>
-class NormalizationUlp : public testing::Test {};
+class NormalizationUlp : public testing::Test {
+ protected:
+  static void expect_within_one(NormalizationCase<T> c, const std::string& what) {
+    for (const bool use_mean : {true, false}) {
+      c.parameters.use_mean = use_mean;
+      EXPECT_LE(worst_error(c), 1.0) << what << (use_mean ? "" : " without mean") << " seed " << seed();
+    }
+  }
+};
 using Types = testing::Types<float, half>;
 TYPED_TEST_SUITE(NormalizationUlp, Types);
 
@@ -137,13 +267,13 @@ TYPED_TEST(NormalizationUlp, EveryRegimeInRowsOfEveryLength) {
     for (const Index n : {2, 3, 7, 16, 49, 768, 1024, 1025, 3000, 9000}) {
       auto c = plain_case<TypeParam>({n > 2000 ? 1 : 3, n}, 0b10);
       fill(c.input_data, static_cast<Regime>(r), random);
-      EXPECT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << " n " << n << " seed " << seed();
+      this->expect_within_one(c, name_of(static_cast<Regime>(r)) + (" n " + std::to_string(n)));
       c.scale = c.bias = Layout({1, n});
       c.scale_data.resize(static_cast<std::size_t>(n));
       c.bias_data.resize(static_cast<std::size_t>(n));
       fill(c.scale_data, Regime::mean_0, random);
       fill(c.bias_data, Regime::mean_0, random);
-      EXPECT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << " scaled, n " << n << " seed " << seed();
+      this->expect_within_one(c, name_of(static_cast<Regime>(r)) + (" scaled, n " + std::to_string(n)));
     }
   }
 }
@@ -154,7 +284,8 @@ TYPED_TEST(NormalizationUlp, RandomShapesAxesStridesScalesBiasesActivations) {
   for (int round = 0; round < dmlref_test::rounds(60); ++round) {
     for (int r = 0; r < static_cast<int>(Regime::count); ++r) {
       const auto c = random_case<TypeParam>(random, static_cast<Regime>(r), pick(random, 0, 9) == 0 ? 4000 : 300);
-      ASSERT_LE(worst_error(c), 1.0) << name_of(static_cast<Regime>(r)) << ": " << c.describe() << " seed " << seed();
+      this->expect_within_one(c, name_of(static_cast<Regime>(r)) + (": " + c.describe()));
+      if (this->HasFailure()) return;
       ++cases;
     }
   }
@@ -168,9 +299,9 @@ TYPED_TEST(NormalizationUlp, EveryActivationInEveryRegime) {
       auto c = plain_case<TypeParam>({2, 900}, 0b10);
       fill(c.input_data, regime, random);
       c.parameters.activation = default_activation(info.type);
-      EXPECT_LE(worst_error(c), 1.0) << info.name << ' ' << name_of(regime) << " seed " << seed();
+      this->expect_within_one(c, std::string(info.name) + ' ' + name_of(regime));
       c.parameters.activation.parameters = {1.25f, 0.75f};
-      EXPECT_LE(worst_error(c), 1.0) << info.name << " 1.25 0.75 " << name_of(regime) << " seed " << seed();
+      this->expect_within_one(c, std::string(info.name) + " 1.25 0.75 " + name_of(regime));
     }
   }
 }
@@ -179,8 +310,10 @@ TYPED_TEST(NormalizationUlp, EveryActivationInEveryRegime) {
 // count.
 TYPED_TEST(NormalizationUlp, BiasThatCancels) {
   Random random(seed());
-  for (const Index n : {5, 64, 700, 2500}) {
+  for (const Index signed_n : {5, 64, 700, 2500, -5, -64, -700, -2500}) {
+    const Index n = signed_n < 0 ? -signed_n : signed_n;
     auto c = plain_case<TypeParam>({2, n}, 0b10);
+    c.parameters.use_mean = signed_n > 0;
     fill(c.input_data, Regime::mean_100, random);
     const auto y = c.reference_output();
     c.bias = Layout({2, n});
@@ -214,6 +347,16 @@ TEST(NormalizationReference, SameBitsForEveryLayoutOfTheSameTensor) {
   }
 }
 
+TYPED_TEST(NormalizationUlp, HostileDataWithoutMean) {
+  Random random(seed());
+  for (int round = 0; round < dmlref_test::rounds(100) && !this->HasFailure(); ++round) {
+    auto c = random_case<TypeParam>(random, Regime::mean_0, 600);
+    c.parameters.use_mean = false;
+    make_hostile(c, random);
+    EXPECT_LE(worst_error(c), 1.0) << c.describe() << " seed " << seed();
+  }
+}
+
 // Layer normalization once more, as Eigen writes it.
 TEST(NormalizationReference, AgreesWithEigen) {
   Random random(seed());
@@ -225,6 +368,10 @@ TEST(NormalizationReference, AgreesWithEigen) {
   const Eigen::ArrayXXd d = x.colwise() - x.rowwise().mean();
   const Eigen::ArrayXXd y = d.colwise() / (d.square().rowwise().mean() + static_cast<double>(1e-5f)).sqrt();
   EXPECT_LT((y - Eigen::Map<const Matrix>(ours.data(), 16, 300).cast<double>()).abs().maxCoeff(), 5e-7);
+  c.parameters.use_mean = false;
+  const auto rms = c.reference_output();
+  const Eigen::ArrayXXd z = x.colwise() / (x.square().rowwise().mean() + static_cast<double>(1e-5f)).sqrt();
+  EXPECT_LT((z - Eigen::Map<const Matrix>(rms.data(), 16, 300).cast<double>()).abs().maxCoeff(), 5e-7);
 }
 
 }  // namespace

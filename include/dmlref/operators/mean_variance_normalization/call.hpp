@@ -1,4 +1,4 @@
-// call.hpp: MVN and MVN1: a desc or a call on views as a plan's problem.
+// call.hpp: MVN, MVN1 and MVN2: a desc or a call on views as a plan's problem.
 #pragma once
 
 #include <array>
@@ -41,11 +41,23 @@ struct MeanVarianceNormalizationOptions {
   std::optional<Activation> activation = std::nullopt;
 };
 
+/// What a call of `mean_variance_normalization2` computes, as DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC has it.
+struct MeanVarianceNormalization2Options {
+  IndexList axes = {};       ///< of the statistics, each below the rank, none twice. Empty: of one element
+  bool use_mean = true;      ///< false: the mean is not subtracted, and the variance is about 0
+  bool use_variance = true;  ///< false: no division, and no epsilon
+  float epsilon = 1e-5f;     ///< added to the variance
+  std::optional<Activation> fused_activation = std::nullopt;  ///< applied before the one rounding of the result
+};
+
 namespace detail {
 
 /// By its new name or the old one.
 inline std::optional<Activation> activation_of(const MeanVarianceNormalizationOptions& options) noexcept {
   return options.fused_activation ? options.fused_activation : options.activation;
+}
+inline std::optional<Activation> activation_of(const MeanVarianceNormalization2Options& options) noexcept {
+  return options.fused_activation;
 }
 
 inline std::shared_ptr<const Plan> plan_of(const fast::normalization::Problem& problem, Isa isa, const Tuning& tuning) {
@@ -63,14 +75,13 @@ PlannedOperator planned_normalization(const Desc& desc, reference::AxisSet axes,
   const auto layout = [](const std::optional<TensorDesc>& tensor) {
     return tensor ? std::optional<Layout>(seen(*tensor).layout) : std::nullopt;
   };
-  const fast::normalization::Problem problem{
-      seen(desc.input).layout,
-      layout(desc.scale),
-      layout(desc.bias),
-      layout_of(desc.output),
-      axes,
-      {desc.normalize_variance, desc.epsilon, desc.fused_activation.value_or(Activation{})},
-      desc.input.data_type == DataType::float16};
+  const fast::normalization::Problem problem{seen(desc.input).layout,
+                                             layout(desc.scale),
+                                             layout(desc.bias),
+                                             layout_of(desc.output),
+                                             axes,
+                                             reference::NormalizationParameters::of(desc),
+                                             desc.input.data_type == DataType::float16};
   return planned(desc, plan_of(problem, isa, tuning));
 }
 
@@ -84,51 +95,65 @@ inline PlannedOperator plan(const MeanVarianceNormalization1Desc& desc, Isa isa,
   return planned_normalization(desc, reference::axis_set(desc.axes), isa, tuning);
 }
 
-using NormalizationViews = Views<MeanVarianceNormalization1Desc>;
+template <>
+inline PlannedOperator plan(const MeanVarianceNormalization2Desc& desc, Isa isa, const Tuning& tuning) {
+  return planned_normalization(desc, reference::axis_set(desc.axes), isa, tuning);
+}
 
-inline rules::Facts<MeanVarianceNormalization1Desc> check_arguments(Report& report, NormalizationViews& views,
-                                                                    const MeanVarianceNormalizationOptions& options,
-                                                                    NumberArgument& axes) {
+inline void read_statistics(Report& report, const MeanVarianceNormalizationOptions& options,
+                            rules::Facts<MeanVarianceNormalization1Desc>& facts) {
   using Desc = MeanVarianceNormalization1Desc;
+  rules::read_member(report, options.normalize_variance, rules::fact<&Desc::normalize_variance>(facts));
+}
+inline void read_statistics(Report& report, const MeanVarianceNormalization2Options& options,
+                            rules::Facts<MeanVarianceNormalization2Desc>& facts) {
+  using Desc = MeanVarianceNormalization2Desc;
+  rules::read_member(report, options.use_mean, rules::fact<&Desc::use_mean>(facts));
+  rules::read_member(report, options.use_variance, rules::fact<&Desc::use_variance>(facts));
+}
+
+template <class Desc, class Options>
+rules::Facts<Desc> check_normalization_arguments(Report& report, Views<Desc>& views, const Options& options,
+                                                 NumberArgument& axes) {
   using namespace rules;
   Facts<Desc> facts;
   views.read(report, facts);
   axes.read(report, options.axes.begin(), options.axes.size(), fact<&Desc::axes>(facts));
   // Also where a number in it cannot be read.
   count_fact<&Desc::axes>(facts).value = narrow<std::uint32_t>(Index(options.axes.size()));
-  read_member(report, options.normalize_variance, fact<&Desc::normalize_variance>(facts));
+  read_statistics(report, options, facts);
   read_member(report, options.epsilon, fact<&Desc::epsilon>(facts));
   read_member(report, activation_of(options), fact<&Desc::fused_activation>(facts));
   apply_rules(report, latest_feature_level, facts);
   return facts;
 }
 
-inline DescribeResult<MeanVarianceNormalization1Desc> described_normalization(
-    NormalizationViews views, const MeanVarianceNormalizationOptions& options) {
+template <class Desc, class Options>
+DescribeResult<Desc> described_normalization(Views<Desc> views, const Options& options) {
   Report report;
   NumberArgument axes;
-  auto facts = check_arguments(report, views, options, axes);
+  auto facts = check_normalization_arguments(report, views, options, axes);
   return described(std::move(report), facts);
 }
 
-inline Report normalization_views(NormalizationViews views, const MeanVarianceNormalizationOptions& options,
-                                  const RunOptions& run_options) {
+template <class Desc, class Options>
+Report normalization_views(Views<Desc> views, const Options& options, const RunOptions& run_options) {
   Report report;
   NumberArgument axes;
-  check_arguments(report, views, options, axes);
+  check_normalization_arguments(report, views, options, axes);
   const Isa isa = check_run(report, views.inputs, views.output, run_options).isa;
   if (!report) return report;
   const auto layout = [](const ViewArgument& view) {
     return view.present() ? std::optional<Layout>(view.layout()) : std::nullopt;
   };
-  fast::normalization::Problem problem{
-      views.inputs[0].layout(),
-      layout(views.inputs[1]),
-      layout(views.inputs[2]),
-      views.output.layout(),
-      0,
-      {options.normalize_variance, options.epsilon, activation_of(options).value_or(Activation{})},
-      views.output.type() == DataType::float16};
+  fast::normalization::Problem problem{views.inputs[0].layout(),
+                                       layout(views.inputs[1]),
+                                       layout(views.inputs[2]),
+                                       views.output.layout(),
+                                       0,
+                                       reference::NormalizationParameters::of(options),
+                                       views.output.type() == DataType::float16};
+  problem.parameters.activation = activation_of(options).value_or(Activation{});
   for (const Index axis : options.axes) problem.axes |= reference::AxisSet{1} << axis;
   Bindings bindings;
   for (std::size_t i = 0; i < views.inputs.size(); ++i) bindings.inputs[i] = views.inputs[i].data();
@@ -140,9 +165,9 @@ inline Report normalization_views(NormalizationViews views, const MeanVarianceNo
 template <class T>
 concept NormalizationElement = std::is_same_v<T, float> || std::is_same_v<T, half>;
 
-template <NormalizationElement T>
-NormalizationViews normalization_views_of(const InputView<T>& input, const OptionalInputView<T>& scale,
-                                          const OptionalInputView<T>& bias, const TensorView<T>& output) {
+template <class Desc, NormalizationElement T>
+Views<Desc> normalization_views_of(const InputView<T>& input, const OptionalInputView<T>& scale,
+                                   const OptionalInputView<T>& bias, const TensorView<T>& output) {
   constexpr DataType type = data_type_of<T>;
   return {{{{input, type}, {scale, type}, {bias, type}}}, {output, type}};
 }
@@ -159,7 +184,8 @@ requires detail::NormalizationElement<T>
                                                  const OptionalInputView<T>& bias, const TensorView<T>& output,
                                                  const MeanVarianceNormalizationOptions& options,
                                                  const RunOptions& run_options = {}) {
-  return detail::normalization_views(detail::normalization_views_of<T>(input, scale, bias, output), options,
+  using Desc = MeanVarianceNormalization1Desc;
+  return detail::normalization_views(detail::normalization_views_of<Desc, T>(input, scale, bias, output), options,
                                      run_options);
 }
 
@@ -169,8 +195,34 @@ requires detail::NormalizationElement<T>
 [[nodiscard]] DescribeResult<MeanVarianceNormalization1Desc> describe_mean_variance_normalization(
     const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
     const TensorView<T>& output, const MeanVarianceNormalizationOptions& options) {
-  return detail::described_normalization(detail::normalization_views_of<T>(input, scale, bias, output), options);
+  using Desc = MeanVarianceNormalization1Desc;
+  return detail::described_normalization(detail::normalization_views_of<Desc, T>(input, scale, bias, output), options);
 }
+
+/// MEAN_VARIANCE_NORMALIZATION2 on views of float or half, ranks 1 to 8, any strides; scale and bias have the input's
+/// rank, and its extents or 1. Without `use_mean` it is RMS normalization. Output and Report are as of
+/// `mean_variance_normalization`.
+template <class T>
+requires detail::NormalizationElement<T>
+[[nodiscard]] Report mean_variance_normalization2(const InputView<T>& input, const OptionalInputView<T>& scale,
+                                                  const OptionalInputView<T>& bias, const TensorView<T>& output,
+                                                  const MeanVarianceNormalization2Options& options,
+                                                  const RunOptions& run_options = {}) {
+  using Desc = MeanVarianceNormalization2Desc;
+  return detail::normalization_views(detail::normalization_views_of<Desc, T>(input, scale, bias, output), options,
+                                     run_options);
+}
+
+/// The desc of such a call, to be compiled once and executed often. Its buffers begin at the views' data.
+template <class T>
+requires detail::NormalizationElement<T>
+[[nodiscard]] DescribeResult<MeanVarianceNormalization2Desc> describe_mean_variance_normalization2(
+    const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
+    const TensorView<T>& output, const MeanVarianceNormalization2Options& options) {
+  using Desc = MeanVarianceNormalization2Desc;
+  return detail::described_normalization(detail::normalization_views_of<Desc, T>(input, scale, bias, output), options);
+}
+
 /// The older name of describe_mean_variance_normalization.
 template <class T>
 requires detail::NormalizationElement<T>

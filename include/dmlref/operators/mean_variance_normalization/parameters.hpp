@@ -15,6 +15,25 @@ struct NormalizationParameters {
   bool normalize_variance = true;
   float epsilon = 0.00001f;
   Activation activation{};
+  bool use_mean = true;  ///< false: nothing is subtracted, and what is normalized is the mean square
+
+  /// Whether an element's result depends on its group.
+  constexpr bool uses_statistics() const noexcept { return use_mean || normalize_variance; }
+
+  /// Those of a desc, or of a call's options.
+  template <class Source>
+  static NormalizationParameters of(const Source& source) noexcept {
+    NormalizationParameters parameters;
+    if constexpr (requires { source.use_variance; }) {
+      parameters.use_mean = source.use_mean;
+      parameters.normalize_variance = source.use_variance;
+    } else {
+      parameters.normalize_variance = source.normalize_variance;
+    }
+    parameters.epsilon = source.epsilon;
+    if (source.fused_activation) parameters.activation = *source.fused_activation;
+    return parameters;
+  }
 };
 
 /// A dimension per bit.

@@ -1,4 +1,4 @@
-// plan.hpp: MVN and MVN1: from a problem to a plan.
+// plan.hpp: MVN, MVN1 and MVN2: from a problem to a plan.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/mean_variance_normalization/problem.hpp"
-#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference_plan.hpp"
 #include "dmlref/operators/mean_variance_normalization/strategies.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/bind.hpp"
@@ -44,28 +44,6 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
   fast::normalization::Normalization<T> normalization_;
 };
 
-/// The reference on float or half: for parameters with which an activation makes NaN of numbers.
-template <class T>
-class ReferenceNormalizationPlan final : public PlanOf<ReferenceNormalizationPlan<T>> {
- public:
-  explicit ReferenceNormalizationPlan(const fast::normalization::Problem& problem) noexcept : problem_(problem) {}
-
-  std::string_view strategy_name() const noexcept { return "reference"; }
-  void execute(const Bindings& bindings, Executor&) const noexcept {
-    using View = ByteTensorView<const T>;
-    const auto optional_view = [&](std::size_t i, const std::optional<Layout>& layout) {
-      return layout ? std::optional<View>(bind<const T>(bindings.inputs[i], *layout)) : std::nullopt;
-    };
-    reference::mean_variance_normalization(bind<const T>(bindings.inputs[0], problem_.input),
-                                           optional_view(1, problem_.scale), optional_view(2, problem_.bias),
-                                           bind<T>(bindings.outputs[0], problem_.output), problem_.axes,
-                                           problem_.parameters);
-  }
-
- private:
-  fast::normalization::Problem problem_;
-};
-
 /// Whether the activation of a number is a number.
 inline bool is_regular(const Activation& activation) noexcept {
   const float alpha = activation.parameters[0];
@@ -79,7 +57,8 @@ inline bool is_regular(const Activation& activation) noexcept {
 template <class T>
 std::shared_ptr<const Plan> normalization_plan_of(const fast::normalization::Problem& problem, Isa isa,
                                                   const Tuning& tuning) {
-  if (!is_regular(problem.parameters.activation)) return std::make_shared<ReferenceNormalizationPlan<T>>(problem);
+  if (!problem.parameters.use_mean || !is_regular(problem.parameters.activation))
+    return std::make_shared<ReferenceNormalizationPlan<T>>(problem);
   return std::make_shared<NormalizationPlan<T>>(problem, isa, tuning);
 }
 inline std::shared_ptr<const Plan> normalization_plan(const fast::normalization::Problem& problem, Isa isa,

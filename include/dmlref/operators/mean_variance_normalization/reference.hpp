@@ -1,4 +1,4 @@
-// reference.hpp: MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1:
+// reference.hpp: MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and MEAN_VARIANCE_NORMALIZATION2:
 //   output = activation(scale * (x - mean) / sqrt(variance + epsilon) + bias)
 // within one unit in the last place, if errors of rounding behave as those of random data do, in an order of operations
 // that the shape alone decides (docs/numerics.md).
@@ -162,16 +162,51 @@ inline GroupStatistics group_statistics(std::uint64_t count, const Read& read) n
   });
 }
 
+/// Statistics about 0 made of those about the mean: the variance becomes the mean square. Both of its terms are
+/// positive, so it is as exact as the less exact one. `has_nan()` says whether an element is NaN: infinite elements
+/// have made NaN of the statistics that are given, but their mean square is infinite.
+template <class HasNan>
+inline GroupStatistics about_zero(const GroupStatistics& group, std::uint64_t count, const HasNan& has_nan) noexcept {
+  GroupStatistics result;
+  result.variance = add(group.variance, multiply(group.mean, group.mean));
+  if (!(result.variance.high <= (std::numeric_limits<double>::max)())) {
+    using Limits = std::numeric_limits<double>;
+    result.variance = {has_nan() ? Limits::quiet_NaN() : Limits::infinity(), 0};
+  }
+  result.deviations = result.magnitude = result.variance.high * static_cast<double>(count);
+  return result;
+}
+
+/// The statistics that an operator of these parameters uses; none are 0.
+template <class Read>
+inline GroupStatistics group_statistics(std::uint64_t count, const Read& read,
+                                        const NormalizationParameters& parameters) noexcept {
+  if (!parameters.uses_statistics()) return {};
+  const GroupStatistics group = group_statistics(count, read);
+  if (parameters.use_mean) return group;
+  return about_zero(group, count, [&] {
+    std::array<float, normalization_chunk> values;
+    bool has_nan = false;
+    for (std::uint64_t c = 0; c < chunk_count(count); ++c) {
+      const std::size_t size = chunk_size(count, c);
+      read(c * normalization_chunk, std::span<float>(values.data(), size));
+      for (std::size_t i = 0; i < size; ++i) has_nan = has_nan || values[i] != values[i];
+    }
+    return has_nan;
+  });
+}
+
 /// Mean and variance of a group to about 100 bits, for the few elements whose result nearly cancels. Element i of the
 /// group goes to lane i % 16. `read(first, values)` fetches the elements from number `first` on.
 struct ExactStatistics {
   DoubleDouble mean;
   DoubleDouble variance;
 
+  /// Without `use_mean` those about 0.
   template <class Read>
-  static ExactStatistics of(std::uint64_t count, const Read& read) noexcept {
+  static ExactStatistics of(std::uint64_t count, const Read& read, bool use_mean = true) noexcept {
     ExactStatistics exact;
-    exact.mean = divide(sum<false>(count, read, DoubleDouble{}), static_cast<double>(count));
+    if (use_mean) exact.mean = divide(sum<false>(count, read, DoubleDouble{}), static_cast<double>(count));
     exact.variance = divide(sum<true>(count, read, exact.mean), static_cast<double>(count));
     return exact;
   }
@@ -256,7 +291,7 @@ struct GroupCoefficients {
       c.rate = 1.0 / std::sqrt(reference::fma(group.deviations, inverse, static_cast<double>(parameters.epsilon)));
       amplification = square * c.rate * c.rate;
     }
-    c.careful_slope_error = std::sqrt(square * inverse) * 0x1p-21;
+    c.careful_slope_error = parameters.use_mean ? std::sqrt(square * inverse) * 0x1p-21 : 0.0;
     c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
     c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
     const std::uint64_t chunks = chunk_count(count);
@@ -316,6 +351,15 @@ struct ElementCoefficients<float> {
   float value(float x) const noexcept { return reference::fma(x - shift, slope, offset); }
 };
 
+/// Those of one element. Without the mean the bias stays as it is, also beside an infinite slope.
+template <class Real>
+inline ElementCoefficients<Real> element_coefficients(const GroupCoefficients& group, double scale, double bias,
+                                                      const NormalizationParameters& parameters) noexcept {
+  auto c = ElementCoefficients<Real>::of(group, scale, bias);
+  if (!parameters.use_mean) c.offset = static_cast<Real>(bias);
+  return c;
+}
+
 /// What part of a point counts as near it. A power of two: products with it are exact.
 template <class Real>
 inline constexpr Real near_share = std::is_same_v<Real, double> ? Real{0x1p-24} : Real{0x1p-9};
@@ -361,6 +405,18 @@ class ExactSource {
   const ExactStatistics& (*call_)(const void*);
 };
 
+/// product + addend. A quotient by the root of a mean square often is a double, as 1 is in a group of equal elements,
+/// or -addend, and biases cancel it, or thresholds equal it. What its 100 bits cannot tell from these is taken for
+/// them.
+inline DoubleDouble add_bias(DoubleDouble product, DoubleDouble addend,
+                             const NormalizationParameters& parameters) noexcept {
+  if (parameters.use_mean || !parameters.normalize_variance) return add(product, addend);
+  constexpr double noise = 0x1p-80;
+  if (std::fabs(product.low) <= std::fabs(product.high) * noise) product.low = 0;
+  const DoubleDouble sum = add(product, addend);
+  return std::fabs(sum.high) <= std::fabs(addend.high) * noise ? DoubleDouble{} : sum;
+}
+
 /// An element again, with as many bits as it takes.
 DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficients& group, float scale, float bias,
                                                   const NormalizationParameters& parameters,
@@ -371,16 +427,16 @@ DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficien
   const double b = parameters.activation.parameters[1];
   const double s = line.factor * scale;  // exact, as is line.factor * bias: products of two floats
   const DoubleDouble t = two_sum(line.factor * bias, line.addend);
-  const auto c = ElementCoefficients<double>::of(group, s, t.high);
+  const auto c = element_coefficients<double>(group, s, t.high, parameters);
   const double value = c.value(x);
-  if (c.error_bound != c.error_bound || !is_ill_conditioned(type, value, c.error_bound, a, b)) {
+  if (c.error_bound != c.error_bound || value != value || !is_ill_conditioned(type, value, c.error_bound, a, b)) {
     return activate_after_line(type, value, a, b);
   }
   const auto value_from = [&](DoubleDouble mean, DoubleDouble variance) {
     DoubleDouble rate{1, 0};
     if (parameters.normalize_variance) rate = inverse_sqrt(add(variance, static_cast<double>(parameters.epsilon)));
     const DoubleDouble deviation = add(DoubleDouble{x, 0}, DoubleDouble{-mean.high, -mean.low});
-    return add(multiply(multiply(deviation, rate), s), t);
+    return add_bias(multiply(multiply(deviation, rate), s), t, parameters);
   };
   if (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
     const DoubleDouble careful = value_from(group.mean, group.variance);
@@ -421,7 +477,7 @@ inline T normalize_element(T element, const GroupCoefficients& group, float scal
   using Real = std::conditional_t<std::is_same_v<T, half>, float, double>;
   const auto x = static_cast<float>(element);
   const ScaleAndBias sb = ScaleAndBias::of(LinearPart::of(parameters.activation), scale, bias);
-  const auto c = ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
+  const auto c = element_coefficients<Real>(group, sb.scale, sb.bias, parameters);
   const Real value = c.value(x);
   const Real a = parameters.activation.parameters[0];
   const Real b = parameters.activation.parameters[1];
@@ -440,36 +496,49 @@ inline Shape shape_over(const Shape& shape, AxisSet axes, bool reduced) noexcept
   return part;
 }
 
+/// The axes of a group: none where an element's result depends on no other.
+inline AxisSet group_axes(AxisSet axes, const NormalizationParameters& parameters) noexcept {
+  return parameters.uses_statistics() ? axes : AxisSet{0};
+}
+
+/// How many groups a tensor of this shape has.
+inline std::uint64_t group_count(const Shape& shape, AxisSet axes, const NormalizationParameters& parameters) noexcept {
+  return static_cast<std::uint64_t>(element_count(shape_over(shape, group_axes(axes, parameters), false)));
+}
+
+/// Normalizes groups from number `first` up to `end`, which is larger.
 template <class In, class Out>
 inline void normalize_groups(const In& input, const std::optional<In>& scale, const std::optional<In>& bias,
-                             const Out& output, AxisSet axes, const NormalizationParameters& parameters) noexcept {
+                             const Out& output, AxisSet axes, const NormalizationParameters& parameters,
+                             std::uint64_t first, std::uint64_t end) noexcept {
   using T = typename Out::value_type;
+  axes = group_axes(axes, parameters);
   const Shape groups = shape_over(input.shape(), axes, false);
   const Shape group = shape_over(input.shape(), axes, true);
   const auto count = static_cast<std::uint64_t>(element_count(group));
   const std::optional<In> scales = scale ? std::optional(scale->broadcast_to(input.shape())) : std::nullopt;
   const std::optional<In> biases = bias ? std::optional(bias->broadcast_to(input.shape())) : std::nullopt;
 
-  auto base = Coordinates::filled(input.rank(), 0);
-  do {
+  Coordinates base = unravel(static_cast<Index>(first), groups);
+  for (std::uint64_t number = first; number < end; ++number, advance(base, groups)) {
     const auto position = [&](const Coordinates& within) {
       Coordinates at = base;
       for (std::size_t d = 0; d < at.size(); ++d) at[d] += within[d];
       return at;
     };
-    const auto read = [&](std::uint64_t first, std::span<float> values) {
-      Coordinates within = unravel(static_cast<Index>(first), group);
+    const auto read = [&](std::uint64_t from, std::span<float> values) {
+      Coordinates within = unravel(static_cast<Index>(from), group);
       for (float& value : values) {
         value = static_cast<float>(input.load(position(within)));
         advance(within, group);
       }
     };
 
-    const GroupStatistics statistics = group_statistics(count, read);
+    const GroupStatistics statistics = group_statistics(count, read, parameters);
     const GroupCoefficients coefficients = GroupCoefficients::of(statistics, count, parameters);
     std::optional<ExactStatistics> found;
     const auto exact = [&]() -> const ExactStatistics& {
-      if (!found) found = ExactStatistics::of(count, read);
+      if (!found) found = ExactStatistics::of(count, read, parameters.use_mean);
       return *found;
     };
 
@@ -481,17 +550,19 @@ inline void normalize_groups(const In& input, const std::optional<In>& scale, co
       const float b = biases ? static_cast<float>(biases->load(at)) : 0.0f;
       output.store(at, normalize_element<T>(input.load(at), coefficients, s, b, parameters, source));
     } while (advance(within, group));
-  } while (advance(base, groups));
+  }
 }
 
-/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 on views of float or half. A group is all elements that differ in the
-/// coordinates of `axes` alone. `scale` and `bias` are absent (1 and 0), or have the input's rank with 1 where they
+/// DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1 and 2 on views of float or half. A group is all elements that differ in
+/// the coordinates of `axes` alone. `scale` and `bias` are absent (1 and 0), or have the input's rank with 1 where they
 /// repeat. The caller's floating-point environment does not matter.
 template <class In, class Out>
 inline void mean_variance_normalization(const In& input, const std::optional<In>& scale, const std::optional<In>& bias,
                                         const Out& output, AxisSet axes,
                                         const NormalizationParameters& parameters) noexcept {
-  dmlref::detail::in_default_environment([&] { normalize_groups(input, scale, bias, output, axes, parameters); });
+  dmlref::detail::in_default_environment([&] {
+    normalize_groups(input, scale, bias, output, axes, parameters, 0, group_count(input.shape(), axes, parameters));
+  });
 }
 
 }  // namespace reference

@@ -1,4 +1,4 @@
-// rules.hpp: the rules of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+// rules.hpp: the rules of MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and MEAN_VARIANCE_NORMALIZATION2.
 #pragma once
 
 #include <cstddef>
@@ -107,10 +107,19 @@ inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVari
   check_normalization(report, level, facts, ChannelBroadcast::always);
 }
 
-inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVarianceNormalization1Desc>& facts) {
-  using Desc = MeanVarianceNormalization1Desc;
-  check_normalization(report, level, facts, ChannelBroadcast::from_its_level);
+template <class Desc>
+void check_normalization_over_axes(Report& report, FeatureLevel level, const Facts<Desc>& facts,
+                                   ChannelBroadcast channel) {
+  check_normalization(report, level, facts, channel);
   check_axes(report, fact<&Desc::input>(facts), count_fact<&Desc::axes>(facts), fact<&Desc::axes>(facts));
+}
+
+inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVarianceNormalization1Desc>& facts) {
+  check_normalization_over_axes(report, level, facts, ChannelBroadcast::from_its_level);
+}
+
+inline void check_facts(Report& report, FeatureLevel level, const Facts<MeanVarianceNormalization2Desc>& facts) {
+  check_normalization_over_axes(report, level, facts, ChannelBroadcast::always);
 }
 
 }  // namespace rules

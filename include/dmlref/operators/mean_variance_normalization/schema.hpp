@@ -1,4 +1,5 @@
-// schema.hpp: the fields of MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
+// schema.hpp: the fields of MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and
+// MEAN_VARIANCE_NORMALIZATION2.
 #pragma once
 
 #include "dmlref/config.hpp"
@@ -10,6 +11,7 @@ namespace support {
 
 inline constexpr TensorSupport mean_variance_normalization[] = {{level_1_0, 4, 4, floats}};
 inline constexpr TensorSupport mean_variance_normalization1[] = {{level_2_1, 4, 4, floats}, {level_3_1, 1, 8, floats}};
+inline constexpr TensorSupport mean_variance_normalization2[] = {{level_6_3, 1, 8, floats}};
 
 }  // namespace support
 
@@ -45,6 +47,26 @@ struct Schema<MeanVarianceNormalization1Desc> {
       schema::count("AxisCount"),
       schema::array("Axes", &Desc::axes, "AxisCount"),
       schema::number("NormalizeVariance", &Desc::normalize_variance),
+      schema::number("Epsilon", &Desc::epsilon),
+      schema::activation("FusedActivation", &Desc::fused_activation));
+  // clang-format on
+};
+
+/// The fields of MEAN_VARIANCE_NORMALIZATION2.
+template <>
+struct Schema<MeanVarianceNormalization2Desc> {
+  using Desc = MeanVarianceNormalization2Desc;
+  static constexpr OperatorInfo info{OperatorType{171}, "MEAN_VARIANCE_NORMALIZATION2", support::level_6_3};
+  // clang-format off
+  static constexpr auto fields = schema::pack(
+      schema::input("InputTensor", &Desc::input, support::mean_variance_normalization2),
+      schema::input("ScaleTensor", &Desc::scale, support::mean_variance_normalization2),
+      schema::input("BiasTensor", &Desc::bias, support::mean_variance_normalization2),
+      schema::output("OutputTensor", &Desc::output, support::mean_variance_normalization2),
+      schema::count("AxisCount"),
+      schema::array("Axes", &Desc::axes, "AxisCount"),
+      schema::number("UseMean", &Desc::use_mean),
+      schema::number("UseVariance", &Desc::use_variance),
       schema::number("Epsilon", &Desc::epsilon),
       schema::activation("FusedActivation", &Desc::fused_activation));
   // clang-format on
