@@ -31,7 +31,6 @@ struct Tuning {
     std::size_t interleave_from = 0;   ///< bytes of streamed rows of a page and more that go four at a time
     std::int64_t output_prefetch = 0;  ///< bytes ahead of stores where these wait for their lines; 0: none
     bool irregular_order = false;      ///< of rows in L2, whose lines the prefetchers then do not mistake
-    bool column_order = false;         ///< of rows cut out of longer ones, beyond whose ends prefetchers read
     bool byte_permutations = false;    ///< of 32 bytes, for short rows, where the CPU has them
   };
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
@@ -76,10 +75,10 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                        .stream_percent = 50,
                        .stream_percent_of_rows = 80}},
     {.name = "xeon_avx512",
-     .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
+     .slice = {.output_prefetch = 256, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
     {.name = "xeon_amx",
-     .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
+     .slice = {.output_prefetch = 256, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
 });
 

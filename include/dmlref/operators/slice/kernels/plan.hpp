@@ -338,7 +338,6 @@ class Planner {
   }
 
   RowOrder ordered(RowStrategy& rows, Reads reads, CopyDims& dims, RowPlace& first) const noexcept {
-    const std::uint64_t both = in_lines_ + out_bytes_;
     const std::size_t bytes = rows.out_bytes;
     const bool long_rows = bytes >= 1024;
     const bool one_stream =
@@ -369,24 +368,12 @@ class Planner {
     // What lies in L2 and is quickly written exactly.
     const bool short_rows = reads.stride == 1 ? bytes >= 32 && bytes <= 256 : reads.stride != 0 && bytes < 128;
     order.irregular = short_rows && suits_irregular_order();
-    if (!order.irregular && cut_out(reads.stride, bytes, dims) && both >= thresholds_.columns_from) {
-      // Another core may hold parts of what a copy by several tasks takes: they keep whole rows.
-      order.alone = Stores::in_columns;
-      if (reads.stride != 1 && both / 2 >= thresholds_.columns_from) order.shared = Stores::in_columns;
-    }
     return order;
   }
 
   bool suits_irregular_order() const noexcept {
     const std::uint64_t both = in_lines_ + out_bytes_;
     return both >= thresholds_.irregular_from && both <= thresholds_.irregular_to;
-  }
-
-  /// Copies and every second unit, of rows that are longer than a piece of a column and read with gaps between them.
-  static bool cut_out(Index stride, std::size_t bytes, const CopyDims& dims) noexcept {
-    const std::size_t read = bytes * static_cast<std::size_t>(stride > 0 ? stride : 0);
-    return read >= 512 && read <= 16 * 1024 && dims.rank > 0 &&
-           magnitude(dims.back().in) >= static_cast<Index>(read) + 1024;
   }
 
   SliceKernels kernels_;

@@ -21,7 +21,6 @@ struct RowPlace {
 
 enum class Stores : std::uint8_t {
   cached,        ///< row by row
-  in_columns,    ///< 256 bytes of many rows, then the next 256 of each: for rows cut out of longer ones
   non_temporal,  ///< by non-temporal stores
 };
 

@@ -22,7 +22,6 @@ struct SliceThresholds {
   bool prefetch_within;         // rows by non-temporal stores prefetch themselves; else the rows that follow
   // Of input and output together:
   std::uint64_t irregular_from = 192 * 1024, irregular_to;  // between these, rows are taken in an irregular order
-  std::uint64_t columns_from;  // from here on, rows cut out of longer ones are taken in columns
 
   /// AVX2's and NEON's CPUs without AVX-512 were not measured to gain by what AVX-512's do here.
   SliceThresholds(Isa isa, const Tuning::Slice& row) noexcept
@@ -32,8 +31,7 @@ struct SliceThresholds {
         interleave_from(has_512(isa) ? row.interleave_from : ~std::size_t{0}),
         output_prefetch(has_512(isa) ? row.output_prefetch : 0),
         prefetch_within(has_512(isa)),
-        irregular_to(has_512(isa) && row.irregular_order ? l2_bytes() / 2 * 3 : 0),
-        columns_from(has_512(isa) && row.column_order ? l2_bytes() / 4 * 3 : ~std::uint64_t{0}) {}
+        irregular_to(has_512(isa) && row.irregular_order ? l2_bytes() / 2 * 3 : 0) {}
 
  private:
   static constexpr bool has_512(Isa isa) noexcept { return isa == Isa::avx512vnni || isa == Isa::amx_int8; }

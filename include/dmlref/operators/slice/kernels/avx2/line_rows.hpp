@@ -1,5 +1,5 @@
-// line_rows.hpp: rows of whole lines: copied, reversed or of every second unit; cached, in columns or by non-temporal
-// stores. Memory is the bottleneck, so vectors of 64 bytes would gain nothing, and AVX-512 has these kernels, too.
+// line_rows.hpp: rows of whole lines: copied, reversed or of every second unit; cached or by non-temporal stores.
+// Memory is the bottleneck, so vectors of 64 bytes would gain nothing, and AVX-512 has these kernels, too.
 #pragma once
 
 #include "dmlref/config.hpp"
@@ -180,47 +180,6 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void stream_rows(const RowStrategy& st
   }
 }
 
-/// 256 bytes of each of 64 rows, whole lines of the output, then the next 256 of each. A few lines do not set off the
-/// CPU's own prefetcher, which in a whole row would go on beyond its end; what is needed is prefetched four rows ahead,
-/// on both sides. Every row begins at a multiple of the unit.
-template <class Made>
-DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void rows_in_columns(const RowStrategy& strategy, const std::byte* in,
-                                                               std::byte* out, const RowPlace* rows,
-                                                               std::size_t count) noexcept {
-  const Made made(strategy);
-  constexpr std::size_t width = 256, height = 64, ahead = 4;
-  const std::size_t bytes = strategy.out_bytes, last = bytes - 64;
-  for (std::size_t top = 0; top < count; top += height) {
-    const std::size_t bottom = top + height < count ? top + height : count;
-    for (std::size_t column = 0; column < bytes; column += width) {
-      for (std::size_t r = top; r < bottom; ++r) {
-        const RowPlace& row = rows[r];
-        const RowPlace& later = rows[r + ahead < bottom ? r + ahead : r];
-        const std::byte* const from = in + row.in;
-        std::byte* const to = out + row.out;
-        const std::size_t head = (64 - misaligned(to, 64)) % 64;
-        const std::size_t end = column + head + width;
-        const auto prefetch_later = [&](std::size_t at) {
-          prefetch_line<Made>(in + later.in, static_cast<Index>(at) * Made::stride);
-          prefetch(out + later.out, static_cast<Index>(at));
-        };
-        std::size_t at = column == 0 ? 0 : column + head;
-        while (at < last && at < end) {
-          prefetch_later(at);
-          store_line(made, from + static_cast<Index>(at) * Made::stride, to + at);
-          at += at == 0 && head != 0 ? head : 64;
-        }
-        if (at >= last && at < end && at < last + 64) {
-          prefetch_later(last);
-          const std::byte* const last_from = from + static_cast<Index>(last) * Made::stride;
-          store(to + last, made.vector(last_from));
-          store(to + last + 32, made.last(last_from + Made::stride * 32));
-        }
-      }
-    }
-  }
-}
-
 /// Input bytes of a row up to which its lines are prefetched; a longer one is left to the CPU's own prefetcher.
 inline constexpr std::size_t prefetched_bytes = 256;
 
@@ -232,9 +191,6 @@ DMLREF_TARGET_AVX2 inline void line_rows(const RowStrategy& strategy, const std:
   if (access.stores != Stores::cached) {
     std::size_t misplaced = 0;
     for (std::size_t r = 0; r < count; ++r) misplaced |= misaligned(out + rows[r].out, made.unit);
-    if (misplaced == 0 && access.stores == Stores::in_columns) {
-      return rows_in_columns<Made>(strategy, in, out, rows, count);
-    }
     if (misplaced == 0 && strategy.out_bytes >= 256) return stream_rows<Made>(strategy, in, out, rows, count);
   }
   const std::size_t last = strategy.out_bytes - 32;
