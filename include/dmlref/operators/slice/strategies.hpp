@@ -11,8 +11,7 @@
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/slice/kernels/kernels.hpp"
-#include "dmlref/operators/slice/kernels/plan.hpp"
-#include "dmlref/operators/slice/kernels/thresholds.hpp"
+#include "dmlref/operators/slice/kernels/planner.hpp"
 #include "dmlref/operators/slice/kernels/walk.hpp"
 #include "dmlref/view/tensor_view.hpp"
 

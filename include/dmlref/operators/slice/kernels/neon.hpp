@@ -63,9 +63,7 @@ inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in, std
 }
 
 #define DMLREF_SLICE_TARGET
-#include "dmlref/operators/slice/kernels/copy_rows.hpp"
-#include "dmlref/operators/slice/kernels/shuffle_rows.hpp"
-#include "dmlref/operators/slice/kernels/strip_rows.hpp"
+#include "dmlref/operators/slice/kernels/vector_rows.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::neon
