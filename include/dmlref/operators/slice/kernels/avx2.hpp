@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "dmlref/operators/slice/kernels/scalar.hpp"
 #include "dmlref/operators/slice/kernels/shuffle_pattern.hpp"
@@ -68,13 +69,13 @@ DMLREF_TARGET_AVX2 inline __m128i unpack_high(__m128i a, __m128i b) noexcept {
   return _mm_unpackhi_epi64(a, b);
 }
 
-/// What a row is made of. `stride`: bytes of input for each byte of output, its sign the direction. `vector` gives 32
+/// A transform of rows. `stride`: bytes of input for each byte of output, its sign the direction. `vector` gives 32
 /// bytes of output, and may read a unit beyond their units; `last` does not.
 struct Copy {
   static constexpr Index stride = 1;
   std::size_t unit = 1;
 
-  explicit Copy(const RowStrategy&) noexcept {}
+  explicit Copy(const RowCopy&) noexcept {}
   DMLREF_TARGET_AVX2 __m256i vector(const std::byte* in) const noexcept { return load(in); }
   DMLREF_TARGET_AVX2 __m256i last(const std::byte* in) const noexcept { return load(in); }
 };
@@ -84,7 +85,7 @@ struct Reversal {
   std::size_t unit;
   __m256i control;
 
-  DMLREF_TARGET_AVX2 explicit Reversal(const RowStrategy& row) noexcept {
+  DMLREF_TARGET_AVX2 explicit Reversal(const RowCopy& row) noexcept {
     const auto& pattern = static_cast<const PatternRows&>(row);
     unit = pattern.period.unit_bytes;
     control = _mm256_broadcastsi128_si256(load_control(pattern.pattern.term[0]));
@@ -105,7 +106,7 @@ struct EverySecond {
   std::size_t unit;
   __m256i low, high, last_high;
 
-  DMLREF_TARGET_AVX2 explicit EverySecond(const RowStrategy& row) noexcept {
+  DMLREF_TARGET_AVX2 explicit EverySecond(const RowCopy& row) noexcept {
     const auto& pattern = static_cast<const PatternRows&>(row);
     unit = pattern.period.unit_bytes;
     low = _mm256_broadcastsi128_si256(load_control(pattern.pattern.term[0]));
@@ -133,156 +134,147 @@ struct EverySecond {
   }
 };
 
-/// From row r to a row about 1 KiB of output after it.
-inline Index next_row(const RowStrategy& row, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
-  const std::size_t next = r + row.rows_ahead;
+/// From row r to one about 1 KiB of output after it.
+inline Index next_row(const RowCopy& strategy, const RowPlace* rows, std::size_t r, std::size_t count) noexcept {
+  const std::size_t next = r + strategy.prefetch.rows;
   return next < count ? rows[next].in - rows[r].in : 0;
 }
 
 /// 64 bytes of output.
-template <class Made>
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void store_line(const Made& made, const std::byte* from,
+template <class Transform, bool Cached>
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void store_line(const Transform& transform, const std::byte* from,
                                                         std::byte* to) noexcept {
-  const __m256i a = made.vector(from), b = made.vector(from + Made::stride * 32);
-  store(to, a);
-  store(to + 32, b);
+  const __m256i a = transform.vector(from), b = transform.vector(from + Transform::stride * 32);
+  Cached ? store(to, a) : stream(to, a);
+  Cached ? store(to + 32, b) : stream(to + 32, b);
 }
 
-/// The input of the line of output that begins `ahead` bytes from `from`.
-template <class Made>
-DMLREF_ALWAYS_INLINE void prefetch_line(const std::byte* from, Index ahead) noexcept {
-  prefetch(from, ahead);
-  if (Made::stride == 2) prefetch(from, ahead + 64);
-}
-
-/// A row written by non-temporal stores: what comes next.
-struct StreamedRow {
+/// What is left of a row. Its last vector overlaps the ones before.
+template <class Transform, bool Cached>
+struct LineRow {
   const std::byte* from;
   std::byte* to;
+  std::byte* last;
+  __m256i last_vector;
+
+  DMLREF_ALWAYS_INLINE void advance(std::size_t bytes) noexcept {
+    from += static_cast<Index>(bytes) * Transform::stride;
+    to += bytes;
+  }
+
+  /// Up to the first aligned store. Non-temporal ones begin with a whole line: one written half by them and half by
+  /// others costs as much as many. Of cached ones, only a copy's may begin inside of a unit.
+  DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void begin(const Transform& transform) noexcept {
+    if constexpr (!Cached) {
+      const std::size_t head = (64 - misaligned(to, 64)) % 64;
+      if (head > 0) store_line<Transform, true>(transform, from, to);
+      advance(head);
+    } else if constexpr (Transform::stride == 1) {
+      store(to, transform.vector(from));
+      advance(32 - misaligned(to, 32));
+    }
+  }
+
+  /// One line. `ahead`: how far is prefetched: the output of cached stores, but 0 nothing; the input of others.
+  DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void line(const Transform& transform, Index ahead) noexcept {
+    if constexpr (Cached) {
+      if (ahead != 0) prefetch(to, ahead);
+    } else {
+      prefetch(from, ahead);
+      if constexpr (Transform::stride == 2) prefetch(from, ahead + 64);
+    }
+    store_line<Transform, Cached>(transform, from, to);
+    advance(64);
+  }
+
+  DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void end(const Transform& transform, Index ahead) noexcept {
+    while (last - to > 32) line(transform, ahead);
+    if (!Cached && last - to == 32) {
+      stream(to, transform.vector(from));
+      return stream(last, last_vector);
+    }
+    if (to < last) store(to, transform.vector(from));
+    store(last, last_vector);
+  }
 };
 
-/// Up to the first whole line of the output: a line written half by non-temporal stores and half by others costs
-/// as much as many.
-template <class Made>
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE StreamedRow begin_row(const Made& made, const std::byte* from,
-                                                              std::byte* to) noexcept {
-  const std::size_t head = (64 - misaligned(to, 64)) % 64;
-  if (head > 0) store_line(made, from, to);
-  return {from + static_cast<Index>(head) * Made::stride, to + head};
-}
-
-/// One line. What lies `ahead` bytes further is needed later.
-template <class Made>
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void stream_line(const Made& made, StreamedRow& row, Index ahead) noexcept {
-  prefetch_line<Made>(row.from, ahead);
-  const __m256i a = made.vector(row.from), b = made.vector(row.from + Made::stride * 32);
-  stream(row.to, a);
-  stream(row.to + 32, b);
-  row.from += 64 * Made::stride;
-  row.to += 64;
-}
-
-/// The rest of a row. Its last 32 bytes lie at `last` and come from `last_from`.
-template <class Made>
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void end_row(const Made& made, StreamedRow row, std::byte* last,
-                                                     const std::byte* last_from, Index ahead) noexcept {
-  const __m256i end = made.last(last_from);
-  while (last - row.to > 32) stream_line(made, row, ahead);
-  if (last - row.to == 32) {
-    stream(row.to, made.vector(row.from));
-    return stream(last, end);
-  }
-  if (row.to < last) store(row.to, made.vector(row.from));
-  store(last, end);
-}
-
-/// Rows of at least 256 bytes that begin at a multiple of the unit. Interleaved rows go four at a time: the CPU's own
-/// prefetcher starts anew in every page, which so goes on beside three others.
-template <class Made>
-DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void stream_rows(const RowStrategy& strategy, const std::byte* in,
-                                                           std::byte* out, const RowPlace* rows,
-                                                           std::size_t count) noexcept {
-  const Made made(strategy);
-  constexpr std::size_t at_once = 4, run = 256, in_per_out = Made::stride == 2 ? 2 : 1;
-  const std::size_t bytes = strategy.out_bytes, last = bytes - 32;
-  const Index last_in = static_cast<Index>(last) * Made::stride;
-  const bool paged = bytes * in_per_out >= 4096;
+/// Rows of at least 48 bytes, by non-temporal stores of at least 128; these begin at a multiple of the unit.
+/// Interleaved rows go four at a time: the CPU's own prefetcher starts anew in every page, which so goes on beside
+/// three others.
+template <class Transform, Stores Kind>
+DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void rows_of_lines(const RowCopy& strategy, const std::byte* in,
+                                                             std::byte* out, const RowPlace* rows,
+                                                             std::size_t count) noexcept {
+  constexpr bool cached = Kind == Stores::cached;
+  constexpr std::size_t at_once = Kind == Stores::interleaved ? 4 : 1, run = 256;
+  const Transform transform(strategy);
+  const std::size_t bytes = strategy.out_bytes, in_bytes = bytes * (Transform::stride == 2 ? 2 : 1);
+  const Index last_in = static_cast<Index>(bytes - 32) * Transform::stride;
+  // Of every second unit twice as much is read as written: prefetching the output would be in the way.
+  const Index output = Transform::stride == 2 ? 0 : strategy.prefetch.output_bytes.value_or(0);
   std::size_t r = 0;
-  for (; strategy.interleave && paged && r + at_once <= count; r += at_once) {
-    constexpr Index soon = 384 * Made::stride;
-    StreamedRow row[at_once];
-    for (std::size_t k = 0; k < at_once; ++k) row[k] = begin_row(made, in + rows[r + k].in, out + rows[r + k].out);
-    for (std::size_t left = bytes - 64; left >= run; left -= run) {
-      for (StreamedRow& one : row) {
-        for (std::size_t line = 0; line < run; line += 64) stream_line(made, one, soon);
+  for (; r + at_once <= count; r += at_once) {
+    LineRow<Transform, cached> row[at_once];
+    for (std::size_t k = 0; k < at_once; ++k) {
+      const std::byte* const from = in + rows[r + k].in;
+      std::byte* const to = out + rows[r + k].out;
+      row[k] = {from, to, to + bytes - 32, transform.last(from + last_in)};  // loaded early: it may lie in another page
+    }
+    Index ahead = at_once > 1 ? 384 * Transform::stride : 512 * Transform::stride;
+    if constexpr (Kind == Stores::non_temporal) {
+      if (!strategy.prefetch.own_row) ahead = next_row(strategy, rows, r, count);
+    } else if constexpr (cached) {
+      ahead = output;
+      if (in_bytes > 256) {
+        // The CPU's own prefetcher does the rest. Both ends of a row that is two rows further: they may lie in pages of
+        // their own, whose addresses are so known in time.
+        const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;
+        prefetch(later);
+        prefetch(later, last_in + Transform::stride * static_cast<Index>(32 - transform.unit));
+      } else {
+        Index later = next_row(strategy, rows, r, count);
+        for (std::size_t at = 0; at < in_bytes; at += 64, later += Transform::stride < 0 ? -64 : 64) {
+          prefetch(row[0].from, later);
+        }
       }
     }
-    for (std::size_t k = 0; k < at_once; ++k) {
-      const RowPlace& place = rows[r + k];
-      end_row(made, row[k], out + place.out + last, in + place.in + last_in, soon);
+    for (auto& one : row) one.begin(transform);
+    if constexpr (at_once > 1) {
+      for (std::size_t left = bytes - 64; left >= run; left -= run) {
+        for (auto& one : row) {
+          for (std::size_t line = 0; line < run; line += 64) one.line(transform, ahead);
+        }
+      }
     }
+    for (auto& one : row) one.end(transform, ahead);
   }
-  for (; r < count; ++r) {
-    const std::byte* const from = in + rows[r].in;
-    std::byte* const to = out + rows[r].out;
-    const Index ahead = strategy.prefetch_within && paged ? 512 * Made::stride : next_row(strategy, rows, r, count);
-    end_row(made, begin_row(made, from, to), to + last, from + last_in, ahead);
-  }
+  if constexpr (at_once > 1) rows_of_lines<Transform, Stores::non_temporal>(strategy, in, out, rows + r, count - r);
 }
 
-/// Input bytes of a row up to which its lines are prefetched; a longer one is left to the CPU's own prefetcher.
-inline constexpr std::size_t prefetched_bytes = 256;
-
-/// Rows of at least 48 bytes. The last vector overlaps the ones before.
-template <class Made>
-DMLREF_TARGET_AVX2 inline void line_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out,
+template <class Transform>
+DMLREF_TARGET_AVX2 inline void line_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
                                          const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
-  const Made made(strategy);
+  std::size_t misplaced = 0;
   if (access.stores != Stores::cached) {
-    std::size_t misplaced = 0;
-    for (std::size_t r = 0; r < count; ++r) misplaced |= misaligned(out + rows[r].out, made.unit);
-    if (misplaced == 0 && strategy.out_bytes >= 256) return stream_rows<Made>(strategy, in, out, rows, count);
+    const std::size_t unit = Transform(strategy).unit;
+    for (std::size_t r = 0; r < count; ++r) misplaced |= misaligned(out + rows[r].out, unit);
   }
-  const std::size_t last = strategy.out_bytes - 32;
-  const Index last_in = static_cast<Index>(last) * Made::stride;
-  const std::size_t in_bytes = strategy.out_bytes * (Made::stride == 2 ? 2 : 1);
-  // Of every second unit twice as much is read as written: prefetching the output would be in the way.
-  const Index output_prefetch = Made::stride == 2 ? 0 : strategy.output_prefetch;
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::byte* from = in + rows[r].in;
-    std::byte* to = out + rows[r].out;
-    std::byte* const end = to + last;
-    const __m256i end_vector = made.last(from + last_in);  // it may lie in another page
-    if (in_bytes > prefetched_bytes) {
-      // Both ends of a row that is two rows further: they may lie in pages of their own, whose addresses are so known
-      // in time.
-      const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;
-      prefetch(later);
-      prefetch(later, last_in + Made::stride * static_cast<Index>(32 - made.unit));
-    } else {
-      Index later = next_row(strategy, rows, r, count);
-      for (std::size_t at = 0; at < in_bytes; at += 64, later += Made::stride < 0 ? -64 : 64) prefetch(from, later);
-    }
-    if constexpr (Made::stride == 1) {  // aligned stores; others may not begin inside of a unit
-      store(to, made.vector(from));
-      const std::size_t head = 32 - misaligned(to, 32);
-      from += head;
-      to += head;
-    }
-    for (; end - to > 32; to += 64, from += 64 * Made::stride) {
-      if (output_prefetch != 0) prefetch(to, output_prefetch);
-      store_line(made, from, to);
-    }
-    if (to < end) store(to, made.vector(from));
-    store(end, end_vector);
+  if (misplaced != 0 || access.stores == Stores::cached) {
+    return rows_of_lines<Transform, Stores::cached>(strategy, in, out, rows, count);
   }
+  if (access.stores == Stores::interleaved) {
+    return rows_of_lines<Transform, Stores::interleaved>(strategy, in, out, rows, count);
+  }
+  rows_of_lines<Transform, Stores::non_temporal>(strategy, in, out, rows, count);
 }
 
 /// Rows of at least 128 bytes, each where the one before it ends: written as one stream of lines. A line that two rows
 /// share is put together in memory a row's length before it is needed, so that no load waits for the stores.
-DMLREF_TARGET_AVX2 inline void stream_joined_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out,
-                                                  const RowPlace* rows, std::size_t count) noexcept {
-  alignas(64) std::byte seams[4][192];
+DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void stream_joined_rows(const RowCopy& strategy, const std::byte* in,
+                                                                  std::byte* out, const RowPlace* rows,
+                                                                  std::size_t count) noexcept {
+  const Copy copy(strategy);
+  alignas(64) std::byte shared_lines[4][192];
   const std::byte* from = in + rows[0].in;
   std::byte* to = out + rows[0].out;
   std::size_t left = strategy.out_bytes;  // of the row
@@ -294,19 +286,17 @@ DMLREF_TARGET_AVX2 inline void stream_joined_rows(const RowStrategy& strategy, c
   for (std::size_t r = 0;; ++r) {
     const bool is_last = r + 1 == count;
     const std::byte* const next = in + rows[is_last ? r : r + 1].in;
-    std::byte* const seam = seams[r % 4] + 64;
-    std::byte* const row_end = seam + left % 64;
-    const Copy copy(strategy);
-    store_line(copy, from + left - 64, row_end - 64);
-    store_line(copy, next, row_end);
-    StreamedRow row{from, to};
+    std::byte* const shared_line = shared_lines[r % 4] + 64;
+    std::byte* const row_end = shared_line + left % 64;
+    store_line<Copy, true>(copy, from + left - 64, row_end - 64);
+    store_line<Copy, true>(copy, next, row_end);
     const Index ahead = next_row(strategy, rows, r, count);
-    for (; left >= 64; left -= 64) stream_line(copy, row, ahead);
-    from = row.from;
-    to = row.to;
+    for (; left >= 64; left -= 64, from += 64, to += 64) {
+      prefetch(from, ahead);
+      store_line<Copy, false>(copy, from, to);
+    }
     if (is_last) break;
-    stream(to, load(seam));
-    stream(to + 32, load(seam + 32));
+    store_line<Copy, false>(copy, shared_line, to);
     to += 64;
     from = next + (64 - left);
     left = strategy.out_bytes - (64 - left);
@@ -315,7 +305,7 @@ DMLREF_TARGET_AVX2 inline void stream_joined_rows(const RowStrategy& strategy, c
 }
 
 /// By the size of the unit.
-DMLREF_TARGET_AVX2 inline void every_second_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out,
+DMLREF_TARGET_AVX2 inline void every_second_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
                                                  const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
   switch (static_cast<const PatternRows&>(strategy).period.unit_bytes) {
     case 4: return line_rows<EverySecond<4>>(strategy, in, out, rows, count, access);
@@ -324,13 +314,10 @@ DMLREF_TARGET_AVX2 inline void every_second_rows(const RowStrategy& strategy, co
   }
 }
 
-/// Not inline: the shortest calls would save registers for it.
-DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in,
-                                                              std::byte* out, const RowPlace* rows, std::size_t count,
-                                                              RowAccess access) noexcept {
-  if (strategy.joined && access.stores == Stores::non_temporal) {
-    return stream_joined_rows(strategy, in, out, rows, count);
-  }
+/// Rows of more than 256 bytes, or by other stores than cached.
+DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
+                                              const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
+  if (access.stores == Stores::joined) return stream_joined_rows(strategy, in, out, rows, count);
   line_rows<Copy>(strategy, in, out, rows, count, access);
 }
 
