@@ -322,7 +322,7 @@ DMLREF_TARGET_AVX2 inline void copy_long_rows(const RowCopy& strategy, const std
 }
 
 #define DMLREF_SLICE_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/operators/slice/kernels/vector_rows.hpp"
+#include "dmlref/operators/slice/kernels/vector_rows-inl.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::avx2

@@ -64,7 +64,7 @@ inline void copy_long_rows(const RowCopy& strategy, const std::byte* in, std::by
 }
 
 #define DMLREF_SLICE_TARGET
-#include "dmlref/operators/slice/kernels/vector_rows.hpp"
+#include "dmlref/operators/slice/kernels/vector_rows-inl.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::neon

@@ -1,4 +1,4 @@
-// vector_rows.hpp: rows copied, shuffled in steps of a pattern, and transposed, for every target with vectors of 16
+// vector_rows-inl.hpp: rows copied, shuffled in steps of a pattern, and transposed, for every target with vectors of 16
 // bytes. Included once per target, inside that target's namespace, because a target attribute cannot be a template
 // parameter; hence no guard. The includer defines DMLREF_SLICE_TARGET (the attribute); Bytes16, load16, store16,
 // stream16, load_control, shuffle16 (0 where a control is 0x80), or16, unpack_low and unpack_high; Vector, of
