@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "dmlref/config.hpp"
@@ -26,13 +27,19 @@ struct Tuning {
     std::uint64_t task_bytes = 128 * 1024;  ///< of the larger of input and output: less is not worth a task
     /// Non-temporal stores begin where twice the larger of input and output is so much of the last-level cache.
     unsigned stream_eighths_512 = 5, stream_eighths_256 = 3;
-    /// Several tasks keep in that cache what is no more than this, input and three times output; 0: they stream alike.
+    /// Several tasks keep in that cache what is no more than this, input and three times output.
     unsigned kept_sixths = 0;
-    std::size_t interleave_from = 0;   ///< bytes of streamed rows of a page and more that go four at a time
-    std::int64_t output_prefetch = 0;  ///< bytes ahead of stores where these wait for their lines; 0: none
-    bool irregular_order = false;      ///< of rows in L2, whose lines the prefetchers then do not mistake
-    bool column_order = false;         ///< of rows cut out of longer ones, beyond whose ends prefetchers read
-    bool byte_permutations = false;    ///< of 32 bytes, for short rows, where the CPU has them
+    std::size_t interleave_from = 0;  ///< bytes of streamed rows of a page and more that go four at a time
+    /// Bytes ahead of stores, where these wait for their lines.
+    std::optional<std::int64_t> output_prefetch = std::nullopt;
+    /// Of rows in L2, whose lines the prefetchers then do not mistake: between so many bytes and so much of L2.
+    struct IrregularOrder {
+      std::uint64_t from_bytes;
+      unsigned to_l2_halves;
+    };
+    std::optional<IrregularOrder> irregular_order = std::nullopt;
+    bool byte_permutations = false;  ///< of 32 bytes, for short rows, where the CPU has them
+    std::int64_t panel_step = 64;    ///< bytes between units from which panels are transposed, not gathered by shuffles
   };
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
   struct Normalization {
@@ -70,16 +77,18 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                        .stream_percent_of_rows = 80,
                        .narrow_sums = true}},
     {.name = "zen5",
-     .slice = {.task_bytes = 64 * 1024, .kept_sixths = 8, .irregular_order = true},
+     .slice = {.task_bytes = 64 * 1024,
+               .kept_sixths = 8,
+               .irregular_order = Tuning::Slice::IrregularOrder{192 * 1024, 3}},
      .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::always,
                        .row_prefetch = 0,
                        .stream_percent = 50,
                        .stream_percent_of_rows = 80}},
     {.name = "xeon_avx512",
-     .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
+     .slice = {.output_prefetch = 256, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
     {.name = "xeon_amx",
-     .slice = {.output_prefetch = 256, .column_order = true, .byte_permutations = true},
+     .slice = {.output_prefetch = 256, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
 });
 

@@ -1,6 +1,6 @@
 // kernels_test.cpp: the fast slice against the bytes that the formulas give: every layout, address, task count and
 // path.
-#include "dmlref/operators/slice/strategies.hpp"
+#include "dmlref/operators/slice/plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,6 +26,7 @@
 namespace {
 
 using namespace dmlref;
+using dmlref::detail::SlicePlan;
 using dmlref_test::GuardedBuffer;
 using dmlref_test::SliceCase;
 using dmlref_test::SliceLimits;
@@ -45,8 +46,7 @@ class FastSlice : public testing::Test {
   const Tuning::Slice& next_model() { return tuning_table[models++ % tuning_table.size()].slice; }
 
   /// Without `thresholds`, those of the model.
-  fast::Slice prepare(const SliceCase& it, const Tuning::Slice& model,
-                      std::optional<fast::SliceThresholds> given = {}) {
+  SlicePlan prepare(const SliceCase& it, const Tuning::Slice& model, std::optional<fast::SliceThresholds> given = {}) {
     const Layout output = layout_of(it.output_desc());
     const Layout input = layout_of(it.input_desc());
     Layout window;
@@ -57,10 +57,10 @@ class FastSlice : public testing::Test {
       window = reference::slice1_layout(input, output.shape, s.window_offsets, s.window_sizes, s.window_strides);
     }
     const fast::SliceThresholds thresholds = given.value_or(fast::SliceThresholds(isa_under_test(), model));
-    return fast::Slice(window, output, it.element_size, it.input.size(), fast::slice_kernels(isa_under_test(), model),
-                       thresholds);
+    return {
+        {window, output, it.element_size, it.input.size()}, fast::slice_kernels(isa_under_test(), model), thresholds};
   }
-  fast::Slice prepare(const SliceCase& it, const fast::SliceThresholds& thresholds) {
+  SlicePlan prepare(const SliceCase& it, const fast::SliceThresholds& thresholds) {
     return prepare(it, this_cpu().slice, thresholds);
   }
 
@@ -80,13 +80,13 @@ class FastSlice : public testing::Test {
     fast::SliceThresholds thresholds(isa_under_test(), model);
     if (number(0, 1) == 0) thresholds.stream_bytes = 0;
     if (number(0, 2) != 0) thresholds.kept_bytes = 0;
-    if (number(0, 2) == 0) thresholds.output_prefetch = 256 - thresholds.output_prefetch;
+    if (number(0, 2) == 0) thresholds.output_prefetch = std::nullopt;
+    if (number(0, 2) == 0) thresholds.output_prefetch = 256;
     if (number(0, 1) == 0) thresholds.interleave_from = number(0, 1) * 4096;
-    if (number(0, 2) == 0) thresholds.prefetch_within = !thresholds.prefetch_within;
+    if (number(0, 2) == 0) thresholds.prefetch_own_row = !thresholds.prefetch_own_row;
     if (number(0, 1) == 0) take_irregular_order(thresholds);
-    if (number(0, 1) == 0) thresholds.columns_from = 0;
     thresholds.task_bytes = number(1, 4) == 1 ? 1 : 4096;
-    const fast::Slice slice = prepare(it, model, thresholds);
+    const SlicePlan slice = prepare(it, model, thresholds);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.strategy().name];
     const std::size_t tasks = number(0, 2) == 0 ? number(2, 7) : 1;
 
@@ -141,7 +141,7 @@ TEST_F(FastSlice, RandomCasesOfEveryRankAndElementSize) {
   EXPECT_GT(seen["copy"], 0);
   EXPECT_GT(seen["fill"], 0);
   EXPECT_GT(seen["steps"], 0);
-  EXPECT_GT(seen["strip"], 0);
+  EXPECT_GT(seen["transpose"], 0);
   if (isa_under_test() != Isa::scalar) {
     EXPECT_GT(seen["shuffle"], 0);
   }
@@ -205,18 +205,31 @@ TEST_F(FastSlice, LongRowsOfEveryInnerStride) {
 
 // Rows that each begin where the one before it ends, at every place in a line: written around the caches as one stream.
 TEST_F(FastSlice, JoinedRowsOfEveryLength) {
-  const std::size_t from = kernels().joined_from;
-  if (from == 0) GTEST_SKIP() << "no kernel for joined rows";
+  if (!kernels().lines) GTEST_SKIP() << "no kernel for joined rows";
   for (std::uint32_t length = 60; length <= 400; length += number(1, 3)) {
     const SliceCase it = slice1_case(random, DataType::uint8, {2 * number(1, 40), length}, {2, 1});
     SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
     fast::SliceThresholds thresholds = thresholds_of_this_cpu();
     thresholds.stream_bytes = 0;
-    const fast::Slice slice = prepare(it, thresholds);
+    const SlicePlan slice = prepare(it, thresholds);
     const fast::RowWalk& walk = slice.walks()[0];
     if (walk.rows() > 1) {
-      EXPECT_EQ(walk.stores(1) == fast::Stores::non_temporal && walk.strategy().joined, length >= from);
+      EXPECT_EQ(walk.stores(1) == fast::Stores::joined, length >= fast::LineKernels::min_joined_bytes);
     }
+    check(it);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Rows are visited in the direction in which the input lies, so whether they are joined depends on that.
+TEST_F(FastSlice, ReversedRowsAreNotJoined) {
+  if (!kernels().lines) GTEST_SKIP() << "no kernel for joined rows";
+  fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+  thresholds.stream_bytes = 0;
+  for (const std::int32_t step : {2, -2}) {
+    const SliceCase it = slice1_case(random, DataType::uint8, {2 * number(2, 9), number(1024, 5000)}, {step, 1});
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+    EXPECT_EQ(prepare(it, thresholds).walks()[0].stores(1) == fast::Stores::joined, step > 0);
     check(it);
     if (HasFatalFailure()) return;
   }
@@ -275,45 +288,11 @@ TEST_F(FastSlice, RowsInAnIrregularOrder) {
         fast::SliceThresholds thresholds = thresholds_of_this_cpu();
         thresholds.stream_bytes = ~std::uint64_t{0};
         take_irregular_order(thresholds);
-        const fast::Slice slice = prepare(it, thresholds);
-        const bool lines = kernels().reverse != nullptr && bytes > 64 && bytes % 64 == 0;
+        const SlicePlan slice = prepare(it, thresholds);
+        const bool lines = kernels().lines && bytes > 64 && bytes % 64 == 0;
         if (step == 1 ? bytes <= 256 : lines && step != -2) {
-          EXPECT_TRUE(slice.walks()[0].irregular());
+          EXPECT_EQ(slice.walks()[0].order(), fast::Order::irregular);
         }
-        for (const std::size_t tasks : {1u, 3u}) {
-          std::vector<std::byte> output = it.before;
-          for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
-          ASSERT_EQ(dmlref_test::first_difference(output, it.expected), it.expected.size()) << tasks << " tasks";
-        }
-        check(it);
-        if (HasFatalFailure()) return;
-      }
-    }
-  }
-}
-
-// Rows cut out of longer ones, a column at a time: some that end with a column, some that do not, upwards and
-// downwards.
-TEST_F(FastSlice, RowsInColumns) {
-  const bool has_lines = kernels().every_second != nullptr;
-  for (const DataType type : types) {
-    const auto size = static_cast<std::uint32_t>(size_of(type));
-    for (const std::int32_t step : {1, -1, 2, -2}) {
-      for (const std::uint32_t bytes : {256u, 264u, 512u, 520u, 568u, 576u, 768u, 1000u, 2048u, 4104u}) {
-        const auto apart = static_cast<std::uint32_t>(std::abs(step));
-        const std::uint32_t length = bytes / size * apart, rows = number(2, 200);
-        const SliceCase it = slice1_case(random, type, {rows, length}, {number(0, 1) == 0 ? 1 : -1, step},
-                                         {length + (1024 + number(0, 64)) / size, 1});
-        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-        fast::SliceThresholds thresholds = thresholds_of_this_cpu();
-        const bool around = number(0, 2) == 0;
-        thresholds.stream_bytes = around ? 0 : ~std::uint64_t{0};
-        thresholds.irregular_to = 0;
-        thresholds.columns_from = 0;
-        const fast::Slice slice = prepare(it, thresholds);
-        const fast::Stores stores = slice.walks()[0].stores(1);
-        EXPECT_EQ(stores == fast::Stores::in_columns, (step == 1 || (step == 2 && has_lines)) && bytes * apart >= 512 &&
-                                                          stores != fast::Stores::non_temporal);
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
           for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
@@ -362,25 +341,28 @@ TEST_F(FastSlice, InterleavedLongRows) {
 
 // Which streamed rows are interleaved depends on their length.
 TEST_F(FastSlice, RowsAreInterleavedFromALengthOn) {
+  if (!kernels().lines) GTEST_SKIP() << "no kernel for interleaved rows";
   fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+  thresholds.stream_bytes = 0;
   thresholds.interleave_from = 4096;
   for (const std::int32_t step : {1, -1}) {
     for (const std::uint32_t length : {4095u, 4096u}) {
-      const SliceCase it = slice1_case(random, DataType::uint8, {4, length}, {2, step});
-      EXPECT_EQ(prepare(it, thresholds).walks()[0].strategy().interleave, length >= 4096);
+      const SliceCase it = slice1_case(random, DataType::uint8, {4, length}, {2, step}, {}, {length + 1, 1});
+      EXPECT_EQ(prepare(it, thresholds).walks()[0].stores(1),
+                length >= 4096 ? fast::Stores::interleaved : fast::Stores::non_temporal);
     }
   }
 }
 
 // A copy that reads more than it writes fills the caches as well.
 TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
-  if (kernels().pattern == nullptr) GTEST_SKIP() << "every second element takes steps, which have no such stores";
+  if (!kernels().shuffle) GTEST_SKIP() << "every second element takes steps, which have no such stores";
   const SliceCase thinned = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   const SliceCase cropped = slice1_case(random, DataType::uint8, {3, 8192}, {2, 1});
   const auto streamed = [&](const SliceCase& it, std::uint64_t from) {
     fast::SliceThresholds thresholds = thresholds_of_this_cpu();
     thresholds.stream_bytes = from;
-    return prepare(it, thresholds).walks()[0].stores(1) == fast::Stores::non_temporal;
+    return prepare(it, thresholds).walks()[0].stores(1) != fast::Stores::cached;
   };
   EXPECT_TRUE(streamed(thinned, 2 * 3 * 8192));
   EXPECT_FALSE(streamed(thinned, 2 * 3 * 8192 + 1));
@@ -390,16 +372,16 @@ TEST_F(FastSlice, TheLargerSideDecidesAboutStreaming) {
 
 // What several tasks keep in the caches is the input and three times the output.
 TEST_F(FastSlice, SeveralTasksStreamLess) {
-  if (kernels().pattern == nullptr) GTEST_SKIP() << "every second element takes steps, which have no such stores";
+  if (!kernels().shuffle) GTEST_SKIP() << "every second element takes steps, which have no such stores";
   const SliceCase it = slice1_case(random, DataType::uint8, {3, 8192}, {1, 2});
   fast::SliceThresholds thresholds = thresholds_of_this_cpu();
   thresholds.stream_bytes = 0;
   for (const bool stays : {true, false}) {
     thresholds.kept_bytes = 3 * 8192 + 3 * 3 * 4096 - (stays ? 0 : 1);
-    const fast::Slice slice = prepare(it, thresholds);
+    const SlicePlan slice = prepare(it, thresholds);
     const fast::RowWalk& walk = slice.walks()[0];
-    EXPECT_EQ(walk.stores(1), fast::Stores::non_temporal);
-    EXPECT_EQ(walk.stores(2), stays ? fast::Stores::cached : fast::Stores::non_temporal);
+    EXPECT_NE(walk.stores(1), fast::Stores::cached);
+    EXPECT_EQ(walk.stores(2), stays ? fast::Stores::cached : walk.stores(1));
   }
 }
 
@@ -419,11 +401,11 @@ TEST_F(FastSlice, EveryShortInnerDimension) {
   }
 }
 
-// Periods that are nearly a vector, in rows that do not follow one another: with and without room around them.
+// Periods that are nearly a vector, in rows that do not follow one another: with and without slack around them.
 TEST_F(FastSlice, RowsOfPeriodsNearlyAVector) {
   int apart = 0;
   const auto is_apart = [](const fast::RowWalk& walk) {
-    return kernels().pattern != nullptr && walk.strategy().kernel == kernels().pattern &&
+    return kernels().shuffle && walk.strategy().kernel == *kernels().shuffle &&
            static_cast<const fast::PatternRows&>(walk.strategy()).pattern.pitch < 16;
   };
   for (std::uint32_t period = 7; period <= 17; ++period) {
@@ -442,14 +424,14 @@ TEST_F(FastSlice, RowsOfPeriodsNearlyAVector) {
         expect(it, random);
         SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
         fast::SliceThresholds thresholds = thresholds_of_this_cpu();
-        const fast::Slice slice = prepare(it, thresholds);
+        const SlicePlan slice = prepare(it, thresholds);
         for (const fast::RowWalk& walk : slice.walks()) apart += is_apart(walk) ? 1 : 0;
         check(it);
         if (HasFatalFailure()) return;
       }
     }
   }
-  if (kernels().pattern != nullptr) {
+  if (kernels().shuffle) {
     EXPECT_GT(apart, 0);
   }
 }
@@ -457,7 +439,7 @@ TEST_F(FastSlice, RowsOfPeriodsNearlyAVector) {
 // Short rows that are one permutation: periods of every unit and step.
 TEST_F(FastSlice, RowsOfOnePermutation) {
   const Tuning::Slice& model = tuning_of(CpuModel::zen4).slice;
-  const fast::RowKernel kernel = fast::slice_kernels(isa_under_test(), model).permute;
+  const std::optional<fast::RowKernel> kernel = fast::slice_kernels(isa_under_test(), model).permute;
   std::map<std::size_t, int> permuted, read;  // by bytes of output and of input
   for (const DataType type : types) {
     for (const std::int32_t step : {1, -1, 2, -2, 3}) {
@@ -468,9 +450,9 @@ TEST_F(FastSlice, RowsOfOnePermutation) {
               random, type, {rows, apart * count, static_cast<std::uint32_t>(std::abs(step)) * units},
               {1, number(0, 1) == 0 ? static_cast<std::int32_t>(apart) : -static_cast<std::int32_t>(apart), step});
           SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
-          const fast::Slice slice = prepare(it, model);
+          const SlicePlan slice = prepare(it, model);
           for (const fast::RowWalk& walk : slice.walks()) {
-            if (kernel == nullptr || walk.strategy().kernel != kernel) continue;
+            if (!kernel || walk.strategy().kernel != *kernel) continue;
             ++permuted[walk.strategy().out_bytes];
             ++read[static_cast<const fast::PermutedRows&>(walk.strategy()).in_bytes];
           }
@@ -480,7 +462,7 @@ TEST_F(FastSlice, RowsOfOnePermutation) {
       }
     }
   }
-  if (kernel == nullptr) GTEST_SKIP() << "no permutation of bytes, so these were patterns";
+  if (!kernel) GTEST_SKIP() << "no permutation of bytes, so these were patterns";
   EXPECT_GT(permuted.size(), 3u);
   EXPECT_LE(read.begin()->first, 32u);
   EXPECT_GE(read.rbegin()->first, 48u);
@@ -578,8 +560,7 @@ class SliceOfLayouts : public FastSlice {
     fast::SliceThresholds thresholds(isa_under_test(), model);
     if (number(0, 1) == 0) thresholds.stream_bytes = 0;
     if (number(0, 1) == 0) take_irregular_order(thresholds);
-    if (number(0, 1) == 0) thresholds.columns_from = 0;
-    const fast::Slice slice(from, to, size, input.size(), fast::slice_kernels(isa_under_test(), model), thresholds);
+    const SlicePlan slice({from, to, size, input.size()}, fast::slice_kernels(isa_under_test(), model), thresholds);
     const std::size_t tasks = number(1, 3);
     const bool input_first = number(0, 1) == 0;  // the first buffer gets the lowest addresses
     for (const auto side : {GuardedBuffer::Side::end, GuardedBuffer::Side::begin}) {
@@ -665,12 +646,12 @@ TEST_F(SliceOfLayouts, TranspositionsDownwards) {
 
 // A strategy from outside the library, as docs/kernels/slices.md says under "Adding a strategy": a struct with what a
 // row takes, a kernel that reads it, and walks over rows of it. Nothing else knows of it.
-struct MaskedRows : fast::RowStrategy {
+struct MaskedRows : fast::RowCopy {
   std::byte mask{};
 };
 
-void copy_masked_rows(const fast::RowStrategy& strategy, const std::byte* in, std::byte* out,
-                      const fast::RowPlace* rows, std::size_t count, fast::RowAccess) noexcept {
+void copy_masked_rows(const fast::RowCopy& strategy, const std::byte* in, std::byte* out, const fast::RowPlace* rows,
+                      std::size_t count, fast::RowAccess) noexcept {
   const std::byte mask = static_cast<const MaskedRows&>(strategy).mask;
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t b = 0; b < strategy.out_bytes; ++b) out[rows[r].out + Index(b)] = in[rows[r].in + Index(b)] & mask;
@@ -684,14 +665,10 @@ TEST_F(FastSlice, RunsAStrategyFromOutside) {
 
   fast::RowPlace first;
   const fast::CopyDims dims = fast::copy_dims(from, to, 1, first);
-  MaskedRows rows;
-  rows.name = "masked";
-  rows.kernel = &copy_masked_rows;
-  rows.out_bytes = dims.unit;
-  rows.mask = std::byte{0x0F};
-  fast::CopyPlan plan;
-  plan.walks.emplace_back(std::make_shared<const MaskedRows>(rows), dims, first);
-  const fast::Slice slice(std::move(plan), input.size(), 1);
+  const MaskedRows rows{{"masked", &copy_masked_rows, dims.unit}, std::byte{0x0F}};
+  std::vector<fast::RowWalk> walks;
+  walks.emplace_back(std::make_shared<const MaskedRows>(rows), dims, first);
+  const SlicePlan slice(std::move(walks), input.size(), 3);
 
   EXPECT_EQ(slice.strategy_name(), "masked");
   for (std::size_t task = 0; task < 3; ++task) slice.run(input.data(), output.data(), task, 3);
@@ -726,7 +703,7 @@ TEST_F(FastSlice, OneLongRowIsShared) {
     fast::SliceThresholds thresholds = thresholds_of_this_cpu();
     thresholds.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
     thresholds.kept_bytes = 0;
-    const fast::Slice slice = prepare(it, thresholds);
+    const SlicePlan slice = prepare(it, thresholds);
     for (const std::size_t tasks : {1u, 2u, 5u}) {
       std::vector<std::byte> output = it.before;
       for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);

@@ -35,7 +35,7 @@ inline std::shared_ptr<const Plan> plan_of(const fast::SliceProblem& problem, Is
   DMLREF_SEAM(plan_slice)(problem, isa, tuning, plan);
   return plan;
 #else
-  return slice_plan(problem, isa, tuning);
+  return std::make_shared<SlicePlan>(problem, isa, tuning);
 #endif
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dmlref/operators/slice/kernels/avx2.hpp"
 #include "dmlref/operators/slice/kernels/strategy.hpp"
@@ -22,11 +23,11 @@ DMLREF_TARGET_AVX512VBMI inline __m256i permuted(__m512i v, __m256i control) noe
   return _mm512_castsi512_si256(_mm512_permutexvar_epi8(_mm512_castsi256_si512(control), v));
 }
 
-/// Rows that have room around them.
+/// Rows that have slack around them.
 template <std::size_t LoadBytes>
 DMLREF_TARGET_AVX512VBMI inline void permute_rows_of(const PermutedRows& strategy, __m256i control, const std::byte* in,
                                                      std::byte* out, const RowPlace* rows, std::size_t count) noexcept {
-  const Index output_prefetch = strategy.output_prefetch;
+  const std::optional<Index> output = strategy.prefetch.output_bytes;
   for (std::size_t r = 0; r < count; ++r) {
     __m256i v;
     if constexpr (LoadBytes == 32) {
@@ -35,17 +36,17 @@ DMLREF_TARGET_AVX512VBMI inline void permute_rows_of(const PermutedRows& strateg
       v = permuted(_mm512_loadu_si512(in + rows[r].in), control);
     }
     std::byte* const to = out + rows[r].out;
-    if (output_prefetch != 0) scalar::prefetch(to, output_prefetch);
+    if (output) scalar::prefetch(to, *output);
     avx2::store(to, v);
   }
 }
 
-DMLREF_TARGET_AVX512VBMI inline void permute_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out,
+DMLREF_TARGET_AVX512VBMI inline void permute_rows(const RowCopy& strategy, const std::byte* in, std::byte* out,
                                                   const RowPlace* rows, std::size_t count, RowAccess access) noexcept {
   const auto& permuting = static_cast<const PermutedRows&>(strategy);
   const __m256i control = avx2::load(reinterpret_cast<const std::byte*>(permuting.control.data()));
   in += permuting.lowest;
-  if (access.read && access.write) {
+  if (access.read_slack && access.write_slack) {
     if (permuting.in_bytes <= 32) return permute_rows_of<32>(permuting, control, in, out, rows, count);
     return permute_rows_of<64>(permuting, control, in, out, rows, count);
   }

@@ -36,7 +36,7 @@ struct CopyDims {
 };
 
 /// Begins a dimension at its other end: its steps change their signs, and rows start from another `first`.
-constexpr void turn(CopyDim& dim, RowPlace& first) noexcept {
+constexpr void reverse(CopyDim& dim, RowPlace& first) noexcept {
   first.in += dim.in * (dim.extent - 1);
   first.out += dim.out * (dim.extent - 1);
   dim.in = -dim.in;
@@ -52,7 +52,7 @@ constexpr CopyDims copy_dims(const Layout& from, const Layout& to, std::size_t e
   for (std::size_t d = 0; d < to.rank(); ++d) {  // insertion sort by the output's step, the largest first
     if (to.shape[d] == 1) continue;
     CopyDim dim{to.shape[d], from.strides[d] * size, to.strides[d] * size};
-    if (dim.out < 0) turn(dim, first);
+    if (dim.out < 0) reverse(dim, first);
     std::size_t at = sorted.rank++;
     for (; at > 0 && sorted.dim[at - 1].out < dim.out; --at) sorted.dim[at] = sorted.dim[at - 1];
     sorted.dim[at] = dim;

@@ -24,23 +24,21 @@ inline SliceKernels slice_kernels(Isa isa, const Tuning::Slice& tuning) noexcept
   SliceKernels kernels{.copy = &scalar::copy_rows,
                        .fill = &scalar::fill_rows,
                        .steps = &scalar::step_rows,
-                       .strip = &scalar::strip_rows};
+                       .panels = &scalar::transpose_panels};
   if (isa == Isa::scalar) return kernels;
 #if DMLREF_HAS_AVX2
   kernels.copy = &avx2::copy_rows;
-  kernels.joined_from = 128;
-  kernels.pattern = &avx2::shuffle_rows;
-  kernels.reverse = &avx2::line_rows<avx2::Reversal>;
-  kernels.every_second = &avx2::every_second_rows;
-  kernels.strip = &avx2::strip_rows;
+  kernels.shuffle = &avx2::shuffle_rows;
+  kernels.lines = {.reverse = &avx2::line_rows<avx2::Reversal>, .every_second = &avx2::every_second_rows};
+  kernels.panels = &avx2::transpose_panels;
 #if DMLREF_HAS_AVX512VNNI
   const bool has_512 = isa == Isa::avx512vnni || isa == Isa::amx_int8;
   if (has_512 && tuning.byte_permutations && supports_byte_permutations()) kernels.permute = &avx512::permute_rows;
 #endif
 #elif DMLREF_HAS_NEON
   kernels.copy = &neon::copy_rows;
-  kernels.pattern = &neon::shuffle_rows;
-  kernels.strip = &neon::strip_rows;
+  kernels.shuffle = &neon::shuffle_rows;
+  kernels.panels = &neon::transpose_panels;
 #endif
   return kernels;
 }

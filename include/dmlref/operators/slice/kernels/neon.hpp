@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dmlref/operators/slice/kernels/scalar.hpp"
 #include "dmlref/operators/slice/kernels/strategy.hpp"
@@ -57,15 +58,13 @@ inline uint8x16_t unpack_high(uint8x16_t a, uint8x16_t b) noexcept {
   }
 }
 
-inline void copy_long_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+inline void copy_long_rows(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
                            std::size_t count, RowAccess access) noexcept {
   scalar::copy_rows(strategy, in, out, rows, count, access);
 }
 
 #define DMLREF_SLICE_TARGET
-#include "dmlref/operators/slice/kernels/copy_rows.hpp"
-#include "dmlref/operators/slice/kernels/shuffle_rows.hpp"
-#include "dmlref/operators/slice/kernels/strip_rows.hpp"
+#include "dmlref/operators/slice/kernels/vector_rows-inl.hpp"
 #undef DMLREF_SLICE_TARGET
 
 }  // namespace fast::neon

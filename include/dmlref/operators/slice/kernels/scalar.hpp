@@ -101,8 +101,8 @@ inline void step_periods(const PatternPeriod& period, const std::byte* in, std::
   }
 }
 
-inline void copy_rows(const RowStrategy& row, const std::byte* in, std::byte* out, const RowPlace* rows,
-                      std::size_t count, RowAccess) noexcept {
+inline void copy_rows(const RowCopy& row, const std::byte* in, std::byte* out, const RowPlace* rows, std::size_t count,
+                      RowAccess) noexcept {
   if (row.out_bytes < 16) {
     for (std::size_t r = 0; r < count; ++r) copy_few(out + rows[r].out, in + rows[r].in, row.out_bytes);
     return;
@@ -111,7 +111,7 @@ inline void copy_rows(const RowStrategy& row, const std::byte* in, std::byte* ou
 }
 
 /// The unit is written once and then doubled.
-inline void fill_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+inline void fill_rows(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
                       std::size_t count, RowAccess) noexcept {
   const std::size_t unit_bytes = static_cast<const FillRows&>(strategy).unit_bytes;
   for (std::size_t r = 0; r < count; ++r) {
@@ -127,7 +127,7 @@ inline void fill_rows(const RowStrategy& strategy, const std::byte* in, std::byt
   }
 }
 
-inline void step_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+inline void step_rows(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
                       std::size_t count, RowAccess) noexcept {
   const auto& steps = static_cast<const StepRows&>(strategy);
   for (std::size_t r = 0; r < count; ++r) {
@@ -136,18 +136,18 @@ inline void step_rows(const RowStrategy& strategy, const std::byte* in, std::byt
 }
 
 /// Blocks of `width` rows by a few units, so that the lines of both sides stay in L1d.
-inline void strip_rows(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
-                       std::size_t count, RowAccess) noexcept {
+inline void transpose_panels(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+                             std::size_t count, RowAccess) noexcept {
   constexpr std::size_t block = 64;
-  const auto& strip = static_cast<const StripRows&>(strategy);
+  const auto& panel = static_cast<const PanelRows&>(strategy);
   for (std::size_t r = 0; r < count; ++r) {
-    for (std::size_t at = 0; at < strip.count; at += block) {
-      const std::size_t units = strip.count - at < block ? strip.count - at : block;
-      const std::byte* from = in + rows[r].in + static_cast<Index>(at) * strip.in_step;
-      std::byte* to = out + rows[r].out + static_cast<Index>(at) * strip.out_step;
-      for (Index w = 0; w < static_cast<Index>(strip.width); ++w) {
-        step_row(strip.unit_bytes, from + w * strip.in_cross, to + w * strip.out_cross, units, strip.in_step,
-                 strip.out_step);
+    for (std::size_t at = 0; at < panel.count; at += block) {
+      const std::size_t units = panel.count - at < block ? panel.count - at : block;
+      const std::byte* from = in + rows[r].in + static_cast<Index>(at) * panel.in_step;
+      std::byte* to = out + rows[r].out + static_cast<Index>(at) * panel.out_step;
+      for (Index w = 0; w < static_cast<Index>(panel.width); ++w) {
+        step_row(panel.unit_bytes, from + w * panel.in_cross, to + w * panel.out_cross, units, panel.in_step,
+                 panel.out_step);
       }
     }
   }

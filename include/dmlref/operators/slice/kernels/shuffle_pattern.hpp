@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dmlref/config.hpp"
 #include "dmlref/view/narrow.hpp"
@@ -43,7 +44,7 @@ struct ShufflePattern {
   static constexpr std::size_t max_vectors = 4;
   static constexpr std::size_t max_terms = 4;
 
-  std::size_t periods = 0;  // 0: there is no pattern
+  std::size_t periods = 0;
   std::size_t vectors = 0;
   std::size_t terms = 0;
   std::size_t pitch = 16;      // less: each vector writes over what the one before it spilled
@@ -66,11 +67,12 @@ struct ShufflePattern {
 };
 
 /// The pattern for exactly `periods` periods; none where it would take too many loads.
-constexpr ShufflePattern pattern_of(const PatternPeriod& period, std::size_t periods, std::size_t pitch = 16) noexcept {
+constexpr std::optional<ShufflePattern> pattern_of(const PatternPeriod& period, std::size_t periods,
+                                                   std::size_t pitch = 16) noexcept {
   ShufflePattern pattern;
   const std::size_t bytes = periods * period.bytes();
   const std::size_t vectors = (bytes + pitch - 1) / pitch;
-  if (vectors > ShufflePattern::max_vectors) return {};
+  if (vectors > ShufflePattern::max_vectors) return std::nullopt;
   Index lowest = period.source(0);
   Index highest = lowest;
   for (std::size_t at = 0; at < bytes; ++at) {
@@ -96,7 +98,7 @@ constexpr ShufflePattern pattern_of(const PatternPeriod& period, std::size_t per
         missing = true;
       }
       if (!missing) break;
-      if (terms == ShufflePattern::max_terms) return {};
+      if (terms == ShufflePattern::max_terms) return std::nullopt;
       Index window = from;  // moved down where it would pass the highest byte of all
       if (window + 15 > highest) window = highest - 15 > lowest || period.in_advance < 0 ? highest - 15 : lowest;
       ShuffleTerm& term = pattern.term[p * ShufflePattern::max_terms + terms];
@@ -140,24 +142,25 @@ constexpr ShufflePattern pattern_of(const PatternPeriod& period, std::size_t per
 }
 
 /// The cheapest pattern for a row of `count` periods; none where all would take too many loads.
-constexpr ShufflePattern shuffle_pattern(const PatternPeriod& period, std::size_t count) noexcept {
-  ShufflePattern best;
-  const auto consider = [&](const ShufflePattern& pattern) {
-    if (pattern.periods != 0 && (best.periods == 0 || pattern.cost(count) < best.cost(count))) best = pattern;
+constexpr std::optional<ShufflePattern> shuffle_pattern(const PatternPeriod& period, std::size_t count) noexcept {
+  std::optional<ShufflePattern> best;
+  const auto consider = [&](const std::optional<ShufflePattern>& pattern) {
+    if (pattern && (!best || pattern->cost(count) < best->cost(count))) best = pattern;
   };
   for (std::size_t vectors = 1; vectors <= ShufflePattern::max_vectors; ++vectors) {
     std::size_t periods = vectors * 16 / period.bytes();
     if (periods > count) periods = count;
-    ShufflePattern pattern = periods == 0 ? ShufflePattern{} : pattern_of(period, periods);
-    while (vectors == 1 && pattern.periods == 0 && periods > 1) pattern = pattern_of(period, --periods);
+    if (periods == 0) continue;
+    std::optional<ShufflePattern> pattern = pattern_of(period, periods);
+    while (vectors == 1 && !pattern && periods > 1) pattern = pattern_of(period, --periods);
     consider(pattern);
   }
   // Periods that are nearly a vector, one to a vector: less work than to join them, although the stores overlap. Such
   // patterns have no non-temporal stores, so the longest rows do without.
   if (period.bytes() > 8 && period.bytes() < 16 && count * period.bytes() < 1024) {
-    const ShufflePattern apart =
+    const std::optional<ShufflePattern> apart =
         pattern_of(period, count < ShufflePattern::max_vectors ? count : ShufflePattern::max_vectors, period.bytes());
-    if (apart.terms == 1) consider(apart);
+    if (apart && apart->terms == 1) consider(apart);
   }
   return best;
 }

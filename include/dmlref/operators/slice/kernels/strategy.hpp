@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "dmlref/config.hpp"
@@ -19,88 +20,101 @@ struct RowPlace {
   Index out = 0;
 };
 
+/// How rows are stored. All but `cached` are by non-temporal stores.
 enum class Stores : std::uint8_t {
-  cached,        ///< row by row
-  in_columns,    ///< 256 bytes of many rows, then the next 256 of each: for rows cut out of longer ones
-  non_temporal,  ///< by non-temporal stores
+  cached,
+  non_temporal,  ///< row by row
+  interleaved,   ///< four rows at a time
+  joined,        ///< rows that each start where the one before it ends, as one stream
 };
 
 /// What a call of a kernel may do beyond its rows, and how it stores.
 struct RowAccess {
-  bool read = false;   // `room_bytes` bytes before and after every row may be read
-  bool write = false;  // `room_bytes` bytes after every row may be written: a later row writes them again
+  bool read_slack = false;   // `slack_bytes` before and after every row may be read
+  bool write_slack = false;  // `slack_bytes` after every row may be written: a later row writes them again
   Stores stores = Stores::cached;
 };
-inline constexpr std::size_t room_bytes = 16;
+inline constexpr std::size_t slack_bytes = 16;
 
-struct RowStrategy;
+struct RowCopy;
 
 /// Copies rows[0] … rows[count - 1]. `strategy` is of the type that the kernel is for.
-using RowKernel = void (*)(const RowStrategy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
+using RowKernel = void (*)(const RowCopy& strategy, const std::byte* in, std::byte* out, const RowPlace* rows,
                            std::size_t count, RowAccess access) noexcept;
 
-/// What every strategy has; a copy of one run of bytes needs no more. Steps in bytes.
-struct RowStrategy {
-  std::string_view name;
-  RowKernel kernel = nullptr;
-  std::size_t out_bytes = 0;  // from the row's first byte to the end of its last
-  bool exact = false;         // touches nothing beyond its rows, whatever RowAccess permits
-  // The lowest and one past the highest byte that a row reads, from its place; of no matter to exact rows.
+/// The bytes that a row reads, from its place.
+struct Span {
   Index lowest = 0;
-  Index highest = 0;
-  bool joined = false;           // every row starts where the one before it ends
-  bool interleave = false;       // rows of a page and more by non-temporal stores: four at a time
-  std::size_t rows_ahead = 1;    // how far ahead the input is prefetched
-  bool prefetch_within = false;  // prefetches the row itself before non-temporal stores
-  Index output_prefetch = 0;     // bytes of output that cached stores prefetch ahead; 0: none
+  Index highest = 0;  // one past it
+};
+
+struct Prefetch {
+  std::size_t rows = 0;                 // the input: so many rows ahead
+  bool own_row = false;                 // the input of non-temporal stores: the row itself, not those that follow
+  std::optional<Index> output_bytes{};  // the output of cached stores: so far ahead of them
+};
+
+/// What every strategy has; a copy of one run of bytes needs no more. Steps in bytes.
+struct RowCopy {
+  std::string_view name;
+  RowKernel kernel;
+  std::size_t out_bytes;  // from the row's first byte to the end of its last
+  Prefetch prefetch{};
+  std::optional<Span> reads{};  // of a kernel that uses RowAccess's slack; others touch nothing beyond their rows
 };
 
 /// One unit repeated: a broadcast input.
-struct FillRows : RowStrategy {
-  std::size_t unit_bytes = 1;
+struct FillRows : RowCopy {
+  std::size_t unit_bytes;
 };
 
 /// `count` units one after another, any steps.
-struct StepRows : RowStrategy {
-  std::size_t unit_bytes = 1;
-  std::size_t count = 0;
-  Index in_step = 0;
-  Index out_step = 0;
+struct StepRows : RowCopy {
+  std::size_t unit_bytes;
+  std::size_t count;
+  Index in_step;
+  Index out_step;
 };
 
-/// `width` neighbouring rows at once: input and output disagree on the fast axis.
-struct StripRows : StepRows {
-  std::size_t width = 1;
-  Index in_cross = 0;
-  Index out_cross = 0;
+/// A transposed panel, `width` neighbouring rows at once: input and output disagree on the fast axis.
+struct PanelRows : StepRows {
+  std::size_t width;
+  Index in_cross;
+  Index out_cross;
 };
 
 /// `count` periods of a pattern: strides, reversal, pixels. Kernels for reversal and for every second unit take a
 /// pattern of one vector.
-struct PatternRows : RowStrategy {
-  PatternPeriod period{};
-  std::size_t count = 0;
-  ShufflePattern pattern{};
+struct PatternRows : RowCopy {
+  PatternPeriod period;
+  std::size_t count;
+  ShufflePattern pattern;
 };
 
 /// Rows of a pattern that one permutation makes: 17 to 32 bytes out of `in_bytes`, up to 64.
-struct PermutedRows : PatternRows {
-  std::array<std::uint8_t, 32> control{};  // of each byte of output the byte of input, from `lowest` on
-  std::size_t in_bytes = 0;
+struct PermutedRows : RowCopy {
+  Index lowest;                          // byte that a row reads, from its place
+  std::size_t in_bytes;                  // from there on
+  std::array<std::uint8_t, 32> control;  // of each byte of output the byte of input, from `lowest` on
 };
 
-/// The kernels of one target. Null: there is none, and another strategy does it.
+/// Kernels by whole vectors of 32 bytes, for rows of at least `min_bytes`. A target that has them copies joined rows of
+/// at least `min_joined_bytes` by non-temporal stores.
+struct LineKernels {
+  static constexpr std::size_t min_bytes = 48, min_joined_bytes = 128;
+  RowKernel reverse;
+  RowKernel every_second;
+};
+
+/// The kernels of one target. What is optional another strategy does.
 struct SliceKernels {
-  RowKernel copy = nullptr;
-  std::size_t joined_from = 0;  // bytes of joined rows from which `copy` has non-temporal stores; 0: none
-  RowKernel fill = nullptr;
-  RowKernel pattern = nullptr;
-  RowKernel reverse = nullptr;       // patterns of rows of at least `wide_from` bytes
-  RowKernel every_second = nullptr;  // the same
-  static constexpr std::size_t wide_from = 48;
-  RowKernel permute = nullptr;
-  RowKernel steps = nullptr;
-  RowKernel strip = nullptr;
+  RowKernel copy;
+  RowKernel fill;
+  RowKernel steps;
+  RowKernel panels;
+  std::optional<RowKernel> shuffle{};
+  std::optional<RowKernel> permute{};
+  std::optional<LineKernels> lines{};
 };
 
 }  // namespace fast
