@@ -248,7 +248,7 @@ def groups(library: Library) -> str:
 
 
 SHORT = {"QUANTIZED_LINEAR_CONVOLUTION": "QLC", "MEAN_VARIANCE_NORMALIZATION1": "MVN1",
-         "MEAN_VARIANCE_NORMALIZATION": "MVN"}
+         "MEAN_VARIANCE_NORMALIZATION": "MVN", "MEAN_VARIANCE_NORMALIZATION2": "MVN2"}
 LIFTED = {"normalization_channel_broadcast": "MVN1: any size of scale and bias may be 1",
           "normalization_scale_with_bias": "MVN, MVN1: scale without bias, bias without scale",
           "activation_steepness": "SOFTPLUS: Steepness below 1"}

@@ -57,6 +57,18 @@ export const operatorFields = {
     ['Epsilon', 'float'],
     ['FusedActivation', 'activation', true],
   ],
+  MEAN_VARIANCE_NORMALIZATION2: [
+    ['InputTensor', 'input'],
+    ['ScaleTensor', 'input', true],
+    ['BiasTensor', 'input', true],
+    ['OutputTensor', 'output'],
+    ['AxisCount', 'count'],
+    ['Axes', 'uints'],
+    ['UseMean', 'bool'],
+    ['UseVariance', 'bool'],
+    ['Epsilon', 'float'],
+    ['FusedActivation', 'activation', true],
+  ],
 };
 
 /** Bytes of an element. */
