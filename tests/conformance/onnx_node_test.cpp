@@ -72,6 +72,7 @@ bool has_lowered_node(const std::string& model) {
                                        "MeanVarianceNormalization",
                                        "InstanceNormalization",
                                        "LayerNormalization",
+                                       "RMSNormalization",
                                        "GroupNormalization",
                                        "BatchNormalization",
                                        "Transpose",
@@ -137,7 +138,8 @@ std::vector<std::vector<std::byte>> run_through_api(const tool::onnx::Program& p
             ? std::vector<std::string_view>{"InputTensor",  "InputScaleTensor",  "InputZeroPointTensor",
                                             "FilterTensor", "FilterScaleTensor", "FilterZeroPointTensor",
                                             "BiasTensor",   "OutputScaleTensor", "OutputZeroPointTensor"}
-        : std::holds_alternative<MeanVarianceNormalization1Desc>(dispatch.desc)
+        : std::holds_alternative<MeanVarianceNormalization1Desc>(dispatch.desc) ||
+                std::holds_alternative<MeanVarianceNormalization2Desc>(dispatch.desc)
             ? std::vector<std::string_view>{"InputTensor", "ScaleTensor", "BiasTensor"}
             : std::vector<std::string_view>{"InputTensor"};
     for (const std::string_view name : names) inputs.emplace_back(bind(name));
