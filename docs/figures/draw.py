@@ -248,8 +248,8 @@ def groups(library: Library) -> str:
 
 
 SHORT = {"QUANTIZED_LINEAR_CONVOLUTION": "QLC", "MEAN_VARIANCE_NORMALIZATION1": "MVN1",
-         "MEAN_VARIANCE_NORMALIZATION": "MVN", "ELEMENT_WISE_QUANTIZE_LINEAR": "QUANTIZE",
-         "ELEMENT_WISE_DEQUANTIZE_LINEAR": "DEQUANTIZE"}
+         "MEAN_VARIANCE_NORMALIZATION": "MVN", "MEAN_VARIANCE_NORMALIZATION2": "MVN2",
+         "ELEMENT_WISE_QUANTIZE_LINEAR": "QUANTIZE", "ELEMENT_WISE_DEQUANTIZE_LINEAR": "DEQUANTIZE"}
 LIFTED = {"normalization_channel_broadcast": "MVN1: any size of scale and bias may be 1",
           "normalization_scale_with_bias": "MVN, MVN1: scale without bias, bias without scale",
           "element_wise_zero_point": "QUANTIZE, DEQUANTIZE: no zero point",

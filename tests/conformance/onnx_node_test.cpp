@@ -72,6 +72,7 @@ bool has_lowered_node(const std::string& model) {
                                        "MeanVarianceNormalization",
                                        "InstanceNormalization",
                                        "LayerNormalization",
+                                       "RMSNormalization",
                                        "GroupNormalization",
                                        "BatchNormalization",
                                        "QuantizeLinear",

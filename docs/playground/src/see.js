@@ -144,7 +144,7 @@ function seeConvolution(dispatchable, values, explain) {
 function seeNormalization(dispatchable, values, explain) {
   const { InputTensor: input, OutputTensor: output } = dispatchable.tensors;
   const rank = input?.sizes.length ?? 0;
-  const axes = dispatchable.type === 'MEAN_VARIANCE_NORMALIZATION1' ? dispatchable.desc.Axes
+  const axes = dispatchable.type !== 'MEAN_VARIANCE_NORMALIZATION' ? dispatchable.desc.Axes
     : Array.from({ length: rank }, (_, d) => d).slice(dispatchable.desc.CrossChannel ? 1 : 2);
   if (rank === 0 || !Array.isArray(axes) || output?.sizes.length !== rank) return [unseen('the groups')];
   const kept = input.sizes.map((_, d) => d).filter((d) => !axes.includes(d));
@@ -180,7 +180,8 @@ function unseen(what) {
 
 const pictures = {
   SLICE: seeSlice, SLICE1: seeSlice, QUANTIZED_LINEAR_CONVOLUTION: seeConvolution,
-  MEAN_VARIANCE_NORMALIZATION: seeNormalization, MEAN_VARIANCE_NORMALIZATION1: seeNormalization };
+  MEAN_VARIANCE_NORMALIZATION: seeNormalization, MEAN_VARIANCE_NORMALIZATION1: seeNormalization,
+  MEAN_VARIANCE_NORMALIZATION2: seeNormalization };
 
 /** Figures of a dispatchable. `values`: by tensor, a function of coordinates; explain(coordinates) says how one output comes about. */
 export const see = (dispatchable, values, explain) => pictures[dispatchable.type](dispatchable, values, explain);
