@@ -243,12 +243,10 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   detail::PlannedOperator reference = fast;
   // Always a general convolution, also where the operator would choose another.
   const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
-  fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      problem, dmlref::fast::TiledConvolution(problem, dmlref::fast::qlc::kernels_of(isa).tiled));
+  fast.plan = test::tiled_plan(problem, dmlref::fast::qlc::kernels_of(isa).tiled);
 #if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
-    dmlref::fast::AmxConvolution amx(problem);
-    if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx));
+    if (auto amx = test::amx_plan(problem)) fast.plan = std::move(amx);
   }
 #endif
   reference.plan = dmlref_test::reference_plan(problem);
@@ -343,7 +341,7 @@ void expect_equal_with(const std::vector<const fast::qlc::Kernels*>& kernels, co
   reference.plan = dmlref_test::reference_plan(problem);
   const Bytes expected = run(c, std::move(reference), sequential());
   for (const fast::qlc::Kernels* const set : kernels) {
-    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(problem, dmlref::fast::TiledConvolution(problem, *set));
+    fast.plan = test::tiled_plan(problem, *set);
     ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, fast, sequential())));
   }
 }
@@ -546,17 +544,17 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsOfPlanes) {
 /// What tiles know of a case's constants, and where they know it from.
 struct Prepared {
   Prepared(const Case& c, const fast::qlc::Kernels& kernels)
-      : convolution(detail::qlc_problem(c.desc), kernels),
-        persistent(convolution.persistent_bytes()),
-        temporary(convolution.temporary_bytes()) {
-    const std::byte* inputs[9];
-    for (std::size_t i = 0; i < 9; ++i) inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
-    convolution.initialize(inputs, persistent.span().data());
-    convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+      : plan(test::tiled_plan(detail::qlc_problem(c.desc), kernels)),
+        persistent(plan->properties().persistent_bytes),
+        temporary(plan->properties().temporary_bytes) {
+    detail::Bindings owned{};
+    for (std::size_t i = 0; i < 9; ++i) owned.inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
+    plan->initialize(owned, persistent.span().data());
+    plan->prepare({owned.inputs.data(), nullptr, persistent.span().data(), temporary.span().data()}, run);
   }
-  dmlref::fast::TiledConvolution convolution;
+  std::shared_ptr<const dmlref::fast::qlc::tiled::Plan> plan;
   AlignedBuffer persistent, temporary;
-  dmlref::fast::TiledConvolution::Run run;
+  dmlref::fast::qlc::tiled::Run run;
 };
 
 /// Of how many channels of `c` one multiply-add rounds the sums.

@@ -25,21 +25,21 @@ namespace fast::qlc::amx {
 class Block {
  public:
   /// Block `index` of the grid, in the memory of one task.
-  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t* slot, Index index) noexcept
-      : p_(plan), l_(plan.layout), g_(plan.g), run_(run), slot_(slot) {
+  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t* scratch, Index index) noexcept
+      : p_(plan), l_(plan.layout), g_(plan.g), run_(run), scratch_(scratch) {
     const GroupBlock block = grid.block(g_, index);
     place_ = block.place;
     group_ = block.group;
     image_ = block.image;
     tiles_ = l_.tiles(place_.rows, place_.columns);
     input_ = run_.input + image_ * g_.in.n + group_ * g_.in_channels * g_.in.c;
-    staged_ = in_place() ? input_ + place_.x * g_.in.x : slot_ + p_.slot.staged;
+    staged_ = in_place() ? input_ + place_.x * g_.in.x : scratch_ + p_.scratch.staged;
   }
 
   /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.
   void stage() const noexcept {
-    if (staged_ == slot_ + p_.slot.staged) {
-      Stager(p_, run_, input_, place_, slot_ + p_.slot.scratch, slot_ + p_.slot.staged).stage();
+    if (staged_ == scratch_ + p_.scratch.staged) {
+      Stager(p_, run_, input_, place_, scratch_ + p_.scratch.scratch, scratch_ + p_.scratch.staged).stage();
     }
     if (l_.planar()) {
       find_tiles();
@@ -47,7 +47,7 @@ class Block {
       find_places();
     }
     if (run_.compensation == Compensation::none) return;
-    (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.slot.positions), pixel_sums());
+    (l_.planar() ? sum_planes : sum_pixels)(p_, place_, staged_, at<std::int32_t>(p_.scratch.positions), pixel_sums());
     const Index positions = round_up(tiles_, 4) * tile_side;  // as many as are requantized
     for (Index i = tiles_ * tile_side; i < positions; ++i) pixel_sums()[i] = 0;
     if (run_.compensation == Compensation::halves) avx512vnni::halve_sums(pixel_sums(), positions);
@@ -66,9 +66,9 @@ class Block {
  private:
   template <class T>
   T* at(Index offset) const noexcept {
-    return reinterpret_cast<T*>(slot_ + offset);
+    return reinterpret_cast<T*>(scratch_ + offset);
   }
-  std::int32_t* pixel_sums() const noexcept { return at<std::int32_t>(p_.slot.pixel_sums); }
+  std::int32_t* pixel_sums() const noexcept { return at<std::int32_t>(p_.scratch.pixel_sums); }
 
   // Whole tiles are read: not where they would reach beyond the input.
   bool in_place() const noexcept {
@@ -78,7 +78,7 @@ class Block {
   }
 
   void find_tiles() const noexcept {
-    auto* tile = at<PixelTile>(p_.slot.tiles);
+    auto* tile = at<PixelTile>(p_.scratch.tiles);
     std::int32_t pixels = 0;
     const Index across = l_.linear ? tiles_ : ceil_div(place_.columns, tile_side);
     Index x = 0, y = 0;  // linear: of the tile's first position
@@ -102,7 +102,7 @@ class Block {
   }
 
   void find_places() const noexcept {
-    auto* places = at<std::int32_t>(p_.slot.tiles);
+    auto* places = at<std::int32_t>(p_.scratch.tiles);
     auto* const end = places + round_up(tiles_, 2) * tile_side;
     for (Index y = 0; y < place_.rows; ++y) {
       Index left = end - places;
@@ -152,9 +152,9 @@ class Block {
   // cache, or L2, for all tiles: the other way round a large filter would come from beyond the caches for each of them.
   // Where products take little time, output is waited for: it is prefetched 64 pixels ahead.
   DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
-    const auto* tiles = at<PixelTile>(p_.slot.tiles);
+    const auto* tiles = at<PixelTile>(p_.scratch.tiles);
     InterleavedEpilogue<Planes> epilogue(run_);
-    std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
+    std::int32_t* sums = at<std::int32_t>(p_.scratch.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
     // Of few tiles the last four lack some. What stands for their sums must not be large: near ties take long.
     if (tiles_ < 8 && tiles_ % 4 != 0) std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_strip);
@@ -186,9 +186,9 @@ class Block {
 
   // 32 positions by 64 channels at a time.
   DMLREF_TARGET_AMX_INT8 void run_pixels(Index first, Index last) const noexcept {
-    const auto* places = at<std::int32_t>(p_.slot.tiles);
+    const auto* places = at<std::int32_t>(p_.scratch.tiles);
     InterleavedEpilogue<Pixels> epilogue(run_);
-    std::int32_t* sums = at<std::int32_t>(p_.slot.sums);
+    std::int32_t* sums = at<std::int32_t>(p_.scratch.sums);
     std::int32_t* spare = sums + Plan::sums_of_strip;
     for (Index strip = first; strip < last; ++strip) {
       const Index channels = channels_of(strip);
@@ -221,7 +221,7 @@ class Block {
   const StagedBlock& l_;
   const Geometry& g_;
   const Run& run_;
-  std::uint8_t* slot_;
+  std::uint8_t* scratch_;
   BlockPlace place_{};
   Index image_ = 0, group_ = 0;
   Index tiles_ = 0;                       // of pixels

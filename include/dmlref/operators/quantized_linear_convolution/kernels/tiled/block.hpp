@@ -22,8 +22,8 @@ namespace fast::qlc::tiled {
 class Block {
  public:
   /// Block `index` of the grid, in the memory of one task.
-  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t* slot, Index index) noexcept
-      : view_(plan, run, grid.block(plan.g, index), slot) {}
+  Block(const Plan& plan, const Run& run, const BlockGrid& grid, std::uint8_t* memory, Index index) noexcept
+      : view_(plan, run, grid.block(plan.g, index), memory) {}
 
   /// The input as the tiles read it, and its sums; of the task's memory, hence once for all ranges of channels.
   void stage() noexcept {

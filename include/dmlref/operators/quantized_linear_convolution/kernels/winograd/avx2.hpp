@@ -243,10 +243,10 @@ DMLREF_TARGET_AVX2 inline void transform_outputs(const OutputArgs& a) noexcept {
 
 inline constexpr Kernels kernels{
     &qlc::avx2::kernels,
-    {{&tiles_of_2, &transform_inputs<tiles_of_2>, &transform_outputs<tiles_of_2>, 1200, 1100},
-     {&tiles_of_4, &transform_inputs<tiles_of_4>, &transform_outputs<tiles_of_4>, 4000, 4800},
-     {&strided_tiles_of_2, &transform_inputs<strided_tiles_of_2>, &transform_outputs<strided_tiles_of_2>, 3500, 1500},
-     {&strided_tiles_of_4, &transform_inputs<strided_tiles_of_4>, &transform_outputs<strided_tiles_of_4>, 15000, 9000}},
+    {{&tiles_of_2, &transform_inputs<tiles_of_2>, &transform_outputs<tiles_of_2>},
+     {&tiles_of_4, &transform_inputs<tiles_of_4>, &transform_outputs<tiles_of_4>},
+     {&strided_tiles_of_2, &transform_inputs<strided_tiles_of_2>, &transform_outputs<strided_tiles_of_2>},
+     {&strided_tiles_of_4, &transform_inputs<strided_tiles_of_4>, &transform_outputs<strided_tiles_of_4>}},
     &multiply};
 
 }  // namespace fast::qlc::winograd::avx2

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/pixels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/staging.hpp"
@@ -18,8 +18,8 @@ namespace fast::qlc::winograd {
 class Block {
  public:
   /// Block `index` of the grid, in the memory of one task.
-  Block(const Plan& plan, const Run& run, const TileGrid& grid, std::uint8_t* slot, Index index) noexcept
-      : p_(plan), t_(plan.tiling), g_(plan.g), run_(run), slot_(slot) {
+  Block(const Plan& plan, const Run& run, const TileGrid& grid, std::uint8_t* scratch, Index index) noexcept
+      : p_(plan), t_(plan.tiling), g_(plan.g), run_(run), scratch_(scratch) {
     const Range across = range(t_.columns, index % grid.across, grid.across);
     const Range down = range(t_.rows, index / grid.across % grid.down, grid.down);
     const Range deep = range(t_.images, index / grid.across / grid.down, grid.deep);
@@ -65,7 +65,7 @@ class Block {
 
   template <class T>
   T* at(Index offset) const noexcept {
-    return reinterpret_cast<T*>(slot_ + offset);
+    return reinterpret_cast<T*>(scratch_ + offset);
   }
   Index image_pixels() const noexcept { return rows_ * columns_ * t_.outputs() * t_.outputs(); }
 
@@ -76,13 +76,13 @@ class Block {
     const Index columns = t_.inputs(columns_), step = t_.outputs() * t_.stride(), pitch = columns * t_.channels;
     for (Index row = 0; row < rows_; ++row) {
       const Index ready = row == 0 ? 0 : t_.inputs(1) - step;
-      auto* const staged = at<std::int16_t>(p_.slot.staged) + row * step * pitch;
+      auto* const staged = at<std::int16_t>(p_.scratch.staged) + row * step * pitch;
       winograd::stage(p_, run_, input,
                       {place.y * t_.stride() - g_.pad_y + (row * step + ready) * g_.dilation_y,
                        place.x * t_.stride() - g_.pad_x, t_.inputs(1) - ready, columns},
                       staged + ready * pitch);
-      t_.tiles.input({staged, pitch, t_.channels, t_.channels, columns_, at<std::int16_t>(p_.slot.v), t_.v_position(),
-                      t_.channels, (image * rows_ + row) * columns_});
+      t_.tiles.input({staged, pitch, t_.channels, t_.channels, columns_, at<std::int16_t>(p_.scratch.v),
+                      t_.v_position(), t_.channels, (image * rows_ + row) * columns_});
       if (run_.pixel_terms) sum_windows(staged, columns, image * rows_ + row);
     }
   }
@@ -90,10 +90,10 @@ class Block {
   // The sums over the windows of the pixels of one row of tiles.
   void sum_windows(const std::int16_t* staged, Index columns, Index tile_row) const noexcept {
     const Index rows = t_.inputs(1), outputs = t_.outputs();
-    auto* const positions = at<std::int32_t>(p_.slot.positions);
+    auto* const positions = at<std::int32_t>(p_.scratch.positions);
     p_.kernels.shared->sum_runs(reinterpret_cast<const std::uint8_t*>(staged), g_.in_channels, 2 * t_.channels,
                                 rows * columns, positions);
-    std::int32_t* sums = at<std::int32_t>(p_.slot.pixel_sums) + tile_row * columns_ * outputs * outputs;
+    std::int32_t* sums = at<std::int32_t>(p_.scratch.pixel_sums) + tile_row * columns_ * outputs * outputs;
     for (Index y = 0; y < rows - 2; y += t_.stride()) {
       for (Index x = 0; x < columns - 2; x += t_.stride()) {
         std::int32_t sum = 0;
@@ -108,11 +108,11 @@ class Block {
 
   void run_channels(Index channels) const noexcept {
     const Index row_step = columns_ * t_.outputs() * block;
-    auto* const m = at<std::int32_t>(p_.slot.m);
-    auto* const sums = at<std::int32_t>(p_.slot.sums);
+    auto* const m = at<std::int32_t>(p_.scratch.m);
+    auto* const sums = at<std::int32_t>(p_.scratch.sums);
     for (Index chunk = 0; chunk < t_.chunks; ++chunk) {
       const Index first = t_.chunk_at(chunk);
-      p_.kernels.multiply({&t_.transform(), at<std::int16_t>(p_.slot.v) + first, t_.v_position(), t_.channels,
+      p_.kernels.multiply({&t_.transform(), at<std::int16_t>(p_.scratch.v) + first, t_.v_position(), t_.channels,
                            (t_.chunk_at(chunk + 1) - first) / 2, images_ * rows_ * columns_,
                            reinterpret_cast<const std::int16_t*>(run_.filter) + t_.filter_at(channels, chunk), m,
                            t_.m_position()});
@@ -123,12 +123,12 @@ class Block {
       }
     }
     const Index pixels = images_ * image_pixels(), channel = channels * block;
-    auto* const bytes = at<std::uint8_t>(p_.slot.bytes);
+    auto* const bytes = at<std::uint8_t>(p_.scratch.bytes);
     if (run_.wide) {
       requantize_wide(channel, pixels, sums, bytes);
     } else {
       if (run_.pixel_terms) {
-        p_.kernels.shared->add_outer(sums, block, pixels, block, at<std::int32_t>(p_.slot.pixel_sums),
+        p_.kernels.shared->add_outer(sums, block, pixels, block, at<std::int32_t>(p_.scratch.pixel_sums),
                                      run_.minus_filter_zero_point + channel);
       }
       p_.kernels.shared->quantize(sums, pixels / 4, run_.requantizer, channel, block, bytes);
@@ -137,7 +137,7 @@ class Block {
   }
 
   void requantize_wide(Index channel, Index pixels, const std::int32_t* sums, std::uint8_t* bytes) const noexcept {
-    const auto* const pixel_sums = at<std::int32_t>(p_.slot.pixel_sums);
+    const auto* const pixel_sums = at<std::int32_t>(p_.scratch.pixel_sums);
     for (Index i = 0; i < pixels * block; ++i) {
       const Index c = channel + i % block;
       std::int64_t sum = sums[i] + run_.wide_offset[c];
@@ -170,7 +170,7 @@ class Block {
   const Tiling& t_;
   const Geometry& g_;
   const Run& run_;
-  std::uint8_t* slot_;
+  std::uint8_t* scratch_;
   Index image_ = 0, images_ = 0;  // the first one, and how many
   Index row_ = 0, rows_ = 0;      // of tiles
   Index column_ = 0, columns_ = 0;
