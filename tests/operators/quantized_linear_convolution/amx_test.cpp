@@ -322,11 +322,11 @@ TEST_F(AmxConvolution, LeavesShallowLayersToDotProducts) {
 
 using fast::qlc::amx::Plan;
 
-/// Where in a channel's filter a byte of a chunk is; -1: nowhere, it is padding.
-Index place_of(const Plan& plan, Index chunk, Index byte) {
-  fast::qlc::amx::Element e{};
-  if (!locate(plan.g, plan.layout, plan.layout.chunks[static_cast<std::size_t>(chunk)], byte, e)) return -1;
-  return e.channel * plan.g.filter.c + e.y * plan.g.filter.y + e.x * plan.g.filter.x;
+/// Where in a channel's filter a byte of a K-block is; -1: nowhere, it is padding.
+Index place_of(const Plan& plan, Index block, Index byte) {
+  const auto& k_block = plan.k_blocks[static_cast<std::size_t>(block)];
+  const auto e = std::visit([&](const auto& l) { return locate(plan.g, l, k_block, byte); }, plan.layout);
+  return e ? e->channel * plan.g.filter.c + e->y * plan.g.filter.y + e->x * plan.g.filter.x : -1;
 }
 
 /// A tile's bytes and its channels' sums, one by one.
@@ -339,15 +339,15 @@ void expect_packed(const Plan& plan, const std::byte* filter, const std::vector<
     const Index group = channel / plan.packed_channels(), in_group = channel % plan.packed_channels();
     const Index block = group * blocks + in_group / 16, c = in_group % 16;
     std::int32_t sum = 0;
-    for (Index k = 0; k < 64 * plan.chunks(); ++k) {
+    for (Index k = 0; k < 64 * plan.k_block_count(); ++k) {
       const Index place = in_group < g.out_channels ? place_of(plan, k / 64, k % 64) : -1;
       int weight = 0;
       if (place >= 0) {
         const auto byte = static_cast<int>(filter[(group * g.out_channels + in_group) * g.filter.n + place]);
         weight = !g.filter_signed ? byte - 128 : byte < 128 ? byte : byte - 256;
       }
-      const Index tile = 1024 * (block * plan.chunks() + k / 64);
-      const Index at = plan.layout.planar() ? 64 * c + k % 64 : k % 64 / 4 * 64 + 4 * c + k % 4;
+      const Index tile = 1024 * (block * plan.k_block_count() + k / 64);
+      const Index at = plan.planar() ? 64 * c + k % 64 : k % 64 / 4 * 64 + 4 * c + k % 4;
       if (static_cast<int>(static_cast<std::int8_t>(packed[static_cast<std::size_t>(tile + at)])) != weight) ++wrong;
       sum += weight;
     }
@@ -428,13 +428,13 @@ TEST_F(AmxConvolution, GathersFromFarApart) {
         }
       }
       for (Index byte = 0; byte < 64; ++byte) {
-        EXPECT_EQ(places[static_cast<std::size_t>(byte)], place_of(plan, row.chunk, byte));
+        EXPECT_EQ(places[static_cast<std::size_t>(byte)], place_of(plan, row.block, byte));
       }
     }
   }
 }
 
-// What keeps pixels apart is padding, and not multiplied where it has chunks of its own.
+// What keeps pixels apart is padding, and not multiplied where it has K-blocks of its own.
 TEST_F(AmxConvolution, NoChunkOfFilling) {
   Random random(dmlref_test::test_seed());
   for (const std::uint32_t channels : {512u, 1024u}) {
@@ -442,7 +442,7 @@ TEST_F(AmxConvolution, NoChunkOfFilling) {
     const auto made = amx_plan(detail::qlc_problem(test.desc));
     ASSERT_NE(made, nullptr);
     const fast::qlc::amx::Plan& plan = *made;
-    EXPECT_EQ(plan.chunks(), Index{channels} * 9 / 64);
+    EXPECT_EQ(plan.k_block_count(), Index{channels} * 9 / 64);
     for (const fast::qlc::amx::GatheredRow& row : plan.gather.rows) EXPECT_LT(row.first, row.last);
     expect_equal_to_reference(test, random, 1, std::to_string(channels) + " channels");
   }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -39,7 +40,7 @@ struct PixelTile {
   std::uint32_t used;   // one bit for each position that is an output pixel
 };
 
-inline bool planar(const Geometry& g) noexcept { return !(g.out.c == 1 && g.out_channels > 1); }
+inline bool output_is_planar(const Geometry& g) noexcept { return !(g.out.c == 1 && g.out_channels > 1); }
 
 /// Distances of output pixels are kept in 31 bits; below 0 stands for none.
 inline bool places_fit(const Geometry& g) noexcept {
@@ -57,7 +58,7 @@ inline bool suits(const Geometry& g) noexcept {
   const double rows = static_cast<double>((g.kernel_h - 1) * g.dilation_y + 4 * g.stride_y + 1);
   const double columns = static_cast<double>((g.kernel_w - 1) * g.dilation_x + g.out_width * g.stride_x + 64);
   if (lines * rows * columns >= 0x1p58) return false;
-  if (!planar(g)) return (g.in.c == 1 || g.in_channels == 1) && places_fit(g);
+  if (!output_is_planar(g)) return (g.in.c == 1 || g.in_channels == 1) && places_fit(g);
   return g.in.x == 1 && g.out.x == 1 && (g.out_height == 1 || g.out.y == g.out_width);
 }
 
@@ -73,91 +74,82 @@ inline bool worthwhile(const Geometry& g, const Problem& problem) noexcept {
 
 /// How the input is staged, and which blocks there are; of a convolution that `suits`.
 struct Blocking {
-  Blocking(const Geometry& g, const Tuning::Convolution& tuning) {
-    choose(g, tuning);
-    usable = layout.bytes < Index{1} << 30 && !mostly_unread(g);
-  }
+  Blocking(const Geometry& g, const Tuning::Convolution& tuning) : Blocking(g, choose(g, tuning)) {}
 
-  bool usable = false;
-  StagedBlock layout;
+  Layout layout;
   BlockGrid grid;
+  bool usable;
 
  private:
-  static StagedBlock layout_of_block(const Geometry& g, bool windows, bool linear, Index width, bool direct, Index rows,
-                                     Index columns) {
-    return planar(g) ? planar_layout(g, windows, linear, width, rows, columns) : pixel_layout(g, direct, rows, columns);
+  Blocking(const Geometry& g, const Layout& chosen)
+      : layout(chosen),
+        grid(g, staged_rows(layout).rows, staged_rows(layout).columns),
+        usable(staged_rows(layout).bytes < Index{1} << 30 && !staged_rows(layout).mostly_unread(g)) {}
+
+  static Layout choose(const Geometry& g, const Tuning::Convolution& tuning) {
+    return output_is_planar(g) ? choose_planes(g, tuning) : choose_pixels(g, tuning);
   }
 
-  // Time of the whole image's tiles; one that is loaded across cache lines takes half as long again.
-  static double cost(const Geometry& g, const StagedBlock& l) noexcept {
-    double chunks = 0;
-    for (const Chunk& chunk : l.chunks) chunks += l.planar() && chunk.offset % 64 != 0 ? 1.5 : 1.0;
-    return chunks * static_cast<double>(l.tiles(g.out_height, g.out_width));
+  /// Time of the whole image's tiles; one that is loaded across cache lines takes half as long again.
+  template <class L>
+  static double cost(const Geometry& g, const L& layout) noexcept {
+    double blocks = 0;
+    each_k_block(g, layout, [&](const KBlock& block) { blocks += block.offset % 64 != 0 ? 1.5 : 1.0; });
+    return blocks * static_cast<double>(layout.tiles(g.out_height, g.out_width));
   }
 
-  void choose(const Geometry& g, const Tuning::Convolution& tuning) {
-    bool windows = false, linear = false, direct = false;
-    Index width = g.out_width;
-    if (planar(g)) {
-      const bool windowed = g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && 4 % g.stride_x == 0;
-      double best = 0;
-      const auto consider = [&](bool w, bool l, Index pitch) {
-        const Index rows = g.out_height < 4 ? g.out_height : 4;
-        const double here = cost(g, planar_layout(g, w, l, pitch, rows, g.out_width));
-        if (best != 0 && here >= best) return;
-        best = here;
-        windows = w;
-        linear = l;
-        width = pitch;
-      };
-      consider(false, false, 0);
-      if (windowed) consider(true, false, 0);
-      if (g.out_height > 1 && g.out_width <= 256) {
-        for (const Index unit : {Index{1}, Index{2}, Index{4}, Index{8}, Index{16}}) {
-          consider(false, true, round_up(g.out_width, unit));
-        }
-      }
-    } else {
-      direct = g.taps() == 1 && g.out_height == 1 && g.stride_x == 1 && g.pad_x == 0 && g.pad_y == 0 &&
-               g.out_width <= g.width && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels && g.in.x % 512 != 0;
+  static Layout choose_planes(const Geometry& g, const Tuning::Convolution& tuning) {
+    using KGroup = StripPlanes::KGroup;
+    const Index rows = smaller(g.out_height, 4);  // to compare
+    KGroup group = KGroup::channels;
+    double best = cost(g, StripPlanes(g, group, rows, g.out_width));
+    if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && 4 % g.stride_x == 0) {
+      const double of_columns = cost(g, StripPlanes(g, KGroup::columns, rows, g.out_width));
+      if (of_columns < best) best = of_columns, group = KGroup::columns;
     }
-    choose_block(g, windows, linear, width, direct, tuning);
+    Index pitch = 0;  // of joined planes, if these are faster
+    for (Index unit = 1; unit <= 16 && g.out_height > 1 && g.out_width <= 256; unit *= 2) {
+      const Index width = round_up(g.out_width, unit);
+      const double joined = cost(g, JoinedPlanes(g, width, rows, g.out_width));
+      if (joined < best) best = joined, pitch = width;
+    }
+    // Planes are staged once for each kernel column.
+    if (pitch != 0) {
+      return fit(g, tuning.amx_planes, false, [&](Index r, Index c) { return JoinedPlanes(g, pitch, r, c); });
+    }
+    return fit(g, tuning.amx_planes, true, [&](Index r, Index c) { return StripPlanes(g, group, r, c); });
   }
 
-  void choose_block(const Geometry& g, bool windows, bool linear, Index width, bool direct,
-                    const Tuning::Convolution& tuning) {
-    const Index staged_target =
-        planar(g) ? tuning.amx_planes : tuning.amx_pixels;  // planes are staged once for each kernel column
+  static Layout choose_pixels(const Geometry& g, const Tuning::Convolution& tuning) {
+    const bool in_place = g.taps() == 1 && g.out_height == 1 && g.stride_x == 1 && g.pad_x == 0 && g.pad_y == 0 &&
+                          g.out_width <= g.width && g.in.x >= g.in_channels && g.in.x <= 4 * g.in_channels &&
+                          g.in.x % 512 != 0;
+    return fit(g, tuning.amx_pixels, true, [&](Index r, Index c) { return PixelRows(g, in_place, r, c); });
+  }
+
+  /// The largest block of at most so many bytes, of whole rows if they are not to be cut.
+  template <class Make>
+  static Layout fit(const Geometry& g, Index target, bool cut_rows, Make make) {
     constexpr Index most_pixels = 4096;
-    const auto make = [&](Index rows, Index columns) {
-      return layout_of_block(g, windows, linear, linear ? width : columns, direct, rows, columns);
-    };
     Index columns = g.out_width;
-    while (columns > 64 && !linear && (columns > most_pixels || make(1, columns).bytes > staged_target)) {
+    while (cut_rows && columns > 64 && (columns > most_pixels || make(1, columns).bytes > target)) {
       columns = round_up(ceil_div(columns, 2), 64);
     }
     Index rows = 1;
     while (rows < g.out_height && columns == g.out_width && (rows + 1) * columns <= most_pixels &&
-           make(rows + 1, columns).bytes <= staged_target) {
+           make(rows + 1, columns).bytes <= target) {
       ++rows;
     }
-    rows = ceil_div(g.out_height, ceil_div(g.out_height, rows));
-    layout = make(rows, columns);
-    grid = BlockGrid(g, rows, columns);
-  }
-
-  // Whether most rows or columns of a block's input lie between those that are multiplied: tiles have them staged, too.
-  bool mostly_unread(const Geometry& g) const noexcept {
-    return layout.in_rows(g, layout.rows) > 4 * g.kernel_h * layout.rows ||
-           layout.in_columns(g, layout.columns) > 4 * g.kernel_w * layout.columns;
+    return make(ceil_div(g.out_height, ceil_div(g.out_height, rows)), columns);
   }
 };
 
 /// Of all groups.
 inline std::uint64_t folded_bytes(const Geometry& g, const Blocking& blocking) noexcept {
   const Index channels = g.groups * round_up(g.out_channels, tile_side);
-  const auto chunks = static_cast<Index>(blocking.layout.chunks.size());
-  return packed_and_folded_bytes(channels * (chunks * tile_depth + 4), channels);
+  Index k_blocks = 0;
+  std::visit([&](const auto& layout) { each_k_block(g, layout, [&](const KBlock&) { ++k_blocks; }); }, blocking.layout);
+  return packed_and_folded_bytes(channels * (k_blocks * tile_depth + 4), channels);
 }
 
 struct Run;
@@ -169,24 +161,35 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
 
   /// With a usable blocking.
   Plan(const Problem& problem, const Blocking& blocking)
-      : BlockedPlan(problem, flatten(geometry_of(problem))), Blocking(blocking), gather(g, layout) {
+      : BlockedPlan(problem, flatten(geometry_of(problem))),
+        Blocking(blocking),
+        k_blocks(std::visit([this](const auto& l) { return k_blocks_of(g, l); }, layout)),
+        gather(g, layout, k_blocks) {
     // Within a staged block, as Blocking says, or within the channels of one pixel, which suits() bounds.
-    for (const Chunk& chunk : layout.chunks) offsets.push_back(dmlref::detail::narrow<std::int32_t>(chunk.offset));
+    for (const KBlock& block : k_blocks) offsets.push_back(dmlref::detail::narrow<std::int32_t>(block.offset));
     place_memory();
   }
 
   std::string_view strategy_name() const noexcept { return "amx"; }
 
-  Index chunks() const noexcept { return static_cast<Index>(layout.chunks.size()); }
+  bool planar() const noexcept { return is_planar(layout); }
+  const StagedRows& staged() const noexcept { return staged_rows(layout); }
+  /// Pixels that are read where they are; null where the input is staged.
+  const PixelRows* in_place() const noexcept {
+    const PixelRows* const pixels = std::get_if<PixelRows>(&layout);
+    return pixels != nullptr && pixels->in_place ? pixels : nullptr;
+  }
+
+  Index k_block_count() const noexcept { return static_cast<Index>(k_blocks.size()); }
   /// Of 16 output channels, of one group.
   Index filter_blocks() const noexcept { return ceil_div(g.out_channels, tile_side); }
   Index packed_channels() const noexcept { return filter_blocks() * tile_side; }
-  Index block_bytes() const noexcept { return chunks() * tile_bytes; }
-  Index filter_sums_at() const noexcept { return g.groups * filter_blocks() * block_bytes(); }
+  Index filter_block_bytes() const noexcept { return k_block_count() * tile_bytes; }
+  Index filter_sums_at() const noexcept { return g.groups * filter_blocks() * filter_block_bytes(); }
   Index filter_bytes() const noexcept { return filter_sums_at() + 4 * g.groups * packed_channels(); }
 
   /// Whether tiles read signed bytes; else those are flipped as they are staged.
-  bool signed_pixels() const noexcept { return layout.direct && g.input_signed; }
+  bool signed_pixels() const noexcept { return in_place() != nullptr && g.input_signed; }
   /// Whether terms of filter zero points are products of halves.
   bool halved_terms() const noexcept { return g.depth() <= deepest_halved_sum; }
   /// Whether sums are rounded as in rounded_sums.hpp where the data allow it: beyond that depth products take longer
@@ -195,11 +198,8 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     constexpr Index deepest = 1024;
     return g.depth() <= deepest;
   }
-  /// Pixels: from the sums over a row's windows to the next row's.
-  Index sums_pitch() const noexcept { return round_up(layout.columns, 16); }
-
   /// Channels of a superblock: what a block of sums holds.
-  Index strip_channels() const noexcept { return layout.planar() ? 2 * tile_side : 4 * tile_side; }
+  Index strip_channels() const noexcept { return planar() ? 2 * tile_side : 4 * tile_side; }
   static constexpr Index least_strips = 1, units_per_task = 2;
   Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
   /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
@@ -209,7 +209,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     while (tasks > 1 && smaller.blocks(g) < units_per_task * tasks && smaller.rows * smaller.columns >= 2 * least) {
       if (smaller.rows > 1) {
         smaller = BlockGrid(g, ceil_div(smaller.rows, 2), smaller.columns);
-      } else if (!layout.linear || !layout.planar()) {
+      } else if (!std::holds_alternative<JoinedPlanes>(layout)) {
         smaller = BlockGrid(g, 1, round_up(ceil_div(smaller.columns, 2), 4 * tile_side));
       } else {
         break;
@@ -218,7 +218,8 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     return smaller;
   }
 
-  std::vector<std::int32_t> offsets;
+  std::vector<KBlock> k_blocks;
+  std::vector<std::int32_t> offsets;  // of these
   Gather gather;
   Index start_at = 0, factor_at = 0;
   Index rounded_scale_at = 0, rounded_shift_at = 0;  // where one multiply-add may round
@@ -232,7 +233,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     ScratchLayout persistent, shared, task;
     const Index channels = g.groups * packed_channels() + 64;
     ScratchLayout& tables = folded_at.place(persistent, shared, filter_bytes(), channels, 1);
-    start_at = tables.take(layout.planar() ? 64 * channels : 0);
+    start_at = tables.take(planar() ? 64 * channels : 0);
     factor_at = tables.take(halved_terms() ? 4 * channels : 0);
     if (rounds()) {
       rounded_scale_at = tables.take(4 * channels);
@@ -241,28 +242,24 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     persistent_bytes = persistent.size();
     scratch_at = shared.size();
 
-    const Index positions = layout.tiles(layout.rows, layout.columns) * tile_side;
-    scratch.scratch = task.take(layout.planar() ? staging_scratch_bytes() : 0);
-    scratch.staged = task.take(layout.bytes);
+    const StagedRows& rows = staged();
+    const Index positions = tile_side * std::visit([&](const auto& l) { return l.tiles(l.rows, l.columns); }, layout);
+    const Index summed = std::visit([this](const auto& l) { return l.summed_positions(g); }, layout);
+    scratch.scratch = task.take(planar() ? staging_scratch_bytes() : 0);
+    scratch.staged = task.take(rows.bytes);
     scratch.sums = task.take(2 * 4 * sums_of_strip);
-    scratch.tiles = task.take(layout.planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
-                                              : 4 * (positions + 64));
-    scratch.positions = task.take(4 * (summed_positions() + 64));
+    scratch.tiles = task.take(planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
+                                       : 4 * (positions + 64));
+    scratch.positions = task.take(4 * (summed + 64));
     scratch.pixel_sums = task.take(4 * (positions + 64));
     scratch_bytes = task.size();
     task_count = tasks_with_scratch(*this);
   }
 
-  // What sums over windows are made of.
-  Index summed_positions() const noexcept {
-    if (layout.planar()) return layout.phases * layout.phase_rows * layout.width;
-    return sums_pitch() * layout.in_rows(g, layout.rows) + layout.in_columns(g, layout.columns);
-  }
-
   // Four channels of all input rows of a block as groups, or one row of bytes.
   Index staging_scratch_bytes() const noexcept {
-    const Index reach = (round_up(layout.columns, tile_side) - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 4;
-    return 4 * layout.in_rows(g, layout.rows) * (reach < g.width ? reach : g.width) + reach + 2 * scratch_margin;
+    const Index reach = (round_up(staged().columns, tile_side) - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x + 4;
+    return 4 * staged().in_rows(g, staged().rows) * (reach < g.width ? reach : g.width) + reach + 2 * scratch_margin;
   }
 };
 
