@@ -237,7 +237,7 @@ QlcCase rounded_case(Random& random, std::uint32_t depth, std::uint32_t channels
   return test;
 }
 
-// Channels, or strips of them, that one multiply-add rounds beside others.
+// Channels, or panels of them, that one multiply-add rounds beside others.
 TEST_F(AmxConvolution, RoundedSums) {
   Random random(dmlref_test::test_seed());
   int rounded = 0, all = 0;

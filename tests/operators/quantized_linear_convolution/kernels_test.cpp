@@ -450,7 +450,7 @@ TEST(FastQuantizedLinearConvolution, PixelsThatAreCopied) {
 
 // Where sums over a pixel's channels outgrow 15 bits, and where they outgrow what two halves hold.
 TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
-  using fast::qlc::deepest_halved_sum, fast::qlc::deepest_short_sum;
+  using fast::qlc::deepest_split16_sum, fast::qlc::deepest_unsplit_sum;
   const std::uint64_t seed = dmlref_test::test_seed(12);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   const auto expect_equal_at = [&](std::uint32_t depth, std::uint32_t width, bool nhwc, DataType filter_type,
@@ -471,8 +471,8 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
     c.text += nhwc ? " pixels" : " planes";
     expect_equal(c);
   };
-  for (const std::int32_t depth : {deepest_short_sum - 1, deepest_short_sum, deepest_short_sum + 1, 1000,
-                                   deepest_halved_sum, deepest_halved_sum + 1}) {
+  for (const std::int32_t depth : {deepest_unsplit_sum - 1, deepest_unsplit_sum, deepest_unsplit_sum + 1, 1000,
+                                   deepest_split16_sum, deepest_split16_sum + 1}) {
     for (const std::uint32_t width : {3u, 70u}) {
       if (width > 3 && depth > 1000) continue;  // minutes in the reference
       for (const bool nhwc : {false, true}) {
@@ -698,13 +698,13 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
     return std::int32_t{static_cast<std::int16_t>(halves >> 16 * upper)};
   };
   for (std::int32_t factor = -128; factor <= 128; ++factor) {
-    const std::int32_t f = fast::qlc::halves_of_factor(factor);
-    for (std::int32_t sum = 0; sum <= 255 * fast::qlc::deepest_halved_sum; sum += sum < 70000 ? 1 : 997) {
-      const std::int32_t s = sum <= 32767 && sum % 2 != 0 ? sum : fast::qlc::halves_of_sum(sum);
+    const std::int32_t f = fast::qlc::split16_factor(factor);
+    for (std::int32_t sum = 0; sum <= 255 * fast::qlc::deepest_split16_sum; sum += sum < 70000 ? 1 : 997) {
+      const std::int32_t s = sum <= 32767 && sum % 2 != 0 ? sum : fast::qlc::split16(sum);
       ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), sum * factor) << sum << " times " << factor;
     }
-    const std::int32_t s = fast::qlc::halves_of_sum(255 * fast::qlc::deepest_halved_sum);
-    ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), 255 * fast::qlc::deepest_halved_sum * factor);
+    const std::int32_t s = fast::qlc::split16(255 * fast::qlc::deepest_split16_sum);
+    ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), 255 * fast::qlc::deepest_split16_sum * factor);
   }
 }
 

@@ -179,7 +179,7 @@ struct Run;
 class Block;
 
 struct Plan final : BlockedPlan<Plan, Block, Run> {
-  static constexpr Index units_per_task = 4, least_strips = 1;
+  static constexpr Index units_per_task = 4, min_panels = 1;
 
   explicit Plan(const Problem& problem) : BlockedPlan(problem, geometry_of(problem)) {
     folded_at.kept_tables = false;
@@ -190,7 +190,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run> {
   std::string_view strategy_name() const noexcept { return "plain"; }
   Index filter_bytes() const noexcept { return g.all_out_channels() * g.depth(); }
   Index filter_blocks() const noexcept { return g.out_channels; }  // of a group
-  Index strips() const noexcept { return g.out_channels; }
+  Index channel_panels() const noexcept { return g.out_channels; }
   BlockGrid grid_for(Index) const noexcept { return {g, 2, 5}; }
 };
 

@@ -414,11 +414,11 @@ struct FakePlan {
     Index count;
     Index blocks(int) const { return count; }
   };
-  static constexpr Index least_strips = 2, units_per_task = 4;
-  Index count, all_strips;
+  static constexpr Index min_panels = 2, units_per_task = 4;
+  Index count, all_panels;
   int g = 0;
   Grid grid_for(Index) const { return {count}; }
-  Index strips() const { return all_strips; }
+  Index channel_panels() const { return all_panels; }
 };
 
 TEST(ConvolutionLimits, NoMoreTasksThanPieces) {

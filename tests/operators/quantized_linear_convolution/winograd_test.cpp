@@ -94,7 +94,7 @@ TEST(WinogradConvolution, EqualsTheReference) {
   }
 }
 
-// As many channels as one sum can hold, one more, and many chunks of them, all of the largest magnitude.
+// As many channels as one sum can hold, one more, and many splits of them, all of the largest magnitude.
 TEST(WinogradConvolution, AllChannelsExtreme) {
   if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
   Random random(dmlref_test::test_seed());

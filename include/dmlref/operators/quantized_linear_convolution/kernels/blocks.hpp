@@ -72,13 +72,13 @@ inline Index tasks_for(std::size_t concurrency, Index most) noexcept {
   return concurrency < static_cast<std::uint64_t>(most) ? static_cast<Index>(concurrency) : most;
 }
 
-/// Into how many ranges of strips of output channels a plan's blocks are cut, at the price of staging a block several
+/// Into how many ranges of panels of output channels a plan's blocks are cut, at the price of staging a block several
 /// times.
 template <class Plan>
 Index channel_ranges(const Plan& plan, Index blocks, Index tasks) noexcept {
   Index count = 1;
   while (tasks > 1 && blocks * count < Plan::units_per_task * tasks &&
-         plan.strips() / (2 * count) >= Plan::least_strips) {
+         plan.channel_panels() / (2 * count) >= Plan::min_panels) {
     count *= 2;
   }
   return count;
@@ -131,10 +131,10 @@ inline std::uint64_t packed_and_folded_bytes(Index filter_bytes, Index channels)
 }
 
 /// A plan that runs blocks. Immutable once made. `Concrete` says which blocks there are for so many tasks (`grid_for`),
-/// how many strips its output channels are cut into and how few of them a unit may have (`strips`, `least_strips`,
-/// `units_per_task`), and lays out its memory; pack_filter (of blocks of output channels), fold_constants,
-/// fold_owned_constants (which may change the packed filter) and bind_constants, beside it, make a `Run` of the
-/// constants. A `Block` is staged, and multiplied with ranges of strips.
+/// how many panels its output channels are cut into and how few of them a unit may have (`channel_panels`,
+/// `min_panels`, `units_per_task`), and lays out its memory; pack_filter (of blocks of output channels),
+/// fold_constants, fold_owned_constants (which may change the packed filter) and bind_constants, beside it, make a
+/// `Run` of the constants. A `Block` is staged, and multiplied with ranges of panels.
 template <class Concrete, class Block, class Run>
 class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
   using Bindings = dmlref::detail::Bindings;
@@ -207,10 +207,10 @@ class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
   struct Task {
     Task(const Work& of, Index index) noexcept : work(of), scratch(of.scratch + index * of.plan.scratch_bytes) {}
     void run(Index unit) noexcept {
-      const Index index = unit / work.ranges, range = unit % work.ranges, strips = work.plan.strips();
+      const Index index = unit / work.ranges, range = unit % work.ranges, panels = work.plan.channel_panels();
       Block block(work.plan, work.run, work.grid, scratch, index);
       if (staged != index) block.stage();
-      block.run(strips * range / work.ranges, strips * (range + 1) / work.ranges);
+      block.run(panels * range / work.ranges, panels * (range + 1) / work.ranges);
       staged = index;
     }
     const Work& work;

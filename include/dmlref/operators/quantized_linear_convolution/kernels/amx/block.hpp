@@ -46,7 +46,7 @@ class Block {
     if (run_.compensation == Compensation::split16) avx512vnni::split16_sums(pixel_sums(), positions);
   }
 
-  /// Strips [first, last) of output channels.
+  /// Panels [first, last) of output channels.
   DMLREF_TARGET_AMX_INT8 void run(Index first, Index last) const noexcept {
     const TileRegisters registers;
     if (p_.planar()) {
@@ -102,12 +102,12 @@ class Block {
       return std::pair(4 * t * tile_side, used);
     });
   }
-  void find_positions(const StripPlanes& l) const noexcept {
+  void find_positions(const PanelPlanes& l) const noexcept {
     const Index across = ceil_div(place_.columns, tile_side);
     find_tiles([&](Index t) {
       if (t >= tiles_) return std::pair(Index{0}, 0u);
       const Index left = place_.columns - t % across * tile_side;
-      return std::pair(t / across * l.out_row_step + t % across * l.strip_step,
+      return std::pair(t / across * l.out_row_step + t % across * l.panel_step,
                        left < tile_side ? (1u << left) - 1u : 0xFFFFu);
     });
   }
@@ -126,53 +126,53 @@ class Block {
     while (places < end) *places++ = -1;
   }
 
-  Index first_channel(Index strip) const noexcept {
-    return group_ * p_.packed_channels() + strip * p_.strip_channels();
+  Index first_channel(Index panel) const noexcept {
+    return group_ * p_.packed_channels() + panel * p_.panel_channels();
   }
-  Index channels_of(Index strip) const noexcept {
-    const Index left = g_.out_channels - strip * p_.strip_channels();
-    return left < p_.strip_channels() ? left : p_.strip_channels();
+  Index channels_of(Index panel) const noexcept {
+    const Index left = g_.out_channels - panel * p_.panel_channels();
+    return left < p_.panel_channels() ? left : p_.panel_channels();
   }
-  std::uint8_t* output_at(Index strip) const noexcept {
-    return run_.output + image_ * g_.out.n + (group_ * g_.out_channels + strip * p_.strip_channels()) * g_.out.c +
+  std::uint8_t* output_at(Index panel) const noexcept {
+    return run_.output + image_ * g_.out.n + (group_ * g_.out_channels + panel * p_.panel_channels()) * g_.out.c +
            place_.y * g_.out.y + place_.x * g_.out.x;
   }
-  MultiplyArgs multiply_args(Index strip) const noexcept {
+  MultiplyArgs multiply_args(Index panel) const noexcept {
     MultiplyArgs t;
     t.weight_block = p_.filter_block_bytes();
     t.weights =
-        run_.filter + (group_ * p_.filter_blocks() + strip * (p_.strip_channels() / tile_side)) * t.weight_block;
+        run_.filter + (group_ * p_.filter_blocks() + panel * (p_.panel_channels() / tile_side)) * t.weight_block;
     t.offsets = p_.offsets.data();
     t.k_blocks = p_.k_block_count();
     t.tile_step = p_.staged().tile_step;
     t.signed_pixels = p_.signed_pixels();
-    t.start = run_.start + first_channel(strip) * (p_.planar() ? tile_side : 1);
+    t.start = run_.start + first_channel(panel) * (p_.planar() ? tile_side : 1);
     return t;
   }
   /// The sums of `steps` times 64 outputs, but for their zero-point compensation.
-  Pass pass_of(const std::int32_t* sums, Index steps, Index vectors, Index strip) const noexcept {
+  Pass pass_of(const std::int32_t* sums, Index steps, Index vectors, Index panel) const noexcept {
     Pass pass;
     pass.sums = sums;
     pass.steps = steps;
     pass.vectors = vectors;
-    pass.channel = first_channel(strip);
+    pass.channel = first_channel(panel);
     return pass;
   }
-  // 32 channels by 64 positions at a time, which are requantized during the next. A strip's filter stays in the L1
-  // cache, or L2, for all tiles: the other way round a large filter would come from beyond the caches for each of them.
-  // Where products take little time, output is waited for: it is prefetched 64 pixels ahead.
+  // 32 channels by 64 positions at a time, which are requantized during the next. A channel panel's filter stays in the
+  // L1 cache, or L2, for all tiles: the other way round a large filter would come from beyond the caches for each of
+  // them. Where products take little time, output is waited for: it is prefetched 64 pixels ahead.
   DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
     const auto* tiles = at<PixelTile>(p_.scratch.tiles);
     InterleavedEpilogue<Planes> epilogue(run_);
     std::int32_t* sums = at<std::int32_t>(p_.scratch.sums);
-    std::int32_t* spare = sums + Plan::sums_of_strip;
+    std::int32_t* spare = sums + Plan::sums_of_panel;
     // Of few tiles the last four lack some. What stands for their sums must not be large: near ties take long.
-    if (tiles_ < 8 && tiles_ % 4 != 0) std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_strip);
-    for (Index strip = first; strip < last; ++strip) {
-      const Index channels = channels_of(strip);
+    if (tiles_ < 8 && tiles_ % 4 != 0) std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_panel);
+    for (Index panel = first; panel < last; ++panel) {
+      const Index channels = channels_of(panel);
       for (Index tile = 0; tile < tiles_; tile += 4) {
         const Index here = smaller(tiles_ - tile, 4);
-        MultiplyArgs args = multiply_args(strip);
+        MultiplyArgs args = multiply_args(panel);
         args.sums_pitch = 4 * 64;
         epilogue.spread(here / 2 * interleave_points(p_.k_block_count()));
         for (Index i = 0; i < here; i += 2) {
@@ -182,13 +182,13 @@ class Block {
           multiply_of<true>(channels > tile_side, here - i > 1, args, epilogue);
         }
         epilogue.complete();
-        Pass pass = pass_of(sums, channels, 4, strip);
-        pass.per_row = run_.factors + first_channel(strip);
+        Pass pass = pass_of(sums, channels, 4, panel);
+        pass.per_row = run_.factors + first_channel(panel);
         pass.per_lane = pixel_sums() + tile * tile_side;
         std::uint64_t used = 0;
         for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
         epilogue.begin(pass,
-                       Planes{output_at(strip) + tiles[tile].out, g_.out.c, p_.k_block_count() <= 3 ? 64 : 0, used});
+                       Planes{output_at(panel) + tiles[tile].out, g_.out.c, p_.k_block_count() <= 3 ? 64 : 0, used});
         std::swap(sums, spare);
       }
     }
@@ -200,13 +200,13 @@ class Block {
     const auto* places = at<std::int32_t>(p_.scratch.tiles);
     InterleavedEpilogue<Pixels> epilogue(run_);
     std::int32_t* sums = at<std::int32_t>(p_.scratch.sums);
-    std::int32_t* spare = sums + Plan::sums_of_strip;
-    for (Index strip = first; strip < last; ++strip) {
-      const Index channels = channels_of(strip);
+    std::int32_t* spare = sums + Plan::sums_of_panel;
+    for (Index panel = first; panel < last; ++panel) {
+      const Index channels = channels_of(panel);
       const Index here = ceil_div(channels, tile_side), vectors = here == 3 ? 4 : here;
       for (Index tile = 0; tile < tiles_; tile += 2) {
         const bool pair = tiles_ - tile > 1;
-        MultiplyArgs args = multiply_args(strip);
+        MultiplyArgs args = multiply_args(panel);
         args.pixels[0] = staged_ + tile * tile_side * args.tile_step;
         args.pixels[1] = args.pixels[0] + (pair ? tile_side * args.tile_step : 0);
         args.sums_pitch = 4 * tile_side * vectors;
@@ -218,10 +218,10 @@ class Block {
           args.start += 2 * tile_side;
         }
         epilogue.complete();
-        Pass pass = pass_of(sums, (pair ? 2 : 1) * tile_side * vectors / 4, vectors, strip);
+        Pass pass = pass_of(sums, (pair ? 2 : 1) * tile_side * vectors / 4, vectors, panel);
         pass.per_row = pixel_sums() + tile * tile_side;
-        pass.per_lane = run_.factors + first_channel(strip);
-        epilogue.begin(pass, Pixels{output_at(strip), places + tile * tile_side, channels});
+        pass.per_lane = run_.factors + first_channel(panel);
+        epilogue.begin(pass, Pixels{output_at(panel), places + tile * tile_side, channels});
         std::swap(sums, spare);
       }
     }

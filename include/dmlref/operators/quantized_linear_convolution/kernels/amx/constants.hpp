@@ -18,7 +18,7 @@ DMLREF_BEGIN
 namespace fast::qlc::amx {
 
 /// The zero-point compensation of a sum, an activation row sum times a factor of the channel: absent, two products of
-/// halves (tiled/kernels.hpp), or one product of 32 bits.
+/// 16 bits (int8/kernels.hpp), or one product of 32 bits.
 enum class Compensation { none, split16, product };
 
 /// What one execute knows.
@@ -44,13 +44,13 @@ inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel
   return sum;
 }
 
-/// Which channels stay in registers, which ones a multiply-add rounds, and their tables. All of a strip stay in
-/// registers, or none does. With pixels in lanes each is rounded by itself, else all of a strip are, or none.
+/// Which channels stay in registers, which ones a multiply-add rounds, and their tables. All of a panel stay in
+/// registers, or none does. With pixels in lanes each is rounded by itself, else all of a panel are, or none.
 inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                              FoldingTime time, std::byte* memory) noexcept {
   const ChannelTables t = tables_at(p.folded_at, memory);
   if (!p.rounds()) release_exact_scales(t, p.g.groups * p.packed_channels(), nullptr);
-  agree_on_registers(t, p.g.groups, p.packed_channels(), p.strip_channels());
+  agree_on_registers(t, p.g.groups, p.packed_channels(), p.panel_channels());
   if (!p.rounds()) return;
   auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
   auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
@@ -58,7 +58,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
   if (bounds.wide) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.packed_channels();
-  qlc::fold_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.strip_channels(), SumsBegin::as_integers, time, scale,
+  qlc::fold_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time, scale,
                          shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset), 1, 0);
 }
 
@@ -74,10 +74,10 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), channels,
                p.signed_pixels() ? 128 : 0, memory);
   choose_roundings(p, bounds, inputs, time, memory);
-  if (p.halved_terms()) {
+  if (p.splits_terms()) {
     const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
-    for (Index c = 0; c < channels + 64; ++c) factor[c] = halves_of_factor(zero[c]);
+    for (Index c = 0; c < channels + 64; ++c) factor[c] = split16_factor(zero[c]);
   }
   if (!p.planar()) return;
   const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
@@ -104,7 +104,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
     run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);
   }
-  const bool halves = p.halved_terms() && !run.wide;
+  const bool halves = p.splits_terms() && !run.wide;
   if (run.pixel_terms) run.compensation = halves ? Compensation::split16 : Compensation::product;
   run.factors = halves ? reinterpret_cast<const std::int32_t*>(memory + p.factor_at) : run.minus_filter_zero_point;
   run.start = reinterpret_cast<const std::int32_t*>(memory + (p.planar() ? p.start_at : p.folded_at.offset));

@@ -3,7 +3,7 @@
 // The tile unit is busy for 16 cycles with each product, and the other units are not. So the sums of one pass, 2048 at
 // most, are requantized while the next pass is multiplied: at interleave points, which are spread evenly between loads,
 // products and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and
-// get exact results when the pass is complete. Strips that do not stay in registers are rare: they follow the products.
+// get exact results when the pass is complete. Panels that do not stay in registers are rare: they follow the products.
 #pragma once
 
 #include <bit>

@@ -4,7 +4,7 @@
 // columns, 16 rows of 4 values of K for each. Both are loaded with a distance between rows, so that the activations may
 // be either, and K may go on wherever that distance leads. There are three layouts:
 //
-// StripPlanes    NCHW: a pixel is a column. A line is 4 values of K, a K-group, of 16 output pixels: 64 bytes. Each
+// PanelPlanes    NCHW: a pixel is a column. A line is 4 values of K, a K-group, of 16 output pixels: 64 bytes. Each
 //                kernel column has lines of its own, shifted:
 //                  16 pixels of a row | input row | kernel column | 4 channels | pixel | channel
 //                so that all lines of a kernel row, or of all kernel rows, follow each other. Of few channels a K-group
@@ -97,10 +97,10 @@ struct PlaneLines : StagedRows {
   static constexpr bool planar = true, last_block_overlaps = true;
 
   Index lines;       // of a staged row
-  Index strip_step;  // from 16 columns to the next 16
+  Index panel_step;  // from 16 columns to the next 16
 
   PlaneLines(const Geometry& g, Index block_rows, Index block_columns, Index line_count) noexcept
-      : StagedRows(g, block_rows, block_columns, 1), lines(line_count), strip_step(4 * tile_side) {}
+      : StagedRows(g, block_rows, block_columns, 1), lines(line_count), panel_step(4 * tile_side) {}
 
   static Index channel_groups(const Geometry& g) noexcept { return ceil_div(g.in_channels, 4); }
   static Index column_groups(const Geometry& g) noexcept { return ceil_div(g.kernel_w, 4); }
@@ -144,11 +144,11 @@ struct JoinedPlanes : PlaneLines {
   }
 };
 
-struct StripPlanes : PlaneLines {
+struct PanelPlanes : PlaneLines {
   enum class KGroup { channels, columns };
   KGroup group;
 
-  StripPlanes(const Geometry& g, KGroup k_group, Index block_rows, Index block_columns) noexcept
+  PanelPlanes(const Geometry& g, KGroup k_group, Index block_rows, Index block_columns) noexcept
       : PlaneLines(g, block_rows, block_columns,
                    k_group == KGroup::columns ? g.in_channels * column_groups(g) : g.kernel_w * channel_groups(g)),
         group(k_group) {
@@ -157,8 +157,8 @@ struct StripPlanes : PlaneLines {
     tile_step = 4 * tile_side;
     row_step = lines * tile_step;
     out_row_step = step_y * row_step;
-    strip_step = odd_lines(row_step * staged);
-    bytes = strip_step * ceil_div(columns, tile_side) + tile_step * padding_lines() + 128;
+    panel_step = odd_lines(row_step * staged);
+    bytes = panel_step * ceil_div(columns, tile_side) + tile_step * padding_lines() + 128;
   }
   Index tiles(Index r, Index c) const noexcept { return r * ceil_div(c, tile_side); }
   Index summed_positions(const Geometry&) const noexcept { return phase_rows * round_up(columns, tile_side); }
@@ -228,7 +228,7 @@ struct PixelRows : StagedRows {
   }
 };
 
-using Layout = std::variant<JoinedPlanes, StripPlanes, PixelRows>;
+using Layout = std::variant<JoinedPlanes, PanelPlanes, PixelRows>;
 
 inline const StagedRows& staged_rows(const Layout& layout) noexcept {
   return std::visit([](const auto& l) -> const StagedRows& { return l; }, layout);

@@ -99,12 +99,12 @@ struct Blocking {
   }
 
   static Layout choose_planes(const Geometry& g, const Tuning::Convolution& tuning) {
-    using KGroup = StripPlanes::KGroup;
+    using KGroup = PanelPlanes::KGroup;
     const Index rows = smaller(g.out_height, 4);  // to compare
     KGroup group = KGroup::channels;
-    double best = cost(g, StripPlanes(g, group, rows, g.out_width));
+    double best = cost(g, PanelPlanes(g, group, rows, g.out_width));
     if (g.in_channels < 4 && g.kernel_w > 1 && g.dilation_x == 1 && 4 % g.stride_x == 0) {
-      const double of_columns = cost(g, StripPlanes(g, KGroup::columns, rows, g.out_width));
+      const double of_columns = cost(g, PanelPlanes(g, KGroup::columns, rows, g.out_width));
       if (of_columns < best) best = of_columns, group = KGroup::columns;
     }
     Index pitch = 0;  // of joined planes, if these are faster
@@ -117,7 +117,7 @@ struct Blocking {
     if (pitch != 0) {
       return fit(g, tuning.amx_planes, false, [&](Index r, Index c) { return JoinedPlanes(g, pitch, r, c); });
     }
-    return fit(g, tuning.amx_planes, true, [&](Index r, Index c) { return StripPlanes(g, group, r, c); });
+    return fit(g, tuning.amx_planes, true, [&](Index r, Index c) { return PanelPlanes(g, group, r, c); });
   }
 
   static Layout choose_pixels(const Geometry& g, const Tuning::Convolution& tuning) {
@@ -191,7 +191,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   /// Whether tiles read signed bytes; else those are flipped as they are staged.
   bool signed_pixels() const noexcept { return in_place() != nullptr && g.input_signed; }
   /// Whether terms of filter zero points are products of halves.
-  bool halved_terms() const noexcept { return g.depth() <= deepest_halved_sum; }
+  bool splits_terms() const noexcept { return g.depth() <= deepest_split16_sum; }
   /// Whether sums are rounded as in rounded_sums.hpp where the data allow it: beyond that depth products take longer
   /// than any rounding, and finding out takes some 2 µs for a channel.
   bool rounds() const noexcept {
@@ -199,9 +199,9 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     return g.depth() <= deepest;
   }
   /// Channels of a superblock: what a block of sums holds.
-  Index strip_channels() const noexcept { return planar() ? 2 * tile_side : 4 * tile_side; }
-  static constexpr Index least_strips = 1, units_per_task = 2;
-  Index strips() const noexcept { return ceil_div(g.out_channels, strip_channels()); }
+  Index panel_channels() const noexcept { return planar() ? 2 * tile_side : 4 * tile_side; }
+  static constexpr Index min_panels = 1, units_per_task = 2;
+  Index channel_panels() const noexcept { return ceil_div(g.out_channels, panel_channels()); }
   /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
   BlockGrid grid_for(Index tasks) const noexcept {
     constexpr Index least = 256;  // pixels, so that staging their edges and starting is a small part
@@ -225,7 +225,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   Index rounded_scale_at = 0, rounded_shift_at = 0;  // where one multiply-add may round
   TaskScratch scratch;
 
-  static constexpr Index sums_of_strip = 32 * 64;
+  static constexpr Index sums_of_panel = 32 * 64;
   static constexpr Index scratch_margin = 256;
 
  private:
@@ -234,7 +234,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     const Index channels = g.groups * packed_channels() + 64;
     ScratchLayout& tables = folded_at.place(persistent, shared, filter_bytes(), channels, 1);
     start_at = tables.take(planar() ? 64 * channels : 0);
-    factor_at = tables.take(halved_terms() ? 4 * channels : 0);
+    factor_at = tables.take(splits_terms() ? 4 * channels : 0);
     if (rounds()) {
       rounded_scale_at = tables.take(4 * channels);
       rounded_shift_at = tables.take(4 * channels);
@@ -247,7 +247,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     const Index summed = std::visit([this](const auto& l) { return l.summed_positions(g); }, layout);
     scratch.scratch = task.take(planar() ? staging_scratch_bytes() : 0);
     scratch.staged = task.take(rows.bytes);
-    scratch.sums = task.take(2 * 4 * sums_of_strip);
+    scratch.sums = task.take(2 * 4 * sums_of_panel);
     scratch.tiles = task.take(planar() ? static_cast<Index>(sizeof(PixelTile)) * (positions / tile_side + 4)
                                        : 4 * (positions + 64));
     scratch.positions = task.take(4 * (summed + 64));

@@ -26,10 +26,10 @@ struct RowOfGroups {
   Index columns;
 };
 
-/// One row, `count` times: from src on every src_step bytes to dst on every dst_step; 16 pixels strip_step bytes from
+/// One row, `count` times: from src on every src_step bytes to dst on every dst_step; 16 pixels panel_step bytes from
 /// the 16 before.
 DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, const std::uint8_t* src, Index src_step,
-                                                       std::uint8_t* dst, Index dst_step, Index strip_step, Index count,
+                                                       std::uint8_t* dst, Index dst_step, Index panel_step, Index count,
                                                        std::uint8_t padding) noexcept {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   const __m512i fill = _mm512_set1_epi8(static_cast<char>(padding));
@@ -40,13 +40,13 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
   for (Index x = 0; x < row.columns; x += 16) {
     const __mmask16 there = bits(row.begin - x, row.end - x), written = bits(0, row.columns - x);
     const Index first = 4 * (row.first + x * row.step);  // before src by less than 16 groups, where some are there
-    std::uint8_t* const strip = dst + x / 16 * strip_step;
+    std::uint8_t* const panel = dst + x / 16 * panel_step;
     if (there == 0) {
-      for (Index r = 0; r < count; ++r) _mm512_mask_storeu_epi32(strip + r * dst_step, written, fill);
+      for (Index r = 0; r < count; ++r) _mm512_mask_storeu_epi32(panel + r * dst_step, written, fill);
     } else if (row.step == 1) {
       for (Index r = 0; r < count; ++r) {
         const __m512i groups = _mm512_mask_loadu_epi32(fill, there, src + (first + r * src_step));
-        _mm512_mask_storeu_epi32(strip + r * dst_step, written, groups);
+        _mm512_mask_storeu_epi32(panel + r * dst_step, written, groups);
       }
     } else if (row.step == 2) {
       // Low: the first of the 16 groups. High: what ends with the last one, so that nothing further is read.
@@ -57,7 +57,7 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
         const __m512i high =
             _mm512_maskz_loadu_epi32(bits(2 * (row.begin - x) - 15, 2 * (row.end - x) - 16), from + 60);
         const __m512i both = _mm512_permutex2var_epi32(low, order, high);
-        _mm512_mask_storeu_epi32(strip + r * dst_step, written, _mm512_mask_mov_epi32(fill, there, both));
+        _mm512_mask_storeu_epi32(panel + r * dst_step, written, _mm512_mask_mov_epi32(fill, there, both));
       }
     } else {
       for (Index r = 0; r < count; ++r) {
@@ -65,7 +65,7 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
           const bool inside = x + i >= row.begin && x + i < row.end;
           std::uint32_t group = 0x01010101u * padding;
           if (inside) std::memcpy(&group, src + (first + r * src_step + 4 * i * row.step), sizeof group);
-          std::memcpy(strip + r * dst_step + 4 * i, &group, sizeof group);
+          std::memcpy(panel + r * dst_step + 4 * i, &group, sizeof group);
         }
       }
     }
@@ -99,8 +99,8 @@ class Stager {
       : g_(plan.g), run_(run), input_(input), place_(place), scratch_(scratch), staged_(staged) {}
 
   void stage(const JoinedPlanes& l) const noexcept { stage_planes(l, false); }
-  void stage(const StripPlanes& l) const noexcept {
-    if (l.group == StripPlanes::KGroup::channels) return stage_planes(l, true);
+  void stage(const PanelPlanes& l) const noexcept {
+    if (l.group == PanelPlanes::KGroup::channels) return stage_planes(l, true);
     each_row(l, [&](const std::uint8_t* row, Index width, std::uint8_t* to) { stage_windows(l, row, width, to); });
   }
   void stage(const PixelRows& l) const noexcept {
@@ -128,7 +128,7 @@ class Stager {
 
   // Four channels at a time become groups, of all rows at once where these follow each other; then each kernel column
   // takes its own, row by row.
-  void stage_planes(const PlaneLines& l, bool strips) const noexcept {
+  void stage_planes(const PlaneLines& l, bool panels) const noexcept {
     const Index groups = PlaneLines::channel_groups(g_);
     const Index rows = l.in_rows(g_, place_.rows);
     const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
@@ -143,7 +143,7 @@ class Stager {
     const bool any = begin < end && width > 0;
     const std::uint8_t* const from = any ? input_ + ((first_row + begin * l.row_skip) * g_.in.y + left) : input_;
     const Index row_step = l.row_skip * g_.in.y;
-    const bool straight = g_.kernel_w == 1 && g_.stride_x == 1 && width == place_.columns && strips;
+    const bool straight = g_.kernel_w == 1 && g_.stride_x == 1 && width == place_.columns && panels;
     for (Index group = 0; group < groups; ++group) {
       std::uint8_t* const scratch = scratch_ + Plan::scratch_margin;
       const std::uint8_t* channels[4];
@@ -154,7 +154,7 @@ class Stager {
         for (Index r = 0; r < rows; ++r) {
           const std::uint8_t* const at[4] = {channels[0] + r * row_step, channels[1] + r * row_step,
                                              channels[2] + r * row_step, channels[3] + r * row_step};
-          interleave_lines(at, width, run_.input_flip, staged_ + r * l.row_step + group * l.tile_step, l.strip_step);
+          interleave_lines(at, width, run_.input_flip, staged_ + r * l.row_step + group * l.tile_step, l.panel_step);
         }
         continue;
       }
@@ -177,18 +177,18 @@ class Stager {
           const Index in = between(phase_row(begin), 0, l.phase_rows), out = between(phase_row(end), in, l.phase_rows);
           const Index all = between(phase_row(rows), out, l.phase_rows);
           std::uint8_t* const at = to + phase * l.phase_step;
-          deinterleave_rows(none, scratch, 0, at, l.row_step, l.strip_step, in, zero);
+          deinterleave_rows(none, scratch, 0, at, l.row_step, l.panel_step, in, zero);
           if (in < out) {
             deinterleave_rows(row, scratch + 4 * (phase + in * l.phases - begin) * width, 4 * l.phases * width,
-                              at + in * l.row_step, l.row_step, l.strip_step, out - in, zero);
+                              at + in * l.row_step, l.row_step, l.panel_step, out - in, zero);
           }
-          deinterleave_rows(none, scratch, 0, at + out * l.row_step, l.row_step, l.strip_step, all - out, zero);
+          deinterleave_rows(none, scratch, 0, at + out * l.row_step, l.row_step, l.panel_step, all - out, zero);
         }
       }
     }
   }
 
-  void stage_windows(const StripPlanes& l, const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
+  void stage_windows(const PanelPlanes& l, const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
     const Index groups = PlaneLines::column_groups(g_);
     const Index pixels = round_up(place_.columns, tile_side);
     const Index count = (pixels - 1) * g_.stride_x + 4 * groups;
@@ -197,7 +197,7 @@ class Stager {
       for (Index group = 0; group < groups; ++group, to += l.tile_step) {
         for (Index x = 0; x < pixels; x += tile_side) {
           avx2::windows4(scratch_ + 4 * group + x * g_.stride_x, tile_side, g_.stride_x, run_.input_flip,
-                         to + x / tile_side * l.strip_step);
+                         to + x / tile_side * l.panel_step);
         }
       }
     }

@@ -17,12 +17,12 @@ DMLREF_BEGIN
 namespace fast::qlc::amx {
 
 /// sums[x] = the sum of `count` lines at position x, each group by its own ones.
-DMLREF_TARGET_AVX512VNNI inline void sum_lines(const std::uint8_t* lines, Index count, Index step, Index strip_step,
+DMLREF_TARGET_AVX512VNNI inline void sum_lines(const std::uint8_t* lines, Index count, Index step, Index panel_step,
                                                Index positions, Index period, std::uint32_t last_ones,
                                                std::int32_t* sums) noexcept {
   const __m512i ones = _mm512_set1_epi8(1), last = _mm512_set1_epi32(static_cast<int>(last_ones));
   for (Index x = 0; x < positions; x += 16) {
-    const std::uint8_t* at = lines + x / 16 * strip_step;
+    const std::uint8_t* at = lines + x / 16 * panel_step;
     __m512i sum = _mm512_setzero_si512();
     for (Index line = 0; line < count; line += period) {
       for (Index i = 1; i < period; ++i, at += step) sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(at), ones);
@@ -49,7 +49,7 @@ struct LineSums {
   LineSums(const PlaneLines& planes, Index groups, Index elements) noexcept
       : l(planes), period(groups), last_ones(0x01010101u >> (elements % 4 == 0 ? 0 : 8 * (4 - elements % 4))) {}
   void operator()(const std::uint8_t* lines, Index positions, std::int32_t* sums) const noexcept {
-    sum_lines(lines, l.lines, l.tile_step, l.strip_step, positions, period, last_ones, sums);
+    sum_lines(lines, l.lines, l.tile_step, l.panel_step, positions, period, last_ones, sums);
   }
 };
 
@@ -65,10 +65,10 @@ inline void sum_activations(const Plan& p, const JoinedPlanes& l, const BlockPla
   for (Index ky = 1; ky < g.kernel_h; ++ky) add_sums(positions + l.row_at(ky * g.dilation_y) / 4, count, sums);
 }
 
-inline void sum_activations(const Plan& p, const StripPlanes& l, const BlockPlace& place, const std::uint8_t* staged,
+inline void sum_activations(const Plan& p, const PanelPlanes& l, const BlockPlace& place, const std::uint8_t* staged,
                             std::int32_t* positions, std::int32_t* sums) noexcept {
   const Geometry& g = p.g;
-  const bool columns = l.group == StripPlanes::KGroup::columns;
+  const bool columns = l.group == PanelPlanes::KGroup::columns;
   const LineSums sum(l, columns ? PlaneLines::column_groups(g) : PlaneLines::channel_groups(g),
                      columns ? g.kernel_w : g.in_channels);
   const Index width = round_up(place.columns, tile_side), rows = l.in_rows(g, place.rows);

@@ -223,12 +223,12 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   Index filter_blocks() const noexcept { return filter.blocks; }
   Index filter_bytes() const noexcept { return filter.bytes(); }
 
-  static constexpr Index least_strips = 2, units_per_task = 4;
-  Index strips() const noexcept { return filter_blocks(); }
+  static constexpr Index min_panels = 2, units_per_task = 4;
+  Index channel_panels() const noexcept { return filter_blocks(); }
   const BlockGrid& grid_for(Index) const noexcept { return grid; }
 
   /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
-  bool halved_terms() const noexcept { return kernels.requantize && g.depth() <= deepest_halved_sum; }
+  bool splits_terms() const noexcept { return kernels.requantize && g.depth() <= deepest_split16_sum; }
 
   /// Whether one multiply-add may round sums, where the data allow it: where a sum is of few products. Of others the
   /// products take so long that it makes no difference.
@@ -301,7 +301,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     ScratchLayout persistent, shared, task;
     ScratchLayout& tables =
         folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
-    if (halved_terms()) factor_at = tables.take(4 * channels);
+    if (splits_terms()) factor_at = tables.take(4 * channels);
     if (rounds_sums()) {
       rounded_scale_at = tables.take(4 * channels);
       rounded_shift_at = tables.take(4 * channels);

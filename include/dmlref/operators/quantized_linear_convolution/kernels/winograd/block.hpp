@@ -110,15 +110,15 @@ class Block {
     const Index row_step = columns_ * t_.outputs() * block;
     auto* const m = at<std::int32_t>(p_.scratch.m);
     auto* const sums = at<std::int32_t>(p_.scratch.sums);
-    for (Index chunk = 0; chunk < t_.chunks; ++chunk) {
-      const Index first = t_.chunk_at(chunk);
+    for (Index split = 0; split < t_.splits; ++split) {
+      const Index first = t_.split_at(split);
       p_.kernels.multiply({&t_.transform(), at<std::int16_t>(p_.scratch.v) + first, t_.v_position(), t_.channels,
-                           (t_.chunk_at(chunk + 1) - first) / 2, images_ * rows_ * columns_,
-                           reinterpret_cast<const std::int16_t*>(run_.filter) + t_.filter_at(channels, chunk), m,
+                           (t_.split_at(split + 1) - first) / 2, images_ * rows_ * columns_,
+                           reinterpret_cast<const std::int16_t*>(run_.filter) + t_.filter_at(channels, split), m,
                            t_.m_position()});
       for (Index row = 0; row < images_ * rows_; ++row) {
         t_.tiles.output({m + row * columns_ * block, t_.m_position(), columns_, sums + row * t_.outputs() * row_step,
-                         row_step, chunk == 0 ? SumsBeginWith::offsets : SumsBeginWith::sums,
+                         row_step, split == 0 ? SumsBeginWith::offsets : SumsBeginWith::sums,
                          run_.offset + channels * block});
       }
     }

@@ -3,7 +3,7 @@
 // Everything lies with its channels side by side, so that channels are lanes in every step:
 //   staged input   row | column | channel                           int16, unsigned, the zero point in the padding
 //   V              component | tile | position | channel            int16
-//   U              block of 16 outputs | chunk of channels | position | pair of channels | output | channel of the pair
+//   U              block of 16 outputs | split of channels | position | pair of channels | output | channel of the pair
 //   M              component | tile | output of the block           int32, modulo 2^32
 //   sums           row | column | output of the block               int32
 // A component is one position, but with a stride of 2 up to four, whose products are added up.

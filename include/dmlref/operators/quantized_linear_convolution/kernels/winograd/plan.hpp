@@ -36,7 +36,7 @@ struct Tiling {
   Tuning::Convolution::WinogradCost tile_cost{};
   Index channels = 0;  // of the input, filled up
   Index blocks = 0;    // of output channels
-  Index chunks = 1;    // of input channels
+  Index splits = 1;    // of input channels
   Index phases_y = 1, phases_x = 1;
   Index images = 0;                                           // of all phases
   Index rows = 0, columns = 0;                                // tiles of an image
@@ -63,12 +63,12 @@ struct Tiling {
     while (!even() && beside * count < 4 * tasks && rows / (count + 1) * block_columns >= least_tiles) ++count;
     return count;
   }
-  /// The first channel of a chunk.
-  Index chunk_at(Index chunk) const noexcept { return channels / block * chunk / chunks * block; }
-  /// Elements of U, and where those of a block of outputs and a chunk begin.
+  /// The first channel of a split.
+  Index split_at(Index split) const noexcept { return channels / block * split / splits * block; }
+  /// Elements of U, and where those of a block of outputs and a split begin.
   Index filter_elements() const noexcept { return blocks * block * positions() * channels; }
-  Index filter_at(Index output_block, Index chunk) const noexcept {
-    return (output_block * channels + chunk_at(chunk)) * block * positions();
+  Index filter_at(Index output_block, Index split) const noexcept {
+    return (output_block * channels + split_at(split)) * block * positions();
   }
   // Lines of V and M at neighbouring positions must not fall into the same set of the cache.
   Index v_position() const noexcept { return block_tiles() * channels + 32; }
@@ -86,7 +86,7 @@ struct Tiling {
     const double idle = block_tiles() < least ? static_cast<double>(least) / static_cast<double>(block_tiles()) : 1.0;
     const double products = static_cast<double>(positions() * channels * blocks * block) * idle;
     const double input = static_cast<double>(channels / block * tile_cost.input);
-    const double output = static_cast<double>(blocks * chunks * tile_cost.output);
+    const double output = static_cast<double>(blocks * splits * tile_cost.output);
     return tiles_of_all * (products + input + output);
   }
 };
@@ -103,7 +103,7 @@ inline Tiling make_tiling(const Geometry& g, const Tiles& tiles, const Tuning::C
   t.tile_cost = tile_cost;
   t.channels = round_up(g.in_channels, block);
   t.blocks = ceil_div(g.out_channels, block);
-  t.chunks = ceil_div(t.channels, t.transform().most_channels() / block * block);
+  t.splits = ceil_div(t.channels, t.transform().most_channels() / block * block);
   t.phases_y = g.dilation_y < g.out_height ? g.dilation_y : g.out_height;
   t.phases_x = g.dilation_x < g.out_width ? g.dilation_x : g.out_width;
   t.images = g.batch * t.phases_y * t.phases_x;
@@ -195,8 +195,8 @@ struct Plan final : BlockedPlan<Plan, Block, Run> {
   Index filter_sums_at() const noexcept { return 2 * tiling.filter_elements(); }
   Index filter_bytes() const noexcept { return filter_sums_at() + 4 * packed_channels(); }
 
-  static constexpr Index least_strips = 2, units_per_task = 8;
-  Index strips() const noexcept { return tiling.blocks; }
+  static constexpr Index min_panels = 2, units_per_task = 8;
+  Index channel_panels() const noexcept { return tiling.blocks; }
   TileGrid grid_for(Index tasks) const noexcept { return {tiling.across(), tiling.down(tasks), tiling.deep()}; }
 
   const Kernels& kernels;
