@@ -68,7 +68,7 @@ DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t 
       }
       const __m256i eight = _mm256_add_epi32(_mm256_permute2x128_si256(four[0], four[1], 0x20),
                                              _mm256_permute2x128_si256(four[0], four[1], 0x31));
-      store32(reinterpret_cast<std::uint8_t*>(sums + p), eight);
+      store(sums + p, eight);
     }
   }
   for (; p < pixels; ++p) {

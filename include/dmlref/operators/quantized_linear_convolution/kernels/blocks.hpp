@@ -9,12 +9,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include "dmlref/config.hpp"
-#include "dmlref/int8/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
@@ -91,37 +89,6 @@ Index tasks_with_scratch(const Plan& plan) noexcept {
   return smaller(most, blocks * channel_ranges(plan, blocks, most));
 }
 
-template <std::size_t Bytes>
-void copy_pixels_of(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels) noexcept {
-  for (Index p = 0; p < pixels; ++p) std::memcpy(to + p * step, from + p * pitch, Bytes);
-}
-
-/// `bytes` channels of each pixel, side by side; the usual numbers without a call.
-inline void copy_pixels(const std::uint8_t* from, Index pitch, std::uint8_t* to, Index step, Index pixels,
-                        Index bytes) noexcept {
-  switch (bytes) {
-    case 8: return copy_pixels_of<8>(from, pitch, to, step, pixels);
-    case 16: return copy_pixels_of<16>(from, pitch, to, step, pixels);
-    case 24: return copy_pixels_of<24>(from, pitch, to, step, pixels);
-    case 32: return copy_pixels_of<32>(from, pitch, to, step, pixels);
-    case 64: return copy_pixels_of<64>(from, pitch, to, step, pixels);
-    default:
-      for (Index p = 0; p < pixels; ++p) {
-        std::memcpy(to + p * step, from + p * pitch, static_cast<std::size_t>(bytes));
-      }
-  }
-}
-
-/// Writes bytes[pixel][channel] of a line, `channels` of each `pitch` bytes; `transpose` is a target's.
-inline void write_pixels(decltype(Kernels::transpose) transpose, const std::uint8_t* bytes, Index pitch, Index pixels,
-                         Index channels, std::uint8_t* out, Index channel_step, Index pixel_step) noexcept {
-  if (channel_step == 1) return copy_pixels(bytes, pitch, out, pixel_step, pixels, channels);
-  if (pixel_step == 1) return transpose(bytes, pitch, pixels, channels, out, channel_step);
-  for (Index x = 0; x < pixels; ++x) {
-    for (Index c = 0; c < channels; ++c) out[x * pixel_step + c * channel_step] = bytes[x * pitch + c];
-  }
-}
-
 /// What is packed and folded of so many channels, whoever owns it, but for tables that some plans add.
 inline std::uint64_t packed_and_folded_bytes(Index filter_bytes, Index channels) noexcept {
   FoldedPlaces places;
@@ -161,7 +128,8 @@ class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
     const std::size_t concurrency = dmlref::detail::concurrency_of(executor);
     if (!folded_at.kept_filter) pack(buffers, executor, concurrency);
     const Work work(*this, buffers, tasks_for(concurrency, task_count));
-    work.tasks > 1 ? share_out(work, executor) : dmlref::detail::parallel_for(executor, 1, [&](std::size_t) {
+    if (work.tasks > 1) return share_out(work, executor);
+    dmlref::detail::parallel_for(executor, 1, [&](std::size_t) {
       Task task(work, 0);
       for (Index unit = 0; unit < work.units; ++unit) task.run(unit);
     });
@@ -230,7 +198,8 @@ class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
       pack_filter(self(), buffers.inputs[filter_tensor], buffers.temporary + folded_at.filter,
                   filter_blocks() * p / parts, filter_blocks() * (p + 1) / parts);
     };
-    parts == 1 ? pack_part(0) : dmlref::detail::parallel_for(executor, static_cast<std::size_t>(parts), pack_part);
+    if (parts == 1) return pack_part(0);
+    dmlref::detail::parallel_for(executor, static_cast<std::size_t>(parts), pack_part);
   }
 
   /// Each task has a share of neighbouring units (neighbouring blocks write to neighbouring lines, which two cores had

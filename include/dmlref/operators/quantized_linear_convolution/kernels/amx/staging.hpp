@@ -9,7 +9,7 @@
 #include "dmlref/int8/avx512vnni/staging.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

@@ -6,7 +6,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/int8/avx512vnni/sums.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>

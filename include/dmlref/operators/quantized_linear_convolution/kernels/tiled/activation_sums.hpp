@@ -7,7 +7,7 @@
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/int8/portable.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN

@@ -5,8 +5,8 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/int8/kernels.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN
