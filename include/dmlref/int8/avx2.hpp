@@ -35,7 +35,7 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m256i
 }
 inline constexpr int held_weights = 2, held_pixels = 2;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 /// All but the tiles, for every set of x86-64: of bytes (Group 4) or widened (Group 2).

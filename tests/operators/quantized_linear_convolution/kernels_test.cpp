@@ -33,7 +33,7 @@ DMLREF_TARGET_AVX512VNNI inline void multiply_add(__m256i& sums, __m256i activat
   sums = _mm256_dpbusd_epi32(sums, activations, weights);
 }
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256
 
@@ -49,7 +49,7 @@ DMLREF_TARGET_AVX2 inline void multiply_add(__m256i& sums, __m256i activations, 
   sums = _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
 }
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256_of_avx2
 #endif
