@@ -59,9 +59,10 @@ struct BlockGrid {
 
 inline constexpr Index max_tasks = 64;
 
-/// As many as the machine has threads, within bounds: memory is counted at compile, before the executor is known.
+/// As many as the machine has threads, within bounds: memory is counted at compile, before the executor is known. The
+/// system is asked once: that takes longer than all else of a small convolution's plan.
 inline Index max_tasks_here() noexcept {
-  const auto threads = static_cast<Index>(std::thread::hardware_concurrency());
+  static const auto threads = static_cast<Index>(std::thread::hardware_concurrency());
   return threads < 1 ? 1 : threads > max_tasks ? max_tasks : threads;
 }
 
