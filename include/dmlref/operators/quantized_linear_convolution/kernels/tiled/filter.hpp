@@ -1,9 +1,9 @@
 // filter.hpp: the filter as the tiles read it.
 //
-//   group | block of `lanes` output channels | step along K | channel in block | element     as signed bytes (or
-//   widened) kernel row | group | block | channel in block                                            sum of the
-//   channel's row, int32 step | element                                                                            1,
-//   or 0 for padding
+//   group | block of `lanes` output channels | step along K | channel in block | element
+//                                                                  weights as signed bytes, or widened
+//   kernel row | group | block | channel in block                  sum of the channel's row, int32
+//   step | element                                                 1, or 0 for padding
 #pragma once
 
 #include <bit>
