@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,34 @@
 #include "support/reference_run.hpp"
 
 namespace dmlref::test {
+
+/// The plan of one strategy, whichever the operator would choose; null where it cannot do the problem.
+inline std::shared_ptr<const fast::qlc::tiled::Plan> tiled_plan(const fast::qlc::Problem& problem,
+                                                                const fast::qlc::Kernels& kernels) {
+  const Tuning::Convolution& tuning = this_cpu().convolution;
+  const fast::qlc::tiled::Blocking blocking(flatten(geometry_of(problem)), kernels, tuning);
+  if (!blocking.usable()) return nullptr;
+  return std::make_shared<fast::qlc::tiled::Plan>(problem, kernels, blocking, tuning);
+}
+/// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
+inline std::shared_ptr<const fast::qlc::winograd::Plan> winograd_plan(const fast::qlc::Problem& problem,
+                                                                      const fast::qlc::winograd::Kernels& kernels,
+                                                                      int outputs = 0) {
+  if (!problem.inputs[fast::qlc::filter_tensor].owned) return nullptr;
+  const auto tiling = choose_tiling(geometry_of(problem), kernels, this_cpu().convolution, outputs);
+  return tiling ? std::make_shared<fast::qlc::winograd::Plan>(problem, kernels, *tiling) : nullptr;
+}
+#if DMLREF_HAS_AMX_INT8
+inline std::shared_ptr<const fast::qlc::amx::Plan> amx_plan(const fast::qlc::Problem& problem) {
+  const fast::qlc::Geometry g = flatten(geometry_of(problem));
+  if (!fast::qlc::amx::suits(g)) return nullptr;
+  const fast::qlc::amx::Blocking blocking(g, this_cpu().convolution);
+  return blocking.usable ? std::make_shared<fast::qlc::amx::Plan>(problem, blocking) : nullptr;
+}
+inline bool amx_is_worthwhile(const fast::qlc::Problem& problem) {
+  return fast::qlc::amx::worthwhile(flatten(geometry_of(problem)), problem);
+}
+#endif
 
 /// Runs the plan with input, filter and output beside an inaccessible page, and temporary memory full of rubbish.
 inline std::vector<std::byte> run_plan(const detail::Plan& plan, const QlcCase& test, Random& random,

@@ -105,10 +105,10 @@ constexpr qlc::Kernels of_pairs(qlc::Kernels kernels) noexcept {
 
 constexpr Kernels make_kernels(const qlc::Kernels& shared) noexcept {
   return {&shared,
-          {{&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>, 1200, 1100},
-           {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>, 4000, 4800},
-           {&strided_tiles_of_2, &input<strided_tiles_of_2>, &output<strided_tiles_of_2>, 3500, 1500},
-           {&strided_tiles_of_4, &input<strided_tiles_of_4>, &output<strided_tiles_of_4>, 15000, 9000}},
+          {{&tiles_of_2, &input<tiles_of_2>, &output<tiles_of_2>},
+           {&tiles_of_4, &input<tiles_of_4>, &output<tiles_of_4>},
+           {&strided_tiles_of_2, &input<strided_tiles_of_2>, &output<strided_tiles_of_2>},
+           {&strided_tiles_of_4, &input<strided_tiles_of_4>, &output<strided_tiles_of_4>}},
           &multiply};
 }
 

@@ -20,30 +20,22 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx2 {
 
+using V = simd::avx2::Vector;
+namespace rounding = requantize::avx2;
 // Not _mm256_add_epi32: compilers reassociate the sums of two steps and keep the products of many rows at once, for
 // which there are no registers. clang needs the order fixed, g++ schedules better where it is not.
-DMLREF_TARGET_AVX2 inline __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m256i activations,
+                                                          __m256i weights) noexcept {
   const __m256i products = _mm256_madd_epi16(activations, weights);
 #if defined(__clang__)
   __asm__ volatile("vpaddd {%1, %0, %0|%0, %0, %1}" : "+x"(sums) : "x"(products));
 #else
   __asm__("vpaddd {%1, %0, %0|%0, %0, %1}" : "+x"(sums) : "x"(products));
 #endif
-  return sums;
-}
-DMLREF_TARGET_AVX2 inline __m256i broadcast(const std::uint8_t* group) noexcept {
-  return simd::avx2::Vector::broadcast(group);
-}
-
-using V = simd::avx2::Vector;
-namespace rounding = requantize::avx2;
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m256i activations,
-                                                          __m256i weights) noexcept {
-  sums = dot(sums, activations, weights);
 }
 inline constexpr int held_weights = 2, held_pixels = 2;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 /// All but the tiles, for every set of x86-64: of bytes (Group 4) or widened (Group 2).

@@ -22,7 +22,7 @@ using V = simd::avx512::Vector;
 namespace rounding = requantize::avx512;
 inline constexpr int held_weights = 2, held_pixels = 4;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 constexpr Kernels make_kernels() noexcept {

@@ -16,7 +16,7 @@ DMLREF_TARGET_AVXVNNI DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m2
 }
 inline constexpr int held_weights = 3, held_pixels = 3;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 constexpr Kernels make_kernels() noexcept {

@@ -19,15 +19,15 @@ namespace fast::qlc {
 // where a product of 32 bits and an addition are two or three:
 //   sum = low + 255 * high,   sum * factor = low * factor + high * (255 * factor)
 // Not 256, so that 255 * factor fits for a factor of 128.
-constexpr std::int32_t deepest_halved_sum = 32512 * 256 / 255;  ///< in activations of up to 255: low below 2^15
-constexpr std::int32_t deepest_short_sum = 32767 / 255;         ///< whose sum is its own lower half
+constexpr std::int32_t deepest_split16_sum = 32512 * 256 / 255;  ///< in activations of up to 255: low below 2^15
+constexpr std::int32_t deepest_unsplit_sum = 32767 / 255;        ///< whose sum is its own lower half
 
-constexpr std::int32_t halves_of_sum(std::int32_t sum) noexcept {
+constexpr std::int32_t split16(std::int32_t sum) noexcept {
   const std::int32_t high = sum >> 8;
   return (sum & 255) + high + high * 65536;
 }
 /// Of a factor from -128 to 128.
-constexpr std::int32_t halves_of_factor(std::int32_t factor) noexcept {
+constexpr std::int32_t split16_factor(std::int32_t factor) noexcept {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(255 * factor) << 16 |
                                    (static_cast<std::uint32_t>(factor) & 0xFFFFu));
 }
@@ -50,8 +50,8 @@ enum class ZeroPointTerm { none, product };
 struct TileOffsets {
   const std::int32_t* channel;  ///< one per channel of the tile
   ZeroPointTerm term;
-  const std::int32_t* channel_factor;  ///< of a product: one per channel, of halves_of_factor
-  const std::int32_t* pixel_sums;      ///< one per pixel, of halves_of_sum where they exceed 15 bits
+  const std::int32_t* channel_factor;  ///< of a product: one per channel, of split16_factor
+  const std::int32_t* pixel_sums;      ///< one per pixel, of split16 where they exceed 15 bits
 };
 
 /// Where accumulators go: rows x (vectors * lanes).

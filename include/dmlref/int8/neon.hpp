@@ -36,7 +36,7 @@ inline void multiply_add(Accumulators& sums, int8x16_t a, int8x16_t b) noexcept 
 inline int32x4_t total(const Accumulators& sums) noexcept { return vpaddq_s32(sums.low, sums.high); }
 
 #define DMLREF_QLC_TARGET
-#include "dmlref/int8/neon/tiles.hpp"
+#include "dmlref/int8/neon/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count, std::uint8_t flip,
@@ -115,7 +115,7 @@ DMLREF_TARGET_NEON_DOTPROD DMLREF_ALWAYS_INLINE void multiply_add(int32x4_t& sum
 inline int32x4_t total(int32x4_t sums) noexcept { return sums; }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_NEON_DOTPROD
-#include "dmlref/int8/neon/tiles.hpp"
+#include "dmlref/int8/neon/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 constexpr Kernels make_kernels() noexcept {

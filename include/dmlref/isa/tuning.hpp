@@ -55,9 +55,30 @@ struct Tuning {
     bool streams_parts_of_lines = true;  ///< rows that share a cache line with the next go past the caches, too
   };
 
+  /// QUANTIZED_LINEAR_CONVOLUTION. Bytes, unless they say otherwise.
+  struct Convolution {
+    std::int64_t tiled_block = 192 * 1024;  ///< of a tiled convolution's staged input
+    /// Of the staged input of a 1x1 layer of few channels, and where few output channels read it: what L1d keeps.
+    std::int64_t shallow_block = 20 * 1024, shallow_block_of_few = 12 * 1024;
+    /// From one task's staged planes to the next one's, at most. Prefetchers follow the step from plane to plane: of
+    /// tasks that are near they would take lines from the other core.
+    std::int64_t task_distance = 256 * 1024;
+    double winograd_share = 0.86;  ///< of the plain products: more cost is not worth Winograd's transforms
+    std::int64_t winograd_block = 320 * 1024, winograd_block_strided = 448 * 1024;  ///< of V, which stays in L2
+    std::int64_t winograd_near_filter = 1536 * 1024;  ///< of U: a larger one comes from beyond L2 for each block
+    std::int64_t winograd_far_filter = 3072 * 1024;   ///< of U: a larger one is not read more often for even shares
+    /// Of a tile of 16 channels that is transformed, in multiplications: tiles of 2 and 4, the same with a stride of 2.
+    struct WinogradCost {
+      std::int64_t input, output;
+    };
+    std::array<WinogradCost, 4> winograd_costs{{{1200, 1100}, {4000, 4800}, {3500, 1500}, {15000, 9000}}};
+    std::int64_t amx_planes = 768 * 1024, amx_pixels = 320 * 1024;  ///< of AMX's staged input, in L2
+  };
+
   std::string_view name;
   Slice slice{};
   Normalization normalization{};
+  Convolution convolution{};
 };
 
 enum class CpuModel : std::size_t { generic, zen3, zen4, zen5, xeon_avx512, xeon_amx };

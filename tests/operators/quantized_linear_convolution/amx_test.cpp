@@ -123,12 +123,11 @@ bool expect_equal_to_reference(QlcCase test, Random& random, std::size_t threads
   test.desc.filter.owned_by_dml = chance(random, 70);
   if (test.desc.filter.owned_by_dml && chance(random, 50)) own_constants(test.desc);
   const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-  fast::AmxConvolution convolution(problem);
-  if (!convolution.usable()) return false;
+  const auto plan = amx_plan(problem);
+  if (plan == nullptr) return false;
   const bool owned = test.desc.filter.owned_by_dml;
-  const detail::AmxConvolutionPlan plan(problem, std::move(convolution));
   dmlref_test::ThreadExecutor several(threads);
-  compare(test, run_plan(plan, test, random, threads == 1 ? sequential() : several, owned), what);
+  compare(test, run_plan(*plan, test, random, threads == 1 ? sequential() : several, owned), what);
   return true;
 }
 
@@ -183,7 +182,9 @@ TEST_F(AmxConvolution, SmallerBlocksForSeveralTasks) {
         QlcShape shape = shape_of(16, 20, size, kernel);
         shape.stride[0] = shape.stride[1] = pick(random, 1, 2);
         const QlcCase test = make_qlc_case(random, shape, QlcData::random, layout);
-        const fast::qlc::amx::Plan plan(detail::qlc_problem(test.desc));
+        const auto made = amx_plan(detail::qlc_problem(test.desc));
+        ASSERT_NE(made, nullptr);
+        const fast::qlc::amx::Plan& plan = *made;
         EXPECT_LE(plan.grid_for(8).rows * plan.grid_for(8).columns, 1024) << describe(shape);
         expect_equal_to_reference(test, random, 8, describe(shape));
       }
@@ -203,23 +204,23 @@ TEST_F(AmxConvolution, DepthBeyondThirtyTwoBits) {
     }
   }
   const QlcCase deeper = make_qlc_case(random, shape_of(65537, 3, 2, 1), QlcData::random, QlcLayout::packed);
-  EXPECT_FALSE(fast::AmxConvolution(detail::qlc_problem(deeper.desc)).usable());
+  EXPECT_EQ(amx_plan(detail::qlc_problem(deeper.desc)), nullptr);
 }
 
 /// What a convolution whose constants DML owns knows of them, and where from.
 struct Prepared {
   explicit Prepared(const QlcCase& test)
-      : convolution(detail::qlc_problem(test.desc)),
-        persistent(convolution.persistent_bytes()),
-        temporary(convolution.temporary_bytes()) {
-    const std::byte* inputs[9];
-    for (std::size_t i = 0; i < 9; ++i) inputs[i] = test.inputs[i].empty() ? nullptr : test.inputs[i].data();
-    convolution.initialize(inputs, persistent.span().data());
-    convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+      : plan(amx_plan(detail::qlc_problem(test.desc))),
+        persistent(plan->properties().persistent_bytes),
+        temporary(plan->properties().temporary_bytes) {
+    detail::Bindings owned{};
+    for (std::size_t i = 0; i < 9; ++i) owned.inputs[i] = test.inputs[i].empty() ? nullptr : test.inputs[i].data();
+    plan->initialize(owned, persistent.span().data());
+    plan->prepare({owned.inputs.data(), nullptr, persistent.span().data(), temporary.span().data()}, run);
   }
-  fast::AmxConvolution convolution;
+  std::shared_ptr<const fast::qlc::amx::Plan> plan;
   AlignedBuffer persistent, temporary;
-  fast::AmxConvolution::Run run;
+  fast::qlc::amx::Run run;
 };
 
 /// A 1x1 layer whose scales are those of channels that one multiply-add can round.
@@ -236,7 +237,7 @@ QlcCase rounded_case(Random& random, std::uint32_t depth, std::uint32_t channels
   return test;
 }
 
-// Channels, or strips of them, that one multiply-add rounds beside others.
+// Channels, or panels of them, that one multiply-add rounds beside others.
 TEST_F(AmxConvolution, RoundedSums) {
   Random random(dmlref_test::test_seed());
   int rounded = 0, all = 0;
@@ -250,14 +251,14 @@ TEST_F(AmxConvolution, RoundedSums) {
       test.inputs[6] = bytes_from<std::int32_t>(
           *test.desc.bias, [&] { return static_cast<std::int32_t>(pick(random, 0, 2000)) - 1000; });
     }
-    if (i % 8 == 0) std::memset(test.inputs[4].data(), 0, sizeof(float));          // a channel of which nothing comes
-    if (!fast::AmxConvolution(detail::qlc_problem(test.desc)).usable()) continue;  // one channel of several planes
+    if (i % 8 == 0) std::memset(test.inputs[4].data(), 0, sizeof(float));  // a channel of which nothing comes
+    if (amx_plan(detail::qlc_problem(test.desc)) == nullptr) continue;     // one channel of several planes
     const Prepared prepared(test);
     for (std::uint32_t c = 0; c < channels; ++c) rounded += prepared.run.requantizer.rounds(Index{c}) ? 1 : 0;
     all += static_cast<int>(channels);
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const detail::AmxConvolutionPlan plan(problem, fast::AmxConvolution(problem));
-    compare(test, run_plan(plan, test, random, sequential(), true), "case " + std::to_string(i));
+    const auto plan = amx_plan(problem);
+    compare(test, run_plan(*plan, test, random, sequential(), true), "case " + std::to_string(i));
   }
   EXPECT_TRUE(dmlref_test::often(rounded, all / 8)) << rounded;
   EXPECT_LT(rounded, all);
@@ -297,8 +298,8 @@ TEST_F(AmxConvolution, SumsNextToTies) {
       }
     }
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const detail::AmxConvolutionPlan plan(problem, fast::AmxConvolution(problem));
-    compare(test, run_plan(plan, test, random, sequential(), true), "case " + std::to_string(i));
+    const auto plan = amx_plan(problem);
+    compare(test, run_plan(*plan, test, random, sequential(), true), "case " + std::to_string(i));
   }
 }
 
@@ -309,7 +310,7 @@ TEST_F(AmxConvolution, LeavesShallowLayersToDotProducts) {
     QlcCase test = make_qlc_case(random, shape_of(depth, channels, 8, 1), QlcData::random, QlcLayout::packed);
     test.desc.filter.owned_by_dml = true;
     if (owned) own_constants(test.desc);
-    return fast::AmxConvolution(detail::qlc_problem(test.desc)).worthwhile();
+    return amx_is_worthwhile(detail::qlc_problem(test.desc));
   };
   for (const std::uint32_t channels : {16u, 32u, 33u, 96u}) {
     EXPECT_FALSE(worthwhile(24, channels, true));
@@ -321,11 +322,11 @@ TEST_F(AmxConvolution, LeavesShallowLayersToDotProducts) {
 
 using fast::qlc::amx::Plan;
 
-/// Where in a channel's filter a byte of a chunk is; -1: nowhere, it is padding.
-Index place_of(const Plan& plan, Index chunk, Index byte) {
-  fast::qlc::amx::Element e{};
-  if (!locate(plan.g, plan.layout, plan.layout.chunks[static_cast<std::size_t>(chunk)], byte, e)) return -1;
-  return e.channel * plan.g.filter.c + e.y * plan.g.filter.y + e.x * plan.g.filter.x;
+/// Where in a channel's filter a byte of a K-block is; -1: nowhere, it is padding.
+Index place_of(const Plan& plan, Index block, Index byte) {
+  const auto& k_block = plan.k_blocks[static_cast<std::size_t>(block)];
+  const auto e = std::visit([&](const auto& l) { return locate(plan.g, l, k_block, byte); }, plan.layout);
+  return e ? e->channel * plan.g.filter.c + e->y * plan.g.filter.y + e->x * plan.g.filter.x : -1;
 }
 
 /// A tile's bytes and its channels' sums, one by one.
@@ -338,15 +339,15 @@ void expect_packed(const Plan& plan, const std::byte* filter, const std::vector<
     const Index group = channel / plan.packed_channels(), in_group = channel % plan.packed_channels();
     const Index block = group * blocks + in_group / 16, c = in_group % 16;
     std::int32_t sum = 0;
-    for (Index k = 0; k < 64 * plan.chunks(); ++k) {
+    for (Index k = 0; k < 64 * plan.k_block_count(); ++k) {
       const Index place = in_group < g.out_channels ? place_of(plan, k / 64, k % 64) : -1;
       int weight = 0;
       if (place >= 0) {
         const auto byte = static_cast<int>(filter[(group * g.out_channels + in_group) * g.filter.n + place]);
         weight = !g.filter_signed ? byte - 128 : byte < 128 ? byte : byte - 256;
       }
-      const Index tile = 1024 * (block * plan.chunks() + k / 64);
-      const Index at = plan.layout.planar() ? 64 * c + k % 64 : k % 64 / 4 * 64 + 4 * c + k % 4;
+      const Index tile = 1024 * (block * plan.k_block_count() + k / 64);
+      const Index at = plan.planar() ? 64 * c + k % 64 : k % 64 / 4 * 64 + 4 * c + k % 4;
       if (static_cast<int>(static_cast<std::int8_t>(packed[static_cast<std::size_t>(tile + at)])) != weight) ++wrong;
       sum += weight;
     }
@@ -389,8 +390,9 @@ TEST_F(AmxConvolution, PacksFiltersOfAnyStrides) {
   for (int i = 0; i < dmlref_test::rounds(300) && !HasFailure(); ++i) {
     std::string what;
     const QlcCase test = any_filter(random, what);
-    const Plan plan(detail::qlc_problem(test.desc));
-    if (!plan.usable) continue;
+    const auto made = amx_plan(detail::qlc_problem(test.desc));
+    if (made == nullptr) continue;
+    const fast::qlc::amx::Plan& plan = *made;
     std::size_t bytes = 1;
     for (std::size_t d = 0; d < 4; ++d) {
       bytes += (test.desc.filter.sizes[d] - 1) * std::size_t{(*test.desc.filter.strides)[d]};
@@ -411,8 +413,9 @@ TEST_F(AmxConvolution, GathersFromFarApart) {
     Random random(dmlref_test::test_seed());
     QlcCase test = make_qlc_case(random, shape_of(70, 20, 9, 3), QlcData::random, QlcLayout::packed);
     test.desc.filter = TensorDesc(test.desc.filter.data_type, test.desc.filter.sizes, strides);
-    const Plan plan(detail::qlc_problem(test.desc));
-    ASSERT_TRUE(plan.usable);
+    const auto made = amx_plan(detail::qlc_problem(test.desc));
+    ASSERT_NE(made, nullptr);
+    const fast::qlc::amx::Plan& plan = *made;
     for (const fast::qlc::amx::GatheredRow& row : plan.gather.rows) {
       std::vector<Index> places(64, -1);
       for (Index i = row.first; i < row.last; ++i) {
@@ -425,19 +428,21 @@ TEST_F(AmxConvolution, GathersFromFarApart) {
         }
       }
       for (Index byte = 0; byte < 64; ++byte) {
-        EXPECT_EQ(places[static_cast<std::size_t>(byte)], place_of(plan, row.chunk, byte));
+        EXPECT_EQ(places[static_cast<std::size_t>(byte)], place_of(plan, row.block, byte));
       }
     }
   }
 }
 
-// What keeps pixels apart is padding, and not multiplied where it has chunks of its own.
+// What keeps pixels apart is padding, and not multiplied where it has K-blocks of its own.
 TEST_F(AmxConvolution, NoChunkOfFilling) {
   Random random(dmlref_test::test_seed());
   for (const std::uint32_t channels : {512u, 1024u}) {
     const QlcCase test = make_qlc_case(random, shape_of(channels, 20, 5, 3), QlcData::random, QlcLayout::channels_last);
-    const Plan plan(detail::qlc_problem(test.desc));
-    EXPECT_EQ(plan.chunks(), Index{channels} * 9 / 64);
+    const auto made = amx_plan(detail::qlc_problem(test.desc));
+    ASSERT_NE(made, nullptr);
+    const fast::qlc::amx::Plan& plan = *made;
+    EXPECT_EQ(plan.k_block_count(), Index{channels} * 9 / 64);
     for (const fast::qlc::amx::GatheredRow& row : plan.gather.rows) EXPECT_LT(row.first, row.last);
     expect_equal_to_reference(test, random, 1, std::to_string(channels) + " channels");
   }
@@ -462,8 +467,7 @@ TEST_F(AmxConvolution, FewPixels) {
         QlcCase test = make_qlc_case(random, shape_of(64, 64, size, kernel), QlcData::random, QlcLayout::channels_last);
         test.desc.filter = TensorDesc(test.desc.filter.data_type, test.desc.filter.sizes);
         test.desc.filter.owned_by_dml = owned;
-        EXPECT_EQ(fast::AmxConvolution(detail::qlc_problem(test.desc)).worthwhile(),
-                  size == 3 || (kernel == 3 && !owned));
+        EXPECT_EQ(amx_is_worthwhile(detail::qlc_problem(test.desc)), size == 3 || (kernel == 3 && !owned));
       }
     }
   }

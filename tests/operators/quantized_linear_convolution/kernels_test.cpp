@@ -33,7 +33,7 @@ DMLREF_TARGET_AVX512VNNI inline void multiply_add(__m256i& sums, __m256i activat
   sums = _mm256_dpbusd_epi32(sums, activations, weights);
 }
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256
 
@@ -49,7 +49,7 @@ DMLREF_TARGET_AVX2 inline void multiply_add(__m256i& sums, __m256i activations, 
   sums = _mm256_add_epi32(sums, _mm256_add_epi32(even, odd));
 }
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/int8/tiles.hpp"
+#include "dmlref/int8/tiles-inl.hpp"
 #undef DMLREF_QLC_TARGET
 }  // namespace vnni256_of_avx2
 #endif
@@ -243,12 +243,10 @@ void expect_equal(const Case& c, std::size_t threads = 1) {
   detail::PlannedOperator reference = fast;
   // Always a general convolution, also where the operator would choose another.
   const fast::qlc::Problem problem = detail::qlc_problem(c.desc);
-  fast.plan = std::make_shared<detail::TiledConvolutionPlan>(
-      problem, dmlref::fast::TiledConvolution(problem, dmlref::fast::qlc::kernels_of(isa).tiled));
+  fast.plan = test::tiled_plan(problem, dmlref::fast::qlc::kernels_of(isa).tiled);
 #if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
-    dmlref::fast::AmxConvolution amx(problem);
-    if (amx.usable()) fast.plan = std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx));
+    if (auto amx = test::amx_plan(problem)) fast.plan = std::move(amx);
   }
 #endif
   reference.plan = dmlref_test::reference_plan(problem);
@@ -343,7 +341,7 @@ void expect_equal_with(const std::vector<const fast::qlc::Kernels*>& kernels, co
   reference.plan = dmlref_test::reference_plan(problem);
   const Bytes expected = run(c, std::move(reference), sequential());
   for (const fast::qlc::Kernels* const set : kernels) {
-    fast.plan = std::make_shared<detail::TiledConvolutionPlan>(problem, dmlref::fast::TiledConvolution(problem, *set));
+    fast.plan = test::tiled_plan(problem, *set);
     ASSERT_NO_FATAL_FAILURE(expect_same_bytes(c, expected, run(c, fast, sequential())));
   }
 }
@@ -452,7 +450,7 @@ TEST(FastQuantizedLinearConvolution, PixelsThatAreCopied) {
 
 // Where sums over a pixel's channels outgrow 15 bits, and where they outgrow what two halves hold.
 TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
-  using fast::qlc::deepest_halved_sum, fast::qlc::deepest_short_sum;
+  using fast::qlc::deepest_split16_sum, fast::qlc::deepest_unsplit_sum;
   const std::uint64_t seed = dmlref_test::test_seed(12);
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   const auto expect_equal_at = [&](std::uint32_t depth, std::uint32_t width, bool nhwc, DataType filter_type,
@@ -473,8 +471,8 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsByChannelAtTheLimitsOfHalves) {
     c.text += nhwc ? " pixels" : " planes";
     expect_equal(c);
   };
-  for (const std::int32_t depth : {deepest_short_sum - 1, deepest_short_sum, deepest_short_sum + 1, 1000,
-                                   deepest_halved_sum, deepest_halved_sum + 1}) {
+  for (const std::int32_t depth : {deepest_unsplit_sum - 1, deepest_unsplit_sum, deepest_unsplit_sum + 1, 1000,
+                                   deepest_split16_sum, deepest_split16_sum + 1}) {
     for (const std::uint32_t width : {3u, 70u}) {
       if (width > 3 && depth > 1000) continue;  // minutes in the reference
       for (const bool nhwc : {false, true}) {
@@ -546,17 +544,17 @@ TEST(FastQuantizedLinearConvolution, ZeroPointsOfPlanes) {
 /// What tiles know of a case's constants, and where they know it from.
 struct Prepared {
   Prepared(const Case& c, const fast::qlc::Kernels& kernels)
-      : convolution(detail::qlc_problem(c.desc), kernels),
-        persistent(convolution.persistent_bytes()),
-        temporary(convolution.temporary_bytes()) {
-    const std::byte* inputs[9];
-    for (std::size_t i = 0; i < 9; ++i) inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
-    convolution.initialize(inputs, persistent.span().data());
-    convolution.prepare({inputs, nullptr, persistent.span().data(), temporary.span().data()}, run);
+      : plan(test::tiled_plan(detail::qlc_problem(c.desc), kernels)),
+        persistent(plan->properties().persistent_bytes),
+        temporary(plan->properties().temporary_bytes) {
+    detail::Bindings owned{};
+    for (std::size_t i = 0; i < 9; ++i) owned.inputs[i] = c.inputs[i].empty() ? nullptr : c.inputs[i].data();
+    plan->initialize(owned, persistent.span().data());
+    plan->prepare({owned.inputs.data(), nullptr, persistent.span().data(), temporary.span().data()}, run);
   }
-  dmlref::fast::TiledConvolution convolution;
+  std::shared_ptr<const dmlref::fast::qlc::tiled::Plan> plan;
   AlignedBuffer persistent, temporary;
-  dmlref::fast::TiledConvolution::Run run;
+  dmlref::fast::qlc::tiled::Run run;
 };
 
 /// Of how many channels of `c` one multiply-add rounds the sums.
@@ -700,13 +698,13 @@ TEST(FastQuantizedLinearConvolution, HalvesOfSumsAndFactors) {
     return std::int32_t{static_cast<std::int16_t>(halves >> 16 * upper)};
   };
   for (std::int32_t factor = -128; factor <= 128; ++factor) {
-    const std::int32_t f = fast::qlc::halves_of_factor(factor);
-    for (std::int32_t sum = 0; sum <= 255 * fast::qlc::deepest_halved_sum; sum += sum < 70000 ? 1 : 997) {
-      const std::int32_t s = sum <= 32767 && sum % 2 != 0 ? sum : fast::qlc::halves_of_sum(sum);
+    const std::int32_t f = fast::qlc::split16_factor(factor);
+    for (std::int32_t sum = 0; sum <= 255 * fast::qlc::deepest_split16_sum; sum += sum < 70000 ? 1 : 997) {
+      const std::int32_t s = sum <= 32767 && sum % 2 != 0 ? sum : fast::qlc::split16(sum);
       ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), sum * factor) << sum << " times " << factor;
     }
-    const std::int32_t s = fast::qlc::halves_of_sum(255 * fast::qlc::deepest_halved_sum);
-    ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), 255 * fast::qlc::deepest_halved_sum * factor);
+    const std::int32_t s = fast::qlc::split16(255 * fast::qlc::deepest_split16_sum);
+    ASSERT_EQ(half(s, 0) * half(f, 0) + half(s, 1) * half(f, 1), 255 * fast::qlc::deepest_split16_sum * factor);
   }
 }
 

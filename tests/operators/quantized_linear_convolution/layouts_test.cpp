@@ -118,25 +118,19 @@ QlcShape random_shape(Random& random) {
 
 /// All strategies that can do it, the chosen one among them.
 std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem, Isa isa) {
-  std::vector<std::shared_ptr<const detail::Plan>> plans{detail::qlc_plan(problem, isa)};
+  std::vector<std::shared_ptr<const detail::Plan>> plans{detail::qlc_plan(problem, isa, this_cpu())};
   if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
     plans.push_back(std::make_shared<detail::DirectConvolutionPlan>(problem, std::move(direct)));
   }
   if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::kernels_of(isa).winograd; kernels != nullptr) {
-    if (fast::WinogradConvolution winograd(problem, *kernels); winograd.usable()) {
-      plans.push_back(std::make_shared<detail::WinogradConvolutionPlan>(problem, std::move(winograd)));
-    }
+    if (auto winograd = winograd_plan(problem, *kernels)) plans.push_back(std::move(winograd));
   }
 #if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8) {
-    if (fast::AmxConvolution amx(problem); amx.usable()) {
-      plans.push_back(std::make_shared<detail::AmxConvolutionPlan>(problem, std::move(amx)));
-    }
+    if (auto amx = amx_plan(problem)) plans.push_back(std::move(amx));
   }
 #endif
-  if (fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(isa).tiled); tiled.usable()) {
-    plans.push_back(std::make_shared<detail::TiledConvolutionPlan>(problem, std::move(tiled)));
-  }
+  if (auto tiled = tiled_plan(problem, fast::qlc::kernels_of(isa).tiled)) plans.push_back(std::move(tiled));
   return plans;
 }
 
@@ -181,32 +175,23 @@ namespace plain {
 
 using namespace fast::qlc;
 
-struct Plan {
-  static constexpr Index units_per_task = 4, least_strips = 1;
-  struct Slot {
-    Index size = 64;
-  };
+struct Run;
+class Block;
 
-  explicit Plan(const Problem& problem) : g(geometry_of(problem)), tensors(problem), task_slots(3) {
-    folded_at.kept_filter = problem.inputs[filter_tensor].owned;
-    if (!folded_at.kept_filter) slots_at = round_up(filter_bytes(), 64);
+struct Plan final : BlockedPlan<Plan, Block, Run> {
+  static constexpr Index units_per_task = 4, min_panels = 1;
+
+  explicit Plan(const Problem& problem) : BlockedPlan(problem, geometry_of(problem)) {
+    folded_at.kept_tables = false;
+    (folded_at.kept_filter ? persistent_bytes : scratch_at) = round_up(filter_bytes(), 64);
+    scratch_bytes = 64;
+    task_count = 3;
   }
-  std::uint64_t persistent_bytes() const noexcept {
-    return folded_at.kept_filter ? static_cast<std::uint64_t>(filter_bytes()) : 0;
-  }
-  std::uint64_t temporary_bytes() const noexcept {
-    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
-  }
+  std::string_view strategy_name() const noexcept { return "plain"; }
   Index filter_bytes() const noexcept { return g.all_out_channels() * g.depth(); }
   Index filter_blocks() const noexcept { return g.out_channels; }  // of a group
-  Index strips() const noexcept { return g.out_channels; }
+  Index channel_panels() const noexcept { return g.out_channels; }
   BlockGrid grid_for(Index) const noexcept { return {g, 2, 5}; }
-
-  Geometry g;
-  ChannelTensors tensors;
-  FoldedPlaces folded_at;
-  Index task_slots = 0, slots_at = 0;
-  Slot slot;
 };
 
 struct Run {
@@ -278,12 +263,6 @@ class Block {
   GroupBlock block_;
 };
 
-class Convolution : public BlockedConvolution<Plan, Block, Run> {
- public:
-  explicit Convolution(const Problem& problem) : BlockedConvolution(Plan(problem)) {}
-  std::string_view strategy_name() const noexcept { return "plain"; }
-};
-
 }  // namespace plain
 
 TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
@@ -293,7 +272,7 @@ TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
     const LaidOut made = make(random, shape, Arrangement::any, i % 3);
     std::vector<std::byte> expected = made.test.output;
     dmlref_test::reference_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
-    const detail::BlockedConvolutionPlan<plain::Convolution> plan(made.problem, plain::Convolution(made.problem));
+    const plain::Plan plan(made.problem);
     EXPECT_EQ(plan.strategy_name(), "plain");
     dmlref_test::ThreadExecutor several(3);
     Executor& executor = i % 2 == 0 ? static_cast<Executor&>(several) : sequential();
@@ -391,7 +370,7 @@ std::string_view strategy(const QlcShape& shape, QlcLayout layout, std::array<In
   };
   turn(problem.inputs[fast::qlc::input_tensor], in_signs);
   turn(problem.output, out_signs);
-  return detail::qlc_plan(problem, isa)->strategy_name();
+  return detail::qlc_plan(problem, isa, this_cpu())->strategy_name();
 }
 
 // What reads beside the elements, or counts on the order of rows, leaves strides that lead back to others.

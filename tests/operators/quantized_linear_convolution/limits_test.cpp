@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "support/counted_new.hpp"
 #include "support/random.hpp"
 #include "support/run_everywhere.hpp"
@@ -408,25 +408,25 @@ TEST(ConvolutionLimits, ManySmallGroups) {
   EXPECT_EQ(4, executed);
 }
 
-/// A plan for slots_for.
+/// A plan for tasks_with_scratch.
 struct FakePlan {
   struct Grid {
     Index count;
     Index blocks(int) const { return count; }
   };
-  static constexpr Index least_strips = 2, units_per_task = 4;
-  Index count, all_strips;
+  static constexpr Index min_panels = 2, units_per_task = 4;
+  Index count, all_panels;
   int g = 0;
   Grid grid_for(Index) const { return {count}; }
-  Index strips() const { return all_strips; }
+  Index channel_panels() const { return all_panels; }
 };
 
 TEST(ConvolutionLimits, NoMoreTasksThanPieces) {
-  using fast::qlc::most_slots;
-  EXPECT_EQ(1, fast::qlc::slots_for(FakePlan{1, 3}));
-  EXPECT_EQ(std::min<Index>(most_slots(), 2), fast::qlc::slots_for(FakePlan{1, 7}));
-  EXPECT_EQ(std::min<Index>(most_slots(), 3), fast::qlc::slots_for(FakePlan{3, 1}));
-  EXPECT_EQ(most_slots(), fast::qlc::slots_for(FakePlan{1000, 1}));
+  using fast::qlc::max_tasks_here;
+  EXPECT_EQ(1, fast::qlc::tasks_with_scratch(FakePlan{1, 3}));
+  EXPECT_EQ(std::min<Index>(max_tasks_here(), 2), fast::qlc::tasks_with_scratch(FakePlan{1, 7}));
+  EXPECT_EQ(std::min<Index>(max_tasks_here(), 3), fast::qlc::tasks_with_scratch(FakePlan{3, 1}));
+  EXPECT_EQ(max_tasks_here(), fast::qlc::tasks_with_scratch(FakePlan{1000, 1}));
 }
 
 }  // namespace

@@ -67,10 +67,10 @@ int main(int argc, char** argv) {
       const std::shared_ptr<const detail::Plan> chosen = detail::plan(test.desc, row.isa, tuning).plan;
       if (chosen->is<detail::DirectConvolutionPlan>()) ++direct;
       const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-      fast::TiledConvolution tiled(problem, fast::qlc::kernels_of(row.isa).tiled);
-      if (!tiled.usable()) return 1;
+      const auto tiled = tiled_plan(problem, fast::qlc::kernels_of(row.isa).tiled);
+      if (tiled == nullptr) return 1;
       if (!check(*chosen, test, random, "chosen, " + what)) return 1;
-      if (!check(detail::TiledConvolutionPlan(problem, std::move(tiled)), test, random, "tiled, " + what)) return 1;
+      if (!check(*tiled, test, random, "tiled, " + what)) return 1;
     }
     std::printf("%s: %d cases agree, %d of them direct\n", name.c_str(), cases, direct);
   }

@@ -45,11 +45,10 @@ void expect_equal_to_reference(QlcCase test, const Kernels& kernels, int outputs
                                const std::string& what) {
   test.desc.filter.owned_by_dml = true;
   const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-  const fast::WinogradConvolution convolution(problem, kernels, outputs);
-  ASSERT_TRUE(convolution.usable()) << what;
-  const detail::WinogradConvolutionPlan plan(problem, convolution);
+  const auto plan = winograd_plan(problem, kernels, outputs);
+  ASSERT_NE(plan, nullptr) << what;
   dmlref_test::ThreadExecutor several(threads);
-  compare(test, run_plan(plan, test, random, threads == 1 ? sequential() : several, true),
+  compare(test, run_plan(*plan, test, random, threads == 1 ? sequential() : several, true),
           what + ", tiles of " + std::to_string(outputs));
 }
 
@@ -95,7 +94,7 @@ TEST(WinogradConvolution, EqualsTheReference) {
   }
 }
 
-// As many channels as one sum can hold, one more, and many chunks of them, all of the largest magnitude.
+// As many channels as one sum can hold, one more, and many splits of them, all of the largest magnitude.
 TEST(WinogradConvolution, AllChannelsExtreme) {
   if (sets().empty()) GTEST_SKIP() << "this set multiplies every tap";
   Random random(dmlref_test::test_seed());
@@ -139,9 +138,10 @@ TEST(WinogradConvolution, IsChosenWhereItIsFaster) {
       QlcCase test = make_qlc_case(random, shape, QlcData::random, layout);
       test.desc.filter.owned_by_dml = true;
       const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-      const fast::WinogradConvolution winograd(problem, *kernels);
-      ASSERT_TRUE(winograd.usable()) << describe(shape);
-      const bool chosen = detail::qlc_plan(problem, isa_in_use())->strategy_name() == winograd.strategy_name();
+      const auto winograd = winograd_plan(problem, *kernels);
+      ASSERT_NE(winograd, nullptr) << describe(shape);
+      const auto plan = detail::qlc_plan(problem, isa_in_use(), this_cpu());
+      const bool chosen = plan->strategy_name() == winograd->strategy_name();
       EXPECT_EQ(chosen, layer.chosen) << describe(shape);
     }
   }
@@ -156,7 +156,7 @@ TEST(WinogradConvolution, LeavesOtherStridesAlone) {
     shape.dilation = {dilation, dilation};
     QlcCase test = make_qlc_case(random, shape, QlcData::random, QlcLayout::packed);
     test.desc.filter.owned_by_dml = true;
-    return fast::WinogradConvolution(detail::qlc_problem(test.desc), *sets().front()).usable();
+    return winograd_plan(detail::qlc_problem(test.desc), *sets().front()) != nullptr;
   };
   EXPECT_TRUE(usable({1, 1}, 1));
   EXPECT_TRUE(usable({1, 1}, 2));

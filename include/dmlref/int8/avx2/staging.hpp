@@ -27,8 +27,8 @@ DMLREF_TARGET_AVX2 inline void store16(std::uint8_t* to, __m128i value) noexcept
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
 }
 
-DMLREF_TARGET_AVX2 inline void store32(std::uint8_t* to, __m256i value) noexcept {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
+DMLREF_TARGET_AVX2 inline void store(void* to, __m256i value) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), value);
 }
 
 /// Bytes to groups: as they are, or widened.
@@ -37,7 +37,7 @@ DMLREF_TARGET_AVX2 inline void store_groups(std::uint8_t* to, __m128i bytes) noe
   if constexpr (Group == 4) {
     store16(to, bytes);
   } else {
-    store32(to, _mm256_cvtepu8_epi16(bytes));
+    store(to, _mm256_cvtepu8_epi16(bytes));
   }
 }
 
@@ -133,7 +133,7 @@ DMLREF_TARGET_AVX2 inline void windows4(const std::uint8_t* src, std::ptrdiff_t 
     const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
     for (; i + 8 <= count; i += 8) {
       const __m256i bytes = _mm256_set_m128i(load16(src + (i + 4) * step), load16(src + i * step));
-      store32(dst + 4 * i, _mm256_xor_si256(_mm256_shuffle_epi8(bytes, from), flips));
+      store(dst + 4 * i, _mm256_xor_si256(_mm256_shuffle_epi8(bytes, from), flips));
     }
   }
   portable::windows<4>(src + i * step, count - i, step, flip, dst + 4 * i);
@@ -192,8 +192,8 @@ DMLREF_TARGET_AVX2 inline void gather_columns(const PixelsArgs& t, std::ptrdiff_
         store16(to, _mm256_castsi256_si128(pair));
         store16(to + t.pixel_step, _mm256_extracti128_si256(pair, 1));
       } else {
-        store32(to, _mm256_unpacklo_epi8(pairs[j], _mm256_setzero_si256()));
-        store32(to + t.pixel_step, _mm256_unpackhi_epi8(pairs[j], _mm256_setzero_si256()));
+        store(to, _mm256_unpacklo_epi8(pairs[j], _mm256_setzero_si256()));
+        store(to + t.pixel_step, _mm256_unpackhi_epi8(pairs[j], _mm256_setzero_si256()));
       }
     }
   }

@@ -53,25 +53,7 @@ DMLREF_TARGET_AVX2 inline void sum_runs(const std::uint8_t* src, std::ptrdiff_t 
   if (count < 4) return portable::sum_runs<Value>(src, count, pixel_step, pixels, sums);
   const std::ptrdiff_t rest = Group == 4 ? count % 32 : 0;
   const std::ptrdiff_t whole = count - rest;
-  std::ptrdiff_t p = 0;
-  if (rest == 0) {
-    for (; p + 8 <= pixels; p += 8) {
-      __m256i four[2];
-      DMLREF_UNROLL
-      for (int h = 0; h < 2; ++h) {
-        const std::uint8_t* at = src + (p + 4 * h) * pixel_step;
-        const __m256i low =
-            _mm256_hadd_epi32(sum_vectors<Group>(at, count), sum_vectors<Group>(at + pixel_step, count));
-        const __m256i high = _mm256_hadd_epi32(sum_vectors<Group>(at + 2 * pixel_step, count),
-                                               sum_vectors<Group>(at + 3 * pixel_step, count));
-        four[h] = _mm256_hadd_epi32(low, high);
-      }
-      const __m256i eight = _mm256_add_epi32(_mm256_permute2x128_si256(four[0], four[1], 0x20),
-                                             _mm256_permute2x128_si256(four[0], four[1], 0x31));
-      store32(reinterpret_cast<std::uint8_t*>(sums + p), eight);
-    }
-  }
-  for (; p < pixels; ++p) {
+  for (std::ptrdiff_t p = 0; p < pixels; ++p) {
     const std::uint8_t* const run = src + p * pixel_step;
     auto sum = static_cast<std::uint32_t>(sum_lanes(sum_vectors<Group>(run, whole)));
     for (std::ptrdiff_t i = whole; i < count; ++i) sum += run[i];

@@ -16,12 +16,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::avx512vnni {
 
-DMLREF_TARGET_AVX512VNNI inline __m512i broadcast(const std::uint8_t* group) noexcept {
-  std::int32_t value;
-  std::memcpy(&value, group, sizeof value);
-  return _mm512_set1_epi32(value);
-}
-
 // Dword 4 * i + j takes the place of dword 4 * j + i.
 DMLREF_TARGET_AVX512VNNI inline __m512i transposed_order() noexcept {
   return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

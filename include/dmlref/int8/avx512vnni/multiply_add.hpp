@@ -1,4 +1,4 @@
-// multiply_add.hpp: the dot product of bytes, in place.
+// multiply_add.hpp: the dot product of bytes, in place. A file of its own, because the emulation replaces it.
 #pragma once
 
 #include "dmlref/config.hpp"

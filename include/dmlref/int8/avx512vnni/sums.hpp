@@ -142,7 +142,7 @@ DMLREF_TARGET_AVX512VNNI inline void sum_windows(const std::int32_t* from, std::
   }
 }
 
-DMLREF_TARGET_AVX512VNNI inline void halve_sums(std::int32_t* sums, std::ptrdiff_t count) noexcept {
+DMLREF_TARGET_AVX512VNNI inline void split16_sums(std::int32_t* sums, std::ptrdiff_t count) noexcept {
   for (std::ptrdiff_t i = 0; i < count; i += 16) {
     const __m512i sum = _mm512_loadu_si512(sums + i);
     const __m512i high = _mm512_srli_epi32(sum, 8);

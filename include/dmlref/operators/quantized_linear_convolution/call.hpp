@@ -44,8 +44,7 @@ inline std::shared_ptr<const Plan> plan_of(const fast::qlc::Problem& problem, Is
   DMLREF_SEAM(plan_quantized_linear_convolution)(problem, isa, tuning, plan);
   return plan;
 #else
-  static_cast<void>(tuning);
-  return qlc_plan(problem, isa);
+  return qlc_plan(problem, isa, tuning);
 #endif
 }
 

@@ -15,10 +15,16 @@
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/select.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/block.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/block.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
-#include "dmlref/operators/quantized_linear_convolution/strategies.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/bind.hpp"
+#if DMLREF_HAS_AMX_INT8
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/block.hpp"
+#endif
 
 DMLREF_BEGIN
 namespace detail {
@@ -93,75 +99,6 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const fast::qlc::Problem& 
   return std::make_shared<ReferenceQuantizedLinearConvolutionPlan>(problem);
 }
 
-/// A convolution in blocks (tiled, or after Winograd) behind the public API. Each task has a share of neighbouring
-/// units (neighbouring blocks write to neighbouring lines, which two cores had better not do at once) and helps the
-/// others when it is done.
-template <class Convolution>
-class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convolution>> {
- public:
-  static constexpr bool uses_tiles = Convolution::uses_tiles;
-
-  BlockedConvolutionPlan(const fast::qlc::Problem& problem, Convolution convolution)
-      : origins_(problem), convolution_(std::move(convolution)) {}
-
-  BindingProperties properties() const noexcept {
-    return {convolution_.temporary_bytes(), convolution_.persistent_bytes()};
-  }
-  std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
-  bool keeps_owned(std::size_t index) const noexcept { return index != fast::qlc::filter_tensor; }
-  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    convolution_.initialize(origins_.inputs(owned.inputs).data(), persistent);
-  }
-  void execute(const Bindings& bindings, Executor& executor) const {
-    const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
-    const fast::qlc::Buffers buffers{inputs.data(), origins_.output(bindings.outputs[0]), bindings.persistent,
-                                     bindings.temporary};
-    const std::size_t concurrency = concurrency_of(executor);
-    pack(buffers, executor, convolution_.packing_parts(concurrency));
-    typename Convolution::Run run;
-    convolution_.prepare(buffers, run);
-    const Index tasks = convolution_.tasks(concurrency), units = convolution_.units(tasks);
-    if (tasks > 1) return share_out(run, buffers, tasks, units, executor);
-    parallel_for(executor, 1, [&](std::size_t) {
-      Index staged = -1;
-      for (Index unit = 0; unit < units; ++unit) convolution_.run(run, buffers, 1, 0, unit, staged);
-    });
-  }
-
- private:
-  void share_out(const typename Convolution::Run& run, const fast::qlc::Buffers& buffers, Index tasks, Index units,
-                 Executor& executor) const {
-    struct alignas(64) Counter {
-      std::atomic<Index> next{0};
-    };
-    std::array<Counter, Convolution::most_tasks> counters;
-    const auto share = [&](Index task) { return units * task / tasks; };
-    for (Index task = 0; task < tasks; ++task) counters[static_cast<std::size_t>(task)].next = share(task);
-    parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
-      const auto task = static_cast<Index>(index);
-      Index staged = -1;
-      for (Index other = task; other < task + tasks; ++other) {
-        const Index owner = other % tasks;
-        std::atomic<Index>& next = counters[static_cast<std::size_t>(owner)].next;
-        for (Index unit = next.fetch_add(1); unit < share(owner + 1); unit = next.fetch_add(1)) {
-          convolution_.run(run, buffers, tasks, task, unit, staged);
-        }
-      }
-    });
-  }
-
-  void pack(const fast::qlc::Buffers& buffers, Executor& executor, Index parts) const {
-    if (parts == 1) return convolution_.pack_part(buffers, 0, 1);
-    if (parts > 1) {
-      parallel_for(executor, static_cast<std::size_t>(parts),
-                   [&](std::size_t part) { convolution_.pack_part(buffers, static_cast<Index>(part), parts); });
-    }
-  }
-
-  fast::qlc::Origins origins_;
-  Convolution convolution_;
-};
-
 /// How many groups to convolve at a time. Of groups with few channels what is packed and folded, which is padded, may
 /// be many times what is given: then so many that it stays small.
 inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t folded_bytes) noexcept {
@@ -176,19 +113,19 @@ inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t f
 }
 
 /// A convolution in blocks, some of its groups at a time, whose constants are packed when it is their turn.
-template <class Convolution>
-class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<Convolution>> {
+template <class PlanOfSome>
+class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<PlanOfSome>> {
  public:
-  static constexpr bool uses_tiles = Convolution::uses_tiles;
+  static constexpr bool uses_tiles = PlanOfSome::uses_tiles;
 
-  /// `make(problem)`: a convolution.
+  /// `make(problem)`: a plan.
   template <class Make>
   GroupedConvolutionPlan(const fast::qlc::Problem& problem, Index groups_at_a_time, const Make& make)
       : origins_(problem),
         groups_(problem.geometry.group_count),
         at_a_time_(groups_at_a_time),
         steps_(problem),
-        part_(steps_.part_of(problem, at_a_time_), make(steps_.part_of(problem, at_a_time_))) {}
+        part_(make(steps_.part_of(problem, at_a_time_))) {}
 
   BindingProperties properties() const noexcept { return part_.properties(); }
   std::string_view strategy_name() const noexcept { return part_.strategy_name(); }
@@ -259,25 +196,19 @@ class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<Convol
   fast::qlc::Origins origins_;
   Index groups_, at_a_time_;
   GroupSteps steps_;
-  BlockedConvolutionPlan<Convolution> part_;
+  PlanOfSome part_;
 };
 
-/// Of one problem; `make(problem)`: a convolution.
-template <class Convolution, class Make>
-std::shared_ptr<const Plan> plan_in_blocks(const fast::qlc::Problem& problem, Convolution convolution,
+/// Of one problem; `make(problem)`: a plan that packs its filter and folds its constants.
+template <class PlanOfAll, class Make>
+std::shared_ptr<const Plan> plan_of_groups(const fast::qlc::Problem& problem, std::uint64_t folded_bytes,
                                            const Make& make) {
-  const Index groups = groups_at_a_time(problem, convolution.folded_bytes());
+  const Index groups = groups_at_a_time(problem, folded_bytes);
   if (groups < problem.geometry.group_count) {
-    return std::make_shared<GroupedConvolutionPlan<Convolution>>(problem, groups, make);
+    return std::make_shared<GroupedConvolutionPlan<PlanOfAll>>(problem, groups, make);
   }
-  return std::make_shared<BlockedConvolutionPlan<Convolution>>(problem, std::move(convolution));
+  return std::make_shared<PlanOfAll>(make(problem));
 }
-
-using TiledConvolutionPlan = BlockedConvolutionPlan<fast::TiledConvolution>;
-#if DMLREF_HAS_AMX_INT8
-using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
-#endif
-using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
 
 /// The direct convolution behind the public API. Tasks draw units of work from a counter.
 class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
@@ -319,43 +250,49 @@ class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
   fast::DirectConvolution convolution_;
 };
 
-/// The fastest way that there is, by strides of either sign.
-inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
-  const fast::qlc::Geometry g = fast::qlc::geometry_of(problem);
-  if (!fast::qlc::offsets_fit(g) || fast::qlc::mostly_padding(g)) return reference_qlc_plan(problem);
-  if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
+/// The fastest way that there is, by strides of either sign. What suits is asked of the geometry, then its plan is
+/// made.
+inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& problem, Isa isa,
+                                                    const Tuning::Convolution& tuning) {
+  using namespace fast::qlc;
+  const Geometry g = geometry_of(problem);
+  if (!offsets_fit(g) || mostly_padding(g)) return reference_qlc_plan(problem);
+  const TargetKernels kernels = kernels_of(isa);
+  if (fast::DirectConvolution direct(problem, kernels.direct); direct.usable()) {
     return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
   }
-  if (const fast::qlc::winograd::Kernels* winograd_kernels = fast::qlc::kernels_of(isa).winograd;
-      winograd_kernels != nullptr) {
-    if (fast::WinogradConvolution winograd(problem, *winograd_kernels); winograd.worthwhile()) {
-      return std::make_shared<WinogradConvolutionPlan>(problem, std::move(winograd));
+  if (kernels.winograd != nullptr && problem.inputs[filter_tensor].owned) {
+    const std::optional<winograd::Tiling> tiling = winograd::choose_tiling(g, *kernels.winograd, tuning);
+    if (tiling && winograd::worthwhile(g, *tiling)) {
+      return std::make_shared<winograd::Plan>(problem, *kernels.winograd, *tiling);
     }
   }
+  const Geometry flat = flatten(g);
 #if DMLREF_HAS_AMX_INT8
-  if (isa == Isa::amx_int8) {
-    if (fast::AmxConvolution amx(problem); amx.worthwhile()) {
-      return plan_in_blocks(problem, std::move(amx), [](const auto& part) { return fast::AmxConvolution(part); });
+  if (isa == Isa::amx_int8 && amx::worthwhile(flat, problem)) {
+    if (const amx::Blocking blocking(flat, tuning); blocking.usable) {
+      return plan_of_groups<amx::Plan>(problem, amx::folded_bytes(flat, blocking),
+                                       [&](const Problem& some) { return amx::Plan(some, blocking); });
     }
   }
 #endif
-  const fast::qlc::Kernels& kernels = fast::qlc::kernels_of(isa).tiled;
-  if (fast::TiledConvolution tiled(problem, kernels); tiled.usable()) {
-    return plan_in_blocks(problem, std::move(tiled),
-                          [&](const auto& part) { return fast::TiledConvolution(part, kernels); });
+  if (const tiled::Blocking blocking(flat, kernels.tiled, tuning); blocking.usable()) {
+    return plan_of_groups<tiled::Plan>(
+        problem, tiled::folded_bytes(flat, kernels.tiled, blocking),
+        [&](const Problem& some) { return tiled::Plan(some, kernels.tiled, blocking, tuning); });
   }
   return reference_qlc_plan(problem);
 }
 
-inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
-  return in_default_environment([&] { return fastest_qlc_plan(problem, isa); });
+inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa, const Tuning& tuning) {
+  return in_default_environment([&] { return fastest_qlc_plan(problem, isa, tuning.convolution); });
 }
 
 #if defined(DMLREF_IMPLEMENTATION)
 extern "C" {
-void DMLREF_SEAM(plan_quantized_linear_convolution)(const fast::qlc::Problem& problem, Isa isa, const Tuning&,
+void DMLREF_SEAM(plan_quantized_linear_convolution)(const fast::qlc::Problem& problem, Isa isa, const Tuning& tuning,
                                                     std::shared_ptr<const Plan>& plan) {
-  plan = qlc_plan(problem, isa);
+  plan = qlc_plan(problem, isa, tuning);
 }
 }
 #endif

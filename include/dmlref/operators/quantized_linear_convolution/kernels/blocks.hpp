@@ -1,15 +1,24 @@
-// blocks.hpp: the blocks of output pixels into which a convolution is cut, and the units of work that they make.
+// blocks.hpp: the blocks of output pixels into which a convolution is cut, and the plan that runs them in tasks.
+//
+//   initialize   pack filter, fold constants              of what DML owns
+//   execute      pack filter, fold constants              of the rest
+//                for each unit: stage its block, multiply it with a range of output channels
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <utility>
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
+#include "dmlref/operators/quantized_linear_convolution/problem.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -48,79 +57,173 @@ struct BlockGrid {
   }
 };
 
-/// A convolution of blocks. Immutable once made. Its plan says which blocks there are for so many tasks (`grid_for`),
-/// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes;
-/// pack_filter (of blocks of output channels), fold_constants, fold_owned_constants (which may change the packed
-/// filter) and bind_constants, beside it, what becomes of the constants; a Block is staged, and multiplied with ranges
-/// of strips.
-template <class Plan, class Block, class RunOfOne>
-class BlockedConvolution {
+inline constexpr Index max_tasks = 64;
+
+/// As many as the machine has threads, within bounds: memory is counted at compile, before the executor is known. The
+/// system is asked once: that takes longer than all else of a small convolution's plan.
+inline Index max_tasks_here() noexcept {
+  static const auto threads = static_cast<Index>(std::thread::hardware_concurrency());
+  return threads < 1 ? 1 : threads > max_tasks ? max_tasks : threads;
+}
+
+/// Tasks for an executor of that concurrency, which is not 0; at most `most`.
+inline Index tasks_for(std::size_t concurrency, Index most) noexcept {
+  return concurrency < static_cast<std::uint64_t>(most) ? static_cast<Index>(concurrency) : most;
+}
+
+/// Into how many ranges of panels of output channels a plan's blocks are cut, at the price of staging a block several
+/// times.
+template <class Plan>
+Index channel_ranges(const Plan& plan, Index blocks, Index tasks) noexcept {
+  Index count = 1;
+  while (tasks > 1 && blocks * count < Plan::units_per_task * tasks &&
+         plan.channel_panels() / (2 * count) >= Plan::min_panels) {
+    count *= 2;
+  }
+  return count;
+}
+
+/// The tasks that have memory of their own: as many as there are pieces of work, where these are fewer than threads.
+template <class Plan>
+Index tasks_with_scratch(const Plan& plan) noexcept {
+  const Index most = max_tasks_here(), blocks = plan.grid_for(most).blocks(plan.g);
+  return smaller(most, blocks * channel_ranges(plan, blocks, most));
+}
+
+/// What is packed and folded of so many channels, whoever owns it, but for tables that some plans add.
+inline std::uint64_t packed_and_folded_bytes(Index filter_bytes, Index channels) noexcept {
+  FoldedPlaces places;
+  ScratchLayout persistent, temporary;
+  places.place(persistent, temporary, filter_bytes, channels, 1);
+  return static_cast<std::uint64_t>(persistent.size() + temporary.size());
+}
+
+/// A plan that runs blocks. Immutable once made. `Concrete` says which blocks there are for so many tasks (`grid_for`),
+/// how many panels its output channels are cut into and how few of them a unit may have (`channel_panels`,
+/// `min_panels`, `units_per_task`), and lays out its memory; pack_filter (of blocks of output channels),
+/// fold_constants, fold_owned_constants (which may change the packed filter) and bind_constants, beside it, make a
+/// `Run` of the constants. A `Block` is staged, and multiplied with ranges of panels.
+template <class Concrete, class Block, class Run>
+class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
+  using Bindings = dmlref::detail::Bindings;
+
  public:
-  using Run = RunOfOne;
-  static constexpr Index most_tasks = qlc::most_tasks;
-  static constexpr bool uses_tiles = false;  ///< of AMX
+  explicit BlockedPlan(const Problem& problem, const Geometry& geometry)
+      : g(geometry), tensors(problem), folded_at(problem), origins_(problem) {}
 
-  explicit BlockedConvolution(Plan plan) : plan_(std::move(plan)) {}
-
-  std::uint64_t temporary_bytes() const noexcept { return plan_.temporary_bytes(); }
-  /// What is packed and folded of tensors that DML owns.
-  std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
-  /// What is packed and folded of all groups, whoever owns it.
-  std::uint64_t folded_bytes() const noexcept {
-    return plan_.persistent_bytes() + static_cast<std::uint64_t>(plan_.slots_at);
+  BindingProperties properties() const noexcept {
+    return {static_cast<std::uint64_t>(scratch_at + task_count * scratch_bytes),
+            static_cast<std::uint64_t>(persistent_bytes)};
+  }
+  bool keeps_owned(std::size_t index) const noexcept { return index != filter_tensor; }
+  /// Packs and folds what DML owns.
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
+    const Inputs inputs = origins_.inputs(owned.inputs);
+    std::byte* const packed = persistent + folded_at.filter;
+    if (folded_at.kept_filter) pack_filter(self(), inputs[filter_tensor], packed, 0, filter_blocks());
+    if (folded_at.kept_tables) fold_owned_constants(self(), inputs.data(), packed, persistent);
+  }
+  void execute(const Bindings& bindings, Executor& executor) const {
+    const Inputs inputs = origins_.inputs(bindings.inputs);
+    const Buffers buffers{inputs.data(), origins_.output(bindings.outputs[0]), bindings.persistent, bindings.temporary};
+    const std::size_t concurrency = dmlref::detail::concurrency_of(executor);
+    if (!folded_at.kept_filter) pack(buffers, executor, concurrency);
+    const Work work(*this, buffers, tasks_for(concurrency, task_count));
+    if (work.tasks > 1) return share_out(work, executor);
+    dmlref::detail::parallel_for(executor, 1, [&](std::size_t) {
+      Task task(work, 0);
+      for (Index unit = 0; unit < work.units; ++unit) task.run(unit);
+    });
   }
 
-  /// Packs and folds what DML owns; `inputs` as in Buffers, null where it does not.
-  void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
-    const FoldedPlaces& at = plan_.folded_at;
-    if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter, 0, filter_blocks());
-    if (at.kept_tables) fold_owned_constants(plan_, inputs, persistent + at.filter, persistent);
-  }
-  /// In how many parts, each on any thread, an execute of that concurrency packs the filter; 0: DML owns it.
-  Index packing_parts(std::size_t concurrency) const noexcept {
-    constexpr Index least = Index{64} << 10;  // bytes, which take about as long as waking a thread
-    if (plan_.folded_at.kept_filter) return 0;
-    return tasks_for(concurrency, smaller(filter_blocks(), ceil_div(plan_.filter_bytes(), least)));
-  }
-  void pack_part(const Buffers& b, Index part, Index parts) const noexcept {
-    pack_filter(plan_, b.inputs[filter_tensor], b.temporary + plan_.folded_at.filter, filter_blocks() * part / parts,
-                filter_blocks() * (part + 1) / parts);
-  }
-  /// What depends on data but not on pixels. Once per execute, after packing and before the units run.
+  /// What depends on data but not on pixels; the filter is packed.
   void prepare(const Buffers& b, Run& run) const noexcept {
-    const FoldedPlaces& at = plan_.folded_at;
-    const std::byte* packed = (at.kept_filter ? b.persistent : b.temporary) + at.filter;
-    if (!at.kept_tables) fold_constants(plan_, b.inputs, packed, b.temporary);
-    bind_constants(plan_, b, packed, at.kept_tables ? b.persistent : b.temporary, run);
+    const std::byte* packed = (folded_at.kept_filter ? b.persistent : b.temporary) + folded_at.filter;
+    if (!folded_at.kept_tables) fold_constants(self(), b.inputs, packed, b.temporary);
+    bind_constants(self(), b, packed, folded_at.kept_tables ? b.persistent : b.temporary, run);
   }
 
-  /// How many tasks may run at once; each has memory of its own.
-  Index tasks(std::size_t concurrency) const noexcept { return tasks_for(concurrency, plan_.task_slots); }
-  /// The pieces of the work for so many tasks: blocks of pixels and, where those are few, ranges of output channels.
-  Index units(Index tasks) const noexcept {
-    const auto grid = plan_.grid_for(tasks);
-    const Index blocks = grid.blocks(plan_.g);
-    return blocks * channel_ranges(plan_, blocks, tasks);
-  }
-
-  /// Unit `unit` of `units(tasks)` in the memory of task `task`. `staged` is the task's own, -1 before its first unit:
-  /// the block that its memory holds.
-  void run(const Run& run, const Buffers& buffers, Index tasks, Index task, Index unit, Index& staged) const noexcept {
-    const auto grid = plan_.grid_for(tasks);
-    const Index count = channel_ranges(plan_, grid.blocks(plan_.g), tasks);
-    const Index range = unit % count;
-    std::byte* const slot = buffers.temporary + plan_.slots_at + task * plan_.slot.size;
-    Block block(plan_, run, grid, reinterpret_cast<std::uint8_t*>(slot), unit / count);
-    if (staged != unit / count) block.stage();
-    block.run(plan_.strips() * range / count, plan_.strips() * (range + 1) / count);
-    staged = unit / count;
-  }
+  Geometry g;
+  ChannelTensors tensors;
+  FoldedPlaces folded_at;
+  Index persistent_bytes = 0;
+  Index scratch_at = 0, scratch_bytes = 0;  ///< of the tasks, in the temporary memory; of one task
+  Index task_count = 1;                     ///< how many tasks have scratch
 
  protected:
-  Plan plan_;
+  ~BlockedPlan() = default;
 
  private:
-  Index filter_blocks() const noexcept { return plan_.g.groups * plan_.filter_blocks(); }
+  /// What the tasks of one execute share.
+  struct Work {
+    Work(const BlockedPlan& plan_, const Buffers& buffers, Index task_count_) noexcept
+        : plan(plan_.self()),
+          tasks(task_count_),
+          grid(plan.grid_for(tasks)),
+          ranges(channel_ranges(plan, grid.blocks(plan.g), tasks)),
+          units(grid.blocks(plan.g) * ranges),
+          scratch(reinterpret_cast<std::uint8_t*>(buffers.temporary + plan.scratch_at)) {
+      plan_.prepare(buffers, run);
+    }
+    const Concrete& plan;
+    Index tasks;
+    decltype(std::declval<const Concrete&>().grid_for(0)) grid;
+    Index ranges, units;  // ranges of output channels for each block
+    std::uint8_t* scratch;
+    Run run;
+  };
+  /// One of them, and the block that its scratch holds.
+  struct Task {
+    Task(const Work& of, Index index) noexcept : work(of), scratch(of.scratch + index * of.plan.scratch_bytes) {}
+    void run(Index unit) noexcept {
+      const Index index = unit / work.ranges, range = unit % work.ranges, panels = work.plan.channel_panels();
+      Block block(work.plan, work.run, work.grid, scratch, index);
+      if (staged != index) block.stage();
+      block.run(panels * range / work.ranges, panels * (range + 1) / work.ranges);
+      staged = index;
+    }
+    const Work& work;
+    std::uint8_t* scratch;
+    Index staged = -1;
+  };
+
+  const Concrete& self() const noexcept { return static_cast<const Concrete&>(*this); }
+  Index filter_blocks() const noexcept { return g.groups * self().filter_blocks(); }
+
+  /// All tasks pack a share of the filter, if that takes longer than waking a thread.
+  void pack(const Buffers& buffers, Executor& executor, std::size_t concurrency) const {
+    constexpr Index least = Index{64} << 10;  // bytes
+    const Index parts = tasks_for(concurrency, smaller(filter_blocks(), ceil_div(self().filter_bytes(), least)));
+    const auto pack_part = [&](std::size_t part) {
+      const auto p = static_cast<Index>(part);
+      pack_filter(self(), buffers.inputs[filter_tensor], buffers.temporary + folded_at.filter,
+                  filter_blocks() * p / parts, filter_blocks() * (p + 1) / parts);
+    };
+    if (parts == 1) return pack_part(0);
+    dmlref::detail::parallel_for(executor, static_cast<std::size_t>(parts), pack_part);
+  }
+
+  /// Each task has a share of neighbouring units (neighbouring blocks write to neighbouring lines, which two cores had
+  /// better not do at once) and helps the others when it is done.
+  static void share_out(const Work& work, Executor& executor) {
+    struct alignas(64) Counter {
+      std::atomic<Index> next{0};
+    };
+    std::array<Counter, max_tasks> counters;
+    const auto share = [&](Index task) { return work.units * task / work.tasks; };
+    for (Index task = 0; task < work.tasks; ++task) counters[static_cast<std::size_t>(task)].next = share(task);
+    dmlref::detail::parallel_for(executor, static_cast<std::size_t>(work.tasks), [&](std::size_t index) {
+      const auto first = static_cast<Index>(index);
+      Task task(work, first);
+      for (Index other = first; other < first + work.tasks; ++other) {
+        const Index owner = other % work.tasks;
+        std::atomic<Index>& next = counters[static_cast<std::size_t>(owner)].next;
+        for (Index unit = next.fetch_add(1); unit < share(owner + 1); unit = next.fetch_add(1)) task.run(unit);
+      }
+    });
+  }
+
+  Origins origins_;
 };
 
 }  // namespace fast::qlc

@@ -1,4 +1,5 @@
-// buffers.hpp: a convolution's tensors while it executes: where their bytes are, and those of one value per channel.
+// buffers.hpp: memory of a convolution: its tensors while it executes, those of one value per channel, and the layout
+// of what it keeps.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,22 @@ struct Buffers {
   std::byte* output = nullptr;
   const std::byte* persistent = nullptr;
   std::byte* temporary = nullptr;
+};
+
+/// Lays out memory: parts one after the other, each of which begins at a cache line.
+class ScratchLayout {
+ public:
+  /// Where a part of so many bytes begins.
+  Index take(Index bytes) noexcept {
+    const Index here = end_;
+    end_ += round_up(bytes, 64);
+    return here;
+  }
+  /// Bytes of all parts, and of what lies behind them up to a multiple of 256.
+  Index size() const noexcept { return round_up(end_, 256); }
+
+ private:
+  Index end_ = 0;
 };
 
 /// A tensor of one value, or of one per output channel.

@@ -13,7 +13,6 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/channels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
 #include "dmlref/requantize/requantizer.hpp"
 #include "dmlref/requantize/rounded_sums.hpp"
 
@@ -33,9 +32,10 @@ struct FoldedPlaces {
       : kept_filter(problem.inputs[filter_tensor].owned), kept_tables(constants_owned(problem)) {}
 
   /// For so many channels, `offsets` of each. Returns the memory that the tables are in.
-  Pieces& place(Pieces& persistent, Pieces& temporary, Index filter_bytes, Index channels, Index offsets) noexcept {
+  ScratchLayout& place(ScratchLayout& persistent, ScratchLayout& temporary, Index filter_bytes, Index channels,
+                       Index offsets) noexcept {
     filter = (kept_filter ? persistent : temporary).take(filter_bytes);
-    Pieces& tables = kept_tables ? persistent : temporary;
+    ScratchLayout& tables = kept_tables ? persistent : temporary;
     bounds = tables.take(sizeof(ChannelBounds));
     scale = tables.take(4 * channels);
     fixed_scale = tables.take(4 * channels);

@@ -18,8 +18,8 @@ DMLREF_BEGIN
 namespace fast::qlc::amx {
 
 /// The zero-point compensation of a sum, an activation row sum times a factor of the channel: absent, two products of
-/// halves (tiled/kernels.hpp), or one product of 32 bits.
-enum class Compensation { none, halves, product };
+/// 16 bits (int8/kernels.hpp), or one product of 32 bits.
+enum class Compensation { none, split16, product };
 
 /// What one execute knows.
 struct Run : Folded {
@@ -30,11 +30,11 @@ struct Run : Folded {
 
 /// The sum of |w| of a packed channel, as it is packed.
 inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel) noexcept {
-  const std::byte* tile = packed + channel / tile_side * p.block_bytes();
-  const bool rows = p.layout.planar();  // rows of a tile are channels, else groups of four values
+  const std::byte* tile = packed + channel / tile_side * p.filter_block_bytes();
+  const bool rows = p.planar();  // rows of a tile are channels, else groups of four values
   const Index lane = channel % tile_side;
   double sum = 0;
-  for (Index chunk = 0; chunk < p.chunks(); ++chunk, tile += tile_bytes) {
+  for (Index block = 0; block < p.k_block_count(); ++block, tile += tile_bytes) {
     for (Index k = 0; k < tile_depth; ++k) {
       const std::int32_t w =
           load<std::int8_t>(tile, rows ? lane * tile_depth + k : k / 4 * tile_depth + 4 * lane + k % 4);
@@ -44,13 +44,13 @@ inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel
   return sum;
 }
 
-/// Which channels stay in registers, which ones a multiply-add rounds, and their tables. All of a strip stay in
-/// registers, or none does. With pixels in lanes each is rounded by itself, else all of a strip are, or none.
+/// Which channels stay in registers, which ones a multiply-add rounds, and their tables. All of a panel stay in
+/// registers, or none does. With pixels in lanes each is rounded by itself, else all of a panel are, or none.
 inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                              FoldingTime time, std::byte* memory) noexcept {
   const ChannelTables t = tables_at(p.folded_at, memory);
   if (!p.rounds()) release_exact_scales(t, p.g.groups * p.packed_channels(), nullptr);
-  agree_on_registers(t, p.g.groups, p.packed_channels(), p.strip_channels());
+  agree_on_registers(t, p.g.groups, p.packed_channels(), p.panel_channels());
   if (!p.rounds()) return;
   auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
   auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
@@ -58,8 +58,8 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
   if (bounds.wide) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.packed_channels();
-  qlc::fold_rounded_sums(to, t, p.g.groups, p.layout.planar() ? 1 : p.strip_channels(), SumsBegin::as_integers, time,
-                         scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset), 1, 0);
+  qlc::fold_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time, scale,
+                         shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset), 1, 0);
 }
 
 /// The tables in `memory`, of constants and the packed filter.
@@ -74,12 +74,12 @@ inline void fold_constants(const Plan& p, const std::byte* const* inputs, const 
   fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), channels,
                p.signed_pixels() ? 128 : 0, memory);
   choose_roundings(p, bounds, inputs, time, memory);
-  if (p.halved_terms()) {
+  if (p.splits_terms()) {
     const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
-    for (Index c = 0; c < channels + 64; ++c) factor[c] = halves_of_factor(zero[c]);
+    for (Index c = 0; c < channels + 64; ++c) factor[c] = split16_factor(zero[c]);
   }
-  if (!p.layout.planar()) return;
+  if (!p.planar()) return;
   const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
   auto* start = reinterpret_cast<std::int32_t*>(memory + p.start_at);
   for (Index c = 0; c < channels; ++c) std::fill_n(start + c * tile_side, tile_side, offset[c]);
@@ -104,10 +104,10 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
     run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);
   }
-  const bool halves = p.halved_terms() && !run.wide;
-  if (run.pixel_terms) run.compensation = halves ? Compensation::halves : Compensation::product;
+  const bool halves = p.splits_terms() && !run.wide;
+  if (run.pixel_terms) run.compensation = halves ? Compensation::split16 : Compensation::product;
   run.factors = halves ? reinterpret_cast<const std::int32_t*>(memory + p.factor_at) : run.minus_filter_zero_point;
-  run.start = reinterpret_cast<const std::int32_t*>(memory + (p.layout.planar() ? p.start_at : p.folded_at.offset));
+  run.start = reinterpret_cast<const std::int32_t*>(memory + (p.planar() ? p.start_at : p.folded_at.offset));
 }
 
 }  // namespace fast::qlc::amx

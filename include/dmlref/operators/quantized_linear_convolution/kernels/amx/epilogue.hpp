@@ -1,9 +1,9 @@
 // epilogue.hpp: sums of AMX's tiles to bytes, 64 at a time, between the products of the next tiles.
 //
 // The tile unit is busy for 16 cycles with each product, and the other units are not. So the sums of one pass, 2048 at
-// most, are requantized while the next pass is multiplied: in slots, which are spread evenly between loads, products
-// and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and get exact
-// results when the pass is complete. Strips that do not stay in registers are rare: they follow the products.
+// most, are requantized while the next pass is multiplied: at interleave points, which are spread evenly between loads,
+// products and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and
+// get exact results when the pass is complete. Panels that do not stay in registers are rare: they follow the products.
 #pragma once
 
 #include <bit>
@@ -86,7 +86,7 @@ class InterleavedEpilogue {
       : epilogue_(run.requantizer),
         to_(run.requantizer),
         run_(run),
-        halves_(run.compensation == Compensation::halves),
+        split16_(run.compensation == Compensation::split16),
         may_interleave_(!run.wide && run.compensation != Compensation::product) {}
 
   /// The sums of `pass` are to be requantized next.
@@ -99,7 +99,7 @@ class InterleavedEpilogue {
     interleaved_ = may_interleave_ && to_.in_registers[pass.channel];
     for (Index i = 0; i < 4; ++i) {
       const Index at = 16 * (i % pass.vectors);
-      if (halves_) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
+      if (split16_) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
       if constexpr (!Output::rows_are_channels) {
         const float* scale = rounds_ ? to_.rounded_scale : to_.fixed_scale;
         channels_.scale[i] = _mm512_loadu_ps(scale + pass.channel + at);
@@ -108,16 +108,16 @@ class InterleavedEpilogue {
     }
   }
 
-  /// Announces so many slots.
+  /// Announces so many interleave points.
   void spread(Index points) noexcept {
     const bool used = interleaved_ && points > 0;
     rate_ = used ? pass_.steps - step_ : 0;
-    slots_ = used ? points : 1;
+    points_ = used ? points : 1;
     due_ = 0;
   }
   /// One of them.
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void slot() noexcept {
-    for (due_ += rate_; due_ >= slots_; due_ -= slots_) requantize_step();
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
+    for (due_ += rate_; due_ >= points_; due_ -= points_) requantize_step();
   }
   /// Goes on where a copy of this, held in registers, has come to.
   void resume(const InterleavedEpilogue& copy) noexcept {
@@ -125,7 +125,7 @@ class InterleavedEpilogue {
     near_ties_ = copy.near_ties_;
     due_ = copy.due_;
   }
-  /// What the slots have left of the pass.
+  /// What the interleave points have left of the pass.
   DMLREF_TARGET_AMX_INT8 void complete() noexcept {
     if (step_ != pass_.steps || near_ties_ != 0) complete_rest();
   }
@@ -139,7 +139,7 @@ class InterleavedEpilogue {
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void load_sums(Index step, __m512i (&sums)[4]) const noexcept {
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) sums[i] = _mm512_loadu_si512(pass_.sums + 64 * step + 16 * i);
-    if (!halves_) return;
+    if (!split16_) return;
     const std::int32_t* const per_row = pass_.per_row + row_of(step);
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) {
@@ -222,7 +222,7 @@ class InterleavedEpilogue {
   avx512vnni::Epilogue epilogue_;
   Requantizer to_;
   const Run& run_;
-  bool halves_, may_interleave_;
+  bool split16_, may_interleave_;
   bool interleaved_ = false;  // the pass: in registers, between products
   Pass pass_;
   Output output_;
@@ -232,7 +232,7 @@ class InterleavedEpilogue {
   Channels channels_{};
   Index step_ = 0;
   std::uint64_t near_ties_ = 0;  // one bit for each step
-  Index rate_ = 0, slots_ = 1, due_ = 0;
+  Index rate_ = 0, points_ = 1, due_ = 0;
 };
 
 }  // namespace fast::qlc::amx

@@ -1,6 +1,6 @@
 // filter.hpp: the filter as AMX's tiles read it.
 //
-//   group | block of 16 output channels | chunk of 64 values of K | tile      weights as signed bytes
+//   group | block of 16 output channels | K-block of 64 values | tile      weights as signed bytes
 //   group | block of 16 output channels | channel of the block                sums of weights, int32
 //
 // Rows of a tile are channels where pixels are columns, else groups of four values of K.
@@ -33,7 +33,7 @@ struct FilterBlock {
   std::int32_t* sums;
 };
 
-/// A chunk's rows of the first N channels. Whole: there are so many, and their windows have 64 bytes; masks on loads
+/// A K-block's rows of the first N channels. Whole: there are so many, and their windows have 64 bytes; masks on loads
 /// take half as long again.
 template <bool Whole, Index N>
 DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void gather_windows(const Gather& gather, const GatheredRow& row,
@@ -78,7 +78,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 inline void pack_rows_of_channels(const G
     for (const GatheredRow& row : gather.rows) {
       __m512i rows[half];
       gather_rows(gather, row, block, rows);
-      std::uint8_t* const tile = block.tiles + row.chunk * tile_bytes;
+      std::uint8_t* const tile = block.tiles + row.block * tile_bytes;
       DMLREF_UNROLL
       for (Index r = 0; r < half; ++r) {
         _mm512_storeu_si512(tile + r * tile_depth, rows[r]);
@@ -103,7 +103,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 inline void pack_rows_of_groups(const Gat
     __m512i rows[tile_side];
     gather_rows(gather, row, block, rows);
     avx512vnni::transpose_groups(rows);
-    std::uint8_t* const tile = block.tiles + row.chunk * tile_bytes;
+    std::uint8_t* const tile = block.tiles + row.block * tile_bytes;
     DMLREF_UNROLL
     for (Index r = 0; r < tile_side; ++r) {
       _mm512_storeu_si512(tile + r * tile_depth, rows[r]);
@@ -124,9 +124,9 @@ inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, I
                            p.g.filter.n,
                            smaller(tile_side, p.g.out_channels - channel),
                            static_cast<std::uint8_t>(p.g.filter_signed ? 0 : 0x80),
-                           reinterpret_cast<std::uint8_t*>(to) + block * p.block_bytes(),
+                           reinterpret_cast<std::uint8_t*>(to) + block * p.filter_block_bytes(),
                            sums + block * tile_side};
-    p.layout.planar() ? pack_rows_of_channels(p.gather, here) : pack_rows_of_groups(p.gather, here);
+    p.planar() ? pack_rows_of_channels(p.gather, here) : pack_rows_of_groups(p.gather, here);
   }
 }
 

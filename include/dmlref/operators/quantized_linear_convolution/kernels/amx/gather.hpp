@@ -1,7 +1,7 @@
 // gather.hpp: how the values of K of one row of a tile are brought together from a channel's filter.
 //
-// A chunk takes 64 bytes of each channel, always from the same places: whatever the filter's strides are, from a few
-// windows of at most 64 neighbouring bytes, each permuted into its share of the row. Most chunks are one pattern at
+// A K-block takes 64 bytes of each channel, always from the same places: whatever the filter's strides are, from a few
+// windows of at most 64 neighbouring bytes, each permuted into its share of the row. Most K-blocks are one pattern at
 // different places.
 #pragma once
 
@@ -9,6 +9,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "dmlref/config.hpp"
@@ -21,16 +24,16 @@ namespace fast::qlc::amx {
 
 /// What a row takes from one window.
 struct Window {
-  Index at = 0;                                 // from the chunk's first byte
+  Index at = 0;                                 // from the row's first byte
   std::uint64_t taken = 0;                      // one bit for each byte of the row
   std::array<std::uint8_t, tile_depth> from{};  // where in the window it is
 
   bool operator==(const Window&) const = default;
 };
 
-/// A chunk's row of each channel.
+/// A K-block's row of each channel.
 struct GatheredRow {
-  Index chunk = 0;
+  Index block = 0;
   Index at = 0;               // its first byte in a channel's filter
   std::uint64_t there = 0;    // bytes that a window has: no byte outside the filter is read
   Index first = 0, last = 0;  // windows
@@ -42,33 +45,44 @@ struct Gather {
   std::vector<Window> windows;
 
   Gather() = default;
-  Gather(const Geometry& g, const StagedBlock& l) {
-    for (const Chunk& chunk : l.chunks) add(g, l, chunk);
+  Gather(const Geometry& g, const Layout& layout, const std::vector<KBlock>& blocks) {
+    for (const KBlock& block : blocks) std::visit([&](const auto& l) { add(places_of(g, l, block)); }, layout);
     std::stable_sort(rows.begin(), rows.end(), [](const GatheredRow& a, const GatheredRow& b) { return a.at < b.at; });
   }
 
  private:
-  void add(const Geometry& g, const StagedBlock& l, const Chunk& chunk) {
-    std::array<Index, tile_depth> places{};
-    std::uint64_t left = 0;
-    Index least = 0, end = 0;
+  /// Of each byte of a row: where in a channel's filter it is; `there`: one bit for each that is not padding.
+  struct Places {
+    std::array<Index, tile_depth> at{};
+    std::uint64_t there = 0;
+  };
+  template <class L>
+  static Places places_of(const Geometry& g, const L& layout, const KBlock& block) noexcept {
+    Places places;
     for (Index byte = 0; byte < tile_depth; ++byte) {
-      Element e{};
-      if (!locate(g, l, chunk, byte, e)) continue;
-      const Index place = e.channel * g.filter.c + e.y * g.filter.y + e.x * g.filter.x;
-      least = left == 0 ? place : smaller(least, place);
-      end = left == 0 || place >= end ? place + 1 : end;
-      places[static_cast<std::size_t>(byte)] = place;
-      left |= std::uint64_t{1} << byte;
+      const std::optional<Element> e = locate(g, layout, block, byte);
+      if (!e) continue;
+      places.at[static_cast<std::size_t>(byte)] = e->channel * g.filter.c + e->y * g.filter.y + e->x * g.filter.x;
+      places.there |= std::uint64_t{1} << byte;
+    }
+    return places;
+  }
+
+  void add(const Places& places) {
+    Index least = (std::numeric_limits<Index>::max)(), end = 0;
+    for (std::size_t byte = 0; byte < places.at.size(); ++byte) {
+      if ((places.there >> byte & 1) == 0) continue;
+      least = smaller(least, places.at[byte]);
+      end = larger(end, places.at[byte] + 1);
     }
     const Index reach = smaller(end - least, 64);
     GatheredRow row;
-    row.chunk = static_cast<Index>(rows.size());
+    row.block = static_cast<Index>(rows.size());
     row.at = least;
     row.there = ~std::uint64_t{0} >> (64 - reach);
     std::vector<Window> pattern;
-    while (left != 0) {
-      pattern.push_back(window(places, left, least, end - reach));
+    for (std::uint64_t left = places.there; left != 0;) {
+      pattern.push_back(window(places.at, left, least, end - reach));
       left &= ~pattern.back().taken;
     }
     const auto known = std::search(windows.begin(), windows.end(), pattern.begin(), pattern.end());

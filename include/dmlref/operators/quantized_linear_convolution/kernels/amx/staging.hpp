@@ -9,7 +9,7 @@
 #include "dmlref/int8/avx512vnni/staging.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -26,10 +26,10 @@ struct RowOfGroups {
   Index columns;
 };
 
-/// One row, `count` times: from src on every src_step bytes to dst on every dst_step; 16 pixels strip_step bytes from
+/// One row, `count` times: from src on every src_step bytes to dst on every dst_step; 16 pixels panel_step bytes from
 /// the 16 before.
 DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, const std::uint8_t* src, Index src_step,
-                                                       std::uint8_t* dst, Index dst_step, Index strip_step, Index count,
+                                                       std::uint8_t* dst, Index dst_step, Index panel_step, Index count,
                                                        std::uint8_t padding) noexcept {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   const __m512i fill = _mm512_set1_epi8(static_cast<char>(padding));
@@ -40,13 +40,13 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
   for (Index x = 0; x < row.columns; x += 16) {
     const __mmask16 there = bits(row.begin - x, row.end - x), written = bits(0, row.columns - x);
     const Index first = 4 * (row.first + x * row.step);  // before src by less than 16 groups, where some are there
-    std::uint8_t* const strip = dst + x / 16 * strip_step;
+    std::uint8_t* const panel = dst + x / 16 * panel_step;
     if (there == 0) {
-      for (Index r = 0; r < count; ++r) _mm512_mask_storeu_epi32(strip + r * dst_step, written, fill);
+      for (Index r = 0; r < count; ++r) _mm512_mask_storeu_epi32(panel + r * dst_step, written, fill);
     } else if (row.step == 1) {
       for (Index r = 0; r < count; ++r) {
         const __m512i groups = _mm512_mask_loadu_epi32(fill, there, src + (first + r * src_step));
-        _mm512_mask_storeu_epi32(strip + r * dst_step, written, groups);
+        _mm512_mask_storeu_epi32(panel + r * dst_step, written, groups);
       }
     } else if (row.step == 2) {
       // Low: the first of the 16 groups. High: what ends with the last one, so that nothing further is read.
@@ -57,7 +57,7 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
         const __m512i high =
             _mm512_maskz_loadu_epi32(bits(2 * (row.begin - x) - 15, 2 * (row.end - x) - 16), from + 60);
         const __m512i both = _mm512_permutex2var_epi32(low, order, high);
-        _mm512_mask_storeu_epi32(strip + r * dst_step, written, _mm512_mask_mov_epi32(fill, there, both));
+        _mm512_mask_storeu_epi32(panel + r * dst_step, written, _mm512_mask_mov_epi32(fill, there, both));
       }
     } else {
       for (Index r = 0; r < count; ++r) {
@@ -65,7 +65,7 @@ DMLREF_TARGET_AVX512VNNI inline void deinterleave_rows(const RowOfGroups& row, c
           const bool inside = x + i >= row.begin && x + i < row.end;
           std::uint32_t group = 0x01010101u * padding;
           if (inside) std::memcpy(&group, src + (first + r * src_step + 4 * i * row.step), sizeof group);
-          std::memcpy(strip + r * dst_step + 4 * i, &group, sizeof group);
+          std::memcpy(panel + r * dst_step + 4 * i, &group, sizeof group);
         }
       }
     }
@@ -96,24 +96,15 @@ class Stager {
  public:
   Stager(const Plan& plan, const Run& run, const std::uint8_t* input, const BlockPlace& place, std::uint8_t* scratch,
          std::uint8_t* staged) noexcept
-      : l_(plan.layout), g_(plan.g), run_(run), input_(input), place_(place), scratch_(scratch), staged_(staged) {}
+      : g_(plan.g), run_(run), input_(input), place_(place), scratch_(scratch), staged_(staged) {}
 
-  void stage() const noexcept {
-    if (l_.staging == Staging::planes) return stage_planes();
-    const Index first_row = place_.y * g_.stride_y - g_.pad_y;
-    const Index rows = l_.in_rows(g_, place_.rows);
-    for (Index r = 0; r < rows; ++r) {
-      if (l_.row_skip == 1 && !row_is_read(g_, r)) continue;
-      const Index y = first_row + r * l_.row_skip;
-      const bool outside = y < 0 || y >= g_.height;
-      const std::uint8_t* row = input_ + (outside ? 0 : y) * g_.in.y;
-      std::uint8_t* to = staged_ + l_.row_at(r);
-      if (l_.staging == Staging::windows) {
-        stage_windows(row, outside ? 0 : g_.width, to);
-      } else {
-        stage_pixels(row, outside ? 0 : g_.width, to);
-      }
-    }
+  void stage(const JoinedPlanes& l) const noexcept { stage_planes(l, false); }
+  void stage(const PanelPlanes& l) const noexcept {
+    if (l.group == PanelPlanes::KGroup::channels) return stage_planes(l, true);
+    each_row(l, [&](const std::uint8_t* row, Index width, std::uint8_t* to) { stage_windows(l, row, width, to); });
+  }
+  void stage(const PixelRows& l) const noexcept {
+    each_row(l, [&](const std::uint8_t* row, Index width, std::uint8_t* to) { stage_pixels(l, row, width, to); });
   }
 
  private:
@@ -122,25 +113,37 @@ class Stager {
     return value < low ? low : value > high ? high : value;
   }
 
+  /// stage_row(row, width, to): an input row that some output row reads; of width 0 where it is padding.
+  template <class StageRow>
+  void each_row(const StagedRows& l, StageRow stage_row) const noexcept {
+    const Index first_row = place_.y * g_.stride_y - g_.pad_y;
+    const Index rows = l.in_rows(g_, place_.rows);
+    for (Index r = 0; r < rows; ++r) {
+      if (l.row_skip == 1 && !row_is_read(g_, r)) continue;
+      const Index y = first_row + r * l.row_skip;
+      const bool outside = y < 0 || y >= g_.height;
+      stage_row(input_ + (outside ? 0 : y) * g_.in.y, outside ? 0 : g_.width, staged_ + l.row_at(r));
+    }
+  }
+
   // Four channels at a time become groups, of all rows at once where these follow each other; then each kernel column
   // takes its own, row by row.
-  void stage_planes() const noexcept {
-    const Index groups = l_.channel_groups(g_);
-    const Index rows = l_.in_rows(g_, place_.rows);
+  void stage_planes(const PlaneLines& l, bool panels) const noexcept {
+    const Index groups = PlaneLines::channel_groups(g_);
+    const Index rows = l.in_rows(g_, place_.rows);
     const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
-    const Index reach = l_.in_columns(g_, place_.columns);
+    const Index reach = l.in_columns(g_, place_.columns);
     const Index left = between(first_column(), 0, g_.width), right = between(first_column() + reach, left, g_.width);
     const Index width = right - left;
     // Staged rows [begin, end) are in the input.
     const Index first_row = place_.y * g_.stride_y - g_.pad_y;
-    const Index begin = between(ceil_div(-first_row, l_.row_skip), 0, rows);
-    const Index end = between(ceil_div(g_.height - first_row, l_.row_skip), begin, rows);
-    const bool joined = g_.in.y == width && l_.row_skip == 1;
+    const Index begin = between(ceil_div(-first_row, l.row_skip), 0, rows);
+    const Index end = between(ceil_div(g_.height - first_row, l.row_skip), begin, rows);
+    const bool joined = g_.in.y == width && l.row_skip == 1;
     const bool any = begin < end && width > 0;
-    const std::uint8_t* const from = any ? input_ + ((first_row + begin * l_.row_skip) * g_.in.y + left) : input_;
-    const Index row_step = l_.row_skip * g_.in.y;
-    const bool straight = g_.kernel_w == 1 && g_.stride_x == 1 && width == place_.columns && !l_.linear;
-    const Index strip_step = l_.linear ? 4 * tile_side : l_.strip_step;
+    const std::uint8_t* const from = any ? input_ + ((first_row + begin * l.row_skip) * g_.in.y + left) : input_;
+    const Index row_step = l.row_skip * g_.in.y;
+    const bool straight = g_.kernel_w == 1 && g_.stride_x == 1 && width == place_.columns && panels;
     for (Index group = 0; group < groups; ++group) {
       std::uint8_t* const scratch = scratch_ + Plan::scratch_margin;
       const std::uint8_t* channels[4];
@@ -151,7 +154,7 @@ class Stager {
         for (Index r = 0; r < rows; ++r) {
           const std::uint8_t* const at[4] = {channels[0] + r * row_step, channels[1] + r * row_step,
                                              channels[2] + r * row_step, channels[3] + r * row_step};
-          interleave_lines(at, width, run_.input_flip, staged_ + r * l_.row_step + group * l_.tile_step, l_.strip_step);
+          interleave_lines(at, width, run_.input_flip, staged_ + r * l.row_step + group * l.tile_step, l.panel_step);
         }
         continue;
       }
@@ -166,65 +169,63 @@ class Stager {
         RowOfGroups row{first_column() + kx * g_.dilation_x - left, g_.stride_x, 0, 0, place_.columns};
         row.begin = between(ceil_div(-row.first, row.step), 0, row.columns);
         row.end = between(ceil_div(width - row.first, row.step), row.begin, row.columns);
-        std::uint8_t* const to = staged_ + (kx * groups + group) * l_.tile_step;
+        std::uint8_t* const to = staged_ + (kx * groups + group) * l.tile_step;
         const RowOfGroups none{0, 1, 0, 0, place_.columns};
-        for (Index phase = 0; phase < l_.phases; ++phase) {
+        for (Index phase = 0; phase < l.phases; ++phase) {
           // Rows phase, phase + phases, …: before the input, in it, after it.
-          const auto phase_row = [&](Index r) { return ceil_div(r - phase, l_.phases); };
-          const Index in = between(phase_row(begin), 0, l_.phase_rows),
-                      out = between(phase_row(end), in, l_.phase_rows);
-          const Index all = between(phase_row(rows), out, l_.phase_rows);
-          std::uint8_t* const at = to + phase * l_.phase_step;
-          deinterleave_rows(none, scratch, 0, at, l_.row_step, strip_step, in, zero);
+          const auto phase_row = [&](Index r) { return ceil_div(r - phase, l.phases); };
+          const Index in = between(phase_row(begin), 0, l.phase_rows), out = between(phase_row(end), in, l.phase_rows);
+          const Index all = between(phase_row(rows), out, l.phase_rows);
+          std::uint8_t* const at = to + phase * l.phase_step;
+          deinterleave_rows(none, scratch, 0, at, l.row_step, l.panel_step, in, zero);
           if (in < out) {
-            deinterleave_rows(row, scratch + 4 * (phase + in * l_.phases - begin) * width, 4 * l_.phases * width,
-                              at + in * l_.row_step, l_.row_step, strip_step, out - in, zero);
+            deinterleave_rows(row, scratch + 4 * (phase + in * l.phases - begin) * width, 4 * l.phases * width,
+                              at + in * l.row_step, l.row_step, l.panel_step, out - in, zero);
           }
-          deinterleave_rows(none, scratch, 0, at + out * l_.row_step, l_.row_step, strip_step, all - out, zero);
+          deinterleave_rows(none, scratch, 0, at + out * l.row_step, l.row_step, l.panel_step, all - out, zero);
         }
       }
     }
   }
 
-  void stage_windows(const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
-    const Index groups = l_.column_groups(g_);
+  void stage_windows(const PanelPlanes& l, const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
+    const Index groups = PlaneLines::column_groups(g_);
     const Index pixels = round_up(place_.columns, tile_side);
     const Index count = (pixels - 1) * g_.stride_x + 4 * groups;
     for (Index c = 0; c < g_.in_channels; ++c) {
       gather_row(row + c * g_.in.c, width, g_.in.x, first_column(), 1, count, run_.input_zero_point, scratch_);
-      for (Index group = 0; group < groups; ++group, to += l_.tile_step) {
+      for (Index group = 0; group < groups; ++group, to += l.tile_step) {
         for (Index x = 0; x < pixels; x += tile_side) {
           avx2::windows4(scratch_ + 4 * group + x * g_.stride_x, tile_side, g_.stride_x, run_.input_flip,
-                         to + x / tile_side * l_.strip_step);
+                         to + x / tile_side * l.panel_step);
         }
       }
     }
   }
 
-  void stage_pixels(const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
-    const Index skip = l_.column_skip;
-    const Index need = l_.in_columns(g_, place_.columns);
+  void stage_pixels(const PixelRows& l, const std::uint8_t* row, Index width, std::uint8_t* to) const noexcept {
+    const Index skip = l.column_skip;
+    const Index need = l.in_columns(g_, place_.columns);
     const Index begin = width == 0 ? need : between(ceil_div(-first_column(), skip), 0, need);
     const Index end = width == 0 ? need : between(ceil_div(width - first_column(), skip), begin, need);
     const auto zero = static_cast<std::uint8_t>(run_.input_zero_point ^ run_.input_flip);
     const auto fill = [&](Index from, Index until) {
       if (until > from)
-        std::memset(to + from * l_.column_step, zero, static_cast<std::size_t>((until - from) * l_.column_step));
+        std::memset(to + from * l.column_step, zero, static_cast<std::size_t>((until - from) * l.column_step));
     };
     fill(0, begin);
     fill(end, need);
     if (begin == end) return;
     const std::uint8_t* const from = row + (first_column() + begin * skip) * g_.in.x;
-    std::uint8_t* const at = to + begin * l_.column_step;
-    if (skip * g_.in.x == l_.column_step && l_.column_step == g_.in_channels) {
+    std::uint8_t* const at = to + begin * l.column_step;
+    if (skip * g_.in.x == l.column_step && l.column_step == g_.in_channels) {
       return avx2::convert<4>(from, (end - begin) * g_.in_channels, run_.input_flip, at);
     }
     for (Index x = 0; x < end - begin; ++x) {
-      avx2::convert<4>(from + x * skip * g_.in.x, g_.in_channels, run_.input_flip, at + x * l_.column_step);
+      avx2::convert<4>(from + x * skip * g_.in.x, g_.in_channels, run_.input_flip, at + x * l.column_step);
     }
   }
 
-  const StagedBlock& l_;
   const Geometry& g_;
   const Run& run_;
   const std::uint8_t* input_;

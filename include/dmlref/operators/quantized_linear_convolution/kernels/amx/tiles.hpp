@@ -36,8 +36,8 @@ struct MultiplyArgs {
   const std::uint8_t* weights = nullptr;  ///< of the first 16 channels
   Index weight_block = 0;                 ///< bytes to the next 16
   const std::uint8_t* pixels[2] = {};
-  const std::int32_t* offsets = nullptr;  ///< of each chunk of K
-  Index chunks = 0;
+  const std::int32_t* offsets = nullptr;  ///< of each K-block
+  Index k_blocks = 0;
   Index tile_step = 0;  ///< bytes between the rows of a tile of activations
   bool signed_pixels = false;
   const std::int32_t* start = nullptr;  ///< as Run::start, at the first channel
@@ -70,15 +70,15 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void add_product() noexcept {
   }
 }
 
-/// Where the operands of a chunk are: rows and columns of one or two tiles.
+/// Where the operands of a K-block are: rows and columns of one or two tiles.
 struct Operands {
   const std::uint8_t *rows[2], *columns[2];
   Index row_step, column_step;
 };
 
-/// Calls `slot` twice.
-template <Product P, int Rows, int Columns, class Slot>
-DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply_chunk(const Operands& o, Slot& slot) noexcept {
+/// Two interleave points.
+template <Product P, int Rows, int Columns, class Point>
+DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply_k_block(const Operands& o, Point& point) noexcept {
   _tile_loadd(4, o.rows[0], o.row_step);
   _tile_loadd(6, o.columns[0], o.column_step);
   add_product<P, 0>();
@@ -86,24 +86,24 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply_chunk(const Operands& 
     _tile_loadd(7, o.columns[1], o.column_step);
     add_product<P, 1>();
   }
-  slot();
+  point();
   if constexpr (Rows > 1) {
     _tile_loadd(5, o.rows[1], o.row_step);
     add_product<P, 2>();
     if constexpr (Columns > 1) add_product<P, 3>();
   }
-  slot();
+  point();
 }
 
-/// What the sums of the pass before have of a call of `multiply`. The last of an odd number of tiles has no slots.
+/// Where the sums of the pass before are requantized. The last of an odd number of tiles has no such points.
 template <class Epilogue, bool Used>
-struct Slots {
+struct InterleavePoints {
   Epilogue& epilogue;
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void operator()() const noexcept {
-    if constexpr (Used) epilogue.slot();
+    if constexpr (Used) epilogue.interleave_point();
   }
 };
-constexpr Index slots_of(Index chunks) noexcept { return 8 + 2 * chunks; }
+constexpr Index interleave_points(Index k_blocks) noexcept { return 8 + 2 * k_blocks; }
 
 /// Multiplies, and requantizes sums of the pass before meanwhile.
 template <bool Planar, int Channels, int Pixels, class Epilogue>
@@ -111,37 +111,37 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epil
   constexpr int rows = Planar ? Channels : Pixels, columns = Planar ? Pixels : Channels;
   constexpr Index next = Planar ? tile_side * tile_side : tile_side, distance = Planar ? 64 : 0;
   Epilogue pending(epilogue);  // in registers
-  Slots<Epilogue, Pixels == 2> slot{pending};
+  InterleavePoints<Epilogue, Pixels == 2> point{pending};
   __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
   _tile_loadd(0, t.start, distance);
-  slot();
+  point();
   if constexpr (columns > 1) _tile_loadd(1, t.start + (Planar ? 0 : next), distance);
-  slot();
+  point();
   if constexpr (rows > 1) _tile_loadd(2, t.start + (Planar ? next : 0), distance);
-  slot();
+  point();
   if constexpr (rows > 1 && columns > 1) _tile_loadd(3, t.start + next, distance);
-  slot();
+  point();
   const std::uint8_t* w = t.weights;
-  for (Index chunk = 0; chunk < t.chunks; ++chunk, w += tile_bytes) {
-    const std::uint8_t *const w1 = w + t.weight_block, *const p0 = t.pixels[0] + t.offsets[chunk],
-                              *const p1 = t.pixels[1] + t.offsets[chunk];
+  for (Index block = 0; block < t.k_blocks; ++block, w += tile_bytes) {
+    const std::uint8_t *const w1 = w + t.weight_block, *const p0 = t.pixels[0] + t.offsets[block],
+                              *const p1 = t.pixels[1] + t.offsets[block];
     if constexpr (Planar) {
-      multiply_chunk<Product::planes, rows, columns>({{w, w1}, {p0, p1}, 64, t.tile_step}, slot);
+      multiply_k_block<Product::planes, rows, columns>({{w, w1}, {p0, p1}, 64, t.tile_step}, point);
     } else if (__builtin_expect(t.signed_pixels, 0)) {  // (a branch for each product costs up to 5 % of some layers)
-      multiply_chunk<Product::signed_pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, slot);
+      multiply_k_block<Product::signed_pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, point);
     } else {
-      multiply_chunk<Product::pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, slot);
+      multiply_k_block<Product::pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, point);
     }
   }
   std::int32_t* const second_rows = t.sums + tile_side * (t.sums_pitch / 4);
   _tile_stored(0, t.sums, t.sums_pitch);
-  slot();
+  point();
   if constexpr (columns > 1) _tile_stored(1, t.sums + tile_side, t.sums_pitch);
-  slot();
+  point();
   if constexpr (rows > 1) _tile_stored(2, second_rows, t.sums_pitch);
-  slot();
+  point();
   if constexpr (rows > 1 && columns > 1) _tile_stored(3, second_rows + tile_side, t.sums_pitch);
-  slot();
+  point();
   if constexpr (Pixels == 2) epilogue.resume(pending);
 }
 

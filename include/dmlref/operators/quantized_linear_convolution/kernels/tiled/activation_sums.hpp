@@ -7,7 +7,7 @@
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/int8/portable.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN
@@ -100,10 +100,10 @@ inline void sum_activations(const BlockView& v) noexcept {
       sum_line(v, p.depth.offsets.data(), p.filter.steps, 4, v.activations_of(y), v.place.columns, v.pixel_sums(y));
     }
   }
-  if (v.run.term == ZeroPointTerm::none || p.g.depth() <= deepest_short_sum) return;
+  if (v.run.term == ZeroPointTerm::none || p.g.depth() <= deepest_unsplit_sum) return;
   for (Index y = 0; y < v.place.rows; ++y) {
     std::int32_t* const sums = v.pixel_sums(y);
-    for (Index x = 0; x < v.place.columns; ++x) sums[x] = halves_of_sum(sums[x]);
+    for (Index x = 0; x < v.place.columns; ++x) sums[x] = split16(sums[x]);
   }
 }
 

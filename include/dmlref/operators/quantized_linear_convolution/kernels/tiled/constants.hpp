@@ -110,9 +110,9 @@ inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
   choose_roundings(p, bounds, inputs, time, memory);
-  if (!p.halved_terms() || !bounds.pixel_terms()) return;
+  if (!p.splits_terms() || !bounds.pixel_terms()) return;
   auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
-  for (Index at = 0; at < channels + 64; ++at) factor[at] = halves_of_factor(zero[at]);
+  for (Index at = 0; at < channels + 64; ++at) factor[at] = split16_factor(zero[at]);
 }
 
 inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
@@ -141,7 +141,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
                            Run& run) noexcept {
   bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.filter.channels(), p.kernels.signed_activations, run);
   run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
-  if (p.halved_terms() && run.pixel_terms && !run.wide) {
+  if (p.splits_terms() && run.pixel_terms && !run.wide) {
     run.term = ZeroPointTerm::product;
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }

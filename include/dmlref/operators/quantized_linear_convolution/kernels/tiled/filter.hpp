@@ -1,9 +1,9 @@
 // filter.hpp: the filter as the tiles read it.
 //
-//   group | block of `lanes` output channels | step along K | channel in block | element     as signed bytes (or
-//   widened) kernel row | group | block | channel in block                                            sum of the
-//   channel's row, int32 step | element                                                                            1,
-//   or 0 for padding
+//   group | block of `lanes` output channels | step along K | channel in block | element
+//                                                                  weights as signed bytes, or widened
+//   kernel row | group | block | channel in block                  sum of the channel's row, int32
+//   step | element                                                 1, or 0 for padding
 #pragma once
 
 #include <bit>
@@ -128,7 +128,7 @@ inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernel
   const auto pack = group_size == 4 ? (g.filter_signed ? &pack_channel<4, true> : &pack_channel<4, false>)
                                     : (g.filter_signed ? &pack_channel<2, true> : &pack_channel<2, false>);
   const Index weight_step = 4 * packed.lanes;
-  constexpr Index chunk = 64;  // steps: the lines that a block's channels share stay in the L1 cache
+  constexpr Index run = 64;  // steps: the lines that a block's channels share stay in the L1 cache
   std::uint8_t* const ones = to + packed.ones_at();
   to += first * packed.block_bytes();
   for (Index block = first; block < last; ++block, to += packed.block_bytes()) {
@@ -148,7 +148,7 @@ inline void pack_filter(const Geometry& g, const DepthOrder& order, const Kernel
     for (Index step = 0, end = 0; step < packed.steps; step = end) {
       const Index ky = step / order.row_steps();
       const Index row_end = (ky + 1) * order.row_steps();
-      end = row_end - step < chunk ? row_end : step + chunk;
+      end = row_end - step < run ? row_end : step + run;
       std::uint8_t* row_sums = sums + ky * packed.row_sums_bytes();
       for (Index l = 0; l < channels; ++l) {
         const std::uint8_t* channel = from + l * g.filter.n;

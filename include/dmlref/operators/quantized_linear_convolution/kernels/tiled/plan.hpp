@@ -1,5 +1,20 @@
-// plan.hpp: what a tiled convolution decides at compile: its strategy, how the input is staged, how large a block is,
-// and where everything lies in the temporary memory.
+// plan.hpp: general convolutions, tile by tile: any shape, type mix and layout. What is decided at compile: which
+// operand lies in lanes, how the input is staged, how large a block is, and where everything lies in the temporary
+// memory.
+//
+// Output pixels are cut into blocks, a block's input is staged (staging.hpp), then every block of output
+// channels is multiplied tile by tile (int8/kernels.hpp), requantized while the sums are in the L1 cache, and written.
+// With the activations a' and the weights w' as the kernels read them (both perhaps shifted by 128, zero points with
+// them):
+//   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
+// The second term is one number per channel, the third a product of one per channel and one per pixel, absent where the
+// filter's zero points are 0. Padding holds za', so K counts every tap. Kernel rows that lie in it are left out of the
+// first sum and of sum w'.
+//
+// Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * |a - za| * |w - zw| + |bias| <
+// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`wide`) K is cut into pieces of at most
+// 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is
+// done in 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +27,11 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/int8/kernels.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/staging.hpp"
 #include "dmlref/view/narrow.hpp"
@@ -37,9 +51,9 @@ struct RowsAlike {
   std::size_t range;  // of Plan::row_ranges
 };
 
-/// Memory of one task, cut into pieces of 64 bytes' alignment.
-struct Slot {
-  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, wide = 0, size = 0;
+/// Where everything lies in the memory of one task.
+struct TaskScratch {
+  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, wide = 0;
 };
 
 /// Output channels lie in lanes: a tile is some pixels times vectors of channels (run_channels.hpp).
@@ -54,91 +68,69 @@ struct TiledPixels {
   static constexpr Index grain = 64, block = 192;
 };
 
-/// What a tiled convolution decides at compile. Immutable once made.
-struct Plan {
-  Plan(const Problem& problem, const Kernels& set)
-      : g(flatten(geometry_of(problem))), kernels(set), tensors(problem), folded_at(problem) {
-    const auto [order, in_place] = choose_order();
-    choose_block(order, in_place);
-    if (!usable()) return;
-    depth = depth_tables(g, block);
-    for (Index plane = 0; plane < order.channel_groups() && order.staging == Staging::planes; ++plane) {
-      plane_offsets.push_back(dmlref::detail::narrow<std::int32_t>(plane * block.plane_step));  // usable(): in a block
-    }
-    filter = {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
-    choose_row_ranges();
-    place_memory();
+/// Channels side by side that need neither padding nor conversion.
+inline bool is_read_in_place(const Geometry& g, const Kernels& kernels) noexcept {
+  const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
+                      (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
+                      g.pad_y > 0 || g.pad_x > 0;
+  // Steps lead along the kernel and over a pixel's channels, by offsets of 32 bits.
+  const Index reach = (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) +
+                      (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x) + g.in_channels;
+  return kernels.group == 4 && g.in_channels % 4 == 0 && !padded && g.input_signed == kernels.signed_activations &&
+         reach <= (std::numeric_limits<std::int32_t>::max)();
+}
+
+/// What a tile's time consists of, in steps of K; a step takes 8 or 9 eighths.
+struct TileCosts {
+  Index epilogue = 12;
+  Index transposition = 3, gathered_transposition = 9;  ///< of bytes in the end; where staging gathers pixels else
+  Index step = 8,
+        slow_step = 9;  ///< slow: planes that could be gathered into pixels, and read in order; windows of pairs
+};
+inline constexpr TileCosts tile_costs;
+
+/// Whether pixels in lanes are faster. Channels in lanes waste lanes where their number is not a multiple, pixels where
+/// the row's length is not; the orientation that does not match the output's layout transposes bytes in the end. Where
+/// planes are gathered into pixels they are transposed when they are staged, too, but then read in order.
+inline bool pixels_pay(const Geometry& g, const Kernels& kernels, const DepthOrder& order, bool gathers) noexcept {
+  const TileCosts& cost = tile_costs;
+  const Index fixed = order.steps() + cost.epilogue;
+  const Index transposed = fixed + (gathers ? cost.gathered_transposition : cost.transposition);
+  const bool slow = gathers || (order.staging == Staging::windows && order.group == 2);
+  const bool planar = g.out.x == 1;
+  // (Products of all these numbers may be beyond 64 bits.)
+  const auto pixels = static_cast<double>(g.out_height * round_up(g.out_width, kernels.lanes) * g.out_channels);
+  const auto channels = static_cast<double>(g.out_height * g.out_width * round_up(g.out_channels, kernels.lanes));
+  return pixels * static_cast<double>((planar ? fixed : transposed) * (slow ? cost.slow_step : cost.step)) <=
+         channels * static_cast<double>((planar ? transposed : fixed) * cost.step);
+}
+
+/// How a convolution is cut: which operand lies in lanes, how a block is staged, and which blocks there are.
+struct Blocking {
+  Blocking(const Geometry& g, const Kernels& kernels, const Tuning::Convolution& tuning) {
+    const auto [order, in_place] = choose_order(g, kernels);
+    choose_block(g, order, in_place, tuning);
   }
 
   std::string_view strategy_name() const noexcept {
     return std::visit([](const auto& of) { return of.name; }, strategy);
   }
   bool pixels_in_lanes() const noexcept { return std::holds_alternative<TiledPixels>(strategy); }
-
   /// False for filters so deep that tables along K would be out of proportion; the reference takes them.
   bool usable() const noexcept { return block.order.steps() <= Index{1} << 22 && block.bytes < Index{1} << 31; }
 
-  std::uint64_t temporary_bytes() const noexcept {
-    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
-  }
-  std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
-
-  /// Of one group's output channels.
-  Index filter_blocks() const noexcept { return filter.blocks; }
-  Index filter_bytes() const noexcept { return filter.bytes(); }
-
-  static constexpr Index least_strips = 2, units_per_task = 4;
-  Index strips() const noexcept { return filter_blocks(); }
-  const BlockGrid& grid_for(Index) const noexcept { return grid; }
-
-  /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
-  bool halved_terms() const noexcept { return kernels.requantize && g.depth() <= deepest_halved_sum; }
-
-  /// Whether one multiply-add may round sums, where the data allow it: where a sum is of few products. Of others the
-  /// products take so long that it makes no difference.
-  bool rounds_sums() const noexcept {
-    constexpr Index deepest = 256;
-    return kernels.rounds_sums && g.depth() <= deepest;
-  }
-
-  Index row_steps() const noexcept { return block.order.row_steps(); }
-
-  /// How many sums are kept with channels in lanes.
-  Index channel_sums() const noexcept { return 16 * 4 * kernels.lanes; }
-
-  /// From one input row's sums of pixels to the next one's.
-  Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
-
-  Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
-
-  Geometry g;
-  const Kernels& kernels;
-  ChannelTensors tensors;
   std::variant<TiledChannels, TiledPixels> strategy;
   StagedBlock block;
   BlockGrid grid;
-  DepthTables depth;
-  std::vector<std::int32_t> plane_offsets;
-  std::vector<KernelRows> row_ranges;  // the first one: all rows
-  std::vector<RowsAlike> alike;        // of all output rows, from the first on
-  PackedFilter filter{};
-  Index pixel_pitch = 0;
-  FoldedPlaces folded_at;
-  // Of the channels, beside those tables: where terms are halved, and where one multiply-add may round.
-  Index factor_at = 0, rounded_scale_at = 0, rounded_shift_at = 0;
-  Index persistent_size = 0;
-  Index slots_at = 0;
-  Index task_slots = 1;  // of tasks
-  Slot slot;
 
  private:
   // The order in which K is walked, and whether the input is read in place; the strategy with them.
-  std::pair<DepthOrder, bool> choose_order() {
+  std::pair<DepthOrder, bool> choose_order(const Geometry& g, const Kernels& kernels) {
     DepthOrder order{Staging::planes, kernels.group, g.in_channels, g.kernel_h, g.kernel_w, false};
     const bool joins = g.dilation_x == 1 || g.kernel_w == 1;
     if (g.in.c == 1 && g.in_channels > 1) {
       order.staging = Staging::pixels;
-      if (is_read_in_place()) {
+      if (is_read_in_place(g, kernels)) {
         order.joined = joins && (g.in.x == g.in_channels || g.kernel_w == 1);
         return {order, true};
       }
@@ -151,7 +143,7 @@ struct Plan {
       // Planes of many channels may be staged as pixels.
       const bool gathers =
           kernels.gather_pixels != nullptr && order.staging == Staging::planes && g.in.x == 1 && g.in_channels >= 16;
-      if (pixels_pay(order, gathers)) {
+      if (pixels_pay(g, kernels, order, gathers)) {
         strategy = TiledPixels{};
       } else if (gathers) {
         order.staging = Staging::pixels;
@@ -162,43 +154,15 @@ struct Plan {
     return {order, false};
   }
 
-  // Channels side by side that need neither padding nor conversion.
-  bool is_read_in_place() const noexcept {
-    const bool padded = (g.out_height - 1) * g.stride_y + (g.kernel_h - 1) * g.dilation_y - g.pad_y >= g.height ||
-                        (g.out_width - 1) * g.stride_x + (g.kernel_w - 1) * g.dilation_x - g.pad_x >= g.width ||
-                        g.pad_y > 0 || g.pad_x > 0;
-    // Steps lead along the kernel and over a pixel's channels, by offsets of 32 bits.
-    const Index reach = (g.kernel_h - 1) * g.dilation_y * magnitude(g.in.y) +
-                        (g.kernel_w - 1) * g.dilation_x * magnitude(g.in.x) + g.in_channels;
-    return kernels.group == 4 && g.in_channels % 4 == 0 && !padded && g.input_signed == kernels.signed_activations &&
-           reach <= (std::numeric_limits<std::int32_t>::max)();
-  }
-
-  // Channels in lanes waste lanes where their number is not a multiple, pixels where the row's length is not; the
-  // orientation that does not match the output's layout transposes bytes in the end. Where planes are gathered into
-  // pixels they are transposed when they are staged, too, but then read in order, an eighth faster; so are windows.
-  bool pixels_pay(const DepthOrder& order, bool gathers) const noexcept {
-    const Index steps = order.steps();
-    const Index epilogue = 12, transposition = gathers ? 9 : 3;
-    const Index slower = gathers || (order.staging == Staging::windows && order.group == 2) ? 9 : 8;
-    const Index lanes = kernels.lanes;
-    const bool planar = g.out.x == 1;
-    // (Products of all these numbers may be beyond 64 bits.)
-    const auto pixels = static_cast<double>(g.out_height * round_up(g.out_width, lanes) * g.out_channels);
-    const auto channels = static_cast<double>(g.out_height * g.out_width * round_up(g.out_channels, lanes));
-    return pixels * static_cast<double>((steps + epilogue + (planar ? 0 : transposition)) * slower) <=
-           channels * static_cast<double>((steps + epilogue + (planar ? transposition : 0)) * 8);
-  }
-
-  void choose_block(const DepthOrder& order, bool in_place) {
+  void choose_block(const Geometry& g, const DepthOrder& order, bool in_place, const Tuning::Convolution& tuning) {
     const Index grain = std::visit([](const auto& of) { return of.grain; }, strategy);
-    constexpr Index staged_target = 192 * 1024;
+    const Index staged_target = tuning.tiled_block;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
     // leave room in the L1 cache; less of it where few output channels read them, as the input passes through, too.
     const Index narrow_row = std::visit([](const auto& of) { return of.block; }, strategy);
     Index wide_row = narrow_row;
     if (g.taps() == 1) {
-      const Index target = (g.out_channels < g.in_channels ? 12 : 20) * 1024;
+      const Index target = g.out_channels < g.in_channels ? tuning.shallow_block_of_few : tuning.shallow_block;
       wide_row = target / (4 * order.steps()) / grain * grain;
       wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
     }
@@ -223,7 +187,78 @@ struct Plan {
     block = make_staged_block(g, order, rows, columns, in_place);
     grid = BlockGrid(g, rows, columns);
   }
+};
 
+inline PackedFilter packed_filter(const Geometry& g, const Kernels& kernels, const DepthOrder& order) noexcept {
+  return {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
+}
+/// Of all groups.
+inline std::uint64_t folded_bytes(const Geometry& g, const Kernels& kernels, const Blocking& blocking) noexcept {
+  const PackedFilter filter = packed_filter(g, kernels, blocking.block.order);
+  return packed_and_folded_bytes(filter.bytes(), filter.groups * filter.channels());
+}
+
+struct Run;
+class Block;
+
+/// Immutable once made.
+struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
+  /// With a usable blocking.
+  Plan(const Problem& problem, const Kernels& set, const Blocking& blocking, const Tuning::Convolution& tuning)
+      : BlockedPlan(problem, flatten(geometry_of(problem))),
+        Blocking(blocking),
+        kernels(set),
+        depth(depth_tables(g, block)),
+        filter(packed_filter(g, kernels, block.order)) {
+    for (Index plane = 0; plane < block.order.channel_groups() && block.order.staging == Staging::planes; ++plane) {
+      plane_offsets.push_back(dmlref::detail::narrow<std::int32_t>(plane * block.plane_step));  // usable(): in a block
+    }
+    choose_row_ranges();
+    place_memory(tuning);
+  }
+
+  using Blocking::strategy_name;
+
+  /// Of one group's output channels.
+  Index filter_blocks() const noexcept { return filter.blocks; }
+  Index filter_bytes() const noexcept { return filter.bytes(); }
+
+  static constexpr Index min_panels = 2, units_per_task = 4;
+  Index channel_panels() const noexcept { return filter_blocks(); }
+  const BlockGrid& grid_for(Index) const noexcept { return grid; }
+
+  /// Whether the tiles add the term of filter zero points that differ by channel; else it follows them.
+  bool splits_terms() const noexcept { return kernels.requantize && g.depth() <= deepest_split16_sum; }
+
+  /// Whether one multiply-add may round sums, where the data allow it: where a sum is of few products. Of others the
+  /// products take so long that it makes no difference.
+  bool rounds_sums() const noexcept {
+    constexpr Index deepest = 256;
+    return kernels.rounds_sums && g.depth() <= deepest;
+  }
+
+  Index row_steps() const noexcept { return block.order.row_steps(); }
+
+  /// How many sums are kept with channels in lanes.
+  Index channel_sums() const noexcept { return 16 * 4 * kernels.lanes; }
+
+  /// From one input row's sums of pixels to the next one's.
+  Index position_pitch() const noexcept { return round_up(block.in_columns, 16); }
+
+  Index offset_pitch() const noexcept { return filter.groups * filter.channels() + 64; }
+
+  const Kernels& kernels;
+  DepthTables depth;
+  std::vector<std::int32_t> plane_offsets;
+  std::vector<KernelRows> row_ranges;  // the first one: all rows
+  std::vector<RowsAlike> alike;        // of all output rows, from the first on
+  PackedFilter filter;
+  Index pixel_pitch = 0;
+  // Of the channels, beside those tables: where terms are halved, and where one multiply-add may round.
+  Index factor_at = 0, rounded_scale_at = 0, rounded_shift_at = 0;
+  TaskScratch scratch;
+
+ private:
   // The kernel rows whose input rows, of those from `top` on, are not padding.
   KernelRows rows_inside(Index top) const noexcept {
     const Index first = top >= 0 ? 0 : smaller(g.kernel_h, ceil_div(-top, g.dilation_y));
@@ -260,38 +295,33 @@ struct Plan {
     }
   }
 
-  // Processors see the step from plane to plane, and prefetch what would be the next ones: lines that another task
-  // writes, were its slot near (docs/kernels/convolution.md).
-  static constexpr Index far_apart = 256 * 1024;
-
-  void place_memory() {
+  void place_memory(const Tuning::Convolution& tuning) {
     const Index lanes = kernels.lanes;
     const Index channels = filter.groups * filter.channels() + 64;
-    Pieces persistent, shared;
-    Pieces& tables =
+    ScratchLayout persistent, shared, task;
+    ScratchLayout& tables =
         folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
-    if (halved_terms()) factor_at = tables.take(4 * channels);
+    if (splits_terms()) factor_at = tables.take(4 * channels);
     if (rounds_sums()) {
       rounded_scale_at = tables.take(4 * channels);
       rounded_shift_at = tables.take(4 * channels);
     }
-    persistent_size = persistent.size();
-    slots_at = shared.size();
+    persistent_bytes = persistent.size();
+    scratch_at = shared.size();
 
-    Pieces task;
     pixel_pitch = round_up(block.columns, 4 * lanes);
     const Index pixels = block.rows * block.columns;
-    slot.scratch = task.take(block.row_bytes);
-    slot.staged = task.take(block.bytes);
-    slot.sums = task.take(4 * (pixels_in_lanes() ? 8 * pixel_pitch : channel_sums()) + 256);
-    slot.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
-    slot.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
-    slot.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
-                               : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
-                                                                      : 0);
-    slot.wide = task.take(8 * 16 * lanes);
-    task_slots = slots_for(*this);
-    slot.size = task.size() + (task_slots > 1 ? smaller(64 * block.plane_step, far_apart) : 0);
+    scratch.scratch = task.take(block.row_bytes);
+    scratch.staged = task.take(block.bytes);
+    scratch.sums = task.take(4 * (pixels_in_lanes() ? 8 * pixel_pitch : channel_sums()) + 256);
+    scratch.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
+    scratch.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
+    scratch.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
+                                  : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
+                                                                         : 0);
+    scratch.wide = task.take(8 * 16 * lanes);
+    task_count = tasks_with_scratch(*this);
+    scratch_bytes = task.size() + (task_count > 1 ? smaller(64 * block.plane_step, tuning.task_distance) : 0);
   }
 };
 

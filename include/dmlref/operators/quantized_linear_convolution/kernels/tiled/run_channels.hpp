@@ -6,7 +6,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/pixels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
 DMLREF_BEGIN

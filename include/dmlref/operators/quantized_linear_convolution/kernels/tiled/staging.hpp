@@ -23,11 +23,13 @@
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/staging.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
+
+enum class Staging { planes, windows, pixels };
 
 /// The order in which K is walked: step by step, `group` elements each.
 struct DepthOrder {

@@ -16,22 +16,22 @@ namespace fast::qlc::tiled {
 
 struct BlockView {
   /// In the memory of one task.
-  BlockView(const Plan& plan, const Run& execute, const GroupBlock& block, std::uint8_t* memory) noexcept
-      : p(plan), run(execute), place(block.place), image(block.image), group(block.group), slot(memory) {
+  BlockView(const Plan& plan, const Run& execute, const GroupBlock& block, std::uint8_t* task_memory) noexcept
+      : p(plan), run(execute), place(block.place), image(block.image), group(block.group), memory(task_memory) {
     input = run.input + image * p.g.in.n + group * p.g.in_channels * p.g.in.c;
     activations =
         p.block.direct ? input + place.y * p.g.stride_y * p.g.in.y + place.x * p.g.stride_x * p.g.in.x : staged();
   }
 
-  std::uint8_t* scratch() const noexcept { return slot + p.slot.scratch; }
-  std::uint8_t* staged() const noexcept { return slot + p.slot.staged; }
-  std::int32_t* sums() const noexcept { return reinterpret_cast<std::int32_t*>(slot + p.slot.sums); }
-  std::uint8_t* bytes() const noexcept { return slot + p.slot.bytes; }
-  std::int32_t* positions() const noexcept { return reinterpret_cast<std::int32_t*>(slot + p.slot.positions); }
-  std::int64_t* wide() const noexcept { return reinterpret_cast<std::int64_t*>(slot + p.slot.wide); }
+  std::uint8_t* scratch() const noexcept { return memory + p.scratch.scratch; }
+  std::uint8_t* staged() const noexcept { return memory + p.scratch.staged; }
+  std::int32_t* sums() const noexcept { return reinterpret_cast<std::int32_t*>(memory + p.scratch.sums); }
+  std::uint8_t* bytes() const noexcept { return memory + p.scratch.bytes; }
+  std::int32_t* positions() const noexcept { return reinterpret_cast<std::int32_t*>(memory + p.scratch.positions); }
+  std::int64_t* wide() const noexcept { return reinterpret_cast<std::int64_t*>(memory + p.scratch.wide); }
   /// Sums of the activations under the windows of output row `y`.
   std::int32_t* pixel_sums(Index y) const noexcept {
-    return reinterpret_cast<std::int32_t*>(slot + p.slot.pixel_sums) + y * p.pixel_pitch;
+    return reinterpret_cast<std::int32_t*>(memory + p.scratch.pixel_sums) + y * p.pixel_pitch;
   }
 
   /// What the tiles read of output row `y` (of the block).
@@ -75,7 +75,7 @@ struct BlockView {
   const Run& run;
   BlockPlace place;
   Index image, group;
-  std::uint8_t* slot;
+  std::uint8_t* memory;
   const std::uint8_t* input;        // of the image's group
   const std::uint8_t* activations;  // the block's first pixel
 

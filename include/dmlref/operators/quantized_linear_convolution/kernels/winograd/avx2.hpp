@@ -15,12 +15,7 @@
 DMLREF_BEGIN
 namespace fast::qlc::winograd::avx2 {
 
-DMLREF_TARGET_AVX2 inline __m256i load(const void* from) noexcept {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
-}
-DMLREF_TARGET_AVX2 inline void store(void* to, __m256i value) noexcept {
-  _mm256_storeu_si256(static_cast<__m256i*>(to), value);
-}
+using qlc::avx2::load, qlc::avx2::store, qlc::avx2::multiply_add;
 
 // B^T times one column or row, v = B^T d, by the number of values: with stride 1 tiles of 2 have four and tiles of 4
 // six, with stride 2 five and nine.
@@ -101,15 +96,6 @@ DMLREF_TARGET_AVX2 inline void transform_inputs(const InputArgs& a) noexcept {
   }
 }
 
-/// sums + activations * weights. Hidden from the optimizer, which would else add up several steps' products before it
-/// adds them to the sums, and run out of registers.
-DMLREF_TARGET_AVX2 inline void add_product(__m256i& sums, __m256i activations, __m256i weights) noexcept {
-  sums = qlc::avx2::dot(sums, activations, weights);
-#if defined(__GNUC__)
-  __asm__("" : "+x"(sums));
-#endif
-}
-
 /// R tiles by 16 outputs of one component. Prefetches half a panel of weights meanwhile.
 template <int R>
 DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdiff_t tile_step, const std::int16_t* u,
@@ -133,9 +119,9 @@ DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdif
       DMLREF_UNROLL
       for (int r = 0; r < R; ++r) {
         if (r == 3) row = hidden(row + 3 * step);
-        const __m256i pair = qlc::avx2::broadcast(row + r % 3 * step);
-        add_product(sums[r][0], pair, low);
-        add_product(sums[r][1], pair, high);
+        const __m256i pair = qlc::avx2::V::broadcast(row + r % 3 * step);
+        multiply_add(sums[r][0], pair, low);
+        multiply_add(sums[r][1], pair, high);
       }
     }
   }
@@ -243,10 +229,10 @@ DMLREF_TARGET_AVX2 inline void transform_outputs(const OutputArgs& a) noexcept {
 
 inline constexpr Kernels kernels{
     &qlc::avx2::kernels,
-    {{&tiles_of_2, &transform_inputs<tiles_of_2>, &transform_outputs<tiles_of_2>, 1200, 1100},
-     {&tiles_of_4, &transform_inputs<tiles_of_4>, &transform_outputs<tiles_of_4>, 4000, 4800},
-     {&strided_tiles_of_2, &transform_inputs<strided_tiles_of_2>, &transform_outputs<strided_tiles_of_2>, 3500, 1500},
-     {&strided_tiles_of_4, &transform_inputs<strided_tiles_of_4>, &transform_outputs<strided_tiles_of_4>, 15000, 9000}},
+    {{&tiles_of_2, &transform_inputs<tiles_of_2>, &transform_outputs<tiles_of_2>},
+     {&tiles_of_4, &transform_inputs<tiles_of_4>, &transform_outputs<tiles_of_4>},
+     {&strided_tiles_of_2, &transform_inputs<strided_tiles_of_2>, &transform_outputs<strided_tiles_of_2>},
+     {&strided_tiles_of_4, &transform_inputs<strided_tiles_of_4>, &transform_outputs<strided_tiles_of_4>}},
     &multiply};
 
 }  // namespace fast::qlc::winograd::avx2

@@ -1,25 +1,80 @@
 // block.hpp: a Winograd convolution, one block of tiles at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/pixels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/staging.hpp"
+#include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::winograd {
+
+// The input under a block of tiles is staged as pixels of sixteen-bit channels, unsigned, with its zero point in the
+// padding.
+
+/// What is staged: `rows` x `columns` pixels from (y, x) of the input on, which may lie in the padding, in steps of the
+/// dilation.
+struct StagedPlace {
+  Index y, x, rows, columns;
+};
+
+/// `count` pixels of one row. Channels that fill up the last block meet weights of 0, whatever they hold.
+inline void stage_row(const Plan& p, const std::uint8_t* from, Index count, std::uint8_t flip,
+                      std::int16_t* to) noexcept {
+  const Geometry& g = p.g;
+  const Index step = g.dilation_x * g.in.x, channels = p.tiling.channels;
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(to);
+  if (g.in.c == 1 && step == channels && g.in_channels == channels) {
+    p.kernels.shared->convert(from, count * channels, flip, bytes);
+  } else if (g.in.c == 1) {
+    for (Index i = 0; i < count; ++i) {
+      p.kernels.shared->convert(from + i * step, g.in_channels, flip, bytes + 2 * i * channels);
+    }
+  } else if (step == 1 && g.in_channels >= block) {
+    p.kernels.shared->gather_pixels({from, g.in.c, g.in_channels, count, flip, bytes, 2 * channels});
+  } else {
+    for (Index c = 0; c < g.in_channels; ++c) {
+      for (Index i = 0; i < count; ++i) {
+        to[i * channels + c] = dmlref::detail::narrow<std::int16_t>(from[c * g.in.c + i * step] ^ flip);
+      }
+    }
+  }
+}
+
+inline void stage_pixels(const Plan& p, const Folded& run, const std::uint8_t* input, const StagedPlace& place,
+                         std::int16_t* staged) noexcept {
+  const Geometry& g = p.g;
+  const Index channels = p.tiling.channels;
+  const auto clamped = [&](Index column) { return column < 0 ? 0 : smaller(column, place.columns); };
+  // Columns [begin, end) lie inside the image.
+  const Index begin = place.x < 0 ? clamped(ceil_div(-place.x, g.dilation_x)) : 0;
+  const Index end = place.x >= g.width ? 0 : clamped(ceil_div(g.width - place.x, g.dilation_x));
+  const auto zero = dmlref::detail::narrow<std::int16_t>(run.shifted_zero_point);  // 0 … 255
+  for (Index r = 0; r < place.rows; ++r, staged += place.columns * channels) {
+    const Index y = place.y + r * g.dilation_y;
+    if (y < 0 || y >= g.height || begin >= end) {
+      std::fill_n(staged, place.columns * channels, zero);
+      continue;
+    }
+    std::fill_n(staged, begin * channels, zero);
+    stage_row(p, input + y * g.in.y + (place.x + begin * g.dilation_x) * g.in.x, end - begin, run.input_flip,
+              staged + begin * channels);
+    std::fill_n(staged + end * channels, (place.columns - end) * channels, zero);
+  }
+}
 
 /// A block of tiles of some images: transformed, then multiplied with ranges of output channels.
 class Block {
  public:
   /// Block `index` of the grid, in the memory of one task.
-  Block(const Plan& plan, const Run& run, const TileGrid& grid, std::uint8_t* slot, Index index) noexcept
-      : p_(plan), t_(plan.tiling), g_(plan.g), run_(run), slot_(slot) {
+  Block(const Plan& plan, const Run& run, const TileGrid& grid, std::uint8_t* scratch, Index index) noexcept
+      : p_(plan), t_(plan.tiling), g_(plan.g), run_(run), scratch_(scratch) {
     const Range across = range(t_.columns, index % grid.across, grid.across);
     const Range down = range(t_.rows, index / grid.across % grid.down, grid.down);
     const Range deep = range(t_.images, index / grid.across / grid.down, grid.deep);
@@ -65,7 +120,7 @@ class Block {
 
   template <class T>
   T* at(Index offset) const noexcept {
-    return reinterpret_cast<T*>(slot_ + offset);
+    return reinterpret_cast<T*>(scratch_ + offset);
   }
   Index image_pixels() const noexcept { return rows_ * columns_ * t_.outputs() * t_.outputs(); }
 
@@ -76,13 +131,13 @@ class Block {
     const Index columns = t_.inputs(columns_), step = t_.outputs() * t_.stride(), pitch = columns * t_.channels;
     for (Index row = 0; row < rows_; ++row) {
       const Index ready = row == 0 ? 0 : t_.inputs(1) - step;
-      auto* const staged = at<std::int16_t>(p_.slot.staged) + row * step * pitch;
-      winograd::stage(p_, run_, input,
-                      {place.y * t_.stride() - g_.pad_y + (row * step + ready) * g_.dilation_y,
-                       place.x * t_.stride() - g_.pad_x, t_.inputs(1) - ready, columns},
-                      staged + ready * pitch);
-      t_.tiles.input({staged, pitch, t_.channels, t_.channels, columns_, at<std::int16_t>(p_.slot.v), t_.v_position(),
-                      t_.channels, (image * rows_ + row) * columns_});
+      auto* const staged = at<std::int16_t>(p_.scratch.staged) + row * step * pitch;
+      stage_pixels(p_, run_, input,
+                   {place.y * t_.stride() - g_.pad_y + (row * step + ready) * g_.dilation_y,
+                    place.x * t_.stride() - g_.pad_x, t_.inputs(1) - ready, columns},
+                   staged + ready * pitch);
+      t_.tiles.input({staged, pitch, t_.channels, t_.channels, columns_, at<std::int16_t>(p_.scratch.v),
+                      t_.v_position(), t_.channels, (image * rows_ + row) * columns_});
       if (run_.pixel_terms) sum_windows(staged, columns, image * rows_ + row);
     }
   }
@@ -90,10 +145,10 @@ class Block {
   // The sums over the windows of the pixels of one row of tiles.
   void sum_windows(const std::int16_t* staged, Index columns, Index tile_row) const noexcept {
     const Index rows = t_.inputs(1), outputs = t_.outputs();
-    auto* const positions = at<std::int32_t>(p_.slot.positions);
+    auto* const positions = at<std::int32_t>(p_.scratch.positions);
     p_.kernels.shared->sum_runs(reinterpret_cast<const std::uint8_t*>(staged), g_.in_channels, 2 * t_.channels,
                                 rows * columns, positions);
-    std::int32_t* sums = at<std::int32_t>(p_.slot.pixel_sums) + tile_row * columns_ * outputs * outputs;
+    std::int32_t* sums = at<std::int32_t>(p_.scratch.pixel_sums) + tile_row * columns_ * outputs * outputs;
     for (Index y = 0; y < rows - 2; y += t_.stride()) {
       for (Index x = 0; x < columns - 2; x += t_.stride()) {
         std::int32_t sum = 0;
@@ -108,27 +163,27 @@ class Block {
 
   void run_channels(Index channels) const noexcept {
     const Index row_step = columns_ * t_.outputs() * block;
-    auto* const m = at<std::int32_t>(p_.slot.m);
-    auto* const sums = at<std::int32_t>(p_.slot.sums);
-    for (Index chunk = 0; chunk < t_.chunks; ++chunk) {
-      const Index first = t_.chunk_at(chunk);
-      p_.kernels.multiply({&t_.transform(), at<std::int16_t>(p_.slot.v) + first, t_.v_position(), t_.channels,
-                           (t_.chunk_at(chunk + 1) - first) / 2, images_ * rows_ * columns_,
-                           reinterpret_cast<const std::int16_t*>(run_.filter) + t_.filter_at(channels, chunk), m,
+    auto* const m = at<std::int32_t>(p_.scratch.m);
+    auto* const sums = at<std::int32_t>(p_.scratch.sums);
+    for (Index split = 0; split < t_.splits; ++split) {
+      const Index first = t_.split_at(split);
+      p_.kernels.multiply({&t_.transform(), at<std::int16_t>(p_.scratch.v) + first, t_.v_position(), t_.channels,
+                           (t_.split_at(split + 1) - first) / 2, images_ * rows_ * columns_,
+                           reinterpret_cast<const std::int16_t*>(run_.filter) + t_.filter_at(channels, split), m,
                            t_.m_position()});
       for (Index row = 0; row < images_ * rows_; ++row) {
         t_.tiles.output({m + row * columns_ * block, t_.m_position(), columns_, sums + row * t_.outputs() * row_step,
-                         row_step, chunk == 0 ? SumsBeginWith::offsets : SumsBeginWith::sums,
+                         row_step, split == 0 ? SumsBeginWith::offsets : SumsBeginWith::sums,
                          run_.offset + channels * block});
       }
     }
     const Index pixels = images_ * image_pixels(), channel = channels * block;
-    auto* const bytes = at<std::uint8_t>(p_.slot.bytes);
+    auto* const bytes = at<std::uint8_t>(p_.scratch.bytes);
     if (run_.wide) {
       requantize_wide(channel, pixels, sums, bytes);
     } else {
       if (run_.pixel_terms) {
-        p_.kernels.shared->add_outer(sums, block, pixels, block, at<std::int32_t>(p_.slot.pixel_sums),
+        p_.kernels.shared->add_outer(sums, block, pixels, block, at<std::int32_t>(p_.scratch.pixel_sums),
                                      run_.minus_filter_zero_point + channel);
       }
       p_.kernels.shared->quantize(sums, pixels / 4, run_.requantizer, channel, block, bytes);
@@ -137,7 +192,7 @@ class Block {
   }
 
   void requantize_wide(Index channel, Index pixels, const std::int32_t* sums, std::uint8_t* bytes) const noexcept {
-    const auto* const pixel_sums = at<std::int32_t>(p_.slot.pixel_sums);
+    const auto* const pixel_sums = at<std::int32_t>(p_.scratch.pixel_sums);
     for (Index i = 0; i < pixels * block; ++i) {
       const Index c = channel + i % block;
       std::int64_t sum = sums[i] + run_.wide_offset[c];
@@ -170,7 +225,7 @@ class Block {
   const Tiling& t_;
   const Geometry& g_;
   const Run& run_;
-  std::uint8_t* slot_;
+  std::uint8_t* scratch_;
   Index image_ = 0, images_ = 0;  // the first one, and how many
   Index row_ = 0, rows_ = 0;      // of tiles
   Index column_ = 0, columns_ = 0;

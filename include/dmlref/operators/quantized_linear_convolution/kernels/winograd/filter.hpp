@@ -40,8 +40,8 @@ inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, I
   std::memset(u + t.filter_at(first, 0), 0, static_cast<std::size_t>(2 * (last - first) * t.filter_at(1, 0)));
   std::memset(sums + first * block, 0, static_cast<std::size_t>(4 * (last - first) * block));
   for (Index at = first; at < last; ++at) {
-    for (Index chunk = 0; chunk < t.chunks; ++chunk) {
-      const Index begin = t.chunk_at(chunk), end = t.chunk_at(chunk + 1);
+    for (Index split = 0; split < t.splits; ++split) {
+      const Index begin = t.split_at(split), end = t.split_at(split + 1);
       for (Index c = begin; c < smaller(end, g.in_channels); ++c) {
         for (Index output = at * block; output < smaller((at + 1) * block, g.out_channels); ++output) {
           const auto* from = reinterpret_cast<const std::uint8_t*>(filter) + output * g.filter.n + c * g.filter.c;
@@ -54,7 +54,7 @@ inline void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, I
             }
           }
           const Index pair = (c - begin) / 2 * block + output % block;
-          transform_kernel(t.transform(), positions, w, u + t.filter_at(at, chunk) + 2 * pair + c % 2,
+          transform_kernel(t.transform(), positions, w, u + t.filter_at(at, split) + 2 * pair + c % 2,
                            (end - begin) * block);
         }
       }

@@ -3,7 +3,7 @@
 // Everything lies with its channels side by side, so that channels are lanes in every step:
 //   staged input   row | column | channel                           int16, unsigned, the zero point in the padding
 //   V              component | tile | position | channel            int16
-//   U              block of 16 outputs | chunk of channels | position | pair of channels | output | channel of the pair
+//   U              block of 16 outputs | split of channels | position | pair of channels | output | channel of the pair
 //   M              component | tile | output of the block           int32, modulo 2^32
 //   sums           row | column | output of the block               int32
 // A component is one position, but with a stride of 2 up to four, whose products are added up.
@@ -11,9 +11,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "dmlref/config.hpp"
 #include "dmlref/int8/kernels.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/transform.hpp"
 
 DMLREF_BEGIN
@@ -69,12 +71,14 @@ struct Tiles {
   const Transform* transform;
   void (*input)(const InputArgs&) noexcept;
   void (*output)(const OutputArgs&) noexcept;
-  std::ptrdiff_t input_cost, output_cost;  ///< of a tile of `block` channels, staged or written too, in multiplications
 };
+
+/// Every size that there is for a stride.
+inline constexpr std::size_t tile_sizes = std::tuple_size_v<decltype(Tuning::Convolution::winograd_costs)>;
 
 struct Kernels {
   const qlc::Kernels* shared;  ///< of groups of two: convert, gather_pixels, sum_runs, add_outer, quantize, transpose
-  Tiles tiles[4];              ///< every size that there is for a stride
+  Tiles tiles[tile_sizes];
   void (*multiply)(const MultiplyArgs&) noexcept;
 };
 

@@ -1,18 +1,29 @@
-// plan.hpp: what of a Winograd convolution is decided at compile: the size of a tile, how tiles are gathered into
-// blocks, how the channels are cut.
+// plan.hpp: 3x3 convolutions with a fourth, or little more than half, of the multiplications (with a stride of 2 two
+// thirds), exactly: the size of a tile, how tiles are gathered into blocks, how the channels are cut.
+//
+//   input ──► stage ──► B^T x B ──► V                        per block of tiles
+//                                   │  position by position
+//   filter ──► G w G^T ──► U ───────┴──► M ──► A^T M A ──► sums ──► requantize ──► write      per 16 output channels
+//              once, at initialize
+//
+// transform.hpp has the algebra and why nothing is lost. Tiles overlap by two pixels at the input (with a stride of 2
+// by one) and not at all at the output; what the last ones compute beyond the image is not written.
 //
 // A dilated convolution is several plain ones: output pixels whose coordinates agree modulo the dilation see input
 // pixels that do so too. Each such phase counts as an image of its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 
 DMLREF_BEGIN
@@ -21,9 +32,11 @@ namespace fast::qlc::winograd {
 /// A convolution in tiles of one size.
 struct Tiling {
   Tiles tiles{};
+  const Tuning::Convolution* tuning = nullptr;
+  Tuning::Convolution::WinogradCost tile_cost{};
   Index channels = 0;  // of the input, filled up
   Index blocks = 0;    // of output channels
-  Index chunks = 1;    // of input channels
+  Index splits = 1;    // of input channels
   Index phases_y = 1, phases_x = 1;
   Index images = 0;                                           // of all phases
   Index rows = 0, columns = 0;                                // tiles of an image
@@ -42,21 +55,20 @@ struct Tiling {
   Index deep() const noexcept { return ceil_div(images, block_images); }
   Index down(Index tasks) const noexcept {
     constexpr Index least_tiles = 6;
-    constexpr Index most_bytes = 3 * 1024 * 1024;
     const Index beside = across() * deep();
     Index count = ceil_div(rows, block_rows);
-    if (tasks == 1 || beside * count < tasks || block_images > 1 || 2 * filter_elements() > most_bytes) return count;
+    if (tasks == 1 || beside * count < tasks || block_images > 1 || 2 * filter_elements() > tuning->winograd_far_filter)
+      return count;
     const auto even = [&] { return rows % count == 0 && beside * count % tasks == 0; };
     while (!even() && beside * count < 4 * tasks && rows / (count + 1) * block_columns >= least_tiles) ++count;
     return count;
   }
-  Index units(Index tasks) const noexcept { return across() * down(tasks) * deep(); }
-  /// The first channel of a chunk.
-  Index chunk_at(Index chunk) const noexcept { return channels / block * chunk / chunks * block; }
-  /// Elements of U, and where those of a block of outputs and a chunk begin.
+  /// The first channel of a split.
+  Index split_at(Index split) const noexcept { return channels / block * split / splits * block; }
+  /// Elements of U, and where those of a block of outputs and a split begin.
   Index filter_elements() const noexcept { return blocks * block * positions() * channels; }
-  Index filter_at(Index output_block, Index chunk) const noexcept {
-    return (output_block * channels + chunk_at(chunk)) * block * positions();
+  Index filter_at(Index output_block, Index split) const noexcept {
+    return (output_block * channels + split_at(split)) * block * positions();
   }
   // Lines of V and M at neighbouring positions must not fall into the same set of the cache.
   Index v_position() const noexcept { return block_tiles() * channels + 32; }
@@ -69,27 +81,29 @@ struct Tiling {
   /// Time, in multiplications. A pass over U takes as long as 8 tiles, however few a block has, where U comes from
   /// beyond the L2 cache; elsewhere as long as 2.
   double cost() const noexcept {
-    constexpr Index near_bytes = 3 * 512 * 1024;
     const double tiles_of_all = static_cast<double>(images * rows * columns);
-    const Index least = 2 * filter_elements() > near_bytes ? 8 : 2;
+    const Index least = 2 * filter_elements() > tuning->winograd_near_filter ? 8 : 2;
     const double idle = block_tiles() < least ? static_cast<double>(least) / static_cast<double>(block_tiles()) : 1.0;
     const double products = static_cast<double>(positions() * channels * blocks * block) * idle;
-    const double input = static_cast<double>(channels / block * tiles.input_cost);
-    const double output = static_cast<double>(blocks * chunks * tiles.output_cost);
+    const double input = static_cast<double>(channels / block * tile_cost.input);
+    const double output = static_cast<double>(blocks * splits * tile_cost.output);
     return tiles_of_all * (products + input + output);
   }
 };
 
-inline Tiling make_tiling(const Geometry& g, const Tiles& tiles) noexcept {
-  // V stays in an L2 cache of 512 KiB with the sums and what streams by; at a stride of 2, where U is larger, more
-  // tiles for each pass over it are worth more.
+inline Tiling make_tiling(const Geometry& g, const Tiles& tiles, const Tuning::Convolution& tuning,
+                          Tuning::Convolution::WinogradCost tile_cost) noexcept {
+  // V stays in L2 with the sums and what streams by; at a stride of 2, where U is larger, more tiles for each pass over
+  // it are worth more.
   const bool strided = tiles.transform->stride == 2;
-  const Index v_bytes = (strided ? 448 : 320) * 1024;
+  const Index v_bytes = strided ? tuning.winograd_block_strided : tuning.winograd_block;
   Tiling t;
   t.tiles = tiles;
+  t.tuning = &tuning;
+  t.tile_cost = tile_cost;
   t.channels = round_up(g.in_channels, block);
   t.blocks = ceil_div(g.out_channels, block);
-  t.chunks = ceil_div(t.channels, t.transform().most_channels() / block * block);
+  t.splits = ceil_div(t.channels, t.transform().most_channels() / block * block);
   t.phases_y = g.dilation_y < g.out_height ? g.dilation_y : g.out_height;
   t.phases_x = g.dilation_x < g.out_width ? g.dilation_x : g.out_width;
   t.images = g.batch * t.phases_y * t.phases_x;
@@ -117,9 +131,30 @@ inline bool suits(const Geometry& g, const Transform& t) noexcept {
   return g.in_channels <= most && (t.stride == 1 || (g.dilation_y == 1 && g.dilation_x == 1));
 }
 
-/// Memory of one task.
-struct Slot {
-  Index staged = 0, v = 0, m = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, size = 0;
+/// The fastest size of a tile; empty where the shape is none for tiles: 3x3 with stride 1, or 2 without dilation, and
+/// one group. `outputs`: that size, 2 or 4; 0: any.
+inline std::optional<Tiling> choose_tiling(const Geometry& g, const Kernels& kernels, const Tuning::Convolution& tuning,
+                                           int outputs = 0) noexcept {
+  std::optional<Tiling> best;
+  for (std::size_t size = 0; size < tile_sizes; ++size) {
+    const Tiles& tiles = kernels.tiles[size];
+    if (!suits(g, *tiles.transform) || (outputs != 0 && outputs != tiles.transform->outputs)) continue;
+    const Tiling tiling = make_tiling(g, tiles, tuning, tuning.winograd_costs[size]);
+    if (!best || tiling.cost() < best->cost()) best = tiling;
+  }
+  return best;
+}
+
+/// Whether that is faster than multiplying every tap, which is nearer to the peak.
+inline bool worthwhile(const Geometry& g, const Tiling& tiling) noexcept {
+  const double plain = static_cast<double>(g.batch * g.out_height * g.out_width) *
+                       static_cast<double>(g.depth() * round_up(g.out_channels, 8));
+  return tiling.cost() < tiling.tuning->winograd_share * plain;
+}
+
+/// Where everything lies in the memory of one task.
+struct TaskScratch {
+  Index staged = 0, v = 0, m = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0;
 };
 
 /// The blocks of tiles of all images.
@@ -128,66 +163,45 @@ struct TileGrid {
   Index blocks(const Geometry&) const noexcept { return across * down * deep; }
 };
 
-/// Immutable once made.
-struct Plan {
-  /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
-  Plan(const Problem& problem, const Kernels& of_isa, int outputs)
-      : g(geometry_of(problem)), kernels(of_isa), tensors(problem), folded_at(problem) {
-    if (!folded_at.kept_filter) return;
-    for (const Tiles& tiles : kernels.tiles) {
-      if (!suits(g, *tiles.transform) || (outputs != 0 && outputs != tiles.transform->outputs)) continue;
-      const Tiling other = make_tiling(g, tiles);
-      if (usable && tiling.cost() <= other.cost()) continue;
-      tiling = other;
-      usable = true;
-    }
-    if (usable) place_memory();
+struct Run;
+class Block;
+
+/// For a filter that DML owns.
+struct Plan final : BlockedPlan<Plan, Block, Run> {
+  Plan(const Problem& problem, const Kernels& of_isa, const Tiling& chosen)
+      : BlockedPlan(problem, geometry_of(problem)), kernels(of_isa), tiling(chosen) {
+    ScratchLayout persistent, shared, task;
+    folded_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
+    persistent_bytes = persistent.size();
+    scratch_at = shared.size();
+
+    const Tiling& t = tiling;
+    const Index pixels = t.block_images * t.image_pixels();
+    scratch.staged = task.take(2 * t.inputs(t.block_rows) * t.staged_columns() * t.channels);
+    scratch.v = task.take(2 * t.positions() * t.v_position());
+    scratch.m = task.take(4 * t.planes() * t.m_position());
+    scratch.sums = task.take(4 * pixels * block);
+    scratch.bytes = task.take((pixels + 16) * block);  // transpose reads whole lines
+    scratch.pixel_sums = task.take(4 * pixels);
+    scratch.positions = task.take(4 * t.inputs(1) * t.staged_columns());
+    scratch_bytes = task.size();
+    task_count = tasks_with_scratch(*this);
   }
 
-  std::uint64_t temporary_bytes() const noexcept {
-    return static_cast<std::uint64_t>(slots_at + task_slots * slot.size);
-  }
-  std::uint64_t persistent_bytes() const noexcept { return static_cast<std::uint64_t>(persistent_size); }
+  std::string_view strategy_name() const noexcept { return "winograd"; }
 
   Index filter_blocks() const noexcept { return tiling.blocks; }
   Index packed_channels() const noexcept { return tiling.blocks * block; }
   Index filter_sums_at() const noexcept { return 2 * tiling.filter_elements(); }
   Index filter_bytes() const noexcept { return filter_sums_at() + 4 * packed_channels(); }
 
-  static constexpr Index least_strips = 2, units_per_task = 8;
-  Index strips() const noexcept { return tiling.blocks; }
+  static constexpr Index min_panels = 2, units_per_task = 8;
+  Index channel_panels() const noexcept { return tiling.blocks; }
   TileGrid grid_for(Index tasks) const noexcept { return {tiling.across(), tiling.down(tasks), tiling.deep()}; }
 
-  Geometry g;
   const Kernels& kernels;
-  ChannelTensors tensors;
-  bool usable = false;
   Tiling tiling;
-  FoldedPlaces folded_at;
-  Index persistent_size = 0, slots_at = 0;
-  Index task_slots = 1;  // of tasks
-  Slot slot;
-
- private:
-  void place_memory() noexcept {
-    Pieces persistent, shared;
-    folded_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
-    persistent_size = persistent.size();
-    slots_at = shared.size();
-
-    const Tiling& t = tiling;
-    const Index pixels = t.block_images * t.image_pixels();
-    Pieces task;
-    slot.staged = task.take(2 * t.inputs(t.block_rows) * t.staged_columns() * t.channels);
-    slot.v = task.take(2 * t.positions() * t.v_position());
-    slot.m = task.take(4 * t.planes() * t.m_position());
-    slot.sums = task.take(4 * pixels * block);
-    slot.bytes = task.take((pixels + 16) * block);  // transpose reads whole lines
-    slot.pixel_sums = task.take(4 * pixels);
-    slot.positions = task.take(4 * t.inputs(1) * t.staged_columns());
-    slot.size = task.size();
-    task_slots = slots_for(*this);
-  }
+  TaskScratch scratch;
 };
 
 }  // namespace fast::qlc::winograd

@@ -12,7 +12,7 @@
 // V and U fit 16 bits, a pair's products 32 bits. All that follows is done modulo 2^32, which sums, shifts and A^T
 // survive. What is left of scale^2 Y modulo 2^32 determines Y: its odd factor (9 for tiles of 4) has an inverse modulo
 // 2^32, and the power of two is shifted out, which is exact if 2^shift |Y| < 2^31. With |Y| <= 9 * channels * 255 *
-// 128, that is for 1827 channels (tiles of 2) and 114 (tiles of 4); more channels are taken in as many chunks as it
+// 128, that is for 1827 channels (tiles of 2) and 114 (tiles of 4); more channels are taken in as many splits as it
 // needs.
 //
 // With a stride of 2, outputs see even inputs through two taps and odd ones through the third. In one dimension
@@ -25,7 +25,7 @@
 // of 36.
 //   tiles of 2: rows of B^T add up to at most 2, of G to 2    |V| <=  4 * 255 =  1020    |U| <=  4 * 128 =   512
 //   tiles of 4: rows of B^T add up to at most 6, of G to 6    |V| <= 36 * 255 =  9180    |U| <= 36 * 128 =  4608
-// They are not cut into chunks.
+// They are not cut into splits.
 #pragma once
 
 #include <cstdint>

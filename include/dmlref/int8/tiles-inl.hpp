@@ -1,4 +1,4 @@
-// tiles.hpp: the micro-kernels of x86-64: one source for 256 and 512 bits. Included once per target, inside its
+// tiles-inl.hpp: the micro-kernels of x86-64: one source for 256 and 512 bits. Included once per target, inside its
 // namespace, because a target attribute cannot be a template parameter; hence no guard. The includer defines
 // DMLREF_QLC_TARGET (the attribute), V (simd/x86.hpp), Epilogue, multiply_add, rounding (a namespace of requantize/),
 // and how many vectors a step holds in registers (held_weights, held_pixels); without the macro this is empty.
