@@ -18,7 +18,7 @@
 
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/quantize.hpp"
-#include "dmlref/requantize/channel_scales.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 #include "dmlref/requantize/rounded_sums.hpp"
 #include "dmlref/requantize/scalar.hpp"
 #include "support/exact_quotient.hpp"

@@ -164,14 +164,14 @@ class BlockedConvolutionPlan final : public PlanOf<BlockedConvolutionPlan<Convol
 
 /// How many groups to convolve at a time. Of groups with few channels what is packed and folded, which is padded, may
 /// be many times what is given: then so many that it stays small.
-inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t folded_bytes) noexcept {
+inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t constants_bytes) noexcept {
   constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20, in_proportion = 4, part_bytes = std::uint64_t{4} << 20;
   constexpr Index bytes_per_channel = 9;  // scale, zero point, bias
   const Shape& filter = problem.inputs[fast::qlc::filter_tensor].layout.shape;
   const auto groups = static_cast<std::uint64_t>(problem.geometry.group_count);
   const auto given = static_cast<std::uint64_t>(element_count(filter) + filter[0] * bytes_per_channel);
-  if (folded_bytes <= small_bytes || folded_bytes <= in_proportion * given) return problem.geometry.group_count;
-  const std::uint64_t fit = part_bytes / (folded_bytes / groups + 1) + 1;
+  if (constants_bytes <= small_bytes || constants_bytes <= in_proportion * given) return problem.geometry.group_count;
+  const std::uint64_t fit = part_bytes / (constants_bytes / groups + 1) + 1;
   return static_cast<Index>(fit < groups ? fit : groups);
 }
 
@@ -266,7 +266,7 @@ class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<Convol
 template <class Convolution, class Make>
 std::shared_ptr<const Plan> plan_in_blocks(const fast::qlc::Problem& problem, Convolution convolution,
                                            const Make& make) {
-  const Index groups = groups_at_a_time(problem, convolution.folded_bytes());
+  const Index groups = groups_at_a_time(problem, convolution.constants_bytes());
   if (groups < problem.geometry.group_count) {
     return std::make_shared<GroupedConvolutionPlan<Convolution>>(problem, groups, make);
   }
@@ -279,53 +279,11 @@ using AmxConvolutionPlan = BlockedConvolutionPlan<fast::AmxConvolution>;
 #endif
 using WinogradConvolutionPlan = BlockedConvolutionPlan<fast::WinogradConvolution>;
 
-/// The direct convolution behind the public API. Tasks draw units of work from a counter.
-class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
- public:
-  DirectConvolutionPlan(const fast::qlc::Problem& problem, fast::DirectConvolution convolution)
-      : origins_(problem), convolution_(std::move(convolution)) {}
-
-  std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
-  BindingProperties properties() const noexcept {
-    const std::uint64_t bytes = convolution_.folded_bytes();
-    return convolution_.folds_at_initialize() ? BindingProperties{0, bytes} : BindingProperties{bytes, 0};
-  }
-  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    if (convolution_.folds_at_initialize()) convolution_.fold(origins_.inputs(owned.inputs).data(), persistent);
-  }
-  void execute(const Bindings& bindings, Executor& executor) const {
-    const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
-    std::byte* const output = origins_.output(bindings.outputs[0]);
-    const std::byte* folded = bindings.persistent;
-    if (!convolution_.folds_at_initialize()) {
-      convolution_.fold(inputs.data(), bindings.temporary);
-      folded = bindings.temporary;
-    }
-    const Index units = convolution_.units();
-    const Index tasks = fast::qlc::tasks_for(concurrency_of(executor), units);
-    const Index grain = (units + 16 * tasks - 1) / (16 * tasks);
-    std::atomic<Index> next{0};
-    parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t) {
-      for (Index first = next.fetch_add(grain); first < units; first = next.fetch_add(grain)) {
-        for (Index unit = first; unit < first + grain && unit < units; ++unit) {
-          convolution_.run(folded, inputs[fast::qlc::input_tensor], output, unit);
-        }
-      }
-    });
-  }
-
- private:
-  fast::qlc::Origins origins_;
-  fast::DirectConvolution convolution_;
-};
-
 /// The fastest way that there is, by strides of either sign.
 inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& problem, Isa isa) {
   const fast::qlc::Geometry g = fast::qlc::geometry_of(problem);
   if (!fast::qlc::offsets_fit(g) || fast::qlc::mostly_padding(g)) return reference_qlc_plan(problem);
-  if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
-    return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
-  }
+  if (auto direct = fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct)) return direct;
   if (const fast::qlc::winograd::Kernels* winograd_kernels = fast::qlc::kernels_of(isa).winograd;
       winograd_kernels != nullptr) {
     if (fast::WinogradConvolution winograd(problem, *winograd_kernels); winograd.worthwhile()) {

@@ -37,8 +37,8 @@ class AmxConvolution : public qlc::BlockedConvolution<qlc::amx::Plan, qlc::amx::
   bool worthwhile() const noexcept {
     const qlc::Geometry& g = plan_.g;
     const bool shallow = g.depth() <= 24 || (g.depth() <= 32 && g.out_channels <= 32);
-    return usable() && !(shallow && plan_.folded_at.kept_tables) &&
-           (g.out_height * g.out_width >= 8 || !(plan_.folded_at.kept_filter || g.filter_of_rows()));
+    return usable() && !(shallow && plan_.constants_at.kept_tables) &&
+           (g.out_height * g.out_width >= 8 || !(plan_.constants_at.kept_filter || g.filter_of_rows()));
   }
 };
 

@@ -7,7 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
 
@@ -50,9 +50,9 @@ struct BlockGrid {
 
 /// A convolution of blocks. Immutable once made. Its plan says which blocks there are for so many tasks (`grid_for`),
 /// how many strips its output channels are cut into and how few of them a unit may have, and what memory that takes;
-/// pack_filter (of blocks of output channels), fold_constants, fold_owned_constants (which may change the packed
-/// filter) and bind_constants, beside it, what becomes of the constants; a Block is staged, and multiplied with ranges
-/// of strips.
+/// pack_filter (of blocks of output channels), precompute_constants, precompute_owned_constants (which may change the
+/// packed filter) and bind_constants, beside it, what becomes of the constants; a Block is staged, and multiplied with
+/// ranges of strips.
 template <class Plan, class Block, class RunOfOne>
 class BlockedConvolution {
  public:
@@ -66,31 +66,31 @@ class BlockedConvolution {
   /// What is packed and folded of tensors that DML owns.
   std::uint64_t persistent_bytes() const noexcept { return plan_.persistent_bytes(); }
   /// What is packed and folded of all groups, whoever owns it.
-  std::uint64_t folded_bytes() const noexcept {
+  std::uint64_t constants_bytes() const noexcept {
     return plan_.persistent_bytes() + static_cast<std::uint64_t>(plan_.slots_at);
   }
 
   /// Packs and folds what DML owns; `inputs` as in Buffers, null where it does not.
   void initialize(const std::byte* const* inputs, std::byte* persistent) const noexcept {
-    const FoldedPlaces& at = plan_.folded_at;
+    const ConstantOffsets& at = plan_.constants_at;
     if (at.kept_filter) pack_filter(plan_, inputs[filter_tensor], persistent + at.filter, 0, filter_blocks());
-    if (at.kept_tables) fold_owned_constants(plan_, inputs, persistent + at.filter, persistent);
+    if (at.kept_tables) precompute_owned_constants(plan_, inputs, persistent + at.filter, persistent);
   }
   /// In how many parts, each on any thread, an execute of that concurrency packs the filter; 0: DML owns it.
   Index packing_parts(std::size_t concurrency) const noexcept {
     constexpr Index least = Index{64} << 10;  // bytes, which take about as long as waking a thread
-    if (plan_.folded_at.kept_filter) return 0;
+    if (plan_.constants_at.kept_filter) return 0;
     return tasks_for(concurrency, smaller(filter_blocks(), ceil_div(plan_.filter_bytes(), least)));
   }
   void pack_part(const Buffers& b, Index part, Index parts) const noexcept {
-    pack_filter(plan_, b.inputs[filter_tensor], b.temporary + plan_.folded_at.filter, filter_blocks() * part / parts,
+    pack_filter(plan_, b.inputs[filter_tensor], b.temporary + plan_.constants_at.filter, filter_blocks() * part / parts,
                 filter_blocks() * (part + 1) / parts);
   }
   /// What depends on data but not on pixels. Once per execute, after packing and before the units run.
   void prepare(const Buffers& b, Run& run) const noexcept {
-    const FoldedPlaces& at = plan_.folded_at;
+    const ConstantOffsets& at = plan_.constants_at;
     const std::byte* packed = (at.kept_filter ? b.persistent : b.temporary) + at.filter;
-    if (!at.kept_tables) fold_constants(plan_, b.inputs, packed, b.temporary);
+    if (!at.kept_tables) precompute_constants(plan_, b.inputs, packed, b.temporary);
     bind_constants(plan_, b, packed, at.kept_tables ? b.persistent : b.temporary, run);
   }
 

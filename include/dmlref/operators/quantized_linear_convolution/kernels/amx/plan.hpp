@@ -11,7 +11,7 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/layout.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
@@ -34,7 +34,7 @@ struct PixelTile {
 
 /// Immutable once made.
 struct Plan {
-  explicit Plan(const Problem& problem) : g(flatten(geometry_of(problem))), tensors(problem), folded_at(problem) {
+  explicit Plan(const Problem& problem) : g(flatten(geometry_of(problem))), tensors(problem), constants_at(problem) {
     usable = suits();
     if (usable) choose();
   }
@@ -92,7 +92,7 @@ struct Plan {
   BlockGrid grid;
   std::vector<std::int32_t> offsets;
   Gather gather;
-  FoldedPlaces folded_at;
+  ConstantOffsets constants_at;
   Index start_at = 0, factor_at = 0;
   Index rounded_scale_at = 0, rounded_shift_at = 0;  // where one multiply-add may round
   Index persistent_size = 0, slots_at = 0;
@@ -197,7 +197,7 @@ struct Plan {
   void place_memory() {
     Pieces persistent, shared;
     const Index channels = g.groups * packed_channels() + 64;
-    Pieces& tables = folded_at.place(persistent, shared, filter_bytes(), channels, 1);
+    Pieces& tables = constants_at.place(persistent, shared, filter_bytes(), channels, 1);
     start_at = tables.take(layout.planar() ? 64 * channels : 0);
     factor_at = tables.take(halved_terms() ? 4 * channels : 0);
     if (rounds()) {

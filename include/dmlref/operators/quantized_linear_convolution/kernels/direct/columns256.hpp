@@ -72,7 +72,7 @@ template <int Step, bool High>
                                                             const RowPart& part, __m256i (*sums_of)[4]) noexcept {
   const ColumnRows rows = given;                  // stores might change what it refers to
   constexpr std::ptrdiff_t first = High ? 2 : 0;  // of a block's four vectors
-  constexpr std::ptrdiff_t unit_bytes = 128;
+  constexpr std::ptrdiff_t group_bytes = 128;
   const std::byte* const w = args.weights.data + 32 * first;
   const __m256i start[2] = {V::load(args.rounding.sum + 8 * first), V::load(args.rounding.sum + 8 * first + 8)};
   std::ptrdiff_t x = part.first;
@@ -94,8 +94,8 @@ template <int Step, bool High>
     add_pairs(of, column.pairs, w);
   };
   const auto add_middle = [&]() __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    add_pairs(sums[0], column.pairs, w + unit_bytes);
-    add_pairs(sums[0], across, w + 3 * unit_bytes);
+    add_pairs(sums[0], column.pairs, w + group_bytes);
+    add_pairs(sums[0], across, w + 3 * group_bytes);
   };
   begin_output(sums[0]);
   if constexpr (Step == 1) {
@@ -109,8 +109,8 @@ template <int Step, bool High>
       add_middle();
     }
     read();
-    add_pairs(sums[0], column.pairs, w + 2 * unit_bytes);
-    add_pairs(sums[0], across, w + 4 * unit_bytes);
+    add_pairs(sums[0], column.pairs, w + 2 * group_bytes);
+    add_pairs(sums[0], across, w + 4 * group_bytes);
     (*sums_of)[first] = sums[0][0];
     (*sums_of)[first + 1] = sums[0][1];
     if constexpr (Step == 1) {

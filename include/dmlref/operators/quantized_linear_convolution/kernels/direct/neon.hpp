@@ -48,7 +48,7 @@ inline void taps(const LaneArgs& t) noexcept {
     for (int v = 0; v < 4; ++v)
       sums[v] = Channels ? vld1q_s32(t.rounding.sum + 16 * at + 4 * v) : vdupq_n_s32(*t.rounding.sum);
     const std::byte* w = t.weights.data + at * t.weights.step;
-    for (std::ptrdiff_t k = 0; k < t.units; ++k) {
+    for (std::ptrdiff_t k = 0; k < t.groups; ++k) {
       const uint8x16_t x = vld1q_u8(t.staged + t.offsets[k] + 16 * b);
       const int16x8_t low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x)));
       const int16x8_t high = vreinterpretq_s16_u16(vmovl_high_u8(x));

@@ -14,7 +14,7 @@
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
@@ -57,7 +57,7 @@ struct TiledPixels {
 /// What a tiled convolution decides at compile. Immutable once made.
 struct Plan {
   Plan(const Problem& problem, const Kernels& set)
-      : g(flatten(geometry_of(problem))), kernels(set), tensors(problem), folded_at(problem) {
+      : g(flatten(geometry_of(problem))), kernels(set), tensors(problem), constants_at(problem) {
     const auto [order, in_place] = choose_order();
     choose_block(order, in_place);
     if (!usable()) return;
@@ -123,7 +123,7 @@ struct Plan {
   std::vector<RowsAlike> alike;        // of all output rows, from the first on
   PackedFilter filter{};
   Index pixel_pitch = 0;
-  FoldedPlaces folded_at;
+  ConstantOffsets constants_at;
   // Of the channels, beside those tables: where terms are halved, and where one multiply-add may round.
   Index factor_at = 0, rounded_scale_at = 0, rounded_shift_at = 0;
   Index persistent_size = 0;
@@ -269,7 +269,7 @@ struct Plan {
     const Index channels = filter.groups * filter.channels() + 64;
     Pieces persistent, shared;
     Pieces& tables =
-        folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
+        constants_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
     if (halved_terms()) factor_at = tables.take(4 * channels);
     if (rounds_sums()) {
       rounded_scale_at = tables.take(4 * channels);

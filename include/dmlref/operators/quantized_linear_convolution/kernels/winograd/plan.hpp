@@ -9,7 +9,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/pieces.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tasks.hpp"
@@ -132,8 +132,8 @@ struct TileGrid {
 struct Plan {
   /// `outputs`: the size of a tile, 2 or 4; 0: whichever is faster.
   Plan(const Problem& problem, const Kernels& of_isa, int outputs)
-      : g(geometry_of(problem)), kernels(of_isa), tensors(problem), folded_at(problem) {
-    if (!folded_at.kept_filter) return;
+      : g(geometry_of(problem)), kernels(of_isa), tensors(problem), constants_at(problem) {
+    if (!constants_at.kept_filter) return;
     for (const Tiles& tiles : kernels.tiles) {
       if (!suits(g, *tiles.transform) || (outputs != 0 && outputs != tiles.transform->outputs)) continue;
       const Tiling other = make_tiling(g, tiles);
@@ -163,7 +163,7 @@ struct Plan {
   ChannelTensors tensors;
   bool usable = false;
   Tiling tiling;
-  FoldedPlaces folded_at;
+  ConstantOffsets constants_at;
   Index persistent_size = 0, slots_at = 0;
   Index task_slots = 1;  // of tasks
   Slot slot;
@@ -171,7 +171,7 @@ struct Plan {
  private:
   void place_memory() noexcept {
     Pieces persistent, shared;
-    folded_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
+    constants_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
     persistent_size = persistent.size();
     slots_at = shared.size();
 

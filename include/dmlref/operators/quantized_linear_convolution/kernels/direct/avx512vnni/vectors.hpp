@@ -1,7 +1,9 @@
-// lanes.hpp: what of the direct convolution 512 bits share with 256: rounding, and taps that may lie anywhere.
+// vectors.hpp: the direct convolution's kernels with vpdpbusd on 16 lanes; a block is 64 lanes. What 512 bits share
+// with 256, and the table of all.
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 #include "dmlref/requantize/avx512.hpp"
 #include "dmlref/simd/x86.hpp"
@@ -18,6 +20,7 @@ namespace fast::qlc::direct::avx512vnni {
 
 using V = simd::avx512::Vector;
 namespace rounding = requantize::avx512;
+inline constexpr const Kernels* narrower = &avx2::kernels;
 
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i dot(__m512i sums, __m512i activations, __m512i weights) noexcept {
   return _mm512_dpbusd_epi32(sums, activations, weights);
@@ -31,8 +34,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i multiply_add(__m512i sums,
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue.hpp"
 
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/bytes.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avx512vnni

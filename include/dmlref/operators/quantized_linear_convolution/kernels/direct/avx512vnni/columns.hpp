@@ -1,4 +1,4 @@
-// channel_columns.hpp: depthwise kernels of three rows and columns, or five, over pixels whose channels lie in lanes,
+// columns.hpp: depthwise kernels of three rows and columns, or five, over pixels whose channels lie in lanes,
 // read where they are.
 //
 // A column is the pixels that a kernel column sees, as quads of four vectors. An output row is made from its left to
@@ -11,7 +11,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/lanes.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/vectors.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -24,7 +24,7 @@ namespace fast::qlc::direct::avx512vnni {
 
 /// A kernel column's taps are in threes, and a padding lane, or in pairs, and high parts of the same.
 template <int Kernel>
-inline constexpr int column_units = Kernel == 5 ? 2 : 1;
+inline constexpr int column_groups = Kernel == 5 ? 2 : 1;
 
 /// What is the same for all columns of an output row.
 struct ColumnRows {
@@ -80,22 +80,22 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI ColumnQuads column_quads(const Col
 /// What the channels of a vector need.
 template <int Kernel>
 struct ColumnConstants {
-  __m512i weights[Kernel][column_units<Kernel>][4], high[Kernel][4], start[4];
+  __m512i weights[Kernel][column_groups<Kernel>][4], high[Kernel][4], start[4];
   Epilogue epilogue;
-  std::uint32_t wide;  // as LaneWeights::wide
+  std::uint32_t high_parts;  // as LaneWeights::high_parts
 };
 
 template <int Kernel>
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const ColumnArgs& p,
                                                                   ColumnConstants<Kernel>& c) noexcept {
-  constexpr std::ptrdiff_t column_bytes = 256 * column_units<Kernel>;
+  constexpr std::ptrdiff_t column_bytes = 256 * column_groups<Kernel>;
   c.epilogue = make_epilogue(p.rounding);
   take_block(p.rounding, 0, c.epilogue);
-  c.wide = p.weights.wide;
+  c.high_parts = p.weights.high_parts;
   for (int v = 0; v < 4; ++v) {
     for (int column = 0; column < Kernel; ++column) {
       const std::byte* const weights = p.weights.data + column_bytes * column + 64 * v;
-      for (int u = 0; u < column_units<Kernel>; ++u) {
+      for (int u = 0; u < column_groups<Kernel>; ++u) {
         c.weights[column][u][v] = _mm512_loadu_si512(weights + 256 * u);
       }
       c.high[column][v] = _mm512_loadu_si512(weights + column_bytes * Kernel);
@@ -116,12 +116,12 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add_column(__m512i (&sums)[Ou
     for (int v = 0; v < 4; ++v) {
       __m512i sum = column == 0 ? c.start[v] : sums[i][v];
       DMLREF_UNROLL
-      for (int u = 0; u < column_units<Kernel>; ++u) {
+      for (int u = 0; u < column_groups<Kernel>; ++u) {
         sum = _mm512_dpbusd_epi32(sum, quads.v[u][v], c.weights[column][u][v]);
       }
       sums[i][v] = sum;
     }
-    if (__builtin_expect((c.wide >> column_units<Kernel> * column & 1) == 0, 1)) continue;
+    if (__builtin_expect((c.high_parts >> column_groups<Kernel> * column & 1) == 0, 1)) continue;
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) sums[i][v] = _mm512_dpbusd_epi32(sums[i][v], quads.v[0][v], c.high[column][v]);
   }
