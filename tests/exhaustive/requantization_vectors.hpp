@@ -28,7 +28,7 @@ DMLREF_QLC_TARGET void fixed_point(const std::int32_t* sums, const Channels& cha
   }
   unsigned near = 0;
   for (int v = 0; v < 4; ++v) near |= rounding::lanes_near_ties(fixed[v]);
-  if (rounding::near_tie(fixed, band) != (near != 0)) std::abort();  // the two ways to look disagree
+  if (rounding::has_near_tie(fixed, band) != (near != 0)) std::abort();  // the two ways to look disagree
   V::Floats scales[4], shifts[4];
   for (int v = 0; v < 4; ++v) {
     scales[v] = V::load_floats(scale + V::lanes * v);

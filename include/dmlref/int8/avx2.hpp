@@ -3,7 +3,6 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/int8/avx2/epilogue.hpp"
 #include "dmlref/int8/avx2/output.hpp"
 #include "dmlref/int8/avx2/staging.hpp"
 #include "dmlref/int8/avx2/sums.hpp"
@@ -37,6 +36,7 @@ DMLREF_TARGET_AVX2 inline __m256i broadcast(const std::uint8_t* group) noexcept 
 
 using V = simd::avx2::Vector;
 namespace rounding = requantize::avx2;
+using Epilogue = rounding::TileEpilogue;
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m256i activations,
                                                           __m256i weights) noexcept {
   sums = dot(sums, activations, weights);

@@ -4,6 +4,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/requantize/scalar.hpp"
 
 #if DMLREF_ARCH_ARM64
 #include <arm_neon.h>
@@ -23,7 +24,7 @@ inline int16x8_t in_clamped_fixed_point(int32x4_t sums, float32x4_t scale, float
 }
 
 /// Whether a low half among four vectors in fixed point is at most `band`.
-inline bool near_tie(const int16x8_t (&fixed)[4], std::uint32_t band) noexcept {
+inline bool has_near_tie(const int16x8_t (&fixed)[4], std::uint32_t band) noexcept {
   const uint16x8_t low = vminq_u16(vreinterpretq_u16_s16(vuzp1q_s16(fixed[0], fixed[1])),
                                    vreinterpretq_u16_s16(vuzp1q_s16(fixed[2], fixed[3])));
   return vminvq_u16(low) <= band;
@@ -68,6 +69,32 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
       if (lane[i % 4] != 0) out[i] = to.in_doubles(sums[i], first + (16 * b + i) % period);
     }
   }
+}
+
+/// What LaneEpilogue is on x86-64: 16 sums in order to 16 bytes, whose channels, if these lie in lanes, begin at `at`.
+template <bool Channels>
+inline void store_lanes(const int32x4_t (&sums)[4], const LaneRounding& t, std::ptrdiff_t at,
+                        std::uint8_t* out) noexcept {
+  int16x8_t fixed[4];
+  const auto fix = [&](auto in_fixed_point) {
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      const float32x4_t scale = Channels ? vld1q_f32(t.scale + at + 4 * v) : vdupq_n_f32(*t.scale);
+      const float32x4_t shift = Channels ? vld1q_f32(t.shift + at + 4 * v) : vdupq_n_f32(*t.shift);
+      fixed[v] = in_fixed_point(sums[v], scale, shift);
+    }
+  };
+  fix(in_fixed_point);
+  if (__builtin_expect(has_near_tie(fixed, t.near_tie), 0)) {
+    fix(in_clamped_fixed_point);  // near_tie may stand for products that are too large
+    if (has_near_tie(fixed, fixed_band)) {
+      std::int32_t lanes[16];
+      for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
+      scalar::exact(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
+      return;
+    }
+  }
+  vst1q_u8(out, pack_high(fixed, vdupq_n_u8(t.to.flip)));
 }
 
 }  // namespace fast::qlc::requantize::neon

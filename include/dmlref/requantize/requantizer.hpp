@@ -168,4 +168,39 @@ inline bool products_are_exact(float scale, double bound) noexcept {
 }
 
 }  // namespace fast::qlc
+namespace fast::qlc::requantize {
+
+/// What sums are multiplied with, and what they lack to begin with: one of each, or one per lane.
+struct ExactFactors {
+  const double* factor = nullptr;  ///< as Requantizer's
+  const double* offset = nullptr;
+
+  ExactFactors operator+(std::ptrdiff_t lanes) const noexcept { return {factor + lanes, offset + lanes}; }
+};
+
+/// What decides exactly where there is no Requantizer.
+struct ExactRounding : ExactFactors {
+  double output_scale = 1;  ///< positive
+  PackedOutput to;
+};
+
+/// How a run of lanes is rounded, and what its sums start from: one value for each output of a kernel with pixels in
+/// lanes, else one for each lane of a period of channels.
+struct LaneRounding : ExactRounding {
+  const std::int32_t* sum = nullptr;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  std::uint32_t near_tie = 0;  ///< of all channels
+  std::uint32_t floats = 0;    ///< a bit for each output, or for each block of a period, whose sums are floats
+};
+
+/// Which factor belongs to which sum of a block.
+enum class Factors {
+  one,   ///< one for all
+  each,  ///< one per sum, in the accumulators' order
+  parts  ///< one per 128-bit part of a vector
+};
+
+}  // namespace fast::qlc::requantize
+
 DMLREF_END

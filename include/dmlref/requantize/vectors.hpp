@@ -3,7 +3,7 @@
 //
 // Included once per target, inside its namespace, because a target attribute cannot be a template parameter; hence no
 // guard. The includer defines DMLREF_QLC_TARGET (the attribute), V (simd/x86.hpp), and join_high_halves,
-// join_low_halves, near_tie and lanes_near_ties of that target; without the macro this is empty.
+// join_low_halves, has_near_tie and lanes_near_ties of that target; without the macro this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
 /// fixed_point: integer sums to results in high halves; low halves tell how near a tie is.
@@ -29,9 +29,18 @@ DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits pack_low(const V::Bits (&v)[4]) n
   return V::pack_words(join_low_halves(v[0], v[1]), join_low_halves(v[2], v[3]));
 }
 
+/// The shuffle that takes bytes in that order to four neighbours of each vector.
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE __m128i fours_of_vectors() noexcept {
+  return _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
+}
+
+/// The words of four vectors in fixed point next to a tie: of the low halves, the smallest ones.
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits nearest_words(const V::Bits (&fixed)[4]) noexcept {
+  return V::least_words(V::least_words(fixed[0], fixed[1]), V::least_words(fixed[2], fixed[3]));
+}
 /// Whether a low half among four vectors in fixed point is at most its lane's `band`.
-DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE bool near_tie(const V::Bits (&fixed)[4], V::Bits band) noexcept {
-  return near_tie(V::least_words(V::least_words(fixed[0], fixed[1]), V::least_words(fixed[2], fixed[3])), band);
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE bool has_near_tie(const V::Bits (&fixed)[4], V::Bits band) noexcept {
+  return has_near_tie(nearest_words(fixed), band);
 }
 
 /// A vector of sums, or of what one channel, or one per lane, multiplies them with, as doubles: its two halves.

@@ -201,9 +201,10 @@ struct Vector {
   DMLREF_OPERATION Bits shuffle(Bits x, __m128i pattern) noexcept {
     return _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(pattern));
   }
-  DMLREF_OPERATION Bits across(Bits x) noexcept {
-    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), x);
+  DMLREF_OPERATION Bits order_across() noexcept {
+    return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   }
+  DMLREF_OPERATION Bits across(Bits x) noexcept { return _mm512_permutexvar_epi32(order_across(), x); }
   DMLREF_OPERATION void pin(Bits& sums) noexcept { __asm__("" : DMLREF_IN_ZMM(sums)); }
 };
 

@@ -17,12 +17,9 @@ DMLREF_BEGIN
 namespace fast::qlc::direct::vectors256 {
 
 using V = simd::avx2::Vector;
-namespace rounding = requantize::avx2;
+using Epilogue = requantize::avx2::LaneEpilogue;
+inline constexpr std::ptrdiff_t block = Epilogue::block;
 inline constexpr const Kernels* narrower = nullptr;
-
-#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue.hpp"
-#undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::vectors256
 

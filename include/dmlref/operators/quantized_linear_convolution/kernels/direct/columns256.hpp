@@ -126,8 +126,8 @@ template <int Step, bool High>
 template <int Step>
 DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
   const ColumnArgs p = args;
-  Epilogue e = make_epilogue(p.rounding);
-  take_block(p.rounding, 0, e);
+  Epilogue e = Epilogue::of_channels(p.rounding);
+  e.load_block(p.rounding, 0);
   alignas(32) std::uint8_t padding[32];
   __m256i sums[static_cast<std::size_t>(most_outputs)][4];
   ColumnRows rows;
@@ -143,7 +143,7 @@ DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
       half_of_row<Step, true>(args, rows, part, sums);
       std::uint8_t* const to = p.out.dst + y * p.out.row_step + x * p.out_step;
       for (std::ptrdiff_t i = 0; i < part.outputs; ++i) {
-        V::store(to + i * p.out_step, in_order(quantize<Factors::each>(sums[i], e, args.rounding, args.rounding)));
+        V::store(to + i * p.out_step, e.bytes<Factors::each>(sums[i], args.rounding, args.rounding));
       }
     }
   }

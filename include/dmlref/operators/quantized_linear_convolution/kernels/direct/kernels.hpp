@@ -4,8 +4,8 @@
 // Zips, packs and byte shuffles stay within 128 bits, and so the order of lanes is:
 //
 //   bytes of a block               element of accumulator g       back in order by
-//   16 l + 4 g + j                 j of 128-bit part l            Epilogue::in_order
-//   4 d + g   (channel_quads)      d                              Epilogue::quads_in_order
+//   16 l + 4 g + j                 j of 128-bit part l            LaneEpilogue::bytes
+//   4 d + g   (channel_quads)      d                              LaneEpilogue::bytes_of_quads
 //
 // A K-group is what meets in one 32-bit sum: 4 bytes, or 1 where `group` is 1. layout.hpp has the order of the taps in
 // K-groups, for each kind of kernel. Arguments are read-only once they are made.
@@ -25,7 +25,7 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-using requantize::ExactFactors, requantize::Factors;
+using requantize::ExactFactors, requantize::Factors, requantize::LaneRounding;
 
 /// What the sums of a channel start from and how they are rounded: times the scale, plus the shift.
 ///
@@ -45,16 +45,6 @@ struct ChannelData {
   SumConstants integers, floats;  ///< floats: sum is 0 where there are none
   std::uint32_t high_parts = 0;   ///< as in LaneWeights
   std::uint32_t unused = 0;
-};
-
-/// The same of a run of lanes: one value for each output of a kernel with pixels in lanes, else one for each lane of a
-/// period.
-struct Rounding : requantize::ExactRounding {
-  const std::int32_t* sum = nullptr;
-  const float* scale = nullptr;
-  const float* shift = nullptr;
-  std::uint32_t near_tie = 0;  ///< of all channels
-  std::uint32_t floats = 0;    ///< a bit for each output, or for each block of a period, whose sums are floats
 };
 
 struct LaneWeights {
@@ -82,7 +72,7 @@ struct LaneArgs {
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels in lanes: blocks after which weights and rounding repeat
   LaneWeights weights;
-  Rounding rounding;
+  LaneRounding rounding;
   std::uint8_t* out = nullptr;
   std::ptrdiff_t out_step = 0;  ///< from output to output (pixels in lanes)
 };
@@ -121,7 +111,7 @@ struct ColumnArgs {
   std::ptrdiff_t kernel = 3, stride_y = 1, stride_x = 1;
   std::ptrdiff_t pixels = 1;
   LaneWeights weights;
-  Rounding rounding;
+  LaneRounding rounding;
   OutputRows out;
   std::ptrdiff_t out_step = 0;
 };

@@ -191,7 +191,7 @@ inline requantize::ExactRounding exact_rounding(const ConstantsHeader& h) noexce
 
 /// The constants of a block's lanes for output `m` of each channel.
 inline void bind_lanes(const Layer& layer, const ChannelLanes& lanes, const ChannelBlock& block, Index m,
-                       const std::byte* constants, LaneWeights& weights, Rounding& rounding) noexcept {
+                       const std::byte* constants, LaneWeights& weights, LaneRounding& rounding) noexcept {
   const std::byte* const data = constants + block.data_at + m * block.data_bytes;
   const auto header = load<BlockHeader>(data, 0);
   const LaneOffsets at(block.period * layer.kernels.block);

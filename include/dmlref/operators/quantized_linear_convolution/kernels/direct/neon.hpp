@@ -14,31 +14,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::neon {
 
-/// 16 sums in order to 16 bytes.
-template <bool Channels>
-inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff_t at, std::uint8_t* out) noexcept {
-  int16x8_t fixed[4];
-  const auto fix = [&](auto in_fixed_point) {
-    DMLREF_UNROLL
-    for (int v = 0; v < 4; ++v) {
-      const float32x4_t scale = Channels ? vld1q_f32(t.rounding.scale + at + 4 * v) : vdupq_n_f32(*t.rounding.scale);
-      const float32x4_t shift = Channels ? vld1q_f32(t.rounding.shift + at + 4 * v) : vdupq_n_f32(*t.rounding.shift);
-      fixed[v] = in_fixed_point(sums[v], scale, shift);
-    }
-  };
-  fix(requantize::neon::in_fixed_point);
-  if (__builtin_expect(requantize::neon::near_tie(fixed, t.rounding.near_tie), 0)) {
-    fix(requantize::neon::in_clamped_fixed_point);  // near_tie may stand for products that are too large
-    if (requantize::neon::near_tie(fixed, fixed_band)) {
-      std::int32_t lanes[16];
-      for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
-      requantize::scalar::exact(lanes, t.rounding, Channels ? at : 0, Channels ? 1 : 0, out);
-      return;
-    }
-  }
-  vst1q_u8(out, requantize::neon::pack_high(fixed, vdupq_n_u8(t.rounding.to.flip)));
-}
-
 template <bool Channels>
 inline void taps(const LaneArgs& t) noexcept {
   std::ptrdiff_t at = 0;
@@ -70,7 +45,7 @@ inline void taps(const LaneArgs& t) noexcept {
         sums[3] = vmlal_high_n_s16(sums[3], high, weight);
       }
     }
-    quantize<Channels>(sums, t, 16 * at, t.out + 16 * b);
+    requantize::neon::store_lanes<Channels>(sums, t.rounding, 16 * at, t.out + 16 * b);
     at = at + 1 == t.period ? 0 : at + 1;
   }
 }

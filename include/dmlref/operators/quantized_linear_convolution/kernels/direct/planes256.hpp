@@ -256,7 +256,7 @@ DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChan
       std::uint8_t* const out[2] = {dst[0] + at, dst[1] + at};
       // In each 128 bits half of the first row, half of the second.
       const __m256i two_rows[4] = {sums[r][0], sums[r][1], sums[r + 1][0], sums[r + 1][1]};
-      const __m256i bytes = quantize<Factors::parts>(two_rows, c.epilogue, p.rounding, {c.factor, c.offset});
+      const __m256i bytes = c.epilogue.template packed<Factors::parts>(two_rows, p.rounding, {c.factor, c.offset});
       if constexpr (TwoPlanes) {
         const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
         store_first(out[0], low, count);

@@ -55,9 +55,9 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& args) noexcept {
   const LaneArgs t = args;
   constexpr std::ptrdiff_t group_bytes = 4 * weight_bytes * block;
   const std::ptrdiff_t high_part = group_bytes * t.groups;
-  Epilogue e = make_epilogue(t.rounding);
+  Epilogue e = Epilogue::of_channels(t.rounding);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-    take_block(t.rounding, at, e);
+    e.load_block(t.rounding, at);
     for (std::ptrdiff_t b = at; b < t.blocks; b += t.period) {
       V::Bits sums[4];
       DMLREF_UNROLL
@@ -74,7 +74,7 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& args) noexcept {
           V::pin(sums[v]);
         }
       }
-      V::store(t.out + block * b, in_order(quantize<Factors::each>(sums, e, t.rounding, t.rounding + block * at)));
+      V::store(t.out + block * b, e.bytes<Factors::each>(sums, t.rounding, t.rounding + block * at));
     }
   }
 }
@@ -144,9 +144,8 @@ DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& args) noexcept {
     std::uint8_t* to = t.out + block * b;
     DMLREF_UNROLL
     for (std::size_t m = 0; m < Outputs; ++m, to += t.out_step) {
-      const Epilogue e = make_epilogue(t.rounding, m);
-      V::store(to,
-               in_order(quantize<Factors::one>(sums[m], e, t.rounding, t.rounding + static_cast<std::ptrdiff_t>(m))));
+      const Epilogue e = Epilogue::of_output(t.rounding, m);
+      V::store(to, e.bytes<Factors::one>(sums[m], t.rounding, t.rounding + static_cast<std::ptrdiff_t>(m)));
     }
   }
 }
@@ -199,17 +198,16 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void channel_quads_at(const LaneArgs& t, 
         sums[p][v] = multiply_add(sums[p][v], windows[p], shift);
       }
     }
-    const V::Bits bytes = quantize<Factors::each>(sums[p], e, t.rounding, t.rounding + block * at);
-    V::store(to, quads_in_order(bytes));
+    V::store(to, e.bytes_of_quads<Factors::each>(sums[p], t.rounding, t.rounding + block * at));
   }
 }
 
 DMLREF_QLC_TARGET inline void channel_quads(const LaneArgs& args) noexcept {
   constexpr std::ptrdiff_t pixels = V::registers / 8;
   const LaneArgs t = args;
-  Epilogue e = make_epilogue(t.rounding);
+  Epilogue e = Epilogue::of_channels(t.rounding);
   for (std::ptrdiff_t at = 0; at < t.period; ++at) {
-    take_block(t.rounding, at, e);
+    e.load_block(t.rounding, at);
     std::ptrdiff_t b = at;
     for (; b + (pixels - 1) * t.period < t.blocks; b += pixels * t.period) channel_quads_at<pixels>(t, at, b, e);
     for (; b < t.blocks; b += t.period) channel_quads_at<1>(t, at, b, e);

@@ -89,8 +89,8 @@ template <int Kernel>
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const ColumnArgs& p,
                                                                   ColumnConstants<Kernel>& c) noexcept {
   constexpr std::ptrdiff_t column_bytes = 256 * column_groups<Kernel>;
-  c.epilogue = make_epilogue(p.rounding);
-  take_block(p.rounding, 0, c.epilogue);
+  c.epilogue = Epilogue::of_channels(p.rounding);
+  c.epilogue.load_block(p.rounding, 0);
   c.high_parts = p.weights.high_parts;
   for (int v = 0; v < 4; ++v) {
     for (int column = 0; column < Kernel; ++column) {
@@ -129,7 +129,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add_column(__m512i (&sums)[Ou
 
 /// Outputs of one row. `Step`: columns from one output, or pair of them, to the next.
 template <int Kernel, int Step, int Pixels>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& p, const Rounding& exact,
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& p, const LaneRounding& exact,
                                                               const ColumnRows& rows, const ColumnConstants<Kernel>& c,
                                                               std::uint8_t* to) noexcept {
   constexpr int in_work = (Kernel + Step - 1) / Step;
@@ -144,7 +144,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& 
     if (i > 0) to += Pixels * p.out_step;
     DMLREF_UNROLL
     for (int at = Kernel - Step; at < Kernel; ++at) add_column<Kernel, Step>(sums, quads(Step * i + at), c, at);
-    const __m512i bytes = in_order(quantize<Factors::each>(sums[0], c.epilogue, exact, exact));
+    const __m512i bytes = c.epilogue.template bytes<Factors::each>(sums[0], exact, exact);
     if (Pixels == 2 && __builtin_expect(2 * i + 1 == p.out.width, 0)) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
     } else {

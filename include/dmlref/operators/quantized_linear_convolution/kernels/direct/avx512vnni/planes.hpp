@@ -31,9 +31,12 @@ struct Strip {
   std::ptrdiff_t column = 0;       // the first input column
   std::ptrdiff_t reach = 0;        // bytes from there that the loads read
   std::ptrdiff_t safe = 0;         // rows of the first plane that begin less far into the tensor may be read whole
-  std::ptrdiff_t whole_rows = 0;   // output rows from the first one behind which more of this call's rows are written
-  __m512i inside[2], outside[2];   // (pixels & inside) ^ outside is what counts
-  __m512i patterns[4];             // quads of even outputs, of odd ones, and of those 8 bytes on
+  /// Overwrite-safe rows: from the first output row on, those whose vectors may be stored whole. What these write
+  /// beyond the row is written again, later, by the rows that follow in the same planes, or by strips to the left. So
+  /// strips go from right to left, rows from the first to the last, and no store leaves this call's rows.
+  std::ptrdiff_t safe_rows = 0;
+  __m512i inside[2], outside[2];  // (pixels & inside) ^ outside is what counts
+  __m512i patterns[4];            // quads of even outputs, of odd ones, and of those 8 bytes on
   alignas(64) std::uint8_t padding[128];
 };
 
@@ -49,10 +52,15 @@ DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const PlaneArgs& p, std::ptrdif
   s.column = x * stride - p.in.pad_x;
   s.reach = bytes + apart;
   s.safe = p.tensor_bytes - s.reach - (Planes - 1) * p.in_plane_step + 1;
-  s.whole_rows = p.out.rows;
+  s.safe_rows = p.out.rows;
   if (s.used < columns) {
-    const std::ptrdiff_t room = p.out.rows * p.out.width - x - columns;
-    s.whole_rows = p.out.row_step != p.out.width || room < 0 ? 0 : room / p.out.width + 1;
+    const std::ptrdiff_t slack = p.out.rows * p.out.width - x - columns;
+    s.safe_rows = p.out.row_step != p.out.width || slack < 0 ? 0 : slack / p.out.width + 1;
+  }
+  if constexpr (DMLREF_CHECKED) {
+    const std::ptrdiff_t end = (s.safe_rows - 1) * p.out.row_step + x + columns;
+    dmlref::detail::expect(s.safe_rows == 0 || end <= (p.out.rows - 1) * p.out.row_step + p.out.width,
+                           "direct convolution: a store leaves the output's rows");
   }
   const auto within = [](std::ptrdiff_t v) { return v < 0 ? 0 : v > bytes ? bytes : v; };
   const auto first_bits = [](std::ptrdiff_t n) { return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; };
@@ -164,12 +172,13 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_part(std::uint8_t* to, 
 }
 
 /// An output row of each plane, the first one to `dst`: of the `Rows` in a vector number `Row`, `used` bytes long.
-/// `whole`: what lies behind it is not yet final.
+/// `overwrites`: what follows (Strip::safe_rows).
 template <int Rows, int Row, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step, bool whole,
-                                                             std::ptrdiff_t used, __m512i bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step,
+                                                             bool overwrites, std::ptrdiff_t used,
+                                                             __m512i bytes) noexcept {
   constexpr int each = 64 / Rows / Planes, first = Row * Planes;
-  if (__builtin_expect(whole, 1)) {
+  if (__builtin_expect(overwrites, 1)) {
     store_part<each, first>(dst, bytes);
     if constexpr (Planes > 1) store_part<each, first + 1>(dst + plane_step, bytes);
     if constexpr (Planes > 2) store_part<each, first + 2>(dst + 2 * plane_step, bytes);
@@ -269,18 +278,18 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add(const __m512i (&from)[4],
 }
 
 /// Writes an output row of each plane, with a stride of 2 that and the next, the first plane's to `dst`. There are
-/// `left` rows until the last one, and `whole` behind which more rows are written.
+/// `left` rows until the last one, and `safe_rows` that are overwrite-safe.
 template <int Stride, int Planes>
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_rows(const PlaneArgs& p, std::ptrdiff_t used,
-                                                              std::ptrdiff_t whole, std::ptrdiff_t left,
+                                                              std::ptrdiff_t safe_rows, std::ptrdiff_t left,
                                                               std::uint8_t* dst, __m512i bytes) noexcept {
   if constexpr (Stride == 1) {
-    store_row<1, 0, Planes>(dst, p.out_plane_step, whole > 0, used, bytes);
+    store_row<1, 0, Planes>(dst, p.out_plane_step, safe_rows > 0, used, bytes);
   } else {
     // Each row has 8 bytes of every 16.
     bytes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
-    store_row<2, 0, Planes>(dst, p.out_plane_step, whole > 0, used, bytes);
-    if (left > 1) store_row<2, 1, Planes>(dst + p.out.row_step, p.out_plane_step, whole > 1, used, bytes);
+    store_row<2, 0, Planes>(dst, p.out_plane_step, safe_rows > 0, used, bytes);
+    if (left > 1) store_row<2, 1, Planes>(dst + p.out.row_step, p.out_plane_step, safe_rows > 1, used, bytes);
   }
 }
 
@@ -314,7 +323,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& 
     add<HighParts>(none, quads, c, 0, third);
   }
   // Sums and writes the next output rows.
-  const auto next_rows = [&](auto inner, std::ptrdiff_t whole, std::ptrdiff_t left) __attribute__((always_inline))
+  const auto next_rows = [&](auto inner, std::ptrdiff_t safe_rows, std::ptrdiff_t left) __attribute__((always_inline))
   DMLREF_TARGET_AVX512VNNI {
     __m512i sums[4];
     if constexpr (Stride == 2) {
@@ -333,17 +342,17 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& 
       add<HighParts>(third, quads, c, 1, second);
       add<HighParts>(none, quads, c, 0, third);
     }
-    const __m512i bytes = quantize<Factors::parts>(sums, c.epilogue, p.rounding, {c.factor, c.offset});
-    store_rows<Stride, Planes>(p, strip.used, whole, left, dst + out, bytes);
+    const __m512i bytes = c.epilogue.template packed<Factors::parts>(sums, p.rounding, {c.factor, c.offset});
+    store_rows<Stride, Planes>(p, strip.used, safe_rows, left, dst + out, bytes);
     out += Stride * p.out.row_step;
   };
   constexpr std::ptrdiff_t rows_in = Stride == 2 ? 4 : 1;  // that an output row, or two, complete
   for (std::ptrdiff_t y = 0; y < p.out.rows; y += Stride) {
     // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
-    std::ptrdiff_t inner = smaller((strip.whole_rows - y) / Stride, (p.in.rows - next) / rows_in);
+    std::ptrdiff_t inner = smaller((strip.safe_rows - y) / Stride, (p.in.rows - next) / rows_in);
     if (!safe || next < 0) inner = 0;
     for (; inner > 0; --inner, y += Stride) next_rows(std::true_type{}, Stride, Stride);
-    if (y < p.out.rows) next_rows(std::false_type{}, strip.whole_rows - y, p.out.rows - y);
+    if (y < p.out.rows) next_rows(std::false_type{}, strip.safe_rows - y, p.out.rows - y);
   }
 }
 
@@ -372,7 +381,6 @@ template <int Stride, int Planes, bool HighParts>
 template <int Stride, int Planes>
 DMLREF_TARGET_AVX512VNNI inline void all_strips(const PlaneArgs& p) noexcept {
   constexpr std::ptrdiff_t columns = 64 / Planes / Stride;
-  // From the right to the left: what a strip writes beyond its rows is overwritten.
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
     const Strip strip = make_strip<Planes>(p, x, Stride, loads_apart<Stride, Planes>);
     for (std::ptrdiff_t i = 0; i < p.planes;) {

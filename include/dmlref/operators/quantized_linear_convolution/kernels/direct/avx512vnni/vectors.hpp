@@ -19,7 +19,8 @@ DMLREF_BEGIN
 namespace fast::qlc::direct::avx512vnni {
 
 using V = simd::avx512::Vector;
-namespace rounding = requantize::avx512;
+using Epilogue = requantize::avx512::LaneEpilogue;
+inline constexpr std::ptrdiff_t block = Epilogue::block;
 inline constexpr const Kernels* narrower = &avx2::kernels;
 
 DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i dot(__m512i sums, __m512i activations, __m512i weights) noexcept {
@@ -32,7 +33,6 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i multiply_add(__m512i sums,
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue.hpp"
 
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86.hpp"
 #undef DMLREF_QLC_TARGET
