@@ -107,12 +107,13 @@ struct Channels {
       factor_[i] =
           static_cast<double>(s.input) * static_cast<double>(s.filter) * ((s.output < 0) != to.negated ? -1 : 1);
       const bool exact_scale = static_cast<double>(scale_[i]) * std::fabs(static_cast<double>(s.output)) == factor_[i];
-      band_[i] = exact_scale && products_are_exact(scale_[i], 0x1p31) ? exact_band : clamped_band;
+      tie_tolerance_[i] =
+          exact_scale && products_are_exact(scale_[i], 0x1p31) ? exact_tie_tolerance : clamped_tie_tolerance;
     }
     Requantizer& r = requantizer;
     r.scale = scale_.data();
     r.fixed_scale = fixed_scale_.data();
-    r.band = band_.data();
+    r.tie_tolerance = tie_tolerance_.data();
     r.factor = factor_.data();
     r.offset = offset_.data();
     r.output_signed = type.is_signed;
@@ -146,7 +147,7 @@ struct Channels {
       rounded[which] = rounded_[which].data();
     }
   }
-  std::array<float, at_once> scale_{}, fixed_scale_{}, band_{}, filter_{};
+  std::array<float, at_once> scale_{}, fixed_scale_{}, tie_tolerance_{}, filter_{};
   std::array<double, at_once> factor_{}, offset_{};
   std::array<RoundedSums, at_once> rounded_[2];
 };

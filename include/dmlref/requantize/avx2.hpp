@@ -26,9 +26,10 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i join_low_halves(__m256i even, __
   return _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
 }
 
-/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its `band`.
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool has_near_tie(__m256i least, __m256i band) noexcept {
-  const __m256i ties = _mm256_cmpeq_epi16(_mm256_min_epu16(least, band), least);
+/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its
+/// `tie_tolerance`.
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool has_near_tie(__m256i least, __m256i tie_tolerance) noexcept {
+  const __m256i ties = _mm256_cmpeq_epi16(_mm256_min_epu16(least, tie_tolerance), least);
   constexpr int low_halves = 0x33333333;
   return (_mm256_movemask_epi8(ties) & low_halves) != 0;
 }
@@ -36,7 +37,7 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool has_near_tie(__m256i least, __m256i
 /// A bit for each lane in fixed point that is near a tie.
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m256i fixed) noexcept {
   const __m256i fraction = _mm256_and_si256(fixed, _mm256_set1_epi32(0xFFFF));
-  const __m256i beyond = _mm256_cmpgt_epi32(fraction, _mm256_set1_epi32(static_cast<int>(fixed_band)));
+  const __m256i beyond = _mm256_cmpgt_epi32(fraction, _mm256_set1_epi32(static_cast<int>(fixed_tie_tolerance)));
   return ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(beyond))) & 0xFFu;
 }
 
@@ -59,7 +60,7 @@ class PackedOrder {
 
  private:
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i in_order(__m256i packed) const noexcept {
-    return V::across(V::shuffle(V::either(packed, flip_), fours_of_vectors()));
+    return V::transpose_lanes(V::shuffle(V::xor_(packed, flip_), fours_of_vectors()));
   }
   __m256i flip_;
 };
@@ -68,24 +69,25 @@ class PackedOrder {
 class TieTest {
  public:
   using Result = __m256i;
-  DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE TieTest() noexcept : band_(V::all(static_cast<int>(fixed_band))) {}
+  DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE TieTest() noexcept
+      : tie_tolerance_(V::all(static_cast<int>(fixed_tie_tolerance))) {}
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE static __m256i none() noexcept { return _mm256_setzero_si256(); }
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE static __m256i of(const __m256i (&fixed)[4]) noexcept {
     return nearest_words(fixed);
   }
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool holds(__m256i nearest) const noexcept {
-    return has_near_tie(nearest, band_);
+    return has_near_tie(nearest, tie_tolerance_);
   }
 
  private:
-  __m256i band_;
+  __m256i tie_tolerance_;
 };
 /// Which units have near ties: all, or none.
 class NearTies {
  public:
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE NearTies() noexcept : nearest_(V::all(-1)) {}
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void add(std::size_t, __m256i nearest) noexcept {
-    nearest_ = V::least_words(nearest_, nearest);
+    nearest_ = V::min_words(nearest_, nearest);
   }
   template <class Epilogue>
   DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE std::uint32_t units(const Epilogue& epilogue) const noexcept {

@@ -28,16 +28,17 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_low_halves(__m512i ev
   return _mm512_mask_mov_epi16(even, 0xAAAAAAAA, _mm512_slli_epi32(odd, 16));
 }
 
-/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its `band`.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool has_near_tie(__m512i least, __m512i band) noexcept {
+/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its
+/// `tie_tolerance`.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool has_near_tie(__m512i least, __m512i tie_tolerance) noexcept {
   constexpr std::uint32_t low_halves = 0x55555555;
-  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, band)) & low_halves) != 0;
+  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, tie_tolerance)) & low_halves) != 0;
 }
 
 /// A bit for each lane in fixed point that is near a tie.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m512i fixed) noexcept {
   const __m512i fraction = _mm512_and_si512(fixed, _mm512_set1_epi32(0xFFFF));
-  return _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+  return _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_tie_tolerance));
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
@@ -72,7 +73,7 @@ class ShuffledHalves {
 class PackedOrder {
  public:
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit PackedOrder(std::uint8_t flip) noexcept
-      : flip_(V::all_bytes(flip)), fours_(_mm512_broadcast_i32x4(fours_of_vectors())), across_(V::order_across()) {
+      : flip_(V::all_bytes(flip)), fours_(_mm512_broadcast_i32x4(fours_of_vectors())), across_(V::transposed_order()) {
     __asm__("" : DMLREF_IN_ZMM(flip_), DMLREF_IN_ZMM(fours_), DMLREF_IN_ZMM(across_));
   }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i high(const __m512i (&fixed)[4]) const noexcept {
@@ -84,7 +85,7 @@ class PackedOrder {
 
  private:
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i in_order(__m512i first, __m512i second) const noexcept {
-    const __m512i bytes = V::either(V::pack_words(first, second), flip_);
+    const __m512i bytes = V::xor_(V::pack_words(first, second), flip_);
     return _mm512_permutexvar_epi32(across_, _mm512_shuffle_epi8(bytes, fours_));
   }
   __m512i flip_, fours_, across_;
@@ -97,16 +98,16 @@ class TieTest {
  public:
   using Result = bool;
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE TieTest() noexcept
-      : band_(_mm512_set1_epi16(static_cast<short>(fixed_band))) {
-    __asm__("" : DMLREF_IN_ZMM(band_), DMLREF_IN_MASK(low_halves_));
+      : tie_tolerance_(_mm512_set1_epi16(static_cast<short>(fixed_tie_tolerance))) {
+    __asm__("" : DMLREF_IN_ZMM(tie_tolerance_), DMLREF_IN_MASK(low_halves_));
   }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool none() noexcept { return false; }
   DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool of(const __m512i (&fixed)[4]) const noexcept {
-    return _mm512_mask_cmple_epu16_mask(low_halves_, nearest_words(fixed), band_) != 0;
+    return _mm512_mask_cmple_epu16_mask(low_halves_, nearest_words(fixed), tie_tolerance_) != 0;
   }
 
  private:
-  __m512i band_;
+  __m512i tie_tolerance_;
   __mmask32 low_halves_ = 0x55555555;
 };
 /// Which units have near ties.

@@ -12,14 +12,14 @@ struct LaneEpilogue {
   static constexpr std::ptrdiff_t block = 4 * V::lanes;  ///< sums of four vectors; and bytes of one
 
   V::Floats scale[4], shift[4];  // of each vector of sums; of one channel only the first is used
-  V::Bits near_tie;              // 32-bit lanes
+  V::Bits tie_tolerance;         // 32-bit lanes
   V::Bits flip;
   bool floats = false;  // what the sums are
 
   /// Of channels in lanes, for which each block loads scales and shifts.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static LaneEpilogue of_channels(const LaneRounding& t) noexcept {
     LaneEpilogue e;
-    e.near_tie = V::all(static_cast<std::int32_t>(t.near_tie));
+    e.tie_tolerance = V::all(static_cast<std::int32_t>(t.tie_tolerance));
     e.flip = V::all_bytes(t.to.flip);
     return e;
   }
@@ -50,12 +50,12 @@ struct LaneEpilogue {
     if (floats) {
       DMLREF_UNROLL
       for (int v = 0; v < 4; ++v) q[v] = by_multiply_add(sums[v], scale[each ? v : 0], shift[each ? v : 0]);
-      return V::either(pack_low(q), flip);
+      return V::xor_(pack_low(q), flip);
     }
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) q[v] = in_fixed_point(sums[v], scale[each ? v : 0], shift[each ? v : 0]);
-    if (__builtin_expect(has_near_tie(q, near_tie), 0)) round_exactly<F>(sums, q, scale, shift, by, exact);
-    return V::either(pack_high(q), flip);
+    if (__builtin_expect(has_near_tie(q, tie_tolerance), 0)) round_exactly<F>(sums, q, scale, shift, by, exact);
+    return V::xor_(pack_high(q), flip);
   }
 
   /// The same in the order of lanes: 16 l + 4 g + j is element j of 128-bit part l of vector g.

@@ -13,7 +13,7 @@
 //                   of 2^-16, a conversion makes it an integer, whose upper half is the result. In those units p is off
 //                   by less than 2 (1 + 2^-8), the multiply-add by at most 1/4 (results in range are below 2^23), the
 //                   conversion by 1/2: together less than fixed_error = 3. That is added, which makes the error
-//                   positive: only where the lower half is at most fixed_band may a tie have been passed.
+//                   positive: only where the lower half is at most fixed_tie_tolerance may a tie have been passed.
 //   multiply_add    A fused multiply-add leaves the result in the low half. When constants are precomputed, the sums
 //   next to
 //                   each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or the one
@@ -42,14 +42,14 @@ namespace fast::qlc {
 
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
-inline constexpr float clamped_band = 0.5f - 0x1p-14f;
-inline constexpr float exact_band = 0.5f;  // of exact products: no tie is near
-inline constexpr float doubles_band = -1;  // every sum is rounded in doubles
+inline constexpr float clamped_tie_tolerance = 0.5f - 0x1p-14f;
+inline constexpr float exact_tie_tolerance = 0.5f;  // of exact products: no tie is near
+inline constexpr float doubles_tie_tolerance = -1;  // every sum is rounded in doubles
 /// What lies beyond saturates. Keeps products within rounding_magic's reach.
 inline constexpr float float_clamp = 0x1p20f;
 
 inline constexpr std::uint32_t fixed_error = 3;
-inline constexpr std::uint32_t fixed_band = 2 * fixed_error - 1;
+inline constexpr std::uint32_t fixed_tie_tolerance = 2 * fixed_error - 1;
 /// What fixed point is clamped to where products may exceed 2^15: far from ties, with room for one less.
 inline constexpr float fixed_high = 2147483520.0f, fixed_low = -2147385344.0f;
 
@@ -68,7 +68,7 @@ struct PackedOutput {
   }
 };
 
-/// What the fixed point adds: the zero point, one half to round by cutting off, and half the band.
+/// What the fixed point adds: the zero point, one half to round by cutting off, and half the tie_tolerance.
 inline float fixed_shift_of(const PackedOutput& to) noexcept {
   return 65536.0f * (static_cast<float>(to.zero_point) + 0.5f) + static_cast<float>(fixed_error);
 }
@@ -79,10 +79,10 @@ struct Requantizer {
   /// inputScale * filterScale[c] / outputScale, negated for a PackedOutput that is; one per packed channel, padded by
   /// 64
   const float* scale = nullptr;
-  const float* band = nullptr;         ///< clamped: how far from an integer a product may be
-  const double* factor = nullptr;      ///< inputScale * filterScale[c] with outputScale's sign, negated as scales are
-  const double* offset = nullptr;      ///< what sums lack that do not fit 32 bits with it
-  const bool* in_registers = nullptr;  ///< fixed_point suits, so that tiles round the sums that they hold
+  const float* tie_tolerance = nullptr;  ///< clamped: how far from an integer a product may be
+  const double* factor = nullptr;        ///< inputScale * filterScale[c] with outputScale's sign, negated as scales are
+  const double* offset = nullptr;        ///< what sums lack that do not fit 32 bits with it
+  const bool* in_registers = nullptr;    ///< fixed_point suits, so that tiles round the sums that they hold
   bool output_signed = false;
   std::int32_t zero_point = 0;
   float input_scale = 1;
@@ -190,8 +190,8 @@ struct LaneRounding : ExactRounding {
   const std::int32_t* sum = nullptr;
   const float* scale = nullptr;
   const float* shift = nullptr;
-  std::uint32_t near_tie = 0;  ///< of all channels
-  std::uint32_t floats = 0;    ///< a bit for each output, or for each block of a period, whose sums are floats
+  std::uint32_t tie_tolerance = 0;  ///< of all channels
+  std::uint32_t floats = 0;         ///< a bit for each output, or for each block of a period, whose sums are floats
 };
 
 /// Which factor belongs to which sum of a block.

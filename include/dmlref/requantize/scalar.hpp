@@ -23,7 +23,7 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
     const float rest = product - static_cast<float>(truncated);
     const float magnitude = rest < 0 ? -rest : rest;
     const bool upper = magnitude > 0.5f || (magnitude == 0.5f && truncated % 2 != 0);
-    if ((upper ? 1 - magnitude : magnitude) > to.band[channel]) {
+    if ((upper ? 1 - magnitude : magnitude) > to.tie_tolerance[channel]) {
       out[i] = to.in_doubles(sums[i], channel);
       continue;
     }

@@ -171,10 +171,10 @@ struct ChannelBounds {
 
 /// The tables of channels: `packed` of each group, then 64; 0 for the channels that are padding.
 struct ChannelTables {
-  float *scale = nullptr, *fixed_scale = nullptr, *band = nullptr;  // as Requantizer's
-  double *factor = nullptr, *offset = nullptr;                      // the same
-  double* bound = nullptr;                                          // no sum's magnitude exceeds it
-  bool* in_registers = nullptr;                                     // as Requantizer's
+  float *scale = nullptr, *fixed_scale = nullptr, *tie_tolerance = nullptr;  // as Requantizer's
+  double *factor = nullptr, *offset = nullptr;                               // the same
+  double* bound = nullptr;                                                   // no sum's magnitude exceeds it
+  bool* in_registers = nullptr;                                              // as Requantizer's
   std::int32_t *zero = nullptr, *bias = nullptr;  // zero: minus the zero points of the filter as signed bytes
 };
 
@@ -184,9 +184,9 @@ inline void choose_rounding(const ChannelTables& t, Index c, double divisor) noe
   const double size = static_cast<double>(scale < 0 ? -scale : scale);
   const bool whole = t.offset[c] == 0;
   t.in_registers[c] = whole && t.bound[c] * size < fixed_point_limit;
-  t.band[c] = whole ? clamped_band : doubles_band;
+  t.tie_tolerance[c] = whole ? clamped_tie_tolerance : doubles_tie_tolerance;
   if (whole && static_cast<double>(scale) * divisor == t.factor[c]) {
-    t.band[c] = products_are_exact(scale, t.bound[c]) ? exact_band : clamped_band;
+    t.tie_tolerance[c] = products_are_exact(scale, t.bound[c]) ? exact_tie_tolerance : clamped_tie_tolerance;
   }
 }
 
@@ -249,7 +249,7 @@ struct ConstantOffsets {
   Index bounds = 0;
   Index tables = 0, tables_bytes = 0;  // those from `scale` to the first one of the offsets
   Index scale = 0, fixed_scale = 0, factor = 0, bias_apart = 0, channel_bound = 0, zero = 0, offset = 0;
-  Index band = 0, in_registers = 0, wide_offset = 0;
+  Index tie_tolerance = 0, in_registers = 0, wide_offset = 0;
 
   ConstantOffsets() = default;
   explicit ConstantOffsets(const Problem& problem)
@@ -268,7 +268,7 @@ struct ConstantOffsets {
     zero = pieces.take(4 * channels);
     offset = pieces.take(4 * channels * offsets);
     tables_bytes = offset + 4 * channels - tables;
-    band = pieces.take(4 * channels);
+    tie_tolerance = pieces.take(4 * channels);
     in_registers = pieces.take(channels);
     wide_offset = pieces.take(8 * channels);
     return pieces;
@@ -304,7 +304,7 @@ inline ChannelTables tables_at(const ConstantOffsets& at, std::byte* memory) noe
   ChannelTables t;
   t.scale = reinterpret_cast<float*>(memory + at.scale);
   t.fixed_scale = reinterpret_cast<float*>(memory + at.fixed_scale);
-  t.band = reinterpret_cast<float*>(memory + at.band);
+  t.tie_tolerance = reinterpret_cast<float*>(memory + at.tie_tolerance);
   t.factor = reinterpret_cast<double*>(memory + at.factor);
   t.offset = reinterpret_cast<double*>(memory + at.bias_apart);
   t.bound = reinterpret_cast<double*>(memory + at.channel_bound);
@@ -407,7 +407,7 @@ inline void agree_on_registers(const ChannelTables& t, Index groups, Index packe
 inline void release_exact_scales(const ChannelTables& t, Index channels, const float* rounded_scale) noexcept {
   for (Index c = 0; c < channels; ++c) {
     const bool rounded = rounded_scale != nullptr && rounded_scale[c] != 0;
-    if (t.band[c] == exact_band && t.scale[c] != 0 && !rounded) t.in_registers[c] = false;
+    if (t.tie_tolerance[c] == exact_tie_tolerance && t.scale[c] != 0 && !rounded) t.in_registers[c] = false;
   }
 }
 
@@ -423,7 +423,7 @@ inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensor
   to.requantizer = bind_requantizer(b.inputs, g, tensors);
   to.requantizer.scale = reinterpret_cast<const float*>(memory + at.scale);
   to.requantizer.fixed_scale = reinterpret_cast<const float*>(memory + at.fixed_scale);
-  to.requantizer.band = reinterpret_cast<const float*>(memory + at.band);
+  to.requantizer.tie_tolerance = reinterpret_cast<const float*>(memory + at.tie_tolerance);
   to.requantizer.factor = reinterpret_cast<const double*>(memory + at.factor);
   to.requantizer.offset = reinterpret_cast<const double*>(memory + at.bias_apart);
   to.requantizer.in_registers = reinterpret_cast<const bool*>(memory + at.in_registers);

@@ -125,7 +125,7 @@ class Precomputation {
   }
 
   SumConstants integers(Index c) const noexcept {
-    return {f.sum[c], f.fixed_scale[c], f.fixed_shift[c], f.near_tie[c]};
+    return {f.sum[c], f.fixed_scale[c], f.fixed_shift[c], f.tie_tolerance[c]};
   }
   /// Of sums that are floats, if there are: the sum is 0 where there are none.
   SumConstants floats(Index c) const noexcept {
@@ -267,7 +267,7 @@ inline void precompute_block(const Layer& layer, const ChannelLanes& lanes, cons
     for (Index c = 0; c < count; ++c) {
       const Index inside = first + c;
       header.high_parts |= p.f.high_parts[c];
-      header.near_tie = p.f.near_tie[c] > header.near_tie ? p.f.near_tie[c] : header.near_tie;
+      header.tie_tolerance = p.f.tie_tolerance[c] > header.tie_tolerance ? p.f.tie_tolerance[c] : header.tie_tolerance;
       floats[inside] = p.floats(c);
       for (Index lane = inside; p.f.replicated[c] != 2 && lane < layer.kernels.block; lane += channels.pitch) {
         header.replicated[p.f.replicated[c]] |= std::uint64_t{1} << lane;

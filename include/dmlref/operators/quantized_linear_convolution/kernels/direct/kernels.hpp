@@ -31,12 +31,12 @@ using requantize::ExactFactors, requantize::Factors, requantize::LaneRounding;
 ///
 /// Integers are rounded in fixed point with 16 bits behind the point (requantizer.hpp): the scale is times 2^16; the
 /// shift has the zero point, one half, and the largest error, so that the high half is the result unless the low half
-/// is `near_tie` or less: then the value may have passed a tie. Sums that are floats (rounded_sums.hpp) have no near
-/// ties, and the results are in the low halves.
+/// is `tie_tolerance` or less: then the value may have passed a tie. Sums that are floats (rounded_sums.hpp) have no
+/// near ties, and the results are in the low halves.
 struct SumConstants {
   std::int32_t sum = 0;
   float scale = 0, shift = 0;
-  std::uint32_t near_tie = 0;
+  std::uint32_t tie_tolerance = 0;
 };
 
 /// One output channel of kernels with pixels in lanes; its weights follow.

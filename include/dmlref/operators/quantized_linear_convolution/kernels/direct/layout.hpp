@@ -181,8 +181,8 @@ struct ChannelLanes {
 
 /// What the constants of a channel block begin with.
 struct BlockHeader {
-  std::uint32_t near_tie = 0, high_parts = 0, floats = 0;  // as Rounding, LaneWeights
-  std::uint64_t replicated[2]{};                           // as LaneWeights
+  std::uint32_t tie_tolerance = 0, high_parts = 0, floats = 0;  // as Rounding, LaneWeights
+  std::uint64_t replicated[2]{};                                // as LaneWeights
 };
 
 inline requantize::ExactRounding exact_rounding(const ConstantsHeader& h) noexcept {
@@ -207,7 +207,7 @@ inline void bind_lanes(const Layer& layer, const ChannelLanes& lanes, const Chan
   rounding.shift = reinterpret_cast<const float*>(data + at.shift);
   rounding.factor = reinterpret_cast<const double*>(data + at.factor);
   rounding.offset = reinterpret_cast<const double*>(data + at.offset);
-  rounding.near_tie = header.near_tie;
+  rounding.tie_tolerance = header.tie_tolerance;
   rounding.floats = header.floats;
 }
 

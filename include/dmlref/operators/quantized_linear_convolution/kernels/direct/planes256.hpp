@@ -121,7 +121,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const 
   c.start = halves(numbers + offsetof(SumConstants, sum));
   c.epilogue.scale[0] = _mm256_castsi256_ps(halves(numbers + offsetof(SumConstants, scale)));
   c.epilogue.shift[0] = _mm256_castsi256_ps(halves(numbers + offsetof(SumConstants, shift)));
-  c.epilogue.near_tie = halves(numbers + offsetof(SumConstants, near_tie));
+  c.epilogue.tie_tolerance = halves(numbers + offsetof(SumConstants, tie_tolerance));
   c.epilogue.flip = V::all_bytes(flip);
   c.factor[0] = channel[0].factor;
   c.factor[1] = channel[1].factor;

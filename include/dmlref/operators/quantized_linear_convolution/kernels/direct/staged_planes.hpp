@@ -98,7 +98,7 @@ class StagedPlanes final : public DirectPlan<StagedPlanes, PixelLanes> {
     float scale[4], shift[4];
     double factor[4], offset[4];
     static_cast<requantize::ExactRounding&>(t.rounding) = exact_rounding(h);
-    t.rounding.near_tie = t.rounding.floats = 0;
+    t.rounding.tie_tolerance = t.rounding.floats = 0;
     t.weights.high_parts = 0;
     for (Index m = 0; m < outputs; ++m) {
       const ChannelData channel = load<ChannelData>(data + m * lanes_.channel_bytes, 0);
@@ -111,7 +111,7 @@ class StagedPlanes final : public DirectPlan<StagedPlanes, PixelLanes> {
       offset[m] = channel.offset;
       t.weights.high_parts |= channel.high_parts;
       t.rounding.floats |= static_cast<std::uint32_t>(floats) << m;
-      if (numbers.near_tie > t.rounding.near_tie) t.rounding.near_tie = numbers.near_tie;
+      if (numbers.tie_tolerance > t.rounding.tie_tolerance) t.rounding.tie_tolerance = numbers.tie_tolerance;
     }
     t.rounding.sum = sum;
     t.rounding.scale = scale;

@@ -19,7 +19,7 @@ inline constexpr std::ptrdiff_t max_taps = 260;
 struct SixteenChannels : ChannelConstants {
   std::int32_t sum[channels_at_once];                                  // what sums start from
   float fixed_scale[channels_at_once], fixed_shift[channels_at_once];  // as SumConstants, of integers
-  std::uint32_t near_tie[channels_at_once];
+  std::uint32_t tie_tolerance[channels_at_once];
   std::int16_t highest[channels_at_once], lowest[channels_at_once];  // of a channel's weights and 0
   /// Byte weights: 0 where no weight needs a shift or a high part; else the K-groups where one does, as
   /// LaneWeights::high_parts.
@@ -163,10 +163,10 @@ DMLREF_ALWAYS_INLINE void precompute_fixed_point(const ChannelScales& scales, st
   const Floats fixed_shift =
       __builtin_convertvector(static_cast<double>(fixed_shift_of(scales.to)) + offset * by, Floats);
   const Dwords too_large = __builtin_convertvector(!(bound * size < 65536 * fixed_point_limit), Dwords);  // -1 where so
-  const Dwords near_tie = static_cast<std::int32_t>(fixed_band) | (too_large & 0xFFFF);
+  const Dwords tie_tolerance = static_cast<std::int32_t>(fixed_tie_tolerance) | (too_large & 0xFFFF);
   std::memcpy(f.fixed_scale + at, &fixed_scale, sizeof fixed_scale);
   std::memcpy(f.fixed_shift + at, &fixed_shift, sizeof fixed_shift);
-  std::memcpy(f.near_tie + at, &near_tie, sizeof near_tie);
+  std::memcpy(f.tie_tolerance + at, &tie_tolerance, sizeof tie_tolerance);
 }
 
 /// Whether all weights fit eight bits. What those need that do not comes before packing.

@@ -65,8 +65,8 @@ DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const PlaneArgs& p, std::ptrdif
   const auto within = [](std::ptrdiff_t v) { return v < 0 ? 0 : v > bytes ? bytes : v; };
   const auto first_bits = [](std::ptrdiff_t n) { return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; };
   const __m512i flips = V::all_bytes(p.in.flip), fills = V::all_bytes(p.in.fill);
-  V::store(s.padding, V::either(fills, flips));
-  V::store(s.padding + 64, V::either(fills, flips));
+  V::store(s.padding, V::xor_(fills, flips));
+  V::store(s.padding + 64, V::xor_(fills, flips));
   for (std::ptrdiff_t load = 0; load < 2; ++load) {
     const std::ptrdiff_t first = s.column + load * apart;
     std::uint64_t bits = first_bits(within(p.in.width - first)) & ~first_bits(within(-first));
@@ -251,11 +251,11 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArg
   }
   const __m512i numbers = parts(c.epilogue.floats ? offsetof(ChannelData, floats) : offsetof(ChannelData, integers));
   static_assert(offsetof(SumConstants, sum) == 0 && offsetof(SumConstants, scale) == 4 &&
-                offsetof(SumConstants, shift) == 8 && offsetof(SumConstants, near_tie) == 12);
+                offsetof(SumConstants, shift) == 8 && offsetof(SumConstants, tie_tolerance) == 12);
   c.start = _mm512_shuffle_epi32(numbers, _MM_PERM_AAAA);
   c.epilogue.scale[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_BBBB));
   c.epilogue.shift[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC));
-  c.epilogue.near_tie = _mm512_shuffle_epi32(numbers, _MM_PERM_DDDD);
+  c.epilogue.tie_tolerance = _mm512_shuffle_epi32(numbers, _MM_PERM_DDDD);
   c.epilogue.flip = V::all_bytes(p.rounding.to.flip);
 }
 
