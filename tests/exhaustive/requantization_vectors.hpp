@@ -1,4 +1,4 @@
-// requantization_vectors.hpp: the modes of requantize/vectors.hpp as an epilogue calls them, for one target; included
+// requantization_vectors.hpp: the modes of requantize/vectors-inl.hpp as an epilogue calls them, for one target; included
 // once per target, inside its namespace, hence no guard. The includer defines DMLREF_QLC_TARGET (the attribute) and V
 // (simd/x86.hpp), and `rounding`, the modes' namespace.
 

@@ -42,9 +42,9 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m256i fixed) 
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/requantize/vectors.hpp"
+#include "dmlref/requantize/vectors-inl.hpp"
 
-#include "dmlref/requantize/lane_epilogue.hpp"
+#include "dmlref/requantize/lane_epilogue-inl.hpp"
 
 /// What is packed, in the order of the sums.
 class PackedOrder {
@@ -134,7 +134,7 @@ struct TileStores {
   }
 };
 
-#include "dmlref/requantize/tile_epilogue.hpp"
+#include "dmlref/requantize/tile_epilogue-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::requantize::avx2

@@ -42,9 +42,9 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m512i f
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/requantize/vectors.hpp"
+#include "dmlref/requantize/vectors-inl.hpp"
 
-#include "dmlref/requantize/lane_epilogue.hpp"
+#include "dmlref/requantize/lane_epilogue-inl.hpp"
 
 /// Two vectors' halves as words, those of the first in even places, by one shuffle. Its constants take registers, which
 /// tiles have when their products are done. They are hidden from the optimizers: one makes them anew for every 64 sums,
@@ -147,7 +147,7 @@ struct TileStores {
   }
 };
 
-#include "dmlref/requantize/tile_epilogue.hpp"
+#include "dmlref/requantize/tile_epilogue-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::requantize::avx512

@@ -40,10 +40,10 @@ using namespace vectors256;
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
 
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256-inl.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avxvnni_as_evex

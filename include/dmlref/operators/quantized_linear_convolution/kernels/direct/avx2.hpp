@@ -68,10 +68,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Weights broadcast_weights(const std::byt
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
 #define DMLREF_QLC_WORDS
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
 
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256-inl.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256-inl.hpp"
 #undef DMLREF_QLC_WORDS
 #undef DMLREF_QLC_TARGET
 
@@ -92,10 +92,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i multiply_add(__m256i sums, __
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
 
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256-inl.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avxvnni

@@ -166,7 +166,7 @@ struct Kernels {
   void (*pixel_planes)(const PlaneArgs&) noexcept = nullptr;
   bool (*planes_suit)(const Geometry&) noexcept = nullptr;
   /// Columns in place, for a convolution that columns_suit. With bytes a K-group is three taps of a kernel column and a
-  /// padding lane; with five rows another one has the other two, twice. With pairs of words: see columns256.hpp.
+  /// padding lane; with five rows another one has the other two, twice. With pairs of words: see columns256-inl.hpp.
   void (*channel_columns)(const ColumnArgs&) noexcept = nullptr;
   bool (*columns_suit)(const Geometry&) noexcept = nullptr;
   const Kernels* narrower = nullptr;  ///< another set for planes in place that do not suit this one

@@ -1,4 +1,4 @@
-// planes256.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are.
+// planes256-inl.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are.
 //
 // A strip of 16 output columns is made from its first row to its last. An input row becomes a few vectors of 16-bit
 // pixels, neighbours in pairs, each of which is multiplied by all kernel rows at once: the sums of the output rows that

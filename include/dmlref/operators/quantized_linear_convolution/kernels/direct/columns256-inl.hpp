@@ -1,4 +1,4 @@
-// columns256.hpp: depthwise 3x3 kernels over pixels whose channels lie in lanes, read where they are.
+// columns256-inl.hpp: depthwise 3x3 kernels over pixels whose channels lie in lanes, read where they are.
 //
 // A column is the three pixels that a kernel column sees. An output row is made from its left to its right, so pixels
 // become 16 bits and pairs once for all the outputs that they are part of. Nine taps are five pairs:

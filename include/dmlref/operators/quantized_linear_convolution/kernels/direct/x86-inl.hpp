@@ -1,5 +1,5 @@
-// x86.hpp: the direct convolution's kernels of x86-64 over staged bytes, four taps to a 32-bit lane, and the table of
-// all kernels: one source for 256 and 512 bits.
+// x86-inl.hpp: the direct convolution's kernels of x86-64 over staged bytes, four taps to a 32-bit lane, and the table
+// of all kernels: one source for 256 and 512 bits.
 //
 // Included once per target, inside its namespace, in front of its other kernels, because a target attribute cannot be a
 // template parameter; hence no guard. The includer defines DMLREF_QLC_TARGET (the attribute), dot(sums, quads, weights)

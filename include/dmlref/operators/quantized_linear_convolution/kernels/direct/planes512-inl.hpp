@@ -1,29 +1,13 @@
-// planes.hpp: depthwise kernels of three rows over planes of pixels that are read where they are.
+// planes512-inl.hpp: depthwise kernels of three rows over planes of pixels that are read where they are.
 //
 // A strip is made from its first output row to its last, so an input row becomes quads once, for all the output rows
 // that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart, as
 // they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with their
 // padding have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs no
 // shuffle, and vectors hold two output rows.
-#pragma once
-
-#include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/vectors.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
-#include "dmlref/view/expect.hpp"
-#include "dmlref/view/narrow.hpp"
-
-#if DMLREF_ARCH_X86_64
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstring>
-#include <type_traits>
-
-#include "dmlref/isa/avx512_begin.hpp"
-
-DMLREF_BEGIN
-namespace fast::qlc::direct::avx512vnni {
+//
+// Included by avx512vnni.hpp inside its namespace, behind x86-inl.hpp; hence no guard.
+#if defined(DMLREF_QLC_TARGET)
 
 /// Columns of all rows. Two loads make a vector's quads, `apart` bytes from each other.
 struct Strip {
@@ -42,8 +26,8 @@ struct Strip {
 
 /// `stride`, and `apart`, as the kernel has them.
 template <int Planes>
-DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const PlaneArgs& p, std::ptrdiff_t x, std::ptrdiff_t stride,
-                                                 std::ptrdiff_t apart) noexcept {
+DMLREF_QLC_TARGET inline Strip make_strip(const PlaneArgs& p, std::ptrdiff_t x, std::ptrdiff_t stride,
+                                          std::ptrdiff_t apart) noexcept {
   constexpr std::ptrdiff_t bytes = 64 / Planes;
   const std::ptrdiff_t columns = bytes / stride;
   Strip s;
@@ -86,9 +70,9 @@ DMLREF_TARGET_AVX512VNNI inline Strip make_strip(const PlaneArgs& p, std::ptrdif
 
 /// 16 bytes, `at` bytes from where each plane's channel begins, in every 128 bits of its part of the vector.
 template <int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i in_parts(const std::byte* channel, std::ptrdiff_t step,
-                                                               std::size_t at) noexcept {
-  const auto load = [&](int l) DMLREF_TARGET_AVX512VNNI {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i in_parts(const std::byte* channel, std::ptrdiff_t step,
+                                                        std::size_t at) noexcept {
+  const auto load = [&](int l) DMLREF_QLC_TARGET {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(channel + l * step + at));
   };
   if constexpr (Planes == 1) return _mm512_broadcast_i32x4(load(0));
@@ -132,13 +116,13 @@ DMLREF_ALWAYS_INLINE RowSource source_of(const PlaneArgs& p, const Strip& strip,
 
 /// Load `Load` of a row of each plane.
 template <int Load, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i row_pixels(const Strip& strip, const RowSource& source,
-                                                                 std::ptrdiff_t at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const Strip& strip, const RowSource& source,
+                                                          std::ptrdiff_t at) noexcept {
   const std::uint8_t* const row = source.row + at;
-  const auto half = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+  const auto half = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(row + l * source.plane_step));
   };
-  const auto quarter = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+  const auto quarter = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(row + l * source.plane_step));
   };
   __m512i pixels;
@@ -157,7 +141,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI __m512i row_pixels(const Strip& st
 
 /// Part `Part` of a vector, of `Bytes`.
 template <int Bytes, int Part>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_part(std::uint8_t* to, __m512i bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_part(std::uint8_t* to, __m512i bytes) noexcept {
   if constexpr (Bytes == 64) {
     _mm512_storeu_si512(to, bytes);
   } else if constexpr (Bytes == 32) {
@@ -174,9 +158,8 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_part(std::uint8_t* to, 
 /// An output row of each plane, the first one to `dst`: of the `Rows` in a vector number `Row`, `used` bytes long.
 /// `overwrites`: what follows (Strip::safe_rows).
 template <int Rows, int Row, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step,
-                                                             bool overwrites, std::ptrdiff_t used,
-                                                             __m512i bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step, bool overwrites,
+                                                      std::ptrdiff_t used, __m512i bytes) noexcept {
   constexpr int each = 64 / Rows / Planes, first = Row * Planes;
   if (__builtin_expect(overwrites, 1)) {
     store_part<each, first>(dst, bytes);
@@ -203,7 +186,7 @@ struct RowQuads {
 };
 
 template <int Stride, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI RowQuads row_quads(const Strip& strip, const RowSource& row) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowQuads row_quads(const Strip& strip, const RowSource& row) noexcept {
   constexpr std::ptrdiff_t apart = loads_apart<Stride, Planes>;
   constexpr int second = apart == 0 ? 2 : 0;  // pattern of the second eight
   const __m512i low = row_pixels<0, Planes>(strip, row, 0);
@@ -222,10 +205,10 @@ struct PlaneConstants {
 };
 
 template <int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArgs& p, const std::byte* channel,
-                                                                  PlaneConstants& c) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, const std::byte* channel,
+                                                           PlaneConstants& c) noexcept {
   constexpr std::size_t quads = sizeof(ChannelData);
-  const auto parts = [&](std::size_t at) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+  const auto parts = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return in_parts<Planes>(channel, p.channel_step, at);
   };
   const __m512i first = parts(quads), second = parts(quads + 8);
@@ -261,11 +244,10 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const PlaneArg
 
 /// Adds a kernel row's products to `from`.
 template <bool HighParts>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add(const __m512i (&from)[4], const RowQuads& quads,
-                                                       const PlaneConstants& c, int kernel_row,
-                                                       __m512i (&to)[4]) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add(const __m512i (&from)[4], const RowQuads& quads,
+                                                const PlaneConstants& c, int kernel_row, __m512i (&to)[4]) noexcept {
   const auto add_products = [&](const __m512i(&sums)[4], __m512i weights) __attribute__((always_inline))
-  DMLREF_TARGET_AVX512VNNI {
+  DMLREF_QLC_TARGET {
     to[0] = dot(sums[0], quads.a, weights);
     to[1] = dot(sums[1], quads.b, weights);
     to[2] = dot(sums[2], quads.c, weights);
@@ -280,9 +262,9 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add(const __m512i (&from)[4],
 /// Writes an output row of each plane, with a stride of 2 that and the next, the first plane's to `dst`. There are
 /// `left` rows until the last one, and `safe_rows` that are overwrite-safe.
 template <int Stride, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_rows(const PlaneArgs& p, std::ptrdiff_t used,
-                                                              std::ptrdiff_t safe_rows, std::ptrdiff_t left,
-                                                              std::uint8_t* dst, __m512i bytes) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_rows(const PlaneArgs& p, std::ptrdiff_t used,
+                                                       std::ptrdiff_t safe_rows, std::ptrdiff_t left, std::uint8_t* dst,
+                                                       __m512i bytes) noexcept {
   if constexpr (Stride == 1) {
     store_row<1, 0, Planes>(dst, p.out_plane_step, safe_rows > 0, used, bytes);
   } else {
@@ -297,13 +279,13 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void store_rows(const PlaneArgs& p
 /// row is made into quads: with a stride of 1, the rows of three output rows at once. `safe`: no load of the planes'
 /// rows reads beyond the tensor.
 template <int Stride, int Planes, bool HighParts>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& p, const Strip& strip,
-                                                               const PlaneConstants& c, const std::uint8_t* src,
-                                                               std::uint8_t* dst, bool safe) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_strip(const PlaneArgs& p, const Strip& strip, const PlaneConstants& c,
+                                                        const std::uint8_t* src, std::uint8_t* dst,
+                                                        bool safe) noexcept {
   std::ptrdiff_t next = -p.in.pad_y;                                                 // input row, at `from`
   std::ptrdiff_t from = src - p.tensor + strip.column - p.in.pad_y * p.in.row_step;  // bytes into the tensor
   alignas(64) std::uint8_t edge[128];
-  const auto row = [&](auto inner) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+  const auto row = [&](auto inner) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const RowSource source =
         inner ? RowSource{p.tensor + from, p.in_plane_step} : source_of<Planes>(p, strip, next, from, edge);
     const RowQuads quads = row_quads<Stride, Planes>(strip, source);
@@ -324,7 +306,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& 
   }
   // Sums and writes the next output rows.
   const auto next_rows = [&](auto inner, std::ptrdiff_t safe_rows, std::ptrdiff_t left) __attribute__((always_inline))
-  DMLREF_TARGET_AVX512VNNI {
+  DMLREF_QLC_TARGET {
     __m512i sums[4];
     if constexpr (Stride == 2) {
       RowQuads rows[5];
@@ -359,9 +341,8 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void plane_strip(const PlaneArgs& 
 /// Makes the strip of the planes from `first` on, until some whose weights have `HighParts` or not; says where these
 /// begin.
 template <int Stride, int Planes, bool HighParts>
-[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline std::ptrdiff_t plane_strips(const PlaneArgs& planes,
-                                                                              const Strip& columns,
-                                                                              std::ptrdiff_t first) noexcept {
+[[gnu::noinline]] DMLREF_QLC_TARGET inline std::ptrdiff_t plane_strips(const PlaneArgs& planes, const Strip& columns,
+                                                                       std::ptrdiff_t first) noexcept {
   // What arguments refer to might change with each byte that is stored, and would be read again.
   const PlaneArgs p = planes;
   const Strip strip = columns;
@@ -379,7 +360,7 @@ template <int Stride, int Planes, bool HighParts>
 }
 
 template <int Stride, int Planes>
-DMLREF_TARGET_AVX512VNNI inline void all_strips(const PlaneArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void all_strips(const PlaneArgs& p) noexcept {
   constexpr std::ptrdiff_t columns = 64 / Planes / Stride;
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
     const Strip strip = make_strip<Planes>(p, x, Stride, loads_apart<Stride, Planes>);
@@ -411,7 +392,7 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
   return best;
 }
 
-DMLREF_TARGET_AVX512VNNI inline void one_output_of_each(const PlaneArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void one_output_of_each(const PlaneArgs& p) noexcept {
   const int at_once = planes_at_once(p);
   if (p.stride == 2) {
     at_once == 4 ? all_strips<2, 4>(p) : at_once == 2 ? all_strips<2, 2>(p) : all_strips<2, 1>(p);
@@ -420,7 +401,7 @@ DMLREF_TARGET_AVX512VNNI inline void one_output_of_each(const PlaneArgs& p) noex
   }
 }
 
-DMLREF_TARGET_AVX512VNNI inline void pixel_planes(const PlaneArgs& planes) noexcept {
+DMLREF_QLC_TARGET inline void pixel_planes(const PlaneArgs& planes) noexcept {
   PlaneArgs p = planes;
   p.planes /= p.outputs;
   p.out_plane_step *= p.outputs;
@@ -440,8 +421,4 @@ inline bool planes_suit(const Geometry& g) noexcept {
          g.out.y >= g.out_width;
 }
 
-}  // namespace fast::qlc::direct::avx512vnni
-DMLREF_END
-
-#include "dmlref/isa/avx512_end.hpp"
 #endif

@@ -1,10 +1,10 @@
-// lane_epilogue.hpp: four vectors of sums, which their kernel has at hand until they are stored, to one of bytes: one
+// lane_epilogue-inl.hpp: four vectors of sums, which their kernel has at hand until they are stored, to one of bytes: one
 // source for 256 and 512 bits.
 //
 // A kernel makes a LaneEpilogue, loads its constants, and lets it store sums. One that stores something else, sums of
 // 32 bits or floats, is another type of this shape.
 //
-// Included once per target, inside its namespace, behind vectors.hpp; hence no guard. The includer defines
+// Included once per target, inside its namespace, behind vectors-inl.hpp; hence no guard. The includer defines
 // DMLREF_QLC_TARGET; without the macro this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
