@@ -54,7 +54,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Column column_at(const ColumnRows& rows, 
   return {{_mm256_unpacklo_epi16(words[0], words[1]), _mm256_unpackhi_epi16(words[0], words[1])}, words[2]};
 }
 
-/// Adds the products of pairs and the weights of a unit, of two vectors each.
+/// Adds the products of pairs and the weights of a K-group, of two vectors each.
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_pairs(__m256i (&sums)[2], const __m256i (&pairs)[2],
                                                       const std::byte* weights) noexcept {
   sums[0] = multiply_add(sums[0], pairs[0], V::load(weights));

@@ -54,7 +54,7 @@ struct LaneWeights {
   /// Byte weights of 9 bits: where bit k % 32 is set, K-group k has high parts, which are to be added; where not, these
   /// are 0. Of channel_quads: whether there is a window_shift.
   std::uint32_t high_parts = 0;
-  /// channel_columns: bytes whose padding lane repeats a column's first tap, its second; the others' repeats the third.
+  /// channel_columns: bytes whose padding lane replicates a column's first tap, its second; the others' the third.
   std::uint64_t replicated[2]{};
   /// channel_quads: byte weights of 9 bits, less a shift. What is to be added, for each sum, is the shift times the sum
   /// of the window's bytes less `window_middle`. One per lane; 16 bits.

@@ -133,7 +133,7 @@ class StagedChannels final : public DirectPlan<StagedChannels, ChannelLanes> {
   }
 
   Staging staging_;
-  std::vector<std::vector<std::int32_t>> offsets_;  // of each chunk
+  std::vector<std::vector<std::int32_t>> offsets_;  // of each channel block
 };
 
 }  // namespace fast::qlc::direct
