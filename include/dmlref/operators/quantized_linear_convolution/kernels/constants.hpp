@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
@@ -60,10 +61,12 @@ inline constexpr Index channels_at_once = 16;
 struct ChannelConstants {
   float filter_scale[channels_at_once];
   std::int16_t zero_point[channels_at_once];                  // of the filter as bytes from 0 to 255
+  std::int32_t reach[channels_at_once];                       // how far a weight may be from it
   std::int32_t bias[channels_at_once];                        // less what the offset has
   double factor[channels_at_once], offset[channels_at_once];  // as Requantizer's
   double bound[channels_at_once];                             // no sum's magnitude exceeds it, the offset included
   float scale[channels_at_once];                              // the factor divided by the output scale
+  float fixed_scale[channels_at_once];                        // times 2^16
   bool usual;                                                 // filter scales are; if not, the factors are given
 };
 
@@ -96,26 +99,40 @@ inline void take_channels(const std::byte* const* inputs, const ChannelTensors& 
   const std::uint8_t flip = filter_signed ? 0x80 : 0;  // flipped, a signed byte is its value plus 128
   for (Index i = 0; i < channels_at_once; ++i) {
     c.zero_point[i] = dmlref::detail::narrow<std::int16_t>(zero_point[i] ^ flip);  // a byte
+    c.reach[i] = ChannelScales::reach_of_byte(c.zero_point[i]);
   }
   bool usual = scales.usual;
   for (Index i = 0; i < channels_at_once; ++i) usual = is_usual(c.filter_scale[i]) && usual;
   c.usual = usual;
   for (Index i = 0; i < channels_at_once && !usual; ++i) {
     const float scale = c.filter_scale[i];
+    c.factor[i] = scales.factor_scale * static_cast<double>(scale);
+    if (scales.usual && is_usual(scale)) continue;
     const double odd = odd_factor(scales.input_scale, scale, scales.output_scale);
-    c.factor[i] = scales.usual && is_usual(scale) ? scales.factor_scale * static_cast<double>(scale)
-                  : scales.to.negated             ? -odd
-                                                  : odd;
+    c.factor[i] = scales.to.negated ? -odd : odd;
   }
 }
 
-/// What follows from what was taken, for four channels. A bias with which sums would exceed 32 bits is left out of
-/// them.
-DMLREF_ALWAYS_INLINE void precompute_four(const ChannelScales& scales, Index at, ChannelConstants& c) noexcept {
+/// Vectors of 32 bytes, which AVX2 has, and of 16.
+struct Vectors32 {
+  static constexpr Index count = 4;
   using Doubles = double __attribute__((vector_size(32)));
   using Floats = float __attribute__((vector_size(16)));
   using Dwords = std::int32_t __attribute__((vector_size(16)));
-  using Words = std::int16_t __attribute__((vector_size(8)));
+};
+struct Vectors16 {
+  static constexpr Index count = 2;
+  using Doubles = double __attribute__((vector_size(16)));
+  using Floats = float __attribute__((vector_size(8)));
+  using Dwords = std::int32_t __attribute__((vector_size(8)));
+};
+
+/// What follows from what was taken, for a vector of channels.
+template <class V>
+DMLREF_ALWAYS_INLINE void precompute_vector(const ChannelScales& scales, Index at, ChannelConstants& c) noexcept {
+  using Doubles = typename V::Doubles;
+  using Floats = typename V::Floats;
+  using Dwords = typename V::Dwords;
   Doubles factor;
   if (c.usual) {
     Floats filter_scale;
@@ -125,34 +142,40 @@ DMLREF_ALWAYS_INLINE void precompute_four(const ChannelScales& scales, Index at,
   } else {
     std::memcpy(&factor, c.factor + at, sizeof factor);
   }
-  Dwords bias;
-  Words zero_point;
+  Dwords bias, reach;
   std::memcpy(&bias, c.bias + at, sizeof bias);
-  std::memcpy(&zero_point, c.zero_point + at, sizeof zero_point);
-  const Doubles ratio = factor / scales.divisor, size = ratio < 0 ? -ratio : ratio;
+  std::memcpy(&reach, c.reach + at, sizeof reach);
   // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: floats need not follow.
-  const Doubles zero{};
+  const Doubles zero{}, ratio = factor / scales.divisor, size = ratio < 0 ? -ratio : ratio;
   Doubles clamped = ratio > 0x1p40 ? zero + 0x1p40 : ratio;
   clamped = clamped < -0x1p40 ? zero - 0x1p40 : clamped;
   clamped = size < 0x1p-40 ? zero : clamped;
-  const Floats scale = __builtin_convertvector(clamped, Floats);
-  const Words reach = zero_point > 127 ? zero_point : 255 - zero_point;
+  const Floats scale = __builtin_convertvector(clamped, Floats), fixed_scale = scale * 65536.0f;
   const Doubles given = __builtin_convertvector(bias, Doubles);
   const Doubles bound =
       scales.products_per_weight * __builtin_convertvector(reach, Doubles) + (given < 0 ? -given : given);
-  Doubles offset{};
-  const Dwords large = __builtin_convertvector(bound >= 0x1p31, Dwords);  // -1 where so
-  if (__builtin_expect(scales.splits_bias && (large[0] | large[1] | large[2] | large[3]) != 0, 0)) {
-    offset = __builtin_convertvector(bias & large, Doubles);
-    const Dwords kept = bias & ~large;
-    std::memcpy(c.bias + at, &kept, sizeof kept);
-  }
+  const Doubles offset{};
   std::memcpy(c.offset + at, &offset, sizeof offset);
   std::memcpy(c.bound + at, &bound, sizeof bound);
   std::memcpy(c.scale + at, &scale, sizeof scale);
+  std::memcpy(c.fixed_scale + at, &fixed_scale, sizeof fixed_scale);
 }
+
+/// Leaves out biases with which sums would exceed 32 bits.
+inline void split_biases(ChannelConstants& c) noexcept {
+  for (Index i = 0; i < channels_at_once; ++i) {
+    if (c.bound[i] < 0x1p31) continue;
+    c.offset[i] = static_cast<double>(c.bias[i]);
+    c.bias[i] = 0;
+  }
+}
+
+template <class V>
 DMLREF_ALWAYS_INLINE void precompute_sixteen(const ChannelScales& scales, ChannelConstants& c) noexcept {
-  for (Index at = 0; at < channels_at_once; at += 4) precompute_four(scales, at, c);
+  for (Index at = 0; at < channels_at_once; at += V::count) precompute_vector<V>(scales, at, c);
+  bool large = false;
+  for (Index i = 0; i < channels_at_once; ++i) large = c.bound[i] >= 0x1p31 || large;
+  if (__builtin_expect(large && scales.splits_bias, 0)) split_biases(c);
 }
 
 /// How one multiply-add rounds the sums of a channel, if it may.
@@ -176,6 +199,30 @@ struct ChannelTables {
   double* bound = nullptr;                                                   // no sum's magnitude exceeds it
   bool* in_registers = nullptr;                                              // as Requantizer's
   std::int32_t *zero = nullptr, *bias = nullptr;  // zero: minus the zero points of the filter as signed bytes
+
+  /// `count` channels from number `from` of the sixteen.
+  template <class Count>
+  DMLREF_ALWAYS_INLINE void store(const ChannelConstants& c, Index from, Index to, Count count) const noexcept {
+    const auto copy = [&](auto* table, const auto* values) __attribute__((always_inline)) {
+      std::memcpy(table + to, values + from, sizeof(*table) * static_cast<std::size_t>(count));
+    };
+    copy(scale, c.scale);
+    copy(fixed_scale, c.fixed_scale);
+    copy(factor, c.factor);
+    copy(offset, c.offset);
+    copy(bound, c.bound);
+    copy(bias, c.bias);
+    for (Index i = 0; i < count; ++i) zero[to + i] = 128 - c.zero_point[from + i];
+  }
+  void clear(Index first, Index count) const noexcept {
+    if (count == 0) return;
+    ChannelConstants none;
+    std::memset(&none, 0, sizeof none);
+    for (std::int16_t& zero_point : none.zero_point) zero_point = 128;
+    for (; count > 0; first += channels_at_once, count -= channels_at_once) {
+      store(none, 0, first, smaller(count, channels_at_once));
+    }
+  }
 };
 
 /// What a channel's rounding depends on its bound for.
@@ -212,7 +259,7 @@ inline ChannelBounds bounds_of(const std::byte* const* inputs, const Geometry& g
   return bounds;
 }
 
-/// Writes the tables of `packed` channels per group, which begin with 0.
+/// Writes the tables of `packed` channels per group.
 inline ChannelBounds precompute_channels(const std::byte* const* inputs, const Geometry& g,
                                          const ChannelTensors& tensors, Index packed, const ChannelTables& t) noexcept {
   ChannelScales scales(inputs, g, tensors);
@@ -223,21 +270,21 @@ inline ChannelBounds precompute_channels(const std::byte* const* inputs, const G
     const Index count = smaller(channels_at_once, g.all_out_channels() - first);
     ChannelConstants c;
     take_channels(inputs, tensors, g.filter_signed, scales, first, 1, count, c);
-    precompute_sixteen(scales, c);
-    for (Index i = 0; i < count; ++i) {
-      t.scale[to] = c.scale[i];
-      t.fixed_scale[to] = 65536.0f * c.scale[i];
-      t.factor[to] = c.factor[i];
-      t.offset[to] = c.offset[i];
-      t.bound[to] = c.bound[i];
-      t.zero[to] = 128 - c.zero_point[i];
-      t.bias[to] = c.bias[i];
-      ++to;
-      if (++inside < g.out_channels) continue;
+    precompute_sixteen<Vectors16>(scales, c);
+    for (Index i = 0; i < count;) {
+      const Index run = smaller(count - i, g.out_channels - inside);
+      run == channels_at_once ? t.store(c, 0, to, std::integral_constant<Index, channels_at_once>())
+                              : t.store(c, i, to, run);
+      i += run;
+      inside += run;
+      to += run;
+      if (inside < g.out_channels) continue;
+      t.clear(to, packed - g.out_channels);
       to += packed - g.out_channels;
       inside = 0;
     }
   }
+  t.clear(to, 64);
   for (Index c = 0; c < g.groups * packed + 64; ++c) choose_rounding(t, c, scales.divisor);
   return bounds;
 }
@@ -247,7 +294,6 @@ struct ConstantOffsets {
   bool kept_filter = false, kept_tables = false;
   Index filter = 0;
   Index bounds = 0;
-  Index tables = 0, tables_bytes = 0;  // those from `scale` to the first one of the offsets
   Index scale = 0, fixed_scale = 0, factor = 0, bias_apart = 0, channel_bound = 0, zero = 0, offset = 0;
   Index tie_tolerance = 0, in_registers = 0, wide_offset = 0;
 
@@ -260,14 +306,13 @@ struct ConstantOffsets {
     filter = (kept_filter ? persistent : temporary).take(filter_bytes);
     Pieces& pieces = kept_tables ? persistent : temporary;
     bounds = pieces.take(sizeof(ChannelBounds));
-    tables = scale = pieces.take(4 * channels);
+    scale = pieces.take(4 * channels);
     fixed_scale = pieces.take(4 * channels);
     factor = pieces.take(8 * channels);
     bias_apart = pieces.take(8 * channels);
     channel_bound = pieces.take(8 * channels);
     zero = pieces.take(4 * channels);
     offset = pieces.take(4 * channels * offsets);
-    tables_bytes = offset + 4 * channels - tables;
     tie_tolerance = pieces.take(4 * channels);
     in_registers = pieces.take(channels);
     wide_offset = pieces.take(8 * channels);
@@ -317,7 +362,6 @@ inline ChannelTables tables_at(const ConstantOffsets& at, std::byte* memory) noe
 /// All tables but the values of the offsets, the first of which hold the bias.
 inline ChannelBounds precompute_tables(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                        const ConstantOffsets& at, Index packed_channels, std::byte* memory) noexcept {
-  std::memset(memory + at.tables, 0, static_cast<std::size_t>(at.tables_bytes));
   const ChannelBounds bounds = precompute_channels(inputs, g, tensors, packed_channels, tables_at(at, memory));
   std::memcpy(memory + at.bounds, &bounds, sizeof bounds);
   return bounds;

@@ -17,8 +17,8 @@ inline constexpr std::ptrdiff_t max_taps = 260;
 
 /// The constants of sixteen output channels, weights among them.
 struct SixteenChannels : ChannelConstants {
-  std::int32_t sum[channels_at_once];                                  // what sums start from
-  float fixed_scale[channels_at_once], fixed_shift[channels_at_once];  // as SumConstants, of integers
+  std::int32_t sum[channels_at_once];   // what sums start from
+  float fixed_shift[channels_at_once];  // as SumConstants, of integers; so is the fixed scale
   std::uint32_t tie_tolerance[channels_at_once];
   std::int16_t highest[channels_at_once], lowest[channels_at_once];  // of a channel's weights and 0
   /// Byte weights: 0 where no weight needs a shift or a high part; else the K-groups where one does, as
@@ -153,18 +153,16 @@ DMLREF_ALWAYS_INLINE void precompute_fixed_point(const ChannelScales& scales, st
   using Doubles = double __attribute__((vector_size(32)));
   using Floats = float __attribute__((vector_size(16)));
   using Dwords = std::int32_t __attribute__((vector_size(16)));
-  Floats scale;
+  Floats fixed_scale;
   Doubles offset, bound;
-  std::memcpy(&scale, f.scale + at, sizeof scale);
+  std::memcpy(&fixed_scale, f.fixed_scale + at, sizeof fixed_scale);
   std::memcpy(&offset, f.offset + at, sizeof offset);
   std::memcpy(&bound, f.bound + at, sizeof bound);
-  const Floats fixed_scale = scale * 65536.0f;
   const Doubles by = __builtin_convertvector(fixed_scale, Doubles), size = by < 0 ? -by : by;
   const Floats fixed_shift =
       __builtin_convertvector(static_cast<double>(fixed_shift_of(scales.to)) + offset * by, Floats);
   const Dwords too_large = __builtin_convertvector(!(bound * size < 65536 * fixed_point_limit), Dwords);  // -1 where so
   const Dwords tie_tolerance = static_cast<std::int32_t>(fixed_tie_tolerance) | (too_large & 0xFFFF);
-  std::memcpy(f.fixed_scale + at, &fixed_scale, sizeof fixed_scale);
   std::memcpy(f.fixed_shift + at, &fixed_shift, sizeof fixed_shift);
   std::memcpy(f.tie_tolerance + at, &tie_tolerance, sizeof tie_tolerance);
 }
@@ -172,7 +170,7 @@ DMLREF_ALWAYS_INLINE void precompute_fixed_point(const ChannelScales& scales, st
 /// Whether all weights fit eight bits. What those need that do not comes before packing.
 DMLREF_ALWAYS_INLINE bool precompute_all(const ChannelScales& scales, const FilterBytes& filter,
                                          const TapSources& sources, SixteenChannels& f) noexcept {
-  precompute_sixteen(scales, f);
+  precompute_sixteen<Vectors32>(scales, f);
   for (std::ptrdiff_t at = 0; at < channels_at_once; at += 4) precompute_fixed_point(scales, at, f);
   return take_weights(filter, sources, f);
 }
