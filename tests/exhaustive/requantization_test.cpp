@@ -18,7 +18,7 @@
 
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/quantize.hpp"
-#include "dmlref/requantize/channel_scales.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 #include "dmlref/requantize/rounded_sums.hpp"
 #include "dmlref/requantize/scalar.hpp"
 #include "support/exact_quotient.hpp"
@@ -107,12 +107,13 @@ struct Channels {
       factor_[i] =
           static_cast<double>(s.input) * static_cast<double>(s.filter) * ((s.output < 0) != to.negated ? -1 : 1);
       const bool exact_scale = static_cast<double>(scale_[i]) * std::fabs(static_cast<double>(s.output)) == factor_[i];
-      band_[i] = exact_scale && products_are_exact(scale_[i], 0x1p31) ? exact_band : clamped_band;
+      tie_tolerance_[i] =
+          exact_scale && products_are_exact(scale_[i], 0x1p31) ? exact_tie_tolerance : clamped_tie_tolerance;
     }
     Requantizer& r = requantizer;
     r.scale = scale_.data();
     r.fixed_scale = fixed_scale_.data();
-    r.band = band_.data();
+    r.tie_tolerance = tie_tolerance_.data();
     r.factor = factor_.data();
     r.offset = offset_.data();
     r.output_signed = type.is_signed;
@@ -146,7 +147,7 @@ struct Channels {
       rounded[which] = rounded_[which].data();
     }
   }
-  std::array<float, at_once> scale_{}, fixed_scale_{}, band_{}, filter_{};
+  std::array<float, at_once> scale_{}, fixed_scale_{}, tie_tolerance_{}, filter_{};
   std::array<double, at_once> factor_{}, offset_{};
   std::array<RoundedSums, at_once> rounded_[2];
 };
@@ -262,36 +263,28 @@ using V = rounding::V;
 #include "exhaustive/requantization_vectors.hpp"
 #undef DMLREF_QLC_TARGET
 
-/// As fixed_point and multiply_add of one channel, packed by ShuffledHalves and with near_tie's other form.
-DMLREF_TARGET_AVX512VNNI void shuffled_fixed_point(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+/// As fixed_point and multiply_add of one channel, with what tiles pack and look for ties by.
+DMLREF_TARGET_AVX512VNNI void tile_fixed_point(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
   const V::Floats scale = V::all(c.requantizer.fixed_scale[0]), shift = V::all(c.requantizer.fixed_shift());
-  const V::Bits band = _mm512_set1_epi16(static_cast<short>(fixed_band));
   V::Bits sum[4], fixed[4];
   for (int v = 0; v < 4; ++v) {
     sum[v] = V::load(sums + V::lanes * v);
     fixed[v] = rounding::in_fixed_point(sum[v], scale, shift);
   }
-  if (rounding::near_tie(fixed[0], fixed[1], fixed[2], fixed[3], band, 0x55555555)) {
+  if (rounding::TieTest().of(fixed)) {
     const V::Floats scales[4] = {scale, scale, scale, scale}, shifts[4] = {shift, shift, shift, shift};
     rounding::round_exactly<requantize::Factors::one>(sum, fixed, scales, shifts, c.exact, c.exact);
   }
-  std::uint8_t packed[at_once];
-  const rounding::ShuffledHalves halves;
-  V::store(packed, rounding::pack_high(fixed[0], fixed[1], fixed[2], fixed[3],
-                                       V::all_bytes(c.requantizer.packed().flip), halves));
-  in_order(packed, out);
+  V::store(out, rounding::PackedOrder(c.requantizer.packed().flip).high(fixed));
 }
-DMLREF_TARGET_AVX512VNNI void shuffled_multiply_add(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
+DMLREF_TARGET_AVX512VNNI void tile_multiply_add(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
   const RoundedSums& r = c.rounded[1][0];
   V::Bits q[4];
   for (int v = 0; v < 4; ++v) {
     const V::Bits sum = _mm512_add_epi32(V::load(sums + V::lanes * v), V::all(r.sum));
     q[v] = rounding::by_multiply_add<SumsBegin::as_integers>(sum, V::all(r.scale), V::all(r.shift));
   }
-  std::uint8_t packed[at_once];
-  const rounding::ShuffledHalves halves;
-  V::store(packed, rounding::pack_low(q[0], q[1], q[2], q[3], V::all_bytes(c.requantizer.packed().flip), halves));
-  in_order(packed, out);
+  V::store(out, rounding::PackedOrder(c.requantizer.packed().flip).low(q));
 }
 }  // namespace avx512_epilogues
 #endif
@@ -349,10 +342,10 @@ std::vector<Epilogue> all_epilogues() {
       all.push_back(clamped<requantize::avx512::clamped>("avx512", period));
     }
     DMLREF_TEST_EPILOGUES(all, "avx512", avx512_epilogues);
-    all.push_back({"avx512 fixed point, shuffled halves", 1, one_after_another, below_32000,
-                   repeated<avx512_epilogues::shuffled_fixed_point>(at_once)});
-    all.push_back({"avx512 multiply-add, shuffled halves", 1, one_after_another, if_rounded_as_integers,
-                   repeated<avx512_epilogues::shuffled_multiply_add>(at_once), 5});
+    all.push_back({"avx512 fixed point of tiles", 1, one_after_another, below_32000,
+                   repeated<avx512_epilogues::tile_fixed_point>(at_once)});
+    all.push_back({"avx512 multiply-add of tiles", 1, one_after_another, if_rounded_as_integers,
+                   repeated<avx512_epilogues::tile_multiply_add>(at_once), 5});
   }
 #endif
   return all;

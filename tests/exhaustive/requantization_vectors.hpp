@@ -1,4 +1,4 @@
-// requantization_vectors.hpp: the modes of requantize/vectors.hpp as an epilogue calls them, for one target; included
+// requantization_vectors.hpp: the modes of requantize/vectors-inl.hpp as an epilogue calls them, for one target; included
 // once per target, inside its namespace, hence no guard. The includer defines DMLREF_QLC_TARGET (the attribute) and V
 // (simd/x86.hpp), and `rounding`, the modes' namespace.
 
@@ -20,7 +20,7 @@ DMLREF_QLC_TARGET void fixed_point(const std::int32_t* sums, const Channels& cha
   const Requantizer& to = channels.requantizer;
   alignas(64) float scale[4 * V::lanes];
   for (std::ptrdiff_t i = 0; i < 4 * V::lanes; ++i) scale[i] = to.fixed_scale[channel_of(F, i)];
-  const V::Bits band = V::all(static_cast<std::int32_t>(fixed_band));
+  const V::Bits tie_tolerance = V::all(static_cast<std::int32_t>(fixed_tie_tolerance));
   V::Bits sum[4], fixed[4];
   for (int v = 0; v < 4; ++v) {
     sum[v] = V::load(sums + V::lanes * v);
@@ -28,7 +28,7 @@ DMLREF_QLC_TARGET void fixed_point(const std::int32_t* sums, const Channels& cha
   }
   unsigned near = 0;
   for (int v = 0; v < 4; ++v) near |= rounding::lanes_near_ties(fixed[v]);
-  if (rounding::near_tie(fixed, band) != (near != 0)) std::abort();  // the two ways to look disagree
+  if (rounding::has_near_tie(fixed, tie_tolerance) != (near != 0)) std::abort();  // the two ways to look disagree
   V::Floats scales[4], shifts[4];
   for (int v = 0; v < 4; ++v) {
     scales[v] = V::load_floats(scale + V::lanes * v);
@@ -36,7 +36,7 @@ DMLREF_QLC_TARGET void fixed_point(const std::int32_t* sums, const Channels& cha
   }
   if (near != 0) rounding::round_exactly<F>(sum, fixed, scales, shifts, channels.exact, channels.exact);
   std::uint8_t packed[4 * V::lanes];
-  V::store(packed, V::either(rounding::pack_high(fixed), V::all_bytes(to.packed().flip)));
+  V::store(packed, V::xor_(rounding::pack_high(fixed), V::all_bytes(to.packed().flip)));
   in_order(packed, out);
 }
 
@@ -53,7 +53,7 @@ DMLREF_QLC_TARGET inline void clamped_fixed_point(const std::int32_t* sums, cons
   }
   rounding::round_exactly<requantize::Factors::each>(sum, fixed, scales, shifts, channels.exact, channels.exact);
   std::uint8_t packed[4 * V::lanes];
-  V::store(packed, V::either(rounding::pack_high(fixed), V::all_bytes(to.packed().flip)));
+  V::store(packed, V::xor_(rounding::pack_high(fixed), V::all_bytes(to.packed().flip)));
   in_order(packed, out);
 }
 
@@ -79,6 +79,6 @@ DMLREF_QLC_TARGET void multiply_add(const std::int32_t* sums, const Channels& ch
                                                  V::load_floats(shift + V::lanes * v));
   }
   std::uint8_t packed[4 * V::lanes];
-  V::store(packed, V::either(rounding::pack_low(q), V::all_bytes(channels.requantizer.packed().flip)));
+  V::store(packed, V::xor_(rounding::pack_low(q), V::all_bytes(channels.requantizer.packed().flip)));
   in_order(packed, out);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/int8/avx2/epilogue.hpp"
 #include "dmlref/int8/avx2/output.hpp"
 #include "dmlref/int8/avx2/staging.hpp"
 #include "dmlref/int8/avx2/sums.hpp"
@@ -22,6 +21,7 @@ namespace fast::qlc::avx2 {
 
 using V = simd::avx2::Vector;
 namespace rounding = requantize::avx2;
+using Epilogue = rounding::TileEpilogue;
 // Not _mm256_add_epi32: compilers reassociate the sums of two steps and keep the products of many rows at once, for
 // which there are no registers. clang needs the order fixed, g++ schedules better where it is not.
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE void multiply_add(__m256i& sums, __m256i activations,

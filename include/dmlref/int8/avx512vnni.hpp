@@ -3,7 +3,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/int8/avx2.hpp"
-#include "dmlref/int8/avx512vnni/epilogue.hpp"
 #include "dmlref/int8/avx512vnni/multiply_add.hpp"
 #include "dmlref/int8/avx512vnni/staging.hpp"
 #include "dmlref/int8/avx512vnni/sums.hpp"
@@ -20,6 +19,7 @@ namespace fast::qlc::avx512vnni {
 
 using V = simd::avx512::Vector;
 namespace rounding = requantize::avx512;
+using Epilogue = rounding::TileEpilogue;
 inline constexpr int held_weights = 2, held_pixels = 4;
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
 #include "dmlref/int8/tiles-inl.hpp"

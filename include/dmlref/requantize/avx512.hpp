@@ -28,25 +28,23 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_low_halves(__m512i ev
   return _mm512_mask_mov_epi16(even, 0xAAAAAAAA, _mm512_slli_epi32(odd, 16));
 }
 
-/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its `band`.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool near_tie(__m512i least, __m512i band) noexcept {
+/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its
+/// `tie_tolerance`.
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool has_near_tie(__m512i least, __m512i tie_tolerance) noexcept {
   constexpr std::uint32_t low_halves = 0x55555555;
-  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, band)) & low_halves) != 0;
-}
-
-/// The same of four vectors where a register has a bit for each low half: one operation less with the comparison's
-/// result.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool near_tie(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                                            __m512i band, __mmask32 low_halves) noexcept {
-  const __m512i least = V::least_words(V::least_words(v0, v1), V::least_words(v2, v3));
-  return _mm512_mask_cmple_epu16_mask(low_halves, least, band) != 0;
+  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, tie_tolerance)) & low_halves) != 0;
 }
 
 /// A bit for each lane in fixed point that is near a tie.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE unsigned lanes_near_ties(__m512i fixed) noexcept {
   const __m512i fraction = _mm512_and_si512(fixed, _mm512_set1_epi32(0xFFFF));
-  return _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_band));
+  return _mm512_cmple_epu32_mask(fraction, _mm512_set1_epi32(fixed_tie_tolerance));
 }
+
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
+#include "dmlref/requantize/vectors-inl.hpp"
+
+#include "dmlref/requantize/lane_epilogue-inl.hpp"
 
 /// Two vectors' halves as words, those of the first in even places, by one shuffle. Its constants take registers, which
 /// tiles have when their products are done. They are hidden from the optimizers: one makes them anew for every 64 sums,
@@ -71,23 +69,85 @@ class ShuffledHalves {
   __mmask64 high_bytes_ = 0xCCCCCCCCCCCCCCCC;  // of the upper half
 };
 
-/// The high halves of four vectors as bytes; within 128 bits they come in the order 0 of v0, 0 of v1, 1 of v0, …, 0 of
-/// v2, 0 of v3, ….
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_high(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                                                __m512i flip, const ShuffledHalves& halves) noexcept {
-  const __m512i first = halves.high(v0, v1), second = halves.high(v2, v3);
-  return _mm512_xor_si512(_mm512_packs_epi16(first, second), flip);
-}
+/// What is packed, in the order of the sums. The constants are hidden as those are.
+class PackedOrder {
+ public:
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE explicit PackedOrder(std::uint8_t flip) noexcept
+      : flip_(V::all_bytes(flip)), fours_(_mm512_broadcast_i32x4(fours_of_vectors())), across_(V::transposed_order()) {
+    __asm__("" : DMLREF_IN_ZMM(flip_), DMLREF_IN_ZMM(fours_), DMLREF_IN_ZMM(across_));
+  }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i high(const __m512i (&fixed)[4]) const noexcept {
+    return in_order(halves_.high(fixed[0], fixed[1]), halves_.high(fixed[2], fixed[3]));
+  }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i low(const __m512i (&rounded)[4]) const noexcept {
+    return in_order(halves_.low(rounded[0], rounded[1]), halves_.low(rounded[2], rounded[3]));
+  }
 
-/// The same of low halves.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i pack_low(__m512i v0, __m512i v1, __m512i v2, __m512i v3,
-                                                               __m512i flip, const ShuffledHalves& halves) noexcept {
-  const __m512i first = halves.low(v0, v1), second = halves.low(v2, v3);
-  return _mm512_xor_si512(_mm512_packs_epi16(first, second), flip);
-}
+ private:
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i in_order(__m512i first, __m512i second) const noexcept {
+    const __m512i bytes = V::xor_(V::pack_words(first, second), flip_);
+    return _mm512_permutexvar_epi32(across_, _mm512_shuffle_epi8(bytes, fours_));
+  }
+  __m512i flip_, fours_, across_;
+  ShuffledHalves halves_;
+};
 
-#define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/requantize/vectors.hpp"
+/// Whether a unit has near ties. A register has a bit for each low half: one operation less with the comparison's
+/// result.
+class TieTest {
+ public:
+  using Result = bool;
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE TieTest() noexcept
+      : tie_tolerance_(_mm512_set1_epi16(static_cast<short>(fixed_tie_tolerance))) {
+    __asm__("" : DMLREF_IN_ZMM(tie_tolerance_), DMLREF_IN_MASK(low_halves_));
+  }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static bool none() noexcept { return false; }
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool of(const __m512i (&fixed)[4]) const noexcept {
+    return _mm512_mask_cmple_epu16_mask(low_halves_, nearest_words(fixed), tie_tolerance_) != 0;
+  }
+
+ private:
+  __m512i tie_tolerance_;
+  __mmask32 low_halves_ = 0x55555555;
+};
+/// Which units have near ties.
+class NearTies {
+ public:
+  DMLREF_ALWAYS_INLINE void add(std::size_t unit, bool near_tie) noexcept { units_ |= std::uint32_t{near_tie} << unit; }
+  template <class Epilogue>
+  DMLREF_ALWAYS_INLINE std::uint32_t units(const Epilogue&) const noexcept {
+    return units_;
+  }
+
+ private:
+  std::uint32_t units_ = 0;
+};
+
+/// Stores of a tile's bytes.
+struct TileStores {
+  using NearTies = avx512::NearTies;
+  /// How many of a row's bytes to write.
+  struct Used {
+    explicit Used(std::ptrdiff_t bytes) noexcept : mask(~std::uint64_t{0} >> (64 - bytes)) {}
+    std::uint64_t mask;
+  };
+  template <int Part>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_half(std::uint8_t* to, __m512i bytes) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_extracti64x4_epi64(bytes, Part));
+  }
+  template <int Part>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_quarter(std::uint8_t* to, __m512i bytes) noexcept {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_extracti32x4_epi32(bytes, Part));
+  }
+  /// A row of N vectors' pixels.
+  template <int N>
+  DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE static void store_row(std::uint8_t* to, __m512i bytes,
+                                                                      Used used) noexcept {
+    _mm512_mask_storeu_epi8(to, used.mask, bytes);
+  }
+};
+
+#include "dmlref/requantize/tile_epilogue-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::requantize::avx512

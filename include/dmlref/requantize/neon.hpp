@@ -4,6 +4,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/requantize/scalar.hpp"
 
 #if DMLREF_ARCH_ARM64
 #include <arm_neon.h>
@@ -22,11 +23,11 @@ inline int16x8_t in_clamped_fixed_point(int32x4_t sums, float32x4_t scale, float
   return vreinterpretq_s16_s32(vcvtnq_s32_f32(vmaxq_f32(value, vdupq_n_f32(fixed_low))));
 }
 
-/// Whether a low half among four vectors in fixed point is at most `band`.
-inline bool near_tie(const int16x8_t (&fixed)[4], std::uint32_t band) noexcept {
+/// Whether a low half among four vectors in fixed point is at most `tie_tolerance`.
+inline bool has_near_tie(const int16x8_t (&fixed)[4], std::uint32_t tie_tolerance) noexcept {
   const uint16x8_t low = vminq_u16(vreinterpretq_u16_s16(vuzp1q_s16(fixed[0], fixed[1])),
                                    vreinterpretq_u16_s16(vuzp1q_s16(fixed[2], fixed[3])));
-  return vminvq_u16(low) <= band;
+  return vminvq_u16(low) <= tie_tolerance;
 }
 
 /// The high halves of four vectors as bytes, in order.
@@ -50,11 +51,12 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
     for (int v = 0; v < 4; ++v) {
       const std::ptrdiff_t at = first + (16 * b + 4 * v) % period;
       const float32x4_t scale = period == 1 ? vdupq_n_f32(to.scale[first]) : vld1q_f32(to.scale + at);
-      const float32x4_t band = period == 1 ? vdupq_n_f32(to.band[first]) : vld1q_f32(to.band + at);
+      const float32x4_t tie_tolerance =
+          period == 1 ? vdupq_n_f32(to.tie_tolerance[first]) : vld1q_f32(to.tie_tolerance + at);
       float32x4_t product = vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums + 4 * v)), scale);
       product = vmaxq_f32(vminq_f32(product, high), low);
       const float32x4_t rounded = vrndnq_f32(product);
-      ties[v] = vcgtq_f32(vabdq_f32(product, rounded), band);
+      ties[v] = vcgtq_f32(vabdq_f32(product, rounded), tie_tolerance);
       q[v] = vaddq_s32(vcvtq_s32_f32(rounded), zero_point);
     }
     const int8x8_t low8 = vqmovn_s16(vcombine_s16(vqmovn_s32(q[0]), vqmovn_s32(q[1])));
@@ -68,6 +70,32 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
       if (lane[i % 4] != 0) out[i] = to.in_doubles(sums[i], first + (16 * b + i) % period);
     }
   }
+}
+
+/// What LaneEpilogue is on x86-64: 16 sums in order to 16 bytes, whose channels, if these lie in lanes, begin at `at`.
+template <bool Channels>
+inline void store_lanes(const int32x4_t (&sums)[4], const LaneRounding& t, std::ptrdiff_t at,
+                        std::uint8_t* out) noexcept {
+  int16x8_t fixed[4];
+  const auto fix = [&](auto in_fixed_point) {
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      const float32x4_t scale = Channels ? vld1q_f32(t.scale + at + 4 * v) : vdupq_n_f32(*t.scale);
+      const float32x4_t shift = Channels ? vld1q_f32(t.shift + at + 4 * v) : vdupq_n_f32(*t.shift);
+      fixed[v] = in_fixed_point(sums[v], scale, shift);
+    }
+  };
+  fix(in_fixed_point);
+  if (__builtin_expect(has_near_tie(fixed, t.tie_tolerance), 0)) {
+    fix(in_clamped_fixed_point);  // the tolerance may stand for products that are too large
+    if (has_near_tie(fixed, fixed_tie_tolerance)) {
+      std::int32_t lanes[16];
+      for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
+      scalar::exact(lanes, t, Channels ? at : 0, Channels ? 1 : 0, out);
+      return;
+    }
+  }
+  vst1q_u8(out, pack_high(fixed, vdupq_n_u8(t.to.flip)));
 }
 
 }  // namespace fast::qlc::requantize::neon

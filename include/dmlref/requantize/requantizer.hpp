@@ -8,13 +8,14 @@
 //   clamped         Any sums. The float product, clamped to 2^20, is itself rounded, by 2^-24 of p more; added to
 //                   1.5 * 2^23 it is rounded half to even without another error. Where its distance from that integer
 //                   is at most 1/2 - 2^-14, p rounds to the same one. Else it is near a tie; but no tie is near where
-//                   the product is exact (channel_rounding.hpp).
+//                   the product is exact (products_are_exact).
 //   fixed_point     |p| < 2^15 for every sum, or clamped so. A fused multiply-add brings p + zero point + 1/2 in units
 //                   of 2^-16, a conversion makes it an integer, whose upper half is the result. In those units p is off
 //                   by less than 2 (1 + 2^-8), the multiply-add by at most 1/4 (results in range are below 2^23), the
 //                   conversion by 1/2: together less than fixed_error = 3. That is added, which makes the error
-//                   positive: only where the lower half is at most fixed_band may a tie have been passed.
-//   multiply_add    A fused multiply-add leaves the result in the low half. When constants are folded, the sums next to
+//                   positive: only where the lower half is at most fixed_tie_tolerance may a tie have been passed.
+//   multiply_add    A fused multiply-add leaves the result in the low half. When constants are precomputed, the sums
+//   next to
 //                   each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or the one
 //                   rounding decides it (rounded_sums.hpp).
 //   in doubles      Near ties, vectors of them at once, and sums of more than 32 bits: round_exactly.hpp. The double
@@ -27,6 +28,7 @@
 // which is even; a last exclusive or, which UINT8 needs anyway, gives the result (PackedOutput).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,14 +42,14 @@ namespace fast::qlc {
 
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
-inline constexpr float clamped_band = 0.5f - 0x1p-14f;
-inline constexpr float exact_band = 0.5f;  // of exact products: no tie is near
-inline constexpr float doubles_band = -1;  // every sum is rounded in doubles
+inline constexpr float clamped_tie_tolerance = 0.5f - 0x1p-14f;
+inline constexpr float exact_tie_tolerance = 0.5f;  // of exact products: no tie is near
+inline constexpr float doubles_tie_tolerance = -1;  // every sum is rounded in doubles
 /// What lies beyond saturates. Keeps products within rounding_magic's reach.
 inline constexpr float float_clamp = 0x1p20f;
 
 inline constexpr std::uint32_t fixed_error = 3;
-inline constexpr std::uint32_t fixed_band = 2 * fixed_error - 1;
+inline constexpr std::uint32_t fixed_tie_tolerance = 2 * fixed_error - 1;
 /// What fixed point is clamped to where products may exceed 2^15: far from ties, with room for one less.
 inline constexpr float fixed_high = 2147483520.0f, fixed_low = -2147385344.0f;
 
@@ -66,16 +68,21 @@ struct PackedOutput {
   }
 };
 
+/// What the fixed point adds: the zero point, one half to round by cutting off, and half the tie_tolerance.
+inline float fixed_shift_of(const PackedOutput& to) noexcept {
+  return 65536.0f * (static_cast<float>(to.zero_point) + 0.5f) + static_cast<float>(fixed_error);
+}
+
 /// The data of one execute that the epilogue needs. Channels count from 0 over all groups.
 struct Requantizer {
   const float* fixed_scale = nullptr;  ///< scale * 2^16
   /// inputScale * filterScale[c] / outputScale, negated for a PackedOutput that is; one per packed channel, padded by
   /// 64
   const float* scale = nullptr;
-  const float* band = nullptr;         ///< clamped: how far from an integer a product may be
-  const double* factor = nullptr;      ///< inputScale * filterScale[c] with outputScale's sign, negated as scales are
-  const double* offset = nullptr;      ///< what sums lack that do not fit 32 bits with it
-  const bool* in_registers = nullptr;  ///< fixed_point suits, so that tiles round the sums that they hold
+  const float* tie_tolerance = nullptr;  ///< clamped: how far from an integer a product may be
+  const double* factor = nullptr;        ///< inputScale * filterScale[c] with outputScale's sign, negated as scales are
+  const double* offset = nullptr;        ///< what sums lack that do not fit 32 bits with it
+  const bool* in_registers = nullptr;    ///< fixed_point suits, so that tiles round the sums that they hold
   bool output_signed = false;
   std::int32_t zero_point = 0;
   float input_scale = 1;
@@ -104,10 +111,7 @@ struct Requantizer {
     const auto given = static_cast<double>(output_scale);
     return !is_usual(output_scale) ? 1.0 : given < 0 ? -given : given;
   }
-  /// What the fixed point adds: the zero point, one half to round by cutting off, and half the band.
-  float fixed_shift() const noexcept {
-    return 65536.0f * (static_cast<float>(packed().zero_point) + 0.5f) + static_cast<float>(fixed_error);
-  }
+  float fixed_shift() const noexcept { return fixed_shift_of(packed()); }
 };
 
 inline float Requantizer::filter_scale_of(std::ptrdiff_t channel) const noexcept {
@@ -140,5 +144,63 @@ inline std::uint8_t Requantizer::in_doubles(std::int32_t sum, std::ptrdiff_t pac
                                    to.flip);
 }
 
+/// A factor where a scale is 0, infinite or no number: 0, or one that makes every sum but 0 saturate.
+DMLREF_NOINLINE inline double odd_factor(float input_scale, float filter_scale, float output_scale) noexcept {
+  const reference::RequantizeScale exact(input_scale, filter_scale, output_scale);
+  const std::int64_t one = exact.round_exactly(1);
+  return exact.is_finite() ? 0.0 : one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
+}
+
+/// The input scale as factors have it: with the output scale's sign, negated where results are complements.
+inline double signed_input_scale(float input_scale, float output_scale, bool negated) noexcept {
+  const auto given = static_cast<double>(input_scale);
+  return (output_scale < 0) != negated ? -given : given;
+}
+
+/// Whether no product of a sum of at most `bound` and a scale that is exact as a float is rounded, as far as results do
+/// not saturate: it has 24 bits then.
+inline bool products_are_exact(float scale, double bound) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(scale);
+  const auto exponent = static_cast<std::int32_t>(bits >> 23 & 0xFF) - 150;
+  const std::uint32_t significand = (bits & 0x7FFFFF) | 0x800000;
+  const int zeros = std::countr_zero(significand);
+  return exponent + zeros >= -15 || bound * (significand >> zeros) <= 0x1p24;
+}
+
 }  // namespace fast::qlc
+namespace fast::qlc::requantize {
+
+/// What sums are multiplied with, and what they lack to begin with: one of each, or one per lane.
+struct ExactFactors {
+  const double* factor = nullptr;  ///< as Requantizer's
+  const double* offset = nullptr;
+
+  ExactFactors operator+(std::ptrdiff_t lanes) const noexcept { return {factor + lanes, offset + lanes}; }
+};
+
+/// What decides exactly where there is no Requantizer.
+struct ExactRounding : ExactFactors {
+  double output_scale = 1;  ///< positive
+  PackedOutput to;
+};
+
+/// How a run of lanes is rounded, and what its sums start from: one value for each output of a kernel with pixels in
+/// lanes, else one for each lane of a period of channels.
+struct LaneRounding : ExactRounding {
+  const std::int32_t* sum = nullptr;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  std::uint32_t tie_tolerance = 0;  ///< of all channels
+  std::uint32_t floats = 0;         ///< a bit for each output, or for each block of a period, whose sums are floats
+};
+
+/// Which factor belongs to which sum of a block.
+enum class Factors {
+  one,   ///< one for all
+  each,  ///< one per sum, in the accumulators' order
+  parts  ///< one per 128-bit part of a vector
+};
+
+}  // namespace fast::qlc::requantize
+
 DMLREF_END

@@ -12,6 +12,9 @@ namespace fast::qlc {
 /// Neither 0, infinite nor no number: what round_exactly takes.
 constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
 
+/// What products of sums and scales stay below where their integer part has 16 bits, zero point and errors included.
+inline constexpr double fixed_point_limit = 32000;
+
 /// The exact rounding in floating point: sum * factor / output_scale, half to even, for integer sums below 2^53 and
 /// factors that are products of two floats. The double product finds the nearest tie h; whether the value lies below
 /// it, on it or above is the sign of sum * factor - h * output_scale. h * output_scale is exact, and so is a fused

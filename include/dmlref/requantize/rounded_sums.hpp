@@ -41,7 +41,8 @@ enum class SumsBegin { as_floats, as_integers };
 
 /// Whether rounded_sums looks at a channel at all: then a sum that is not the nearest one to a tie is far from it.
 constexpr bool rounding_suits(double size, double bound, SumsBegin begin) noexcept {
-  return size > 0x1p-11 && size < 0.2 && (bound < 0x1p22 || begin == SumsBegin::as_integers) && bound * size < 32000;
+  return size > 0x1p-11 && size < 0.2 && (bound < 0x1p22 || begin == SumsBegin::as_integers) &&
+         bound * size < fixed_point_limit;
 }
 
 inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std::int32_t zero_point,
@@ -111,7 +112,7 @@ inline RoundedSums exact_sums(double factor, double output_scale, std::int32_t z
   const double ratio = factor / output_scale, size = ratio < 0 ? -ratio : ratio;
   const auto scale = static_cast<float>(ratio);
   if (static_cast<double>(scale) * output_scale != factor) return {};
-  if (!(size > 0x1p-22 && size < 1) || !(bound * size < 32000) || zero_point % 2 != 0) return {};
+  if (!(size > 0x1p-22 && size < 1) || !(bound * size < fixed_point_limit) || zero_point % 2 != 0) return {};
   const auto bits = std::bit_cast<std::uint32_t>(scale);
   const auto place =
       static_cast<std::int32_t>(bits >> 23 & 0xFF) - 150 + std::countr_zero((bits & 0x7FFFFF) | 0x800000);

@@ -9,31 +9,6 @@
 #include "dmlref/requantize/round_exactly.hpp"
 
 DMLREF_BEGIN
-namespace fast::qlc::requantize {
-
-/// What sums are multiplied with, and what they lack to begin with: one of each, or one per lane.
-struct ExactFactors {
-  const double* factor = nullptr;  ///< as Requantizer's
-  const double* offset = nullptr;
-
-  ExactFactors operator+(std::ptrdiff_t lanes) const noexcept { return {factor + lanes, offset + lanes}; }
-};
-
-/// What decides exactly where there is no Requantizer.
-struct ExactRounding : ExactFactors {
-  double output_scale = 1;  ///< positive
-  PackedOutput to;
-};
-
-/// Which factor belongs to which sum of a block.
-enum class Factors {
-  one,   ///< one for all
-  each,  ///< one per sum, in the accumulators' order
-  parts  ///< one per 128-bit part of a vector
-};
-
-}  // namespace fast::qlc::requantize
-
 namespace fast::qlc::requantize::scalar {
 
 /// The clamped mode, 64 sums for each of `blocks`; their channels begin with `first` and repeat after `period`.
@@ -48,7 +23,7 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
     const float rest = product - static_cast<float>(truncated);
     const float magnitude = rest < 0 ? -rest : rest;
     const bool upper = magnitude > 0.5f || (magnitude == 0.5f && truncated % 2 != 0);
-    if ((upper ? 1 - magnitude : magnitude) > to.band[channel]) {
+    if ((upper ? 1 - magnitude : magnitude) > to.tie_tolerance[channel]) {
       out[i] = to.in_doubles(sums[i], channel);
       continue;
     }

@@ -51,9 +51,9 @@ struct Vector {
   DMLREF_OPERATION Floats sum(Floats a, Floats b) noexcept { return _mm256_add_ps(a, b); }
   DMLREF_OPERATION Floats difference(Floats a, Floats b) noexcept { return _mm256_sub_ps(a, b); }
   DMLREF_OPERATION Floats product(Floats a, Floats b) noexcept { return _mm256_mul_ps(a, b); }
-  DMLREF_OPERATION Floats fused(Floats a, Floats b, Floats c) noexcept { return _mm256_fmadd_ps(a, b, c); }
-  DMLREF_OPERATION Floats least(Floats a, Floats b) noexcept { return _mm256_min_ps(a, b); }  ///< b if either is NaN
-  DMLREF_OPERATION Floats most(Floats a, Floats b) noexcept { return _mm256_max_ps(a, b); }   ///< the same
+  DMLREF_OPERATION Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+  DMLREF_OPERATION Floats min(Floats a, Floats b) noexcept { return _mm256_min_ps(a, b); }  ///< b if either is NaN
+  DMLREF_OPERATION Floats max(Floats a, Floats b) noexcept { return _mm256_max_ps(a, b); }  ///< the same
   DMLREF_OPERATION Floats magnitude(Floats x) noexcept {
     return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF)));
   }
@@ -73,9 +73,9 @@ struct Vector {
   }
   DMLREF_OPERATION Doubles sum(Doubles a, Doubles b) noexcept { return _mm256_add_pd(a, b); }
   DMLREF_OPERATION Doubles product(Doubles a, Doubles b) noexcept { return _mm256_mul_pd(a, b); }
-  DMLREF_OPERATION Doubles fused(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmadd_pd(a, b, c); }
-  DMLREF_OPERATION Doubles least(Doubles a, Doubles b) noexcept { return _mm256_min_pd(a, b); }
-  DMLREF_OPERATION Doubles most(Doubles a, Doubles b) noexcept { return _mm256_max_pd(a, b); }
+  DMLREF_OPERATION Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+  DMLREF_OPERATION Doubles min(Doubles a, Doubles b) noexcept { return _mm256_min_pd(a, b); }
+  DMLREF_OPERATION Doubles max(Doubles a, Doubles b) noexcept { return _mm256_max_pd(a, b); }
   DMLREF_OPERATION Bits converted(Doubles lower, Doubles upper) noexcept {
     return _mm256_setr_m128i(_mm256_cvtpd_epi32(lower), _mm256_cvtpd_epi32(upper));
   }
@@ -91,8 +91,8 @@ struct Vector {
   DMLREF_OPERATION Bits signs(Bits x) noexcept { return _mm256_srai_epi32(x, 31); }  ///< -1 or 0
   DMLREF_OPERATION Bits lowest_bits(Bits x) noexcept { return _mm256_and_si256(x, _mm256_set1_epi32(1)); }
   DMLREF_OPERATION Bits difference(Bits a, Bits b) noexcept { return _mm256_sub_epi32(a, b); }
-  DMLREF_OPERATION Bits either(Bits a, Bits b) noexcept { return _mm256_xor_si256(a, b); }  ///< exclusive or
-  DMLREF_OPERATION Bits least_words(Bits a, Bits b) noexcept { return _mm256_min_epu16(a, b); }
+  DMLREF_OPERATION Bits xor_(Bits a, Bits b) noexcept { return _mm256_xor_si256(a, b); }  ///< exclusive or
+  DMLREF_OPERATION Bits min_words(Bits a, Bits b) noexcept { return _mm256_min_epu16(a, b); }
   /// sums + the two products of words in each lane.
   DMLREF_OPERATION Bits plus_word_products(Bits sums, Bits a, Bits b) noexcept {
     return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b));
@@ -108,7 +108,7 @@ struct Vector {
     return _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(pattern));
   }
   /// The first 32 bits of each 128, then the second ones, ….
-  DMLREF_OPERATION Bits across(Bits x) noexcept {
+  DMLREF_OPERATION Bits transpose_lanes(Bits x) noexcept {
     return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
   /// Nothing, but g++ then keeps an accumulator in one register: it would copy and even store it in the loop for the
@@ -148,9 +148,9 @@ struct Vector {
   DMLREF_OPERATION Floats sum(Floats a, Floats b) noexcept { return _mm512_add_ps(a, b); }
   DMLREF_OPERATION Floats difference(Floats a, Floats b) noexcept { return _mm512_sub_ps(a, b); }
   DMLREF_OPERATION Floats product(Floats a, Floats b) noexcept { return _mm512_mul_ps(a, b); }
-  DMLREF_OPERATION Floats fused(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
-  DMLREF_OPERATION Floats least(Floats a, Floats b) noexcept { return _mm512_min_ps(a, b); }
-  DMLREF_OPERATION Floats most(Floats a, Floats b) noexcept { return _mm512_max_ps(a, b); }
+  DMLREF_OPERATION Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+  DMLREF_OPERATION Floats min(Floats a, Floats b) noexcept { return _mm512_min_ps(a, b); }
+  DMLREF_OPERATION Floats max(Floats a, Floats b) noexcept { return _mm512_max_ps(a, b); }
   DMLREF_OPERATION Floats magnitude(Floats x) noexcept { return _mm512_abs_ps(x); }
   DMLREF_OPERATION unsigned beyond(Floats x, Floats limit) noexcept {
     return _mm512_cmp_ps_mask(x, limit, _CMP_NLE_UQ);
@@ -169,9 +169,9 @@ struct Vector {
   }
   DMLREF_OPERATION Doubles sum(Doubles a, Doubles b) noexcept { return _mm512_add_pd(a, b); }
   DMLREF_OPERATION Doubles product(Doubles a, Doubles b) noexcept { return _mm512_mul_pd(a, b); }
-  DMLREF_OPERATION Doubles fused(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
-  DMLREF_OPERATION Doubles least(Doubles a, Doubles b) noexcept { return _mm512_min_pd(a, b); }
-  DMLREF_OPERATION Doubles most(Doubles a, Doubles b) noexcept { return _mm512_max_pd(a, b); }
+  DMLREF_OPERATION Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+  DMLREF_OPERATION Doubles min(Doubles a, Doubles b) noexcept { return _mm512_min_pd(a, b); }
+  DMLREF_OPERATION Doubles max(Doubles a, Doubles b) noexcept { return _mm512_max_pd(a, b); }
   DMLREF_OPERATION Bits converted(Doubles lower, Doubles upper) noexcept {
     return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtpd_epi32(lower)), _mm512_cvtpd_epi32(upper), 1);
   }
@@ -186,8 +186,8 @@ struct Vector {
   DMLREF_OPERATION Bits signs(Bits x) noexcept { return _mm512_srai_epi32(x, 31); }
   DMLREF_OPERATION Bits lowest_bits(Bits x) noexcept { return _mm512_and_si512(x, _mm512_set1_epi32(1)); }
   DMLREF_OPERATION Bits difference(Bits a, Bits b) noexcept { return _mm512_sub_epi32(a, b); }
-  DMLREF_OPERATION Bits either(Bits a, Bits b) noexcept { return _mm512_xor_si512(a, b); }
-  DMLREF_OPERATION Bits least_words(Bits a, Bits b) noexcept { return _mm512_min_epu16(a, b); }
+  DMLREF_OPERATION Bits xor_(Bits a, Bits b) noexcept { return _mm512_xor_si512(a, b); }
+  DMLREF_OPERATION Bits min_words(Bits a, Bits b) noexcept { return _mm512_min_epu16(a, b); }
   DMLREF_OPERATION Bits plus_word_products(Bits sums, Bits a, Bits b) noexcept {
     return _mm512_dpwssd_epi32(sums, a, b);
   }
@@ -201,9 +201,10 @@ struct Vector {
   DMLREF_OPERATION Bits shuffle(Bits x, __m128i pattern) noexcept {
     return _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(pattern));
   }
-  DMLREF_OPERATION Bits across(Bits x) noexcept {
-    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), x);
+  DMLREF_OPERATION Bits transposed_order() noexcept {
+    return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   }
+  DMLREF_OPERATION Bits transpose_lanes(Bits x) noexcept { return _mm512_permutexvar_epi32(transposed_order(), x); }
   DMLREF_OPERATION void pin(Bits& sums) noexcept { __asm__("" : DMLREF_IN_ZMM(sums)); }
 };
 

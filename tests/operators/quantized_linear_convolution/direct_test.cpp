@@ -7,12 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "dmlref/operators/quantized_linear_convolution/call.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "dmlref/requantize/rounded_sums.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
@@ -26,6 +27,8 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::avxvnni_as_evex {
 
+using namespace vectors256;
+
 [[gnu::always_inline]] DMLREF_TARGET_AVX512VNNI inline __m256i dot(__m256i sums, __m256i activations,
                                                                    __m256i weights) noexcept {
   return _mm256_dpbusd_epi32(sums, activations, weights);
@@ -37,7 +40,10 @@ namespace fast::qlc::direct::avxvnni_as_evex {
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX512VNNI
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/vnni256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
+
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256-inl.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256-inl.hpp"
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avxvnni_as_evex
@@ -181,13 +187,12 @@ void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int ca
     const bool owned = chance(random, 50);
     if (owned) own_constants(test.desc);
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const fast::DirectConvolution direct(problem, kernels);
-    if (!direct.usable()) continue;
+    const std::shared_ptr<const detail::Plan> plan = fast::qlc::direct::make_plan(problem, kernels);
+    if (plan == nullptr) continue;
     ++direct_cases;
-    const detail::DirectConvolutionPlan plan(problem, direct);
     dmlref_test::ThreadExecutor threads(pick(random, 2, 4));
     Executor& executor = i % 8 == 0 ? static_cast<Executor&>(threads) : sequential();
-    compare(test, run_plan(plan, test, random, executor, owned), "case " + std::to_string(i) + ": " + describe(shape));
+    compare(test, run_plan(*plan, test, random, executor, owned), "case " + std::to_string(i) + ": " + describe(shape));
     if (testing::Test::HasFailure()) return;
   }
   std::printf("%d cases\n", direct_cases);
@@ -220,10 +225,9 @@ void expect_wide_weights_equal_to_reference(const fast::qlc::direct::Kernels& ke
     const bool owned = chance(random, 70);
     if (owned) own_constants(test.desc);
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const fast::DirectConvolution direct(problem, kernels);
-    if (!direct.usable()) continue;
-    const detail::DirectConvolutionPlan plan(problem, direct);
-    compare(test, run_plan(plan, test, random, sequential(), owned),
+    const std::shared_ptr<const detail::Plan> plan = fast::qlc::direct::make_plan(problem, kernels);
+    if (plan == nullptr) continue;
+    compare(test, run_plan(*plan, test, random, sequential(), owned),
             "case " + std::to_string(i) + ": " + std::to_string(percent) + " % wide, " + describe(shape));
     if (testing::Test::HasFailure()) return;
   }
@@ -320,10 +324,10 @@ TEST(DirectConvolution, OddScales) {
     test.inputs[4] = bytes_from<float>(test.desc.filter_scale, scale);
     test.inputs[7] = bytes_of(test.desc.output_scale, scale());
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct);
-    ASSERT_TRUE(direct.usable());
-    const detail::DirectConvolutionPlan plan(problem, direct);
-    compare(test, run_plan(plan, test, random, sequential(), false), "case " + std::to_string(i));
+    const std::shared_ptr<const detail::Plan> plan =
+        fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct);
+    ASSERT_NE(plan, nullptr);
+    compare(test, run_plan(*plan, test, random, sequential(), false), "case " + std::to_string(i));
     if (testing::Test::HasFailure()) return;
   }
 }

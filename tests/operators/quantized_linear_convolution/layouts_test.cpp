@@ -119,9 +119,7 @@ QlcShape random_shape(Random& random) {
 /// All strategies that can do it, the chosen one among them.
 std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem, Isa isa) {
   std::vector<std::shared_ptr<const detail::Plan>> plans{detail::qlc_plan(problem, isa, this_cpu())};
-  if (fast::DirectConvolution direct(problem, fast::qlc::kernels_of(isa).direct); direct.usable()) {
-    plans.push_back(std::make_shared<detail::DirectConvolutionPlan>(problem, std::move(direct)));
-  }
+  if (auto plan = fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct)) plans.push_back(plan);
   if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::kernels_of(isa).winograd; kernels != nullptr) {
     if (auto winograd = winograd_plan(problem, *kernels)) plans.push_back(std::move(winograd));
   }
@@ -182,8 +180,8 @@ struct Plan final : BlockedPlan<Plan, Block, Run> {
   static constexpr Index units_per_task = 4, min_panels = 1;
 
   explicit Plan(const Problem& problem) : BlockedPlan(problem, geometry_of(problem)) {
-    folded_at.kept_tables = false;
-    (folded_at.kept_filter ? persistent_bytes : scratch_at) = round_up(filter_bytes(), 64);
+    constants_at.kept_tables = false;
+    (constants_at.kept_filter ? persistent_bytes : scratch_at) = round_up(filter_bytes(), 64);
     scratch_bytes = 64;
     task_count = 3;
   }
@@ -207,8 +205,8 @@ void pack_filter(const Plan& p, const std::byte* filter, std::byte* to, Index fi
     to[i] = filter[i / p.g.depth() * p.g.filter.n + c * p.g.filter.c + y * p.g.filter.y + x * p.g.filter.x];
   }
 }
-void fold_constants(const Plan&, const std::byte* const*, const std::byte*, std::byte*) noexcept {}
-void fold_owned_constants(const Plan&, const std::byte* const*, std::byte*, std::byte*) noexcept {}
+void precompute_constants(const Plan&, const std::byte* const*, const std::byte*, std::byte*) noexcept {}
+void precompute_owned_constants(const Plan&, const std::byte* const*, std::byte*, std::byte*) noexcept {}
 void bind_constants(const Plan&, const Buffers& b, const std::byte* packed, const std::byte*, Run& run) noexcept {
   run = {b.inputs, packed, b.output};
 }
@@ -282,22 +280,23 @@ TEST(QuantizedLinearConvolutionLayouts, RunsAStrategyFromOutside) {
 
 // A strategy of the direct convolution from outside the library: the order of its weights, where their precomputed
 // constants lie, and what a unit of work does.
-class PlainPlanes {
+class PlainPlanes final : public direct::DirectPlan<PlainPlanes, direct::PixelLanes> {
  public:
-  explicit PlainPlanes(const Problem& problem)
-      : layer(ordered({problem, fast::qlc::kernels_of(Isa::scalar).direct})), lanes(layer) {}
+  static constexpr const char* name = "plain planes";
 
-  direct::Layer layer;
-  direct::PixelLanes lanes;
+  PlainPlanes(const Problem& problem, const direct::Layer& layer)
+      : DirectPlan(problem, layer, {layer, taps_of(layer.g)}) {}
+
   Index bands() const noexcept { return 1; }
-  Index parts() const noexcept { return layer.g.all_out_channels(); }
+  Index parts() const noexcept { return layer_.g.all_out_channels(); }
 
-  void run(const std::byte* folded, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
-    const fast::qlc::Geometry& g = layer.g;
+  void run(const std::byte* constants, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
+    using fast::qlc::load;
+    const fast::qlc::Geometry& g = layer_.g;
     const direct::Work work(unit, bands(), parts());
-    const auto header = direct::read<direct::FoldedHeader>(folded);
-    const std::byte* const constants = folded + lanes.at(work.part);
-    const auto channel = direct::read<direct::ChannelData>(constants);
+    const auto header = load<direct::ConstantsHeader>(constants, 0);
+    const std::byte* const data = constants + lanes_.at(work.part);
+    const auto channel = load<direct::ChannelData>(data, 0);
     for (Index i = 0; i < g.out_height * g.out_width; ++i) {
       const Index y = i / g.out_width, x = i % g.out_width;
       std::int32_t sum = channel.integers.sum;  // less what is added in doubles
@@ -308,8 +307,7 @@ class PlainPlanes {
         const bool inside = in_y >= 0 && in_y < g.height && in_x >= 0 && in_x < g.width;
         const Index in_channel = work.part / g.out_channels * g.in_channels + tap.channel;
         const Index at = work.image * g.in.n + in_channel * g.in.c + in_y * g.in.y + in_x * g.in.x;
-        sum += (inside ? input[at] ^ header.input_flip : header.fill) *
-               direct::read<std::int16_t>(constants + sizeof channel + 2 * k);
+        sum += (inside ? input[at] ^ header.input_flip : header.fill) * load<std::int16_t>(data + sizeof channel, k);
       }
       const std::int32_t rounded =
           fast::qlc::round_exactly(sum + channel.offset, channel.factor, header.output_scale) + header.to.zero_point;
@@ -319,13 +317,11 @@ class PlainPlanes {
   }
 
  private:
-  static direct::Tap tap_of(const fast::qlc::Geometry& g, Index slot) noexcept {
-    return {slot / g.taps(), slot % g.taps() / g.kernel_w, slot % g.kernel_w};
+  static direct::Tap tap_of(const fast::qlc::Geometry& g, Index i) noexcept {
+    return {i / g.taps(), i % g.taps() / g.kernel_w, i % g.kernel_w};
   }
-  static direct::Layer ordered(direct::Layer l) {
-    l.packed_taps =
-        direct::FilterSlots(l.g, l.g.depth(), 1, direct::NinthBit::fits, [&](Index slot) { return tap_of(l.g, slot); });
-    return l;
+  static direct::PackedTaps taps_of(const fast::qlc::Geometry& g) {
+    return {g, g.depth(), 1, direct::WeightFormat::words, [&](Index i) { return tap_of(g, i); }};
   }
 };
 
@@ -334,21 +330,14 @@ TEST(QuantizedLinearConvolutionLayouts, RunsADirectStrategyFromOutside) {
   int ran = 0;
   for (int i = 0; i < dmlref_test::rounds(400) && !HasFailure(); ++i) {
     const LaidOut made = make(random, random_shape(random), Arrangement::any, 0);
-    const fast::qlc::Geometry g = fast::qlc::geometry_of(made.problem);
+    const direct::Layer layer(made.problem, fast::qlc::kernels_of(Isa::scalar).direct);
+    const fast::qlc::Geometry& g = layer.g;
     if (g.groups == 1 || g.depth() > 256 || !g.filter.forward()) continue;
-    const PlainPlanes strategy(made.problem);
-    std::vector<std::byte> expected = made.test.output, output = expected;
+    const PlainPlanes plan(made.problem, layer);
+    std::vector<std::byte> expected = made.test.output;
     dmlref_test::reference_plan(made.problem)->execute(made.test.bindings(expected.data()), sequential());
-    const fast::qlc::Origins origins(made.problem);
-    const fast::qlc::Inputs inputs = origins.inputs(made.test.bindings(output.data()).inputs);
-    AlignedBuffer folded(static_cast<std::size_t>(strategy.lanes.folded_bytes));
-    std::byte* const constants = folded.span().data();
-    direct::fold(strategy.layer, strategy.lanes, inputs.data(), direct::Search::no, constants);
-    for (Index unit = 0; unit < g.batch * strategy.parts() * strategy.bands(); ++unit) {
-      strategy.run(constants, reinterpret_cast<const std::uint8_t*>(inputs[fast::qlc::input_tensor]),
-                   reinterpret_cast<std::uint8_t*>(origins.output(output.data())), unit);
-    }
-    EXPECT_EQ(output, expected) << "case " << i << strides_of(made.problem);
+    EXPECT_EQ(run_plan(plan, made.test, random, sequential(), false), expected)
+        << "case " << i << strides_of(made.problem);
     ++ran;
   }
   EXPECT_TRUE(dmlref_test::often(ran, 10));

@@ -3,9 +3,9 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/int8/avx2/staging.hpp"
-#include "dmlref/int8/avx512vnni/epilogue.hpp"
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/int8/portable.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
 #include <immintrin.h>
@@ -19,7 +19,7 @@ namespace fast::qlc::avx512vnni {
 /// unpacks, which stay within 128 bits, leave neighbours side by side.
 DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE void interleave64(__m512i c0, __m512i c1, __m512i c2, __m512i c3,
                                                                 __m512i flip, __m512i (&groups)[4]) noexcept {
-  const __m512i order = transposed_order();
+  const __m512i order = simd::avx512::Vector::transposed_order();
   c0 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c0));
   c1 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c1));
   c2 = _mm512_permutexvar_epi32(order, _mm512_xor_si512(flip, c2));

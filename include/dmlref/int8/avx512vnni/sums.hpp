@@ -4,7 +4,6 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/int8/avx512vnni/epilogue.hpp"
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/int8/portable.hpp"
 #include "dmlref/view/narrow.hpp"

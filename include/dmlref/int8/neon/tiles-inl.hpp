@@ -1,7 +1,7 @@
-// tiles-inl.hpp: the micro-kernels of NEON: one source for both products. Included once per target, inside its namespace,
-// because a target attribute cannot be a template parameter; hence no guard. The includer defines DMLREF_QLC_TARGET
-// (the attribute, or nothing), Accumulators of four lanes, begin, multiply_add and total; without the macro this is
-// empty.
+// tiles-inl.hpp: the micro-kernels of NEON: one source for both products. Included once per target, inside its
+// namespace, because a target attribute cannot be a template parameter; hence no guard. The includer defines
+// DMLREF_QLC_TARGET (the attribute, or nothing), Accumulators of four lanes, begin, multiply_add and total; without the
+// macro this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
 /// Which side is which makes no difference to the arithmetic, only to the addresses.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -99,16 +98,16 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const fast::qlc::Problem& 
   return std::make_shared<ReferenceQuantizedLinearConvolutionPlan>(problem);
 }
 
-/// How many groups to convolve at a time. Of groups with few channels what is packed and folded, which is padded, may
-/// be many times what is given: then so many that it stays small.
-inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t folded_bytes) noexcept {
+/// How many groups to convolve at a time. Of groups with few channels what is packed and precomputed, which is padded,
+/// may be many times what is given: then so many that it stays small.
+inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t constants_bytes) noexcept {
   constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20, in_proportion = 4, part_bytes = std::uint64_t{4} << 20;
   constexpr Index bytes_per_channel = 9;  // scale, zero point, bias
   const Shape& filter = problem.inputs[fast::qlc::filter_tensor].layout.shape;
   const auto groups = static_cast<std::uint64_t>(problem.geometry.group_count);
   const auto given = static_cast<std::uint64_t>(element_count(filter) + filter[0] * bytes_per_channel);
-  if (folded_bytes <= small_bytes || folded_bytes <= in_proportion * given) return problem.geometry.group_count;
-  const std::uint64_t fit = part_bytes / (folded_bytes / groups + 1) + 1;
+  if (constants_bytes <= small_bytes || constants_bytes <= in_proportion * given) return problem.geometry.group_count;
+  const std::uint64_t fit = part_bytes / (constants_bytes / groups + 1) + 1;
   return static_cast<Index>(fit < groups ? fit : groups);
 }
 
@@ -199,56 +198,16 @@ class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<PlanOf
   PlanOfSome part_;
 };
 
-/// Of one problem; `make(problem)`: a plan that packs its filter and folds its constants.
+/// Of one problem; `make(problem)`: a plan that packs its filter and precomputes its constants.
 template <class PlanOfAll, class Make>
-std::shared_ptr<const Plan> plan_of_groups(const fast::qlc::Problem& problem, std::uint64_t folded_bytes,
+std::shared_ptr<const Plan> plan_of_groups(const fast::qlc::Problem& problem, std::uint64_t constants_bytes,
                                            const Make& make) {
-  const Index groups = groups_at_a_time(problem, folded_bytes);
+  const Index groups = groups_at_a_time(problem, constants_bytes);
   if (groups < problem.geometry.group_count) {
     return std::make_shared<GroupedConvolutionPlan<PlanOfAll>>(problem, groups, make);
   }
   return std::make_shared<PlanOfAll>(make(problem));
 }
-
-/// The direct convolution behind the public API. Tasks draw units of work from a counter.
-class DirectConvolutionPlan final : public PlanOf<DirectConvolutionPlan> {
- public:
-  DirectConvolutionPlan(const fast::qlc::Problem& problem, fast::DirectConvolution convolution)
-      : origins_(problem), convolution_(std::move(convolution)) {}
-
-  std::string_view strategy_name() const noexcept { return convolution_.strategy_name(); }
-  BindingProperties properties() const noexcept {
-    const std::uint64_t bytes = convolution_.folded_bytes();
-    return convolution_.folds_at_initialize() ? BindingProperties{0, bytes} : BindingProperties{bytes, 0};
-  }
-  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    if (convolution_.folds_at_initialize()) convolution_.fold(origins_.inputs(owned.inputs).data(), persistent);
-  }
-  void execute(const Bindings& bindings, Executor& executor) const {
-    const fast::qlc::Inputs inputs = origins_.inputs(bindings.inputs);
-    std::byte* const output = origins_.output(bindings.outputs[0]);
-    const std::byte* folded = bindings.persistent;
-    if (!convolution_.folds_at_initialize()) {
-      convolution_.fold(inputs.data(), bindings.temporary);
-      folded = bindings.temporary;
-    }
-    const Index units = convolution_.units();
-    const Index tasks = fast::qlc::tasks_for(concurrency_of(executor), units);
-    const Index grain = (units + 16 * tasks - 1) / (16 * tasks);
-    std::atomic<Index> next{0};
-    parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t) {
-      for (Index first = next.fetch_add(grain); first < units; first = next.fetch_add(grain)) {
-        for (Index unit = first; unit < first + grain && unit < units; ++unit) {
-          convolution_.run(folded, inputs[fast::qlc::input_tensor], output, unit);
-        }
-      }
-    });
-  }
-
- private:
-  fast::qlc::Origins origins_;
-  fast::DirectConvolution convolution_;
-};
 
 /// The fastest way that there is, by strides of either sign. What suits is asked of the geometry, then its plan is
 /// made.
@@ -258,9 +217,7 @@ inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& pr
   const Geometry g = geometry_of(problem);
   if (!offsets_fit(g) || mostly_padding(g)) return reference_qlc_plan(problem);
   const TargetKernels kernels = kernels_of(isa);
-  if (fast::DirectConvolution direct(problem, kernels.direct); direct.usable()) {
-    return std::make_shared<DirectConvolutionPlan>(problem, std::move(direct));
-  }
+  if (auto direct = direct::make_plan(problem, kernels.direct)) return direct;
   if (kernels.winograd != nullptr && problem.inputs[filter_tensor].owned) {
     const std::optional<winograd::Tiling> tiling = winograd::choose_tiling(g, *kernels.winograd, tuning);
     if (tiling && winograd::worthwhile(g, *tiling)) {
@@ -271,14 +228,14 @@ inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& pr
 #if DMLREF_HAS_AMX_INT8
   if (isa == Isa::amx_int8 && amx::worthwhile(flat, problem)) {
     if (const amx::Blocking blocking(flat, tuning); blocking.usable) {
-      return plan_of_groups<amx::Plan>(problem, amx::folded_bytes(flat, blocking),
+      return plan_of_groups<amx::Plan>(problem, amx::constants_bytes(flat, blocking),
                                        [&](const Problem& some) { return amx::Plan(some, blocking); });
     }
   }
 #endif
   if (const tiled::Blocking blocking(flat, kernels.tiled, tuning); blocking.usable()) {
     return plan_of_groups<tiled::Plan>(
-        problem, tiled::folded_bytes(flat, kernels.tiled, blocking),
+        problem, tiled::constants_bytes(flat, kernels.tiled, blocking),
         [&](const Problem& some) { return tiled::Plan(some, kernels.tiled, blocking, tuning); });
   }
   return reference_qlc_plan(problem);

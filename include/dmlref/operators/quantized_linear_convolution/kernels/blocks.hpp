@@ -14,7 +14,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/problem.hpp"
 #include "dmlref/run/executor.hpp"
@@ -90,9 +90,9 @@ Index tasks_with_scratch(const Plan& plan) noexcept {
   return smaller(most, blocks * channel_ranges(plan, blocks, most));
 }
 
-/// What is packed and folded of so many channels, whoever owns it, but for tables that some plans add.
-inline std::uint64_t packed_and_folded_bytes(Index filter_bytes, Index channels) noexcept {
-  FoldedPlaces places;
+/// What is packed and precomputed of so many channels, whoever owns it, but for tables that some plans add.
+inline std::uint64_t packed_constants_bytes(Index filter_bytes, Index channels) noexcept {
+  ConstantOffsets places;
   ScratchLayout persistent, temporary;
   places.place(persistent, temporary, filter_bytes, channels, 1);
   return static_cast<std::uint64_t>(persistent.size() + temporary.size());
@@ -101,33 +101,33 @@ inline std::uint64_t packed_and_folded_bytes(Index filter_bytes, Index channels)
 /// A plan that runs blocks. Immutable once made. `Concrete` says which blocks there are for so many tasks (`grid_for`),
 /// how many panels its output channels are cut into and how few of them a unit may have (`channel_panels`,
 /// `min_panels`, `units_per_task`), and lays out its memory; pack_filter (of blocks of output channels),
-/// fold_constants, fold_owned_constants (which may change the packed filter) and bind_constants, beside it, make a
-/// `Run` of the constants. A `Block` is staged, and multiplied with ranges of panels.
+/// precompute_constants, precompute_owned_constants (which may change the packed filter) and bind_constants, beside it,
+/// make a `Run` of the constants. A `Block` is staged, and multiplied with ranges of panels.
 template <class Concrete, class Block, class Run>
 class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
   using Bindings = dmlref::detail::Bindings;
 
  public:
   explicit BlockedPlan(const Problem& problem, const Geometry& geometry)
-      : g(geometry), tensors(problem), folded_at(problem), origins_(problem) {}
+      : g(geometry), tensors(problem), constants_at(problem), origins_(problem) {}
 
   BindingProperties properties() const noexcept {
     return {static_cast<std::uint64_t>(scratch_at + task_count * scratch_bytes),
             static_cast<std::uint64_t>(persistent_bytes)};
   }
   bool keeps_owned(std::size_t index) const noexcept { return index != filter_tensor; }
-  /// Packs and folds what DML owns.
+  /// Packs and precomputes what DML owns.
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     const Inputs inputs = origins_.inputs(owned.inputs);
-    std::byte* const packed = persistent + folded_at.filter;
-    if (folded_at.kept_filter) pack_filter(self(), inputs[filter_tensor], packed, 0, filter_blocks());
-    if (folded_at.kept_tables) fold_owned_constants(self(), inputs.data(), packed, persistent);
+    std::byte* const packed = persistent + constants_at.filter;
+    if (constants_at.kept_filter) pack_filter(self(), inputs[filter_tensor], packed, 0, filter_blocks());
+    if (constants_at.kept_tables) precompute_owned_constants(self(), inputs.data(), packed, persistent);
   }
   void execute(const Bindings& bindings, Executor& executor) const {
     const Inputs inputs = origins_.inputs(bindings.inputs);
     const Buffers buffers{inputs.data(), origins_.output(bindings.outputs[0]), bindings.persistent, bindings.temporary};
     const std::size_t concurrency = dmlref::detail::concurrency_of(executor);
-    if (!folded_at.kept_filter) pack(buffers, executor, concurrency);
+    if (!constants_at.kept_filter) pack(buffers, executor, concurrency);
     const Work work(*this, buffers, tasks_for(concurrency, task_count));
     if (work.tasks > 1) return share_out(work, executor);
     dmlref::detail::parallel_for(executor, 1, [&](std::size_t) {
@@ -138,14 +138,14 @@ class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
 
   /// What depends on data but not on pixels; the filter is packed.
   void prepare(const Buffers& b, Run& run) const noexcept {
-    const std::byte* packed = (folded_at.kept_filter ? b.persistent : b.temporary) + folded_at.filter;
-    if (!folded_at.kept_tables) fold_constants(self(), b.inputs, packed, b.temporary);
-    bind_constants(self(), b, packed, folded_at.kept_tables ? b.persistent : b.temporary, run);
+    const std::byte* packed = (constants_at.kept_filter ? b.persistent : b.temporary) + constants_at.filter;
+    if (!constants_at.kept_tables) precompute_constants(self(), b.inputs, packed, b.temporary);
+    bind_constants(self(), b, packed, constants_at.kept_tables ? b.persistent : b.temporary, run);
   }
 
   Geometry g;
   ChannelTensors tensors;
-  FoldedPlaces folded_at;
+  ConstantOffsets constants_at;
   Index persistent_bytes = 0;
   Index scratch_at = 0, scratch_bytes = 0;  ///< of the tasks, in the temporary memory; of one task
   Index task_count = 1;                     ///< how many tasks have scratch
@@ -196,7 +196,7 @@ class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
     const Index parts = tasks_for(concurrency, smaller(filter_blocks(), ceil_div(self().filter_bytes(), least)));
     const auto pack_part = [&](std::size_t part) {
       const auto p = static_cast<Index>(part);
-      pack_filter(self(), buffers.inputs[filter_tensor], buffers.temporary + folded_at.filter,
+      pack_filter(self(), buffers.inputs[filter_tensor], buffers.temporary + constants_at.filter,
                   filter_blocks() * p / parts, filter_blocks() * (p + 1) / parts);
     };
     if (parts == 1) return pack_part(0);

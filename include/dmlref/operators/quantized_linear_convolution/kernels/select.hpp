@@ -29,7 +29,6 @@
 #endif
 #if DMLREF_HAS_AVXVNNI
 #include "dmlref/int8/avxvnni.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avxvnni.hpp"
 #endif
 #if DMLREF_HAS_AVX512VNNI
 #include "dmlref/int8/avx512vnni.hpp"

@@ -10,7 +10,7 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 
 #if DMLREF_ARCH_X86_64
 
@@ -22,7 +22,7 @@ namespace fast::qlc::amx {
 enum class Compensation { none, split16, product };
 
 /// What one execute knows.
-struct Run : Folded {
+struct Run : Constants {
   const std::int32_t* start = nullptr;  // what sums start from: 16 for each channel if planar, else 1
   Compensation compensation = Compensation::none;
   const std::int32_t* factors = nullptr;  // of channels, or halves of these
@@ -47,8 +47,8 @@ inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel
 /// Which channels stay in registers, which ones a multiply-add rounds, and their tables. All of a panel stay in
 /// registers, or none does. With pixels in lanes each is rounded by itself, else all of a panel are, or none.
 inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
-                             FoldingTime time, std::byte* memory) noexcept {
-  const ChannelTables t = tables_at(p.folded_at, memory);
+                             PrecomputeTime time, std::byte* memory) noexcept {
+  const ChannelTables t = tables_at(p.constants_at, memory);
   if (!p.rounds()) release_exact_scales(t, p.g.groups * p.packed_channels(), nullptr);
   agree_on_registers(t, p.g.groups, p.packed_channels(), p.panel_channels());
   if (!p.rounds()) return;
@@ -58,47 +58,47 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
   if (bounds.wide) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.packed_channels();
-  qlc::fold_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time, scale,
-                         shift, reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset), 1, 0);
+  qlc::precompute_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time,
+                               scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.constants_at.offset), 1, 0);
 }
 
 /// The tables in `memory`, of constants and the packed filter.
-inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed, FoldingTime time,
-                           std::byte* memory) noexcept {
-  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.packed_channels(), memory);
+inline void precompute_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                 PrecomputeTime time, std::byte* memory) noexcept {
+  const ChannelBounds bounds = precompute_tables(inputs, p.g, p.tensors, p.constants_at, p.packed_channels(), memory);
   const Index channels = p.g.groups * p.packed_channels();
-  if (time == FoldingTime::initialize) {
-    refine_bounds(inputs, p.g, p.folded_at, bounds, channels, memory,
+  if (time == PrecomputeTime::initialize) {
+    refine_bounds(inputs, p.g, p.constants_at, bounds, channels, memory,
                   [&](Index c) { return magnitude_of(p, packed, c); });
   }
-  fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), channels,
-               p.signed_pixels() ? 128 : 0, memory);
+  precompute_offsets(inputs, p.g, p.tensors, p.constants_at, bounds, packed + p.filter_sums_at(), channels,
+                     p.signed_pixels() ? 128 : 0, memory);
   choose_roundings(p, bounds, inputs, time, memory);
   if (p.splits_terms()) {
-    const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
+    const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.zero);
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
     for (Index c = 0; c < channels + 64; ++c) factor[c] = split16_factor(zero[c]);
   }
   if (!p.planar()) return;
-  const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
+  const auto* offset = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.offset);
   auto* start = reinterpret_cast<std::int32_t*>(memory + p.start_at);
   for (Index c = 0; c < channels; ++c) std::fill_n(start + c * tile_side, tile_side, offset[c]);
 }
 
-inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
-                           std::byte* memory) noexcept {
-  fold_constants(p, inputs, packed, FoldingTime::execute, memory);
+inline void precompute_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                 std::byte* memory) noexcept {
+  precompute_constants(p, inputs, packed, PrecomputeTime::execute, memory);
 }
 
-inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
-                                 std::byte* memory) noexcept {
-  fold_constants(p, inputs, packed, FoldingTime::initialize, memory);
+inline void precompute_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                       std::byte* memory) noexcept {
+  precompute_constants(p, inputs, packed, PrecomputeTime::initialize, memory);
 }
 
 /// What an execute knows of them.
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {
-  bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
+  bind_tables(b, p.g, p.tensors, p.constants_at, packed, memory, p.packed_channels(), false, run);
   if (p.signed_pixels()) run.input_flip = 0;
   if (p.rounds()) {
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
@@ -107,7 +107,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   const bool halves = p.splits_terms() && !run.wide;
   if (run.pixel_terms) run.compensation = halves ? Compensation::split16 : Compensation::product;
   run.factors = halves ? reinterpret_cast<const std::int32_t*>(memory + p.factor_at) : run.minus_filter_zero_point;
-  run.start = reinterpret_cast<const std::int32_t*>(memory + (p.planar() ? p.start_at : p.folded_at.offset));
+  run.start = reinterpret_cast<const std::int32_t*>(memory + (p.planar() ? p.start_at : p.constants_at.offset));
 }
 
 }  // namespace fast::qlc::amx

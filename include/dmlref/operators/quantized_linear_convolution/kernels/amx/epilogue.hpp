@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/int8/avx512vnni/epilogue.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
+#include "dmlref/requantize/avx512.hpp"
 #include "dmlref/simd/address.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -132,7 +132,7 @@ class InterleavedEpilogue {
 
  private:
   static constexpr int held = Output::rows_are_channels ? 1 : 4;  // vectors of constants of channels
-  using Channels = avx512vnni::Epilogue::Channels<held>;
+  using Channels = requantize::avx512::TileEpilogue::Channels<held>;
 
   Index row_of(Index step) const noexcept { return Output::rows_are_channels ? step : step << rows_shift_; }
 
@@ -219,7 +219,7 @@ class InterleavedEpilogue {
     return pass_.channel + (Output::rows_are_channels ? row : lane);
   }
 
-  avx512vnni::Epilogue epilogue_;
+  requantize::avx512::TileEpilogue epilogue_;
   Requantizer to_;
   const Run& run_;
   bool split16_, may_interleave_;

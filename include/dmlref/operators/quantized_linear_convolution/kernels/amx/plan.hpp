@@ -21,7 +21,7 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/layout.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/view/narrow.hpp"
 
@@ -145,11 +145,11 @@ struct Blocking {
 };
 
 /// Of all groups.
-inline std::uint64_t folded_bytes(const Geometry& g, const Blocking& blocking) noexcept {
+inline std::uint64_t constants_bytes(const Geometry& g, const Blocking& blocking) noexcept {
   const Index channels = g.groups * round_up(g.out_channels, tile_side);
   Index k_blocks = 0;
   std::visit([&](const auto& layout) { each_k_block(g, layout, [&](const KBlock&) { ++k_blocks; }); }, blocking.layout);
-  return packed_and_folded_bytes(channels * (k_blocks * tile_depth + 4), channels);
+  return packed_constants_bytes(channels * (k_blocks * tile_depth + 4), channels);
 }
 
 struct Run;
@@ -232,7 +232,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   void place_memory() {
     ScratchLayout persistent, shared, task;
     const Index channels = g.groups * packed_channels() + 64;
-    ScratchLayout& tables = folded_at.place(persistent, shared, filter_bytes(), channels, 1);
+    ScratchLayout& tables = constants_at.place(persistent, shared, filter_bytes(), channels, 1);
     start_at = tables.take(planar() ? 64 * channels : 0);
     factor_at = tables.take(splits_terms() ? 4 * channels : 0);
     if (rounds()) {

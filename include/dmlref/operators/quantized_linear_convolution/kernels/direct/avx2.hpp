@@ -1,19 +1,33 @@
-// avx2.hpp: the direct convolution's kernels on 8 lanes; a block is 32 lanes. There is no product of bytes that does
-// not saturate, so weights are words, and a quad's bytes 0 and 2 meet its first two, bytes 1 and 3 the others.
+// avx2.hpp: the direct convolution's kernels on 8 lanes, with AVX2 and with AVX-VNNI; a block is 32 lanes. AVX2 has no
+// product of bytes that does not saturate, so weights are words, and a quad's bytes 0 and 2 meet its first two, bytes 1
+// and 3 the others.
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/epilogue256.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
+#include "dmlref/requantize/avx2.hpp"
+#include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include <cstring>
+
 DMLREF_BEGIN
+namespace fast::qlc::direct::vectors256 {
+
+using V = simd::avx2::Vector;
+using Epilogue = requantize::avx2::LaneEpilogue;
+inline constexpr std::ptrdiff_t block = Epilogue::block;
+inline constexpr const Kernels* narrower = nullptr;
+
+}  // namespace fast::qlc::direct::vectors256
+
 namespace fast::qlc::direct::avx2 {
 
 using namespace vectors256;
 
 inline constexpr std::ptrdiff_t weight_bytes = 2;
-inline constexpr const Kernels* narrower = nullptr;
-inline constexpr bool pairs_in_place = true;
 
 struct Quads {
   __m256i even, odd;
@@ -53,12 +67,38 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX2 Weights broadcast_weights(const std::byt
 }
 
 #define DMLREF_QLC_TARGET DMLREF_TARGET_AVX2
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/lanes.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/table.hpp"
+#define DMLREF_QLC_WORDS
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
+
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256-inl.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256-inl.hpp"
+#undef DMLREF_QLC_WORDS
 #undef DMLREF_QLC_TARGET
 
 }  // namespace fast::qlc::direct::avx2
+
+#if DMLREF_HAS_AVXVNNI
+/// The same with vpdpbusd (VEX encoding): weights are bytes.
+namespace fast::qlc::direct::avxvnni {
+
+using namespace vectors256;
+
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i dot(__m256i sums, __m256i activations, __m256i weights) noexcept {
+  return _mm256_dpbusd_avx_epi32(sums, activations, weights);
+}
+
+DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVXVNNI __m256i multiply_add(__m256i sums, __m256i pairs, __m256i weights) noexcept {
+  return _mm256_dpwssd_avx_epi32(sums, pairs, weights);
+}
+
+#define DMLREF_QLC_TARGET DMLREF_TARGET_AVXVNNI
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/x86-inl.hpp"
+
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns256-inl.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes256-inl.hpp"
+#undef DMLREF_QLC_TARGET
+
+}  // namespace fast::qlc::direct::avxvnni
+#endif
 DMLREF_END
 #endif

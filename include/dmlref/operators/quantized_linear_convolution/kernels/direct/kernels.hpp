@@ -1,15 +1,22 @@
 // kernels.hpp: the contract between the direct convolution's strategies and the kernels of an instruction set.
 //
-// Lanes are pixels of one channel, or channels of neighbouring pixels. A block of lanes is summed in four accumulators;
-// within a block lane 16 l + 4 g + j is element j of 128-bit part l of accumulator g, where byte shuffles and packs
-// within 128 bits leave it. Arguments are read-only once they are made.
+// Lanes are pixels of one channel, or channels of neighbouring pixels. A block of lanes is summed in four accumulators.
+// Zips, packs and byte shuffles stay within 128 bits, and so the order of lanes is:
+//
+//   bytes of a block               element of accumulator g       back in order by
+//   16 l + 4 g + j                 j of 128-bit part l            LaneEpilogue::bytes
+//   4 d + g   (channel_quads)      d                              LaneEpilogue::bytes_of_quads
+//
+// A K-group is what meets in one 32-bit sum: 4 bytes, or 1 where `group` is 1. layout.hpp has the order of the taps in
+// K-groups, for each kind of kernel. Arguments are read-only once they are made.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/folding.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/weights.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/requantize/round_exactly.hpp"
 #include "dmlref/requantize/rounded_sums.hpp"
@@ -18,46 +25,36 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-using requantize::ExactFactors, requantize::Factors;
+using requantize::ExactFactors, requantize::Factors, requantize::LaneRounding;
 
 /// What the sums of a channel start from and how they are rounded: times the scale, plus the shift.
 ///
 /// Integers are rounded in fixed point with 16 bits behind the point (requantizer.hpp): the scale is times 2^16; the
 /// shift has the zero point, one half, and the largest error, so that the high half is the result unless the low half
-/// is `near_tie` or less: then the value may have passed a tie. Sums that are floats (rounded_sums.hpp) have no near
-/// ties, and the results are in the low halves.
+/// is `tie_tolerance` or less: then the value may have passed a tie. Sums that are floats (rounded_sums.hpp) have no
+/// near ties, and the results are in the low halves.
 struct SumConstants {
   std::int32_t sum = 0;
   float scale = 0, shift = 0;
-  std::uint32_t near_tie = 0;
+  std::uint32_t tie_tolerance = 0;
 };
 
 /// One output channel of kernels with pixels in lanes; its weights follow.
 struct ChannelData {
   double factor = 0, offset = 0;  ///< as requantize::ExactFactors
   SumConstants integers, floats;  ///< floats: sum is 0 where there are none
-  std::uint32_t wide = 0;         ///< as in LaneWeights
+  std::uint32_t high_parts = 0;   ///< as in LaneWeights
   std::uint32_t unused = 0;
-};
-
-/// The same of a run of lanes: one value for each output of a kernel with pixels in lanes, else one for each lane of a
-/// period.
-struct Rounding : requantize::ExactRounding {
-  const std::int32_t* sum = nullptr;
-  const float* scale = nullptr;
-  const float* shift = nullptr;
-  std::uint32_t near_tie = 0;  ///< of all channels
-  std::uint32_t floats = 0;    ///< a bit for each output, or for each block of a period, whose sums are floats
 };
 
 struct LaneWeights {
   const std::byte* data = nullptr;
   /// Bytes from output to output (pixels in lanes), or from block to block of a period (channels in lanes).
   std::ptrdiff_t step = 0;
-  /// Byte weights of 9 bits: where bit u % 32 is set, unit u has high parts, which are to be added; where not, these
+  /// Byte weights of 9 bits: where bit k % 32 is set, K-group k has high parts, which are to be added; where not, these
   /// are 0. Of channel_quads: whether there is a window_shift.
-  std::uint32_t wide = 0;
-  /// channel_columns: bytes whose padding lane repeats a column's first tap, its second; the others' repeats the third.
+  std::uint32_t high_parts = 0;
+  /// channel_columns: bytes whose padding lane replicates a column's first tap, its second; the others' the third.
   std::uint64_t replicated[2]{};
   /// channel_quads: byte weights of 9 bits, less a shift. What is to be added, for each sum, is the shift times the sum
   /// of the window's bytes less `window_middle`. One per lane; 16 bits.
@@ -70,12 +67,12 @@ inline constexpr std::int32_t window_middle = 32640;
 /// Lanes that are staged: lane i reads tap k at offsets[k] + i, and runs over the ends of rows.
 struct LaneArgs {
   const std::uint8_t* staged = nullptr;
-  const std::int32_t* offsets = nullptr;  ///< bytes; one per slot of a unit, of channel_quads one per unit
-  std::ptrdiff_t units = 0;               ///< groups of taps: see Kernels::group
+  const std::int32_t* offsets = nullptr;  ///< bytes; one per tap, of channel_quads one per K-group
+  std::ptrdiff_t groups = 0;              ///< K-groups
   std::ptrdiff_t blocks = 0;
   std::ptrdiff_t period = 1;  ///< channels in lanes: blocks after which weights and rounding repeat
   LaneWeights weights;
-  Rounding rounding;
+  LaneRounding rounding;
   std::uint8_t* out = nullptr;
   std::ptrdiff_t out_step = 0;  ///< from output to output (pixels in lanes)
 };
@@ -114,7 +111,7 @@ struct ColumnArgs {
   std::ptrdiff_t kernel = 3, stride_y = 1, stride_x = 1;
   std::ptrdiff_t pixels = 1;
   LaneWeights weights;
-  Rounding rounding;
+  LaneRounding rounding;
   OutputRows out;
   std::ptrdiff_t out_step = 0;
 };
@@ -132,36 +129,59 @@ template <std::ptrdiff_t Kernel, class Rows>
   }
 }
 
+/// The exact tail of a row, `count` bytes, at most `Max`: in parts that overlap, rather than by masks, which are slow
+/// to store on Zen 4.
+template <std::ptrdiff_t Max>
+DMLREF_ALWAYS_INLINE void copy_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t count) noexcept {
+  if (Max >= 16 && count >= 16) {
+    DMLREF_UNROLL
+    for (std::ptrdiff_t i = 0; i + 16 < Max; i += 16) {  // else compilers would call memcpy
+      if (i + 16 < count) std::memcpy(to + i, from + i, 16);
+    }
+    std::memcpy(to + count - 16, from + count - 16, 16);
+  } else if (count >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + count - 8, from + count - 8, 8);
+  } else if (count >= 4) {
+    std::memcpy(to, from, 4);
+    std::memcpy(to + count - 4, from + count - 4, 4);
+  } else {
+    for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
+  }
+}
+
 /// Everything an instruction set brings; what its table leaves out it does not have.
 struct Kernels {
   std::ptrdiff_t block = 0;         ///< lanes of a block; a multiple of 16
-  std::ptrdiff_t group = 0;         ///< taps of a unit, which meet in one 32-bit sum: 4 or 1
+  std::ptrdiff_t group = 0;         ///< taps of a K-group: 4 or 1
   std::ptrdiff_t weight_bytes = 2;  ///< 1: what a weight less its zero point has beyond eight bits is multiplied apart
   void (*pixel_taps)(const LaneArgs&) noexcept = nullptr;
   /// pixel_taps of two and of four output channels of the same input.
   void (*pixel_taps_2)(const LaneArgs&) noexcept = nullptr;
   void (*pixel_taps_4)(const LaneArgs&) noexcept = nullptr;
   void (*channel_taps)(const LaneArgs&) noexcept = nullptr;
-  /// Groups of 2 or 4 channels to as many, channels in lanes: a unit is a tap, its slots are 4 neighbouring channels,
-  /// and output channel 4 d + m of a block is lane d of accumulator m.
+  /// Groups of 2 or 4 channels to as many, channels in lanes: a K-group is one tap of 4 neighbouring channels.
   void (*channel_quads)(const LaneArgs&) noexcept = nullptr;
   /// Planes in place, for a convolution that planes_suit.
   void (*pixel_planes)(const PlaneArgs&) noexcept = nullptr;
   bool (*planes_suit)(const Geometry&) noexcept = nullptr;
-  /// Columns in place, for a convolution that columns_suit. With bytes a unit is three taps of a kernel column and a
-  /// padding lane; with five rows another one has the other two, twice. With pairs of words: see columns256.hpp.
+  /// Columns in place, for a convolution that columns_suit. With bytes a K-group is three taps of a kernel column and a
+  /// padding lane; with five rows another one has the other two, twice. With pairs of words: see columns256-inl.hpp.
   void (*channel_columns)(const ColumnArgs&) noexcept = nullptr;
   bool (*columns_suit)(const Geometry&) noexcept = nullptr;
   const Kernels* narrower = nullptr;  ///< another set for planes in place that do not suit this one
   bool pairs_in_place = false;  ///< what is read in place meets weights of 16 bits in pairs, whatever the others do
-  decltype(&fold_any) fold = &fold_any;
+  decltype(&precompute_any) precompute = &precompute_any;
   decltype(&pack_any) pack = &pack_any;
   bool rounded_sums = false;  ///< whether kernels take sums as in rounded_sums.hpp
 };
 
-/// Where lane `lane` of a block lies in the order of the accumulators.
+/// Where byte `lane` of a block lies in the order of the accumulators; and of channel_quads.
 constexpr std::ptrdiff_t place_of_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {
   return (lane % 16 / 4 * (block / 16) + lane / 16) * 4 + lane % 4;
+}
+constexpr std::ptrdiff_t place_of_quad_lane(std::ptrdiff_t lane, std::ptrdiff_t block) noexcept {
+  return lane % 4 * (block / 4) + lane / 4;
 }
 
 }  // namespace fast::qlc::direct

@@ -14,31 +14,6 @@
 DMLREF_BEGIN
 namespace fast::qlc::direct::neon {
 
-/// 16 sums in order to 16 bytes.
-template <bool Channels>
-inline void quantize(const int32x4_t (&sums)[4], const LaneArgs& t, std::ptrdiff_t at, std::uint8_t* out) noexcept {
-  int16x8_t fixed[4];
-  const auto fix = [&](auto in_fixed_point) {
-    DMLREF_UNROLL
-    for (int v = 0; v < 4; ++v) {
-      const float32x4_t scale = Channels ? vld1q_f32(t.rounding.scale + at + 4 * v) : vdupq_n_f32(*t.rounding.scale);
-      const float32x4_t shift = Channels ? vld1q_f32(t.rounding.shift + at + 4 * v) : vdupq_n_f32(*t.rounding.shift);
-      fixed[v] = in_fixed_point(sums[v], scale, shift);
-    }
-  };
-  fix(requantize::neon::in_fixed_point);
-  if (__builtin_expect(requantize::neon::near_tie(fixed, t.rounding.near_tie), 0)) {
-    fix(requantize::neon::in_clamped_fixed_point);  // near_tie may stand for products that are too large
-    if (requantize::neon::near_tie(fixed, fixed_band)) {
-      std::int32_t lanes[16];
-      for (int v = 0; v < 4; ++v) vst1q_s32(lanes + 4 * v, sums[v]);
-      requantize::scalar::exact(lanes, t.rounding, Channels ? at : 0, Channels ? 1 : 0, out);
-      return;
-    }
-  }
-  vst1q_u8(out, requantize::neon::pack_high(fixed, vdupq_n_u8(t.rounding.to.flip)));
-}
-
 template <bool Channels>
 inline void taps(const LaneArgs& t) noexcept {
   std::ptrdiff_t at = 0;
@@ -48,7 +23,7 @@ inline void taps(const LaneArgs& t) noexcept {
     for (int v = 0; v < 4; ++v)
       sums[v] = Channels ? vld1q_s32(t.rounding.sum + 16 * at + 4 * v) : vdupq_n_s32(*t.rounding.sum);
     const std::byte* w = t.weights.data + at * t.weights.step;
-    for (std::ptrdiff_t k = 0; k < t.units; ++k) {
+    for (std::ptrdiff_t k = 0; k < t.groups; ++k) {
       const uint8x16_t x = vld1q_u8(t.staged + t.offsets[k] + 16 * b);
       const int16x8_t low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x)));
       const int16x8_t high = vreinterpretq_s16_u16(vmovl_high_u8(x));
@@ -70,7 +45,7 @@ inline void taps(const LaneArgs& t) noexcept {
         sums[3] = vmlal_high_n_s16(sums[3], high, weight);
       }
     }
-    quantize<Channels>(sums, t, 16 * at, t.out + 16 * b);
+    requantize::neon::store_lanes<Channels>(sums, t.rounding, 16 * at, t.out + 16 * b);
     at = at + 1 == t.period ? 0 : at + 1;
   }
 }

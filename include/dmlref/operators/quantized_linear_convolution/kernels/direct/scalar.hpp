@@ -17,7 +17,7 @@ inline void taps(const LaneArgs& t) noexcept {
     for (std::ptrdiff_t i = 0; i < 16; ++i)
       sums[i] = static_cast<std::uint32_t>(t.rounding.sum[Channels ? at * 16 + i : 0]);
     const std::byte* weights = t.weights.data + at * t.weights.step;
-    for (std::ptrdiff_t k = 0; k < t.units; ++k) {
+    for (std::ptrdiff_t k = 0; k < t.groups; ++k) {
       const std::uint8_t* x = t.staged + t.offsets[k] + b * 16;
       std::int16_t w[16];
       if constexpr (Channels) {

@@ -4,18 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/staging.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::direct {
 
-class StagedChannels {
+class StagedChannels final : public DirectPlan<StagedChannels, ChannelLanes> {
  public:
   static constexpr const char* name = "staged channels";
   static bool suits(const Layer& l) noexcept {
@@ -23,122 +24,116 @@ class StagedChannels {
     return g.in.c == 1 && g.in.x != 1 && (g.in_channels == 1 || quads_suit(l));
   }
 
-  static std::optional<StagedChannels> make(const Layer& l) {
-    StagedChannels made(l);
-    if (!made.choose()) return std::nullopt;
-    return made;
+  /// Null where not even some pixels fit a task's memory.
+  static std::shared_ptr<const detail::Plan> make(const Problem& problem, const Layer& layer) {
+    std::vector<ChannelBlock> blocks = blocks_of(layer);
+    StagedSize size;
+    for (const ChannelBlock& channels : blocks) size.pitch = larger(size.pitch, channels.pitch);
+    const std::optional<Staging> staging = Staging::fit(layer.g, size, layer.kernels.block);
+    if (!staging) return nullptr;
+    return std::make_shared<StagedChannels>(problem, layer, std::move(blocks), *staging);
   }
 
-  Layer layer;
-  ChannelLanes lanes;
-  Index bands() const noexcept { return staging_.bands(); }
-  Index parts() const noexcept { return static_cast<Index>(lanes.chunks.size()); }
+  StagedChannels(const Problem& problem, const Layer& layer, std::vector<ChannelBlock> blocks, const Staging& staging)
+      : DirectPlan(problem, layer,
+                   {layer, taps_of(layer), std::move(blocks), layer.g.in_channels,
+                    layer.g.in_channels > 1 ? 1 : layer.g.out_channels}),
+        staging_(staging) {
+    for (const ChannelBlock& channels : lanes_.blocks) {
+      std::vector<std::int32_t>& offsets = offsets_.emplace_back();
+      for (Index i = 0; i < lanes_.taps.count(); i += quads() ? 4 : 1) {
+        const Tap at = tap(layer.g, i);
+        offsets.push_back(at.real ? staging_.offset(at, channels.pitch) : offsets.back());
+      }
+    }
+  }
 
-  void run(const std::byte* folded, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
+  Index bands() const noexcept { return staging_.bands(); }
+  Index parts() const noexcept { return static_cast<Index>(lanes_.blocks.size()); }
+
+  void run(const std::byte* constants, const std::uint8_t* input, std::uint8_t* output, Index unit) const noexcept {
     alignas(64) std::uint8_t staged[staged_capacity + slack];
     alignas(64) std::uint8_t line[line_capacity + slack];
-    const Geometry& g = layer.g;
+    const Geometry& g = layer_.g;
     const Work work(unit, bands(), parts());
-    const Band band = staging_.band(work.band);
-    const Chunk& chunk = lanes.chunks[static_cast<std::size_t>(work.part)];
-    staging_.stage(band, read<FoldedHeader>(folded), input + work.image * g.in.n + chunk.first, 1, chunk.count,
-                   chunk.pitch, staged);
+    const RowBand band = staging_.band(work.band);
+    const ChannelBlock& channels = lanes_.blocks[static_cast<std::size_t>(work.part)];
+    staging_.stage(band, load<ConstantsHeader>(constants, 0), input + work.image * g.in.n + channels.first, 1,
+                   channels.count, channels.pitch, staged);
     LaneArgs t;
     t.staged = staged;
     t.offsets = offsets_[static_cast<std::size_t>(work.part)].data();
-    t.units = layer.packed_taps.units;
-    t.blocks = ceil_div(staging_.lanes(band) * chunk.pitch, layer.kernels->block);
-    t.period = chunk.period;
+    t.groups = lanes_.taps.groups;
+    t.blocks = ceil_div(staging_.lanes(band) * channels.pitch, layer_.kernels.block);
+    t.period = channels.period;
     t.out = line;
     std::uint8_t* const out = output + work.image * g.out.n + band.y * g.out.y + band.x * g.out.x;
-    for (Index m = 0; m < lanes.outputs; ++m) {
-      bind_lanes(layer, chunk, m, folded, t.weights, t.rounding);
-      (quads() ? layer.kernels->channel_quads : layer.kernels->channel_taps)(t);
-      write(band, chunk, line, out + (chunk.first * lanes.outputs + m) * g.out.c);
+    for (Index m = 0; m < lanes_.outputs; ++m) {
+      bind_lanes(layer_, lanes_, channels, m, constants, t.weights, t.rounding);
+      (quads() ? layer_.kernels.channel_quads : layer_.kernels.channel_taps)(t);
+      write(band, channels, line, out + (channels.first * lanes_.outputs + m) * g.out.c);
     }
   }
 
  private:
-  explicit StagedChannels(const Layer& given) : layer(with_slots(given)), staging_(layer.g) {
-    lanes.group_channels = layer.g.in_channels;
-    lanes.outputs = quads() ? 1 : layer.g.out_channels;
-  }
-
   static bool quads_suit(const Layer& l) noexcept {
     const Geometry& g = l.g;
     // Windows are summed in 16 bits, the other group's channels too: at most 256 bytes.
-    return l.kernels->channel_quads != nullptr && (g.in_channels == 2 || g.in_channels == 4) &&
+    return l.kernels.channel_quads != nullptr && (g.in_channels == 2 || g.in_channels == 4) &&
            g.out_channels == g.in_channels && g.groups * g.in_channels % 4 == 0 && g.taps() <= 64;
   }
-  bool quads() const noexcept { return lanes.group_channels > 1; }
+  bool quads() const noexcept { return lanes_.group_channels > 1; }
 
-  static Tap tap(const Geometry& g, Index slot) noexcept {
-    if (g.in_channels == 1) return {0, slot / g.kernel_w, slot % g.kernel_w, slot < g.taps()};
-    return {slot % 4, slot / 4 / g.kernel_w, slot / 4 % g.kernel_w, slot % 4 < g.in_channels};
+  static Tap tap(const Geometry& g, Index i) noexcept {
+    if (g.in_channels == 1) return {0, i / g.kernel_w, i % g.kernel_w, i < g.taps()};
+    return {i % 4, i / 4 / g.kernel_w, i / 4 % g.kernel_w, i % 4 < g.in_channels};
   }
-  static Layer with_slots(Layer l) {
+  static PackedTaps taps_of(const Layer& l) {
     const Geometry& g = l.g;
     const bool quads = g.in_channels > 1;
-    const Index group = l.kernels->group;
-    l.packed_taps = FilterSlots(g, quads ? g.taps() : ceil_div(g.taps(), group), group,
-                                l.ninth_bit(quads ? NinthBit::shifted : NinthBit::high_part),
-                                [&](Index slot) { return tap(g, l.staged_slot(slot)); });
-    return l;
-  }
-
-  bool choose() {
-    make_chunks();
-    lanes.place(layer);
-    StagedSize size;
-    for (const Chunk& chunk : lanes.chunks) size.pitch = larger(size.pitch, chunk.pitch);
-    if (!staging_.choose(size, layer.kernels->block)) return false;
-    for (const Chunk& chunk : lanes.chunks) {
-      std::vector<std::int32_t>& offsets = offsets_.emplace_back();
-      for (Index slot = 0; slot < layer.packed_taps.count(); slot += quads() ? 4 : 1) {
-        const Tap at = tap(layer.g, slot);
-        offsets.push_back(at.real ? staging_.offset(at, chunk.pitch) : offsets.back());
-      }
-    }
-    return true;
+    return staged_taps(l, quads ? l.kernels.group * g.taps() : g.taps(),
+                       quads ? WeightFormat::shifted : WeightFormat::high_parts, [&](Index i) { return tap(g, i); });
   }
 
   // Whole pixels are staged as one run of bytes; parts of pixels leave room for more rows, which strides need.
-  void make_chunks() {
+  static std::vector<ChannelBlock> blocks_of(const Layer& layer) {
     const Geometry& g = layer.g;
-    const Index block = layer.kernels->block, channels = g.groups * g.in_channels;
+    const Index block = layer.kernels.block, all = g.groups * g.in_channels;
     const bool strided = g.stride_x > 1 || g.stride_y > 1;
-    const Index at_a_time = strided ? smaller(channels, 64) : channels <= most_chunk_channels ? channels : 128;
-    for (Index first = 0; first < channels; first += at_a_time) {
-      Chunk chunk;
-      chunk.first = first;
-      chunk.count = chunk.pitch = smaller(at_a_time, channels - first);
+    const Index at_a_time = strided ? smaller(all, 64) : all <= max_block_channels ? all : 128;
+    std::vector<ChannelBlock> blocks;
+    for (Index first = 0; first < all; first += at_a_time) {
+      ChannelBlock& channels = blocks.emplace_back();
+      channels.first = first;
+      channels.count = channels.pitch = smaller(at_a_time, all - first);
       const auto period = [&] {
         Index p = 1;
-        while (p * block % chunk.pitch != 0) ++p;
+        while (p * block % channels.pitch != 0) ++p;
         return p;
       };
-      chunk.period = period();
-      if (chunk.period > 12) {  // padded to sixteens: fewer weights to read, some lanes idle
-        chunk.pitch = round_up(chunk.count, 16);
-        chunk.period = period();
+      channels.period = period();
+      if (channels.period > 12) {  // padded to sixteens: fewer weights to read, some lanes idle
+        channels.pitch = round_up(channels.count, 16);
+        channels.period = period();
       }
-      lanes.chunks.push_back(chunk);
     }
+    return blocks;
   }
 
-  void write(const Band& band, const Chunk& chunk, const std::uint8_t* line, std::uint8_t* out) const noexcept {
-    const Geometry& g = layer.g;
-    const Index step = lanes.outputs * g.out.c;
-    const bool whole = step == 1 && g.out.x == chunk.count && chunk.pitch == chunk.count;
-    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * chunk.pitch) {
+  void write(const RowBand& band, const ChannelBlock& channels, const std::uint8_t* line,
+             std::uint8_t* out) const noexcept {
+    const Geometry& g = layer_.g;
+    const Index step = lanes_.outputs * g.out.c;
+    const bool whole = step == 1 && g.out.x == channels.count && channels.pitch == channels.count;
+    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * channels.pitch) {
       std::uint8_t* const row = out + y * g.out.y;
-      whole ? unstage(line, 0, 1, band.columns * chunk.count, row, 0, 1)
-            : unstage(line, chunk.pitch, band.columns, chunk.count, row, g.out.x, step);
+      whole ? unstage(line, 0, 1, band.columns * channels.count, row, 0, 1)
+            : unstage(line, channels.pitch, band.columns, channels.count, row, g.out.x, step);
     }
   }
 
   Staging staging_;
-  std::vector<std::vector<std::int32_t>> offsets_;  // of each chunk
+  std::vector<std::vector<std::int32_t>> offsets_;  // of each channel block
 };
 
 }  // namespace fast::qlc::direct

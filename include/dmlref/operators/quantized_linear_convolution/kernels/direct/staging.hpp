@@ -11,10 +11,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/plan.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/rows.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/layout.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN
@@ -24,8 +24,68 @@ inline constexpr Index staged_capacity = 40 * 1024;
 inline constexpr Index line_capacity = 32 * 1024;
 inline constexpr Index slack = 256;  // kernels load and store whole blocks
 
-/// A rectangle of output pixels.
-struct Band {
+/// `width` bytes xor flip, neither more read nor more written.
+inline void copy_row(const std::uint8_t* src, std::ptrdiff_t width, std::uint8_t flip, std::uint8_t* dst) noexcept {
+  using Bytes = std::uint8_t __attribute__((vector_size(16)));
+  const auto copy = [&]<class T>(std::ptrdiff_t at, T flips) {
+    T bytes;
+    std::memcpy(&bytes, src + at, sizeof bytes);
+    bytes ^= flips;
+    std::memcpy(dst + at, &bytes, sizeof bytes);
+  };
+  if (width >= 16) {
+    const Bytes flips = Bytes{} + flip;
+    std::ptrdiff_t i = 0;
+    for (; i + 64 < width; i += 64) {
+      DMLREF_UNROLL
+      for (std::ptrdiff_t j = i; j < i + 64; j += 16) copy(j, flips);
+    }
+    if (width > i + 16) copy(i, flips);
+    if (width > i + 32) {
+      copy(i + 16, flips);
+      copy(width - 32, flips);
+    }
+    copy(width - 16, flips);
+  } else if (width >= 8) {
+    const std::uint64_t flips = flip * std::uint64_t{0x0101010101010101};
+    copy(0, flips);
+    copy(width - 8, flips);
+  } else {
+    for (std::ptrdiff_t i = 0; i < width; ++i) copy(i, flip);
+  }
+}
+
+/// The same of bytes that are `step` apart.
+inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdiff_t width, std::uint8_t flip,
+                       std::uint8_t* dst) noexcept {
+  using Bytes = std::uint8_t __attribute__((vector_size(16)));
+  std::ptrdiff_t i = 0;
+  for (; step == 2 && i + 16 < width; i += 16) {
+    Bytes a, b;
+    std::memcpy(&a, src + 2 * i, sizeof a);
+    std::memcpy(&b, src + 2 * i + 16, sizeof b);
+    a = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) ^ flip;
+    std::memcpy(dst + i, &a, sizeof a);
+  }
+  for (; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * step] ^ flip);
+}
+
+/// Rows of bytes to the output: dst[r * dst_row_step + i * dst_step] for i < width, and nothing else.
+inline void unstage(const std::uint8_t* src, std::ptrdiff_t row_step, std::ptrdiff_t rows, std::ptrdiff_t width,
+                    std::uint8_t* dst, std::ptrdiff_t dst_row_step, std::ptrdiff_t dst_step) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    const std::uint8_t* const from = src + r * row_step;
+    std::uint8_t* const to = dst + r * dst_row_step;
+    if (dst_step == 1) {
+      copy_row(from, width, 0, to);
+    } else {
+      for (std::ptrdiff_t i = 0; i < width; ++i) to[i * dst_step] = from[i];
+    }
+  }
+}
+
+/// A rectangle of output pixels: some rows, or part of one.
+struct RowBand {
   Index y, x, rows, columns;
 };
 
@@ -37,38 +97,35 @@ struct StagedSize {
 
 class Staging {
  public:
-  /// Rows and columns of bands at most; none where not even some pixels fit.
-  Index band_rows = 0, band_columns = 0;
-  Index row_pixels = 0;  // from one row of a phase to the next, as from one output row of a line
+  Index band_rows, band_columns;  // at most
+  Index row_pixels;               // from one row of a phase to the next, as from one output row of a line
 
-  explicit Staging(const Geometry& g) : g_(g) {}
+  /// The largest bands that a task has memory for; none where not even some pixels fit.
+  static std::optional<Staging> fit(const Geometry& g, const StagedSize& size, Index block) {
+    Staging s(g);
+    const auto fits = [&](Index rows, Index columns, Index bytes) {
+      // Each of the factors fits where their product does, which may be beyond 64 bits.
+      if (s.phases() > bytes || s.row_pixels_of(columns) * size.pitch > bytes) return false;
+      return size.planes * s.phases() * s.phase_bytes(size.pitch, rows, columns) <= bytes &&
+             size.lines * (rows * s.row_pixels_of(columns) * size.pitch + block) <= line_capacity;
+    };
+    while (!fits(1, s.band_columns, staged_capacity)) {
+      if (s.band_columns <= 8) return std::nullopt;
+      s.band_columns = (s.band_columns + 1) / 2;
+    }
+    while (s.band_rows < g.out_height && fits(s.band_rows + 1, s.band_columns, size.target)) ++s.band_rows;
+    s.band_rows = ceil_div(g.out_height, ceil_div(g.out_height, s.band_rows));
+    s.row_pixels = s.row_pixels_of(s.band_columns);
+    return s;
+  }
 
   Index phases() const noexcept { return g_.stride_y * g_.stride_x; }
   Index phase_bytes(Index pitch) const noexcept { return phase_bytes(pitch, band_rows, band_columns); }
   /// Lanes of a band of a line.
-  Index lanes(const Band& band) const noexcept { return (band.rows - 1) * row_pixels + band.columns; }
-
-  bool choose(const StagedSize& size, Index block) {
-    const auto fit = [&](Index rows, Index columns, Index bytes) {
-      // Each of the factors fits where their product does, which may be beyond 64 bits.
-      if (phases() > bytes || row_pixels_of(columns) * size.pitch > bytes) return false;
-      return size.planes * phases() * phase_bytes(size.pitch, rows, columns) <= bytes &&
-             size.lines * (rows * row_pixels_of(columns) * size.pitch + block) <= line_capacity;
-    };
-    band_columns = g_.out_width;
-    while (!fit(1, band_columns, staged_capacity)) {
-      if (band_columns <= 8) return false;
-      band_columns = (band_columns + 1) / 2;
-    }
-    band_rows = 1;
-    while (band_rows < g_.out_height && fit(band_rows + 1, band_columns, size.target)) ++band_rows;
-    band_rows = ceil_div(g_.out_height, ceil_div(g_.out_height, band_rows));
-    row_pixels = row_pixels_of(band_columns);
-    return true;
-  }
+  Index lanes(const RowBand& band) const noexcept { return (band.rows - 1) * row_pixels + band.columns; }
 
   Index bands() const noexcept { return ceil_div(g_.out_height, band_rows) * across(); }
-  Band band(Index index) const noexcept {
+  RowBand band(Index index) const noexcept {
     const Index y = index / across() * band_rows, x = index % across() * band_columns;
     return {y, x, smaller(band_rows, g_.out_height - y), smaller(band_columns, g_.out_width - x)};
   }
@@ -83,7 +140,7 @@ class Staging {
 
   /// All phases of `planes` planes under `band`: the first `channels` of the bytes that pixels have in each, which are
   /// `pitch` apart.
-  void stage(const Band& band, const FoldedHeader& h, const std::uint8_t* input, Index planes, Index channels,
+  void stage(const RowBand& band, const ConstantsHeader& h, const std::uint8_t* input, Index planes, Index channels,
              Index pitch, std::uint8_t* to) const noexcept {
     const Index row_bytes = row_pixels * pitch;
     const auto fill = [&](std::uint8_t* at, Index bytes) { std::memset(at, h.fill, static_cast<std::size_t>(bytes)); };
@@ -108,6 +165,8 @@ class Staging {
   }
 
  private:
+  explicit Staging(const Geometry& g) : band_rows(1), band_columns(g.out_width), row_pixels(0), g_(g) {}
+
   Index across() const noexcept { return ceil_div(g_.out_width, band_columns); }
 
   /// Staged rows or columns: `before` of padding, then `count` of the input, from number `first` on.
@@ -133,7 +192,7 @@ class Staging {
     return round_up(((rows + below) * row_pixels_of(columns) + left) * pitch + 64, 64);
   }
 
-  void copy_pixels(const std::uint8_t* src, Index count, Index channels, Index pitch, const FoldedHeader& h,
+  void copy_pixels(const std::uint8_t* src, Index count, Index channels, Index pitch, const ConstantsHeader& h,
                    std::uint8_t* dst) const noexcept {
     const Index step = g_.stride_x * g_.in.x;
     if (step == channels && pitch == channels) return copy_row(src, count * channels, h.input_flip, dst);
@@ -145,7 +204,7 @@ class Staging {
   }
 
   /// Staged pixel i is padded column phase + i * stride_x of the band; the input begins at padded column `left`.
-  Span columns_of(const Band& band, Index phase) const noexcept {
+  Span columns_of(const RowBand& band, Index phase) const noexcept {
     const Index stride = g_.stride_x, padded = padded_columns(band_columns), left = g_.pad_x - band.x * stride;
     const Index most = smaller(row_pixels, ceil_div(smaller(g_.pad_x, padded), stride));
     Span span;
@@ -157,7 +216,7 @@ class Staging {
     return span;
   }
   /// Staged row i is input row top + i * stride_y.
-  Span rows_of(const Band& band, Index phase) const noexcept {
+  Span rows_of(const RowBand& band, Index phase) const noexcept {
     const Index stride = g_.stride_y, rows = band.rows + (g_.kernel_h - 1) * g_.dilation_y / stride;
     const Index top = band.y * stride + phase - g_.pad_y;
     Span span;

@@ -7,7 +7,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/zero_points.hpp"
@@ -16,7 +16,7 @@ DMLREF_BEGIN
 namespace fast::qlc::tiled {
 
 /// What one execute knows.
-struct Run : Folded {
+struct Run : Constants {
   const std::int32_t* channel_offset = nullptr;
   ZeroPointTerm term = ZeroPointTerm::none;      // that tiles add
   const std::int32_t* channel_factor = nullptr;  // of a product
@@ -67,8 +67,8 @@ inline double magnitude_of(const Plan& p, const std::byte* packed, Index channel
 /// Which channels stay in registers, which ones a multiply-add rounds, and their tables. With channels in lanes a block
 /// of them is of one kind. Looking at the sums next to ties is worthwhile only where a sum is of few products.
 inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
-                             FoldingTime time, std::byte* memory) noexcept {
-  const ChannelTables t = tables_at(p.folded_at, memory);
+                             PrecomputeTime time, std::byte* memory) noexcept {
+  const ChannelTables t = tables_at(p.constants_at, memory);
   const Index channels = p.filter.channels(), together = p.pixels_in_lanes() ? p.kernels.rows_alike : p.kernels.lanes;
   agree_on_registers(t, p.filter.groups, channels, together);
   const float* rounded = nullptr;
@@ -80,22 +80,22 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
     Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
     to.packed_channels = channels;
     const bool searches = p.kernels.searches && p.row_ranges.size() == 1;
-    qlc::fold_rounded_sums(to, t, p.filter.groups, together, SumsBegin::as_floats,
-                           searches ? time : FoldingTime::execute, scale, shift,
-                           reinterpret_cast<std::uint32_t*>(memory + p.folded_at.offset),
-                           static_cast<Index>(p.row_ranges.size()), p.offset_pitch());
+    qlc::precompute_rounded_sums(to, t, p.filter.groups, together, SumsBegin::as_floats,
+                                 searches ? time : PrecomputeTime::execute, scale, shift,
+                                 reinterpret_cast<std::uint32_t*>(memory + p.constants_at.offset),
+                                 static_cast<Index>(p.row_ranges.size()), p.offset_pitch());
     rounded = scale;
   }
   release_exact_scales(t, p.filter.groups * channels, rounded);
   agree_on_registers(t, p.filter.groups, channels, together);
 }
 
-/// The tables in `memory`, of constants and the packed filter, `bounds` and what fold_tables left there.
-inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
-                           const std::byte* packed, FoldingTime time, std::byte* memory) noexcept {
-  auto* bias = reinterpret_cast<std::int32_t*>(memory + p.folded_at.offset);  // which the offsets start from
-  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.folded_at.wide_offset);
-  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.zero);
+/// The tables in `memory`, of constants and the packed filter, `bounds` and what precompute_tables left there.
+inline void precompute_constants(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
+                                 const std::byte* packed, PrecomputeTime time, std::byte* memory) noexcept {
+  auto* bias = reinterpret_cast<std::int32_t*>(memory + p.constants_at.offset);  // which the offsets start from
+  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.constants_at.wide_offset);
+  const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.zero);
   const std::int64_t minus_input_zero_point = -shifted_zero_point(inputs, p.g, p.tensors, p.kernels.signed_activations);
   const std::int64_t depth = p.g.depth();
   const Index channels = p.g.groups * p.filter.channels();
@@ -110,37 +110,37 @@ inline void fold_constants(const Plan& p, const ChannelBounds& bounds, const std
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
   choose_roundings(p, bounds, inputs, time, memory);
-  if (!p.splits_terms() || !bounds.pixel_terms()) return;
+  if (!p.splits_terms() || !bounds.pixel_terms) return;
   auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
   for (Index at = 0; at < channels + 64; ++at) factor[at] = split16_factor(zero[at]);
 }
 
-inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
-                           std::byte* memory) noexcept {
-  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
-  fold_constants(p, bounds, inputs, packed, FoldingTime::execute, memory);
+inline void precompute_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                 std::byte* memory) noexcept {
+  const ChannelBounds bounds = precompute_tables(inputs, p.g, p.tensors, p.constants_at, p.filter.channels(), memory);
+  precompute_constants(p, bounds, inputs, packed, PrecomputeTime::execute, memory);
 }
 
 /// The same once and for all, of a packed filter that DML owns with them: weights may take in their zero points.
-inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, std::byte* packed,
-                                 std::byte* memory) noexcept {
-  ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.filter.channels(), memory);
-  auto* zero = reinterpret_cast<std::int32_t*>(memory + p.folded_at.zero);
-  if (bounds.pixel_terms() && !bounds.wide && take_in_zero_points(p, zero, packed)) {
-    bounds.first_zero = 0;
-    bounds.uniform = true;
-    std::memcpy(memory + p.folded_at.bounds, &bounds, sizeof bounds);
+inline void precompute_owned_constants(const Plan& p, const std::byte* const* inputs, std::byte* packed,
+                                       std::byte* memory) noexcept {
+  ChannelBounds bounds = precompute_tables(inputs, p.g, p.tensors, p.constants_at, p.filter.channels(), memory);
+  auto* zero = reinterpret_cast<std::int32_t*>(memory + p.constants_at.zero);
+  if (bounds.pixel_terms && !bounds.wide && take_in_zero_points(p, zero, packed)) {
+    bounds.pixel_terms = false;
+    std::memcpy(memory + p.constants_at.bounds, &bounds, sizeof bounds);
   }
-  refine_bounds(inputs, p.g, p.folded_at, bounds, p.filter.groups * p.filter.channels(), memory,
+  refine_bounds(inputs, p.g, p.constants_at, bounds, p.filter.groups * p.filter.channels(), memory,
                 [&](Index c) { return magnitude_of(p, packed, c); });
-  fold_constants(p, bounds, inputs, packed, FoldingTime::initialize, memory);
+  precompute_constants(p, bounds, inputs, packed, PrecomputeTime::initialize, memory);
 }
 
 /// What an execute knows of them.
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {
-  bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.filter.channels(), p.kernels.signed_activations, run);
-  run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
+  bind_tables(b, p.g, p.tensors, p.constants_at, packed, memory, p.filter.channels(), p.kernels.signed_activations,
+              run);
+  run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.offset);
   if (p.splits_terms() && run.pixel_terms && !run.wide) {
     run.term = ZeroPointTerm::product;
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);

@@ -30,7 +30,7 @@
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/staging.hpp"
@@ -193,9 +193,9 @@ inline PackedFilter packed_filter(const Geometry& g, const Kernels& kernels, con
   return {kernels.lanes, order.steps(), ceil_div(g.out_channels, kernels.lanes), g.groups, g.kernel_h};
 }
 /// Of all groups.
-inline std::uint64_t folded_bytes(const Geometry& g, const Kernels& kernels, const Blocking& blocking) noexcept {
+inline std::uint64_t constants_bytes(const Geometry& g, const Kernels& kernels, const Blocking& blocking) noexcept {
   const PackedFilter filter = packed_filter(g, kernels, blocking.block.order);
-  return packed_and_folded_bytes(filter.bytes(), filter.groups * filter.channels());
+  return packed_constants_bytes(filter.bytes(), filter.groups * filter.channels());
 }
 
 struct Run;
@@ -300,7 +300,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     const Index channels = filter.groups * filter.channels() + 64;
     ScratchLayout persistent, shared, task;
     ScratchLayout& tables =
-        folded_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
+        constants_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
     if (splits_terms()) factor_at = tables.take(4 * channels);
     if (rounds_sums()) {
       rounded_scale_at = tables.take(4 * channels);

@@ -47,7 +47,7 @@ inline void stage_row(const Plan& p, const std::uint8_t* from, Index count, std:
   }
 }
 
-inline void stage_pixels(const Plan& p, const Folded& run, const std::uint8_t* input, const StagedPlace& place,
+inline void stage_pixels(const Plan& p, const Constants& run, const std::uint8_t* input, const StagedPlace& place,
                          std::int16_t* staged) noexcept {
   const Geometry& g = p.g;
   const Index channels = p.tiling.channels;

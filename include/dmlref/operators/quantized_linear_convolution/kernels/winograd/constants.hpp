@@ -12,7 +12,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 
@@ -20,28 +20,28 @@ DMLREF_BEGIN
 namespace fast::qlc::winograd {
 
 /// What one execute knows.
-struct Run : Folded {
+struct Run : Constants {
   const std::int32_t* offset = nullptr;  // what sums start from
 };
 
 /// The tables in `memory`, of constants and the packed filter.
-inline void fold_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
-                           std::byte* memory) noexcept {
-  const ChannelBounds bounds = fold_tables(inputs, p.g, p.tensors, p.folded_at, p.packed_channels(), memory);
-  fold_offsets(inputs, p.g, p.tensors, p.folded_at, bounds, packed + p.filter_sums_at(), p.packed_channels(), 0,
-               memory);
+inline void precompute_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                 std::byte* memory) noexcept {
+  const ChannelBounds bounds = precompute_tables(inputs, p.g, p.tensors, p.constants_at, p.packed_channels(), memory);
+  precompute_offsets(inputs, p.g, p.tensors, p.constants_at, bounds, packed + p.filter_sums_at(), p.packed_channels(),
+                     0, memory);
 }
 
-inline void fold_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
-                                 std::byte* memory) noexcept {
-  fold_constants(p, inputs, packed, memory);
+inline void precompute_owned_constants(const Plan& p, const std::byte* const* inputs, const std::byte* packed,
+                                       std::byte* memory) noexcept {
+  precompute_constants(p, inputs, packed, memory);
 }
 
 /// What an execute knows of them.
 inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* packed, const std::byte* memory,
                            Run& run) noexcept {
-  bind_tables(b, p.g, p.tensors, p.folded_at, packed, memory, p.packed_channels(), false, run);
-  run.offset = reinterpret_cast<const std::int32_t*>(memory + p.folded_at.offset);
+  bind_tables(b, p.g, p.tensors, p.constants_at, packed, memory, p.packed_channels(), false, run);
+  run.offset = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.offset);
 }
 
 }  // namespace fast::qlc::winograd

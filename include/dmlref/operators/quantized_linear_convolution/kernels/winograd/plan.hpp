@@ -22,7 +22,7 @@
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/blocks.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/folded.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 
@@ -171,7 +171,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run> {
   Plan(const Problem& problem, const Kernels& of_isa, const Tiling& chosen)
       : BlockedPlan(problem, geometry_of(problem)), kernels(of_isa), tiling(chosen) {
     ScratchLayout persistent, shared, task;
-    folded_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
+    constants_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
     persistent_bytes = persistent.size();
     scratch_at = shared.size();
 

@@ -1,4 +1,4 @@
-// channel_columns.hpp: depthwise kernels of three rows and columns, or five, over pixels whose channels lie in lanes,
+// columns512-inl.hpp: depthwise kernels of three rows and columns, or five, over pixels whose channels lie in lanes,
 // read where they are.
 //
 // A column is the pixels that a kernel column sees, as quads of four vectors. An output row is made from its left to
@@ -8,23 +8,13 @@
 //
 // Pixels of 32 channels are taken in pairs, and then neighbouring columns begin at neighbouring pixels: the next pair
 // of outputs is two columns on, as with a stride of 2.
-#pragma once
-
-#include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni/lanes.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
-
-#if DMLREF_ARCH_X86_64
-#include <immintrin.h>
-
-#include "dmlref/isa/avx512_begin.hpp"
-
-DMLREF_BEGIN
-namespace fast::qlc::direct::avx512vnni {
+//
+// Included by avx512vnni.hpp inside its namespace, behind x86-inl.hpp; hence no guard.
+#if defined(DMLREF_QLC_TARGET)
 
 /// A kernel column's taps are in threes, and a padding lane, or in pairs, and high parts of the same.
 template <int Kernel>
-inline constexpr int column_units = Kernel == 5 ? 2 : 1;
+inline constexpr int column_groups = Kernel == 5 ? 2 : 1;
 
 /// What is the same for all columns of an output row.
 struct ColumnRows {
@@ -41,8 +31,7 @@ struct ColumnQuads {
 
 /// The column of pixels `x`, or of pixels x and x + 1, which may lie beside the row.
 template <int Kernel, int Pixels>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI ColumnQuads column_quads(const ColumnRows& rows,
-                                                                       std::ptrdiff_t x) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET ColumnQuads column_quads(const ColumnRows& rows, std::ptrdiff_t x) noexcept {
   constexpr std::size_t count = Kernel;
   __m512i pixels[count];
   const bool first = static_cast<std::size_t>(x) < static_cast<std::size_t>(rows.width);
@@ -80,22 +69,21 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI ColumnQuads column_quads(const Col
 /// What the channels of a vector need.
 template <int Kernel>
 struct ColumnConstants {
-  __m512i weights[Kernel][column_units<Kernel>][4], high[Kernel][4], start[4];
+  __m512i weights[Kernel][column_groups<Kernel>][4], high[Kernel][4], start[4];
   Epilogue epilogue;
-  std::uint32_t wide;  // as LaneWeights::wide
+  std::uint32_t high_parts;  // as LaneWeights::high_parts
 };
 
 template <int Kernel>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const ColumnArgs& p,
-                                                                  ColumnConstants<Kernel>& c) noexcept {
-  constexpr std::ptrdiff_t column_bytes = 256 * column_units<Kernel>;
-  c.epilogue = make_epilogue(p.rounding);
-  take_block(p.rounding, 0, c.epilogue);
-  c.wide = p.weights.wide;
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const ColumnArgs& p, ColumnConstants<Kernel>& c) noexcept {
+  constexpr std::ptrdiff_t column_bytes = 256 * column_groups<Kernel>;
+  c.epilogue = Epilogue::of_channels(p.rounding);
+  c.epilogue.load_block(p.rounding, 0);
+  c.high_parts = p.weights.high_parts;
   for (int v = 0; v < 4; ++v) {
     for (int column = 0; column < Kernel; ++column) {
       const std::byte* const weights = p.weights.data + column_bytes * column + 64 * v;
-      for (int u = 0; u < column_units<Kernel>; ++u) {
+      for (int u = 0; u < column_groups<Kernel>; ++u) {
         c.weights[column][u][v] = _mm512_loadu_si512(weights + 256 * u);
       }
       c.high[column][v] = _mm512_loadu_si512(weights + column_bytes * Kernel);
@@ -106,8 +94,8 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void make_constants(const ColumnAr
 
 /// Adds column `at` of what output i sees to the sums of outputs i, i + 1, ….
 template <int Kernel, int Step, int Outputs>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add_column(__m512i (&sums)[Outputs][4], const ColumnQuads& quads,
-                                                              const ColumnConstants<Kernel>& c, int at) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_column(__m512i (&sums)[Outputs][4], const ColumnQuads& quads,
+                                                       const ColumnConstants<Kernel>& c, int at) noexcept {
   DMLREF_UNROLL
   for (int i = 0; i < Outputs; ++i) {
     const int column = at - Step * i;
@@ -116,12 +104,12 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add_column(__m512i (&sums)[Ou
     for (int v = 0; v < 4; ++v) {
       __m512i sum = column == 0 ? c.start[v] : sums[i][v];
       DMLREF_UNROLL
-      for (int u = 0; u < column_units<Kernel>; ++u) {
+      for (int u = 0; u < column_groups<Kernel>; ++u) {
         sum = _mm512_dpbusd_epi32(sum, quads.v[u][v], c.weights[column][u][v]);
       }
       sums[i][v] = sum;
     }
-    if (__builtin_expect((c.wide >> column_units<Kernel> * column & 1) == 0, 1)) continue;
+    if (__builtin_expect((c.high_parts >> column_groups<Kernel> * column & 1) == 0, 1)) continue;
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) sums[i][v] = _mm512_dpbusd_epi32(sums[i][v], quads.v[0][v], c.high[column][v]);
   }
@@ -129,11 +117,11 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void add_column(__m512i (&sums)[Ou
 
 /// Outputs of one row. `Step`: columns from one output, or pair of them, to the next.
 template <int Kernel, int Step, int Pixels>
-DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& p, const Rounding& exact,
-                                                              const ColumnRows& rows, const ColumnConstants<Kernel>& c,
-                                                              std::uint8_t* to) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void column_row(const ColumnArgs& p, const LaneRounding& exact,
+                                                       const ColumnRows& rows, const ColumnConstants<Kernel>& c,
+                                                       std::uint8_t* to) noexcept {
   constexpr int in_work = (Kernel + Step - 1) / Step;
-  const auto quads = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+  const auto quads = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return column_quads<Kernel, Pixels>(rows, column - p.in.pad_x);
   };
   __m512i sums[in_work][4];  // of output i and those behind it, without the columns that are not yet read
@@ -144,7 +132,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& 
     if (i > 0) to += Pixels * p.out_step;
     DMLREF_UNROLL
     for (int at = Kernel - Step; at < Kernel; ++at) add_column<Kernel, Step>(sums, quads(Step * i + at), c, at);
-    const __m512i bytes = in_order(quantize<Factors::each>(sums[0], c.epilogue, exact, exact));
+    const __m512i bytes = c.epilogue.template bytes<Factors::each>(sums[0], exact, exact);
     if (Pixels == 2 && __builtin_expect(2 * i + 1 == p.out.width, 0)) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
     } else {
@@ -159,7 +147,7 @@ DMLREF_ALWAYS_INLINE DMLREF_TARGET_AVX512VNNI void column_row(const ColumnArgs& 
 }
 
 template <int Kernel, int Step, int Pixels>
-[[gnu::noinline]] DMLREF_TARGET_AVX512VNNI inline void column_rows(const ColumnArgs& args) noexcept {
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void column_rows(const ColumnArgs& args) noexcept {
   const ColumnArgs p = args;  // stores to bytes might change what it refers to
   ColumnConstants<Kernel> c;
   make_constants<Kernel>(p, c);
@@ -178,11 +166,11 @@ template <int Kernel, int Step, int Pixels>
 }
 
 template <int Kernel>
-DMLREF_TARGET_AVX512VNNI inline void column_rows(const ColumnArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void column_rows(const ColumnArgs& p) noexcept {
   if (p.pixels == 2) return column_rows<Kernel, 2, 2>(p);
   p.stride_x == 2 ? column_rows<Kernel, 2, 1>(p) : column_rows<Kernel, 1, 1>(p);
 }
-DMLREF_TARGET_AVX512VNNI inline void channel_columns(const ColumnArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void channel_columns(const ColumnArgs& p) noexcept {
   p.kernel == 5 ? column_rows<5>(p) : column_rows<3>(p);
 }
 
@@ -194,8 +182,4 @@ inline bool columns_suit(const Geometry& g) noexcept {
          g.out.c == 1 && (pairs || g.groups >= 64);
 }
 
-}  // namespace fast::qlc::direct::avx512vnni
-DMLREF_END
-
-#include "dmlref/isa/avx512_end.hpp"
 #endif

@@ -1,4 +1,4 @@
-// planes256.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are.
+// planes256-inl.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are.
 //
 // A strip of 16 output columns is made from its first row to its last. An input row becomes a few vectors of 16-bit
 // pixels, neighbours in pairs, each of which is multiplied by all kernel rows at once: the sums of the output rows that
@@ -121,7 +121,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const 
   c.start = halves(numbers + offsetof(SumConstants, sum));
   c.epilogue.scale[0] = _mm256_castsi256_ps(halves(numbers + offsetof(SumConstants, scale)));
   c.epilogue.shift[0] = _mm256_castsi256_ps(halves(numbers + offsetof(SumConstants, shift)));
-  c.epilogue.near_tie = halves(numbers + offsetof(SumConstants, near_tie));
+  c.epilogue.tie_tolerance = halves(numbers + offsetof(SumConstants, tie_tolerance));
   c.epilogue.flip = V::all_bytes(flip);
   c.factor[0] = channel[0].factor;
   c.factor[1] = channel[1].factor;
@@ -256,7 +256,7 @@ DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChan
       std::uint8_t* const out[2] = {dst[0] + at, dst[1] + at};
       // In each 128 bits half of the first row, half of the second.
       const __m256i two_rows[4] = {sums[r][0], sums[r][1], sums[r + 1][0], sums[r + 1][1]};
-      const __m256i bytes = quantize<Factors::parts>(two_rows, c.epilogue, p.rounding, {c.factor, c.offset});
+      const __m256i bytes = c.epilogue.template packed<Factors::parts>(two_rows, p.rounding, {c.factor, c.offset});
       if constexpr (TwoPlanes) {
         const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
         store_first(out[0], low, count);

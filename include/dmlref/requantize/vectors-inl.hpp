@@ -1,14 +1,14 @@
-// vectors.hpp: the modes of requantizer.hpp on vectors of x86-64: one source for 256 and 512 bits. Where constants come
+// vectors-inl.hpp: the modes of requantizer.hpp on vectors of x86-64: one source for 256 and 512 bits. Where constants come
 // from, and the order of bytes, is the callers' affair.
 //
 // Included once per target, inside its namespace, because a target attribute cannot be a template parameter; hence no
 // guard. The includer defines DMLREF_QLC_TARGET (the attribute), V (simd/x86.hpp), and join_high_halves,
-// join_low_halves, near_tie and lanes_near_ties of that target; without the macro this is empty.
+// join_low_halves, has_near_tie and lanes_near_ties of that target; without the macro this is empty.
 #if defined(DMLREF_QLC_TARGET)
 
 /// fixed_point: integer sums to results in high halves; low halves tell how near a tie is.
 DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits in_fixed_point(V::Bits sums, V::Floats scale, V::Floats shift) noexcept {
-  return V::converted(V::fused(V::converted(sums), scale, shift));
+  return V::converted(V::fma(V::converted(sums), scale, shift));
 }
 
 /// multiply_add: sums to results in low halves.
@@ -16,7 +16,7 @@ template <SumsBegin S = SumsBegin::as_floats>
 DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits by_multiply_add(V::Bits sums, V::Floats scale,
                                                                V::Floats shift) noexcept {
   const V::Floats sum = S == SumsBegin::as_integers ? V::converted(sums) : V::as_floats(sums);
-  return V::bits(V::fused(sum, scale, shift));
+  return V::bits(V::fma(sum, scale, shift));
 }
 
 /// The high halves of four vectors as bytes; within 128 bits they come in the order 0 of v[0], 0 of v[1], 1 of v[0], …,
@@ -29,9 +29,18 @@ DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits pack_low(const V::Bits (&v)[4]) n
   return V::pack_words(join_low_halves(v[0], v[1]), join_low_halves(v[2], v[3]));
 }
 
-/// Whether a low half among four vectors in fixed point is at most its lane's `band`.
-DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE bool near_tie(const V::Bits (&fixed)[4], V::Bits band) noexcept {
-  return near_tie(V::least_words(V::least_words(fixed[0], fixed[1]), V::least_words(fixed[2], fixed[3])), band);
+/// The shuffle that takes bytes in that order to four neighbours of each vector.
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE __m128i fours_of_vectors() noexcept {
+  return _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
+}
+
+/// The words of four vectors in fixed point next to a tie: of the low halves, the smallest ones.
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits nearest_words(const V::Bits (&fixed)[4]) noexcept {
+  return V::min_words(V::min_words(fixed[0], fixed[1]), V::min_words(fixed[2], fixed[3]));
+}
+/// Whether a low half among four vectors in fixed point is at most its lane's `tie_tolerance`.
+DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE bool has_near_tie(const V::Bits (&fixed)[4], V::Bits tie_tolerance) noexcept {
+  return has_near_tie(nearest_words(fixed), tie_tolerance);
 }
 
 /// A vector of sums, or of what one channel, or one per lane, multiplies them with, as doubles: its two halves.
@@ -54,8 +63,8 @@ DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE V::Bits decide(V::Bits fixed, const Halve
   const V::Bits result = V::upper_halves(fixed), whole = V::difference(result, zero_point);
   const V::Bits twice_tie = V::sum(whole, V::sum(whole, V::all(-1)));
   const V::Bits side = V::upper_halves_of_doubles(
-      V::fused(sums.lower, factor.lower, V::product(V::lower_as_doubles(twice_tie), minus_half_scale)),
-      V::fused(sums.upper, factor.upper, V::product(V::upper_as_doubles(twice_tie), minus_half_scale)));
+      V::fma(sums.lower, factor.lower, V::product(V::lower_as_doubles(twice_tie), minus_half_scale)),
+      V::fma(sums.upper, factor.upper, V::product(V::upper_as_doubles(twice_tie), minus_half_scale)));
   return V::sum(result, V::signs(V::difference(side, V::lowest_bits(whole))));  // on the tie: the even one
 }
 
@@ -85,8 +94,8 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void round_suspects(SuspectBlock& block
 #pragma GCC unroll 1
   for (int v = 0; v < 4; ++v) {
     const int of = F == Factors::each ? v : 0;
-    const V::Floats value = V::fused(V::converted(block.sums[v]), block.scale[of], block.shift[of]);
-    V::Bits fixed = V::converted(V::most(V::least(value, high), low));
+    const V::Floats value = V::fma(V::converted(block.sums[v]), block.scale[of], block.shift[of]);
+    V::Bits fixed = V::converted(V::max(V::min(value, high), low));
     if (lanes_near_ties(fixed) != 0) {
       const Halves sums = sum(in_doubles(block.sums[v]), halves_of<F>(by.offset, v));
       const V::Bits results = decide(fixed, sums, halves_of<F>(by.factor, v), minus_half_scale, zero_point);
@@ -132,7 +141,7 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
   const V::Doubles shift = V::all(static_cast<double>(to.fixed_shift()));
   const V::Doubles high = V::all(static_cast<double>(fixed_high)), low = V::all(static_cast<double>(fixed_low));
   const auto in_fixed_point = [&](V::Doubles sum, V::Doubles factor) __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    return V::most(V::least(V::fused(V::product(sum, factor), units, shift), high), low);
+    return V::max(V::min(V::fma(V::product(sum, factor), units, shift), high), low);
   };
   const V::Floats float_shift = V::all(to.fixed_shift()), float_high = V::all(fixed_high);
   const V::Floats float_low = V::all(fixed_low);
@@ -153,8 +162,8 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
       Halves all = in_doubles(given);
       V::Bits fixed;
       if constexpr (floats) {
-        const V::Floats value = V::fused(V::converted(given), scale, float_shift);
-        fixed = V::converted(V::most(V::least(value, float_high), float_low));
+        const V::Floats value = V::fma(V::converted(given), scale, float_shift);
+        fixed = V::converted(V::max(V::min(value, float_high), float_low));
       } else {
         all = sum(all, offset);
         fixed = V::converted(in_fixed_point(all.lower, factor.lower), in_fixed_point(all.upper, factor.upper));
@@ -162,7 +171,7 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
       q[v] = decide(fixed, all, factor, minus_half_scale, zero_point);
     }
     const V::Bits words = V::pack_words(V::pack_dwords(q[0], q[1]), V::pack_dwords(q[2], q[3]));
-    const V::Bits bytes = V::either(V::across(words), flip);
+    const V::Bits bytes = V::xor_(V::transpose_lanes(words), flip);
     if (count - i >= at_once) {
       V::store(out + i, bytes);
     } else {
@@ -177,15 +186,16 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
 DMLREF_QLC_TARGET inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requantizer& to,
                                       std::ptrdiff_t first, std::ptrdiff_t period, std::uint8_t* out) noexcept {
   constexpr std::ptrdiff_t at_once = 4 * V::lanes;
-  V::Floats scale[4], band[4];
+  V::Floats scale[4], tie_tolerance[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) {
     const std::ptrdiff_t at = first + V::lanes * v % period;
     scale[v] = period == 1 ? V::all(to.scale[first]) : V::load_floats(to.scale + at);
-    band[v] = period == 1 ? V::all(to.band[first]) : V::load_floats(to.band + at);
+    tie_tolerance[v] = period == 1 ? V::all(to.tie_tolerance[first]) : V::load_floats(to.tie_tolerance + at);
   }
   const V::Floats none = V::all(0.0f);
-  if (V::beyond(none, V::least(V::least(band[0], band[1]), V::least(band[2], band[3]))) != 0) {
+  if (V::beyond(none, V::min(V::min(tie_tolerance[0], tie_tolerance[1]), V::min(tie_tolerance[2], tie_tolerance[3]))) !=
+      0) {
     return store_in_doubles<FixedPointOf::doubles>(sums, to, first, period, 64 * blocks, out);
   }
   const PackedOutput packed = to.packed();
@@ -199,14 +209,14 @@ DMLREF_QLC_TARGET inline void clamped(const std::int32_t* sums, std::ptrdiff_t b
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       const V::Floats sum = V::converted(V::load(sums + V::lanes * v));
-      const V::Floats product = V::most(V::least(V::product(sum, scale[v]), high), low);
+      const V::Floats product = V::max(V::min(V::product(sum, scale[v]), high), low);
       const V::Floats rounded = V::sum(product, magic);
-      beyond[v] = V::difference(V::magnitude(V::difference(product, V::difference(rounded, magic))), band[v]);
+      beyond[v] = V::difference(V::magnitude(V::difference(product, V::difference(rounded, magic))), tie_tolerance[v]);
       q[v] = V::difference(V::bits(rounded), shift);
     }
-    const V::Floats worst = V::most(V::most(beyond[0], beyond[1]), V::most(beyond[2], beyond[3]));
+    const V::Floats worst = V::max(V::max(beyond[0], beyond[1]), V::max(beyond[2], beyond[3]));
     const V::Bits bytes = V::pack_words(V::pack_dwords(q[0], q[1]), V::pack_dwords(q[2], q[3]));
-    V::store(out, V::either(V::across(bytes), flip));
+    V::store(out, V::xor_(V::transpose_lanes(bytes), flip));
     if (__builtin_expect(V::beyond(worst, none) != 0, 0)) {
       store_in_doubles<FixedPointOf::floats>(sums, to, first, period, at_once, out);
     }

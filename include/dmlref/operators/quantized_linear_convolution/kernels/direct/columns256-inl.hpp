@@ -1,4 +1,4 @@
-// columns256.hpp: depthwise 3x3 kernels over pixels whose channels lie in lanes, read where they are.
+// columns256-inl.hpp: depthwise 3x3 kernels over pixels whose channels lie in lanes, read where they are.
 //
 // A column is the three pixels that a kernel column sees. An output row is made from its left to its right, so pixels
 // become 16 bits and pairs once for all the outputs that they are part of. Nine taps are five pairs:
@@ -54,7 +54,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET Column column_at(const ColumnRows& rows, 
   return {{_mm256_unpacklo_epi16(words[0], words[1]), _mm256_unpackhi_epi16(words[0], words[1])}, words[2]};
 }
 
-/// Adds the products of pairs and the weights of a unit, of two vectors each.
+/// Adds the products of pairs and the weights of a K-group, of two vectors each.
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_pairs(__m256i (&sums)[2], const __m256i (&pairs)[2],
                                                       const std::byte* weights) noexcept {
   sums[0] = multiply_add(sums[0], pairs[0], V::load(weights));
@@ -72,7 +72,7 @@ template <int Step, bool High>
                                                             const RowPart& part, __m256i (*sums_of)[4]) noexcept {
   const ColumnRows rows = given;                  // stores might change what it refers to
   constexpr std::ptrdiff_t first = High ? 2 : 0;  // of a block's four vectors
-  constexpr std::ptrdiff_t unit_bytes = 128;
+  constexpr std::ptrdiff_t group_bytes = 128;
   const std::byte* const w = args.weights.data + 32 * first;
   const __m256i start[2] = {V::load(args.rounding.sum + 8 * first), V::load(args.rounding.sum + 8 * first + 8)};
   std::ptrdiff_t x = part.first;
@@ -94,8 +94,8 @@ template <int Step, bool High>
     add_pairs(of, column.pairs, w);
   };
   const auto add_middle = [&]() __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    add_pairs(sums[0], column.pairs, w + unit_bytes);
-    add_pairs(sums[0], across, w + 3 * unit_bytes);
+    add_pairs(sums[0], column.pairs, w + group_bytes);
+    add_pairs(sums[0], across, w + 3 * group_bytes);
   };
   begin_output(sums[0]);
   if constexpr (Step == 1) {
@@ -109,8 +109,8 @@ template <int Step, bool High>
       add_middle();
     }
     read();
-    add_pairs(sums[0], column.pairs, w + 2 * unit_bytes);
-    add_pairs(sums[0], across, w + 4 * unit_bytes);
+    add_pairs(sums[0], column.pairs, w + 2 * group_bytes);
+    add_pairs(sums[0], across, w + 4 * group_bytes);
     (*sums_of)[first] = sums[0][0];
     (*sums_of)[first + 1] = sums[0][1];
     if constexpr (Step == 1) {
@@ -126,8 +126,8 @@ template <int Step, bool High>
 template <int Step>
 DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
   const ColumnArgs p = args;
-  Epilogue e = make_epilogue(p.rounding);
-  take_block(p.rounding, 0, e);
+  Epilogue e = Epilogue::of_channels(p.rounding);
+  e.load_block(p.rounding, 0);
   alignas(32) std::uint8_t padding[32];
   __m256i sums[static_cast<std::size_t>(most_outputs)][4];
   ColumnRows rows;
@@ -143,7 +143,7 @@ DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
       half_of_row<Step, true>(args, rows, part, sums);
       std::uint8_t* const to = p.out.dst + y * p.out.row_step + x * p.out_step;
       for (std::ptrdiff_t i = 0; i < part.outputs; ++i) {
-        V::store(to + i * p.out_step, in_order(quantize<Factors::each>(sums[i], e, args.rounding, args.rounding)));
+        V::store(to + i * p.out_step, e.bytes<Factors::each>(sums[i], args.rounding, args.rounding));
       }
     }
   }
