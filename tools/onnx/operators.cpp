@@ -11,6 +11,8 @@ constexpr Operator operators[] = {
     {"Constant", 1, lower_constant},
     {"QLinearConv", 10, lower_qlinear_conv},
     {"ConvInteger", 10, lower_conv_integer},
+    {"MatMulInteger", 10, lower_mat_mul_integer},
+    {"QLinearMatMul", 10, lower_qlinear_mat_mul},
     {"MeanVarianceNormalization", 9, lower_mean_variance_normalization},
     {"InstanceNormalization", 6, lower_instance_normalization},
     {"LayerNormalization", 17, lower_layer_normalization},

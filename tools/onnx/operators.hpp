@@ -30,6 +30,8 @@ void lower_reshape(Context& node);
 void lower_constant(Context& node);
 void lower_qlinear_conv(Context& node);  // convolution.cpp
 void lower_conv_integer(Context& node);
+void lower_mat_mul_integer(Context& node);  // matrix_multiply.cpp
+void lower_qlinear_mat_mul(Context& node);
 void lower_mean_variance_normalization(Context& node);  // normalization.cpp
 void lower_instance_normalization(Context& node);
 void lower_layer_normalization(Context& node);
