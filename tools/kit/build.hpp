@@ -54,6 +54,7 @@ std::string lower(std::string_view name);
 void add_slices(std::vector<Case>& cases);
 void add_convolutions(std::vector<Case>& cases);
 void add_normalizations(std::vector<Case>& cases);
+void add_integer_products(std::vector<Case>& cases);
 void add_refused(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 

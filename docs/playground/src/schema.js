@@ -57,6 +57,37 @@ export const operatorFields = {
     ['Epsilon', 'float'],
     ['FusedActivation', 'activation', true],
   ],
+  CONVOLUTION_INTEGER: [
+    ['InputTensor', 'input'],
+    ['InputZeroPointTensor', 'input', true],
+    ['FilterTensor', 'input'],
+    ['FilterZeroPointTensor', 'input', true],
+    ['OutputTensor', 'output'],
+    ['DimensionCount', 'count'],
+    ['Strides', 'uints'],
+    ['Dilations', 'uints'],
+    ['StartPadding', 'uints'],
+    ['EndPadding', 'uints'],
+    ['GroupCount', 'uint'],
+  ],
+  MATRIX_MULTIPLY_INTEGER: [
+    ['ATensor', 'input'],
+    ['AZeroPointTensor', 'input', true],
+    ['BTensor', 'input'],
+    ['BZeroPointTensor', 'input', true],
+    ['OutputTensor', 'output'],
+  ],
+  QUANTIZED_LINEAR_MATRIX_MULTIPLY: [
+    ['ATensor', 'input'],
+    ['AScaleTensor', 'input'],
+    ['AZeroPointTensor', 'input', true],
+    ['BTensor', 'input'],
+    ['BScaleTensor', 'input'],
+    ['BZeroPointTensor', 'input', true],
+    ['OutputScaleTensor', 'input'],
+    ['OutputZeroPointTensor', 'input', true],
+    ['OutputTensor', 'output'],
+  ],
 };
 
 /** Bytes of an element. */
