@@ -77,7 +77,7 @@ class RandomModel {
  public:
   explicit RandomModel(std::mt19937& random) : random_(random) {}
 
-  tool::Json convolution() {
+  tool::Json convolution(bool integer = false) {
     const std::uint32_t spatial = from(1, 2);
     const std::uint32_t groups = from(1, 3);
     const std::uint32_t channels = from(1, 3);
@@ -108,6 +108,14 @@ class RandomModel {
     const char* x = byte_type();
     const char* f = byte_type();
     const char* y = byte_type();
+    if (integer) {
+      tensor("InputTensor", x, input);
+      if (coin()) tensor("InputZeroPointTensor", x, one);
+      tensor("FilterTensor", f, filter);
+      if (coin()) tensor("FilterZeroPointTensor", f, scales ? per_channel : one);
+      tensor("OutputTensor", "INT32", output);
+      return model("CONVOLUTION_INTEGER");
+    }
     tensor("InputTensor", x, input);
     tensor("InputScaleTensor", "FLOAT32", one, 0.01, 1);
     if (coin()) tensor("InputZeroPointTensor", x, one);
@@ -119,6 +127,36 @@ class RandomModel {
     if (coin()) tensor("OutputZeroPointTensor", y, one);
     tensor("OutputTensor", y, output);
     return model("QUANTIZED_LINEAR_CONVOLUTION");
+  }
+
+  tool::Json product(bool quantized) {
+    using Sizes = std::vector<std::uint32_t>;
+    Sizes leading;
+    for (std::uint32_t d = 0, count = from(0, 2); d < count; ++d) leading.push_back(from(1, 2));
+    const auto with = [](Sizes sizes, std::uint32_t rows, std::uint32_t columns) {
+      sizes.push_back(rows);
+      sizes.push_back(columns);
+      return sizes;
+    };
+    const std::uint32_t m = from(1, 4), k = from(1, 5), n = from(1, 4);
+    const Sizes one(leading.size(), 1);
+    const auto rows = [&] { return with(one, coin() ? m : 1, 1); };
+    const auto columns = [&] { return with(one, 1, coin() ? n : 1); };
+    const char* a = byte_type();
+    const char* b = byte_type();
+    const char* y = quantized ? byte_type() : "INT32";
+    tensor("ATensor", a, with(leading, m, k));
+    if (coin()) tensor("AZeroPointTensor", a, rows());
+    tensor("BTensor", b, with(leading, k, n));
+    if (coin()) tensor("BZeroPointTensor", b, columns());
+    if (quantized) {
+      tensor("AScaleTensor", "FLOAT32", rows(), 0.01, 1);
+      tensor("BScaleTensor", "FLOAT32", columns(), 0.01, 1);
+      tensor("OutputScaleTensor", "FLOAT32", rows(), 1, 200);
+      if (coin()) tensor("OutputZeroPointTensor", y, rows());
+    }
+    tensor("OutputTensor", y, with(leading, m, n));
+    return model(quantized ? "QUANTIZED_LINEAR_MATRIX_MULTIPLY" : "MATRIX_MULTIPLY_INTEGER");
   }
 
   tool::Json normalization() {
@@ -198,8 +236,13 @@ class RandomModel {
 TEST(Explain, EndsInWhatRunWritesForRandomOperators) {
   constexpr std::uint32_t seed = 20250614;
   std::mt19937 random(seed);
-  for (int round = 0; round < 200; ++round) {
-    const tool::Json json = round % 2 == 0 ? RandomModel(random).convolution() : RandomModel(random).normalization();
+  for (int round = 0; round < 500; ++round) {
+    RandomModel any(random);
+    const int kind = round % 5;
+    const tool::Json json = kind == 0   ? any.convolution()
+                            : kind == 1 ? any.normalization()
+                            : kind == 2 ? any.convolution(true)
+                                        : any.product(kind == 3);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round) + "\n" +
                  json["dispatchables"].dump());
     const tool::Model model = tool::parse_model(tool::Document("model.json", json.dump()), ".");
@@ -330,7 +373,10 @@ TEST_F(ExplainCommand, PrintsTextAndJson) {
   };
   const Row rows[] = {{"qlc_padding", "0,0,0,0", "explain_convolution"},
                       {"mvn1_fused_activation", "0,0,0,1", "explain_normalization"},
-                      {"slice1_reversed", "0,0,0,1", "explain_slice"}};
+                      {"slice1_reversed", "0,0,0,1", "explain_slice"},
+                      {"ci_padding", "0,0,0,1", "explain_convolution_integer"},
+                      {"mmi_zero_points_per_row", "1,1", "explain_matrix_multiply"},
+                      {"qlmm_basic", "0,1", "explain_quantized_matrix_multiply"}};
   const fs::path reports = fs::path(DMLREF_TEST_GOLDEN) / "reports";
   for (const Row& row : rows) {
     SCOPED_TRACE(row.example);

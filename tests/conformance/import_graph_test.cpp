@@ -88,6 +88,9 @@ TEST_F(ImportGraph, OfTheNewestOpsetsMeansTheSame) {
     model.node("QLinearConv", {"pixel", "one", "zero", "pixel", "one", "zero", "one", "zero"}, {"q"});
     model.node("Transpose", {"r"}, {"t"}).list("perm", {1, 0}).output("t", Type::FLOAT, {2, 3});
     model.node("ConvInteger", {"pixel", "pixel"}, {"c"}).output("c", Type::INT32, {1, 1, 1, 1});
+    model.node("MatMulInteger", {"pixel", "pixel"}, {"m"}).output("m", Type::INT32, {1, 1, 1, 1});
+    model.node("QLinearMatMul", {"pixel", "one", "zero", "pixel", "one", "zero", "one", "zero"}, {"k"});
+    model.output("k", Type::UINT8, {1, 1, 1, 1});
     model.input("p", Type::FLOAT, {1, 2, 3, 4});
     model.initializer("mean", floats({2}, {0, 1})).initializer("variance", floats({2}, {1, 2}));
     std::string from = "p";
@@ -108,8 +111,7 @@ TEST_F(ImportGraph, OfTheNewestOpsetsMeansTheSame) {
     }
     model.output(from, Type::FLOAT, {1, 2, 3, 4});
     write("model.onnx", model.bytes());
-    const Outcome outcome =
-        dmlref({"import", "model.onnx", "--out", "out", "--relative", "--conv-integer-output", "UINT8"});
+    const Outcome outcome = dmlref({"import", "model.onnx", "--out", "out", "--relative"});
     EXPECT_EQ(outcome.status, 0) << opset << outcome;
     return read_text(file("out/model.json"));
   };

@@ -121,16 +121,14 @@ class ImportTest : public CommandTest {
  protected:
   /// Imports with this data, runs, and compares output_0 with `expected` within `ulp`.
   void expect_output(const OnnxModel& model, const std::vector<::onnx::TensorProto>& inputs,
-                     const ::onnx::TensorProto& expected, int ulp = 0, const std::vector<std::string>& options = {}) {
+                     const ::onnx::TensorProto& expected, int ulp = 0) {
     write("model.onnx", model.bytes());
     fs::create_directory(file("data"));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       write("data/input_" + std::to_string(i) + ".pb", inputs[i].SerializeAsString());
     }
     write("data/output_0.pb", expected.SerializeAsString());
-    std::vector<std::string> words{"import", "model.onnx", "--data", "data", "--out", "out"};
-    words.insert(words.end(), options.begin(), options.end());
-    imported_ = dmlref(words);
+    imported_ = dmlref({"import", "model.onnx", "--data", "data", "--out", "out"});
     ASSERT_EQ(imported_.status, 0) << imported_;
     const Outcome run = dmlref({"run", "out/model.json"});
     ASSERT_EQ(run.status, 0) << run << read_text(file("out/model.json"));

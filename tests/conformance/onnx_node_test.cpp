@@ -30,9 +30,6 @@ const Refusal refusals[] = {
     {"slice_start_out_of_bounds", "[tensor_size_zero]"},
     {"reshape_allowzero_reordered", "[tensor_size_zero]"},
     {"batchnorm_(epsilon|example)", "attribute training_mode: is 0, expected 1"},
-    // Without --conv-integer-output; with it they pass.
-    {"(basic_convinteger|convinteger_with(out)?_padding)",
-     "gives INT32 from -4 to 1016, expected what UINT8 or INT8 holds"},
     // What is no tensor.
     {"identity_(sequence|opt)", "which is no tensor"},
     // Compositions of other operators.
@@ -58,17 +55,13 @@ const Tolerance tolerances[] = {
     {".*", {"--ulp", "0"}},
 };
 
-/// Options of import besides.
-std::vector<std::string> options_of(const std::string& name) {
-  if (name.find("convinteger") != std::string::npos) return {"--conv-integer-output", "UINT8"};
-  return {};
-}
-
 /// NodeProto.op_type is field 4: a byte 0x22, a length, the name.
 bool has_lowered_node(const std::string& model) {
   constexpr const char* operators[] = {"Slice",
                                        "QLinearConv",
                                        "ConvInteger",
+                                       "MatMulInteger",
+                                       "QLinearMatMul",
                                        "MeanVarianceNormalization",
                                        "InstanceNormalization",
                                        "LayerNormalization",
@@ -135,15 +128,7 @@ std::vector<std::vector<std::byte>> run_through_api(const tool::onnx::Program& p
       }
       return std::span<std::byte>();
     };
-    std::vector<std::string_view> names;
-    std::visit(
-        [&]<class Desc>(const Desc&) {
-          for (const FieldInfo& field : schema::fields<Desc>) {
-            if (is_tensor(field.kind) && is_input(field.kind)) names.push_back(field.name);
-          }
-        },
-        dispatch.desc);
-    for (const std::string_view name : names) inputs.emplace_back(bind(name));
+    for (const TensorSlot& slot : compiled.value().input_slots()) inputs.emplace_back(bind(slot.name));
     outputs.emplace_back(bind("OutputTensor"));
     const std::vector<InputBuffer> none(inputs.size());
     Report report = compiled.value().initialize(none, persistent.bytes(), temporary.bytes());
@@ -166,13 +151,11 @@ std::vector<std::vector<std::byte>> run_through_api(const tool::onnx::Program& p
 class OnnxNode : public CommandTest {
  protected:
   /// Imports, and says why not.
-  Outcome import(const std::string& name, const std::vector<std::string>& options = {}) {
+  Outcome import(const std::string& name) {
     const fs::path folder = suite / ("test_" + name);
-    std::vector<std::string> words{
-        "import", (folder / "model.onnx").string(), "--data", (folder / "test_data_set_0").string(), "--out", "out"};
-    words.insert(words.end(), options.begin(), options.end());
     fs::remove_all(file("out"));
-    return dmlref(words);
+    return dmlref(
+        {"import", (folder / "model.onnx").string(), "--data", (folder / "test_data_set_0").string(), "--out", "out"});
   }
 
   /// The imported model, on one instruction set, by the command.
@@ -198,9 +181,7 @@ class OnnxNode : public CommandTest {
       sources.inputs.emplace_back(tool::onnx::read_tensor_file(
           folder / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb"), sources.memory));
     }
-    tool::onnx::LoweringOptions options;
-    if (!options_of(name).empty()) options.conv_integer_output = DataType::uint8;
-    Lowering lowering(graph, sources, options);
+    Lowering lowering(graph, sources);
     const tool::onnx::Program program = lowering.run();
     const std::vector<std::vector<std::byte>> results = run_through_api(program, isa);
     ASSERT_EQ(results.size(), program.outputs.size());
@@ -215,7 +196,6 @@ class OnnxNode : public CommandTest {
 TEST_F(OnnxNode, PassesOrIsRefusedForAKnownReason) {
   std::map<const Refusal*, int> refused;
   int passed = 0;
-  int refused_always = 0;
   std::vector<Isa> sets;
   for (const IsaName& row : isa_table) {
     if (supported(row.isa)) sets.push_back(row.isa);
@@ -228,12 +208,9 @@ TEST_F(OnnxNode, PassesOrIsRefusedForAKnownReason) {
       expect_unusable(outcome, {row->reason}, any_faults);
       EXPECT_FALSE(fs::exists(file("out")));
       ++refused[row];
-      if (options_of(name).empty()) {
-        ++refused_always;
-        continue;
-      }
+      continue;
     }
-    const Outcome imported = import(name, options_of(name));
+    const Outcome imported = import(name);
     EXPECT_EQ(imported.status, 0) << imported;
     if (imported.status != 0) continue;
     for (const Isa isa : sets) {
@@ -247,9 +224,8 @@ TEST_F(OnnxNode, PassesOrIsRefusedForAKnownReason) {
     EXPECT_NE(refused[&row], 0) << row.tests << " refuses nothing";
     std::printf("%4d refused: %s: %s\n", refused[&row], row.tests, row.reason);
   }
-  std::printf("%4d refused with any option\n%4d passed on %zu instruction sets, by the command and by the API\n",
-              refused_always, passed, sets.size());
-  EXPECT_GE(passed, 52) << "tests of libonnx-testdata 1.12";
+  std::printf("%4d passed on %zu instruction sets, by the command and by the API\n", passed, sets.size());
+  EXPECT_GE(passed, 55) << "tests of libonnx-testdata 1.12";
 }
 
 }  // namespace

@@ -36,11 +36,13 @@ DOCUMENTS = {
     "the operators' tensor support tables": "#documents",
     "the operators' tensor constraints": "#documents",
     "the normalizations' pages": "#documents",
+    "the matrix products' pages": "#documents",
     "reading": "decisions/README.md",
 }
 OPERATORS = ["SLICE", "SLICE1", "QUANTIZED_LINEAR_CONVOLUTION", "MEAN_VARIANCE_NORMALIZATION",
              "MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2", "ELEMENT_WISE_QUANTIZE_LINEAR",
-             "ELEMENT_WISE_DEQUANTIZE_LINEAR"]
+             "ELEMENT_WISE_DEQUANTIZE_LINEAR", "CONVOLUTION_INTEGER", "MATRIX_MULTIPLY_INTEGER",
+             "QUANTIZED_LINEAR_MATRIX_MULTIPLY"]
 
 INTRODUCTION = """\
 # Errors
@@ -50,7 +52,8 @@ INTRODUCTION = """\
 Every rule, with a change that breaks it, the report, and the fix. A line like
 `SLICE 6_4: Offsets[1] = 3` names one of the [valid descriptors](../tests/validate/request.hpp), the
 feature level and the change. Names are short: CONVOLUTION is QUANTIZED_LINEAR_CONVOLUTION,
-CONVOLUTION_1D the one with one spatial dimension, NORMALIZATION is MEAN_VARIANCE_NORMALIZATION. The
+CONVOLUTION_1D the one with one spatial dimension, NORMALIZATION is MEAN_VARIANCE_NORMALIZATION,
+PRODUCT is MATRIX_MULTIPLY_INTEGER, QUANTIZED_PRODUCT is QUANTIZED_LINEAR_MATRIX_MULTIPLY. The
 number -1 is 2^32 - 1.
 
 [Validation](validation.md) explains reports. The tests of messages run every line, and the tests of

@@ -45,18 +45,15 @@ inline void expect_usable(const dmlref::tool::onnx::Program& program) {
   }
 }
 
-/// Lowers the file, or says why not. The number of its operators; empty: it cannot be lowered. `narrow` is the type of
-/// ConvInteger's outputs.
-inline std::optional<std::size_t> lowered_operators(std::string_view bytes,
-                                                    std::optional<dmlref::DataType> narrow = std::nullopt) {
+/// Lowers the file, or says why not. The number of its operators; empty: it cannot be lowered.
+inline std::optional<std::size_t> lowered_operators(std::string_view bytes) {
   using namespace dmlref::tool;
   const MemoryFile file(bytes.data(), bytes.size());
   try {
     const onnx::Graph graph = onnx::read_graph(file.path());
     if (has_large_inputs(graph)) return std::nullopt;
     const onnx::Sources sources;
-    const onnx::LoweringOptions options{narrow};
-    onnx::Lowering lowering(graph, sources, options);
+    onnx::Lowering lowering(graph, sources);
     const onnx::Program program = lowering.run();
     expect_usable(program);
     return program.dispatches.size();

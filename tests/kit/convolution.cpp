@@ -1,4 +1,4 @@
-// QUANTIZED_LINEAR_CONVOLUTION once more, with exact rationals.
+// QUANTIZED_LINEAR_CONVOLUTION once more, with exact rationals, and CONVOLUTION_INTEGER.
 #include <gmpxx.h>
 
 #include <algorithm>
@@ -193,6 +193,12 @@ std::vector<std::byte> run_convolution(const Case& one, Fault fault) {
     }
     accumulator.add(added);
     const std::int64_t sum = accumulator.sum() + compensation;
+    if (one.op == "CONVOLUTION_INTEGER") {
+      const std::int64_t stored =
+          fault == Fault::ci_saturates ? std::clamp<std::int64_t>(sum, -2147483648, 2147483647) : sum;
+      output.set_bits(at, static_cast<std::uint64_t>(stored) & 0xFFFFFFFF);
+      continue;
+    }
     const Scales scales{
         in_scale.real(position(in_scale, 0)),
         filter_scale.real(position(filter_scale, fault == Fault::qlc_first_filter_scale ? 0 : parameter)),

@@ -62,6 +62,7 @@ bool next(List& at, const List& sizes);
 std::vector<std::byte> run(const Case& one, Fault fault);
 std::vector<std::byte> run_slice(const Case& one, Fault fault);
 std::vector<std::byte> run_convolution(const Case& one, Fault fault);
+std::vector<std::byte> run_matrix_multiply(const Case& one, Fault fault);
 std::vector<std::byte> run_normalization(const Case& one, Fault fault);
 std::vector<std::byte> run_quantize_linear(const Case& one, Fault fault);
 

@@ -107,7 +107,8 @@ bool next(List& at, const List& sizes) {
 
 std::vector<std::byte> run(const Case& one, Fault fault) {
   if (one.op.starts_with("SLICE")) return run_slice(one, fault);
-  if (one.op.starts_with("QUANTIZED")) return run_convolution(one, fault);
+  if (one.op.ends_with("MATRIX_MULTIPLY") || one.op.starts_with("MATRIX")) return run_matrix_multiply(one, fault);
+  if (one.op.find("CONVOLUTION") != std::string::npos) return run_convolution(one, fault);
   if (one.op.starts_with("ELEMENT_WISE")) return run_quantize_linear(one, fault);
   return run_normalization(one, fault);
 }

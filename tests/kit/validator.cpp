@@ -54,6 +54,10 @@ class Validator {
   bool accepts() {
     if (case_.op.starts_with("SLICE")) {
       slices();
+    } else if (case_.op == "CONVOLUTION_INTEGER") {
+      convolution_integer();
+    } else if (case_.op.find("MATRIX") != std::string::npos) {
+      product();
     } else if (case_.op.starts_with("QUANTIZED")) {
       convolution();
     } else if (case_.op.starts_with("ELEMENT_WISE")) {
@@ -236,6 +240,88 @@ class Validator {
     if (has("bias_required")) good_ = good_ && bias.present;
     if (has("zero_points_required")) good_ = good_ && in_zero.present && out_zero.present;
 
+    if (bias.present && comparable(bias, input)) {
+      rule("convolution_bias_size", bias.size(1) == filter.size(0) && bias.product() == bias.size(1));
+    }
+    windows(input, filter, output);
+  }
+
+  void convolution_integer() {
+    rule("operator_level", from(v2_1));
+    const std::size_t low = from(v4_0) ? 3 : 4;
+    const std::size_t one = from(v4_0) ? 1 : 4;
+    const TensorDesc input = tensor("InputTensor", bytes, low, 4);
+    const TensorDesc in_zero = tensor("InputZeroPointTensor", bytes, one, 4);
+    const TensorDesc filter = tensor("FilterTensor", bytes, low, 4);
+    const TensorDesc filter_zero = tensor("FilterZeroPointTensor", bytes, one, 4);
+    const TensorDesc output = tensor("OutputTensor", {"INT32"}, low, 4);
+    same_type(in_zero, input);
+    same_type(filter_zero, filter);
+    same_rank(filter, input);
+    same_rank(output, input);
+    same_rank(filter_zero, in_zero);
+    if (in_zero.present) rule("convolution_single_value", in_zero.product() == 1);
+    if (filter_zero.present) {
+      const std::size_t channel = filter_zero.rank() == 1 ? 0 : 1;
+      const bool per_channel = filter_zero.size(channel) == filter.size(0) && filter_zero.product() == filter.size(0);
+      rule("convolution_filter_values", filter_zero.product() == 1 || per_channel);
+    }
+    windows(input, filter, output);
+  }
+
+  /// A scale or a zero point: one value, or `count` in the dimension that stands `from_end` before the last.
+  void values(const char* name, const TensorDesc& tensor, std::int64_t count, std::size_t from_end,
+              bool one_dimension) {
+    if (!tensor.present || tensor.product() == 1) return;
+    const bool has_place = tensor.rank() > from_end || (one_dimension && tensor.rank() == 1);
+    const std::size_t place = tensor.rank() > from_end ? tensor.rank() - 1 - from_end : 0;
+    rule(name, has_place && tensor.size(place) == count && tensor.product() == count);
+  }
+
+  void product() {
+    const bool integer = case_.op == "MATRIX_MULTIPLY_INTEGER";
+    rule("operator_level", from(v2_1));
+    const std::size_t low = from(v4_0) ? 2 : 4;
+    const std::size_t one = from(v4_0) ? 1 : 4;
+    const std::size_t b_zero_low = !integer || from(v5_2) ? one : low;
+    const TensorDesc a = tensor("ATensor", bytes, low, 4);
+    const TensorDesc a_scale = tensor("AScaleTensor", {"FLOAT32"}, one, 4);
+    const TensorDesc a_zero = tensor("AZeroPointTensor", bytes, one, 4);
+    const TensorDesc b = tensor("BTensor", bytes, low, 4);
+    const TensorDesc b_scale = tensor("BScaleTensor", {"FLOAT32"}, one, 4);
+    const TensorDesc b_zero = tensor("BZeroPointTensor", bytes, b_zero_low, 4);
+    const TensorDesc out_scale = tensor("OutputScaleTensor", {"FLOAT32"}, one, 4);
+    const TensorDesc out_zero = tensor("OutputZeroPointTensor", bytes, one, 4);
+    const TensorDesc output = tensor("OutputTensor", integer ? Types{"INT32"} : bytes, low, 4);
+    same_type(a_zero, a);
+    same_type(b_zero, b);
+    if (!integer) {
+      same_type(out_zero, output);
+      for (const TensorDesc* other : {&a_zero, &b_scale, &b_zero, &out_scale, &out_zero}) same_rank(*other, a_scale);
+    }
+    same_rank(b, a);
+    same_rank(output, a);
+    if (has("product_parameters_of_data_rank")) {
+      good_ = good_ && (!a_zero.present || a_zero.rank() == a.rank()) && (!b_zero.present || b_zero.rank() == b.rank());
+    }
+    if (has("product_zero_points_required")) good_ = good_ && a_zero.present && b_zero.present;
+    if (has("product_of_unsigned_only")) good_ = good_ && a.type == "UINT8";
+    if (!comparable(a, b) || !comparable(a, output) || a.rank() < 2) return;
+    const std::size_t row = a.rank() - 2, column = a.rank() - 1;
+    for (std::size_t d = 0; d < row; ++d) {
+      rule("matrix_multiply_batch", b.size(d) == a.size(d) && output.size(d) == a.size(d));
+    }
+    rule("matrix_multiply_inner_size", b.size(row) == a.size(column));
+    rule("matrix_multiply_output_size", output.size(row) == a.size(row) && output.size(column) == b.size(column));
+    values("matrix_multiply_row_values", a_scale, a.size(row), 1, false);
+    values("matrix_multiply_row_values", a_zero, a.size(row), 1, integer);
+    values("matrix_multiply_column_values", b_scale, b.size(column), 0, false);
+    values("matrix_multiply_column_values", b_zero, b.size(column), 0, false);
+    values("matrix_multiply_row_values", out_scale, output.size(row), 1, false);
+    values("matrix_multiply_row_values", out_zero, output.size(row), 1, false);
+  }
+
+  void windows(const TensorDesc& input, const TensorDesc& filter, const TensorDesc& output) {
     const auto count = static_cast<std::size_t>(number("DimensionCount"));
     rule("convolution_dimension_count", count + 2 == input.rank() || (has("tensor_rank") && count > 2));
     const std::int64_t groups = number("GroupCount");
@@ -254,9 +340,6 @@ class Validator {
     }
     rule("convolution_batch", output.size(0) == input.size(0));
     rule("convolution_output_channels", output.size(1) == filter.size(0));
-    if (bias.present && comparable(bias, input)) {
-      rule("convolution_bias_size", bias.size(1) == filter.size(0) && bias.product() == bias.size(1));
-    }
     for (std::size_t i = 0; i < count; ++i) window(i, input, filter, output);
   }
 
@@ -433,6 +516,18 @@ const std::vector<ValidatorFault>& validator_faults() {
       {"convolution_kernel_fits", "QUANTIZED", "a kernel larger than the padded input passes"},
       {"convolution_output_size", "QUANTIZED", "any output size passes"},
       {"output_rounded_up", "QUANTIZED", "an output size that is rounded up passes"},
+      {"convolution_group_input_channels", "CONVOLUTION", "GroupCount need not divide the input's channels"},
+      {"convolution_filter_values", "CONVOLUTION", "any number of filter zero points passes"},
+      {"convolution_output_size", "CONVOLUTION", "any output size passes"},
+      {"one_group", "CONVOLUTION", "refuses groups"},
+      {"matrix_multiply_batch", "", "batches of matrix products need not agree"},
+      {"matrix_multiply_inner_size", "", "any depth of B passes"},
+      {"matrix_multiply_output_size", "", "any size of a product passes"},
+      {"matrix_multiply_row_values", "", "any scales and zero points per row pass"},
+      {"matrix_multiply_column_values", "", "any scales and zero points per column pass"},
+      {"product_parameters_of_data_rank", "", "refuses zero points of another rank than the data"},
+      {"product_zero_points_required", "", "refuses absent zero points of matrix products"},
+      {"product_of_unsigned_only", "", "refuses an A of INT8"},
       {"normalization_output_size", "MEAN", "the output's sizes need not be the input's"},
       {"normalization_broadcast", "MEAN", "a scale of any size passes"},
       {"broadcast_both_ways", "MEAN", "a scale larger than the input passes"},

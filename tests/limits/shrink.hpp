@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -161,6 +162,13 @@ class Reductions {
   Desc desc_;
 };
 
+/// Whether draw.hpp draws the operator: integer products are not drawn yet.
+template <class Desc>
+inline constexpr bool is_drawn = requires(Desc d) {
+  d.input;
+}
+&&!std::is_same_v<Desc, dmlref::ConvolutionIntegerDesc>;
+
 /// Whether a descriptor fails as the first did, or no more need be tried.
 enum class Answer { yes, no, enough };
 
@@ -172,7 +180,9 @@ dmlref::OperatorDesc shrink(dmlref::OperatorDesc desc, Fails fails) {
     std::vector<dmlref::OperatorDesc> smaller;
     std::visit(
         [&]<class Desc>(const Desc& d) {
-          for (Desc& next : Reductions<Desc>(d).all) smaller.emplace_back(std::move(next));
+          if constexpr (is_drawn<Desc>) {
+            for (Desc& next : Reductions<Desc>(d).all) smaller.emplace_back(std::move(next));
+          }
         },
         desc);
     for (const dmlref::OperatorDesc& next : smaller) {

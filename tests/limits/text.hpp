@@ -51,6 +51,10 @@ class Json {
     if (tensor) add(name, *tensor);
   }
 
+  template <class Desc>
+  void describe(const Desc&) {  // an operator that draw.hpp does not draw yet
+    name_ = dmlref::Schema<Desc>::info.name;
+  }
   void describe(const dmlref::SliceDesc& d) {
     name_ = "SLICE";
     add("InputTensor", d.input);

@@ -134,32 +134,19 @@ auto tensors_of(Desc& desc) {
     std::vector<Tensor*> inputs;
     Tensor* output = nullptr;
   } all;
-  const auto add = [&](auto& tensor) {
-    if constexpr (requires { tensor.has_value(); }) {
-      all.inputs.push_back(tensor ? &*tensor : nullptr);
-    } else {
-      all.inputs.push_back(&tensor);
+  const auto add = [&](const dmlref::FieldInfo& field, auto& member) {
+    using Member = std::remove_cvref_t<decltype(member)>;
+    if constexpr (std::is_same_v<Member, std::optional<dmlref::TensorDesc>>) {
+      all.inputs.push_back(member ? &*member : nullptr);
+    } else if constexpr (std::is_same_v<Member, dmlref::TensorDesc>) {
+      if (is_input(field.kind)) {
+        all.inputs.push_back(&member);
+      } else {
+        all.output = &member;
+      }
     }
   };
-  std::visit(
-      [&](auto& d) {
-        all.output = &d.output;
-        add(d.input);
-        if constexpr (requires { d.filter; }) {
-          add(d.input_scale);
-          add(d.input_zero_point);
-          add(d.filter);
-          add(d.filter_scale);
-          add(d.filter_zero_point);
-          add(d.bias);
-          add(d.output_scale);
-          add(d.output_zero_point);
-        } else if constexpr (requires { d.scale; }) {
-          add(d.scale);
-          add(d.bias);
-        }
-      },
-      desc);
+  std::visit([&](auto& d) { dmlref::schema::for_each_member(d, add); }, desc);
   return all;
 }
 

@@ -61,6 +61,30 @@ TEST(UntakenSteps, MeanVarianceNormalization) {
   expect_output<float>(desc, {bytes_of(input), bytes_of(one), bytes_of(one)}, {0, 4, 0, 4});
 }
 
+TEST(UntakenSteps, MatrixProducts) {
+  const std::vector<std::uint8_t> a{7, 0, 0, 0}, b{5, 0, 0, 0}, zero_point{2, 0, 0, 0};
+  const std::vector<float> scale{1};
+  const TensorDesc byte(DataType::uint8, {1, 1, 1, 1}, Dimensions(4, largest));
+  const TensorDesc real(DataType::float32, {1, 1, 1, 1}, Dimensions(4, largest));
+  const TensorDesc sum(DataType::int32, {1, 1, 1, 1}, Dimensions(4, largest));
+  const MatrixMultiplyIntegerDesc integer{byte, byte, byte, byte, sum};
+  expect_output<std::int32_t>(integer, {bytes_of(a), bytes_of(zero_point), bytes_of(b), bytes_of(zero_point)}, {15});
+  const QuantizedLinearMatrixMultiplyDesc quantized{byte, real, byte, byte, real, byte, real, byte, byte};
+  expect_output<std::uint8_t>(quantized,
+                              {bytes_of(a), bytes_of(scale), bytes_of(zero_point), bytes_of(b), bytes_of(scale),
+                               bytes_of(zero_point), bytes_of(scale), bytes_of(zero_point)},
+                              {17, 0, 0, 0});
+}
+
+TEST(UntakenSteps, ConvolutionInteger) {
+  const std::vector<std::uint8_t> x{7, 0, 0, 0}, w{5, 0, 0, 0}, zero_point{2, 0, 0, 0};
+  const TensorDesc byte(DataType::uint8, {1, 1, 1, 1}, Dimensions(4, largest));
+  const TensorDesc sum(DataType::int32, {1, 1, 1, 1}, Dimensions(4, largest));
+  const ConvolutionIntegerDesc desc{byte,   byte,  byte, byte, sum, {largest, largest}, {largest, largest},
+                                    {0, 0}, {0, 0}};
+  expect_output<std::int32_t>(desc, {bytes_of(x), bytes_of(zero_point), bytes_of(w), bytes_of(zero_point)}, {15});
+}
+
 class UntakenStepsOfConvolution : public testing::Test {
  protected:
   /// One input element of 5, a filter of `kernel` by `kernel`, one output element.

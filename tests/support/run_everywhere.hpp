@@ -105,10 +105,18 @@ class RunBuffers {
     if (!fits(output_) || !std::all_of(inputs_.begin(), inputs_.end(), fits)) return false;
     const std::uint64_t elements = count(*output_);
     if (elements > limits.elements) return false;
-    const auto* convolution = std::get_if<dmlref::QuantizedLinearConvolutionDesc>(&desc_);
-    if (convolution == nullptr) return true;
-    const std::uint64_t taps = count(convolution->filter) / convolution->filter.sizes[0];
-    return count(convolution->input) <= limits.elements && taps <= limits.products / elements;
+    return std::visit(
+        [&](const auto& d) {
+          if constexpr (requires { d.filter; }) {
+            return count(d.input) <= limits.elements &&
+                   count(d.filter) / d.filter.sizes[0] <= limits.products / elements;
+          } else if constexpr (requires { d.b; }) {
+            return count(d.a) <= limits.elements && d.a.sizes.back() <= limits.products / elements;
+          } else {
+            return true;
+          }
+        },
+        desc_);
   }
 
   /// Makes the memory and the expected bytes.
@@ -182,25 +190,19 @@ class RunBuffers {
     for_each_element(*output_, whole, [&](std::size_t at) { bytes[at] = std::byte{0xA5}; });
   }
 
-  void add(const dmlref::TensorDesc& tensor) { inputs_.push_back(&tensor); }
-  void add(const std::optional<dmlref::TensorDesc>& tensor) { inputs_.push_back(tensor ? &*tensor : nullptr); }
+  void add(const dmlref::FieldInfo& field, const dmlref::TensorDesc& tensor) {
+    if (is_input(field.kind)) return inputs_.push_back(&tensor);
+    output_ = &tensor;
+  }
+  void add(const dmlref::FieldInfo&, const std::optional<dmlref::TensorDesc>& tensor) {
+    inputs_.push_back(tensor ? &*tensor : nullptr);
+  }
+  template <class Other>
+  void add(const dmlref::FieldInfo&, const Other&) {}
   template <class Desc>
   void add_all(const Desc& desc) {
-    output_ = &desc.output;
-    add(desc.input);
-    if constexpr (requires { desc.filter; }) {
-      add(desc.input_scale);
-      add(desc.input_zero_point);
-      add(desc.filter);
-      add(desc.filter_scale);
-      add(desc.filter_zero_point);
-      add(desc.bias);
-      add(desc.output_scale);
-      add(desc.output_zero_point);
-    } else if constexpr (requires { desc.scale; }) {
-      add(desc.scale);
-      add(desc.bias);
-    }
+    dmlref::schema::for_each_member(desc,
+                                    [&](const dmlref::FieldInfo& field, const auto& member) { add(field, member); });
   }
 
   const dmlref::OperatorDesc& desc_;

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <limits>
-
 #include "explain/operators.hpp"
 #include "explain/tensor_elements.hpp"
 
@@ -12,8 +9,8 @@ std::optional<std::int64_t> channel_integer(const std::optional<TensorElements>&
 }
 
 /// Where the window of output position `at` reads for element `within` = {c, ...} of the filter.
-Coordinates input_position(const QuantizedLinearConvolutionDesc& desc, const Coordinates& at, Index first_channel,
-                           const Coordinates& within) {
+template <class Desc>
+Coordinates input_position(const Desc& desc, const Coordinates& at, Index first_channel, const Coordinates& within) {
   Coordinates position{at[0], first_channel + within[0]};
   for (std::size_t s = 0; s + 2 < at.size(); ++s) {
     position.push_back(at[s + 2] * desc.strides[s] + within[s + 1] * desc.dilations[s] - desc.start_padding[s]);
@@ -21,28 +18,13 @@ Coordinates input_position(const QuantizedLinearConvolutionDesc& desc, const Coo
   return position;
 }
 
-}  // namespace
-
-Explanation explain(const QuantizedLinearConvolutionDesc& desc, std::span<const InputBuffer> inputs,
-                    const Coordinates& at, std::size_t most) {
-  const TensorElements input(desc.input, inputs[0]);
-  const TensorElements input_scale(desc.input_scale, inputs[1]);
-  const TensorElements filter(desc.filter, inputs[3]);
-  const TensorElements filter_scale(desc.filter_scale, inputs[4]);
-  const TensorElements output_scale(desc.output_scale, inputs[7]);
+/// Group, terms and sum; zero points are there already.
+template <class Desc>
+void add_terms(ConvolutionExplanation& how, const Desc& desc, const TensorElements& input, const TensorElements& filter,
+               const Coordinates& at, std::size_t most) {
   const Index channel = at[1];
-
-  ConvolutionExplanation how;
   how.group_count = desc.group_count;
   how.group = channel / (static_cast<Index>(desc.output.sizes[1]) / how.group_count);
-  how.input_zero_point = channel_integer(optional_elements(desc.input_zero_point, inputs[2]), 0);
-  how.filter_zero_point = channel_integer(optional_elements(desc.filter_zero_point, inputs[5]), channel);
-  how.bias = channel_integer(optional_elements(desc.bias, inputs[6]), channel);
-  how.output_zero_point = channel_integer(optional_elements(desc.output_zero_point, inputs[8]), 0);
-  how.input_scale = input_scale.real(input_scale.channel(0));
-  how.filter_scale = filter_scale.real(filter_scale.channel(channel));
-  how.output_scale = output_scale.real(output_scale.channel(0));
-
   Shape window;  // one output channel of the filter
   for (std::size_t d = 1; d < filter.shape().size(); ++d) window.push_back(filter.shape()[d]);
   how.term_count = static_cast<std::uint64_t>(element_count(window));
@@ -63,22 +45,47 @@ Explanation explain(const QuantizedLinearConvolutionDesc& desc, std::span<const 
           {Position(read.begin(), read.end()), padding, x, Position(tap.begin(), tap.end()), f, product});
     }
   } while (advance(within, window));
+}
+
+}  // namespace
+
+Explanation explain(const QuantizedLinearConvolutionDesc& desc, std::span<const InputBuffer> inputs,
+                    const Coordinates& at, std::size_t most) {
+  const TensorElements input(desc.input, inputs[0]);
+  const TensorElements input_scale(desc.input_scale, inputs[1]);
+  const TensorElements filter(desc.filter, inputs[3]);
+  const TensorElements filter_scale(desc.filter_scale, inputs[4]);
+  const TensorElements output_scale(desc.output_scale, inputs[7]);
+  const Index channel = at[1];
+
+  ConvolutionExplanation how;
+  how.input_zero_point = channel_integer(optional_elements(desc.input_zero_point, inputs[2]), 0);
+  how.filter_zero_point = channel_integer(optional_elements(desc.filter_zero_point, inputs[5]), channel);
+  how.bias = channel_integer(optional_elements(desc.bias, inputs[6]), channel);
+  how.output_zero_point = channel_integer(optional_elements(desc.output_zero_point, inputs[8]), 0);
+  how.input_scale = input_scale.real(input_scale.channel(0));
+  how.filter_scale = filter_scale.real(filter_scale.channel(channel));
+  how.output_scale = output_scale.real(output_scale.channel(0));
+
+  add_terms(how, desc, input, filter, at, most);
   how.accumulator = how.sum + how.bias.value_or(0);
   how.quotient = exact_quotient(how.accumulator, how.input_scale, how.filter_scale, how.output_scale);
 
-  const std::int64_t value = how.quotient.rounded + how.output_zero_point.value_or(0);
   const DataType type = desc.output.data_type;
-  ElementValue output{Position(at.begin(), at.end()), {}, {}};
-  visit_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (sizeof(T) == 1) {
-      const auto low = std::int64_t{(std::numeric_limits<T>::min)()};
-      const auto high = std::int64_t{(std::numeric_limits<T>::max)()};
-      output = element_value(type, at, static_cast<T>(std::clamp(value, low, high)));
-      how.saturated = value < low || value > high;
-    }
-  });
+  ElementValue output =
+      quantized_value(type, at, how.quotient.rounded + how.output_zero_point.value_or(0), how.saturated);
   return {"QUANTIZED_LINEAR_CONVOLUTION", std::string(to_string(type)), std::move(output), std::move(how)};
+}
+
+Explanation explain(const ConvolutionIntegerDesc& desc, std::span<const InputBuffer> inputs, const Coordinates& at,
+                    std::size_t most) {
+  ConvolutionExplanation how;
+  how.is_integer = true;
+  how.input_zero_point = channel_integer(optional_elements(desc.input_zero_point, inputs[1]), 0);
+  how.filter_zero_point = channel_integer(optional_elements(desc.filter_zero_point, inputs[3]), at[1]);
+  add_terms(how, desc, TensorElements(desc.input, inputs[0]), TensorElements(desc.filter, inputs[2]), at, most);
+  how.accumulator = how.sum;
+  return {"CONVOLUTION_INTEGER", "INT32", modulo_value(at, how.sum), std::move(how)};
 }
 
 }  // namespace dmlref::tool

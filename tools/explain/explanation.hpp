@@ -46,6 +46,7 @@ struct ConvolutionTerm {
   std::int64_t product = 0;
 };
 struct ConvolutionExplanation {
+  bool is_integer = false;  ///< CONVOLUTION_INTEGER: the output is the sum modulo 2^32; no bias, no scales
   Index group = 0;
   Index group_count = 1;
   std::optional<std::int64_t> input_zero_point;  ///< absent tensors: empty, which counts as 0
@@ -59,6 +60,29 @@ struct ConvolutionExplanation {
   float filter_scale = 1;
   float output_scale = 1;
   ExactQuotient quotient;  ///< accumulator * input_scale * filter_scale / output_scale
+  std::optional<std::int64_t> output_zero_point;
+  bool saturated = false;  ///< rounded + zero point lies outside of the output's type, which ends there
+};
+
+/// product = (a - its zero point) * (b - its zero point).
+struct ProductTerm {
+  Position a_at;
+  std::int64_t a = 0;
+  Position b_at;
+  std::int64_t b = 0;
+  std::int64_t product = 0;
+};
+struct ProductExplanation {
+  bool is_integer = false;                   ///< MATRIX_MULTIPLY_INTEGER: the output is the sum modulo 2^32; no scales
+  std::optional<std::int64_t> a_zero_point;  ///< absent tensors: empty, which counts as 0
+  std::optional<std::int64_t> b_zero_point;
+  std::vector<ProductTerm> terms;  ///< the first of them
+  std::uint64_t term_count = 0;
+  std::int64_t sum = 0;  ///< of all products
+  float a_scale = 1;
+  float b_scale = 1;
+  float output_scale = 1;
+  ExactQuotient quotient;  ///< sum * a_scale * b_scale / output_scale
   std::optional<std::int64_t> output_zero_point;
   bool saturated = false;  ///< rounded + zero point lies outside of the output's type, which ends there
 };
@@ -102,8 +126,8 @@ struct Explanation {
   std::string operator_name;
   std::string output_type;
   ElementValue output;
-  std::variant<SliceExplanation, ConvolutionExplanation, NormalizationExplanation, QuantizeLinearExplanation,
-               DequantizeLinearExplanation>
+  std::variant<SliceExplanation, ConvolutionExplanation, ProductExplanation, NormalizationExplanation,
+               QuantizeLinearExplanation, DequantizeLinearExplanation>
       how;
 };
 

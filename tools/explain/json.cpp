@@ -48,23 +48,48 @@ OrderedJson json(const ConvolutionExplanation& how) {
                      {"filter", term.filter},
                      {"product", term.product}});
   }
-  return {{"group", how.group},
-          {"group_count", how.group_count},
-          {"input_zero_point", integer(how.input_zero_point)},
-          {"filter_zero_point", integer(how.filter_zero_point)},
-          {"terms", std::move(terms)},
-          {"term_count", how.term_count},
-          {"sum", how.sum},
-          {"bias", integer(how.bias)},
-          {"accumulator", how.accumulator},
-          {"input_scale", real(static_cast<double>(how.input_scale))},
-          {"filter_scale", real(static_cast<double>(how.filter_scale))},
-          {"output_scale", real(static_cast<double>(how.output_scale))},
-          {"quotient", {{"fraction", how.quotient.fraction}, {"decimal", how.quotient.decimal}}},
-          {"tie", how.quotient.tie},
-          {"rounded", exact_integer(how.quotient)},
-          {"output_zero_point", integer(how.output_zero_point)},
-          {"saturated", how.saturated}};
+  OrderedJson all{{"group", how.group},
+                  {"group_count", how.group_count},
+                  {"input_zero_point", integer(how.input_zero_point)},
+                  {"filter_zero_point", integer(how.filter_zero_point)},
+                  {"terms", std::move(terms)},
+                  {"term_count", how.term_count},
+                  {"sum", how.sum}};
+  if (how.is_integer) return all;
+  all.update({{"bias", integer(how.bias)},
+              {"accumulator", how.accumulator},
+              {"input_scale", real(static_cast<double>(how.input_scale))},
+              {"filter_scale", real(static_cast<double>(how.filter_scale))},
+              {"output_scale", real(static_cast<double>(how.output_scale))},
+              {"quotient", {{"fraction", how.quotient.fraction}, {"decimal", how.quotient.decimal}}},
+              {"tie", how.quotient.tie},
+              {"rounded", exact_integer(how.quotient)},
+              {"output_zero_point", integer(how.output_zero_point)},
+              {"saturated", how.saturated}});
+  return all;
+}
+
+OrderedJson json(const ProductExplanation& how) {
+  OrderedJson terms = OrderedJson::array();
+  for (const ProductTerm& term : how.terms) {
+    terms.push_back(
+        {{"a_at", term.a_at}, {"a", term.a}, {"b_at", term.b_at}, {"b", term.b}, {"product", term.product}});
+  }
+  OrderedJson all{{"a_zero_point", integer(how.a_zero_point)},
+                  {"b_zero_point", integer(how.b_zero_point)},
+                  {"terms", std::move(terms)},
+                  {"term_count", how.term_count},
+                  {"sum", how.sum}};
+  if (how.is_integer) return all;
+  all.update({{"a_scale", real(static_cast<double>(how.a_scale))},
+              {"b_scale", real(static_cast<double>(how.b_scale))},
+              {"output_scale", real(static_cast<double>(how.output_scale))},
+              {"quotient", {{"fraction", how.quotient.fraction}, {"decimal", how.quotient.decimal}}},
+              {"tie", how.quotient.tie},
+              {"rounded", exact_integer(how.quotient)},
+              {"output_zero_point", integer(how.output_zero_point)},
+              {"saturated", how.saturated}});
+  return all;
 }
 
 OrderedJson json(const NormalizationExplanation& how) {

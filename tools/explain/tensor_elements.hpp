@@ -73,6 +73,19 @@ ElementValue element_value(DataType type, const Coordinates& at, T value) {
   return {Position(at.begin(), at.end()), element_text(type, bytes, 0), bits_text(type, bytes, 0)};
 }
 
+/// `value` clamped to the quantized `type`; `saturated`: it lies outside.
+inline ElementValue quantized_value(DataType type, const Coordinates& at, std::int64_t value, bool& saturated) {
+  const std::int64_t low = type == DataType::int8 ? -128 : 0, high = low + 255;
+  saturated = value < low || value > high;
+  const std::int64_t clamped = value < low ? low : value > high ? high : value;
+  if (type == DataType::int8) return element_value(type, at, static_cast<std::int8_t>(clamped));
+  return element_value(type, at, static_cast<std::uint8_t>(clamped));
+}
+/// An exact sum as the INT32 that it is modulo 2^32.
+inline ElementValue modulo_value(const Coordinates& at, std::int64_t sum) {
+  return element_value(DataType::int32, at, static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
+}
+
 inline std::optional<TensorElements> optional_elements(const std::optional<TensorDesc>& desc, InputBuffer bytes) {
   return desc ? std::optional<TensorElements>(TensorElements(*desc, bytes)) : std::nullopt;
 }

@@ -52,8 +52,15 @@ std::string rounding_text(const ExactQuotient& quotient) {
   return "rounded half to even, as it is a tie";
 }
 
+/// What becomes of an exact sum whose output is INT32.
+Rows integer_rows(std::uint64_t term_count, std::int64_t sum, const Explanation& all) {
+  const bool wraps = sum < INT32_MIN || sum > INT32_MAX;
+  return {{fmt::format("sum of {} products", term_count), fmt::format("{}", sum)},
+          {wraps ? "modulo 2^32, as INT32" : "within INT32", all.output.value}};
+}
+
 std::string text(const ConvolutionExplanation& how, const Explanation& all) {
-  const Rows rows{
+  const Rows quantized_rows{
       {fmt::format("sum of {} products", how.term_count), fmt::format("{}", how.sum)},
       {"+ BiasTensor", text_or_absent(how.bias)},
       {"accumulator", fmt::format("{}", how.accumulator)},
@@ -66,9 +73,38 @@ std::string text(const ConvolutionExplanation& how, const Explanation& all) {
       {"+ OutputZeroPointTensor", text_or_absent(how.output_zero_point)},
       {fmt::format("{} {}", how.saturated ? "clamped to" : "within", all.output_type), all.output.value},
   };
+  const Rows rows = how.is_integer ? integer_rows(how.term_count, how.sum, all) : quantized_rows;
   return fmt::format("group {} of {}; InputZeroPoint {}, FilterZeroPoint {}\n\n{}\n{}", how.group, how.group_count,
                      text_or_absent(how.input_zero_point), text_or_absent(how.filter_zero_point), terms_text(how),
                      text_table(rows));
+}
+
+std::string terms_text(const ProductExplanation& how) {
+  Rows rows{{"ATensor", "a", "BTensor", "b", "(a - zero point) * (b - zero point)"}};
+  const std::int64_t a_zero = how.a_zero_point.value_or(0);
+  const std::int64_t b_zero = how.b_zero_point.value_or(0);
+  for (const ProductTerm& term : how.terms) {
+    rows.push_back({text(term.a_at), fmt::format("{}", term.a), text(term.b_at), fmt::format("{}", term.b),
+                    fmt::format("{} * {} = {}", term.a - a_zero, term.b - b_zero, term.product)});
+  }
+  return text_table(rows) + rest_text(how.term_count, how.terms.size(), "products");
+}
+
+std::string text(const ProductExplanation& how, const Explanation& all) {
+  const Rows quantized_rows{
+      {fmt::format("sum of {} products", how.term_count), fmt::format("{}", how.sum)},
+      {"* AScaleTensor", real_text(how.a_scale)},
+      {"* BScaleTensor", real_text(how.b_scale)},
+      {"/ OutputScaleTensor", real_text(how.output_scale)},
+      {"exact quotient", how.quotient.decimal},
+      {"as a fraction", how.quotient.fraction},
+      {rounding_text(how.quotient), how.quotient.integer},
+      {"+ OutputZeroPointTensor", text_or_absent(how.output_zero_point)},
+      {fmt::format("{} {}", how.saturated ? "clamped to" : "within", all.output_type), all.output.value},
+  };
+  const Rows rows = how.is_integer ? integer_rows(how.term_count, how.sum, all) : quantized_rows;
+  return fmt::format("AZeroPoint {}, BZeroPoint {}\n\n{}\n{}", text_or_absent(how.a_zero_point),
+                     text_or_absent(how.b_zero_point), terms_text(how), text_table(rows));
 }
 
 std::string formula_text(const NormalizationExplanation& how) {

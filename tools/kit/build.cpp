@@ -110,6 +110,7 @@ std::vector<Case> all_cases(bool large) {
   add_convolutions(cases);
   add_normalizations(cases);
   add_quantize_linear(cases);
+  add_integer_products(cases);
   add_refused(cases);
   if (large) add_large(cases);
   for (Case& one : cases) finish(one);

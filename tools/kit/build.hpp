@@ -55,6 +55,7 @@ void add_slices(std::vector<Case>& cases);
 void add_convolutions(std::vector<Case>& cases);
 void add_normalizations(std::vector<Case>& cases);
 void add_quantize_linear(std::vector<Case>& cases);
+void add_integer_products(std::vector<Case>& cases);
 void add_refused(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 

@@ -9,7 +9,9 @@
 #include <variant>
 
 #include "dmlref/directml.hpp"
+#include "dmlref/operators/convolution_integer/reference.hpp"
 #include "dmlref/operators/element_wise_quantize_linear/reference.hpp"
+#include "dmlref/operators/matrix_multiply_integer/reference.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 #include "dmlref/operators/slice/reference.hpp"
@@ -106,6 +108,47 @@ class Evaluation {
                                   : "reading: the exact real number is rounded once, a device may round twice";
   }
 
+  void operator()(const ConvolutionIntegerDesc& desc) {
+    with_byte_type(desc.input.data_type, [&]<class In>(TypeTag<In>) {
+      with_byte_type(desc.filter.data_type, [&]<class Filter>(TypeTag<Filter>) {
+        reference::convolution_integer(
+            reference::ConvolutionIntegerTensors<In, Filter, BufferView>{
+                input<In>("InputTensor", desc.input), input<In>("InputZeroPointTensor", desc.input_zero_point),
+                input<Filter>("FilterTensor", desc.filter),
+                input<Filter>("FilterZeroPointTensor", desc.filter_zero_point), output<std::int32_t>(desc.output)},
+            {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
+             Shape::from<std::uint32_t>(desc.start_padding), desc.group_count});
+      });
+    });
+    case_.tolerance.source = modulo;
+  }
+  void operator()(const MatrixMultiplyIntegerDesc& desc) {
+    with_byte_type(desc.a.data_type, [&]<class A>(TypeTag<A>) {
+      with_byte_type(desc.b.data_type, [&]<class B>(TypeTag<B>) {
+        reference::matrix_multiply_integer(reference::MatrixMultiplyIntegerTensors<A, B, BufferView>{
+            input<A>("ATensor", desc.a), input<A>("AZeroPointTensor", desc.a_zero_point), input<B>("BTensor", desc.b),
+            input<B>("BZeroPointTensor", desc.b_zero_point), output<std::int32_t>(desc.output)});
+      });
+    });
+    case_.tolerance.source = modulo;
+  }
+  void operator()(const QuantizedLinearMatrixMultiplyDesc& desc) {
+    with_byte_type(desc.a.data_type, [&]<class A>(TypeTag<A>) {
+      with_byte_type(desc.b.data_type, [&]<class B>(TypeTag<B>) {
+        with_byte_type(desc.output.data_type, [&]<class Out>(TypeTag<Out>) {
+          reference::quantized_linear_matrix_multiply(
+              reference::QuantizedLinearMatrixMultiplyTensors<A, B, Out, BufferView>{
+                  input<A>("ATensor", desc.a), input<float>("AScaleTensor", desc.a_scale),
+                  input<A>("AZeroPointTensor", desc.a_zero_point), input<B>("BTensor", desc.b),
+                  input<float>("BScaleTensor", desc.b_scale), input<B>("BZeroPointTensor", desc.b_zero_point),
+                  input<float>("OutputScaleTensor", desc.output_scale),
+                  input<Out>("OutputZeroPointTensor", desc.output_zero_point), output<Out>(desc.output)});
+        });
+      });
+    });
+    case_.tolerance.source = "reading: the exact real number is rounded once";
+  }
+
   void operator()(const MeanVarianceNormalizationDesc& desc) {
     normalize(desc, reference::cross_channel_axes(desc.cross_channel));
   }
@@ -113,6 +156,8 @@ class Evaluation {
   void operator()(const MeanVarianceNormalization2Desc& desc) { normalize(desc, reference::axis_set(desc.axes)); }
 
  private:
+  static constexpr const char* modulo = "sums are integers, exact modulo 2^32";
+
   template <class F>
   static void with_byte_type(DataType type, F f) {
     if (type == DataType::int8) {

@@ -29,7 +29,6 @@ Shape packed_strides(const Shape& shape) {
 }
 
 std::int64_t Context::opset() const { return lowering_.graph_.opset; }
-const LoweringOptions& Context::options() const { return lowering_.options_; }
 
 void Context::fail(const std::string& what) const { throw Failure(lowering_.graph_.file + ": " + node_.label, what); }
 void Context::fail_attribute(std::string_view name, const std::string& what) const {
@@ -88,6 +87,11 @@ std::vector<std::int64_t> Context::integers_of_input(std::size_t index, std::str
     }
   }
   return values;
+}
+
+void Context::expect_eight_bits(const Value& value, std::string_view what) const {
+  if (value.type->arithmetic && (value.stored == DataType::uint8 || value.stored == DataType::int8)) return;
+  fail(fmt::format("{} is {}, expected UINT8 or INT8", what, value.type->name));
 }
 
 const Attribute* Context::attribute(std::string_view name, Attribute::Kind kind) {

@@ -14,16 +14,11 @@
 
 namespace dmlref::tool::onnx {
 
-struct LoweringOptions {
-  /// UINT8 or INT8: the user says that all outputs of ConvInteger fit it.
-  std::optional<DataType> conv_integer_output;
-};
-
 /// A tensor of the graph.
 struct Value {
   std::string name;
   const ElementType* type = nullptr;
-  DataType stored = DataType::unknown;  ///< how its resource holds it: eight bits for ConvInteger
+  DataType stored = DataType::unknown;  ///< how its resource holds it
   Shape shape;
   Shape strides;                          ///< in elements; as many as `shape`
   std::string resource;                   ///< empty: no operator needed it yet
@@ -54,7 +49,6 @@ class Context {
 
   std::string_view type() const noexcept { return node_.type; }
   std::int64_t opset() const;
-  const LoweringOptions& options() const;
 
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail_attribute(std::string_view name, const std::string& what) const;
@@ -69,6 +63,9 @@ class Context {
   std::vector<std::int64_t> integers_of_input(std::size_t index, std::string_view what) const;
   /// Null where `value` is known only when the model runs. `what` is noted where data of the user are made constant.
   const Tensor* constant(const Value& value, std::string_view what) const;
+
+  /// Fails where `value` is neither UINT8 nor INT8.
+  void expect_eight_bits(const Value& value, std::string_view what) const;
 
   // Attributes. One that is of another type than asked for, or never asked for, is a failure.
   bool has_attribute(std::string_view name);

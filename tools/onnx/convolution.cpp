@@ -1,9 +1,8 @@
-// QLinearConv and ConvInteger: QUANTIZED_LINEAR_CONVOLUTION.
+// QLinearConv: QUANTIZED_LINEAR_CONVOLUTION. ConvInteger: CONVOLUTION_INTEGER.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "onnx/operators.hpp"
 
@@ -115,9 +114,7 @@ Geometry read_geometry(Context& node, const Value& x, const Value& w) {
 }
 
 Operand eight_bits(Context& node, const Value& value, const Shape& shape, std::string_view what) {
-  if (!value.type->arithmetic || (value.stored != DataType::uint8 && value.stored != DataType::int8)) {
-    node.fail(fmt::format("{} is {}, expected UINT8 or INT8", what, value.type->name));
-  }
+  node.expect_eight_bits(value, what);
   // A view of four dimensions may keep its strides; with one spatial axis it gets another shape.
   return shape == value.shape ? node.operand(value) : node.operand(value, shape);
 }
@@ -134,6 +131,7 @@ Operand parameter(Context& node, const Value& value, std::uint64_t channels, std
 }
 
 /// Fills the desc and binds its tensors.
+template <class Desc>
 class Convolution {
  public:
   Convolution(Context& node, const Value& x, const Value& w) : node_(node), geometry_(read_geometry(node, x, w)) {
@@ -148,7 +146,7 @@ class Convolution {
 
   const Geometry& geometry() const noexcept { return geometry_; }
   std::uint64_t channels() const noexcept { return geometry_.filter[0]; }
-  QuantizedLinearConvolutionDesc& desc() noexcept { return desc_; }
+  Desc& desc() noexcept { return desc_; }
 
   template <class Member>
   void bind(std::string_view name, const Operand& operand, Member& member) {
@@ -166,74 +164,9 @@ class Convolution {
  private:
   Context& node_;
   Geometry geometry_;
-  QuantizedLinearConvolutionDesc desc_;
+  Desc desc_;
   std::vector<Binding> bindings_;
 };
-
-/// The elements of eight bits as integers.
-std::vector<std::int64_t> integers(const Tensor& tensor, DataType type) {
-  std::vector<std::int64_t> values;
-  values.reserve(tensor.data.size());
-  for (const std::byte byte : tensor.data) {
-    const auto bits = std::to_integer<std::uint8_t>(byte);
-    values.push_back(type == DataType::int8 ? std::int64_t{static_cast<std::int8_t>(bits)} : std::int64_t{bits});
-  }
-  return values;
-}
-
-struct Range {
-  std::int64_t least = 0;
-  std::int64_t most = 0;
-
-  /// With any number of terms that may be missing: a window in the padding.
-  void add_up_to(Range term) {
-    least += (std::min<std::int64_t>)(term.least, 0);
-    most += (std::max<std::int64_t>)(term.most, 0);
-  }
-};
-
-Range times(Range a, Range b) {
-  const auto [least, most] = std::minmax({a.least * b.least, a.least * b.most, a.most * b.least, a.most * b.most});
-  return {least, most};
-}
-
-Range range_of(DataType type) { return type == DataType::int8 ? Range{-128, 127} : Range{0, 255}; }
-
-/// What a zero point may be: its constant, 0 where there is none, else all of its type.
-Range zero_points(Context& node, const std::optional<Value>& value, std::string_view what) {
-  if (!value) return {0, 0};
-  const Tensor* tensor = node.constant(*value, what);
-  if (tensor == nullptr || tensor->data.empty()) return range_of(value->stored);
-  const std::vector<std::int64_t> values = integers(*tensor, value->stored);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {*least, *most};
-}
-
-/// Between what an output of ConvInteger lies, whatever x is.
-Range output_range(Context& node, const Value& x, const Value& w, const std::optional<Value>& x_zero,
-                   const std::optional<Value>& w_zero) {
-  const auto less = [](Range a, Range b) { return Range{a.least - b.most, a.most - b.least}; };
-  const Range input = less(range_of(x.stored), zero_points(node, x_zero, "x_zero_point"));
-  const Range zero = zero_points(node, w_zero, "w_zero_point");
-  const auto taps = static_cast<std::int64_t>(element_count(w.shape) / w.shape[0]);
-  const Tensor* filter = node.constant(w, "w");
-  Range all;
-  if (filter == nullptr) {
-    const Range term = times(input, less(range_of(w.stored), zero));
-    all.add_up_to({taps * (std::min<std::int64_t>)(term.least, 0), taps * (std::max<std::int64_t>)(term.most, 0)});
-    return all;
-  }
-  const std::vector<std::int64_t> weights = integers(*filter, w.stored);
-  for (std::size_t first = 0; first < weights.size(); first += static_cast<std::size_t>(taps)) {
-    Range channel;
-    for (std::size_t i = first; i < first + static_cast<std::size_t>(taps); ++i) {
-      channel.add_up_to(times(input, less({weights[i], weights[i]}, zero)));
-    }
-    all.least = (std::min)(all.least, channel.least);
-    all.most = (std::max)(all.most, channel.most);
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -241,7 +174,7 @@ void lower_qlinear_conv(Context& node) {
   const Value x = node.input(0, "x");
   const Value w = node.input(3, "w");
   const Value y_zero = node.input(7, "y_zero_point");
-  Convolution convolution(node, x, w);
+  Convolution<QuantizedLinearConvolutionDesc> convolution(node, x, w);
   QuantizedLinearConvolutionDesc& desc = convolution.desc();
   const std::uint64_t channels = convolution.channels();
   convolution.bind("InputScaleTensor", parameter(node, node.input(1, "x_scale"), 1, "x_scale"), desc.input_scale);
@@ -264,41 +197,17 @@ void lower_qlinear_conv(Context& node) {
 }
 
 void lower_conv_integer(Context& node) {
-  const Value x = node.input(0, "x");
-  const Value w = node.input(1, "w");
-  const std::optional<Value> x_zero = node.optional_input(2);
-  const std::optional<Value> w_zero = node.optional_input(3);
-  Convolution convolution(node, x, w);
-  QuantizedLinearConvolutionDesc& desc = convolution.desc();
-  // Scales of 1 make the quantized result the sum itself.
-  const Operand one = node.real_operand("one", 1.0f, {1, 1, 1, 1});
-  convolution.bind("InputScaleTensor", one, desc.input_scale);
-  if (x_zero) {
-    convolution.bind("InputZeroPointTensor", parameter(node, *x_zero, 1, "x_zero_point"), desc.input_zero_point);
+  Convolution<ConvolutionIntegerDesc> convolution(node, node.input(0, "x"), node.input(1, "w"));
+  ConvolutionIntegerDesc& desc = convolution.desc();
+  if (const auto zero = node.optional_input(2)) {
+    convolution.bind("InputZeroPointTensor", parameter(node, *zero, 1, "x_zero_point"), desc.input_zero_point);
   }
-  convolution.bind("FilterScaleTensor", one, desc.filter_scale);
-  if (w_zero) {
-    convolution.bind("FilterZeroPointTensor", parameter(node, *w_zero, convolution.channels(), "w_zero_point"),
+  if (const auto zero = node.optional_input(3)) {
+    convolution.bind("FilterZeroPointTensor", parameter(node, *zero, convolution.channels(), "w_zero_point"),
                      desc.filter_zero_point);
   }
-  convolution.bind("OutputScaleTensor", one, desc.output_scale);
-
-  std::optional<DataType> stored = node.options().conv_integer_output;
-  if (!stored) {
-    const Range range = output_range(node, x, w, x_zero, w_zero);
-    for (const DataType type : {DataType::uint8, DataType::int8}) {
-      const Range fits = range_of(type);
-      if (!stored && range.least >= fits.least && range.most <= fits.most) stored = type;
-    }
-    if (!stored) {
-      node.fail(
-          fmt::format("gives INT32 from {} to {}, expected what UINT8 or INT8 holds; --conv-integer-output TYPE says "
-                      "that the outputs fit",
-                      range.least, range.most));
-    }
-  }
   const ElementType& int32 = *find_element_type(6);
-  convolution.finish(int32, *stored);
+  convolution.finish(int32, int32.stored);
 }
 
 }  // namespace dmlref::tool::onnx

@@ -1,10 +1,7 @@
 // import.hpp: `dmlref import`: from ONNX files to a folder with a DxDispatch model.
 #pragma once
 
-#include <optional>
 #include <string>
-
-#include "dmlref/desc/data_type.hpp"
 
 namespace dmlref::tool::onnx {
 
@@ -12,7 +9,6 @@ struct ImportOptions {
   std::string model;
   std::string data;  ///< empty: inputs are zeros
   std::string out;
-  std::optional<DataType> conv_integer_output;
   bool relative = false;  ///< outputs are written to the folder where the model runs, not to `out`
 };
 

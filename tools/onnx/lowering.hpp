@@ -27,8 +27,7 @@ struct Sources {
 /// Lowers a whole graph.
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Sources& sources, const LoweringOptions& options)
-      : graph_(graph), sources_(sources), options_(options) {}
+  Lowering(const Graph& graph, const Sources& sources) : graph_(graph), sources_(sources) {}
 
   Program run();
   const std::vector<std::string>& notes() const noexcept { return notes_; }
@@ -56,7 +55,6 @@ class Lowering {
 
   const Graph& graph_;
   const Sources& sources_;
-  const LoweringOptions& options_;
   Program program_;
   std::vector<std::string> notes_;
   std::map<std::string, Value, std::less<>> values_;

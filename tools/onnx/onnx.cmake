@@ -13,6 +13,7 @@ if(TARGET onnx_proto AND TARGET protobuf::libprotobuf)
     graph.cpp
     import.cpp
     lowering.cpp
+    matrix_multiply.cpp
     normalization.cpp
     operators.cpp
     program.cpp

@@ -11,6 +11,8 @@ constexpr Operator operators[] = {
     {"Constant", 1, lower_constant},
     {"QLinearConv", 10, lower_qlinear_conv},
     {"ConvInteger", 10, lower_conv_integer},
+    {"MatMulInteger", 10, lower_mat_mul_integer},
+    {"QLinearMatMul", 10, lower_qlinear_mat_mul},
     {"QuantizeLinear", 10, lower_quantize_linear},
     {"DequantizeLinear", 10, lower_dequantize_linear},
     {"MeanVarianceNormalization", 9, lower_mean_variance_normalization},

@@ -30,6 +30,8 @@ void lower_reshape(Context& node);
 void lower_constant(Context& node);
 void lower_qlinear_conv(Context& node);  // convolution.cpp
 void lower_conv_integer(Context& node);
+void lower_mat_mul_integer(Context& node);  // matrix_multiply.cpp
+void lower_qlinear_mat_mul(Context& node);
 void lower_quantize_linear(Context& node);  // quantize_linear.cpp
 void lower_dequantize_linear(Context& node);
 void lower_mean_variance_normalization(Context& node);  // normalization.cpp
