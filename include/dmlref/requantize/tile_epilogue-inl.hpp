@@ -1,6 +1,6 @@
 // tile_epilogue-inl.hpp: the sums of a micro-tile, in registers, to bytes: one source for 256 and 512 bits.
 //
-// A micro-kernel (int8/tiles.hpp, amx/) sees of its epilogue: Channels, of_row and of_pixels, whose Result it hands
+// A micro-kernel (int8/tiles-inl.hpp, amx/) sees of its epilogue: Channels, of_row and of_pixels, whose Result it hands
 // back to the stores; and NearTies, the units of four vectors that need exact results. No register keeps a tile's sums,
 // so the kernel computes those once more. An epilogue that stores something else, sums of 32 bits or floats, is another
 // type of this shape: it has no near ties, and stores of its own.
