@@ -25,7 +25,7 @@ std::string name_of(const Activation& a) {
 TEST(AllHalves, AreActivatedToThePlainKernelsBits) {
   using fast::normalization::ActivationKernels;
   const auto kernels_of = [](Isa isa) -> const ActivationKernels& {
-    return *fast::normalization::kernels_of(isa, this_cpu().normalization).activation;
+    return *fast::normalization::kernels_of(isa).activation;
   };
   const std::vector<half> halves = all_halves();
   std::vector<float> values;

@@ -44,7 +44,6 @@ struct Tuning {
     /// Percent of a program's share of the last-level cache that input and output may fill before results go past the
     /// caches, and the same for groups of one chunk on several threads.
     std::uint64_t stream_percent = 100, stream_percent_of_rows = 100;
-    bool narrow_sums = false;            ///< with AVX-512, of rows: in vectors of 256 bits
     bool streams_parts_of_lines = true;  ///< rows that share a cache line with the next go past the caches, too
   };
 
@@ -67,8 +66,7 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                .byte_permutations = true},
      .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::streamed,
                        .stream_percent = 50,
-                       .stream_percent_of_rows = 80,
-                       .narrow_sums = true}},
+                       .stream_percent_of_rows = 80}},
     {.name = "zen5",
      .slice = {.task_bytes = 64 * 1024, .kept_sixths = 8, .irregular_order = true},
      .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::always,

@@ -156,9 +156,6 @@ void expect_same(const RowCase::Result& a, const RowCase::Result& b) {
   EXPECT_EQ(a.sums_ahead.square, b.sums_ahead.square);
 }
 
-// Sums in vectors of 512 bits, and of 256.
-const Kernels* const both_sums[] = {&avx512::kernels(), &avx512::kernels<avx512::NarrowSums>()};
-
 TEST(NormalizationKernels, RowsOfEveryLengthAndSource) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
   dmlref_test::Random random(dmlref_test::test_seed(5));
@@ -172,14 +169,12 @@ TEST(NormalizationKernels, RowsOfEveryLengthAndSource) {
                {RowCase::Source::floats, RowCase::Source::doubles, RowCase::Source::doubles_and_sums}) {
             SCOPED_TRACE(testing::Message() << n << " elements, shift " << shift << ", finish " << finish << ", each "
                                             << each << ", source " << static_cast<int>(source));
-            for (const Kernels* kernels : both_sums) {
-              const auto result = c.run(*kernels, finish, each, source);
-              expect_same(result, expected);
-              for (std::size_t i = 0; source == RowCase::Source::doubles_and_sums && i < n; ++i) {
-                ASSERT_EQ(result.wide[i], c.others[i]) << i;
-              }
-              if (HasFailure()) return;
+            const auto result = c.run(avx512::kernels(), finish, each, source);
+            expect_same(result, expected);
+            for (std::size_t i = 0; source == RowCase::Source::doubles_and_sums && i < n; ++i) {
+              ASSERT_EQ(result.wide[i], c.others[i]) << i;
             }
+            if (HasFailure()) return;
           }
         }
       }
@@ -210,13 +205,11 @@ TEST(NormalizationKernels, PiecesWithSumsOfOthers) {
         std::vector<std::byte> expected(1024 * sizeof(float)), result(expected.size());
         SumAndSquare expected_sums, sums;
         const float least = run(scalar::kernels(), expected, expected_sums, 0);
-        for (const Kernels* kernels : both_sums) {
-          for (const std::int64_t ahead : {0, 64}) {
-            EXPECT_EQ(run(*kernels, result, sums, ahead), least);
-            EXPECT_EQ(result, expected);
-            EXPECT_EQ(sums.sum, expected_sums.sum);
-            EXPECT_EQ(sums.square, expected_sums.square);
-          }
+        for (const std::int64_t ahead : {0, 64}) {
+          EXPECT_EQ(run(avx512::kernels(), result, sums, ahead), least);
+          EXPECT_EQ(result, expected);
+          EXPECT_EQ(sums.sum, expected_sums.sum);
+          EXPECT_EQ(sums.square, expected_sums.square);
         }
         Pieces32 alone{c.bytes(c.floats), result.data(), pieces, 3, 0, {shift, 1.25, -0.5}, 0.3f, stream};
         for (const std::int64_t prefetch_distance : {0, 64}) {
@@ -329,7 +322,7 @@ void expect_halves(const Kernels& kernels) {
 
 TEST(NormalizationKernels, Halves) {
   if (!supported(Isa::avx512vnni)) GTEST_SKIP() << "no AVX-512";
-  for (const Kernels* kernels : both_sums) expect_halves(*kernels);
+  expect_halves(avx512::kernels());
 }
 
 #endif  // DMLREF_HAS_AVX512VNNI

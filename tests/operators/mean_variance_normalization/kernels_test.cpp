@@ -34,7 +34,6 @@ using simd::avx2::Pair;
 using simd::avx2::Vectors;
 
 struct Target {
-  using NarrowSums = Vectors<Doubles>;
   static constexpr std::size_t summed_vectors = 1, result_vectors = 1;
   static constexpr bool streams = false, streams_halves = false, prefetches = false, pipelined = false;
   static constexpr bool subtracts = true, unshifted = true, large_blocks = false;
@@ -299,7 +298,7 @@ TYPED_TEST(FastNormalization, ElementsThatRepeat) {
 TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   namespace normalization = fast::normalization;
   const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
-  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use(), tuning);
+  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use());
   constexpr bool is_half = std::is_same_v<TypeParam, half>;
   const bool pipelined = kernels.rows->pipelined;
   struct Row {
@@ -331,7 +330,7 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
 TYPED_TEST(FastNormalization, TemporaryMemory) {
   namespace normalization = fast::normalization;
   const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
-  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use(), tuning);
+  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use());
   const struct {
     Shape sizes;
     unsigned axes;  // bit i: axis i

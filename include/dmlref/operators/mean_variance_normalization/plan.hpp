@@ -28,7 +28,7 @@ class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
   NormalizationPlan(const fast::normalization::Problem& problem, Isa isa, const Tuning& tuning) noexcept
       : normalization_(
             fast::normalization::Geometry::of(problem.input, problem.output, problem.scale, problem.bias, problem.axes),
-            problem.parameters, fast::normalization::kernels_of(isa, tuning.normalization), tuning.normalization) {}
+            problem.parameters, fast::normalization::kernels_of(isa), tuning.normalization) {}
 
   std::string_view strategy_name() const noexcept { return normalization_.strategy_name(); }
   BindingProperties properties() const noexcept { return {normalization_.temporary_bytes(), 0}; }

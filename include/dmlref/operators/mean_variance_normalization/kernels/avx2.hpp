@@ -38,7 +38,6 @@ using simd::avx2::Vectors;
 
 /// What suits the instruction set.
 struct Target {
-  using NarrowSums = Vectors<Doubles>;              // of rows; see Tuning::Normalization::narrow_sums
   static constexpr std::size_t summed_vectors = 2;  // of columns, in registers at once: of sums,
   static constexpr std::size_t result_vectors = 2;  // and of results
   static constexpr bool streams = true;             // there are non-temporal stores,

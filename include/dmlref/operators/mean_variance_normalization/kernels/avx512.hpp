@@ -44,11 +44,10 @@ using simd::avx512::Vectors;
 
 /// What suits the instruction set.
 struct Target {
-  using NarrowSums = simd::avx2::Vectors<simd::avx2::Doubles>;  // of rows; see Tuning::Normalization::narrow_sums
-  static constexpr std::size_t summed_vectors = 4;              // of columns, in registers at once: of sums,
-  static constexpr std::size_t result_vectors = 4;              // and of results
-  static constexpr bool streams = true;                         // there are non-temporal stores,
-  static constexpr bool streams_halves = true;                  // which pay for float16
+  static constexpr std::size_t summed_vectors = 4;  // of columns, in registers at once: of sums,
+  static constexpr std::size_t result_vectors = 4;  // and of results
+  static constexpr bool streams = true;             // there are non-temporal stores,
+  static constexpr bool streams_halves = true;      // which pay for float16
   static constexpr bool prefetches = true;
   static constexpr bool pipelined = true;                  // rows form the sums of others on the way (`RowAhead`)
   static constexpr bool subtracts = false;                 // rather than multiply and add

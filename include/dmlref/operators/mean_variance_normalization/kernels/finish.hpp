@@ -13,9 +13,8 @@ constexpr std::size_t stored_bytes16 = finish == Finish::values ? sizeof(float) 
 
 /// Adds to Σ and Σ². Half of the sums go by way of fma(x, 1, sum), which is the same number: additions compete with
 /// conversions.
-template <class W>
-DMLREF_VECTOR_TARGET void accumulate(W& total, W& square, W x) noexcept {
-  total = {sum(total.first, x.first), fused(x.second, decltype(x.second)::of(1.0), total.second)};
+DMLREF_VECTOR_TARGET void accumulate(Wide& total, Wide& square, Wide x) noexcept {
+  total = {sum(total.first, x.first), fused(x.second, Doubles::of(1.0), total.second)};
   square = fused(x, x, square);
 }
 

@@ -38,7 +38,6 @@ using simd::neon::Vectors;
 
 /// What suits the instruction set.
 struct Target {
-  using NarrowSums = Vectors<Doubles>;              // of rows; see Tuning::Normalization::narrow_sums
   static constexpr std::size_t summed_vectors = 1;  // of columns, in registers at once: of sums,
   static constexpr std::size_t result_vectors = 1;  // and of results
   static constexpr bool streams = false;            // there are non-temporal stores,

@@ -3,7 +3,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/activation/scalar.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/columns/scalar.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/scalar.hpp"
@@ -29,13 +28,13 @@ struct TargetKernels {
   bool has_fma;  ///< of the CPU: `with_fma` may run what is compiled for no target with it
 };
 
-inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexcept {
+inline TargetKernels kernels_of(Isa isa) noexcept {
   switch (isa) {
     case Isa::amx_int8:
     case Isa::avx512vnni:
 #if DMLREF_HAS_AVX512VNNI
-      return {row.narrow_sums ? &avx512::kernels<avx512::NarrowSums>() : &avx512::kernels(),
-              &avx512::activation_kernels(), &avx512::column_kernels(), &avx512::ill_conditioned_kernels(), true};
+      return {&avx512::kernels(), &avx512::activation_kernels(), &avx512::column_kernels(),
+              &avx512::ill_conditioned_kernels(), true};
 #endif
     case Isa::avxvnni:
     case Isa::avx2:
@@ -51,7 +50,6 @@ inline TargetKernels kernels_of(Isa isa, const Tuning::Normalization& row) noexc
 #endif
     default: break;
   }
-  static_cast<void>(row);
   return {&scalar::kernels(), &scalar::activation_kernels(), &scalar::column_kernels(),
           &scalar::ill_conditioned_kernels(), false};
 }

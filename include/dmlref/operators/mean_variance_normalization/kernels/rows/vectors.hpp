@@ -5,9 +5,6 @@
 inline constexpr std::size_t block = normalization_lanes;
 inline constexpr std::size_t block_units = block / unit;
 
-/// How wide the vectors are that take sums: as wide as those of results, or half of that.
-using NarrowSums = Target::NarrowSums;
-
 // ---- Sums ----------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -28,69 +25,57 @@ DMLREF_VECTOR_KERNEL void widen(const std::byte* halves, float* floats, std::siz
   }
 }
 
-/// The lanes in registers, each W two vectors of doubles.
-template <class W>
+/// The lanes in registers.
 struct Lanes {
-  static constexpr std::size_t units = block / W::lanes;
-  W total[units];
-  W square[units];
+  Wide total[block_units];
+  Wide square[block_units];
 };
-template <class W>
-DMLREF_VECTOR_TARGET void clear(Lanes<W>& lanes) noexcept {
+DMLREF_VECTOR_TARGET void clear(Lanes& lanes) noexcept {
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < lanes.units; ++u) lanes.total[u] = lanes.square[u] = W::of(0);
+  for (std::size_t u = 0; u < block_units; ++u) lanes.total[u] = lanes.square[u] = Wide::of(0);
 }
 /// Adds a block of floats or halves. `keep`: `kept` takes them as doubles.
-template <class T, bool keep, class W>
-DMLREF_VECTOR_TARGET void add_block(Lanes<W>& lanes, const std::byte* elements, double* kept) noexcept {
+template <class T, bool keep>
+DMLREF_VECTOR_TARGET void add_block(Lanes& lanes, const std::byte* elements, double* kept) noexcept {
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < lanes.units; ++u) {
-    const std::byte* const from = elements + u * W::lanes * sizeof(T);
-    W x;
-    if constexpr (std::is_same_v<T, half>) {
-      x = doubles_from<half>(from);
-    } else {
-      x = W::from_floats(from);
-    }
-    if constexpr (keep) store(reinterpret_cast<std::byte*>(kept + u * W::lanes), x);
+  for (std::size_t u = 0; u < block_units; ++u) {
+    const Wide x = doubles_from<T>(elements + u * unit * sizeof(T));
+    if constexpr (keep) store(reinterpret_cast<std::byte*>(kept + u * unit), x);
     accumulate(lanes.total[u], lanes.square[u], x);
   }
   static_cast<void>(kept);
 }
 /// Adds the last elements of a chunk, fewer than a block; what is left of it is taken as zeros, which change no sum.
-template <class T, bool keep, class W>
-DMLREF_VECTOR_TARGET void add_last(Lanes<W>& lanes, const std::byte* elements, std::size_t count,
-                                   double* kept) noexcept {
+template <class T, bool keep>
+DMLREF_VECTOR_TARGET void add_last(Lanes& lanes, const std::byte* elements, std::size_t count, double* kept) noexcept {
   alignas(64) std::byte last[block * sizeof(T)]{};
   std::memcpy(last, elements, count * sizeof(T));
   add_block<T, keep>(lanes, last, kept);
 }
 
 /// The lanes in the order of reference::sum_lanes.
-template <class W, std::size_t units>
-DMLREF_VECTOR_TARGET double sum_lanes(const W (&of)[units]) noexcept {
-  decltype(W::first) lane[2 * units];
+DMLREF_VECTOR_TARGET double sum_lanes(const Wide (&of)[block_units]) noexcept {
+  Doubles lane[2 * block_units];
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < units; ++u) {
+  for (std::size_t u = 0; u < block_units; ++u) {
     lane[2 * u] = of[u].first;
     lane[2 * u + 1] = of[u].second;
   }
   DMLREF_UNROLL
-  for (std::size_t n = units; n > 0; n /= 2) {
+  for (std::size_t n = block_units; n > 0; n /= 2) {
     DMLREF_UNROLL
     for (std::size_t k = 0; k < n; ++k) lane[k] = sum(lane[k], lane[k + n]);
   }
   return sum_of_lanes(lane[0]);
 }
-template <class W>
-DMLREF_VECTOR_TARGET SumAndSquare total_of(const Lanes<W>& lanes) noexcept {
+DMLREF_VECTOR_TARGET SumAndSquare total_of(const Lanes& lanes) noexcept {
   return {sum_lanes(lanes.total), sum_lanes(lanes.square)};
 }
 
-template <bool keep, class W>
+template <bool keep>
 DMLREF_VECTOR_KERNEL SumAndSquare sums_of(const std::byte* floats, std::size_t count, double* wide,
                                           const std::byte* output) noexcept {
-  Lanes<W> lanes;
+  Lanes lanes;
   clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
@@ -100,15 +85,13 @@ DMLREF_VECTOR_KERNEL SumAndSquare sums_of(const std::byte* floats, std::size_t c
   if (i < count) add_last<float, keep>(lanes, floats + i * sizeof(float), count - i, keep ? wide + i : nullptr);
   return total_of(lanes);
 }
-template <class W>
 DMLREF_VECTOR_KERNEL SumAndSquare sums(const std::byte* floats, std::size_t count, double* wide,
                                        const std::byte* output) noexcept {
-  return wide != nullptr ? sums_of<true, W>(floats, count, wide, output)
-                         : sums_of<false, W>(floats, count, nullptr, output);
+  return wide != nullptr ? sums_of<true>(floats, count, wide, output) : sums_of<false>(floats, count, nullptr, output);
 }
 /// Rare. What is left of the last block is added one by one.
 DMLREF_VECTOR_KERNEL SumAndSquare shifted_sums(const std::byte* floats, std::size_t count, double pivot) noexcept {
-  Lanes<Wide> lanes;
+  Lanes lanes;
   clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
@@ -128,11 +111,11 @@ DMLREF_VECTOR_KERNEL SumAndSquare shifted_sums(const std::byte* floats, std::siz
   return scalar::total(rest);
 }
 /// Pieces of float or half, of which only the last may have another length than a multiple of a block.
-template <class T, class W>
+template <class T>
 DMLREF_VECTOR_KERNEL SumAndSquare piece_sums(const std::byte* from, const Piece* pieces, std::size_t count,
                                              std::int64_t ahead) noexcept {
   constexpr std::size_t line = 64 / sizeof(T);  // elements of a cache line
-  Lanes<W> lanes;
+  Lanes lanes;
   clear(lanes);
   for (std::size_t p = 0; p < count; ++p) {
     const std::byte* const start = from + pieces[p].from;
@@ -232,8 +215,8 @@ DMLREF_VECTOR_TARGET float least_of(Low<finish> (&low)[block_units]) noexcept {
   return least_lane(magnitudes(low[0]));
 }
 
-/// A Row32 with OneLine32 or an EachRow32 with LinePerElement32. W: of the sums, if there are any.
-template <Finish finish, Source source, class W = Wide, class Row, class Line>
+/// A Row32 with OneLine32 or an EachRow32 with LinePerElement32.
+template <Finish finish, Source source, class Row, class Line>
 DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept {
   constexpr bool has_sums = source == Source::doubles_and_sums;
   constexpr std::size_t bytes = stored_bytes32<finish>;
@@ -250,7 +233,7 @@ DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept 
   Low<finish> low[block_units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < block_units; ++u) low[u] = no_low<finish>();
-  Lanes<W> lanes;
+  Lanes lanes;
   if constexpr (has_sums) clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
@@ -302,32 +285,32 @@ DMLREF_VECTOR_KERNEL float row32_from(const Row& row, const Line line) noexcept 
   static_cast<void>(output);
   return least_of<finish>(low);
 }
-template <Finish finish, bool shifted, class W>
+template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL float row32_of(const Row32& row) noexcept {
   const OneLine32<shifted> line(row.line);
   if (row.wide == nullptr) return row32_from<finish, Source::floats>(row, line);
   if constexpr (Target::pipelined) {
-    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums, W>(row, line);
+    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums>(row, line);
   }
   return row32_from<finish, Source::doubles>(row, line);
 }
-template <Finish finish, class W>
+template <Finish finish>
 DMLREF_VECTOR_KERNEL float row32(const Row32& row) noexcept {
-  if (without_shift(row.line.shift)) return row32_of<finish, !Target::unshifted, W>(row);
-  return row32_of<finish, true, W>(row);
+  if (without_shift(row.line.shift)) return row32_of<finish, !Target::unshifted>(row);
+  return row32_of<finish, true>(row);
 }
-template <Finish finish, class W>
+template <Finish finish>
 DMLREF_VECTOR_KERNEL float each_row32(const EachRow32& row) noexcept {
   const LinePerElement32 line(row);
   if constexpr (Target::pipelined) {
-    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums, W>(row, line);
+    if (row.ahead.elements != nullptr) return row32_from<finish, Source::doubles_and_sums>(row, line);
     if (row.wide != nullptr) return row32_from<finish, Source::doubles>(row, line);
   }
   return row32_from<finish, Source::floats>(row, line);
 }
 
 /// `has_sums`: with those of the same chunk of another group.
-template <Finish finish, bool has_sums, bool shifted, class W>
+template <Finish finish, bool has_sums, bool shifted>
 DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   const OneLine32<shifted> line(chunk.line);
   const Floats upper = Floats::of(chunk.upper);
@@ -336,7 +319,7 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   Low<finish> low[block_units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < block_units; ++u) low[u] = no_low<finish>();
-  Lanes<W> lanes;
+  Lanes lanes;
   if constexpr (has_sums) clear(lanes);
   for (std::size_t p = 0; p < chunk.count; ++p) {
     const Piece piece = chunk.pieces[p];
@@ -371,17 +354,17 @@ DMLREF_VECTOR_KERNEL float pieces32_of(const Pieces32& chunk) noexcept {
   if constexpr (has_sums) *chunk.sums = total_of(lanes);
   return least_of<finish>(low);
 }
-template <Finish finish, bool shifted, class W>
+template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL float pieces32_with(const Pieces32& chunk) noexcept {
   if constexpr (Target::pipelined) {
-    if (chunk.sums != nullptr) return pieces32_of<finish, true, shifted, W>(chunk);
+    if (chunk.sums != nullptr) return pieces32_of<finish, true, shifted>(chunk);
   }
-  return pieces32_of<finish, false, shifted, Wide>(chunk);
+  return pieces32_of<finish, false, shifted>(chunk);
 }
-template <Finish finish, class W>
+template <Finish finish>
 DMLREF_VECTOR_KERNEL float pieces32(const Pieces32& chunk) noexcept {
-  if (without_shift(chunk.line.shift)) return pieces32_with<finish, !Target::unshifted, W>(chunk);
-  return pieces32_with<finish, true, W>(chunk);
+  if (without_shift(chunk.line.shift)) return pieces32_with<finish, !Target::unshifted>(chunk);
+  return pieces32_with<finish, true>(chunk);
 }
 
 // ---- Results of float16 --------------------------------------------------------------------------------------------
@@ -499,7 +482,7 @@ DMLREF_VECTOR_TARGET void piece16(const std::byte* from, std::byte* to, std::siz
 }
 
 /// A row's results from its floats. A row ahead becomes floats on the way, and is summed then.
-template <Finish finish, class W, class Row, class Line>
+template <Finish finish, class Row, class Line>
 DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noexcept {
   Listed listed{row.ill_conditioned, 0};
   const auto* const from = reinterpret_cast<const std::byte*>(row.from);
@@ -513,7 +496,7 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
       float* const floats = row.ahead.floats;
       const auto* const summed = reinterpret_cast<const std::byte*>(floats);
       constexpr std::size_t lag = 2 * step16;  // floats just stored would hold up those who load them
-      Lanes<W> lanes;
+      Lanes lanes;
       clear(lanes);
       std::size_t k = 0;
       for (; i + step16 <= count; i += step16) {
@@ -539,14 +522,14 @@ DMLREF_VECTOR_TARGET std::size_t row16_with(const Row& row, const Line line) noe
                          false, i, listed);
   return listed.count;
 }
-template <Finish finish, class W>
+template <Finish finish>
 DMLREF_VECTOR_KERNEL std::size_t row16(const Row16& row) noexcept {
-  if (without_shift(row.line.shift)) return row16_with<finish, W>(row, OneLine16<!Target::unshifted>(row.line));
-  return row16_with<finish, W>(row, OneLine16<true>(row.line));
+  if (without_shift(row.line.shift)) return row16_with<finish>(row, OneLine16<!Target::unshifted>(row.line));
+  return row16_with<finish>(row, OneLine16<true>(row.line));
 }
-template <Finish finish, class W>
+template <Finish finish>
 DMLREF_VECTOR_KERNEL std::size_t each_row16(const EachRow16& row) noexcept {
-  return row16_with<finish, W>(row, LinePerElement16(row));
+  return row16_with<finish>(row, LinePerElement16(row));
 }
 template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL std::size_t pieces16_of(const Pieces16& chunk) noexcept {
@@ -578,21 +561,19 @@ DMLREF_VECTOR_KERNEL std::size_t pieces16(const Pieces16& chunk) noexcept {
   return pieces16_of<finish, true>(chunk);
 }
 
-/// W: Wide, or NarrowSums.
-template <class W = Wide>
-const Kernels& kernels() noexcept {
+inline const Kernels& kernels() noexcept {
   using enum Finish;
   static constexpr Kernels table{widen,
-                                 sums<W>,
+                                 sums,
                                  shifted_sums,
-                                 piece_sums<float, W>,
-                                 piece_sums<half, Wide>,
-                                 {row32<identity, W>, row32<clamped, W>, row32<values, W>},
-                                 {each_row32<identity, W>, each_row32<clamped, W>, each_row32<values, W>},
-                                 {pieces32<identity, W>, pieces32<clamped, W>},
-                                 {row16<identity, W>, row16<clamped, W>, row16<values, W>},
+                                 piece_sums<float>,
+                                 piece_sums<half>,
+                                 {row32<identity>, row32<clamped>, row32<values>},
+                                 {each_row32<identity>, each_row32<clamped>, each_row32<values>},
+                                 {pieces32<identity>, pieces32<clamped>},
+                                 {row16<identity>, row16<clamped>, row16<values>},
                                  {pieces16<identity>, pieces16<clamped>},
-                                 {each_row16<identity, W>, each_row16<clamped, W>, each_row16<values, W>},
+                                 {each_row16<identity>, each_row16<clamped>, each_row16<values>},
                                  Target::prefetch_distance,
                                  Target::pipelined};
   return table;
