@@ -37,7 +37,6 @@ struct Target {
   static constexpr std::size_t summed_vectors = 1, result_vectors = 1;
   static constexpr bool streams = false, streams_halves = false, prefetches = false, pipelined = false;
   static constexpr bool subtracts = true, unshifted = true, large_blocks = false;
-  static constexpr std::int64_t prefetch_distance = 0;
 };
 
 #include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"

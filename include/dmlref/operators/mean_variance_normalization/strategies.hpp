@@ -51,7 +51,7 @@ class Normalization {
  private:
   static Strategy choose(const Geometry& geometry, const reference::NormalizationParameters& parameters,
                          const TargetKernels& kernels, const Tuning::Normalization& tuning) noexcept {
-    if (geometry.columns) return ColumnGroups<T>(geometry, parameters, kernels);
+    if (geometry.columns) return ColumnGroups<T>(geometry, parameters, kernels, tuning);
     const auto elements = static_cast<std::uint64_t>(geometry.reduced.count());
     if (chunk_count(elements) == 1) return WholeRows<T>(geometry, parameters, kernels, tuning);
     return ChunkedRows<T>(geometry, parameters, kernels, tuning);

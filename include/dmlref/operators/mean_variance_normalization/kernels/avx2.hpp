@@ -43,11 +43,10 @@ struct Target {
   static constexpr bool streams = true;             // there are non-temporal stores,
   static constexpr bool streams_halves = false;     // which pay for float16
   static constexpr bool prefetches = true;
-  static constexpr bool pipelined = false;                 // rows form the sums of others on the way (`RowAhead`)
-  static constexpr bool subtracts = true;                  // rather than multiply and add
-  static constexpr bool unshifted = true;                  // has kernels for groups without a shift
-  static constexpr bool large_blocks = false;              // of columns
-  static constexpr std::int64_t prefetch_distance = 1024;  // as Kernels::prefetch_distance
+  static constexpr bool pipelined = false;     // rows form the sums of others on the way (Source)
+  static constexpr bool subtracts = true;      // rather than multiply and add
+  static constexpr bool unshifted = true;      // has kernels for groups without a shift
+  static constexpr bool large_blocks = false;  // of columns
 };
 
 #include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"

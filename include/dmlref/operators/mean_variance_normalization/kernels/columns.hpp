@@ -15,6 +15,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cache.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/columns/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
@@ -22,7 +23,6 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/correction.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/repeated.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/pieces.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
@@ -88,7 +88,7 @@ class ColumnGroups {
 
  public:
   ColumnGroups(const Geometry& geometry, const reference::NormalizationParameters& parameters,
-               const TargetKernels& kernels) noexcept
+               const TargetKernels& kernels, const Tuning::Normalization& tuning) noexcept
       : geometry_(geometry),
         parameters_(parameters),
         kernels_(kernels),
@@ -107,7 +107,8 @@ class ColumnGroups {
         lines = lines && (columns || dimensions->at[d].step.output * static_cast<Index>(sizeof(T)) % 64 == 0);
       }
     }
-    streams_ = lines && 2 * count_ * groups_ * sizeof(T) > own_cache_bytes() / 2;
+    const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
+    streams_ = lines && bytes * 100 > own_cache_bytes() * tuning.column_stream_percent;
   }
 
   static constexpr std::string_view name() noexcept { return "columns"; }
@@ -441,19 +442,15 @@ class ColumnGroups {
     DMLREF_NOINLINE std::size_t list_of(const Strip& strip, std::size_t c, const std::byte* floats, std::size_t count,
                                         std::uint16_t* list) const noexcept {
       alignas(64) Real values[correction_rows];
-      auto* const to = reinterpret_cast<std::byte*>(values);
-      constexpr auto finish = static_cast<std::size_t>(Finish::values);
-      const IllConditionedKernels& k = *op.kernels_.ill_conditioned;
       const Lines& all = strip.line;
-      if constexpr (is_half) {
-        const Line16 line{all.shift[c], all.slope[c], all.offset[c], 0};
-        op.kernels_.rows->row16[finish]({reinterpret_cast<const float*>(floats), to, count, line, 0, list, {}});
-        return k.list16(op.parameters_.activation, values, count, &strip.error_bounds[c], 0, list);
-      } else {
-        const Line32 line{all.shift[c], all.slope[c], all.offset[c]};
-        op.kernels_.rows->row32[finish]({floats, nullptr, to, count, line, 0, false});
-        return k.list32(op.parameters_.activation, values, count, &strip.error_bounds[c], 0, list);
-      }
+      // (An error bound of 0: the kernel lists nothing.)
+      const SharedCoefficients<Real> c_of{all.shift[c], all.slope[c], all.offset[c], 0};
+      const Segment column{0, 0, count};
+      auto results = row_results<Real>(floats, reinterpret_cast<std::byte*>(values), column, 0);
+      results.list = list;
+      op.kernels_.rows->template results<Real>().shared[static_cast<std::size_t>(Finish::unrounded)](results, c_of);
+      return op.kernels_.ill_conditioned->list(op.parameters_.activation, values, count, &strip.error_bounds[c], 0,
+                                               list);
     }
     /// Fills the columns of which no result is a number.
     DMLREF_NOINLINE void fill_nan(const Block& block) const noexcept {
@@ -561,14 +558,10 @@ class ColumnGroups {
     }
     /// Lists the values of a block that are ill-conditioned or near a jump of the activation.
     std::size_t list_near(const Strip& strip, std::size_t rows, std::size_t width, Workspace& work) const noexcept {
-      const IllConditionedKernels& k = *op.kernels_.ill_conditioned;
       const auto list_of = [&](std::size_t first, std::size_t count, const Real* bounds, std::size_t step,
                                std::uint16_t* list) {
-        if constexpr (is_half) {
-          return k.list16(op.parameters_.activation, work.values + first, count, bounds, step, list);
-        } else {
-          return k.list32(op.parameters_.activation, work.values + first, count, bounds, step, list);
-        }
+        return op.kernels_.ill_conditioned->list(op.parameters_.activation, work.values + first, count, bounds, step,
+                                                 list);
       };
       // (The largest bound first: mostly there is nothing, and rows may be short.)
       if (list_of(0, rows * width, &strip.error_bound, 0, work.ill_conditioned) == 0) return 0;
@@ -585,7 +578,7 @@ class ColumnGroups {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
       const std::size_t widest = (std::min<std::size_t>)(op.width_, column_width);
-      const bool large = !is_half && op.finish_ != Finish::values && op.kernels_.columns->large_blocks;
+      const bool large = !is_half && op.finish_ != Finish::unrounded && op.kernels_.columns->large_blocks;
       const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
       const std::size_t prefetched = large ? block / 2 : block;
       for (std::uint64_t first = band.first; first < band.last; first += strips_at_once) {
@@ -623,7 +616,7 @@ class ColumnGroups {
     void normalize_block(const Block& block, std::int64_t ahead, Later& later, Workspace& work) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
       const auto finish = static_cast<std::size_t>(op.finish_);
-      const bool has_values = op.finish_ == Finish::values;
+      const bool has_values = op.finish_ == Finish::unrounded;
       const Place base = outer_place(block.outer);
       const float upper = upper_bound_of(op.parameters_.activation.type);
       const std::size_t rows = block.rows;
@@ -657,7 +650,7 @@ class ColumnGroups {
         const ActivationKernels& kernels = *op.kernels_.activation;
         if (has_jump) ill_conditioned = list_near(strip, rows, width, work);
         for (std::size_t i = 0; i < rows; ++i) {
-          activate<T>(kernels, activation, work.values + i * width, output + block.output[i], width);
+          kernels.apply(activation, work.values + i * width, output + block.output[i], width);
         }
       }
       if (ill_conditioned > 0) correct_listed(block, work.ill_conditioned, ill_conditioned, later);

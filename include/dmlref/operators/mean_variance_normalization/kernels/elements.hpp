@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
@@ -48,17 +47,6 @@ inline float low_of(double error_bound) noexcept {
   return error_bound > 0.0 ? static_cast<float>(error_bound) : -1.0f;
 }
 inline bool is_low(float least, double error_bound) noexcept { return !(least > low_of(error_bound)); }
-
-/// Applies an activation of its own to a row of values and rounds to T.
-template <class T, class Real>
-inline void activate(const ActivationKernels& kernels, const Activation& activation, const Real* values, std::byte* to,
-                     std::size_t count) noexcept {
-  if constexpr (std::is_same_v<T, half>) {
-    kernels.apply16(activation, values, to, count);
-  } else {
-    kernels.apply32(activation, values, to, count);
-  }
-}
 
 /// Bytes of a part of the temporary memory.
 constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }

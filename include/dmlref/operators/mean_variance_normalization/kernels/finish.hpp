@@ -4,16 +4,16 @@
 
 /// How many elements the kernels take at a time: a vector of floats, or two of doubles.
 inline constexpr std::size_t unit = Floats::lanes;
-using Wide = Vectors<Doubles>;
+using DoublePair = Vectors<Doubles>;
 
 template <Finish finish>
-constexpr std::size_t stored_bytes32 = finish == Finish::values ? sizeof(double) : sizeof(float);
+constexpr std::size_t stored_bytes32 = finish == Finish::unrounded ? sizeof(double) : sizeof(float);
 template <Finish finish>
-constexpr std::size_t stored_bytes16 = finish == Finish::values ? sizeof(float) : sizeof(half);
+constexpr std::size_t stored_bytes16 = finish == Finish::unrounded ? sizeof(float) : sizeof(half);
 
 /// Adds to Σ and Σ². Half of the sums go by way of fma(x, 1, sum), which is the same number: additions compete with
 /// conversions.
-DMLREF_VECTOR_TARGET void accumulate(Wide& total, Wide& square, Wide x) noexcept {
+DMLREF_VECTOR_TARGET void accumulate(DoublePair& total, DoublePair& square, DoublePair x) noexcept {
   total = {sum(total.first, x.first), fused(x.second, Doubles::of(1.0), total.second)};
   square = fused(x, x, square);
 }
@@ -32,25 +32,26 @@ DMLREF_VECTOR_TARGET Floats clamp(Floats value, Floats upper) noexcept {
 /// The smallest magnitudes so far: of results, or of values that an activation of its own will round. (Rounding keeps
 /// their order.)
 template <Finish finish>
-using Low = std::conditional_t<finish == Finish::values, Wide, Floats>;
+using Low = std::conditional_t<finish == Finish::unrounded, DoublePair, Floats>;
 template <Finish finish>
 DMLREF_VECTOR_TARGET Low<finish> no_low() noexcept {
   return Low<finish>::of(std::numeric_limits<float>::infinity());
 }
 DMLREF_VECTOR_TARGET Floats magnitudes(Floats low) noexcept { return low; }
-DMLREF_VECTOR_TARGET Floats magnitudes(Wide low) noexcept { return rounded(low); }
+DMLREF_VECTOR_TARGET Floats magnitudes(DoublePair low) noexcept { return rounded(low); }
 
 /// A unit of values rounded and finished.
 template <Finish finish>
-DMLREF_VECTOR_TARGET Floats result_of(Wide value, Floats upper, Floats& low) noexcept {
+DMLREF_VECTOR_TARGET Floats result_of(DoublePair value, Floats upper, Floats& low) noexcept {
   const Floats result = rounded(value);
   low = lesser_magnitude(low, result);
   return clamp<finish>(result, upper);
 }
-/// The same stored, or (Finish::values) the values as they are. `streams`: with non-temporal stores.
+/// The same stored, or (Finish::unrounded) the values as they are. `streams`: with non-temporal stores.
 template <Finish finish>
-DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Floats upper, Low<finish>& low, bool streams) noexcept {
-  if constexpr (finish == Finish::values) {
+DMLREF_VECTOR_TARGET void finish32(std::byte* to, DoublePair value, Floats upper, Low<finish>& low,
+                                   bool streams) noexcept {
+  if constexpr (finish == Finish::unrounded) {
     low = lesser_magnitude(low, value);
     store(to, value);
   } else {
@@ -63,14 +64,19 @@ DMLREF_VECTOR_TARGET void finish32(std::byte* to, Wide value, Floats upper, Low<
   }
 }
 
+/// Whether float16 is stored non-temporally if asked to.
+template <Finish finish>
+constexpr bool streams16(bool stream) noexcept {
+  return finish == Finish::identity && Target::streams_halves && stream;
+}
 /// A unit of float16's values.
 template <Finish finish>
 DMLREF_VECTOR_TARGET void finish16(std::byte* to, Floats value, Floats upper, bool streams) noexcept {
-  if constexpr (finish == Finish::values) {
+  if constexpr (finish == Finish::unrounded) {
     store(to, value);
   } else {
     const Floats result = clamp<finish>(value, upper);
-    if (finish == Finish::identity && Target::streams_halves && streams) {
+    if (streams16<finish>(streams)) {
       stream_rounded(to, result);
     } else {
       store_rounded(to, result);

@@ -29,6 +29,13 @@ struct ActivationKernels {
   /// The activation, after its line, of unrounded values, rounded to float32 or float16.
   void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
   void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
+
+  void apply(const Activation& activation, const double* values, std::byte* to, std::size_t count) const noexcept {
+    apply32(activation, values, to, count);
+  }
+  void apply(const Activation& activation, const float* values, std::byte* to, std::size_t count) const noexcept {
+    apply16(activation, values, to, count);
+  }
 };
 
 }  // namespace fast::normalization

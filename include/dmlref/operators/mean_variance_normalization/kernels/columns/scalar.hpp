@@ -51,11 +51,12 @@ inline void columns32(const Columns& columns, const ColumnLines32& line, std::by
   for (std::size_t c = 0; c < columns.width; ++c) least[c] = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const float> from{columns.from + columns.offset[i]};
-    std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(double) : to + to_offset[i];
+    std::byte* const row = finish == Finish::unrounded ? to + i * columns.width * sizeof(double) : to + to_offset[i];
     for (std::size_t c = 0; c < columns.width; ++c) {
       const double x = static_cast<double>(from.load(static_cast<Index>(c)));
-      const float size =
-          store32<finish>(row, c, reference::fma(x - line.shift[c], line.slope[c], line.offset[c]), upper);
+      const double value = reference::fma(x - line.shift[c], line.slope[c], line.offset[c]);
+      store<finish>(row, c, value, upper);
+      const auto size = static_cast<float>(std::fabs(value));
       least[c] = size < least[c] ? size : least[c];
     }
   }
@@ -66,11 +67,11 @@ inline std::size_t columns16(const Columns& columns, const ColumnLines16& line, 
   std::size_t count = 0;
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const ByteAccess<const half> from{columns.from + columns.offset[i]};
-    std::byte* const row = finish == Finish::values ? to + i * columns.width * sizeof(float) : to + to_offset[i];
+    std::byte* const row = finish == Finish::unrounded ? to + i * columns.width * sizeof(float) : to + to_offset[i];
     for (std::size_t c = 0; c < columns.width; ++c) {
       const auto x = static_cast<float>(from.load(static_cast<Index>(c)));
       const float value = reference::fma(x - line.shift[c], line.slope[c], line.offset[c]);
-      store16<finish>(row, c, value, upper);
+      store<finish>(row, c, value, upper);
       if (!(std::fabs(value) >= line.error_bound[c])) {
         ill_conditioned[count++] = static_cast<std::uint16_t>(i * columns.width + c);
       }
@@ -84,8 +85,8 @@ inline const ColumnKernels& column_kernels() noexcept {
   static constexpr ColumnKernels table{add_columns<float>,
                                        add_columns<half>,
                                        join_columns,
-                                       {columns32<identity>, columns32<clamped>, columns32<values>},
-                                       {columns16<identity>, columns16<clamped>, columns16<values>}};
+                                       {columns32<identity>, columns32<clamped>, columns32<unrounded>},
+                                       {columns16<identity>, columns16<clamped>, columns16<unrounded>}};
   return table;
 }
 

@@ -9,11 +9,11 @@
 
 /// Adds `units` vectors of columns of a row.
 template <class T, bool shifted, bool whole, std::size_t units>
-DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Wide (&pivot)[units], Wide (&total)[units],
-                                  Wide (&square)[units]) noexcept {
+DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const DoublePair (&pivot)[units],
+                                  DoublePair (&total)[units], DoublePair (&square)[units]) noexcept {
   DMLREF_UNROLL
   for (std::size_t u = 0; u < units; ++u) {
-    Wide x;
+    DoublePair x;
     if constexpr (whole) {
       x = doubles_from<T>(row + u * unit * sizeof(T));
     } else {
@@ -48,21 +48,22 @@ DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, 
   StripLanes& strip = lanes.strip[column / strip_width];
   const std::size_t within = column % strip_width;
   const First first(whole ? unit : columns.width - column);
-  Wide p[units];
+  DoublePair p[units];
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < units; ++u) p[u] = shifted ? Wide::load(pivot + column + u * unit) : Wide::of(0.0);
+  for (std::size_t u = 0; u < units; ++u)
+    p[u] = shifted ? DoublePair::load(pivot + column + u * unit) : DoublePair::of(0.0);
   const std::byte* const from = columns.from + column * sizeof(T);
   const std::int64_t* const offset = columns.offset;
   const std::size_t rows = columns.rows;
   for (std::size_t lane = 0; lane < normalization_lanes && lane < rows; lane += at_once) {
-    Wide s[at_once][units];
-    Wide q[at_once][units];
+    DoublePair s[at_once][units];
+    DoublePair q[at_once][units];
     DMLREF_UNROLL
     for (std::size_t l = 0; l < at_once; ++l) {
       DMLREF_UNROLL
       for (std::size_t u = 0; u < units; ++u) {
-        s[l][u] = Wide::load(&strip.sum[lane + l][within + u * unit]);
-        q[l][u] = Wide::load(&strip.square[lane + l][within + u * unit]);
+        s[l][u] = DoublePair::load(&strip.sum[lane + l][within + u * unit]);
+        q[l][u] = DoublePair::load(&strip.square[lane + l][within + u * unit]);
       }
     }
     std::size_t i = lane;
@@ -135,12 +136,12 @@ DMLREF_VECTOR_KERNEL void join_columns(const ColumnLanes& lanes, std::size_t wid
 template <Finish finish, std::size_t units, bool shifted>
 DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
                                   const std::int64_t* to_offset, Floats upper, float* least) noexcept {
-  Wide slope[units], offset[units];
+  DoublePair slope[units], offset[units];
   Low<finish> low[units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < units; ++u) {
-    slope[u] = Wide::load(line.slope + column + u * unit);
-    offset[u] = Wide::load(line.offset + column + u * unit);
+    slope[u] = DoublePair::load(line.slope + column + u * unit);
+    offset[u] = DoublePair::load(line.offset + column + u * unit);
     low[u] = no_low<finish>();
   }
   [[maybe_unused]] const double* const shift = line.shift + column;
@@ -157,10 +158,10 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
       const std::size_t at = u * unit;
       if (Target::prefetches && at * sizeof(float) % 64 == 0)
         prefetch_line(address_of(row + at * sizeof(float), ahead));
-      Wide x = Wide::from_floats(row + at * sizeof(float));
-      if constexpr (shifted) x = difference(x, Wide::load(shift + at));
-      const Wide value = fused(x, slope[u], offset[u]);
-      std::byte* const out = finish == Finish::values ? to + i * width * sizeof(double) : to + to_offset[i];
+      DoublePair x = DoublePair::from_floats(row + at * sizeof(float));
+      if constexpr (shifted) x = difference(x, DoublePair::load(shift + at));
+      const DoublePair value = fused(x, slope[u], offset[u]);
+      std::byte* const out = finish == Finish::unrounded ? to + i * width * sizeof(double) : to + to_offset[i];
       finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, upper, low[u], streams);
     }
   }
@@ -174,14 +175,14 @@ template <Finish finish>
 DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
                                 const std::int64_t* to_offset, Floats upper, float* least) noexcept {
   const First first(columns.width - column);
-  const Wide shift = Wide::load(line.shift + column);
-  const Wide slope = Wide::load(line.slope + column);
-  const Wide offset = Wide::load(line.offset + column);
+  const DoublePair shift = DoublePair::load(line.shift + column);
+  const DoublePair slope = DoublePair::load(line.slope + column);
+  const DoublePair offset = DoublePair::load(line.offset + column);
   Low<finish> low = no_low<finish>();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
-    const Wide value = fused(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
-    if constexpr (finish == Finish::values) {
+    const DoublePair value = fused(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
+    if constexpr (finish == Finish::unrounded) {
       low = lesser_magnitude(low, value);
       std::byte space[unit * sizeof(double)];
       store(space, value);
@@ -260,7 +261,7 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
       const Floats value = fused(difference(x, shift[u]), slope[u], offset[u]);
       std::byte space[unit * size];
       std::byte* const place =
-          (finish == Finish::values ? to + row * width * size : to + to_offset[row]) + (column + u * unit) * size;
+          (finish == Finish::unrounded ? to + row * width * size : to + to_offset[row]) + (column + u * unit) * size;
       finish16<finish>(whole ? place : space, value, upper, false);
       if constexpr (!whole) std::memcpy(place, space, first.count * size);
       mask[k] = ill_conditioned_of(value, error_bound[u]);
@@ -300,8 +301,8 @@ inline const ColumnKernels& column_kernels() noexcept {
   static constexpr ColumnKernels table{add_columns<float>,
                                        add_columns<half>,
                                        join_columns,
-                                       {columns32<identity>, columns32<clamped>, columns32<values>},
-                                       {columns16<identity>, columns16<clamped>, columns16<values>},
+                                       {columns32<identity>, columns32<clamped>, columns32<unrounded>},
+                                       {columns16<identity>, columns16<clamped>, columns16<unrounded>},
                                        Target::large_blocks};
   return table;
 }

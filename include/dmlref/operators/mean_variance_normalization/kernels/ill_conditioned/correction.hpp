@@ -96,7 +96,7 @@ DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Act
   if constexpr (!is_half) floats = results;
   const Finish finish = activated ? Finish::identity : finish_of(activation.type);
   const float upper = upper_bound_of(activation.type);
-  if (finish == Finish::values) {
+  if (finish == Finish::unrounded) {
     kernels.activation->apply32(activation, values, reinterpret_cast<std::byte*>(floats), count);
   } else {
     for (std::size_t i = 0; i < count; ++i) {
@@ -107,8 +107,11 @@ DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Act
   if constexpr (is_half) {
     // (-0, so that no sign is lost.)
     std::uint16_t list[Batch::most];
-    const Row16 row{floats, reinterpret_cast<std::byte*>(results), count, {0.0f, 1.0f, -0.0f, 0.0f}, upper, list, {}};
-    kernels.rows->row16[static_cast<std::size_t>(Finish::identity)](row);
+    const Segment all{0, 0, count};
+    auto rounded = row_results<float>(reinterpret_cast<const std::byte*>(floats), reinterpret_cast<std::byte*>(results),
+                                      all, upper);
+    rounded.list = list;
+    kernels.rows->float16.shared[static_cast<std::size_t>(Finish::identity)](rounded, {0.0f, 1.0f, -0.0f, 0.0f});
     const double a = activation.parameters[0];
     const double b = activation.parameters[1];
     for (std::size_t i = 0; i < count; ++i) {
@@ -195,11 +198,24 @@ struct Chosen {
 inline bool gives_nan(const GroupCoefficients& group, float scale = 1, float bias = 0) noexcept {
   return std::isnan(group.mean.high) || std::isnan(group.rate) || std::isnan(scale) || std::isnan(bias);
 }
-/// The line of float16 that a kernel takes: one that lists nothing where all results are computed again.
-inline Line16 line16_of(const reference::ElementCoefficients<float>& c) noexcept {
-  if (std::isnan(c.error_bound)) return {0, 0, 0, 0};
-  return {c.shift, c.slope, c.offset, c.error_bound};
+/// What a kernel of float16 takes: coefficients that list nothing where all results are computed again.
+inline SharedCoefficients<float> quiet(const SharedCoefficients<float>& c) noexcept {
+  return std::isnan(c.error_bound) ? SharedCoefficients<float>{0, 0, 0, 0} : c;
 }
+inline const SharedCoefficients<double>& quiet(const SharedCoefficients<double>& c) noexcept { return c; }
+
+/// Which results of a chunk are computed again.
+struct Corrections {
+  enum Which {
+    listed,     ///< those in a list,
+    by_bounds,  ///< those that their error bounds say, which are not listed yet,
+    all,
+  };
+  Which which = listed;
+  std::size_t listed_count = 0;
+
+  bool any() const noexcept { return which != listed || listed_count > 0; }
+};
 
 /// What results of a group take beside their elements.
 struct GroupInUse {

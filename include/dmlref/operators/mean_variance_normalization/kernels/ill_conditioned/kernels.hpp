@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
@@ -70,6 +71,15 @@ inline GroupErrors<float> errors16(const GroupCoefficients& group) noexcept {
           static_cast<float>(group.rate), static_cast<float>(group.slope_error * 0x1p-13), 0x1p-9f};
 }
 
+template <class Real>
+inline GroupErrors<Real> errors_of(const GroupCoefficients& group) noexcept {
+  if constexpr (std::is_same_v<Real, double>) {
+    return errors32(group);
+  } else {
+    return errors16(group);
+  }
+}
+
 /// The kernels of one instruction set. Results are the same bits in each.
 struct IllConditionedKernels {
   /// The error bound for a scale and a bias each; NaN where all is computed again. Whole vectors are read and written.
@@ -91,6 +101,24 @@ struct IllConditionedKernels {
   void (*settle_exactly)(Batch&, const Activation&, const MeanAndRate&);
   /// Adds floats (`means` null) to lanes number i % 16, or their squared distances from the lanes' means.
   void (*add_exact)(const std::byte* floats, std::size_t count, const ExactLanes* means, ExactLanes& lanes);
+
+  /// By type: of float32, of float16.
+  void error_bounds(const double* scale, const double* bias, std::size_t count, const GroupErrors<double>& group,
+                    double* bounds) const noexcept {
+    error_bounds32(scale, bias, count, group, bounds);
+  }
+  void error_bounds(const float* scale, const float* bias, std::size_t count, const GroupErrors<float>& group,
+                    float* bounds) const noexcept {
+    error_bounds16(scale, bias, count, group, bounds);
+  }
+  std::size_t list(const Activation& activation, const double* values, std::size_t count, const double* bounds,
+                   std::size_t step, std::uint16_t* to) const noexcept {
+    return list32(activation, values, count, bounds, step, to);
+  }
+  std::size_t list(const Activation& activation, const float* values, std::size_t count, const float* bounds,
+                   std::size_t step, std::uint16_t* to) const noexcept {
+    return list16(activation, values, count, bounds, step, to);
+  }
 };
 
 }  // namespace fast::normalization

@@ -21,7 +21,6 @@ namespace fast::normalization {
 template <class T>
 struct RowPlan {
   static constexpr bool is_half = std::is_same_v<T, half>;
-  static constexpr std::uint64_t l2_bytes = std::uint64_t{1} << 20;  // more is prefetched
 
   RowPlan(const Geometry& places, const reference::NormalizationParameters& p, const TargetKernels& target,
           const Tuning::Normalization& tuning) noexcept
@@ -34,6 +33,7 @@ struct RowPlan {
         groups(static_cast<std::uint64_t>(places.kept.count())),
         chunks(normalization::chunk_count(count)),
         bytes(2 * count * groups * sizeof(T)),
+        l2_bytes(tuning.l2_bytes),
         beyond_l2(bytes > l2_bytes),
         shared_parameters(places.varying && shares_parameters()) {
     streams = bytes * 100 > own_cache_bytes() * tuning.stream_percent;
@@ -42,6 +42,11 @@ struct RowPlan {
     several_stream = streams && (chunks > 1 || bytes * 100 > own_cache_bytes() * tuning.stream_percent_of_rows);
   }
 
+  /// How many bytes ahead to prefetch where prefetchers do not suffice; 0: not at all.
+  static std::int64_t prefetch_distance_of(const TargetKernels& target, const Tuning::Normalization& tuning) noexcept {
+    const std::size_t bits = target.rows->vector_bits;
+    return bits == 0 ? 0 : bits == 512 ? tuning.prefetch_512 : tuning.prefetch_256;
+  }
   std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(count, chunk); }
 
   Geometry geometry;
@@ -52,8 +57,9 @@ struct RowPlan {
   std::uint64_t count;
   std::uint64_t groups;
   std::uint64_t chunks;                // of a group
-  std::uint64_t bytes;                 // of input and output,
-  bool beyond_l2;                      // which do not fit L2
+  std::uint64_t bytes;                 // of input and output
+  std::uint64_t l2_bytes;              // as tuned
+  bool beyond_l2;                      // input and output do not fit it
   bool shared_parameters;              // scale and bias vary, but not from group to group
   std::int64_t prefetch_distance = 0;  // bytes ahead of long contiguous walks; of groups of one chunk: not 0
   bool streams = false;                // the output is not worth a place in the caches,

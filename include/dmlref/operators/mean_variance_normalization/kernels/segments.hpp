@@ -1,4 +1,4 @@
-// pieces.hpp: chunks of a group as the contiguous stretches they consist of.
+// segments.hpp: chunks of a group as the contiguous stretches they consist of.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,20 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// The pieces of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one chunk
-/// at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16 elements.
-class PieceTable {
+/// The segments of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one
+/// chunk at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16
+/// elements.
+class SegmentTable {
  public:
   /// `used`: whether the table is read.
-  PieceTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
+  SegmentTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
       : reduced_(reduced), count_(count), element_size_(element_size) {
     const std::uint64_t chunks = chunk_count(count);
-    whole_ = used && reduced.rank > 1 && chunks <= most_chunks && fill(0, chunks);
+    whole_ = used && reduced.rank > 1 && chunks <= max_chunks && fill(0, chunks);
   }
 
   struct List {
-    const Piece* pieces;
+    const Segment* segments;
     std::size_t count;
   };
   List of(std::uint64_t chunk) noexcept {
@@ -39,8 +40,8 @@ class PieceTable {
   }
 
  private:
-  static constexpr std::size_t most = 256;  // more than a chunk can have
-  static constexpr std::uint64_t most_chunks = 64;
+  static constexpr std::size_t max_segments = 256;  // more than a chunk can have
+  static constexpr std::uint64_t max_chunks = 64;
 
   DMLREF_NOINLINE bool fill(std::uint64_t first, std::uint64_t last) noexcept {
     Walk walk(reduced_, Place{}, static_cast<Index>(first * normalization_chunk));
@@ -48,7 +49,7 @@ class PieceTable {
     for (std::uint64_t c = first; c < last; ++c) {
       begin_[c - first] = used;
       for (std::size_t left = chunk_size(count_, c); left > 0;) {
-        if (used == most) return false;
+        if (used == max_segments) return false;
         const std::size_t n = (std::min)(left, static_cast<std::size_t>(walk.stretch()));
         at_[used++] = {walk.place().input * element_size_, walk.place().output * element_size_, n};
         walk.advance(static_cast<Index>(n));
@@ -63,8 +64,8 @@ class PieceTable {
   std::uint64_t count_;
   Index element_size_;
   bool whole_ = false;
-  std::uint16_t begin_[most_chunks + 1];
-  Piece at_[most];
+  std::uint16_t begin_[max_chunks + 1];
+  Segment at_[max_segments];
 };
 
 }  // namespace fast::normalization
