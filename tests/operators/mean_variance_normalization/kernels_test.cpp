@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "dmlref/operators/mean_variance_normalization/plan.hpp"
-#include "dmlref/operators/mean_variance_normalization/strategies.hpp"
 #include "dmlref/run/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/isa_in_use.hpp"
@@ -293,6 +292,14 @@ TYPED_TEST(FastNormalization, ElementsThatRepeat) {
   }
 }
 
+template <class T>
+std::shared_ptr<const dmlref::detail::Plan> plan_of(const NormalizationCase<T>& c,
+                                                    const fast::normalization::TargetKernels& kernels,
+                                                    const Tuning::Normalization& tuning) {
+  return dmlref::detail::normalization_plan_of<T>({c.input, c.scale, c.bias, c.output, c.axes, c.parameters}, kernels,
+                                                  tuning);
+}
+
 // The strategies of some groups.
 TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   namespace normalization = fast::normalization;
@@ -314,13 +321,12 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   };
   for (const Row& row : rows) {
     auto c = plain_case<TypeParam>(row.sizes, row.axes);
-    const auto geometry = [&] { return normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes); };
-    using Normalization = normalization::Normalization<TypeParam>;
-    EXPECT_EQ(Normalization(geometry(), c.parameters, kernels, tuning).strategy_name(), row.strategy) << c.describe();
+    const auto strategy_name = [&] { return plan_of(c, kernels, tuning)->strategy_name(); };
+    EXPECT_EQ(strategy_name(), row.strategy) << c.describe();
     if (row.strategy.ends_with("pieces")) {  // which share one scale
       Random random(seed());
       add_scale_and_bias(c, c.input, random);
-      EXPECT_EQ(Normalization(geometry(), c.parameters, kernels, tuning).strategy_name(), "chunks") << c.describe();
+      EXPECT_EQ(strategy_name(), "chunks") << c.describe();
     }
   }
 }
@@ -340,14 +346,13 @@ TYPED_TEST(FastNormalization, TemporaryMemory) {
     for (std::size_t d = 0; d < group.size(); ++d) {
       if (((it.axes >> d) & 1u) == 0) group[d] = 1;
     }
-    const normalization::Normalization<TypeParam> n(
-        normalization::Geometry::of(Layout(it.sizes), Layout(it.sizes), std::nullopt, std::nullopt, it.axes), {},
-        kernels, tuning);
+    const auto temporary_bytes =
+        plan_of(plain_case<TypeParam>(it.sizes, it.axes), kernels, tuning)->properties().temporary_bytes;
     const auto bytes = static_cast<std::uint64_t>(element_count(it.sizes)) * sizeof(TypeParam);
     if (element_count(group) <= 1024) {
-      EXPECT_EQ(n.temporary_bytes(), 0u);
+      EXPECT_EQ(temporary_bytes, 0u);
     } else {
-      EXPECT_LT(n.temporary_bytes() * 10, bytes);
+      EXPECT_LT(temporary_bytes * 10, bytes);
     }
   }
 }
@@ -363,18 +368,17 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
     const normalization::TargetKernels kernels{
         &normalization::outside::kernels(), &normalization::outside::activation_kernels(),
         &normalization::outside::column_kernels(), &normalization::outside::ill_conditioned_kernels(), true};
-    const normalization::Normalization<TypeParam> outside(
-        normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes), c.parameters, kernels,
-        this_cpu().normalization);
-    AlignedBuffer temporary(outside.temporary_bytes());
+    const auto outside = plan_of(c, kernels, this_cpu().normalization);
+    AlignedBuffer temporary(outside->properties().temporary_bytes);
     std::vector<TypeParam> output(elements_spanned(c.output), static_cast<TypeParam>(42.0f));
     const auto bytes = [](const auto& data) { return std::as_bytes(std::span(data)).data(); };
-    outside.execute(
-        {bytes(c.input_data), c.scale ? bytes(c.scale_data) : nullptr, c.bias ? bytes(c.bias_data) : nullptr,
-         std::as_writable_bytes(std::span(output)).data(), temporary.span().data()},
-        1, [](std::size_t count, const auto& body) {
-          for (std::size_t i = 0; i < count; ++i) body(i);
-        });
+    dmlref::detail::Bindings bindings{};
+    bindings.inputs[0] = bytes(c.input_data);
+    if (c.scale) bindings.inputs[1] = bytes(c.scale_data);
+    if (c.bias) bindings.inputs[2] = bytes(c.bias_data);
+    bindings.outputs[0] = std::as_writable_bytes(std::span(output)).data();
+    bindings.temporary = temporary.span().data();
+    outside->execute(bindings, sequential());
     ASSERT_EQ(bits_of(output), bits_of(c.reference_output())) << c.describe() << " seed " << seed();
   }
 }

@@ -25,13 +25,15 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
 
 /// A normalization of T (float or half) along columns: `geometry.columns` holds.
 template <class T>
-class ColumnGroups {
+class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
   using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
@@ -111,16 +113,14 @@ class ColumnGroups {
     streams_ = lines && bytes * 100 > own_cache_bytes() * tuning.column_stream_percent;
   }
 
-  static constexpr std::string_view name() noexcept { return "columns"; }
-  /// Bytes that `execute` requires, aligned to 64: what is known of columns of several chunks.
-  std::uint64_t temporary_bytes() const noexcept {
-    return chunks_ == 1 ? 0 : groups_ / width_ * band_bytes(strips_, chunks_);
+  std::string_view strategy_name() const noexcept { return "columns"; }
+  /// Temporary memory: what is known of columns of several chunks.
+  BindingProperties properties() const noexcept {
+    return {chunks_ == 1 ? 0 : groups_ / width_ * band_bytes(strips_, chunks_), 0};
   }
-
-  /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
-  template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
-    Run{*this, buffers, {buffers}}.all_columns(concurrency, parallel);
+  void execute(const detail::Bindings& bindings, Executor& executor) const {
+    const Buffers buffers(bindings);
+    Run{*this, buffers, {buffers}}.all_columns(executor);
   }
 
  private:
@@ -664,8 +664,11 @@ class ColumnGroups {
       }
     }
 
-    template <class Parallel>
-    void all_columns(std::size_t concurrency, const Parallel& parallel) const {
+    void all_columns(Executor& executor) const {
+      const std::size_t concurrency = detail::concurrency_of(executor);
+      const auto parallel = [&executor](std::uint64_t count, const auto& task) {
+        detail::parallel_for(executor, count, task);
+      };
       const std::uint64_t outers = op.groups_ / op.width_;
       if (op.chunks_ == 1) {
         const std::uint64_t bands = (op.strips_ + band_strips - 1) / band_strips;

@@ -10,6 +10,7 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_AVX2
@@ -21,11 +22,18 @@ namespace fast::normalization {
 
 /// The four buffers; scale and bias may be null.
 struct Buffers {
-  const std::byte* input = nullptr;
-  const std::byte* scale = nullptr;
-  const std::byte* bias = nullptr;
-  std::byte* output = nullptr;
-  std::byte* temporary = nullptr;
+  const std::byte* input;
+  const std::byte* scale;
+  const std::byte* bias;
+  std::byte* output;
+  std::byte* temporary;
+
+  explicit Buffers(const detail::Bindings& bindings) noexcept
+      : input(bindings.inputs[0]),
+        scale(bindings.inputs[1]),
+        bias(bindings.inputs[2]),
+        output(bindings.outputs[0]),
+        temporary(bindings.temporary) {}
 };
 
 /// Elements of T (float or half) of one execution.

@@ -19,6 +19,8 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/segments.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
@@ -33,7 +35,7 @@ struct MergedGroup {
 
 /// Groups of several chunks.
 template <class T>
-struct ChunkedRows : RowPlan<T> {
+struct ChunkedRows final : detail::PlanOf<ChunkedRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
   using Base::beyond_l2, Base::chunks, Base::count, Base::finish, Base::geometry, Base::groups, Base::is_half,
       Base::kernels, Base::prefetch_distance, Base::streams;
@@ -56,17 +58,18 @@ struct ChunkedRows : RowPlan<T> {
     if (beyond_l2 && is_long) prefetch_distance = Base::prefetch_distance_of(target, tuning);
   }
 
-  std::string_view name() const noexcept {
+  std::string_view strategy_name() const noexcept {
     return is_pipelined ? "pipelined pieces" : in_segments ? "pieces" : "chunks";
   }
-  /// Bytes: the statistics of chunks and what is known of groups.
-  std::uint64_t temporary_bytes() const noexcept { return statistics_bytes() + round_up(groups * sizeof(MergedGroup)); }
+  /// Temporary memory: the statistics of chunks and what is known of groups.
+  BindingProperties properties() const noexcept {
+    return {statistics_bytes() + round_up(groups * sizeof(MergedGroup)), 0};
+  }
   std::uint64_t statistics_bytes() const noexcept { return round_up(groups * chunks * sizeof(ChunkStatistics)); }
   SegmentTable segment_table() const noexcept {
     return {geometry.reduced, count, static_cast<Index>(sizeof(T)), has_segments};
   }
-  template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const;
+  void execute(const detail::Bindings& bindings, Executor& executor) const;
 
   bool has_segments = false;    // chunks consist of segments of 16 elements and more in both tensors,
   bool sums_segments = false;   // which begin with lane 0: they are summed where they lie,
@@ -307,12 +310,13 @@ struct ChunkedRowsExecution : RowExecution<T> {
 };
 
 template <class T>
-template <class Parallel>
-void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
+void ChunkedRows<T>::execute(const detail::Bindings& bindings, Executor& executor) const {
+  const Buffers buffers(bindings);
+  const std::size_t concurrency = detail::concurrency_of(executor);
   const ChunkedRowsExecution<T> run(*this, buffers, concurrency);
   if (concurrency == 1 || groups >= concurrency * 4) {
     const std::uint64_t tasks = concurrency == 1 ? 1 : (std::min<std::uint64_t>)(groups, concurrency * 4);
-    parallel(tasks, [&](std::size_t t) {
+    detail::parallel_for(executor, tasks, [&](std::size_t t) {
       const std::uint64_t begin = groups * t / tasks;
       const std::uint64_t end = groups * (t + 1) / tasks;
       if (is_pipelined) {
@@ -326,7 +330,7 @@ void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, co
   }
   const std::uint64_t parts = (std::min<std::uint64_t>)(chunks, concurrency * 4);
   const auto each_part = [&](const auto& body) {
-    parallel(groups * parts, [&](std::size_t t) {
+    detail::parallel_for(executor, groups * parts, [&](std::size_t t) {
       Workspace<T> work(*this);
       SegmentTable table = segment_table();
       const std::uint64_t group = t / parts, part = t % parts;
@@ -338,7 +342,7 @@ void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, co
   each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
     run.sum_chunks(group, base, begin, end, table, work);
   });
-  parallel(groups, [&](std::size_t g) { run.merge(g); });
+  detail::parallel_for(executor, groups, [&](std::size_t g) { run.merge(g); });
   each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
     run.normalize_chunks(group, base, begin, end, table, work);
   });

@@ -17,13 +17,15 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/execution.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/small_groups.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
 
 /// Groups of one chunk.
 template <class T>
-struct WholeRows : RowPlan<T> {
+struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
   using Base::beyond_l2, Base::finish, Base::groups, Base::is_half, Base::kernels, Base::prefetch_distance,
       Base::streams;
@@ -50,12 +52,10 @@ struct WholeRows : RowPlan<T> {
     }
   }
 
-  std::string_view name() const noexcept { return pipelined(streams) ? "pipelined rows" : "rows"; }
+  std::string_view strategy_name() const noexcept { return pipelined(streams) ? "pipelined rows" : "rows"; }
   /// `streamed`: with non-temporal stores.
   bool pipelined(bool streamed) const noexcept { return streamed ? pipelined_streamed : pipelined_kept; }
-  std::uint64_t temporary_bytes() const noexcept { return 0; }
-  template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const;
+  void execute(const detail::Bindings& bindings, Executor& executor) const;
 
   bool pipelined_kept = false;      // a row's results are formed together with the sums of another row,
   bool pipelined_streamed = false;  // where stores are non-temporal
@@ -200,11 +200,12 @@ struct WholeRowsExecution : RowExecution<T> {
 };
 
 template <class T>
-template <class Parallel>
-void WholeRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
+void WholeRows<T>::execute(const detail::Bindings& bindings, Executor& executor) const {
+  const Buffers buffers(bindings);
+  const std::size_t concurrency = detail::concurrency_of(executor);
   const WholeRowsExecution<T> run(*this, buffers, concurrency);
   const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(groups, concurrency * 4);
-  parallel(tasks, [&](std::size_t t) {
+  detail::parallel_for(executor, tasks, [&](std::size_t t) {
     const std::uint64_t begin = groups * t / tasks;
     const std::uint64_t end = groups * (t + 1) / tasks;
     with_fma(kernels.has_fma, [&] { pipelined(run.streams) ? run.pipelined(begin, end) : run.one_by_one(begin, end); });
