@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/run/run.hpp"
 #include "support/all_halves.hpp"
 #include "support/exhaustive.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/repeated.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "support/normalization_case.hpp"
 #include "support/seed.hpp"
 

@@ -38,12 +38,7 @@ struct Target {
   static constexpr bool subtracts = true, unshifted = true, large_blocks = false;
 };
 
-#include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"
-
-#include "dmlref/operators/mean_variance_normalization/kernels/activation/vectors.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/columns/vectors.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/rows/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/vectors-inl.hpp"
 
 }  // namespace fast::normalization::outside
 DMLREF_END

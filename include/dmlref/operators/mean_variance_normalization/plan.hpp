@@ -22,7 +22,7 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/chunked_rows.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/whole_rows.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/problem.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/run/plan.hpp"

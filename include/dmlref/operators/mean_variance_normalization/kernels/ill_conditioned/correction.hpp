@@ -16,7 +16,7 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN

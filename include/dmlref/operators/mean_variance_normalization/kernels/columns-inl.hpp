@@ -1,4 +1,4 @@
-// vectors.hpp: the kernels of neighbouring groups: one source for all instruction sets that have vectors.
+// columns-inl.hpp: the kernels of neighbouring groups: one source for all instruction sets that have vectors.
 //
 // It is included once in the namespace of each, where Doubles, Floats, Vectors and First are those of simd/reals
 // and `Target` says what suits the target; without the macro DMLREF_VECTOR_TARGET it is empty. What

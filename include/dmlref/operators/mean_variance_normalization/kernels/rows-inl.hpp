@@ -1,5 +1,5 @@
-// vectors.hpp: the kernels of segments: one source for all instruction sets that have vectors. Included once in the
-// namespace of each, see avx2.hpp. What scalar.hpp computes one by one, these do in blocks of 16.
+// rows-inl.hpp: the kernels of segments: one source for all instruction sets that have vectors. Included once in the
+// namespace of each, see targets.hpp. What scalar.hpp computes one by one, these do in blocks of 16.
 #ifdef DMLREF_VECTOR_TARGET
 
 inline constexpr std::size_t block = normalization_lanes;

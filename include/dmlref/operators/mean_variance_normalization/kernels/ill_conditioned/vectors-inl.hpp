@@ -1,6 +1,6 @@
-// vectors.hpp: ill-conditioned results vector by vector: one source for all instruction sets that have vectors.
-// Included once in the namespace of each, see avx2.hpp. The operations and their order are those of scalar.hpp and of
-// reference/double_double.hpp, so that the bits are.
+// vectors-inl.hpp: ill-conditioned results vector by vector: one source for all instruction sets that have vectors.
+// Included once in the namespace of each, see targets.hpp. The operations and their order are those of scalar.hpp and
+// of reference/double_double.hpp, so that the bits are.
 #ifdef DMLREF_VECTOR_TARGET
 
 /// reference::DoubleDouble. No compiler may contract a product and a sum: products are pinned where a sum follows.

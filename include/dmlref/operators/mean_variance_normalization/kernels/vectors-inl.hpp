@@ -1,5 +1,5 @@
-// finish.hpp: what the kernels of rows and of columns do with values: one source for all instruction sets that have
-// vectors. Included once in the namespace of each, see avx2.hpp.
+// vectors-inl.hpp: all kernels of a target that has vectors, one source for all of them. Included once in the namespace
+// of each, see targets.hpp. What is in this file, the kernels of rows and of columns share.
 #ifdef DMLREF_VECTOR_TARGET
 
 /// How many elements the kernels take at a time: a vector of floats, or two of doubles.
@@ -86,5 +86,10 @@ DMLREF_VECTOR_TARGET void finish16(std::byte* to, Floats value, Floats upper, bo
 DMLREF_VECTOR_TARGET auto ill_conditioned_of(Floats value, Floats error_bound) noexcept {
   return not_at_least(magnitude(value), error_bound);
 }
+
+#include "dmlref/operators/mean_variance_normalization/kernels/activation-inl.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns-inl.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors-inl.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows-inl.hpp"
 
 #endif  // DMLREF_VECTOR_TARGET
