@@ -705,13 +705,13 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
         offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
         half_offset[i] = offset[i] / 2;
       }
-      n::ColumnLines32 line{};
-      double pivot[n::column_width];
-      for (std::size_t c = 0; c < n::column_width; ++c) {
+      n::ColumnCoefficients32 coefficients{};
+      double pivot[n::panel_width];
+      for (std::size_t c = 0; c < n::panel_width; ++c) {
         pivot[c] = static_cast<double>(c) * 0.7;
-        line.shift[c] = rows % 2 == 0 ? 0.0 : pivot[c];
-        line.slope[c] = 1.1;
-        line.offset[c] = -0.3;
+        coefficients.shift[c] = rows % 2 == 0 ? 0.0 : pivot[c];
+        coefficients.slope[c] = 1.1;
+        coefficients.offset[c] = -0.3;
       }
       const auto ahead = static_cast<std::int64_t>(rows * width * sizeof(float));
       const n::Columns columns{reinterpret_cast<const std::byte*>(input.data()), offset.data(), rows, width, ahead};
@@ -722,7 +722,7 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
         std::vector<std::uint64_t> bits;
         for (const double* shift : {static_cast<const double*>(nullptr), static_cast<const double*>(pivot)}) {
           const auto lanes = std::make_unique<n::ColumnLanes>();
-          double sum[n::column_width], square[n::column_width];
+          double sum[n::panel_width], square[n::panel_width];
           table->add32(columns, shift, *lanes);
           table->add16(half_columns, shift, *lanes);
           table->join(*lanes, width, sum, square);
@@ -733,11 +733,11 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
         }
         for (const auto finish : {n::Finish::identity, n::Finish::clamped}) {
           std::vector<float> output(rows * width);
-          float least[n::column_width];
-          table->columns32[static_cast<std::size_t>(finish)](columns, line, reinterpret_cast<std::byte*>(output.data()),
-                                                             offset.data(), 0.1f, least);
+          float minimum[n::panel_width];
+          table->columns32[static_cast<std::size_t>(finish)](
+              columns, coefficients, reinterpret_cast<std::byte*>(output.data()), offset.data(), 0.1f, minimum);
           for (const float x : output) bits.push_back(std::bit_cast<std::uint32_t>(x));
-          for (std::size_t c = 0; c < width; ++c) bits.push_back(std::bit_cast<std::uint32_t>(least[c]));
+          for (std::size_t c = 0; c < width; ++c) bits.push_back(std::bit_cast<std::uint32_t>(minimum[c]));
         }
         results.push_back(bits);
       }

@@ -24,8 +24,8 @@ DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Doubl
   }
 }
 
-/// Prefetches whole rows in their order, some at each step of a strip: the prefetcher of L2 then soon runs ahead.
-struct RowsAhead {
+/// Prefetches whole rows in their order, some at each step of a subpanel: the prefetcher of L2 then soon runs ahead.
+struct RowPrefetch {
   Address from;  // 0: none
   const std::int64_t* offset;
   std::size_t rows, bytes, at_once;
@@ -39,14 +39,14 @@ struct RowsAhead {
   }
 };
 
-/// Adds `units` vectors of columns of a strip, some lanes at a time: enough chains of additions to hide their latency.
-/// If not `whole`, only the first columns of one.
+/// Adds `units` vectors of columns of a subpanel, some lanes at a time: enough chains of additions to hide their
+/// latency. If not `whole`, only the first columns of one.
 template <class T, bool shifted, bool whole, std::size_t units>
-DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, const double* pivot, ColumnLanes& lanes,
-                                    RowsAhead& ahead) noexcept {
+DMLREF_VECTOR_KERNEL void add_subpanel(const Columns& columns, std::size_t column, const double* pivot,
+                                       ColumnLanes& lanes, RowPrefetch& ahead) noexcept {
   constexpr std::size_t at_once = Target::summed_vectors > units ? Target::summed_vectors / units : 1;
-  StripLanes& strip = lanes.strip[column / strip_width];
-  const std::size_t within = column % strip_width;
+  SubpanelLanes& subpanel = lanes.subpanel[column / subpanel_width];
+  const std::size_t within = column % subpanel_width;
   const First first(whole ? unit : columns.width - column);
   DoublePair p[units];
   DMLREF_UNROLL
@@ -62,8 +62,8 @@ DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, 
     for (std::size_t l = 0; l < at_once; ++l) {
       DMLREF_UNROLL
       for (std::size_t u = 0; u < units; ++u) {
-        s[l][u] = DoublePair::load(&strip.sum[lane + l][within + u * unit]);
-        q[l][u] = DoublePair::load(&strip.square[lane + l][within + u * unit]);
+        s[l][u] = DoublePair::load(&subpanel.sum[lane + l][within + u * unit]);
+        q[l][u] = DoublePair::load(&subpanel.square[lane + l][within + u * unit]);
       }
     }
     std::size_t i = lane;
@@ -82,36 +82,37 @@ DMLREF_VECTOR_KERNEL void add_strip(const Columns& columns, std::size_t column, 
     for (std::size_t l = 0; l < at_once; ++l) {
       DMLREF_UNROLL
       for (std::size_t u = 0; u < units; ++u) {
-        store(reinterpret_cast<std::byte*>(&strip.sum[lane + l][within + u * unit]), s[l][u]);
-        store(reinterpret_cast<std::byte*>(&strip.square[lane + l][within + u * unit]), q[l][u]);
+        store(reinterpret_cast<std::byte*>(&subpanel.sum[lane + l][within + u * unit]), s[l][u]);
+        store(reinterpret_cast<std::byte*>(&subpanel.square[lane + l][within + u * unit]), q[l][u]);
       }
     }
   }
 }
 template <class T, bool shifted>
-DMLREF_VECTOR_KERNEL void add_strips(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  constexpr std::size_t wide =
-      strip_width / unit < Target::summed_vectors ? strip_width / unit : Target::summed_vectors;
-  constexpr std::size_t rows_at_once = Target::summed_vectors / wide;
-  const std::size_t strips = (columns.width + wide * unit - 1) / (wide * unit);
-  RowsAhead ahead{columns.prefetch != 0 ? address_of(columns.from, columns.prefetch) : 0, columns.offset, columns.rows,
-                  columns.width * sizeof(T), (rows_at_once + strips - 1) / strips};
+DMLREF_VECTOR_KERNEL void add_subpanels(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
+  constexpr std::size_t vectors =
+      subpanel_width / unit < Target::summed_vectors ? subpanel_width / unit : Target::summed_vectors;
+  constexpr std::size_t rows_at_once = Target::summed_vectors / vectors;
+  const std::size_t subpanels = (columns.width + vectors * unit - 1) / (vectors * unit);
+  RowPrefetch ahead{columns.prefetch != 0 ? address_of(columns.from, columns.prefetch) : 0, columns.offset,
+                    columns.rows, columns.width * sizeof(T), (rows_at_once + subpanels - 1) / subpanels};
   std::size_t c = 0;
-  for (; c + wide * unit <= columns.width; c += wide * unit) {
-    add_strip<T, shifted, true, wide>(columns, c, pivot, lanes, ahead);
+  for (; c + vectors * unit <= columns.width; c += vectors * unit) {
+    add_subpanel<T, shifted, true, vectors>(columns, c, pivot, lanes, ahead);
   }
-  if constexpr (wide > 1) {
-    for (; c + unit <= columns.width; c += unit) add_strip<T, shifted, true, 1>(columns, c, pivot, lanes, ahead);
+  if constexpr (vectors > 1) {
+    for (; c + unit <= columns.width; c += unit) add_subpanel<T, shifted, true, 1>(columns, c, pivot, lanes, ahead);
   }
-  if (c < columns.width) add_strip<T, shifted, false, 1>(columns, c, pivot, lanes, ahead);
+  if (c < columns.width) add_subpanel<T, shifted, false, 1>(columns, c, pivot, lanes, ahead);
 }
 template <class T>
 DMLREF_VECTOR_KERNEL void add_columns(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
-  pivot != nullptr ? add_strips<T, true>(columns, pivot, lanes) : add_strips<T, false>(columns, nullptr, lanes);
+  pivot != nullptr ? add_subpanels<T, true>(columns, pivot, lanes) : add_subpanels<T, false>(columns, nullptr, lanes);
 }
 
 /// Sums of a vector of columns over the lanes.
-DMLREF_VECTOR_TARGET Doubles join(const double (&lane)[normalization_lanes][strip_width], std::size_t column) noexcept {
+DMLREF_VECTOR_TARGET Doubles join(const double (&lane)[normalization_lanes][subpanel_width],
+                                  std::size_t column) noexcept {
   Doubles t[normalization_lanes];
   DMLREF_UNROLL
   for (std::size_t l = 0; l < normalization_lanes; ++l) t[l] = Doubles::load(&lane[l][column]);
@@ -124,27 +125,28 @@ DMLREF_VECTOR_TARGET Doubles join(const double (&lane)[normalization_lanes][stri
 DMLREF_VECTOR_KERNEL void join_columns(const ColumnLanes& lanes, std::size_t width, double* total,
                                        double* square) noexcept {
   for (std::size_t c = 0; c < width; c += Doubles::lanes) {
-    const StripLanes& strip = lanes.strip[c / strip_width];
-    store(reinterpret_cast<std::byte*>(total + c), join(strip.sum, c % strip_width));
-    store(reinterpret_cast<std::byte*>(square + c), join(strip.square, c % strip_width));
+    const SubpanelLanes& subpanel = lanes.subpanel[c / subpanel_width];
+    store(reinterpret_cast<std::byte*>(total + c), join(subpanel.sum, c % subpanel_width));
+    store(reinterpret_cast<std::byte*>(square + c), join(subpanel.square, c % subpanel_width));
   }
 }
 
 // ---- Results -------------------------------------------------------------------------------------------------------
 
-/// `units` vectors of columns row by row, their lines in registers.
+/// `units` vectors of columns row by row, their coefficients in registers.
 template <Finish finish, std::size_t units, bool shifted>
-DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
-                                  const std::int64_t* to_offset, Floats upper, float* least) noexcept {
+DMLREF_VECTOR_KERNEL void subpanel32(const Columns& columns, std::size_t column,
+                                     const ColumnCoefficients32& coefficients, std::byte* to,
+                                     const std::int64_t* to_offset, Floats upper, float* minimums) noexcept {
   DoublePair slope[units], offset[units];
-  Low<finish> low[units];
+  Minimum<finish> minimum[units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < units; ++u) {
-    slope[u] = DoublePair::load(line.slope + column + u * unit);
-    offset[u] = DoublePair::load(line.offset + column + u * unit);
-    low[u] = no_low<finish>();
+    slope[u] = DoublePair::load(coefficients.slope + column + u * unit);
+    offset[u] = DoublePair::load(coefficients.offset + column + u * unit);
+    minimum[u] = no_minimum<finish>();
   }
-  [[maybe_unused]] const double* const shift = line.shift + column;
+  [[maybe_unused]] const double* const shift = coefficients.shift + column;
   const std::byte* const from = columns.from + column * sizeof(float);  // (copies: stores may change `columns`)
   const std::int64_t* const from_offset = columns.offset;
   const std::size_t rows = columns.rows;
@@ -162,68 +164,68 @@ DMLREF_VECTOR_KERNEL void strip32(const Columns& columns, std::size_t column, co
       if constexpr (shifted) x = difference(x, DoublePair::load(shift + at));
       const DoublePair value = fused(x, slope[u], offset[u]);
       std::byte* const out = finish == Finish::unrounded ? to + i * width * sizeof(double) : to + to_offset[i];
-      finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, upper, low[u], streams);
+      finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, upper, minimum[u], streams);
     }
   }
   DMLREF_UNROLL
   for (std::size_t u = 0; u < units; ++u) {
-    store(reinterpret_cast<std::byte*>(least + column + u * unit), magnitudes(low[u]));
+    store(reinterpret_cast<std::byte*>(minimums + column + u * unit), magnitudes(minimum[u]));
   }
 }
 /// The first columns of a vector.
 template <Finish finish>
-DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, const ColumnLines32& line, std::byte* to,
-                                const std::int64_t* to_offset, Floats upper, float* least) noexcept {
+DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, const ColumnCoefficients32& coefficients,
+                                std::byte* to, const std::int64_t* to_offset, Floats upper, float* minimums) noexcept {
   const First first(columns.width - column);
-  const DoublePair shift = DoublePair::load(line.shift + column);
-  const DoublePair slope = DoublePair::load(line.slope + column);
-  const DoublePair offset = DoublePair::load(line.offset + column);
-  Low<finish> low = no_low<finish>();
+  const DoublePair shift = DoublePair::load(coefficients.shift + column);
+  const DoublePair slope = DoublePair::load(coefficients.slope + column);
+  const DoublePair offset = DoublePair::load(coefficients.offset + column);
+  Minimum<finish> minimum = no_minimum<finish>();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
     const DoublePair value = fused(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
     if constexpr (finish == Finish::unrounded) {
-      low = lesser_magnitude(low, value);
+      minimum = lesser_magnitude(minimum, value);
       std::byte space[unit * sizeof(double)];
       store(space, value);
       std::memcpy(to + (i * columns.width + column) * sizeof(double), space, first.count * sizeof(double));
     } else {
-      store(to + to_offset[i] + column * sizeof(float), result_of<finish>(value, upper, low), first);
+      store(to + to_offset[i] + column * sizeof(float), result_of<finish>(value, upper, minimum), first);
     }
   }
-  store(reinterpret_cast<std::byte*>(least + column), magnitudes(low));
+  store(reinterpret_cast<std::byte*>(minimums + column), magnitudes(minimum));
 }
 template <Finish finish, bool shifted>
-DMLREF_VECTOR_KERNEL void columns32_of(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                       const std::int64_t* to_offset, float upper_bound, float* least) noexcept {
+DMLREF_VECTOR_KERNEL void columns32_of(const Columns& columns, const ColumnCoefficients32& coefficients, std::byte* to,
+                                       const std::int64_t* to_offset, float upper_bound, float* minimums) noexcept {
   const Floats upper = Floats::of(upper_bound);
-  constexpr std::size_t wide = Target::result_vectors;
+  constexpr std::size_t vectors = Target::result_vectors;
   std::size_t c = 0;
-  for (; c + wide * unit <= columns.width; c += wide * unit) {
-    strip32<finish, wide, shifted>(columns, c, line, to, to_offset, upper, least);
+  for (; c + vectors * unit <= columns.width; c += vectors * unit) {
+    subpanel32<finish, vectors, shifted>(columns, c, coefficients, to, to_offset, upper, minimums);
   }
-  if constexpr (wide > 1) {
+  if constexpr (vectors > 1) {
     for (; c + unit <= columns.width; c += unit) {
-      strip32<finish, 1, shifted>(columns, c, line, to, to_offset, upper, least);
+      subpanel32<finish, 1, shifted>(columns, c, coefficients, to, to_offset, upper, minimums);
     }
   }
-  if (c < columns.width) few32<finish>(columns, c, line, to, to_offset, upper, least);
+  if (c < columns.width) few32<finish>(columns, c, coefficients, to, to_offset, upper, minimums);
 }
 template <Finish finish>
-DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnLines32& line, std::byte* to,
-                                    const std::int64_t* to_offset, float upper_bound, float* least) noexcept {
+DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnCoefficients32& coefficients, std::byte* to,
+                                    const std::int64_t* to_offset, float upper_bound, float* minimums) noexcept {
   bool shifted = !Target::unshifted;
-  for (std::size_t c = 0; c < columns.width && !shifted; ++c) shifted = line.shift[c] != 0;
-  if (shifted) return columns32_of<finish, true>(columns, line, to, to_offset, upper_bound, least);
-  columns32_of<finish, !Target::unshifted>(columns, line, to, to_offset, upper_bound, least);
+  for (std::size_t c = 0; c < columns.width && !shifted; ++c) shifted = coefficients.shift[c] != 0;
+  if (shifted) return columns32_of<finish, true>(columns, coefficients, to, to_offset, upper_bound, minimums);
+  columns32_of<finish, !Target::unshifted>(columns, coefficients, to, to_offset, upper_bound, minimums);
 }
 
 /// `units` vectors of columns, several rows at a time where they are few: a branch for the comparisons of each costs
 /// more than the rest of such a row. If not `whole`, only the first columns of one.
 template <Finish finish, bool whole, std::size_t units>
-DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t column, const ColumnLines16& line,
-                                         std::byte* to, const std::int64_t* to_offset, Floats upper,
-                                         std::uint16_t* list) noexcept {
+DMLREF_VECTOR_KERNEL std::size_t subpanel16(const Columns& columns, std::size_t column,
+                                            const ColumnCoefficients16& coefficients, std::byte* to,
+                                            const std::int64_t* to_offset, Floats upper, std::uint16_t* list) noexcept {
   using Mask = decltype(ill_conditioned_of(Floats{}, Floats{}));
   constexpr std::size_t at_once = 4 / units;  // rows
   constexpr std::size_t size = stored_bytes16<finish>;
@@ -231,10 +233,10 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
   Floats shift[units], slope[units], offset[units], error_bound[units];
   DMLREF_UNROLL
   for (std::size_t u = 0; u < units; ++u) {
-    shift[u] = Floats::load(line.shift + column + u * unit);
-    slope[u] = Floats::load(line.slope + column + u * unit);
-    offset[u] = Floats::load(line.offset + column + u * unit);
-    error_bound[u] = Floats::load(line.error_bound + column + u * unit);
+    shift[u] = Floats::load(coefficients.shift + column + u * unit);
+    slope[u] = Floats::load(coefficients.slope + column + u * unit);
+    offset[u] = Floats::load(coefficients.offset + column + u * unit);
+    error_bound[u] = Floats::load(coefficients.error_bound + column + u * unit);
   }
   const std::byte* const from = columns.from + column * sizeof(half);  // (copies: stores may change `columns`)
   const std::int64_t* const from_offset = columns.offset;
@@ -276,23 +278,26 @@ DMLREF_VECTOR_KERNEL std::size_t strip16(const Columns& columns, std::size_t col
   return ill_conditioned;
 }
 template <Finish finish>
-DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnLines16& line, std::byte* to,
-                                           const std::int64_t* to_offset, float upper_bound,
+DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnCoefficients16& coefficients,
+                                           std::byte* to, const std::int64_t* to_offset, float upper_bound,
                                            std::uint16_t* list) noexcept {
   const Floats upper = Floats::of(upper_bound);
-  constexpr std::size_t wide = Target::result_vectors;
+  constexpr std::size_t vectors = Target::result_vectors;
   std::size_t ill_conditioned = 0;
   std::size_t c = 0;
-  for (; c + wide * unit <= columns.width; c += wide * unit) {
-    ill_conditioned += strip16<finish, true, wide>(columns, c, line, to, to_offset, upper, list + ill_conditioned);
+  for (; c + vectors * unit <= columns.width; c += vectors * unit) {
+    ill_conditioned +=
+        subpanel16<finish, true, vectors>(columns, c, coefficients, to, to_offset, upper, list + ill_conditioned);
   }
-  if constexpr (wide > 1) {
+  if constexpr (vectors > 1) {
     for (; c + unit <= columns.width; c += unit) {
-      ill_conditioned += strip16<finish, true, 1>(columns, c, line, to, to_offset, upper, list + ill_conditioned);
+      ill_conditioned +=
+          subpanel16<finish, true, 1>(columns, c, coefficients, to, to_offset, upper, list + ill_conditioned);
     }
   }
   if (c < columns.width)
-    ill_conditioned += strip16<finish, false, 1>(columns, c, line, to, to_offset, upper, list + ill_conditioned);
+    ill_conditioned +=
+        subpanel16<finish, false, 1>(columns, c, coefficients, to, to_offset, upper, list + ill_conditioned);
   return ill_conditioned;
 }
 

@@ -49,12 +49,12 @@ struct Elements {
   }
 };
 
-/// Where the least |value| of a row of float32 is not above this, all of the row is looked at again.
-inline float low_of(double error_bound) noexcept {
+/// Where the minimum magnitude of a row of float32 is not above this, all of the row is looked at again.
+inline float threshold_of(double error_bound) noexcept {
   if (error_bound != error_bound) return std::numeric_limits<float>::infinity();
   return error_bound > 0.0 ? static_cast<float>(error_bound) : -1.0f;
 }
-inline bool is_low(float least, double error_bound) noexcept { return !(least > low_of(error_bound)); }
+inline bool is_below(float minimum, double error_bound) noexcept { return !(minimum > threshold_of(error_bound)); }
 
 /// Bytes of a part of the temporary memory.
 constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }

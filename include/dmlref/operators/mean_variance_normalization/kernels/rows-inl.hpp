@@ -226,10 +226,10 @@ DMLREF_VECTOR_TARGET DoublePair values_of(const Coefficients& c, DoublePair x, s
 // ---- Results of float32 --------------------------------------------------------------------------------------------
 
 template <Finish finish>
-DMLREF_VECTOR_TARGET float min_of(Low<finish> (&low)[block_units]) noexcept {
+DMLREF_VECTOR_TARGET float minimum_of(Minimum<finish> (&minimum)[block_units]) noexcept {
   DMLREF_UNROLL
-  for (std::size_t u = 1; u < block_units; ++u) low[0] = lesser_magnitude(low[0], low[u]);
-  return least_lane(magnitudes(low[0]));
+  for (std::size_t u = 1; u < block_units; ++u) minimum[0] = lesser_magnitude(minimum[0], minimum[u]);
+  return least_lane(magnitudes(minimum[0]));
 }
 
 template <Finish finish, Source source, class Coefficients>
@@ -242,9 +242,9 @@ DMLREF_VECTOR_KERNEL float results32(const Results<double>& results, const Coeff
   [[maybe_unused]] double* const next_doubles = results.summed.converted;
   const Prefetch prefetch = results.prefetch;
   const bool stream = results.stream;
-  Low<finish> low[block_units];
+  Minimum<finish> minimum[block_units];
   DMLREF_UNROLL
-  for (std::size_t u = 0; u < block_units; ++u) low[u] = no_low<finish>();
+  for (std::size_t u = 0; u < block_units; ++u) minimum[u] = no_minimum<finish>();
   Lanes lanes;
   if constexpr (sums) clear(lanes);
   const Segment* const end = results.segments + results.count;
@@ -282,7 +282,7 @@ DMLREF_VECTOR_KERNEL float results32(const Results<double>& results, const Coeff
         add_block<float, converted>(lanes, summed + i * sizeof(float), converted ? next_doubles + i : nullptr);
       DMLREF_UNROLL
       for (std::size_t u = 0; u < block_units; ++u) {
-        finish32<finish>(to + (i + u * unit) * bytes, value[u], upper, low[u], streams);
+        finish32<finish>(to + (i + u * unit) * bytes, value[u], upper, minimum[u], streams);
       }
     }
     if (i < count) {
@@ -302,7 +302,7 @@ DMLREF_VECTOR_KERNEL float results32(const Results<double>& results, const Coeff
       DMLREF_UNROLL
       for (std::size_t u = 0; u < block_units; ++u) {
         const DoublePair value = values_of(of_last, DoublePair::load(last.from + u * unit), u * unit);
-        finish32<finish>(last.to + u * unit * bytes, value, upper, low[u], false);
+        finish32<finish>(last.to + u * unit * bytes, value, upper, minimum[u], false);
       }
       std::memcpy(to + i * bytes, last.to, n * bytes);
       if constexpr (sums)
@@ -310,7 +310,7 @@ DMLREF_VECTOR_KERNEL float results32(const Results<double>& results, const Coeff
     }
   }
   if constexpr (sums) *results.summed.sums = total_of(lanes);
-  return min_of<finish>(low);
+  return minimum_of<finish>(minimum);
 }
 /// Of the sources that the target has kernels for.
 template <Finish finish, class Coefficients>

@@ -32,30 +32,30 @@ DMLREF_VECTOR_TARGET Floats clamp(Floats value, Floats upper) noexcept {
 /// The smallest magnitudes so far: of results, or of values that an activation of its own will round. (Rounding keeps
 /// their order.)
 template <Finish finish>
-using Low = std::conditional_t<finish == Finish::unrounded, DoublePair, Floats>;
+using Minimum = std::conditional_t<finish == Finish::unrounded, DoublePair, Floats>;
 template <Finish finish>
-DMLREF_VECTOR_TARGET Low<finish> no_low() noexcept {
-  return Low<finish>::of(std::numeric_limits<float>::infinity());
+DMLREF_VECTOR_TARGET Minimum<finish> no_minimum() noexcept {
+  return Minimum<finish>::of(std::numeric_limits<float>::infinity());
 }
-DMLREF_VECTOR_TARGET Floats magnitudes(Floats low) noexcept { return low; }
-DMLREF_VECTOR_TARGET Floats magnitudes(DoublePair low) noexcept { return rounded(low); }
+DMLREF_VECTOR_TARGET Floats magnitudes(Floats minimum) noexcept { return minimum; }
+DMLREF_VECTOR_TARGET Floats magnitudes(DoublePair minimum) noexcept { return rounded(minimum); }
 
 /// A unit of values rounded and finished.
 template <Finish finish>
-DMLREF_VECTOR_TARGET Floats result_of(DoublePair value, Floats upper, Floats& low) noexcept {
+DMLREF_VECTOR_TARGET Floats result_of(DoublePair value, Floats upper, Floats& minimum) noexcept {
   const Floats result = rounded(value);
-  low = lesser_magnitude(low, result);
+  minimum = lesser_magnitude(minimum, result);
   return clamp<finish>(result, upper);
 }
 /// The same stored, or (Finish::unrounded) the values as they are. `streams`: with non-temporal stores.
 template <Finish finish>
-DMLREF_VECTOR_TARGET void finish32(std::byte* to, DoublePair value, Floats upper, Low<finish>& low,
+DMLREF_VECTOR_TARGET void finish32(std::byte* to, DoublePair value, Floats upper, Minimum<finish>& minimum,
                                    bool streams) noexcept {
   if constexpr (finish == Finish::unrounded) {
-    low = lesser_magnitude(low, value);
+    minimum = lesser_magnitude(minimum, value);
     store(to, value);
   } else {
-    const Floats result = result_of<finish>(value, upper, low);
+    const Floats result = result_of<finish>(value, upper, minimum);
     if (Target::streams && streams) {
       stream(to, result);
     } else {

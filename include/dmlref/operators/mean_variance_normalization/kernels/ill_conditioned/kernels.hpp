@@ -20,13 +20,13 @@ using reference::DoubleDouble;
 
 /// Elements of one group that are computed again. Whole vectors of eight are read: what is beyond `count` are numbers.
 struct Batch {
-  static constexpr std::size_t most = 128;
+  static constexpr std::size_t capacity = 128;
   std::size_t count;
-  alignas(64) double x[most];
-  alignas(64) double scale[most];     ///< with the activation's line,
-  alignas(64) double bias[most];      ///< as is the bias,
-  alignas(64) double bias_low[most];  ///< an unevaluated sum of two doubles
-  alignas(64) double value[most];
+  alignas(64) double x[capacity];
+  alignas(64) double scale[capacity];     ///< with the activation's line,
+  alignas(64) double bias[capacity];      ///< as is the bias,
+  alignas(64) double bias_low[capacity];  ///< an unevaluated sum of two doubles
+  alignas(64) double value[capacity];
 };
 
 /// The mean of a group, and 1 / sqrt(variance + epsilon) or 1.
@@ -95,10 +95,10 @@ struct IllConditionedKernels {
                         std::size_t step, std::uint16_t* list);
   /// Values in double, and from mean and rate (of the chunks' statistics) where they are ill-conditioned. Lists those
   /// that need exact statistics.
-  std::size_t (*settle)(Batch&, const Activation&, const GroupCoefficients&, const MeanAndRate&,
-                        std::uint16_t* pending);
+  std::size_t (*recompute)(Batch&, const Activation&, const GroupCoefficients&, const MeanAndRate&,
+                           std::uint16_t* pending);
   /// Values from exact statistics; after the activation if it jumps.
-  void (*settle_exactly)(Batch&, const Activation&, const MeanAndRate&);
+  void (*recompute_exactly)(Batch&, const Activation&, const MeanAndRate&);
   /// Adds floats (`means` null) to lanes number i % 16, or their squared distances from the lanes' means.
   void (*add_exact)(const std::byte* floats, std::size_t count, const ExactLanes* means, ExactLanes& lanes);
 

@@ -139,7 +139,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
   using Base::buffers, Base::chunk_size, Base::coefficients_of, Base::correct, Base::corrections_of,
       Base::element_bytes, Base::elements, Base::floats_at, Base::form_results, Base::input_at, Base::is_half,
       Base::normalize, Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams,
-      Base::widen, Base::with_line;
+      Base::widen, Base::with_linear_part;
   using typename Base::Real;
 
   const ChunkedRows<T>& rows;
@@ -239,7 +239,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
   void normalize_segments(const Place& base, std::uint64_t chunk, const SegmentTable::List& list,
                           const Prefetch& prefetch, const Summed<Real>* pipelined, const GroupCoefficients& group,
                           ExactSlot& exact, Workspace<T>& work) const noexcept {
-    const auto sb = with_line(elements.scale_at(base.scale), elements.bias_at(base.bias));
+    const auto sb = with_linear_part(elements.scale_at(base.scale), elements.bias_at(base.bias));
     const typename Base::ChunkCoefficients c{false, base, SharedCoefficients<Real>::of(group, sb.scale, sb.bias)};
     Results<Real> results{Source::memory,
                           input_at(base),

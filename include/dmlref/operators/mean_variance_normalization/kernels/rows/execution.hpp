@@ -35,7 +35,7 @@ struct RowPlan {
       : geometry(places),
         parameters(p),
         kernels(target),
-        line(reference::LinearPart::of(p.activation)),
+        linear_part(reference::LinearPart::of(p.activation)),
         finish(finish_of(p.activation.type)),
         count(static_cast<std::uint64_t>(places.reduced.count())),
         groups(static_cast<std::uint64_t>(places.kept.count())),
@@ -60,7 +60,7 @@ struct RowPlan {
   Geometry geometry;
   reference::NormalizationParameters parameters;
   TargetKernels kernels;
-  reference::LinearPart line;
+  reference::LinearPart linear_part;
   Finish finish;
   std::uint64_t count;
   std::uint64_t groups;
@@ -125,8 +125,8 @@ struct RowExecution {
 
   // ---- Places and elements -------------------------------------------------------------------------------------
 
-  reference::ScaleAndBias with_line(float scale, float bias) const noexcept {
-    return reference::ScaleAndBias::of(op.line, scale, bias);
+  reference::ScaleAndBias with_linear_part(float scale, float bias) const noexcept {
+    return reference::ScaleAndBias::of(op.linear_part, scale, bias);
   }
 
   std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
@@ -241,7 +241,7 @@ struct RowExecution {
     std::int64_t largest_scale = 0;
     std::int64_t largest_bias = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto sb = with_line(scale[i], bias[i]);
+      const auto sb = with_linear_part(scale[i], bias[i]);
       work.scale[i] = static_cast<Real>(sb.scale);
       work.bias[i] = static_cast<Real>(sb.bias);
       largest_scale = (std::max)(largest_scale, std::bit_cast<std::int64_t>(sb.scale) & magnitude);
@@ -271,7 +271,7 @@ struct RowExecution {
       read_parameters(base, first, size, work);
       return {true, place, SharedCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
     }
-    const auto sb = with_line(elements.scale_at(place.scale), elements.bias_at(place.bias));
+    const auto sb = with_linear_part(elements.scale_at(place.scale), elements.bias_at(place.bias));
     return {false, place, SharedCoefficients<Real>::of(group, sb.scale, sb.bias)};
   }
   static PerElementCoefficients<Real> per_element_of(const SharedCoefficients<Real>& largest,
@@ -298,7 +298,7 @@ struct RowExecution {
       if (!std::isnan(c.shared.error_bound)) return {Corrections::listed, found};
       return {c.per_element ? Corrections::by_bounds : Corrections::all, 0};
     } else {
-      if (!is_low(found, c.shared.error_bound)) return {Corrections::listed, 0};
+      if (!is_below(found, c.shared.error_bound)) return {Corrections::listed, 0};
       return {c.per_element || !std::isnan(c.shared.slope) ? Corrections::by_bounds : Corrections::all, 0};
     }
   }
@@ -322,7 +322,7 @@ struct RowExecution {
         corrections.listed_count = op.kernels.ill_conditioned->list(activation, work.values, size,
                                                                     &c.shared.error_bound, 0, work.ill_conditioned);
         // (float16 keeps what each element's own bound allows.)
-        if (is_half && c.per_element && corrections.listed_count >= least_batch)
+        if (is_half && c.per_element && corrections.listed_count >= min_batch)
           corrections.which = Corrections::by_bounds;
       }
       op.kernels.activation->apply(activation, work.values, to, size);
@@ -356,7 +356,7 @@ struct RowExecution {
     const std::uint64_t first = chunk * normalization_chunk;
     RowExact exact(*this, base, group, known);
     const bool has_list = corrections.which == Corrections::listed;
-    if (has_list && corrections.listed_count < least_batch) {  // (which are not worth reading a row)
+    if (has_list && corrections.listed_count < min_batch) {  // (which are not worth reading a row)
       for (std::size_t k = 0; k < corrections.listed_count; ++k) {
         Place at = op.geometry.reduced.place(static_cast<Index>(first + work.ill_conditioned[k]));
         at.add(base, 1);
@@ -402,7 +402,7 @@ struct RowExecution {
                         const ResultOf& result_of, std::byte* to) const noexcept {
     using Bits = BitsOf<T>;
     using All = Repeated<Bits>;
-    constexpr std::size_t block = All::most_rows * All::lanes;
+    constexpr std::size_t block = All::max_rows * All::lanes;
     const auto interval = ill_conditioned_elements<T>(c);
     if (interval.size == 0) return false;
     All lanes, row;  // (the latter in lane 0)
@@ -485,7 +485,7 @@ struct RowExecution {
     RowExact(const RowExecution& run, const Place& base, const GroupCoefficients& group, ExactSlot& known) noexcept
         : run_(run), base_(base), group_(group), known_(known) {}
     DoubleDouble mean() noexcept override {
-      if (is_half && run_.op.count <= most_exact_halves) return group_.mean;
+      if (is_half && run_.op.count <= max_exact_halves) return group_.mean;
       return known_.mean.get([&] { return average(nullptr); });
     }
     DoubleDouble variance() noexcept override {

@@ -45,10 +45,10 @@ struct SmallGroup {
   template <class ShiftedSums>
   reference::GroupCoefficients coefficients(reference::SumAndSquare sums,
                                             const ShiftedSums& shifted_sums) const noexcept {
-    constexpr double most = (std::numeric_limits<double>::max)();
+    constexpr double max = (std::numeric_limits<double>::max)();
     // (As reference::needs_pivot and chunk_from_sums, whose quotient each chunk would wait for.)
     const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
-    if (sums.square <= most && !(deviations * 4096.0 >= sums.square)) {
+    if (sums.square <= max && !(deviations * 4096.0 >= sums.square)) {
       return of(reference::chunk_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
     }
     return of({sums.sum, 0, deviations < 0.0 ? 0.0 : deviations, sums.square});
@@ -60,10 +60,10 @@ struct SmallGroup {
 
  private:
   reference::GroupCoefficients of(const reference::ChunkStatistics& chunk) const noexcept {
-    constexpr double most = (std::numeric_limits<double>::max)();
+    constexpr double max = (std::numeric_limits<double>::max)();
     reference::GroupCoefficients c;
     const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
-    c.mean = std::fabs(mean.high) <= most ? mean : reference::DoubleDouble{chunk.sum, 0};
+    c.mean = std::fabs(mean.high) <= max ? mean : reference::DoubleDouble{chunk.sum, 0};
     const bool near_zero = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
     c.shift = near_zero ? 0.0 : c.mean.high;
     c.rest = near_zero ? c.mean.high : c.mean.low;
