@@ -423,15 +423,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       }
       T results[correction_rows];
       ColumnExact exact(*this, block.outer, block.band, block.panel, c);
-      if (count < min_batch) {
-        for (std::size_t k = 0; k < count; ++k) {
-          const T element = elements_of[list != nullptr ? list[k] : k];
-          results[k] = correct_one(element, column.group, column.scale, column.bias, op.parameters_, exact);
-        }
-      } else {
-        const ElementParameters given{&column.scale, &column.bias, 0};
-        correct_elements<T>({op.kernels_, op.parameters_, column.group, given, exact}, {floats, list, count}, results);
-      }
+      const ElementParameters given{&column.scale, &column.bias, 0};
+      correct_elements<T>({op.kernels_, op.parameters_, column.group, given, exact}, {floats, list, count}, results);
       for (std::size_t k = 0; k < count; ++k) {
         std::memcpy(to + block.output[list != nullptr ? list[k] : k], results + k, sizeof(T));
       }

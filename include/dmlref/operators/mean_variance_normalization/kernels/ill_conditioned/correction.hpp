@@ -344,6 +344,17 @@ DMLREF_NOINLINE inline T correct_one(T element, const GroupCoefficients& group, 
 /// Computes at most 1024 elements of a group again.
 template <class T>
 DMLREF_NOINLINE inline void correct_elements(const GroupInUse& in, const Chosen& chosen, T* results) noexcept {
+  if (chosen.count < min_batch) {
+    for (std::size_t k = 0; k < chosen.count; ++k) {
+      const std::size_t i = chosen.number(k);
+      float x;
+      std::memcpy(&x, chosen.floats + i * sizeof(float), sizeof x);
+      const std::size_t own = in.given.step == 0 ? 0 : i - in.given.first;
+      results[k] =
+          correct_one(static_cast<T>(x), in.group, in.given.scale[own], in.given.bias[own], in.parameters, in.exact);
+    }
+    return;
+  }
   std::uint8_t places[normalization_chunk];
   Different different;
   if (in.given.step == 0 && chosen.count > Different::max && different.find(chosen, places)) {
