@@ -131,14 +131,14 @@ struct RowCase {
     auto results = is_converted(source) ? converted_row<double>(r.doubles.data(), r.stored.data(), all, upper)
                                         : row_results<double>(bytes(floats), r.stored.data(), all, upper);
     r.sums = is_converted(source) ? kernels.convert(bytes(floats), count, r.doubles.data(), results.prefetch.written)
-                                  : row_sums(kernels, bytes(floats), count, results.prefetch.written);
+                                  : kernels.row_sums(bytes(floats), count, results.prefetch.written);
     if (has_sums(source) && kernels.pipelined) {
       double* const next = in_place ? r.doubles.data() : r.next.data();
       results.source = source;
       results.summed = {bytes(others), &r.pipelined_sums, next};
       results.prefetch = {results.prefetch.read, results.prefetch.read};
     } else {
-      r.pipelined_sums = row_sums(kernels, bytes(others), count, fast::address_of(bytes(others)));
+      r.pipelined_sums = kernels.row_sums(bytes(others), count, fast::address_of(bytes(others)));
     }
     r.minimum = per_element ? kernels.float32.per_element[finish](
                                   results, {group.shift, group.rest, group.rate, 0, 0, scale.data(), bias.data()})
@@ -208,8 +208,7 @@ TEST(NormalizationKernels, SegmentsWithSumsOfOthers) {
                                   stream,
                                   {fast::address_of(c.bytes(c.floats), ahead), fast::address_of(result.data(), ahead)}};
           const float minimum = scalar::kernels().float32.shared[finish](results, coefficients);
-          const SumAndSquare expected_sums =
-              scalar::kernels().sums(c.bytes(c.others), segments, 3, {fast::address_of(c.bytes(c.others)), 0});
+          const SumAndSquare expected_sums = scalar::kernels().sums(c.bytes(c.others), segments, 3, 0);
           results.to = result.data();
           EXPECT_EQ(avx512::kernels().float32.shared[finish](results, coefficients), minimum);
           EXPECT_EQ(result, expected);
@@ -249,7 +248,7 @@ struct HalvesCase {
   }
   static SumAndSquare sums_of(const std::vector<half>& halves) {
     const std::vector<float> floats = widened(halves);
-    return row_sums(scalar::kernels(), reinterpret_cast<const std::byte*>(floats.data()), floats.size(), 0);
+    return scalar::kernels().row_sums(reinterpret_cast<const std::byte*>(floats.data()), floats.size(), 0);
   }
 
   struct Result {
@@ -301,7 +300,7 @@ void expect_halves(const Kernels& kernels) {
     const SumAndSquare expected_sums = HalvesCase::sums_of(c.other);
     const std::size_t first = n / 32 * 16;
     const Segment two[2] = {{0, 0, first}, {static_cast<std::int64_t>(2 * first), 0, n - first}};
-    const SumAndSquare in_segments = kernels.half_sums(HalvesCase::bytes(c.other), two, 2, {});
+    const SumAndSquare in_segments = kernels.half_sums(HalvesCase::bytes(c.other), two, 2, 0);
     EXPECT_EQ(in_segments.sum, expected_sums.sum) << n;
     EXPECT_EQ(in_segments.square, expected_sums.square) << n;
     const std::vector<float> floats = HalvesCase::widened(c.row);

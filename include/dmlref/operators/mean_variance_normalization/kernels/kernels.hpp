@@ -143,12 +143,13 @@ struct ResultKernels {
 struct Kernels {
   /// float16 to float32.
   void (*widen)(const std::byte* halves, float* floats, std::size_t count);
-  /// Sums of a chunk of float32 or float16 in segments, all but the last one of whole blocks of 16. Those of float16
-  /// prefetch nothing to be written.
-  SumAndSquare (*sums)(const std::byte* from, const Segment* segments, std::size_t count, const Prefetch& prefetch);
-  SumAndSquare (*half_sums)(const std::byte* from, const Segment* segments, std::size_t count,
-                            const Prefetch& prefetch);
-  /// Sums of a row of floats, which also become doubles, in room for a multiple of 16. As many floats are prefetched.
+  /// Sums of a chunk of float32 or float16 in segments, all but the last one of whole blocks of 16. `read`: as in
+  /// Prefetch.
+  SumAndSquare (*sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
+  SumAndSquare (*half_sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
+  /// Sums of a row of floats. `written`: as many floats that are prefetched to be written.
+  SumAndSquare (*row_sums)(const std::byte* floats, std::size_t count, Address written);
+  /// The same of a row that also becomes doubles, in room for a multiple of 16.
   SumAndSquare (*convert)(const std::byte* floats, std::size_t count, double* doubles, Address written);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
   ResultKernels<double> float32;
@@ -167,13 +168,6 @@ struct Kernels {
     }
   }
 };
-
-/// Sums of a row of floats.
-inline SumAndSquare row_sums(const Kernels& kernels, const std::byte* floats, std::size_t count,
-                             Address written) noexcept {
-  const Segment all{0, 0, count};
-  return kernels.sums(floats, &all, 1, {address_of(floats), written});
-}
 
 /// Rows of `width` neighbouring groups: element i of each lies at from + offset[i], in bytes.
 struct Columns {

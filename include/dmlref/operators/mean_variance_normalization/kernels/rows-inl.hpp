@@ -73,30 +73,39 @@ DMLREF_VECTOR_TARGET SumAndSquare total_of(const Lanes& lanes) noexcept {
   return {sum_lanes(lanes.total), sum_lanes(lanes.square)};
 }
 
-template <class T>
-DMLREF_VECTOR_KERNEL SumAndSquare sums(const std::byte* from, const Segment* segments, std::size_t count,
-                                       const Prefetch& prefetch) noexcept {
+/// `prefetches_output`: not only what is read next.
+template <class T, bool prefetches_output>
+DMLREF_VECTOR_TARGET SumAndSquare sums_of(const std::byte* from, const Segment* segments, std::size_t count,
+                                          const Prefetch& prefetch) noexcept {
   constexpr std::size_t line = 64 / sizeof(T);  // elements of a cache line
   Lanes lanes;
   clear(lanes);
   for (const Segment* segment = segments; segment != segments + count; ++segment) {
     const std::byte* const start = from + segment->from;
     const Address read = prefetch.read + static_cast<Address>(segment->from);
-    [[maybe_unused]] const Address written = prefetch.written + static_cast<Address>(segment->to);
+    const Address written = prefetch.written + static_cast<Address>(segment->to);
     const std::size_t size = segment->count;
     std::size_t i = 0;
     for (; i + line <= size; i += line) {
-      if (Target::prefetches) {
-        prefetch_line<0, 2>(read + i * sizeof(T));
-        if constexpr (std::is_same_v<T, float>) prefetch_line<1>(written + i * sizeof(T));
-      }
+      if constexpr (Target::prefetches) prefetch_line<0, 2>(read + i * sizeof(T));
+      if constexpr (Target::prefetches && prefetches_output) prefetch_line<1>(written + i * sizeof(T));
       DMLREF_UNROLL
       for (std::size_t k = i; k < i + line; k += block) add_block<T, false>(lanes, start + k * sizeof(T), nullptr);
     }
     for (; i + block <= size; i += block) add_block<T, false>(lanes, start + i * sizeof(T), nullptr);
     if (i < size) add_last<T, false>(lanes, start + i * sizeof(T), size - i, nullptr);
+    static_cast<void>(written);
   }
   return total_of(lanes);
+}
+template <class T>
+DMLREF_VECTOR_KERNEL SumAndSquare sums(const std::byte* from, const Segment* segments, std::size_t count,
+                                       Address read) noexcept {
+  return sums_of<T, false>(from, segments, count, {read, read});
+}
+DMLREF_VECTOR_KERNEL SumAndSquare row_sums(const std::byte* floats, std::size_t count, Address written) noexcept {
+  const Segment all{0, 0, count};
+  return sums_of<float, true>(floats, &all, 1, {address_of(floats), written});
 }
 DMLREF_VECTOR_KERNEL SumAndSquare convert(const std::byte* floats, std::size_t count, double* doubles,
                                           Address written) noexcept {
@@ -232,8 +241,12 @@ DMLREF_VECTOR_TARGET float minimum_of(Minimum<finish> (&minimum)[block_units]) n
   return least_lane(magnitudes(minimum[0]));
 }
 
-template <Finish finish, Source source, class Coefficients>
-DMLREF_VECTOR_KERNEL float results32(const Results<double>& results, const Coefficients coefficients) noexcept {
+/// `Coefficients`: Shared or PerElement, made of `parameters`. (Not inline: one function for all sources would spill
+/// registers in each of its loops.)
+template <Finish finish, Source source, class Coefficients, class Parameters>
+DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& results,
+                                                     const Parameters& parameters) noexcept {
+  const Coefficients coefficients(parameters);
   constexpr bool sums = has_sums(source);
   constexpr bool converted = is_converted(source);
   constexpr std::size_t bytes = stored_bytes32<finish>;
@@ -313,23 +326,24 @@ DMLREF_VECTOR_KERNEL float results32(const Results<double>& results, const Coeff
   return minimum_of<finish>(minimum);
 }
 /// Of the sources that the target has kernels for.
-template <Finish finish, class Coefficients>
-DMLREF_VECTOR_KERNEL float results32_of(const Results<double>& results, const Coefficients coefficients) noexcept {
+template <Finish finish, class Coefficients, class Parameters>
+DMLREF_VECTOR_TARGET float results32_of(const Results<double>& results, const Parameters& parameters) noexcept {
+  using enum Source;
   constexpr bool shared = !Coefficients::per_element;
   if constexpr (Target::pipelined) {
-    if (results.source == Source::converted_and_sums) {
-      return results32<finish, Source::converted_and_sums>(results, coefficients);
+    if (results.source == converted_and_sums) {
+      return results32<finish, converted_and_sums, Coefficients>(results, parameters);
     }
     if constexpr (shared && finish != Finish::unrounded) {
-      if (results.source == Source::memory_and_sums) {
-        return results32<finish, Source::memory_and_sums>(results, coefficients);
+      if (results.source == memory_and_sums) {
+        return results32<finish, memory_and_sums, Coefficients>(results, parameters);
       }
     }
   }
   if constexpr (shared || Target::pipelined) {
-    if (results.source == Source::converted) return results32<finish, Source::converted>(results, coefficients);
+    if (results.source == converted) return results32<finish, converted, Coefficients>(results, parameters);
   }
-  return results32<finish, Source::memory>(results, coefficients);
+  return results32<finish, memory, Coefficients>(results, parameters);
 }
 
 // ---- Results of float16 --------------------------------------------------------------------------------------------
@@ -461,26 +475,26 @@ DMLREF_VECTOR_KERNEL std::size_t results16_of(const Results<float>& results, con
 
 // ---- Both ----------------------------------------------------------------------------------------------------------
 
-template <Finish finish, class Coefficients, class Real>
-DMLREF_VECTOR_TARGET auto results_of(const Results<Real>& results, const Coefficients coefficients) noexcept {
+template <Finish finish, class Coefficients, class Real, class Parameters>
+DMLREF_VECTOR_TARGET auto results_of(const Results<Real>& results, const Parameters& parameters) noexcept {
   if constexpr (std::is_same_v<Real, double>) {
-    return results32_of<finish>(results, coefficients);
+    return results32_of<finish, Coefficients>(results, parameters);
   } else {
-    return results16_of<finish>(results, coefficients);
+    return results16_of<finish>(results, Coefficients(parameters));
   }
 }
 template <Finish finish, class V>
 DMLREF_VECTOR_KERNEL auto shared(const Results<typename V::Real>& results,
                                  const SharedCoefficients<typename V::Real>& c) noexcept {
   if constexpr (Target::unshifted) {
-    if (c.shift == 0) return results_of<finish>(results, Shared<V, false>(c));
+    if (c.shift == 0) return results_of<finish, Shared<V, false>>(results, c);
   }
-  return results_of<finish>(results, Shared<V, true>(c));
+  return results_of<finish, Shared<V, true>>(results, c);
 }
 template <Finish finish, class V>
 DMLREF_VECTOR_KERNEL auto per_element(const Results<typename V::Real>& results,
                                       const PerElementCoefficients<typename V::Real>& c) noexcept {
-  return results_of<finish>(results, PerElement<V>(c));
+  return results_of<finish, PerElement<V>>(results, c);
 }
 template <class V>
 constexpr ResultKernels<typename V::Real> result_kernels() noexcept {
@@ -493,6 +507,7 @@ inline const Kernels& kernels() noexcept {
   static constexpr Kernels table{widen,
                                  sums<float>,
                                  sums<half>,
+                                 row_sums,
                                  convert,
                                  shifted_sums,
                                  result_kernels<Doubles>(),

@@ -53,9 +53,14 @@ inline SumAndSquare total(const Lanes& lanes) noexcept {
   return {reference::sum_lanes(lanes.sum), reference::sum_lanes(lanes.square)};
 }
 template <class T>
-inline SumAndSquare sums(const std::byte* from, const Segment* segments, std::size_t count, const Prefetch&) noexcept {
+inline SumAndSquare sums(const std::byte* from, const Segment* segments, std::size_t count, Address) noexcept {
   Lanes lanes;
   for (std::size_t s = 0; s < count; ++s) add_to<false, T>(lanes, from + segments[s].from, segments[s].count, 0.0);
+  return total(lanes);
+}
+inline SumAndSquare row_sums(const std::byte* floats, std::size_t count, Address) noexcept {
+  Lanes lanes;
+  add_to<false>(lanes, floats, count, 0.0);
   return total(lanes);
 }
 inline SumAndSquare convert(const std::byte* floats, std::size_t count, double* doubles, Address) noexcept {
@@ -148,8 +153,14 @@ constexpr ResultKernels<Real> result_kernels() noexcept {
       {results<identity, Real, PerElement>, results<clamped, Real, PerElement>, results<unrounded, Real, PerElement>}};
 }
 inline const Kernels& kernels() noexcept {
-  static constexpr Kernels table{
-      widen, sums<float>, sums<half>, convert, shifted_sums, result_kernels<double>(), result_kernels<float>()};
+  static constexpr Kernels table{widen,
+                                 sums<float>,
+                                 sums<half>,
+                                 row_sums,
+                                 convert,
+                                 shifted_sums,
+                                 result_kernels<double>(),
+                                 result_kernels<float>()};
   return table;
 }
 

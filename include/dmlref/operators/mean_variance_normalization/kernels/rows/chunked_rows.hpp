@@ -137,9 +137,9 @@ template <class T>
 struct ChunkedRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
   using Base::buffers, Base::chunk_size, Base::coefficients_of, Base::correct, Base::corrections_of,
-      Base::element_bytes, Base::elements, Base::floats_at, Base::form_results, Base::input_at, Base::is_half,
-      Base::normalize, Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams,
-      Base::widen, Base::with_linear_part;
+      Base::element_bytes, Base::elements, Base::floats_at, Base::input_at, Base::is_half, Base::normalize,
+      Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams, Base::widen,
+      Base::with_linear_part;
   using typename Base::Real;
 
   const ChunkedRows<T>& rows;
@@ -231,7 +231,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     const std::byte* const from = input_at(base);
     const Address read_next =
         address_of(from, op.prefetch_distance != 0 ? op.prefetch_distance : ahead * element_bytes);
-    const SumAndSquare sums = (is_half ? k.half_sums : k.sums)(from, list.segments, list.count, {read_next, read_next});
+    const SumAndSquare sums = (is_half ? k.half_sums : k.sums)(from, list.segments, list.count, read_next);
     return statistics_from(sums, chunk_size(chunk), [&] { return read(base, chunk, work.row); });
   }
 
@@ -240,7 +240,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
                           const Prefetch& prefetch, const Summed<Real>* pipelined, const GroupCoefficients& group,
                           ExactSlot& exact, Workspace<T>& work) const noexcept {
     const auto sb = with_linear_part(elements.scale_at(base.scale), elements.bias_at(base.bias));
-    const typename Base::ChunkCoefficients c{false, base, SharedCoefficients<Real>::of(group, sb.scale, sb.bias)};
+    const auto c = SharedCoefficients<Real>::of(group, sb.scale, sb.bias);
     Results<Real> results{Source::memory,
                           input_at(base),
                           nullptr,
@@ -255,7 +255,8 @@ struct ChunkedRowsExecution : RowExecution<T> {
       results.summed = *pipelined;
     }
     results.list = work.ill_conditioned;
-    const Corrections corrections = corrections_of(form_results(op.finish, results, c, group, work), c);
+    const auto kernel = op.kernels.rows->template results<Real>().shared[static_cast<std::size_t>(op.finish)];
+    const Corrections corrections = corrections_of(kernel(results, quiet(c)), false, c);
     correct(base, chunk, corrections, group, exact, work);
   }
   /// What is prefetched beside a group's own elements: `ahead` elements further on lies the next one's output.
@@ -280,7 +281,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
         const std::size_t size = chunk_size(c);
         const std::byte* const floats =
             rows.has_segments ? gather(base, table.of(c), work.row, ahead) : read(base, c, work.row, ahead);
-        const SumAndSquare sums = row_sums(*op.kernels.rows, floats, size, address_of(floats));
+        const SumAndSquare sums = op.kernels.rows->row_sums(floats, size, address_of(floats));
         chunk = statistics_from(sums, size, [floats] { return floats; });
       }
     }

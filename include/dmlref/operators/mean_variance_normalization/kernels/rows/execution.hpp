@@ -292,14 +292,15 @@ struct RowExecution {
                          : kernels.shared[f](results, quiet(c.shared));
   }
 
-  /// What the kernel found says which results are computed again.
-  Corrections corrections_of(typename ResultKernels<Real>::Found found, const ChunkCoefficients& c) const noexcept {
+  /// What the kernel found says which results are computed again. `c`: shared, or those of the largest error bound.
+  static Corrections corrections_of(typename ResultKernels<Real>::Found found, bool per_element,
+                                    const SharedCoefficients<Real>& c) noexcept {
     if constexpr (is_half) {
-      if (!std::isnan(c.shared.error_bound)) return {Corrections::listed, found};
-      return {c.per_element ? Corrections::by_bounds : Corrections::all, 0};
+      if (!std::isnan(c.error_bound)) return {Corrections::listed, found};
+      return {per_element ? Corrections::by_bounds : Corrections::all, 0};
     } else {
-      if (!is_below(found, c.shared.error_bound)) return {Corrections::listed, 0};
-      return {c.per_element || !std::isnan(c.shared.slope) ? Corrections::by_bounds : Corrections::all, 0};
+      if (!is_below(found, c.error_bound)) return {Corrections::listed, 0};
+      return {per_element || !std::isnan(c.slope) ? Corrections::by_bounds : Corrections::all, 0};
     }
   }
 
@@ -315,7 +316,7 @@ struct RowExecution {
     results.stream = !is_half && is_rounded && streams;
     results.list = work.ill_conditioned;
     if (!has_sums(results.source)) results.prefetch.written = address_of(results.to);
-    Corrections corrections = corrections_of(form_results(op.finish, results, c, group, work), c);
+    Corrections corrections = corrections_of(form_results(op.finish, results, c, group, work), c.per_element, c.shared);
     if (!is_rounded) {
       const Activation& activation = op.parameters.activation;
       if (jumps(activation.type) && corrections.which == Corrections::listed) {

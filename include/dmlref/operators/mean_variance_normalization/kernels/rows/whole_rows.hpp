@@ -138,7 +138,7 @@ struct WholeRowsExecution : RowExecution<T> {
   /// Sums of a row, whose doubles become `converted`; float16 is there already.
   SumAndSquare convert(const std::byte* floats, std::size_t size, Real* converted, Address output) const noexcept {
     if constexpr (is_half) {
-      return row_sums(*op.kernels.rows, floats, size, output);
+      return op.kernels.rows->row_sums(floats, size, output);
     } else {
       return op.kernels.rows->convert(floats, size, converted, output);
     }
@@ -170,7 +170,7 @@ struct WholeRowsExecution : RowExecution<T> {
         if (place && !non_temporal) output = address_of(output_at(*place));
       }
       const SumAndSquare sums =
-          converts ? convert(floats, size, work.converted(0), output) : row_sums(kernels, floats, size, output);
+          converts ? convert(floats, size, work.converted(0), output) : kernels.row_sums(floats, size, output);
       const GroupCoefficients group =
           constants.coefficients(sums, [&](double pivot) { return kernels.shifted_sums(floats, size, pivot); });
       const Corrections corrections = normalize(base, 0, results, group, work, ahead.output);
