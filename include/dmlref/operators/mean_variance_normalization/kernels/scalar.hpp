@@ -30,14 +30,14 @@ struct Lanes {
   std::array<double, normalization_lanes> square{};
 };
 
-/// Adds elements of T from lane 0 on.
-template <bool shifted, class T = float>
-inline void add_to(Lanes& lanes, const std::byte* elements, std::size_t count, double pivot,
+/// Adds floats from lane 0 on.
+template <bool shifted>
+inline void add_to(Lanes& lanes, const std::byte* floats, std::size_t count, double pivot,
                    double* doubles = nullptr) noexcept {
-  const ByteAccess<const T> from{elements};
+  const ByteAccess<const float> from{floats};
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t lane = i % normalization_lanes;
-    const double x = static_cast<double>(static_cast<float>(from.load(static_cast<Index>(i))));
+    const double x = static_cast<double>(from.load(static_cast<Index>(i)));
     if (doubles != nullptr) doubles[i] = x;
     if constexpr (shifted) {
       const double d = x - pivot;
@@ -52,10 +52,21 @@ inline void add_to(Lanes& lanes, const std::byte* elements, std::size_t count, d
 inline SumAndSquare total(const Lanes& lanes) noexcept {
   return {reference::sum_lanes(lanes.sum), reference::sum_lanes(lanes.square)};
 }
+/// A segment as floats: where it lies, or in `space`. (Halves become floats all at once: compilers do that in vectors.)
+template <class T>
+inline const std::byte* floats_of(const std::byte* from, std::size_t count, float* space) noexcept {
+  if constexpr (!std::is_same_v<T, half>) return from;
+  widen(from, space, count);
+  return reinterpret_cast<const std::byte*>(space);
+}
+
 template <class T>
 inline SumAndSquare sums(const std::byte* from, const Segment* segments, std::size_t count, Address) noexcept {
   Lanes lanes;
-  for (std::size_t s = 0; s < count; ++s) add_to<false, T>(lanes, from + segments[s].from, segments[s].count, 0.0);
+  float space[normalization_chunk];
+  for (const Segment* segment = segments; segment != segments + count; ++segment) {
+    add_to<false>(lanes, floats_of<T>(from + segment->from, segment->count, space), segment->count, 0.0);
+  }
   return total(lanes);
 }
 inline SumAndSquare row_sums(const std::byte* floats, std::size_t count, Address) noexcept {
@@ -103,7 +114,9 @@ inline SharedCoefficients<Real> of_element(const PerElementCoefficients<Real>& c
   element.shift = c.shift;
   element.slope = c.rate * c.scale[i];
   element.offset = reference::fma(-c.rest, element.slope, c.bias[i]);
-  element.error_bound = reference::fma(std::fabs(element.slope), c.slope_error, std::fabs(c.bias[i]) * Real{0x1p-9f});
+  if constexpr (std::is_same_v<Real, float>) {
+    element.error_bound = reference::fma(std::fabs(element.slope), c.slope_error, std::fabs(c.bias[i]) * 0x1p-9f);
+  }
   return element;
 }
 
@@ -113,12 +126,13 @@ inline typename ResultKernels<Real>::Found results(const Results<Real>& in, cons
   std::size_t ill_conditioned = 0;
   std::size_t number = 0;
   auto minimum = std::numeric_limits<float>::infinity();
+  float space[normalization_chunk];
   for (const Segment* segment = in.segments; segment != in.segments + in.count; ++segment) {
+    const bool converted = is_converted(in.source);
+    const ByteAccess<const float> floats{converted ? nullptr
+                                                   : floats_of<T>(in.from + segment->from, segment->count, space)};
     for (std::size_t i = 0; i < segment->count; ++i, ++number) {
-      const Real x =
-          is_converted(in.source)
-              ? in.converted[i]
-              : Real{static_cast<float>(ByteAccess<const T>{in.from + segment->from}.load(static_cast<Index>(i)))};
+      const Real x = converted ? in.converted[i] : Real{floats.load(static_cast<Index>(i))};
       const auto& c = of_element(coefficients, i);
       const Real value = c.value(x);
       store<finish>(in.to + segment->to, i, value, in.upper);
