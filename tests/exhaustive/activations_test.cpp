@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/run/run.hpp"
 #include "support/all_halves.hpp"
 #include "support/exhaustive.hpp"
@@ -25,7 +25,7 @@ std::string name_of(const Activation& a) {
 TEST(AllHalves, AreActivatedToThePlainKernelsBits) {
   using fast::normalization::ActivationKernels;
   const auto kernels_of = [](Isa isa) -> const ActivationKernels& {
-    return *fast::normalization::kernels_of(isa, this_cpu().normalization).activation;
+    return *fast::normalization::kernels_of(isa).activation;
   };
   const std::vector<half> halves = all_halves();
   std::vector<float> values;

@@ -44,15 +44,18 @@ struct Tuning {
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
   struct Normalization {
     /// Which rows of float32 form their results in one loop with the sums of another row, with AVX-512: those whose
-    /// results go past the caches, those that fit 1 MiB too, or all.
+    /// results are stored non-temporally, those within `l2_bytes` too, or all.
     enum class PipelinedRows { streamed, streamed_or_near, always };
     PipelinedRows pipelined_rows = PipelinedRows::streamed_or_near;
-    std::int64_t row_prefetch = 4096;  ///< how many bytes ahead such rows are prefetched
-    /// Percent of a program's share of the last-level cache that input and output may fill before results go past the
-    /// caches, and the same for groups of one chunk on several threads.
+    std::int64_t row_prefetch = 4096;                 ///< how many bytes ahead such rows are prefetched,
+    std::int64_t prefetch_512 = 4096;                 ///< and long contiguous groups, by vectors of 512 bits,
+    std::int64_t prefetch_256 = 1024;                 ///< and of 256 bits
+    std::uint64_t l2_bytes = std::uint64_t{1} << 20;  ///< input and output of more are prefetched
+    std::uint64_t column_stream_percent = 50;         ///< as `stream_percent`, of groups side by side
+    /// Percent of a program's share of the last-level cache that input and output may fill before results are stored
+    /// non-temporally, and the same for groups of one chunk on several threads.
     std::uint64_t stream_percent = 100, stream_percent_of_rows = 100;
-    bool narrow_sums = false;            ///< with AVX-512, of rows: in vectors of 256 bits
-    bool streams_parts_of_lines = true;  ///< rows that share a cache line with the next go past the caches, too
+    bool streams_parts_of_lines = true;  ///< non-temporal stores also for rows that share a cache line with the next
   };
 
   /// QUANTIZED_LINEAR_CONVOLUTION. Bytes, unless they say otherwise.
@@ -95,8 +98,7 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                .byte_permutations = true},
      .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::streamed,
                        .stream_percent = 50,
-                       .stream_percent_of_rows = 80,
-                       .narrow_sums = true}},
+                       .stream_percent_of_rows = 80}},
     {.name = "zen5",
      .slice = {.task_bytes = 64 * 1024,
                .kept_sixths = 8,

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 
 namespace {
 
@@ -79,7 +79,7 @@ std::vector<NamedKernels> all_kernels() {
   std::vector<NamedKernels> all;
   for (const IsaName& row : isa_table) {
     if (!supported(row.isa)) continue;
-    const TargetKernels kernels = kernels_of(row.isa, this_cpu().normalization);
+    const TargetKernels kernels = kernels_of(row.isa);
     all.push_back({row.name, *kernels.activation, *kernels.ill_conditioned});
   }
   return all;

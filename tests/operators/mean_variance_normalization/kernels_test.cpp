@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "dmlref/operators/mean_variance_normalization/plan.hpp"
-#include "dmlref/operators/mean_variance_normalization/strategies.hpp"
 #include "dmlref/run/run.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/isa_in_use.hpp"
@@ -34,19 +33,12 @@ using simd::avx2::Pair;
 using simd::avx2::Vectors;
 
 struct Target {
-  using NarrowSums = Vectors<Doubles>;
   static constexpr std::size_t summed_vectors = 1, result_vectors = 1;
   static constexpr bool streams = false, streams_halves = false, prefetches = false, pipelined = false;
   static constexpr bool subtracts = true, unshifted = true, large_blocks = false;
-  static constexpr std::int64_t prefetch_distance = 0;
 };
 
-#include "dmlref/operators/mean_variance_normalization/kernels/finish.hpp"
-
-#include "dmlref/operators/mean_variance_normalization/kernels/activation/vectors.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/columns/vectors.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/rows/vectors.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/vectors-inl.hpp"
 
 }  // namespace fast::normalization::outside
 DMLREF_END
@@ -295,11 +287,19 @@ TYPED_TEST(FastNormalization, ElementsThatRepeat) {
   }
 }
 
+template <class T>
+std::shared_ptr<const dmlref::detail::Plan> plan_of(const NormalizationCase<T>& c,
+                                                    const fast::normalization::TargetKernels& kernels,
+                                                    const Tuning::Normalization& tuning) {
+  return dmlref::detail::normalization_plan_of<T>({c.input, c.scale, c.bias, c.output, c.axes, c.parameters}, kernels,
+                                                  tuning);
+}
+
 // The strategies of some groups.
 TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   namespace normalization = fast::normalization;
   const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
-  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use(), tuning);
+  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use());
   constexpr bool is_half = std::is_same_v<TypeParam, half>;
   const bool pipelined = kernels.rows->pipelined;
   struct Row {
@@ -316,13 +316,12 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
   };
   for (const Row& row : rows) {
     auto c = plain_case<TypeParam>(row.sizes, row.axes);
-    const auto geometry = [&] { return normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes); };
-    using Normalization = normalization::Normalization<TypeParam>;
-    EXPECT_EQ(Normalization(geometry(), c.parameters, kernels, tuning).strategy_name(), row.strategy) << c.describe();
+    const auto strategy_name = [&] { return plan_of(c, kernels, tuning)->strategy_name(); };
+    EXPECT_EQ(strategy_name(), row.strategy) << c.describe();
     if (row.strategy.ends_with("pieces")) {  // which share one scale
       Random random(seed());
       add_scale_and_bias(c, c.input, random);
-      EXPECT_EQ(Normalization(geometry(), c.parameters, kernels, tuning).strategy_name(), "chunks") << c.describe();
+      EXPECT_EQ(strategy_name(), "chunks") << c.describe();
     }
   }
 }
@@ -331,7 +330,7 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
 TYPED_TEST(FastNormalization, TemporaryMemory) {
   namespace normalization = fast::normalization;
   const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
-  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use(), tuning);
+  const normalization::TargetKernels kernels = normalization::kernels_of(test::isa_in_use());
   const struct {
     Shape sizes;
     unsigned axes;  // bit i: axis i
@@ -342,14 +341,13 @@ TYPED_TEST(FastNormalization, TemporaryMemory) {
     for (std::size_t d = 0; d < group.size(); ++d) {
       if (((it.axes >> d) & 1u) == 0) group[d] = 1;
     }
-    const normalization::Normalization<TypeParam> n(
-        normalization::Geometry::of(Layout(it.sizes), Layout(it.sizes), std::nullopt, std::nullopt, it.axes), {},
-        kernels, tuning);
+    const auto temporary_bytes =
+        plan_of(plain_case<TypeParam>(it.sizes, it.axes), kernels, tuning)->properties().temporary_bytes;
     const auto bytes = static_cast<std::uint64_t>(element_count(it.sizes)) * sizeof(TypeParam);
     if (element_count(group) <= 1024) {
-      EXPECT_EQ(n.temporary_bytes(), 0u);
+      EXPECT_EQ(temporary_bytes, 0u);
     } else {
-      EXPECT_LT(n.temporary_bytes() * 10, bytes);
+      EXPECT_LT(temporary_bytes * 10, bytes);
     }
   }
 }
@@ -365,18 +363,17 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
     const normalization::TargetKernels kernels{
         &normalization::outside::kernels(), &normalization::outside::activation_kernels(),
         &normalization::outside::column_kernels(), &normalization::outside::ill_conditioned_kernels(), true};
-    const normalization::Normalization<TypeParam> outside(
-        normalization::Geometry::of(c.input, c.output, c.scale, c.bias, c.axes), c.parameters, kernels,
-        this_cpu().normalization);
-    AlignedBuffer temporary(outside.temporary_bytes());
+    const auto outside = plan_of(c, kernels, this_cpu().normalization);
+    AlignedBuffer temporary(outside->properties().temporary_bytes);
     std::vector<TypeParam> output(elements_spanned(c.output), static_cast<TypeParam>(42.0f));
     const auto bytes = [](const auto& data) { return std::as_bytes(std::span(data)).data(); };
-    outside.execute(
-        {bytes(c.input_data), c.scale ? bytes(c.scale_data) : nullptr, c.bias ? bytes(c.bias_data) : nullptr,
-         std::as_writable_bytes(std::span(output)).data(), temporary.span().data()},
-        1, [](std::size_t count, const auto& body) {
-          for (std::size_t i = 0; i < count; ++i) body(i);
-        });
+    dmlref::detail::Bindings bindings{};
+    bindings.inputs[0] = bytes(c.input_data);
+    if (c.scale) bindings.inputs[1] = bytes(c.scale_data);
+    if (c.bias) bindings.inputs[2] = bytes(c.bias_data);
+    bindings.outputs[0] = std::as_writable_bytes(std::span(output)).data();
+    bindings.temporary = temporary.span().data();
+    outside->execute(bindings, sequential());
     ASSERT_EQ(bits_of(output), bits_of(c.reference_output())) << c.describe() << " seed " << seed();
   }
 }
@@ -708,13 +705,13 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
         offset[i] = static_cast<std::int64_t>(i * width * sizeof(float));
         half_offset[i] = offset[i] / 2;
       }
-      n::ColumnLines32 line{};
-      double pivot[n::column_width];
-      for (std::size_t c = 0; c < n::column_width; ++c) {
+      n::ColumnCoefficients32 coefficients{};
+      double pivot[n::panel_width];
+      for (std::size_t c = 0; c < n::panel_width; ++c) {
         pivot[c] = static_cast<double>(c) * 0.7;
-        line.shift[c] = rows % 2 == 0 ? 0.0 : pivot[c];
-        line.slope[c] = 1.1;
-        line.offset[c] = -0.3;
+        coefficients.shift[c] = rows % 2 == 0 ? 0.0 : pivot[c];
+        coefficients.slope[c] = 1.1;
+        coefficients.offset[c] = -0.3;
       }
       const auto ahead = static_cast<std::int64_t>(rows * width * sizeof(float));
       const n::Columns columns{reinterpret_cast<const std::byte*>(input.data()), offset.data(), rows, width, ahead};
@@ -725,7 +722,7 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
         std::vector<std::uint64_t> bits;
         for (const double* shift : {static_cast<const double*>(nullptr), static_cast<const double*>(pivot)}) {
           const auto lanes = std::make_unique<n::ColumnLanes>();
-          double sum[n::column_width], square[n::column_width];
+          double sum[n::panel_width], square[n::panel_width];
           table->add32(columns, shift, *lanes);
           table->add16(half_columns, shift, *lanes);
           table->join(*lanes, width, sum, square);
@@ -736,11 +733,11 @@ TEST(FastNormalizationColumns, Avx512AgreesWithPlain) {
         }
         for (const auto finish : {n::Finish::identity, n::Finish::clamped}) {
           std::vector<float> output(rows * width);
-          float least[n::column_width];
-          table->columns32[static_cast<std::size_t>(finish)](columns, line, reinterpret_cast<std::byte*>(output.data()),
-                                                             offset.data(), 0.1f, least);
+          float minimum[n::panel_width];
+          table->columns32[static_cast<std::size_t>(finish)](
+              columns, coefficients, reinterpret_cast<std::byte*>(output.data()), offset.data(), 0.1f, minimum);
           for (const float x : output) bits.push_back(std::bit_cast<std::uint32_t>(x));
-          for (std::size_t c = 0; c < width; ++c) bits.push_back(std::bit_cast<std::uint32_t>(least[c]));
+          for (std::size_t c = 0; c < width; ++c) bits.push_back(std::bit_cast<std::uint32_t>(minimum[c]));
         }
         results.push_back(bits);
       }

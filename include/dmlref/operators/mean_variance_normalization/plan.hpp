@@ -1,48 +1,32 @@
-// plan.hpp: MVN, MVN1 and MVN2: from a problem to a plan.
+// plan.hpp: MVN, MVN1 and MVN2: from a problem to the plan of a strategy. A strategy per file: rows, chunks of rows, and
+// columns where groups lie side by side.
+//
+// A group is summed chunk by chunk (docs/kernels/normalization.md); a chunk that lies contiguously in memory is read
+// where it is, any other is first gathered into a row. The order of summation is the reference's, so are the results,
+// to the bit.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string_view>
 
 #include "dmlref/config.hpp"
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/desc/half.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/columns.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/chunked_rows.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/whole_rows.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/problem.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference_plan.hpp"
-#include "dmlref/operators/mean_variance_normalization/strategies.hpp"
 #include "dmlref/run/plan.hpp"
-#include "dmlref/view/bind.hpp"
 
 DMLREF_BEGIN
 namespace detail {
-
-/// Normalization of float or half.
-template <class T>
-class NormalizationPlan final : public PlanOf<NormalizationPlan<T>> {
- public:
-  NormalizationPlan(const fast::normalization::Problem& problem, Isa isa, const Tuning& tuning) noexcept
-      : normalization_(
-            fast::normalization::Geometry::of(problem.input, problem.output, problem.scale, problem.bias, problem.axes),
-            problem.parameters, fast::normalization::kernels_of(isa, tuning.normalization), tuning.normalization) {}
-
-  std::string_view strategy_name() const noexcept { return normalization_.strategy_name(); }
-  BindingProperties properties() const noexcept { return {normalization_.temporary_bytes(), 0}; }
-
-  void execute(const Bindings& bindings, Executor& executor) const {
-    normalization_.execute(
-        {bindings.inputs[0], bindings.inputs[1], bindings.inputs[2], bindings.outputs[0], bindings.temporary},
-        concurrency_of(executor),
-        [&executor](std::size_t count, const auto& body) { parallel_for(executor, count, body); });
-  }
-
- private:
-  fast::normalization::Normalization<T> normalization_;
-};
 
 /// Whether the activation of a number is a number.
 inline bool is_regular(const Activation& activation) noexcept {
@@ -54,18 +38,29 @@ inline bool is_regular(const Activation& activation) noexcept {
   return !is_odd_at_0 || alpha != 0.0f;
 }
 
+/// A plan for elements of T (float or half).
 template <class T>
-std::shared_ptr<const Plan> normalization_plan_of(const fast::normalization::Problem& problem, Isa isa,
-                                                  const Tuning& tuning) {
-  if (!problem.parameters.use_mean || !is_regular(problem.parameters.activation))
+std::shared_ptr<const Plan> normalization_plan_of(const fast::normalization::Problem& problem,
+                                                  const fast::normalization::TargetKernels& kernels,
+                                                  const Tuning::Normalization& tuning) {
+  using namespace fast::normalization;
+  const reference::NormalizationParameters& parameters = problem.parameters;
+  if (!parameters.use_mean || !is_regular(parameters.activation)) {
     return std::make_shared<ReferenceNormalizationPlan<T>>(problem);
-  return std::make_shared<NormalizationPlan<T>>(problem, isa, tuning);
+  }
+  const Geometry geometry = Geometry::of(problem.input, problem.output, problem.scale, problem.bias, problem.axes);
+  if (geometry.columns) return std::make_shared<ColumnGroups<T>>(geometry, parameters, kernels, tuning);
+  if (chunk_count(static_cast<std::uint64_t>(geometry.reduced.count())) == 1) {
+    return std::make_shared<WholeRows<T>>(geometry, parameters, kernels, tuning);
+  }
+  return std::make_shared<ChunkedRows<T>>(geometry, parameters, kernels, tuning);
 }
 inline std::shared_ptr<const Plan> normalization_plan(const fast::normalization::Problem& problem, Isa isa,
                                                       const Tuning& tuning) {
   return in_default_environment([&] {
-    return problem.is_half ? normalization_plan_of<half>(problem, isa, tuning)
-                           : normalization_plan_of<float>(problem, isa, tuning);
+    const fast::normalization::TargetKernels kernels = fast::normalization::kernels_of(isa);
+    return problem.is_half ? normalization_plan_of<half>(problem, kernels, tuning.normalization)
+                           : normalization_plan_of<float>(problem, kernels, tuning.normalization);
   });
 }
 

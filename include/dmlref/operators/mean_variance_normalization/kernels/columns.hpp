@@ -15,34 +15,34 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/isa/cache.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/columns/kernels.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/correction.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/repeated.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/pieces.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
 
 /// A normalization of T (float or half) along columns: `geometry.columns` holds.
 template <class T>
-class ColumnGroups {
+class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
   static constexpr bool is_half = std::is_same_v<T, half>;
   using Real = std::conditional_t<is_half, float, double>;
-  using Lines = std::conditional_t<is_half, ColumnLines16, ColumnLines32>;
-  /// The lines of up to 64 columns, and the largest error bound among them. What is beyond the last column is 0, and so
-  /// is the line of a column that is computed again (`all`, a bit each; `nan`: without computing), so that nothing of
-  /// it is listed before.
-  struct Strip {
-    Lines line;
+  using Coefficients = std::conditional_t<is_half, ColumnCoefficients16, ColumnCoefficients32>;
+  /// The coefficients of up to 64 columns, and the largest error bound among them. What is beyond the last column is 0,
+  /// and so are those of a column that is computed again (`all`, a bit each; `nan`: without computing), so that nothing
+  /// of it is listed before.
+  struct Panel {
+    Coefficients coefficients;
     std::uint64_t all, nan;
     Real error_bound;
-    Real error_bounds[column_width];
+    Real error_bounds[panel_width];
   };
   using reference_chunk = reference::ChunkStatistics;
 
@@ -51,55 +51,55 @@ class ColumnGroups {
   struct ExactColumns {
     Published<ExactLanes> mean, variance;
   };
-  /// Columns of one chunk are summed, merged and normalized in bands of so many strips, whose statistics stay in the
+  /// Columns of one chunk are summed, merged and normalized in bands of so many panels, whose statistics stay in the
   /// task's memory.
-  static constexpr std::uint64_t band_strips = 2;
-  /// Strips [first, last) of an outer place, and what is known of their columns.
+  static constexpr std::uint64_t band_panels = 2;
+  /// Panels [first, last) of an outer place, and what is known of their columns.
   struct Band {
     std::uint64_t first, last;
     reference_chunk* statistics;
     GroupCoefficients* coefficients;
     ExactColumns* exact;
-    Strip* strips;
+    Panel* panels;
 
-    Strip& strip(std::uint64_t s) const noexcept { return strips[s - first]; }
+    Panel& panel(std::uint64_t s) const noexcept { return panels[s - first]; }
     std::size_t number(std::uint64_t s, std::size_t c) const noexcept {
-      return static_cast<std::size_t>(s - first) * column_width + c;
+      return static_cast<std::size_t>(s - first) * panel_width + c;
     }
   };
   /// Bytes of a band, and where its parts begin.
-  static constexpr std::uint64_t band_bytes(std::uint64_t strips, std::uint64_t chunks) noexcept {
-    return round_up(strips * column_width * chunks * sizeof(reference_chunk)) +
-           round_up(strips * column_width * sizeof(GroupCoefficients)) +
-           round_up(strips * (column_width / exact_width) * sizeof(ExactColumns)) + round_up(strips * sizeof(Strip));
+  static constexpr std::uint64_t band_bytes(std::uint64_t panels, std::uint64_t chunks) noexcept {
+    return round_up(panels * panel_width * chunks * sizeof(reference_chunk)) +
+           round_up(panels * panel_width * sizeof(GroupCoefficients)) +
+           round_up(panels * (panel_width / exact_width) * sizeof(ExactColumns)) + round_up(panels * sizeof(Panel));
   }
   static Band band_in(std::byte* memory, std::uint64_t first, std::uint64_t last, std::uint64_t chunks) noexcept {
-    const std::uint64_t strips = last - first;
-    std::byte* const coefficients = memory + round_up(strips * column_width * chunks * sizeof(reference_chunk));
-    std::byte* const exact = coefficients + round_up(strips * column_width * sizeof(GroupCoefficients));
-    std::byte* const lines = exact + round_up(strips * (column_width / exact_width) * sizeof(ExactColumns));
+    const std::uint64_t panels = last - first;
+    std::byte* const coefficients = memory + round_up(panels * panel_width * chunks * sizeof(reference_chunk));
+    std::byte* const exact = coefficients + round_up(panels * panel_width * sizeof(GroupCoefficients));
+    std::byte* const lines = exact + round_up(panels * (panel_width / exact_width) * sizeof(ExactColumns));
     return {first,
             last,
             reinterpret_cast<reference_chunk*>(memory),
             reinterpret_cast<GroupCoefficients*>(coefficients),
             reinterpret_cast<ExactColumns*>(exact),
-            reinterpret_cast<Strip*>(lines)};
+            reinterpret_cast<Panel*>(lines)};
   }
 
  public:
   ColumnGroups(const Geometry& geometry, const reference::NormalizationParameters& parameters,
-               const TargetKernels& kernels) noexcept
+               const TargetKernels& kernels, const Tuning::Normalization& tuning) noexcept
       : geometry_(geometry),
         parameters_(parameters),
         kernels_(kernels),
-        line_(reference::LinearPart::of(parameters.activation)),
+        linear_part_(reference::LinearPart::of(parameters.activation)),
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
         chunks_(chunk_count(count_)),
         width_(static_cast<std::uint64_t>(geometry.kept.at[geometry.kept.rank - 1].extent)),
-        strips_((width_ + column_width - 1) / column_width) {
-    // Streamed strips are whole cache lines: a part of a line that is stored alone costs more than it saves.
+        panels_((width_ + panel_width - 1) / panel_width) {
+    // Streamed panels are whole cache lines: a part of a line that is stored alone costs more than it saves.
     bool lines = !is_half && width_ % (64 / sizeof(T)) == 0;
     for (const Dimensions* dimensions : {&geometry_.kept, &geometry_.reduced}) {
       for (std::size_t d = 0; d < dimensions->rank; ++d) {
@@ -107,30 +107,29 @@ class ColumnGroups {
         lines = lines && (columns || dimensions->at[d].step.output * static_cast<Index>(sizeof(T)) % 64 == 0);
       }
     }
-    streams_ = lines && 2 * count_ * groups_ * sizeof(T) > own_cache_bytes() / 2;
+    const std::uint64_t bytes = 2 * count_ * groups_ * sizeof(T);
+    streams_ = lines && bytes * 100 > own_cache_bytes() * tuning.column_stream_percent;
   }
 
-  static constexpr std::string_view name() noexcept { return "columns"; }
-  /// Bytes that `execute` requires, aligned to 64: what is known of columns of several chunks.
-  std::uint64_t temporary_bytes() const noexcept {
-    return chunks_ == 1 ? 0 : groups_ / width_ * band_bytes(strips_, chunks_);
+  std::string_view strategy_name() const noexcept { return "columns"; }
+  /// Temporary memory: what is known of columns of several chunks.
+  BindingProperties properties() const noexcept {
+    return {chunks_ == 1 ? 0 : groups_ / width_ * band_bytes(panels_, chunks_), 0};
   }
-
-  /// `parallel(count, body)` calls body(i) for each i below count, on up to `concurrency` threads.
-  template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
-    Run{*this, buffers, {buffers}}.all_columns(concurrency, parallel);
+  void execute(const detail::Bindings& bindings, Executor& executor) const {
+    const Buffers buffers(bindings);
+    Run{*this, buffers, {buffers}}.all_columns(executor);
   }
 
  private:
   /// Elements of a block, in 16 rows or more: few enough that reading, writing and prefetching share L1d.
   static constexpr std::size_t block_elements = 1024;
   static constexpr std::size_t large_block_elements = 4096;  // where nothing is kept in the workspace
-  static constexpr std::uint64_t strips_at_once = 16;
+  static constexpr std::uint64_t panels_at_once = 16;
   /// Rows of a column that are corrected, or summed exactly, at once: a multiple of the lanes of a sum, no less than
   /// the rows of a block whose elements are listed, and few, since threads may have small stacks.
   static constexpr std::size_t correction_rows = 256;
-  static_assert(correction_rows % normalization_lanes == 0 && correction_rows >= block_elements / strip_width);
+  static_assert(correction_rows % normalization_lanes == 0 && correction_rows >= block_elements / subpanel_width);
 
   /// Memory of one task.
   struct Workspace {
@@ -144,14 +143,14 @@ class ColumnGroups {
     const Buffers& buffers;
     Elements<T> elements;
 
-    reference::ScaleAndBias folded(float scale, float bias) const noexcept {
-      return reference::ScaleAndBias::of(op.line_, scale, bias);
+    reference::ScaleAndBias with_linear_part(float scale, float bias) const noexcept {
+      return reference::ScaleAndBias::of(op.linear_part_, scale, bias);
     }
     std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(op.count_, chunk); }
 
-    /// All strips of an outer place, of several chunks.
+    /// All panels of an outer place, of several chunks.
     Band band_of(std::uint64_t outer) const noexcept {
-      return band_in(buffers.temporary + outer * band_bytes(op.strips_, op.chunks_), 0, op.strips_, op.chunks_);
+      return band_in(buffers.temporary + outer * band_bytes(op.panels_, op.chunks_), 0, op.panels_, op.chunks_);
     }
 
     struct Offsets {
@@ -185,8 +184,8 @@ class ColumnGroups {
     Place outer_place(std::uint64_t outer) const noexcept {
       return op.geometry_.kept.place(static_cast<Index>(outer * op.width_));
     }
-    std::size_t width_of(std::uint64_t strip) const noexcept {
-      return static_cast<std::size_t>(std::min<std::uint64_t>(op.width_ - strip * column_width, column_width));
+    std::size_t width_of(std::uint64_t panel) const noexcept {
+      return static_cast<std::size_t>(std::min<std::uint64_t>(op.width_ - panel * panel_width, panel_width));
     }
     /// Where column `column` of an outer place begins.
     Place column_place(const Place& outer, std::uint64_t column) const noexcept {
@@ -196,11 +195,11 @@ class ColumnGroups {
 
     /// Σ and Σ² of columns from `first` on over a chunk, whose rows lie at `offsets`. `next`: from here to what is read
     /// after the chunk.
-    void sum_strip(const std::byte* first, std::size_t width, const Offsets& offsets, std::size_t size,
+    void sum_panel(const std::byte* first, std::size_t width, const Offsets& offsets, std::size_t size,
                    std::int64_t next, const double* pivot, double* sum, double* square) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
       ColumnLanes lanes;
-      std::memset(&lanes, 0, (width + strip_width - 1) / strip_width * sizeof(StripLanes));
+      std::memset(&lanes, 0, (width + subpanel_width - 1) / subpanel_width * sizeof(SubpanelLanes));
       const std::size_t rows = summed_rows(width);
       for (std::size_t i = 0; i < size; i += rows) {
         const std::int64_t ahead =
@@ -219,15 +218,15 @@ class ColumnGroups {
       const std::size_t size = chunk_size(chunk);
       const Place base = outer_place(outer);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      for (std::uint64_t strip = band.first; strip < band.last; ++strip) {
-        const std::size_t width = width_of(strip);
+      for (std::uint64_t panel = band.first; panel < band.last; ++panel) {
+        const std::size_t width = width_of(panel);
         const std::byte* const first =
-            buffers.input + (base.input + static_cast<Index>(strip * column_width)) * static_cast<Index>(sizeof(T));
-        const std::int64_t next = static_cast<std::int64_t>(column_width * sizeof(T));
-        alignas(32) double sum[column_width];
-        alignas(32) double square[column_width];
-        sum_strip(first, width, offsets, size, strip + 1 < band.last ? next : 0, nullptr, sum, square);
-        alignas(32) double pivot[column_width]{};
+            buffers.input + (base.input + static_cast<Index>(panel * panel_width)) * static_cast<Index>(sizeof(T));
+        const std::int64_t next = static_cast<std::int64_t>(panel_width * sizeof(T));
+        alignas(32) double sum[panel_width];
+        alignas(32) double square[panel_width];
+        sum_panel(first, width, offsets, size, panel + 1 < band.last ? next : 0, nullptr, sum, square);
+        alignas(32) double pivot[panel_width]{};
         bool shifted = false;
         for (std::size_t c = 0; c < width; ++c) {
           if (!reference::needs_pivot(size, {sum[c], square[c]})) continue;
@@ -235,9 +234,9 @@ class ColumnGroups {
           shifted = true;
         }
         if (shifted) {
-          alignas(32) double pivot_sum[column_width];
-          alignas(32) double pivot_square[column_width];
-          sum_strip(first, width, offsets, size, 0, pivot, pivot_sum, pivot_square);
+          alignas(32) double pivot_sum[panel_width];
+          alignas(32) double pivot_square[panel_width];
+          sum_panel(first, width, offsets, size, 0, pivot, pivot_sum, pivot_square);
           for (std::size_t c = 0; c < width; ++c) {
             if (pivot[c] == 0.0) continue;
             sum[c] = pivot_sum[c];
@@ -245,45 +244,45 @@ class ColumnGroups {
           }
         }
         for (std::size_t c = 0; c < width; ++c) {
-          band.statistics[band.number(strip, c) * op.chunks_ + chunk] =
+          band.statistics[band.number(panel, c) * op.chunks_ + chunk] =
               reference::chunk_from_sums(size, pivot[c], {sum[c], square[c]});
         }
       }
     }
 
-    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, const Band& band, std::uint64_t strip) const noexcept {
-      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, band, strip); });
+    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, const Band& band, std::uint64_t panel) const noexcept {
+      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, band, panel); });
     }
-    void merge_columns_of(std::uint64_t outer, const Band& band, std::uint64_t strip) const noexcept {
+    void merge_columns_of(std::uint64_t outer, const Band& band, std::uint64_t panel) const noexcept {
       const Place base = outer_place(outer);
-      Strip& to = *::new (&band.strip(strip)) Strip{};
-      for (std::size_t part = 0; part < column_width; part += exact_width) {
-        ::new (band.exact + band.number(strip, part) / exact_width) ExactColumns;
+      Panel& to = *::new (&band.panel(panel)) Panel{};
+      for (std::size_t part = 0; part < panel_width; part += exact_width) {
+        ::new (band.exact + band.number(panel, part) / exact_width) ExactColumns;
       }
-      for (std::size_t c = 0; c < width_of(strip); ++c) {
-        const std::size_t column = band.number(strip, c);
+      for (std::size_t c = 0; c < width_of(panel); ++c) {
+        const std::size_t column = band.number(panel, c);
         const reference_chunk* const chunks = band.statistics + column * op.chunks_;
         const auto merged = reference::merge_chunks(op.count_, [chunks](std::uint64_t k) { return chunks[k]; });
         const auto& group = *::new (band.coefficients + column)
                                 GroupCoefficients(GroupCoefficients::of(merged, op.count_, op.parameters_));
-        const Place at = column_place(base, strip * column_width + c);
+        const Place at = column_place(base, panel * panel_width + c);
         const float scale = elements.scale_at(at.scale);
         const float bias = elements.bias_at(at.bias);
-        const auto sb = folded(scale, bias);
+        const auto sb = with_linear_part(scale, bias);
         auto element = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
         if (std::isnan(element.error_bound)) {
           element = {0, 0, 0, 0};
           to.all |= std::uint64_t{1} << c;
           if (gives_nan(group, scale, bias)) to.nan |= std::uint64_t{1} << c;
         }
-        to.line.shift[c] = element.shift;
-        to.line.slope[c] = element.slope;
-        to.line.offset[c] = element.offset;
+        to.coefficients.shift[c] = element.shift;
+        to.coefficients.slope[c] = element.slope;
+        to.coefficients.offset[c] = element.offset;
         to.error_bounds[c] = element.error_bound;
         if constexpr (is_half) {
-          to.line.error_bound[c] = element.error_bound;
+          to.coefficients.error_bound[c] = element.error_bound;
         } else {
-          to.line.low[c] = low_of(element.error_bound);
+          to.coefficients.threshold[c] = threshold_of(element.error_bound);
         }
         to.error_bound = (std::max)(to.error_bound, element.error_bound);
       }
@@ -300,14 +299,14 @@ class ColumnGroups {
     /// Exact statistics of a column.
     class ColumnExact final : public ExactGroup {
      public:
-      ColumnExact(const Run& run, std::uint64_t outer, const Band& band, std::uint64_t strip, std::size_t c) noexcept
+      ColumnExact(const Run& run, std::uint64_t outer, const Band& band, std::uint64_t panel, std::size_t c) noexcept
           : run_(run),
             outer_(outer),
-            strip_(strip),
+            panel_(panel),
             part_(c / exact_width * exact_width),
             column_(c % exact_width),
-            groups_(band.coefficients + band.number(strip, part_)),
-            known_(band.exact[band.number(strip, c) / exact_width]) {}
+            groups_(band.coefficients + band.number(panel, part_)),
+            known_(band.exact[band.number(panel, c) / exact_width]) {}
       DoubleDouble mean() noexcept override {
         const ExactLanes all = means();
         return {all.high[column_], all.low[column_]};
@@ -322,9 +321,9 @@ class ColumnGroups {
 
      private:
       DMLREF_NOINLINE ExactLanes means() noexcept {
-        if (is_half && run_.op.count_ <= most_exact_halves) {
+        if (is_half && run_.op.count_ <= max_exact_halves) {
           ExactLanes of{};
-          for (std::size_t c = 0; c < (std::min)(run_.width_of(strip_) - part_, exact_width); ++c) {
+          for (std::size_t c = 0; c < (std::min)(run_.width_of(panel_) - part_, exact_width); ++c) {
             of.high[c] = groups_[c].mean.high;
             of.low[c] = groups_[c].mean.low;
           }
@@ -335,9 +334,9 @@ class ColumnGroups {
       /// Lanes are summed one by one, the columns side by side.
       DMLREF_NOINLINE ExactLanes averages(const ExactLanes* means_of) const noexcept {
         const Run& run = run_;
-        const std::size_t width = (std::min)(run.width_of(strip_) - part_, exact_width);
+        const std::size_t width = (std::min)(run.width_of(panel_) - part_, exact_width);
         const std::byte* const from =
-            run.buffers.input + run.column_place(run.outer_place(outer_), strip_ * column_width + part_).input *
+            run.buffers.input + run.column_place(run.outer_place(outer_), panel_ * panel_width + part_).input *
                                     static_cast<Index>(sizeof(T));
         ExactLanes lanes[normalization_lanes]{};
         std::int64_t input[correction_rows];
@@ -360,7 +359,7 @@ class ColumnGroups {
 
       const Run& run_;
       std::uint64_t outer_;
-      std::uint64_t strip_;
+      std::uint64_t panel_;
       std::size_t part_;    // the first column of those that are computed together,
       std::size_t column_;  // and the one among them
       const GroupCoefficients* groups_;
@@ -375,11 +374,11 @@ class ColumnGroups {
       return reinterpret_cast<const std::byte*>(space);
     }
 
-    /// Rows of a block of a strip.
+    /// Rows of a block of a panel.
     struct Block {
       std::uint64_t outer;
       const Band& band;
-      std::uint64_t strip;
+      std::uint64_t panel;
       std::size_t rows;
       const std::int64_t* input;  // offsets
       const std::int64_t* output;
@@ -392,14 +391,14 @@ class ColumnGroups {
       float scale, bias;
     };
     DMLREF_NOINLINE Column column_of(const Block& block, std::size_t c) const noexcept {
-      const Place at = column_place(outer_place(block.outer), block.strip * column_width + c);
-      return {block.band.coefficients[block.band.number(block.strip, c)], at, elements.scale_at(at.scale),
+      const Place at = column_place(outer_place(block.outer), block.panel * panel_width + c);
+      return {block.band.coefficients[block.band.number(block.panel, c)], at, elements.scale_at(at.scale),
               elements.bias_at(at.bias)};
     }
     /// One listed element (row * width + column) of a block.
     DMLREF_NOINLINE void correct_listed(const Block& block, std::size_t row, std::size_t c) const noexcept {
       const Column column = column_of(block, c);
-      ColumnExact exact(*this, block.outer, block.band, block.strip, c);
+      ColumnExact exact(*this, block.outer, block.band, block.panel, c);
       const ByteAccess<const T> from{buffers.input + block.input[row]};
       const ByteAccess<T> to{buffers.output + block.output[row]};
       to.store(column.at.output,
@@ -407,7 +406,7 @@ class ColumnGroups {
     }
     /// Corrects the ill-conditioned elements of a column, of at most correction_rows rows.
     DMLREF_NOINLINE void correct_column(const Block& block, std::size_t c) const noexcept {
-      const Strip& strip = block.band.strip(block.strip);
+      const Panel& panel = block.band.panel(block.panel);
       const Column column = column_of(block, c);
       std::byte* const to = buffers.output + column.at.output * static_cast<Index>(sizeof(T));
       T elements_of[correction_rows];
@@ -418,58 +417,47 @@ class ColumnGroups {
       const std::uint16_t* list = nullptr;
       std::uint16_t found[correction_rows];
       std::size_t count = block.rows;
-      if (((strip.all >> c) & 1u) == 0) {
-        count = list_of(strip, c, floats, count, found);
+      if (((panel.all >> c) & 1u) == 0) {
+        count = list_of(panel, c, floats, count, found);
         list = found;
       }
       T results[correction_rows];
-      ColumnExact exact(*this, block.outer, block.band, block.strip, c);
-      if (count < least_batch) {
-        for (std::size_t k = 0; k < count; ++k) {
-          const T element = elements_of[list != nullptr ? list[k] : k];
-          results[k] = correct_one(element, column.group, column.scale, column.bias, op.parameters_, exact);
-        }
-      } else {
-        const ElementParameters given{&column.scale, &column.bias, 0};
-        correct_elements<T>({op.kernels_, op.parameters_, column.group, given, exact}, {floats, list, count}, results);
-      }
+      ColumnExact exact(*this, block.outer, block.band, block.panel, c);
+      const ElementParameters given{&column.scale, &column.bias, 0};
+      correct_elements<T>({op.kernels_, op.parameters_, column.group, given, exact}, {floats, list, count}, results);
       for (std::size_t k = 0; k < count; ++k) {
         std::memcpy(to + block.output[list != nullptr ? list[k] : k], results + k, sizeof(T));
       }
     }
     /// Lists the ill-conditioned ones among elements of a column.
-    DMLREF_NOINLINE std::size_t list_of(const Strip& strip, std::size_t c, const std::byte* floats, std::size_t count,
+    DMLREF_NOINLINE std::size_t list_of(const Panel& panel, std::size_t c, const std::byte* floats, std::size_t count,
                                         std::uint16_t* list) const noexcept {
       alignas(64) Real values[correction_rows];
-      auto* const to = reinterpret_cast<std::byte*>(values);
-      constexpr auto finish = static_cast<std::size_t>(Finish::values);
-      const IllConditionedKernels& k = *op.kernels_.ill_conditioned;
-      const Lines& all = strip.line;
-      if constexpr (is_half) {
-        const Line16 line{all.shift[c], all.slope[c], all.offset[c], 0};
-        op.kernels_.rows->row16[finish]({reinterpret_cast<const float*>(floats), to, count, line, 0, list, {}});
-        return k.list16(op.parameters_.activation, values, count, &strip.error_bounds[c], 0, list);
-      } else {
-        const Line32 line{all.shift[c], all.slope[c], all.offset[c]};
-        op.kernels_.rows->row32[finish]({floats, nullptr, to, count, line, 0, false});
-        return k.list32(op.parameters_.activation, values, count, &strip.error_bounds[c], 0, list);
-      }
+      const Coefficients& all = panel.coefficients;
+      // (An error bound of 0: the kernel lists nothing.)
+      const SharedCoefficients<Real> c_of{all.shift[c], all.slope[c], all.offset[c], 0};
+      const Segment column{0, 0, count};
+      auto results = row_results<Real>(floats, reinterpret_cast<std::byte*>(values), column, 0);
+      results.list = list;
+      op.kernels_.rows->template results<Real>().shared[static_cast<std::size_t>(Finish::unrounded)](results, c_of);
+      return op.kernels_.ill_conditioned->list(op.parameters_.activation, values, count, &panel.error_bounds[c], 0,
+                                               list);
     }
     /// Fills the columns of which no result is a number.
     DMLREF_NOINLINE void fill_nan(const Block& block) const noexcept {
-      const Strip& strip = block.band.strip(block.strip);
-      const std::size_t width = width_of(block.strip);
-      const bool whole = strip.nan == ~std::uint64_t{0} >> (column_width - width);
-      T row[column_width];
+      const Panel& panel = block.band.panel(block.panel);
+      const std::size_t width = width_of(block.panel);
+      const bool whole = panel.nan == ~std::uint64_t{0} >> (panel_width - width);
+      T row[panel_width];
       std::fill_n(row, width, nan_result<T>());
-      std::byte* const to = buffers.output + column_place(outer_place(block.outer), block.strip * column_width).output *
+      std::byte* const to = buffers.output + column_place(outer_place(block.outer), block.panel * panel_width).output *
                                                  static_cast<Index>(sizeof(T));
-      for (std::size_t i = 0; i < block.rows && strip.nan != 0; ++i) {
+      for (std::size_t i = 0; i < block.rows && panel.nan != 0; ++i) {
         if (whole) {
           std::memcpy(to + block.output[i], row, width * sizeof(T));
           continue;
         }
-        for (std::uint64_t columns = strip.nan; columns != 0; columns &= columns - 1) {
+        for (std::uint64_t columns = panel.nan; columns != 0; columns &= columns - 1) {
           std::memcpy(to + block.output[i] + static_cast<std::size_t>(__builtin_ctzll(columns)) * sizeof(T), row,
                       sizeof(T));
         }
@@ -480,18 +468,19 @@ class ColumnGroups {
     /// Corrects columns (a bit each) whose ill-conditioned elements are all the same number, as often where there are
     /// many. Returns the others.
     DMLREF_NOINLINE std::uint64_t correct_repeated(const Block& block, std::uint64_t columns) const noexcept {
-      constexpr std::size_t n = exact_width, most = Repeated<Bits>::most_rows;
-      const Strip& strip = block.band.strip(block.strip);
-      const std::size_t width = width_of(block.strip);
-      const Place at = column_place(outer_place(block.outer), block.strip * column_width);
+      constexpr std::size_t n = exact_width, most = Repeated<Bits>::max_rows;
+      const Panel& panel = block.band.panel(block.panel);
+      const std::size_t width = width_of(block.panel);
+      const Place at = column_place(outer_place(block.outer), block.panel * panel_width);
       const std::byte* const from = buffers.input + at.input * static_cast<Index>(sizeof(T));
       std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
-      Repeated<Bits> parts[column_width / n];
+      Repeated<Bits> parts[panel_width / n];
       std::uint64_t left = 0;
       for (std::uint64_t rest = columns; rest != 0; rest &= rest - 1) {
         const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
-        const auto interval = ill_conditioned_elements<T, Real>(
-            {strip.line.shift[c], strip.line.slope[c], strip.line.offset[c], strip.error_bounds[c]});
+        const auto interval =
+            ill_conditioned_elements<T, Real>({panel.coefficients.shift[c], panel.coefficients.slope[c],
+                                               panel.coefficients.offset[c], panel.error_bounds[c]});
         parts[c / n].set(c % n, interval);
         if (interval.size == 0) left |= std::uint64_t{1} << c;
       }
@@ -526,7 +515,7 @@ class ColumnGroups {
           continue;
         }
         const Column column = column_of(block, c);
-        ColumnExact exact(*this, block.outer, block.band, block.strip, c);
+        ColumnExact exact(*this, block.outer, block.band, block.panel, c);
         Bits& bits = part.any[c % n];
         bits = std::bit_cast<Bits>(
             correct_one(std::bit_cast<T>(bits), column.group, column.scale, column.bias, op.parameters_, exact));
@@ -534,7 +523,7 @@ class ColumnGroups {
       if (left != columns) each_part(true);
       return left;
     }
-    /// Columns of a strip, a bit each: those that are corrected once a chunk's other results are there, and those of
+    /// Columns of a panel, a bit each: those that are corrected once a chunk's other results are there, and those of
     /// which an element was corrected before.
     struct Later {
       std::uint64_t columns;
@@ -544,8 +533,8 @@ class ColumnGroups {
     /// many.
     DMLREF_NOINLINE void correct_listed(const Block& block, const std::uint16_t* list, std::size_t listed,
                                         Later& later) const noexcept {
-      const auto width = static_cast<std::uint32_t>(width_of(block.strip));
-      if (listed >= (std::max<std::size_t>)(least_batch, block.rows * width / 64)) {
+      const auto width = static_cast<std::uint32_t>(width_of(block.panel));
+      if (listed >= (std::max<std::size_t>)(min_batch, block.rows * width / 64)) {
         std::uint64_t again = later.seen;
         for (std::size_t k = 0; k < listed; ++k) {
           const std::uint64_t column = std::uint64_t{1} << list[k] % width;
@@ -560,22 +549,18 @@ class ColumnGroups {
       }
     }
     /// Lists the values of a block that are ill-conditioned or near a jump of the activation.
-    std::size_t list_near(const Strip& strip, std::size_t rows, std::size_t width, Workspace& work) const noexcept {
-      const IllConditionedKernels& k = *op.kernels_.ill_conditioned;
+    std::size_t list_near(const Panel& panel, std::size_t rows, std::size_t width, Workspace& work) const noexcept {
       const auto list_of = [&](std::size_t first, std::size_t count, const Real* bounds, std::size_t step,
                                std::uint16_t* list) {
-        if constexpr (is_half) {
-          return k.list16(op.parameters_.activation, work.values + first, count, bounds, step, list);
-        } else {
-          return k.list32(op.parameters_.activation, work.values + first, count, bounds, step, list);
-        }
+        return op.kernels_.ill_conditioned->list(op.parameters_.activation, work.values + first, count, bounds, step,
+                                                 list);
       };
       // (The largest bound first: mostly there is nothing, and rows may be short.)
-      if (list_of(0, rows * width, &strip.error_bound, 0, work.ill_conditioned) == 0) return 0;
+      if (list_of(0, rows * width, &panel.error_bound, 0, work.ill_conditioned) == 0) return 0;
       std::size_t listed = 0;
       for (std::size_t i = 0; i < rows; ++i) {
         std::uint16_t* const list = work.ill_conditioned + listed;
-        listed += scalar::renumber(list, list_of(i * width, width, strip.error_bounds, 1, list), i * width);
+        listed += scalar::renumber(list, list_of(i * width, width, panel.error_bounds, 1, list), i * width);
       }
       return listed;
     }
@@ -584,14 +569,14 @@ class ColumnGroups {
                                            Workspace& work) const noexcept {
       const std::size_t size = chunk_size(chunk);
       offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      const std::size_t widest = (std::min<std::size_t>)(op.width_, column_width);
-      const bool large = !is_half && op.finish_ != Finish::values && op.kernels_.columns->large_blocks;
+      const std::size_t widest = (std::min<std::size_t>)(op.width_, panel_width);
+      const bool large = !is_half && op.finish_ != Finish::unrounded && op.kernels_.columns->large_blocks;
       const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
       const std::size_t prefetched = large ? block / 2 : block;
-      for (std::uint64_t first = band.first; first < band.last; first += strips_at_once) {
-        const std::uint64_t last = (std::min)(first + strips_at_once, band.last);
-        Later later[strips_at_once];
-        for (std::uint64_t s = first; s < last; ++s) later[s - first] = {band.strip(s).all};
+      for (std::uint64_t first = band.first; first < band.last; first += panels_at_once) {
+        const std::uint64_t last = (std::min)(first + panels_at_once, band.last);
+        Later later[panels_at_once];
+        for (std::uint64_t s = first; s < last; ++s) later[s - first] = {band.panel(s).all};
         for (std::size_t row = 0; row < size; row += block) {
           const std::int64_t ahead = row + prefetched < size ? offsets.input[row + prefetched] - offsets.input[row] : 0;
           for (std::uint64_t s = first; s < last; ++s) {
@@ -601,12 +586,12 @@ class ColumnGroups {
         }
         for (std::uint64_t s = first; s < last; ++s) {
           if (later[s - first].columns == 0) continue;
-          const Strip& strip = band.strip(s);
+          const Panel& panel = band.panel(s);
           const Block all{outer, band, s, size, offsets.input, offsets.output};
           fill_nan(all);
-          std::uint64_t left = later[s - first].columns & ~strip.nan;
+          std::uint64_t left = later[s - first].columns & ~panel.nan;
           if (size >= correction_rows / 4 && !jumps(op.parameters_.activation.type)) {
-            left = (left & strip.all) | correct_repeated(all, left & ~strip.all);
+            left = (left & panel.all) | correct_repeated(all, left & ~panel.all);
           }
           for (std::size_t row = 0; row < size && left != 0; row += correction_rows) {
             const std::size_t rows = (std::min)(correction_rows, size - row);
@@ -623,63 +608,66 @@ class ColumnGroups {
     void normalize_block(const Block& block, std::int64_t ahead, Later& later, Workspace& work) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
       const auto finish = static_cast<std::size_t>(op.finish_);
-      const bool has_values = op.finish_ == Finish::values;
+      const bool has_values = op.finish_ == Finish::unrounded;
       const Place base = outer_place(block.outer);
       const float upper = upper_bound_of(op.parameters_.activation.type);
       const std::size_t rows = block.rows;
-      const std::size_t width = width_of(block.strip);
-      const Strip& strip = block.band.strip(block.strip);
-      const auto shift = static_cast<Index>(block.strip * column_width);
+      const std::size_t width = width_of(block.panel);
+      const Panel& panel = block.band.panel(block.panel);
+      const auto shift = static_cast<Index>(block.panel * panel_width);
       const Columns columns{
           buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),     block.input, rows, width, ahead,
           op.streams_ && reinterpret_cast<std::uintptr_t>(buffers.output) % 64 == 0};
       std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
       std::size_t ill_conditioned = 0;
-      alignas(32) float least[column_width];
+      alignas(32) float minimum[panel_width];
       if constexpr (is_half) {
-        Lines quiet;  // lists nothing of columns that are corrected later
-        const bool some_later = later.columns != strip.all;
+        Coefficients quiet;  // lists nothing of columns that are corrected later
+        const bool some_later = later.columns != panel.all;
         if (some_later) {
-          quiet = strip.line;
+          quiet = panel.coefficients;
           for (std::size_t c = 0; c < width; ++c) {
             if (((later.columns >> c) & 1u) != 0) quiet.error_bound[c] = 0;
           }
         }
-        ill_conditioned = k.columns16[finish](columns, some_later ? quiet : strip.line, stored, block.output, upper,
-                                              work.ill_conditioned);
+        ill_conditioned = k.columns16[finish](columns, some_later ? quiet : panel.coefficients, stored, block.output,
+                                              upper, work.ill_conditioned);
       } else {
-        k.columns32[finish](columns, strip.line, stored, block.output, upper, least);
+        k.columns32[finish](columns, panel.coefficients, stored, block.output, upper, minimum);
       }
       const bool has_jump = jumps(op.parameters_.activation.type);
       if (has_values) {
         const Activation& activation = op.parameters_.activation;
         const ActivationKernels& kernels = *op.kernels_.activation;
-        if (has_jump) ill_conditioned = list_near(strip, rows, width, work);
+        if (has_jump) ill_conditioned = list_near(panel, rows, width, work);
         for (std::size_t i = 0; i < rows; ++i) {
-          activate<T>(kernels, activation, work.values + i * width, output + block.output[i], width);
+          kernels.apply(activation, work.values + i * width, output + block.output[i], width);
         }
       }
       if (ill_conditioned > 0) correct_listed(block, work.ill_conditioned, ill_conditioned, later);
       if constexpr (!is_half) {
         int low = 0;  // (counted, without a branch: vectors of compilers)
-        for (std::size_t c = 0; c < width; ++c) low += !(least[c] > strip.line.low[c]) ? 1 : 0;
+        for (std::size_t c = 0; c < width; ++c) low += !(minimum[c] > panel.coefficients.threshold[c]) ? 1 : 0;
         if (has_jump) low = 0;  // (These are listed.)
         for (std::size_t c = 0; low > 0 && c < width; ++c) {
-          if (!(least[c] > strip.line.low[c])) later.columns |= std::uint64_t{1} << c;
+          if (!(minimum[c] > panel.coefficients.threshold[c])) later.columns |= std::uint64_t{1} << c;
         }
       }
     }
 
-    template <class Parallel>
-    void all_columns(std::size_t concurrency, const Parallel& parallel) const {
+    void all_columns(Executor& executor) const {
+      const std::size_t concurrency = detail::concurrency_of(executor);
+      const auto parallel = [&executor](std::uint64_t count, const auto& task) {
+        detail::parallel_for(executor, count, task);
+      };
       const std::uint64_t outers = op.groups_ / op.width_;
       if (op.chunks_ == 1) {
-        const std::uint64_t bands = (op.strips_ + band_strips - 1) / band_strips;
+        const std::uint64_t bands = (op.panels_ + band_panels - 1) / band_panels;
         parallel(outers * bands, [&](std::size_t t) {
-          const std::uint64_t first = t % bands * band_strips;
-          alignas(64) std::byte memory[band_bytes(band_strips, 1)];
-          whole_band(t / bands, band_in(memory, first, (std::min)(first + band_strips, op.strips_), 1));
+          const std::uint64_t first = t % bands * band_panels;
+          alignas(64) std::byte memory[band_bytes(band_panels, 1)];
+          whole_band(t / bands, band_in(memory, first, (std::min)(first + band_panels, op.panels_), 1));
         });
         return;
       }
@@ -691,8 +679,8 @@ class ColumnGroups {
         Offsets offsets;
         sum_columns(t / op.chunks_, band_of(t / op.chunks_), t % op.chunks_, offsets);
       });
-      parallel(outers * op.strips_,
-               [&](std::size_t t) { merge_columns(t / op.strips_, band_of(t / op.strips_), t % op.strips_); });
+      parallel(outers * op.panels_,
+               [&](std::size_t t) { merge_columns(t / op.panels_, band_of(t / op.panels_), t % op.panels_); });
       parallel(outers * op.chunks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
@@ -715,13 +703,13 @@ class ColumnGroups {
   Geometry geometry_;
   reference::NormalizationParameters parameters_;
   TargetKernels kernels_;
-  reference::LinearPart line_;
+  reference::LinearPart linear_part_;
   Finish finish_;
   std::uint64_t count_;
   std::uint64_t groups_;
   std::uint64_t chunks_;
   std::uint64_t width_;
-  std::uint64_t strips_;
+  std::uint64_t panels_;
   bool streams_ = false;  // the output is not worth a place in the caches
 };
 

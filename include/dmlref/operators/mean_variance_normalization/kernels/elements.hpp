@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/activation/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_AVX2
@@ -22,11 +22,18 @@ namespace fast::normalization {
 
 /// The four buffers; scale and bias may be null.
 struct Buffers {
-  const std::byte* input = nullptr;
-  const std::byte* scale = nullptr;
-  const std::byte* bias = nullptr;
-  std::byte* output = nullptr;
-  std::byte* temporary = nullptr;
+  const std::byte* input;
+  const std::byte* scale;
+  const std::byte* bias;
+  std::byte* output;
+  std::byte* temporary;
+
+  explicit Buffers(const detail::Bindings& bindings) noexcept
+      : input(bindings.inputs[0]),
+        scale(bindings.inputs[1]),
+        bias(bindings.inputs[2]),
+        output(bindings.outputs[0]),
+        temporary(bindings.temporary) {}
 };
 
 /// Elements of T (float or half) of one execution.
@@ -42,23 +49,12 @@ struct Elements {
   }
 };
 
-/// Where the least |value| of a row of float32 is not above this, all of the row is looked at again.
-inline float low_of(double error_bound) noexcept {
+/// Where the minimum magnitude of a row of float32 is not above this, all of the row is looked at again.
+inline float threshold_of(double error_bound) noexcept {
   if (error_bound != error_bound) return std::numeric_limits<float>::infinity();
   return error_bound > 0.0 ? static_cast<float>(error_bound) : -1.0f;
 }
-inline bool is_low(float least, double error_bound) noexcept { return !(least > low_of(error_bound)); }
-
-/// Applies an activation of its own to a row of values and rounds to T.
-template <class T, class Real>
-inline void activate(const ActivationKernels& kernels, const Activation& activation, const Real* values, std::byte* to,
-                     std::size_t count) noexcept {
-  if constexpr (std::is_same_v<T, half>) {
-    kernels.apply16(activation, values, to, count);
-  } else {
-    kernels.apply32(activation, values, to, count);
-  }
-}
+inline bool is_below(float minimum, double error_bound) noexcept { return !(minimum > threshold_of(error_bound)); }
 
 /// Bytes of a part of the temporary memory.
 constexpr std::uint64_t round_up(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }

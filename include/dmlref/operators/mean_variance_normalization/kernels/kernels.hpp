@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
@@ -20,17 +21,18 @@ using reference::normalization_chunk;
 using reference::normalization_lanes;
 using reference::SumAndSquare;
 
-/// What a row kernel does with a value before it stores it. `values` keeps it unrounded for an activation of its own.
-enum class Finish { identity, clamped, values };
+/// What a kernel does with a value before it stores it. `unrounded`: nothing, an activation of its own follows.
+enum class Finish { identity, clamped, unrounded };
+inline constexpr std::size_t finishes = 3;
 
-/// The finish that `type` needs; `values` where it is an activation of its own.
+/// The finish that `type` needs; `unrounded` where it is an activation of its own.
 constexpr Finish finish_of(ActivationType type) noexcept {
   switch (type) {
     case ActivationType::identity:
     case ActivationType::linear: return Finish::identity;
     case ActivationType::relu:
     case ActivationType::hard_sigmoid: return Finish::clamped;
-    default: return Finish::values;
+    default: return Finish::unrounded;
   }
 }
 
@@ -44,155 +46,200 @@ constexpr float upper_bound_of(ActivationType type) noexcept {
   return type == ActivationType::hard_sigmoid ? 1.0f : std::numeric_limits<float>::infinity();
 }
 
-/// value = (x - shift) * slope + offset, one line for the whole row.
-struct Line32 {
-  double shift;
-  double slope;
-  double offset;
-};
-struct Line16 {
-  float shift;
-  float slope;
-  float offset;
-  float error_bound;
+/// Affine coefficients: value = (x - shift) * slope + offset, the same for all elements of a chunk, and the error
+/// bound. float32 is computed in double, float16 in float.
+template <class Real>
+using SharedCoefficients = reference::ElementCoefficients<Real>;
+
+/// The same with a scale and a bias for each element: slope = rate * scale[i], offset = bias[i] - rest * slope.
+template <class Real>
+struct PerElementCoefficients {
+  Real shift, rest, rate;
+  Real slope_error;  ///< of an element's error bound: float16 only,
+  Real error_bound;  ///< as is the largest one
+  const Real* scale;
+  const Real* bias;
 };
 
-/// Another row of as many floats (or halves), whose sums are formed on the way and whose doubles take the place of
-/// those that are normalized; null: none. (Its floats go to `floats`, which has room for as many and is none of those.)
-/// `next` are as many floats that are prefetched meanwhile. Where an activation of its own follows, that is the row
-/// after it, and `output` is prefetched too (null: not), which the activation writes.
-struct RowAhead {
-  const std::byte* elements = nullptr;
-  SumAndSquare* sums = nullptr;
-  Address next = 0;
-  const std::byte* output = nullptr;
-  float* floats = nullptr;
-};
-
-/// A row of float32 with one line. `wide`: the same values as doubles, if somebody has them already; kernels that form
-/// the sums of a row ahead then do without `from`. `to` takes floats, or doubles for Finish::values.
-struct Row32 {
-  const std::byte* from;
-  double* wide;
-  std::byte* to;
-  std::size_t count;
-  Line32 line;
-  float upper;       // of Finish::clamped
-  bool stream;       // non-temporal stores, where the address allows it
-  Address next = 0;  // as many elements that are read after these, to be prefetched; 0: none
-  RowAhead ahead{};  // if the kernels are pipelined
-};
-
-/// A stretch of a chunk: where it begins, in bytes from the group's first elements, and how many elements it has.
-struct Piece {
+/// Contiguous elements of a chunk: where they begin, in bytes from the group's first elements, and how many there are.
+struct Segment {
   std::int64_t from;
   std::int64_t to;
   std::size_t count;
 };
 
-/// A chunk of float32 in pieces of multiples of 16, from the group's first elements on. `ahead` bytes further lies what
-/// is needed next of the output, and `prefetch_distance` bytes further of both where groups are contiguous and the
-/// kernels prefetch it (0: not).
-struct Pieces32 {
-  const std::byte* from;
-  std::byte* to;
-  const Piece* pieces;
-  std::size_t count;
-  std::int64_t ahead;
-  Line32 line;
-  float upper;
-  bool stream;
-  std::int64_t prefetch_distance = 0;
-  /// If the kernels are pipelined: the same chunk of another group, whose sums are formed on the way (null: none), and
-  /// how many bytes further on lies what is summed after it (0: nothing is prefetched).
-  const std::byte* summed = nullptr;
+/// What results are computed from, and whether sums of as many other elements are formed in the same loop, which
+/// pipelined kernels alone do.
+enum class Source {
+  memory,              ///< elements where they lie
+  memory_and_sums,     ///< the same, with sums of the same segments of another group
+  converted,           ///< one segment that an earlier pass converted: float32 to doubles, float16 to floats
+  converted_and_sums,  ///< the same, while another row, the pipelined one, is converted and summed
+};
+constexpr bool is_converted(Source source) noexcept {
+  return source == Source::converted || source == Source::converted_and_sums;
+}
+constexpr bool has_sums(Source source) noexcept {
+  return source == Source::memory_and_sums || source == Source::converted_and_sums;
+}
+
+/// What is prefetched while segments are walked: addresses that correspond to Segment::from and Segment::to of 0. What
+/// is walked anyway stands for nothing. Rows of doubles or floats are prefetched as if they were float32.
+struct Prefetch {
+  Address read;  ///< of what is summed, if there are sums
+  Address written;
+};
+
+/// What is summed in the same loop: elements that lie as those of `Results`.
+template <class Real>
+struct Summed {
+  const std::byte* from = nullptr;
   SumAndSquare* sums = nullptr;
-  std::int64_t summed_ahead = 0;
+  Real* converted = nullptr;  ///< takes the pipelined row, converted; doubles may replace Results::converted
 };
 
-/// A row of float32 with a scale and a bias for each element; otherwise as Row32. Kernels that
-/// are not pipelined take `from`, whatever `wide` is.
-struct EachRow32 {
-  const std::byte* from;
-  double* wide;
-  std::byte* to;
-  std::size_t count;
-  const GroupCoefficients* group;
-  const double* scale;
-  const double* bias;
-  float upper;
-  bool stream;
-  Address next = 0;
-  RowAhead ahead{};  // if the kernels are pipelined
+/// A chunk whose results are computed in `Real`: double for float32, float for float16.
+template <class Real>
+struct Results {
+  Source source;
+  const std::byte* from;          ///< of Source::memory and memory_and_sums
+  const Real* converted;          ///< of the others
+  std::byte* to;                  ///< of elements, or with Finish::unrounded of Reals
+  const Segment* segments;        ///< if there are sums, all but the last one of whole blocks of 16
+  std::size_t count;              ///< of segments
+  float upper;                    ///< of Finish::clamped
+  bool stream;                    ///< non-temporal stores, where addresses allow it and they pay; not if unrounded
+  Prefetch prefetch;              ///< what is stored non-temporally is not prefetched
+  Summed<Real> summed{};          ///< if `source` has sums
+  std::uint16_t* list = nullptr;  ///< of float16: takes the numbers of ill-conditioned elements
 };
+/// A row that is converted already.
+template <class Real>
+inline Results<Real> converted_row(const Real* converted, std::byte* to, const Segment& all, float upper) noexcept {
+  return {Source::converted, nullptr, converted, to, &all, 1, upper, false, {address_of(converted), address_of(to)}};
+}
+/// A row of floats: elements of float32, or float16 that became floats.
+template <class Real>
+inline Results<Real> row_results(const std::byte* floats, std::byte* to, const Segment& all, float upper) noexcept {
+  if constexpr (std::is_same_v<Real, double>) {
+    return {Source::memory, floats, nullptr, to, &all, 1, upper, false, {address_of(floats), address_of(to)}};
+  } else {
+    return converted_row(reinterpret_cast<const float*>(floats), to, all, upper);
+  }
+}
 
-/// The same for at most 1024 float16, whose elements come as floats. `to` takes halves, or floats for Finish::values.
-/// Ill-conditioned elements are listed in `ill_conditioned`, which holds `count` entries.
-struct Row16 {
-  const float* from;
-  std::byte* to;
-  std::size_t count;
-  Line16 line;
-  float upper;
-  std::uint16_t* ill_conditioned;
-  RowAhead ahead{};  // if the kernels are pipelined
-};
-/// A chunk of float16 in pieces of any length, from the group's first elements on; otherwise as Row16. `ahead` and
-/// `prefetch_distance` as in Pieces32. Not all kernels look at `stream`.
-struct Pieces16 {
-  const std::byte* from;
-  std::byte* to;
-  const Piece* pieces;
-  std::size_t count;
-  std::int64_t ahead;
-  Line16 line;
-  float upper;
-  std::uint16_t* ill_conditioned;
-  std::int64_t prefetch_distance = 0;
-  bool stream = false;
-};
-/// A row with a scale and a bias for each element.
-struct EachRow16 {
-  const float* from;
-  std::byte* to;
-  std::size_t count;
-  float shift;
-  float rest;
-  float rate;
-  float slope_error;
-  float error_bound;  // no element has a larger one
-  const float* scale;
-  const float* bias;
-  float upper;
-  std::uint16_t* ill_conditioned;
-  RowAhead ahead{};
+/// Kernels that compute results, by Finish. They take every `source`, except Source::memory_and_sums, which is for
+/// shared coefficients in double, and float16's Source::memory with coefficients for each element or unrounded.
+template <class Real>
+struct ResultKernels {
+  /// What is found on the way. double: the minimum magnitude of the values; float: how many elements, numbered within
+  /// the chunk, are listed as ill-conditioned.
+  using Found = std::conditional_t<std::is_same_v<Real, double>, float, std::size_t>;
+  Found (*shared[finishes])(const Results<Real>&, const SharedCoefficients<Real>&);
+  Found (*per_element[finishes])(const Results<Real>&, const PerElementCoefficients<Real>&);
 };
 
 /// All kernels of one instruction set. Results are the same bits in each.
 struct Kernels {
   /// float16 to float32.
   void (*widen)(const std::byte* halves, float* floats, std::size_t count);
-  /// Sums of a chunk of floats; `wide` (may be null) takes them as doubles, and has room for a multiple of 16.
-  /// `output` (may be null): where as many floats will be written next.
-  SumAndSquare (*sums)(const std::byte* floats, std::size_t count, double* wide, const std::byte* output);
+  /// Sums of a chunk of float32 or float16 in segments, all but the last one of whole blocks of 16. `read`: as in
+  /// Prefetch.
+  SumAndSquare (*sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
+  SumAndSquare (*half_sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
+  /// Sums of a row of floats. `written`: as many floats that are prefetched to be written.
+  SumAndSquare (*row_sums)(const std::byte* floats, std::size_t count, Address written);
+  /// The same of a row that also becomes doubles, in room for a multiple of 16.
+  SumAndSquare (*convert)(const std::byte* floats, std::size_t count, double* doubles, Address written);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
-  /// Sums of a chunk in pieces of float32 or float16, of which only the last may have another length than a multiple of
-  /// 16. What lies `ahead` bytes further on is prefetched.
-  SumAndSquare (*piece_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
-  SumAndSquare (*half_sums)(const std::byte* from, const Piece* pieces, std::size_t count, std::int64_t ahead);
-  /// The least |value| of the row, as float.
-  float (*row32[3])(const Row32&);
-  float (*each_row32[3])(const EachRow32&);
-  float (*pieces32[2])(const Pieces32&);  // not for Finish::values
-  /// How many elements are ill-conditioned.
-  std::size_t (*row16[3])(const Row16&);
-  std::size_t (*pieces16[2])(const Pieces16&);  // not for Finish::values
-  std::size_t (*each_row16[3])(const EachRow16&);
-  /// How many bytes ahead of a contiguous walk to prefetch; 0: hardware prefetchers are better.
-  std::int64_t prefetch_distance = 0;
-  /// Whether rows and pieces form the sums of others on the way (`RowAhead`, `Pieces32::sums`), and rows with a scale
-  /// and a bias for each element are stored non-temporally where the others are.
+  ResultKernels<double> float32;
+  ResultKernels<float> float16;
+  /// Whether kernels form sums of other elements in the loop of results, and rows with coefficients for each element
+  /// are stored non-temporally where the others are.
   bool pipelined = false;
+  std::size_t vector_bits = 0;  ///< of kernels that prefetch, else 0
+
+  template <class Real>
+  const ResultKernels<Real>& results() const noexcept {
+    if constexpr (std::is_same_v<Real, double>) {
+      return float32;
+    } else {
+      return float16;
+    }
+  }
+};
+
+/// Rows of `width` neighbouring groups: element i of each lies at from + offset[i], in bytes.
+struct Columns {
+  const std::byte* from;
+  const std::int64_t* offset;
+  std::size_t rows;
+  std::size_t width;      // at most panel_width
+  std::int64_t prefetch;  // how far away the bytes lie that are read next; 0: no prefetch
+  bool stream = false;    // non-temporal stores: rows of the output are whole cache lines
+};
+inline constexpr std::size_t panel_width = 64;
+
+/// The lanes of a chunk's sums, in subpanels of 16 columns.
+inline constexpr std::size_t subpanel_width = 16;
+struct SubpanelLanes {
+  double sum[normalization_lanes][subpanel_width];
+  double square[normalization_lanes][subpanel_width];
+};
+struct alignas(64) ColumnLanes {
+  SubpanelLanes subpanel[panel_width / subpanel_width];
+};
+/// Rows that are summed between two visits of the lanes: what is read of them and the lanes fit L1d.
+constexpr std::size_t summed_rows(std::size_t width) noexcept {
+  return width > 32 ? 64 : width > 16 ? 128 : width > 8 ? 256 : 512;
+}
+
+/// Coefficients of each column. A column whose minimum magnitude is not above `threshold` is ill-conditioned; float16:
+/// a value below its column's error bound.
+struct ColumnCoefficients32 {
+  double shift[panel_width];
+  double slope[panel_width];
+  double offset[panel_width];
+  float threshold[panel_width];
+};
+struct ColumnCoefficients16 {
+  float shift[panel_width];
+  float slope[panel_width];
+  float offset[panel_width];
+  float error_bound[panel_width];
+};
+
+/// The column kernels of one instruction set. Results are the same bits in each.
+struct ColumnKernels {
+  /// Adds rows of float32 or float16, the first of which is number 0 modulo 16 of the chunk, less a pivot for each
+  /// column (which may be null and has panel_width entries). At most summed_rows(width).
+  void (*add32)(const Columns&, const double* pivot, ColumnLanes&);
+  void (*add16)(const Columns&, const double* pivot, ColumnLanes&);
+  /// Adds the lanes of `width` columns in the order of reference::sum_lanes.
+  void (*join)(const ColumnLanes&, std::size_t width, double* sum, double* square);
+  /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). float32 gives the minimum
+  /// magnitude of each column; float16 lists its ill-conditioned elements, numbered row * width + column, and says how
+  /// many.
+  void (*columns32[3])(const Columns&, const ColumnCoefficients32&, std::byte* to, const std::int64_t* to_offset,
+                       float upper, float* minimum);
+  std::size_t (*columns16[3])(const Columns&, const ColumnCoefficients16&, std::byte* to, const std::int64_t* to_offset,
+                              float upper, std::uint16_t* ill_conditioned);
+  /// float32: results are formed in blocks of 16 KiB instead of 4, whose lines are prefetched half a block ahead.
+  bool large_blocks = false;
+};
+
+/// The activation kernels of one instruction set. Results are the same bits in each.
+struct ActivationKernels {
+  /// The activation, after its line, of unrounded values, rounded to float32 or float16.
+  void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
+  void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
+
+  void apply(const Activation& activation, const double* values, std::byte* to, std::size_t count) const noexcept {
+    apply32(activation, values, to, count);
+  }
+  void apply(const Activation& activation, const float* values, std::byte* to, std::size_t count) const noexcept {
+    apply16(activation, values, to, count);
+  }
 };
 
 /// Prefetches `bytes` at `from`, line by line.

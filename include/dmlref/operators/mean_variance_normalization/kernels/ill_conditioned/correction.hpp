@@ -16,7 +16,7 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/scalar.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/select.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
@@ -56,7 +56,7 @@ class ExactGroup {
 };
 
 /// The mean of so many float16 is exact without it: they are multiples of 2^-24, their sum in two doubles has no error.
-inline constexpr std::uint64_t most_exact_halves = std::uint64_t{1} << 27;
+inline constexpr std::uint64_t max_exact_halves = std::uint64_t{1} << 27;
 
 /// Those of a group that are there already.
 struct ExactSlot {
@@ -91,12 +91,12 @@ template <class T>
 DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Activation& activation, bool activated,
                                          const double* values, std::size_t count, T* results) noexcept {
   constexpr bool is_half = std::is_same_v<T, half>;
-  float space[is_half ? Batch::most : 1];
+  float space[is_half ? Batch::capacity : 1];
   float* floats = space;
   if constexpr (!is_half) floats = results;
   const Finish finish = activated ? Finish::identity : finish_of(activation.type);
   const float upper = upper_bound_of(activation.type);
-  if (finish == Finish::values) {
+  if (finish == Finish::unrounded) {
     kernels.activation->apply32(activation, values, reinterpret_cast<std::byte*>(floats), count);
   } else {
     for (std::size_t i = 0; i < count; ++i) {
@@ -106,9 +106,12 @@ DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Act
   }
   if constexpr (is_half) {
     // (-0, so that no sign is lost.)
-    std::uint16_t list[Batch::most];
-    const Row16 row{floats, reinterpret_cast<std::byte*>(results), count, {0.0f, 1.0f, -0.0f, 0.0f}, upper, list, {}};
-    kernels.rows->row16[static_cast<std::size_t>(Finish::identity)](row);
+    std::uint16_t list[Batch::capacity];
+    const Segment all{0, 0, count};
+    auto rounded = row_results<float>(reinterpret_cast<const std::byte*>(floats), reinterpret_cast<std::byte*>(results),
+                                      all, upper);
+    rounded.list = list;
+    kernels.rows->float16.shared[static_cast<std::size_t>(Finish::identity)](rounded, {0.0f, 1.0f, -0.0f, 0.0f});
     const double a = activation.parameters[0];
     const double b = activation.parameters[1];
     for (std::size_t i = 0; i < count; ++i) {
@@ -195,11 +198,24 @@ struct Chosen {
 inline bool gives_nan(const GroupCoefficients& group, float scale = 1, float bias = 0) noexcept {
   return std::isnan(group.mean.high) || std::isnan(group.rate) || std::isnan(scale) || std::isnan(bias);
 }
-/// The line of float16 that a kernel takes: one that lists nothing where all results are computed again.
-inline Line16 line16_of(const reference::ElementCoefficients<float>& c) noexcept {
-  if (std::isnan(c.error_bound)) return {0, 0, 0, 0};
-  return {c.shift, c.slope, c.offset, c.error_bound};
+/// What a kernel of float16 takes: coefficients that list nothing where all results are computed again.
+inline SharedCoefficients<float> quiet(const SharedCoefficients<float>& c) noexcept {
+  return std::isnan(c.error_bound) ? SharedCoefficients<float>{0, 0, 0, 0} : c;
 }
+inline const SharedCoefficients<double>& quiet(const SharedCoefficients<double>& c) noexcept { return c; }
+
+/// Which results of a chunk are computed again.
+struct Corrections {
+  enum Which {
+    listed,     ///< those in a list,
+    by_bounds,  ///< those that their error bounds say, which are not listed yet,
+    all,
+  };
+  Which which = listed;
+  std::size_t listed_count = 0;
+
+  bool any() const noexcept { return which != listed || listed_count > 0; }
+};
 
 /// What results of a group take beside their elements.
 struct GroupInUse {
@@ -225,9 +241,9 @@ inline void correct_exactly(const GroupInUse& in, const std::uint16_t* pending, 
   batch.count = count;
   pad(batch);
   const Activation& activation = in.parameters.activation;
-  in.kernels.ill_conditioned->settle_exactly(batch, activation,
-                                             exact_of(in.kernels.has_fma, batch, in.exact, in.parameters));
-  T exact_results[Batch::most];
+  in.kernels.ill_conditioned->recompute_exactly(batch, activation,
+                                                exact_of(in.kernels.has_fma, batch, in.exact, in.parameters));
+  T exact_results[Batch::capacity];
   round_values(in.kernels, activation, jumps(activation.type), batch.value, count, exact_results);
   for (std::size_t k = 0; k < count; ++k) results[pending[k]] = exact_results[k];
 }
@@ -238,7 +254,7 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
   const auto line = reference::LinearPart::of(in.parameters.activation);
   const MeanAndRate careful{in.group.mean, rate_of(in.kernels.has_fma, in.group.variance, in.parameters)};
   Batch batch;
-  std::uint16_t pending[Batch::most];
+  std::uint16_t pending[Batch::capacity];
   const auto set_parameters = [&](std::size_t k, std::size_t i) {  // (Both products are exact.)
     batch.scale[k] = line.factor * static_cast<double>(in.given.scale[i]);
     const DoubleDouble bias = reference::two_sum(line.factor * static_cast<double>(in.given.bias[i]), line.addend);
@@ -247,13 +263,13 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
   };
   if (in.given.step == 0) {
     set_parameters(0, 0);
-    const std::size_t most = (std::min)(chosen.count, Batch::most);
-    std::fill_n(batch.scale, most, batch.scale[0]);
-    std::fill_n(batch.bias, most, batch.bias[0]);
-    std::fill_n(batch.bias_low, most, batch.bias_low[0]);
+    const std::size_t filled = (std::min)(chosen.count, Batch::capacity);
+    std::fill_n(batch.scale, filled, batch.scale[0]);
+    std::fill_n(batch.bias, filled, batch.bias[0]);
+    std::fill_n(batch.bias_low, filled, batch.bias_low[0]);
   }
-  for (std::size_t first = 0; first < chosen.count; first += Batch::most) {
-    const std::size_t count = (std::min)(chosen.count - first, Batch::most);
+  for (std::size_t first = 0; first < chosen.count; first += Batch::capacity) {
+    const std::size_t count = (std::min)(chosen.count - first, Batch::capacity);
     for (std::size_t k = 0; k < count; ++k) {
       float x;
       std::memcpy(&x, chosen.floats + chosen.number(first + k) * sizeof(float), sizeof x);
@@ -265,7 +281,7 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
     batch.count = count;
     pad(batch);
     const std::size_t left =
-        in.kernels.ill_conditioned->settle(batch, in.parameters.activation, in.group, careful, pending);
+        in.kernels.ill_conditioned->recompute(batch, in.parameters.activation, in.group, careful, pending);
     round_values(in.kernels, in.parameters.activation, false, batch.value, count, results + first);
     if (left > 0) correct_exactly(in, pending, left, batch, results + first);
   }
@@ -274,8 +290,8 @@ DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& 
 /// The different ones among chosen elements: ill-conditioned results of one scale and bias lie close together, so that
 /// often few floats give them.
 struct Different {
-  static constexpr std::size_t most = 8;
-  std::uint16_t list[most];  // the first of each
+  static constexpr std::size_t max = 8;
+  std::uint16_t list[max];  // the first of each
   std::size_t count = 0;
 
   /// Whether there are so few; `places` then says which one each is.
@@ -285,7 +301,7 @@ struct Different {
       std::memcpy(&bits, chosen.floats + chosen.number(k) * sizeof(float), sizeof bits);
       return bits;
     };
-    std::uint32_t seen[most]{bits_of(0)};
+    std::uint32_t seen[max]{bits_of(0)};
     list[count++] = static_cast<std::uint16_t>(chosen.number(0));
     std::size_t k = 1;
     while (k < chosen.count && bits_of(k) == seen[0]) ++k;  // (often all of them)
@@ -295,7 +311,7 @@ struct Different {
       const std::uint32_t bits = bits_of(k);
       if (seen[last] != bits) {
         for (last = 0; last < count && seen[last] != bits;) ++last;
-        if (last == most) return false;
+        if (last == max) return false;
         if (last == count) {
           seen[count] = bits;
           list[count++] = static_cast<std::uint16_t>(i);
@@ -307,26 +323,8 @@ struct Different {
   }
 };
 
-/// Computes at most 1024 elements of a group again.
-template <class T>
-DMLREF_NOINLINE inline void correct_elements(const GroupInUse& in, const Chosen& chosen, T* results) noexcept {
-  std::uint8_t places[normalization_chunk];
-  Different different;
-  if (in.given.step == 0 && chosen.count > Different::most && different.find(chosen, places)) {
-    T each[Different::most];
-    correct_batches(in, {chosen.floats, different.list, different.count}, each);
-    if (different.count == 1) {
-      std::fill_n(results, chosen.count, each[0]);
-    } else {
-      for (std::size_t k = 0; k < chosen.count; ++k) results[k] = each[places[k]];
-    }
-  } else {
-    correct_batches(in, chosen, results);
-  }
-}
-
 /// Fewer elements than this are computed one by one.
-inline constexpr std::size_t least_batch = 4;
+inline constexpr std::size_t min_batch = 4;
 
 /// One element by the reference: what a batch costs is more than a few of these.
 template <class T>
@@ -341,6 +339,35 @@ DMLREF_NOINLINE inline T correct_one(T element, const GroupCoefficients& group, 
     return found;
   };
   return reference::normalize_element<T>(element, group, scale, bias, parameters, reference::ExactSource(statistics));
+}
+
+/// Computes at most 1024 elements of a group again.
+template <class T>
+DMLREF_NOINLINE inline void correct_elements(const GroupInUse& in, const Chosen& chosen, T* results) noexcept {
+  if (chosen.count < min_batch) {
+    for (std::size_t k = 0; k < chosen.count; ++k) {
+      const std::size_t i = chosen.number(k);
+      float x;
+      std::memcpy(&x, chosen.floats + i * sizeof(float), sizeof x);
+      const std::size_t own = in.given.step == 0 ? 0 : i - in.given.first;
+      results[k] =
+          correct_one(static_cast<T>(x), in.group, in.given.scale[own], in.given.bias[own], in.parameters, in.exact);
+    }
+    return;
+  }
+  std::uint8_t places[normalization_chunk];
+  Different different;
+  if (in.given.step == 0 && chosen.count > Different::max && different.find(chosen, places)) {
+    T each[Different::max];
+    correct_batches(in, {chosen.floats, different.list, different.count}, each);
+    if (different.count == 1) {
+      std::fill_n(results, chosen.count, each[0]);
+    } else {
+      for (std::size_t k = 0; k < chosen.count; ++k) results[k] = each[places[k]];
+    }
+  } else {
+    correct_batches(in, chosen, results);
+  }
 }
 
 }  // namespace fast::normalization

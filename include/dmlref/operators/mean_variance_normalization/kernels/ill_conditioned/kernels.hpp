@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/activation.hpp"
@@ -19,13 +20,13 @@ using reference::DoubleDouble;
 
 /// Elements of one group that are computed again. Whole vectors of eight are read: what is beyond `count` are numbers.
 struct Batch {
-  static constexpr std::size_t most = 128;
+  static constexpr std::size_t capacity = 128;
   std::size_t count;
-  alignas(64) double x[most];
-  alignas(64) double scale[most];     ///< with the activation's line,
-  alignas(64) double bias[most];      ///< as is the bias,
-  alignas(64) double bias_low[most];  ///< an unevaluated sum of two doubles
-  alignas(64) double value[most];
+  alignas(64) double x[capacity];
+  alignas(64) double scale[capacity];     ///< with the activation's line,
+  alignas(64) double bias[capacity];      ///< as is the bias,
+  alignas(64) double bias_low[capacity];  ///< an unevaluated sum of two doubles
+  alignas(64) double value[capacity];
 };
 
 /// The mean of a group, and 1 / sqrt(variance + epsilon) or 1.
@@ -70,6 +71,15 @@ inline GroupErrors<float> errors16(const GroupCoefficients& group) noexcept {
           static_cast<float>(group.rate), static_cast<float>(group.slope_error * 0x1p-13), 0x1p-9f};
 }
 
+template <class Real>
+inline GroupErrors<Real> errors_of(const GroupCoefficients& group) noexcept {
+  if constexpr (std::is_same_v<Real, double>) {
+    return errors32(group);
+  } else {
+    return errors16(group);
+  }
+}
+
 /// The kernels of one instruction set. Results are the same bits in each.
 struct IllConditionedKernels {
   /// The error bound for a scale and a bias each; NaN where all is computed again. Whole vectors are read and written.
@@ -85,12 +95,30 @@ struct IllConditionedKernels {
                         std::size_t step, std::uint16_t* list);
   /// Values in double, and from mean and rate (of the chunks' statistics) where they are ill-conditioned. Lists those
   /// that need exact statistics.
-  std::size_t (*settle)(Batch&, const Activation&, const GroupCoefficients&, const MeanAndRate&,
-                        std::uint16_t* pending);
+  std::size_t (*recompute)(Batch&, const Activation&, const GroupCoefficients&, const MeanAndRate&,
+                           std::uint16_t* pending);
   /// Values from exact statistics; after the activation if it jumps.
-  void (*settle_exactly)(Batch&, const Activation&, const MeanAndRate&);
+  void (*recompute_exactly)(Batch&, const Activation&, const MeanAndRate&);
   /// Adds floats (`means` null) to lanes number i % 16, or their squared distances from the lanes' means.
   void (*add_exact)(const std::byte* floats, std::size_t count, const ExactLanes* means, ExactLanes& lanes);
+
+  /// By type: of float32, of float16.
+  void error_bounds(const double* scale, const double* bias, std::size_t count, const GroupErrors<double>& group,
+                    double* bounds) const noexcept {
+    error_bounds32(scale, bias, count, group, bounds);
+  }
+  void error_bounds(const float* scale, const float* bias, std::size_t count, const GroupErrors<float>& group,
+                    float* bounds) const noexcept {
+    error_bounds16(scale, bias, count, group, bounds);
+  }
+  std::size_t list(const Activation& activation, const double* values, std::size_t count, const double* bounds,
+                   std::size_t step, std::uint16_t* to) const noexcept {
+    return list32(activation, values, count, bounds, step, to);
+  }
+  std::size_t list(const Activation& activation, const float* values, std::size_t count, const float* bounds,
+                   std::size_t step, std::uint16_t* to) const noexcept {
+    return list16(activation, values, count, bounds, step, to);
+  }
 };
 
 }  // namespace fast::normalization

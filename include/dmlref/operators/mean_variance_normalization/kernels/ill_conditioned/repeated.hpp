@@ -75,8 +75,8 @@ DMLREF_NOINLINE inline Interval<BitsOf<T>> ill_conditioned_elements(
 template <class Bits>
 struct Repeated {
   static constexpr std::size_t lanes = 16;
-  static constexpr std::size_t most_rows = 16;  ///< at once: few enough for registers and small stacks
-  using Rows = Bits[most_rows][lanes];
+  static constexpr std::size_t max_rows = 16;  ///< at once: few enough for registers and small stacks
+  using Rows = Bits[max_rows][lanes];
 
   Bits first[lanes]{}, size[lanes]{};
   Bits any[lanes]{};  ///< bits that any element has; the result

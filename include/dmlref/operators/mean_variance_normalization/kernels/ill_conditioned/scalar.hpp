@@ -48,8 +48,8 @@ inline DoubleDouble value_from(const Batch& batch, std::size_t i, const MeanAndR
                         DoubleDouble{batch.bias[i], batch.bias_low[i]});
 }
 
-inline std::size_t settle(Batch& batch, const Activation& activation, const GroupCoefficients& group,
-                          const MeanAndRate& careful, std::uint16_t* pending) noexcept {
+inline std::size_t recompute(Batch& batch, const Activation& activation, const GroupCoefficients& group,
+                             const MeanAndRate& careful, std::uint16_t* pending) noexcept {
   const bool has_jump = jumps(activation.type);
   std::size_t listed = 0;
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -71,7 +71,7 @@ inline std::size_t settle(Batch& batch, const Activation& activation, const Grou
   return listed;
 }
 
-inline void settle_exactly(Batch& batch, const Activation& activation, const MeanAndRate& group) noexcept {
+inline void recompute_exactly(Batch& batch, const Activation& activation, const MeanAndRate& group) noexcept {
   const bool has_jump = jumps(activation.type);
   for (std::size_t i = 0; i < batch.count; ++i) {
     const DoubleDouble value = value_from(batch, i, group);
@@ -103,8 +103,8 @@ inline const IllConditionedKernels& ill_conditioned_kernels() noexcept {
                                                error_bounds<float>,
                                                list_ill_conditioned_values<double>,
                                                list_ill_conditioned_values<float>,
-                                               settle,
-                                               settle_exactly,
+                                               recompute,
+                                               recompute_exactly,
                                                add_exact};
   return table;
 }

@@ -15,10 +15,10 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/correction.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/pieces.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/execution.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
@@ -31,9 +31,65 @@ struct MergedGroup {
   ExactSlot exact;
 };
 
+/// The segments of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one
+/// chunk at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16
+/// elements.
+class SegmentTable {
+ public:
+  /// `used`: whether the table is read.
+  SegmentTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
+      : reduced_(reduced), count_(count), element_size_(element_size) {
+    const std::uint64_t chunks = chunk_count(count);
+    whole_ = used && reduced.rank > 1 && chunks <= max_chunks && fill(0, chunks);
+  }
+
+  struct List {
+    const Segment* segments;
+    std::size_t count;
+  };
+  List of(std::uint64_t chunk) noexcept {
+    if (reduced_.rank == 1) {  // the usual case of more chunks than the table holds, without divisions
+      const Place start = Place{}.add(reduced_.at[0].step, static_cast<Index>(chunk * normalization_chunk));
+      at_[0] = {start.input * element_size_, start.output * element_size_, chunk_size(count_, chunk)};
+      return {at_, 1};
+    }
+    if (whole_) return {at_ + begin_[chunk], static_cast<std::size_t>(begin_[chunk + 1] - begin_[chunk])};
+    fill(chunk, chunk + 1);
+    return {at_, begin_[1]};
+  }
+
+ private:
+  static constexpr std::size_t max_segments = 256;  // more than a chunk can have
+  static constexpr std::uint64_t max_chunks = 64;
+
+  DMLREF_NOINLINE bool fill(std::uint64_t first, std::uint64_t last) noexcept {
+    Walk walk(reduced_, Place{}, static_cast<Index>(first * normalization_chunk));
+    std::uint16_t used = 0;
+    for (std::uint64_t c = first; c < last; ++c) {
+      begin_[c - first] = used;
+      for (std::size_t left = chunk_size(count_, c); left > 0;) {
+        if (used == max_segments) return false;
+        const std::size_t n = (std::min)(left, static_cast<std::size_t>(walk.stretch()));
+        at_[used++] = {walk.place().input * element_size_, walk.place().output * element_size_, n};
+        walk.advance(static_cast<Index>(n));
+        left -= n;
+      }
+    }
+    begin_[last - first] = used;
+    return true;
+  }
+
+  const Dimensions& reduced_;
+  std::uint64_t count_;
+  Index element_size_;
+  bool whole_ = false;
+  std::uint16_t begin_[max_chunks + 1];
+  Segment at_[max_segments];
+};
+
 /// Groups of several chunks.
 template <class T>
-struct ChunkedRows : RowPlan<T> {
+struct ChunkedRows final : detail::PlanOf<ChunkedRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
   using Base::beyond_l2, Base::chunks, Base::count, Base::finish, Base::geometry, Base::groups, Base::is_half,
       Base::kernels, Base::prefetch_distance, Base::streams;
@@ -42,47 +98,49 @@ struct ChunkedRows : RowPlan<T> {
               const Tuning::Normalization& tuning) noexcept
       : Base(places, p, target, tuning) {
     const Dimension& inner = places.reduced.at[places.reduced.rank - 1];
-    stretches = inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
-    summed_pieces = stretches && inner.extent % 16 == 0;
-    pieces = (is_half ? stretches : summed_pieces) && !places.varying && finish != Finish::values;
+    has_segments = inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
+    sums_segments = has_segments && inner.extent % 16 == 0;
+    in_segments = (is_half ? has_segments : sums_segments) && !places.varying && finish != Finish::unrounded;
     const bool pipelined = target.rows->pipelined;
     const bool is_long =
         inner.extent >= 4 * static_cast<Index>(normalization_chunk) && (!pipelined || (!is_half && streams));
     // (Pipelined kernels do not prefetch the output, which short pieces gain from.)
     const bool is_short = inner.extent <= 512;
     const bool always = tuning.pipelined_rows == Tuning::Normalization::PipelinedRows::always;
-    pipelines_pieces = pipelined && !is_half && pieces && (always || !is_short || !beyond_l2);
+    is_pipelined = pipelined && !is_half && in_segments && (always || !is_short || !beyond_l2);
     prefetches_next = !pipelined || is_short;
-    if (beyond_l2 && is_long) prefetch_distance = target.rows->prefetch_distance;
+    if (beyond_l2 && is_long) prefetch_distance = Base::prefetch_distance_of(target, tuning);
   }
 
-  std::string_view name() const noexcept {
-    return pipelines_pieces ? "pipelined pieces" : pieces ? "pieces" : "chunks";
+  std::string_view strategy_name() const noexcept {
+    return is_pipelined ? "pipelined pieces" : in_segments ? "pieces" : "chunks";
   }
-  /// Bytes: the statistics of chunks and what is known of groups.
-  std::uint64_t temporary_bytes() const noexcept { return statistics_bytes() + round_up(groups * sizeof(MergedGroup)); }
+  /// Temporary memory: the statistics of chunks and what is known of groups.
+  BindingProperties properties() const noexcept {
+    return {statistics_bytes() + round_up(groups * sizeof(MergedGroup)), 0};
+  }
   std::uint64_t statistics_bytes() const noexcept { return round_up(groups * chunks * sizeof(ChunkStatistics)); }
-  PieceTable piece_table() const noexcept {
-    return {geometry.reduced, count, static_cast<Index>(sizeof(T)), stretches};
+  SegmentTable segment_table() const noexcept {
+    return {geometry.reduced, count, static_cast<Index>(sizeof(T)), has_segments};
   }
-  template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const;
+  void execute(const detail::Bindings& bindings, Executor& executor) const;
 
-  bool stretches = false;         // chunks are made of contiguous stretches in both tensors
-  bool summed_pieces = false;     // which begin with lane 0: they are summed where they lie,
-  bool pieces = false;            // and share one line: nothing need be gathered
-  bool pipelines_pieces = false;  // one group's results are formed together with the sums of the next
-  bool prefetches_next = true;    // lines of the next group
+  bool has_segments = false;    // chunks consist of segments of 16 elements and more in both tensors,
+  bool sums_segments = false;   // which begin with lane 0: they are summed where they lie,
+  bool in_segments = false;     // and share coefficients: nothing need be gathered
+  bool is_pipelined = false;    // one group's results are formed together with the sums of the next
+  bool prefetches_next = true;  // lines of the next group
 };
 
 /// One execute.
 template <class T>
 struct ChunkedRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
-  using Base::buffers, Base::chunk_size, Base::correct, Base::element_bytes, Base::elements, Base::folded,
-      Base::input_at, Base::is_half, Base::normalize, Base::normalize_row, Base::op, Base::output_at, Base::piece_at,
-      Base::line_of, Base::read, Base::streams, Base::widen;
-  using typename Base::Corrections, typename Base::Real;
+  using Base::buffers, Base::chunk_size, Base::coefficients_of, Base::correct, Base::corrections_of,
+      Base::element_bytes, Base::elements, Base::floats_at, Base::input_at, Base::is_half, Base::normalize,
+      Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams, Base::widen,
+      Base::with_linear_part;
+  using typename Base::Real;
 
   const ChunkedRows<T>& rows;
 
@@ -102,11 +160,11 @@ struct ChunkedRowsExecution : RowExecution<T> {
     });
   }
 
-  static constexpr std::uint64_t most_interleaved = 16;
+  static constexpr std::uint64_t max_interleaved = 16;
 
   /// How many groups are interleaved: as many as leave half of L2 to their results.
-  static std::uint64_t interleaved_of(std::uint64_t count) noexcept {
-    return std::clamp<std::uint64_t>(RowPlan<T>::l2_bytes / 2 / (count * sizeof(T)), 1, most_interleaved);
+  std::uint64_t interleaved() const noexcept {
+    return std::clamp<std::uint64_t>(op.l2_bytes / 2 / (op.count * sizeof(T)), 1, max_interleaved);
   }
 
   /// From the group at `base` to the next one; nothing after the last.
@@ -115,141 +173,136 @@ struct ChunkedRowsExecution : RowExecution<T> {
     return op.geometry.kept.place(static_cast<Index>(group + 1)).add(base, -1);
   }
 
-  /// A chunk as a row: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
-  DMLREF_NOINLINE Row<T> gather(const Place& base, const PieceTable::List& list, float* space,
-                                Index ahead) const noexcept {
+  /// A chunk as floats: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
+  DMLREF_NOINLINE const std::byte* gather(const Place& base, const SegmentTable::List& list, float* space,
+                                          Index ahead) const noexcept {
     const std::byte* const from = input_at(base);
     if (is_half && op.prefetch_distance != 0) {
-      for (std::size_t p = 0; p < list.count; ++p) {
-        prefetch<0>(address_of(from, list.pieces[p].from + op.prefetch_distance), list.pieces[p].count * sizeof(T));
+      for (std::size_t s = 0; s < list.count; ++s) {
+        prefetch<0>(address_of(from, list.segments[s].from + op.prefetch_distance), list.segments[s].count * sizeof(T));
       }
       ahead = 0;
     }
-    if (list.count == 1) return piece_at(from + list.pieces[0].from, list.pieces[0].count, space);
+    if (list.count == 1) return floats_at(from + list.segments[0].from, list.segments[0].count, space);
     float* to = space;
-    for (std::size_t p = 0; p < list.count; ++p) {
-      const Piece& piece = list.pieces[p];
+    for (std::size_t s = 0; s < list.count; ++s) {
+      const Segment& segment = list.segments[s];
       if (ahead != 0) {
-        prefetch<0>(address_of(from, piece.from + ahead * element_bytes), piece.count * sizeof(T));
+        prefetch<0>(address_of(from, segment.from + ahead * element_bytes), segment.count * sizeof(T));
       }
-      widen(from + piece.from, piece.count, to);
-      to += piece.count;
+      widen(from + segment.from, segment.count, to);
+      to += segment.count;
     }
-    return {reinterpret_cast<const std::byte*>(space), nullptr};
+    return reinterpret_cast<const std::byte*>(space);
   }
 
   /// The results of a chunk that is gathered, and scattered again.
-  void normalize_gathered(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
+  void normalize_gathered(const Place& base, std::uint64_t chunk, const SegmentTable::List& list, Index ahead,
                           const GroupCoefficients& group, ExactSlot& exact, Workspace<T>& work) const noexcept {
     const std::size_t size = chunk_size(chunk);
-    const std::uint64_t first = chunk * normalization_chunk;
     std::byte* const output = output_at(base);
-    const bool direct = list.count == 1;
-    Row<T> row = gather(base, list, work.row, 0);
-    if (!is_half && direct && op.prefetch_distance != 0) row.next = address_of(row.floats, op.prefetch_distance);
-    const Corrections corrections = normalize_row(line_of(base, first, size, group, work), size, row,
-                                                  direct ? output + list.pieces[0].to : nullptr, group, work);
+    const bool in_place = list.count == 1;
+    const std::byte* const floats = gather(base, list, work.row, 0);
+    Results<Real> results = results_from(floats);
+    if (!is_half && in_place) results.prefetch.read = address_of(floats, op.prefetch_distance);
+    const auto c = coefficients_of(base, chunk * normalization_chunk, size, group, work);
+    const Corrections corrections =
+        normalize_row(c, results, size, in_place ? output + list.segments[0].to : nullptr, group, work);
     const std::byte* from = work.result;
-    for (std::size_t p = 0; p < list.count && !direct; ++p) {
-      const Piece& piece = list.pieces[p];
-      const std::size_t bytes = piece.count * sizeof(T);
-      if (ahead != 0) prefetch<1>(address_of(output, piece.to + ahead * element_bytes), bytes);
-      std::memcpy(output + piece.to, from, bytes);
+    for (std::size_t s = 0; s < list.count && !in_place; ++s) {
+      const Segment& segment = list.segments[s];
+      const std::size_t bytes = segment.count * sizeof(T);
+      if (ahead != 0) prefetch<1>(address_of(output, segment.to + ahead * element_bytes), bytes);
+      std::memcpy(output + segment.to, from, bytes);
       from += bytes;
     }
     correct(base, chunk, corrections, group, exact, work);
   }
 
-  ChunkStatistics sum_row(const Row<T>& row, std::size_t size) const noexcept {
-    const Kernels& k = *op.kernels.rows;
-    return reference::chunk_from(size, [&](double pivot) {
-      return pivot == 0.0 ? k.sums(row.floats, size, nullptr, nullptr) : k.shifted_sums(row.floats, size, pivot);
-    });
+  /// Statistics from a chunk's sums; `floats()` gives its elements, where they are summed again.
+  template <class Floats>
+  ChunkStatistics statistics_from(const SumAndSquare& sums, std::size_t size, const Floats& floats) const noexcept {
+    return reference::chunk_from(
+        size, [&](double pivot) { return pivot == 0.0 ? sums : op.kernels.rows->shifted_sums(floats(), size, pivot); });
   }
-  ChunkStatistics sum_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
-                             Workspace<T>& work) const noexcept {
-    const std::byte* const from = input_at(base);
+  ChunkStatistics sum_segments(const Place& base, std::uint64_t chunk, const SegmentTable::List& list, Index ahead,
+                               Workspace<T>& work) const noexcept {
     const Kernels& k = *op.kernels.rows;
-    const std::size_t size = chunk_size(chunk);
-    return reference::chunk_from(size, [&](double pivot) {
-      const std::int64_t ahead_bytes = ahead * element_bytes;
-      if (pivot == 0.0) {
-        return (is_half ? k.half_sums : k.piece_sums)(from, list.pieces, list.count,
-                                                      op.prefetch_distance != 0 ? op.prefetch_distance : ahead_bytes);
-      }
-      return k.shifted_sums(read(base, chunk, work.row).floats, size, pivot);
-    });
+    const std::byte* const from = input_at(base);
+    const Address read_next =
+        address_of(from, op.prefetch_distance != 0 ? op.prefetch_distance : ahead * element_bytes);
+    const SumAndSquare sums = (is_half ? k.half_sums : k.sums)(from, list.segments, list.count, read_next);
+    return statistics_from(sums, chunk_size(chunk), [&] { return read(base, chunk, work.row); });
   }
 
-  /// The same chunk of another group that is summed on the way.
-  struct Beside {
-    const std::byte* from = nullptr;
-    std::int64_t ahead = 0;
-    SumAndSquare sums{};
-  };
-  void normalize_pieces(const Place& base, std::uint64_t chunk, const PieceTable::List& list, Index ahead,
-                        const GroupCoefficients& group, ExactSlot& exact, Workspace<T>& work,
-                        Beside* beside = nullptr) const noexcept {
-    const auto sb = folded(elements.scale_at(base.scale), elements.bias_at(base.bias));
-    const auto c = reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
-    const std::byte* const from = input_at(base);
-    std::byte* const to = output_at(base);
-    const std::int64_t ahead_bytes = ahead * element_bytes;
-    const auto finish = static_cast<std::size_t>(op.finish);
-    const float upper = upper_bound_of(op.parameters.activation.type);
-    Corrections corrections;
-    if constexpr (is_half) {
-      const Pieces16 all{from,         to,    list.pieces,          list.count,           ahead_bytes,
-                         line16_of(c), upper, work.ill_conditioned, op.prefetch_distance, streams};
-      corrections.listed = op.kernels.rows->pieces16[finish](all);
-      corrections.all = c.error_bound != c.error_bound;
-    } else {
-      Pieces32 all{from,  to,      list.pieces,         list.count, ahead_bytes, {c.shift, c.slope, c.offset},
-                   upper, streams, op.prefetch_distance};
-      if (beside != nullptr) {
-        all.summed = beside->from;
-        all.sums = &beside->sums;
-        all.summed_ahead = beside->ahead;
-      }
-      corrections.all = is_low(op.kernels.rows->pieces32[finish](all), c.error_bound);
+  /// The results of a chunk where it lies. `pipelined`: with sums of the same chunk of another group.
+  void normalize_segments(const Place& base, std::uint64_t chunk, const SegmentTable::List& list,
+                          const Prefetch& prefetch, const Summed<Real>* pipelined, const GroupCoefficients& group,
+                          ExactSlot& exact, Workspace<T>& work) const noexcept {
+    const auto sb = with_linear_part(elements.scale_at(base.scale), elements.bias_at(base.bias));
+    const auto c = SharedCoefficients<Real>::of(group, sb.scale, sb.bias);
+    Results<Real> results{Source::memory,
+                          input_at(base),
+                          nullptr,
+                          output_at(base),
+                          list.segments,
+                          list.count,
+                          upper_bound_of(op.parameters.activation.type),
+                          streams,
+                          prefetch};
+    if (pipelined != nullptr) {
+      results.source = Source::memory_and_sums;
+      results.summed = *pipelined;
     }
+    results.list = work.ill_conditioned;
+    const auto kernel = op.kernels.rows->template results<Real>().shared[static_cast<std::size_t>(op.finish)];
+    const Corrections corrections = corrections_of(kernel(results, quiet(c)), false, c);
     correct(base, chunk, corrections, group, exact, work);
+  }
+  /// What is prefetched beside a group's own elements: `ahead` elements further on lies the next one's output.
+  Prefetch prefetch_beside(const Place& base, Index ahead) const noexcept {
+    const std::int64_t distance = op.prefetch_distance;
+    return {address_of(input_at(base), distance),
+            address_of(output_at(base), distance != 0 ? distance : ahead * element_bytes)};
   }
 
   DMLREF_NOINLINE void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                                  PieceTable& pieces, Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { sum_chunks_of(group, base, begin, end, pieces, work); });
+                                  SegmentTable& table, Workspace<T>& work) const noexcept {
+    with_fma(op.kernels.has_fma, [&] { sum_chunks_of(group, base, begin, end, table, work); });
   }
-  void sum_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end, PieceTable& pieces,
-                     Workspace<T>& work) const noexcept {
+  void sum_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+                     SegmentTable& table, Workspace<T>& work) const noexcept {
     const Index ahead = to_next(group, base).input;
     for (std::uint64_t c = begin; c < end; ++c) {
       ChunkStatistics& chunk = statistics()[group * op.chunks + c];
-      if (rows.summed_pieces) {
-        chunk = sum_pieces(base, c, pieces.of(c), ahead, work);
+      if (rows.sums_segments) {
+        chunk = sum_segments(base, c, table.of(c), ahead, work);
       } else {
-        const Row<T> row =
-            rows.stretches ? gather(base, pieces.of(c), work.row, ahead) : read(base, c, work.row, ahead);
-        chunk = sum_row(row, chunk_size(c));
+        const std::size_t size = chunk_size(c);
+        const std::byte* const floats =
+            rows.has_segments ? gather(base, table.of(c), work.row, ahead) : read(base, c, work.row, ahead);
+        const SumAndSquare sums = op.kernels.rows->row_sums(floats, size, address_of(floats));
+        chunk = statistics_from(sums, size, [floats] { return floats; });
       }
     }
   }
 
   DMLREF_NOINLINE void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                                        PieceTable& pieces, Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { normalize_chunks_of(group, base, begin, end, pieces, work); });
+                                        SegmentTable& table, Workspace<T>& work) const noexcept {
+    with_fma(op.kernels.has_fma, [&] { normalize_chunks_of(group, base, begin, end, table, work); });
   }
   void normalize_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                           PieceTable& pieces, Workspace<T>& work) const noexcept {
+                           SegmentTable& table, Workspace<T>& work) const noexcept {
     auto& [all, exact] = group_at(group);
     const Index ahead = to_next(group, base).output;
     for (std::uint64_t c = begin; c < end; ++c) {
-      if (rows.pieces) {
-        normalize_pieces(base, c, pieces.of(c), ahead, all, exact, work);
-      } else if (rows.stretches) {
-        normalize_gathered(base, c, pieces.of(c), ahead, all, exact, work);
+      if (rows.in_segments) {
+        normalize_segments(base, c, table.of(c), prefetch_beside(base, ahead), nullptr, all, exact, work);
+      } else if (rows.has_segments) {
+        normalize_gathered(base, c, table.of(c), ahead, all, exact, work);
       } else {
-        const Corrections corrections = normalize(base, c, read(base, c, work.row), all, work, ahead);
+        Results<Real> results = results_from(read(base, c, work.row));
+        const Corrections corrections = normalize(base, c, results, all, work, ahead);
         correct(base, c, corrections, all, exact, work);
       }
     }
@@ -258,24 +311,25 @@ struct ChunkedRowsExecution : RowExecution<T> {
   /// Groups [begin, end), whose chunks are summed, then normalized.
   DMLREF_NOINLINE void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
-    PieceTable pieces = rows.piece_table();
-    const std::uint64_t turn = op.shared_parameters ? interleaved_of(op.count) : 1;
+    SegmentTable table = rows.segment_table();
+    const std::uint64_t at_once = op.shared_parameters ? interleaved() : 1;
     for (std::uint64_t g = begin; g < end; ++g) {
       const Place base = op.geometry.kept.place(static_cast<Index>(g));
-      sum_chunks(g, base, 0, op.chunks, pieces, work);
+      sum_chunks(g, base, 0, op.chunks, table, work);
       merge(g);
-      const std::uint64_t number = (g - begin) % turn;
-      if (number + 1 == turn || g + 1 == end) normalize_groups(g - number, g + 1, pieces, work);
+      const std::uint64_t number = (g - begin) % at_once;
+      if (number + 1 == at_once || g + 1 == end) normalize_groups(g - number, g + 1, table, work);
     }
   }
 
   /// The results of groups that were summed just before: chunk by chunk where they share a scale and a bias for each
   /// element, which then become doubles once for all of them.
-  void normalize_groups(std::uint64_t begin, std::uint64_t end, PieceTable& pieces, Workspace<T>& work) const noexcept {
+  void normalize_groups(std::uint64_t begin, std::uint64_t end, SegmentTable& table,
+                        Workspace<T>& work) const noexcept {
     const std::uint64_t step = end - begin > 1 ? 1 : op.chunks;
     for (std::uint64_t c = 0; c < op.chunks; c += step) {
       for (std::uint64_t g = begin; g < end; ++g) {
-        normalize_chunks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, pieces, work);
+        normalize_chunks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, table, work);
       }
     }
   }
@@ -284,25 +338,26 @@ struct ChunkedRowsExecution : RowExecution<T> {
   /// memory while the other is computed.
   void pipelined(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
-    PieceTable pieces = rows.piece_table();
+    SegmentTable table = rows.segment_table();
     Place base = op.geometry.kept.place(static_cast<Index>(begin));
-    sum_chunks(begin, base, 0, op.chunks, pieces, work);
+    sum_chunks(begin, base, 0, op.chunks, table, work);
     for (std::uint64_t g = begin; g < end; ++g) {
       merge(g);
       if (g + 1 == end) {
-        normalize_groups(g, end, pieces, work);
+        normalize_groups(g, end, table, work);
         return;
       }
       const Place next = op.geometry.kept.place(static_cast<Index>(g + 1));
-      Beside beside{input_at(next), op.prefetch_distance};
-      if (op.prefetch_distance == 0 && op.beyond_l2) beside.ahead = to_next(g + 1, next).input * element_bytes;
+      Index ahead = op.prefetch_distance;
+      if (ahead == 0 && op.beyond_l2) ahead = to_next(g + 1, next).input * element_bytes;
+      const Address read_next = address_of(input_at(next), ahead);
       auto& [all, exact] = group_at(g);
       for (std::uint64_t c = 0; c < op.chunks; ++c) {
-        normalize_pieces(base, c, pieces.of(c), 0, all, exact, work, &beside);
-        statistics()[(g + 1) * op.chunks + c] = reference::chunk_from(chunk_size(c), [&](double pivot) {
-          return pivot == 0.0 ? beside.sums
-                              : op.kernels.rows->shifted_sums(read(next, c, work.row).floats, chunk_size(c), pivot);
-        });
+        SumAndSquare sums;
+        const Summed<Real> pipelined{input_at(next), &sums};
+        normalize_segments(base, c, table.of(c), {read_next, read_next}, &pipelined, all, exact, work);
+        statistics()[(g + 1) * op.chunks + c] =
+            statistics_from(sums, chunk_size(c), [&] { return read(next, c, work.row); });
       }
       base = next;
     }
@@ -310,15 +365,16 @@ struct ChunkedRowsExecution : RowExecution<T> {
 };
 
 template <class T>
-template <class Parallel>
-void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
+void ChunkedRows<T>::execute(const detail::Bindings& bindings, Executor& executor) const {
+  const Buffers buffers(bindings);
+  const std::size_t concurrency = detail::concurrency_of(executor);
   const ChunkedRowsExecution<T> run(*this, buffers, concurrency);
   if (concurrency == 1 || groups >= concurrency * 4) {
     const std::uint64_t tasks = concurrency == 1 ? 1 : (std::min<std::uint64_t>)(groups, concurrency * 4);
-    parallel(tasks, [&](std::size_t t) {
+    detail::parallel_for(executor, tasks, [&](std::size_t t) {
       const std::uint64_t begin = groups * t / tasks;
       const std::uint64_t end = groups * (t + 1) / tasks;
-      if (pipelines_pieces) {
+      if (is_pipelined) {
         with_fma(kernels.has_fma, [&] { run.pipelined(begin, end); });
       } else {
         run.one_by_one(begin, end);
@@ -329,20 +385,20 @@ void ChunkedRows<T>::execute(const Buffers& buffers, std::size_t concurrency, co
   }
   const std::uint64_t parts = (std::min<std::uint64_t>)(chunks, concurrency * 4);
   const auto each_part = [&](const auto& body) {
-    parallel(groups * parts, [&](std::size_t t) {
+    detail::parallel_for(executor, groups * parts, [&](std::size_t t) {
       Workspace<T> work(*this);
-      PieceTable table = piece_table();
+      SegmentTable table = segment_table();
       const std::uint64_t group = t / parts, part = t % parts;
       body(group, geometry.kept.place(static_cast<Index>(group)), chunks * part / parts, chunks * (part + 1) / parts,
            table, work);
       end_task(run.streams);
     });
   };
-  each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& table, Workspace<T>& work) {
+  each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
     run.sum_chunks(group, base, begin, end, table, work);
   });
-  parallel(groups, [&](std::size_t g) { run.merge(g); });
-  each_part([&](auto group, const Place& base, auto begin, auto end, PieceTable& table, Workspace<T>& work) {
+  detail::parallel_for(executor, groups, [&](std::size_t g) { run.merge(g); });
+  each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
     run.normalize_chunks(group, base, begin, end, table, work);
   });
 }

@@ -1,4 +1,5 @@
-// execution.hpp: what an execute does with one row, a chunk of a group: where it lies, its sums, its results.
+// execution.hpp: what the strategies by rows have in common: what sizes, strides, the activation and the instruction
+// set decide once, and what an execute does with one row, a chunk of a group: where it lies, its results.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +12,75 @@
 #include <type_traits>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/cache.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/correction.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/repeated.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
+
+/// Of a normalization of T (float or half).
+template <class T>
+struct RowPlan {
+  static constexpr bool is_half = std::is_same_v<T, half>;
+
+  RowPlan(const Geometry& places, const reference::NormalizationParameters& p, const TargetKernels& target,
+          const Tuning::Normalization& tuning) noexcept
+      : geometry(places),
+        parameters(p),
+        kernels(target),
+        linear_part(reference::LinearPart::of(p.activation)),
+        finish(finish_of(p.activation.type)),
+        count(static_cast<std::uint64_t>(places.reduced.count())),
+        groups(static_cast<std::uint64_t>(places.kept.count())),
+        chunks(normalization::chunk_count(count)),
+        bytes(2 * count * groups * sizeof(T)),
+        l2_bytes(tuning.l2_bytes),
+        beyond_l2(bytes > l2_bytes),
+        shared_parameters(places.varying && shares_parameters()) {
+    streams = bytes * 100 > own_cache_bytes() * tuning.stream_percent;
+    // (A line that two rows share may cost more with non-temporal stores than a copy of it.)
+    if (!is_half && chunks == 1 && count % 16 != 0) streams = streams && tuning.streams_parts_of_lines;
+    several_stream = streams && (chunks > 1 || bytes * 100 > own_cache_bytes() * tuning.stream_percent_of_rows);
+  }
+
+  /// How many bytes ahead to prefetch where prefetchers do not suffice; 0: not at all.
+  static std::int64_t prefetch_distance_of(const TargetKernels& target, const Tuning::Normalization& tuning) noexcept {
+    const std::size_t bits = target.rows->vector_bits;
+    return bits == 0 ? 0 : bits == 512 ? tuning.prefetch_512 : tuning.prefetch_256;
+  }
+  std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(count, chunk); }
+
+  Geometry geometry;
+  reference::NormalizationParameters parameters;
+  TargetKernels kernels;
+  reference::LinearPart linear_part;
+  Finish finish;
+  std::uint64_t count;
+  std::uint64_t groups;
+  std::uint64_t chunks;                // of a group
+  std::uint64_t bytes;                 // of input and output
+  std::uint64_t l2_bytes;              // as tuned
+  bool beyond_l2;                      // input and output do not fit it
+  bool shared_parameters;              // scale and bias vary, but not from group to group
+  std::int64_t prefetch_distance = 0;  // bytes ahead of long contiguous walks; of groups of one chunk: not 0
+  bool streams = false;                // the output is not worth a place in the caches,
+  bool several_stream = false;         // not even where several tasks fill it
+
+ private:
+  bool shares_parameters() const noexcept {
+    for (std::size_t d = 0; d < geometry.kept.rank; ++d) {
+      if (geometry.kept.at[d].step.scale != 0 || geometry.kept.at[d].step.bias != 0) return false;
+    }
+    return true;
+  }
+};
 
 /// Memory of one task; all of it stays in L1d and L2.
 template <class T>
@@ -32,8 +92,8 @@ struct Workspace {
   explicit Workspace(const RowPlan<T>& op) noexcept
       : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16) {}
 
-  /// A row's doubles (of float16 floats), of up to three rows.
-  Real* wide(std::size_t turn) noexcept { return reals + turn * size; }
+  /// A row that is converted, of up to three rows.
+  Real* converted(std::size_t stage) noexcept { return reals + stage * size; }
 
   alignas(64) float row[normalization_chunk];
   alignas(64) std::byte result[normalization_chunk * sizeof(T)];
@@ -47,15 +107,6 @@ struct Workspace {
   double largest_scale = 0;
   double largest_bias = 0;
   std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
-};
-
-/// A contiguous row in memory or in the workspace.
-template <class T>
-struct Row {
-  const std::byte* floats = nullptr;
-  std::conditional_t<RowPlan<T>::is_half, float, double>* wide = nullptr;
-  Address next = 0;  // of the row that is read after it
-  RowAhead ahead{};
 };
 
 /// One execute of a strategy by rows.
@@ -74,8 +125,8 @@ struct RowExecution {
 
   // ---- Places and elements -------------------------------------------------------------------------------------
 
-  reference::ScaleAndBias folded(float scale, float bias) const noexcept {
-    return reference::ScaleAndBias::of(op.line, scale, bias);
+  reference::ScaleAndBias with_linear_part(float scale, float bias) const noexcept {
+    return reference::ScaleAndBias::of(op.linear_part, scale, bias);
   }
 
   std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
@@ -137,22 +188,22 @@ struct RowExecution {
     return walk.place();
   }
 
-  /// Contiguous elements as a row: where they lie, or widened into `space`.
-  Row<T> piece_at(const std::byte* from, std::size_t size, float* space) const noexcept {
-    if constexpr (!is_half) return {from, nullptr};
+  /// Contiguous elements as floats: where they lie, or widened into `space`.
+  const std::byte* floats_at(const std::byte* from, std::size_t size, float* space) const noexcept {
+    if constexpr (!is_half) return from;
     op.kernels.rows->widen(from, space, size);
-    return {reinterpret_cast<const std::byte*>(space), nullptr};
+    return reinterpret_cast<const std::byte*>(space);
   }
 
-  /// A chunk of a group as a row: where it lies, or gathered into `space`.
-  Row<T> read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
+  /// A chunk of a group as floats: where it lies, or gathered into `space`.
+  const std::byte* read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
     const std::size_t size = chunk_size(chunk);
     const std::uint64_t first = chunk * normalization_chunk;
     if (const std::optional<Place> place = stretch_at(&Place::input, base, first, size)) {
-      return piece_at(input_at(*place), size, space);
+      return floats_at(input_at(*place), size, space);
     }
     gather(base, first, size, space, ahead);
-    return {reinterpret_cast<const std::byte*>(space), nullptr};
+    return reinterpret_cast<const std::byte*>(space);
   }
 
   // ---- Results -------------------------------------------------------------------------------------------------
@@ -180,17 +231,17 @@ struct RowExecution {
     float scale[normalization_chunk];
     float bias[normalization_chunk];
     gather_parameters(base, first, count, scale, bias);
-    with_fma(op.kernels.has_fma, [&] { fold_parameters(scale, bias, count, work); });
+    with_fma(op.kernels.has_fma, [&] { convert_parameters(scale, bias, count, work); });
     if (op.shared_parameters) work.parameters_of = first;
   }
-  void fold_parameters(const float* scale, const float* bias, std::size_t count, Workspace<T>& work) const noexcept {
+  void convert_parameters(const float* scale, const float* bias, std::size_t count, Workspace<T>& work) const noexcept {
     // (As integers magnitudes keep their order, with NaN above infinity, and a compiler may compare many at once.)
     constexpr std::int64_t infinity = std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity());
     constexpr std::int64_t magnitude = (std::numeric_limits<std::int64_t>::max)();
     std::int64_t largest_scale = 0;
     std::int64_t largest_bias = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto sb = folded(scale[i], bias[i]);
+      const auto sb = with_linear_part(scale[i], bias[i]);
       work.scale[i] = static_cast<Real>(sb.scale);
       work.bias[i] = static_cast<Real>(sb.bias);
       largest_scale = (std::max)(largest_scale, std::bit_cast<std::int64_t>(sb.scale) & magnitude);
@@ -200,128 +251,104 @@ struct RowExecution {
     work.largest_bias = std::bit_cast<double>((std::min)(largest_bias, infinity));
   }
 
-  /// How a row is normalized: one line for all of it, or (`each`) a scale and a bias for each element, which are then
-  /// in the workspace, the error bound being the largest.
-  struct RowLine {
-    bool each = false;
-    Place parameters;  // of the one line
-    reference::ElementCoefficients<Real> line;
+  /// A chunk's coefficients: shared, or with a scale and a bias for each element, which are then in the workspace. The
+  /// error bound is the largest one.
+  struct ChunkCoefficients {
+    bool per_element = false;
+    Place parameters;  // of shared ones
+    SharedCoefficients<Real> shared;
   };
-  RowLine line_of(const Place& base, std::uint64_t first, std::size_t size, const GroupCoefficients& group,
-                  Workspace<T>& work) const noexcept {
+  ChunkCoefficients coefficients_of(const Place& base, std::uint64_t first, std::size_t size,
+                                    const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     Place place = base;
-    bool each = op.geometry.varying;
-    if (each && op.chunks > 1) {
+    bool per_element = op.geometry.varying;
+    if (per_element && op.chunks > 1) {
       const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       place = walk.place();
-      each = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
+      per_element = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
     }
-    if (each) {
+    if (per_element) {
       read_parameters(base, first, size, work);
-      return {true, place, reference::ElementCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
+      return {true, place, SharedCoefficients<Real>::of(group, work.largest_scale, work.largest_bias)};
     }
-    const auto sb = folded(elements.scale_at(place.scale), elements.bias_at(place.bias));
-    return {false, place, reference::ElementCoefficients<Real>::of(group, sb.scale, sb.bias)};
+    const auto sb = with_linear_part(elements.scale_at(place.scale), elements.bias_at(place.bias));
+    return {false, place, SharedCoefficients<Real>::of(group, sb.scale, sb.bias)};
   }
-
-  /// A row of float16 with a scale and a bias for each element, which are in the workspace.
-  static EachRow16 each_row16_of(const float* from, std::byte* to, std::size_t size,
-                                 const reference::ElementCoefficients<float>& c, const GroupCoefficients& group,
-                                 float upper, const RowAhead& ahead, Workspace<T>& work) noexcept requires(is_half) {
-    if (gives_nan(group))
-      return {from, to, size, 0, 0, 0, 0, 0, work.scale, work.bias, upper, work.ill_conditioned, ahead};
-    const GroupErrors<float> errors = errors16(group);
-    return {from,          to,         size,      c.shift, errors.rest,          errors.rate, errors.slope_error,
-            c.error_bound, work.scale, work.bias, upper,   work.ill_conditioned, ahead};
-  }
-
-  /// Which results need `correct`: those that work.ill_conditioned lists, or `all` are looked at again.
-  struct Corrections {
-    bool all = false;
-    std::size_t listed = 0;
-  };
-  /// Normalizes `size` elements, which `row` holds, to `to` (null: to work.result).
-  DMLREF_NOINLINE Corrections normalize_row(const RowLine& row_line, std::size_t size, const Row<T>& row, std::byte* to,
-                                            const GroupCoefficients& group, Workspace<T>& work) const noexcept {
-    const Kernels& k = *op.kernels.rows;
-    const auto finish = static_cast<std::size_t>(op.finish);
-    const bool has_values = op.finish == Finish::values;
-    if (to == nullptr) to = work.result;
-    std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : to;
-    const float upper = upper_bound_of(op.parameters.activation.type);
-    Corrections corrections;
-    const auto& c = row_line.line;
+  static PerElementCoefficients<Real> per_element_of(const SharedCoefficients<Real>& largest,
+                                                     const GroupCoefficients& group, Workspace<T>& work) noexcept {
     if constexpr (is_half) {
-      const auto* const floats = reinterpret_cast<const float*>(row.floats);
-      if (row_line.each) {
-        corrections.listed =
-            k.each_row16[finish](each_row16_of(floats, stored, size, c, group, upper, row.ahead, work));
-      } else {
-        corrections.listed =
-            k.row16[finish]({floats, stored, size, line16_of(c), upper, work.ill_conditioned, row.ahead});
-      }
-      corrections.all = c.error_bound != c.error_bound;
+      if (gives_nan(group)) return {0, 0, 0, 0, 0, work.scale, work.bias};
+      const GroupErrors<float> errors = errors16(group);
+      return {largest.shift, errors.rest, errors.rate, errors.slope_error, largest.error_bound, work.scale, work.bias};
     } else {
-      float least;
-      if (row_line.each) {
-        const EachRow32 all{row.floats, row.wide, stored,  size,     &group,   work.scale,
-                            work.bias,  upper,    streams, row.next, row.ahead};
-        least = k.each_row32[finish](all);
-      } else {
-        const Row32 all{row.floats, row.wide, stored,   size,     {c.shift, c.slope, c.offset},
-                        upper,      streams,  row.next, row.ahead};
-        least = k.row32[finish](all);
-      }
-      corrections.all = is_low(least, c.error_bound);
+      return {group.shift, group.rest, group.rate, 0, 0, work.scale, work.bias};
     }
-    if (has_values) {
+  }
+  auto form_results(Finish finish, const Results<Real>& results, const ChunkCoefficients& c,
+                    const GroupCoefficients& group, Workspace<T>& work) const noexcept {
+    const ResultKernels<Real>& kernels = op.kernels.rows->template results<Real>();
+    const auto f = static_cast<std::size_t>(finish);
+    return c.per_element ? kernels.per_element[f](results, per_element_of(c.shared, group, work))
+                         : kernels.shared[f](results, quiet(c.shared));
+  }
+
+  /// What the kernel found says which results are computed again. `c`: shared, or those of the largest error bound.
+  static Corrections corrections_of(typename ResultKernels<Real>::Found found, bool per_element,
+                                    const SharedCoefficients<Real>& c) noexcept {
+    if constexpr (is_half) {
+      if (!std::isnan(c.error_bound)) return {Corrections::listed, found};
+      return {per_element ? Corrections::by_bounds : Corrections::all, 0};
+    } else {
+      if (!is_below(found, c.error_bound)) return {Corrections::listed, 0};
+      return {per_element || !std::isnan(c.slope) ? Corrections::by_bounds : Corrections::all, 0};
+    }
+  }
+
+  /// Normalizes a row (but for its segment `results` is as row_results makes it) to `to` (null: to work.result).
+  DMLREF_NOINLINE Corrections normalize_row(const ChunkCoefficients& c, Results<Real>& results, std::size_t size,
+                                            std::byte* to, const GroupCoefficients& group,
+                                            Workspace<T>& work) const noexcept {
+    const bool is_rounded = op.finish != Finish::unrounded;
+    if (to == nullptr) to = work.result;
+    const Segment all{0, 0, size};
+    results.segments = &all;
+    results.to = is_rounded ? to : reinterpret_cast<std::byte*>(work.values);
+    results.stream = !is_half && is_rounded && streams;
+    results.list = work.ill_conditioned;
+    if (!has_sums(results.source)) results.prefetch.written = address_of(results.to);
+    Corrections corrections = corrections_of(form_results(op.finish, results, c, group, work), c.per_element, c.shared);
+    if (!is_rounded) {
       const Activation& activation = op.parameters.activation;
-      if (jumps(activation.type) && !corrections.all) {
-        corrections.listed = list_ill_conditioned_of(work.values, size, &c.error_bound, 0, work);
+      if (jumps(activation.type) && corrections.which == Corrections::listed) {
+        corrections.listed_count = op.kernels.ill_conditioned->list(activation, work.values, size,
+                                                                    &c.shared.error_bound, 0, work.ill_conditioned);
+        // (float16 keeps what each element's own bound allows.)
+        if (is_half && c.per_element && corrections.listed_count >= min_batch)
+          corrections.which = Corrections::by_bounds;
       }
-      activate<T>(*op.kernels.activation, activation, work.values, to, size);
+      op.kernels.activation->apply(activation, work.values, to, size);
     }
     return corrections;
   }
 
-  std::size_t list_ill_conditioned_of(const Real* values, std::size_t size, const Real* bounds, std::size_t step,
-                                      Workspace<T>& work) const noexcept {
-    const IllConditionedKernels& k = *op.kernels.ill_conditioned;
-    if constexpr (is_half) {
-      return k.list16(op.parameters.activation, values, size, bounds, step, work.ill_conditioned);
-    } else {
-      return k.list32(op.parameters.activation, values, size, bounds, step, work.ill_conditioned);
-    }
-  }
   /// Lists the ill-conditioned elements of a row.
-  DMLREF_NOINLINE std::size_t list_of(const RowLine& row_line, std::size_t size, const std::byte* floats,
+  DMLREF_NOINLINE std::size_t list_of(const ChunkCoefficients& c, std::size_t size, const std::byte* floats,
                                       const GroupCoefficients& group, Workspace<T>& work) const noexcept {
-    constexpr auto finish = static_cast<std::size_t>(Finish::values);
-    const Kernels& k = *op.kernels.rows;
-    auto* const values = reinterpret_cast<std::byte*>(work.values);
-    const auto& c = row_line.line;
+    const Segment row{0, 0, size};
+    auto results = row_results<Real>(floats, reinterpret_cast<std::byte*>(work.values), row, 0);
+    results.list = work.ill_conditioned;
+    form_results(Finish::unrounded, results, c, group, work);
+    const IllConditionedKernels& k = *op.kernels.ill_conditioned;
     alignas(64) Real bounds[normalization_chunk];
-    bounds[0] = c.error_bound;
-    const std::size_t step = row_line.each ? 1 : 0;
-    if constexpr (is_half) {  // (which has each a scale and a bias)
-      const auto* const from = reinterpret_cast<const float*>(floats);
-      k.each_row16[finish](each_row16_of(from, values, size, c, group, 0, {}, work));
-      op.kernels.ill_conditioned->error_bounds16(work.scale, work.bias, size, errors16(group), bounds);
-    } else {
-      if (row_line.each) {
-        k.each_row32[finish]({floats, nullptr, values, size, &group, work.scale, work.bias, 0, false});
-        op.kernels.ill_conditioned->error_bounds32(work.scale, work.bias, size, errors32(group), bounds);
-      } else {
-        k.row32[finish]({floats, nullptr, values, size, {c.shift, c.slope, c.offset}, 0, false});
-      }
-    }
-    return list_ill_conditioned_of(work.values, size, bounds, step, work);
+    bounds[0] = c.shared.error_bound;
+    if (c.per_element) k.error_bounds(work.scale, work.bias, size, errors_of<Real>(group), bounds);
+    return k.list(op.parameters.activation, work.values, size, bounds, c.per_element ? 1 : 0, work.ill_conditioned);
   }
 
   /// Computes results of a chunk again. `known` has what is known of the group's exact statistics.
   void correct(const Place& base, std::uint64_t chunk, const Corrections& corrections, const GroupCoefficients& group,
                ExactSlot& known, Workspace<T>& work) const noexcept {
-    if (corrections.all || corrections.listed > 0) correct_some(base, chunk, corrections, group, known, work);
+    if (corrections.any()) correct_some(base, chunk, corrections, group, known, work);
   }
   DMLREF_NOINLINE void correct_some(const Place& base, std::uint64_t chunk, const Corrections& corrections,
                                     const GroupCoefficients& group, ExactSlot& known,
@@ -329,8 +356,9 @@ struct RowExecution {
     const std::size_t size = chunk_size(chunk);
     const std::uint64_t first = chunk * normalization_chunk;
     RowExact exact(*this, base, group, known);
-    if (!corrections.all && corrections.listed < least_batch) {
-      for (std::size_t k = 0; k < corrections.listed; ++k) {
+    const bool has_list = corrections.which == Corrections::listed;
+    if (has_list && corrections.listed_count < min_batch) {  // (which are not worth reading a row)
+      for (std::size_t k = 0; k < corrections.listed_count; ++k) {
         Place at = op.geometry.reduced.place(static_cast<Index>(first + work.ill_conditioned[k]));
         at.add(base, 1);
         const T result = correct_one(ByteAccess<const T>{buffers.input}.load(at.input), group,
@@ -345,49 +373,41 @@ struct RowExecution {
       scatter_listed(base, first, nullptr, size, results);
     };
     if (gives_nan(group)) return fill();
-    const RowLine row_line = line_of(base, first, size, group, work);
-    const float scale = elements.scale_at(row_line.parameters.scale);
-    const float bias = elements.bias_at(row_line.parameters.bias);
-    if (!row_line.each && gives_nan(group, scale, bias)) return fill();
+    const ChunkCoefficients c = coefficients_of(base, first, size, group, work);
+    const float scale = elements.scale_at(c.parameters.scale);
+    const float bias = elements.bias_at(c.parameters.bias);
+    if (!c.per_element && gives_nan(group, scale, bias)) return fill();
     // (The interval is found in a hundred steps: not for short rows.)
-    const bool is_many = size >= 256 && (corrections.all || corrections.listed >= size / 32);
-    if (is_many && !row_line.each && !std::isnan(row_line.line.error_bound) && !jumps(op.parameters.activation.type)) {
+    const bool is_many = size >= 256 && (!has_list || corrections.listed_count >= size / 32);
+    if (is_many && !c.per_element && !std::isnan(c.shared.error_bound) && !jumps(op.parameters.activation.type)) {
       const std::optional<Place> from = stretch_at(&Place::input, base, first, size);
       const std::optional<Place> to = stretch_at(&Place::output, base, first, size);
       const auto result_of = [&](T x) { return correct_one(x, group, scale, bias, op.parameters, exact); };
-      if (from && to && correct_repeated(row_line.line, input_at(*from), size, result_of, output_at(*to))) return;
+      if (from && to && correct_repeated(c.shared, input_at(*from), size, result_of, output_at(*to))) return;
     }
-    const Row<T> row = read(base, chunk, work.row);
-    const std::uint16_t* list = work.ill_conditioned;
-    std::size_t count = corrections.listed;
-    // (float16 keeps what each element's own bound allows, also where one bound for all listed more.)
-    const bool by_bounds = row_line.each ? corrections.all || (is_half && jumps(op.parameters.activation.type))
-                                         : corrections.all && !is_half && row_line.line.slope == row_line.line.slope;
-    if (by_bounds) {
-      count = list_of(row_line, size, row.floats, group, work);
-    } else if (corrections.all) {
-      list = nullptr;
-      count = size;
-    }
-    if (row_line.each) {
-      correct_each(base, first, size, {row.floats, list, count}, group, exact, results);
+    const std::byte* const floats = read(base, chunk, work.row);
+    const std::uint16_t* list = corrections.which == Corrections::all ? nullptr : work.ill_conditioned;
+    std::size_t count = has_list ? corrections.listed_count : size;
+    if (corrections.which == Corrections::by_bounds) count = list_of(c, size, floats, group, work);
+    if (c.per_element) {
+      correct_each(base, first, size, {floats, list, count}, group, exact, results);
     } else {
       const ElementParameters given{&scale, &bias, 0};
-      correct_elements<T>({op.kernels, op.parameters, group, given, exact}, {row.floats, list, count}, results);
+      correct_elements<T>({op.kernels, op.parameters, group, given, exact}, {floats, list, count}, results);
     }
     scatter_listed(base, first, list, count, results);
   }
   /// Corrects a row whose ill-conditioned elements are all the same number, or says that they are not.
   template <class ResultOf>
-  bool correct_repeated(const reference::ElementCoefficients<Real>& line, const std::byte* from, std::size_t size,
+  bool correct_repeated(const SharedCoefficients<Real>& c, const std::byte* from, std::size_t size,
                         const ResultOf& result_of, std::byte* to) const noexcept {
     using Bits = BitsOf<T>;
     using All = Repeated<Bits>;
-    constexpr std::size_t block = All::most_rows * All::lanes;
-    const auto interval = ill_conditioned_elements<T>(line);
+    constexpr std::size_t block = All::max_rows * All::lanes;
+    const auto interval = ill_conditioned_elements<T>(c);
     if (interval.size == 0) return false;
     All lanes, row;  // (the latter in lane 0)
-    for (std::size_t c = 0; c < All::lanes; ++c) lanes.set(c, interval);
+    for (std::size_t lane = 0; lane < All::lanes; ++lane) lanes.set(lane, interval);
     typename All::Rows x{}, y{};
     const auto each_block = [&](bool replaces) {
       for (std::size_t i = 0; i < size; i += block) {
@@ -405,9 +425,9 @@ struct RowExecution {
       }
     };
     each_block(false);
-    for (std::size_t c = 0; c < All::lanes; ++c) {
-      row.any[0] = static_cast<Bits>(row.any[0] | lanes.any[c]);
-      row.all[0] = static_cast<Bits>(row.all[0] | lanes.all[c]);
+    for (std::size_t lane = 0; lane < All::lanes; ++lane) {
+      row.any[0] = static_cast<Bits>(row.any[0] | lanes.any[lane]);
+      row.all[0] = static_cast<Bits>(row.all[0] | lanes.all[lane]);
     }
     if (!row.is_one(0)) return row.is_none(0);
     std::fill_n(lanes.any, All::lanes, std::bit_cast<Bits>(result_of(std::bit_cast<T>(row.any[0]))));
@@ -466,7 +486,7 @@ struct RowExecution {
     RowExact(const RowExecution& run, const Place& base, const GroupCoefficients& group, ExactSlot& known) noexcept
         : run_(run), base_(base), group_(group), known_(known) {}
     DoubleDouble mean() noexcept override {
-      if (is_half && run_.op.count <= most_exact_halves) return group_.mean;
+      if (is_half && run_.op.count <= max_exact_halves) return group_.mean;
       return known_.mean.get([&] { return average(nullptr); });
     }
     DoubleDouble variance() noexcept override {
@@ -486,8 +506,7 @@ struct RowExecution {
       }
       ExactLanes lanes{};
       for (std::uint64_t c = 0; c < run_.op.chunks; ++c) {
-        const Row<T> row = run_.read(base_, c, space);
-        run_.op.kernels.ill_conditioned->add_exact(row.floats, run_.chunk_size(c),
+        run_.op.kernels.ill_conditioned->add_exact(run_.read(base_, c, space), run_.chunk_size(c),
                                                    mean_of != nullptr ? &means : nullptr, lanes);
       }
       return average_of(run_.op.kernels.has_fma, lanes, run_.op.count);
@@ -499,17 +518,26 @@ struct RowExecution {
     ExactSlot& known_;
   };
 
-  /// The results of one chunk, `row` holding its elements.
-  Corrections normalize(const Place& base, std::uint64_t chunk, const Row<T>& row, const GroupCoefficients& group,
+  /// The results of one chunk, of which `results` says what it is computed from.
+  Corrections normalize(const Place& base, std::uint64_t chunk, Results<Real>& results, const GroupCoefficients& group,
                         Workspace<T>& work, Index ahead = 0) const noexcept {
     const std::size_t size = chunk_size(chunk);
     const std::uint64_t first = chunk * normalization_chunk;
     const std::optional<Place> place = stretch_at(&Place::output, base, first, size);
     std::byte* const to = place ? output_at(*place) : nullptr;
-    const Corrections corrections = normalize_row(line_of(base, first, size, group, work), size, row, to, group, work);
+    const ChunkCoefficients c = coefficients_of(base, first, size, group, work);
+    const Corrections corrections = normalize_row(c, results, size, to, group, work);
     if (!place) scatter(base, first, size, work.result, ahead);
     return corrections;
   }
+  /// For `normalize`: from floats, or from what is converted already.
+  Results<Real> results_from(const std::byte* floats) const noexcept {
+    return row_results<Real>(floats, nullptr, no_segment, upper_bound_of(op.parameters.activation.type));
+  }
+  Results<Real> results_of(const Real* converted) const noexcept {
+    return converted_row(converted, nullptr, no_segment, upper_bound_of(op.parameters.activation.type));
+  }
+  static constexpr Segment no_segment{};
 
   DMLREF_NOINLINE void scatter(const Place& base, std::uint64_t first, std::size_t count, const std::byte* from,
                                Index ahead) const noexcept {

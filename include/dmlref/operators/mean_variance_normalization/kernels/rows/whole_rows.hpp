@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -15,15 +17,74 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/execution.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/rows/plan.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/small_groups.hpp"
+#include "dmlref/operators/mean_variance_normalization/reference.hpp"
+#include "dmlref/reference/fma.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
 
 DMLREF_BEGIN
 namespace fast::normalization {
 
+/// What reference::merge_chunks and GroupCoefficients::of make of a single chunk. The variance, which hardly any group
+/// needs, waits for `complete`.
+struct SmallGroup {
+  std::size_t size;
+  double count;
+  double inverse;  // 1 / count
+  bool normalize_variance;
+  double epsilon;
+
+  SmallGroup(std::size_t elements, const reference::NormalizationParameters& parameters) noexcept
+      : size(elements),
+        count(static_cast<double>(elements)),
+        inverse(1.0 / count),
+        normalize_variance(parameters.normalize_variance),
+        epsilon(static_cast<double>(parameters.epsilon)) {}
+
+  /// From the sums of a chunk; `shifted_sums(pivot)` gives those of (x - pivot), where they are needed.
+  template <class ShiftedSums>
+  reference::GroupCoefficients coefficients(reference::SumAndSquare sums,
+                                            const ShiftedSums& shifted_sums) const noexcept {
+    constexpr double max = (std::numeric_limits<double>::max)();
+    // (As reference::needs_pivot and chunk_from_sums, whose quotient each chunk would wait for.)
+    const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
+    if (sums.square <= max && !(deviations * 4096.0 >= sums.square)) {
+      return of(reference::chunk_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
+    }
+    return of({sums.sum, 0, deviations < 0.0 ? 0.0 : deviations, sums.square});
+  }
+
+  static void complete(reference::GroupCoefficients& c, double count) noexcept {
+    c.variance = reference::divide(c.variance, count);
+  }
+
+ private:
+  reference::GroupCoefficients of(const reference::ChunkStatistics& chunk) const noexcept {
+    constexpr double max = (std::numeric_limits<double>::max)();
+    reference::GroupCoefficients c;
+    const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
+    c.mean = std::fabs(mean.high) <= max ? mean : reference::DoubleDouble{chunk.sum, 0};
+    const bool near_zero = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
+    c.shift = near_zero ? 0.0 : c.mean.high;
+    c.rest = near_zero ? c.mean.high : c.mean.low;
+    const double square = chunk.magnitude * inverse;
+    double amplification = 0;
+    if (normalize_variance) {
+      c.rate = 1.0 / std::sqrt(reference::fma(chunk.deviations, inverse, epsilon));
+      amplification = square * c.rate * c.rate;
+    }
+    c.careful_slope_error = std::sqrt(square * inverse) * 0x1p-21;
+    c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
+    c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
+    c.careful_offset_error = amplification * 0x1p-24;
+    c.variance = {chunk.deviations, 0};
+    return c;
+  }
+};
+
 /// Groups of one chunk.
 template <class T>
-struct WholeRows : RowPlan<T> {
+struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
   using Base::beyond_l2, Base::finish, Base::groups, Base::is_half, Base::kernels, Base::prefetch_distance,
       Base::streams;
@@ -32,7 +93,7 @@ struct WholeRows : RowPlan<T> {
             const Tuning::Normalization& tuning) noexcept
       : Base(places, p, target, tuning) {
     if (places.reduced.rank > 0 && beyond_l2) {
-      prefetch_distance = target.rows->prefetch_distance;
+      prefetch_distance = Base::prefetch_distance_of(target, tuning);
       if (prefetch_distance != 0) row_prefetch = tuning.row_prefetch;
     }
     if (!target.rows->pipelined) return;
@@ -43,19 +104,17 @@ struct WholeRows : RowPlan<T> {
       using enum Tuning::Normalization::PipelinedRows;
       // L1d holds the doubles of two rows beside all else that is on its way through it, unless an activation of its
       // own needs a row of values.
-      const bool has_values = finish == Finish::values;
+      const bool has_values = finish == Finish::unrounded;
       const bool fits = !has_values || (l1d_bytes() >= 48 * 1024 && !(places.varying && prefetch_distance != 0));
       pipelined_kept = tuning.pipelined_rows == always ? fits : tuning.pipelined_rows == streamed_or_near && !beyond_l2;
       pipelined_streamed = tuning.pipelined_rows == always ? fits : !has_values;
     }
   }
 
-  std::string_view name() const noexcept { return pipelined(streams) ? "pipelined rows" : "rows"; }
+  std::string_view strategy_name() const noexcept { return pipelined(streams) ? "pipelined rows" : "rows"; }
   /// `streamed`: with non-temporal stores.
   bool pipelined(bool streamed) const noexcept { return streamed ? pipelined_streamed : pipelined_kept; }
-  std::uint64_t temporary_bytes() const noexcept { return 0; }
-  template <class Parallel>
-  void execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const;
+  void execute(const detail::Bindings& bindings, Executor& executor) const;
 
   bool pipelined_kept = false;      // a row's results are formed together with the sums of another row,
   bool pipelined_streamed = false;  // where stores are non-temporal
@@ -67,13 +126,23 @@ template <class T>
 struct WholeRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
   using Base::buffers, Base::chunk_size, Base::correct, Base::element_bytes, Base::input_at, Base::is_half,
-      Base::normalize, Base::op, Base::output_at, Base::read, Base::stretch_at, Base::streams;
-  using typename Base::Corrections, typename Base::Real;
+      Base::normalize, Base::op, Base::output_at, Base::read, Base::results_from, Base::results_of, Base::stretch_at,
+      Base::streams;
+  using typename Base::Real;
 
   const WholeRows<T>& rows;
 
   WholeRowsExecution(const WholeRows<T>& plan, const Buffers& all, std::size_t concurrency) noexcept
       : Base(plan, all, concurrency), rows(plan) {}
+
+  /// Sums of a row, whose doubles become `converted`; float16 is there already.
+  SumAndSquare convert(const std::byte* floats, std::size_t size, Real* converted, Address output) const noexcept {
+    if constexpr (is_half) {
+      return op.kernels.rows->row_sums(floats, size, output);
+    } else {
+      return op.kernels.rows->convert(floats, size, converted, output);
+    }
+  }
 
   /// Groups [begin, end), one after the other: a row and its doubles then stay in L1d.
   void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
@@ -81,100 +150,101 @@ struct WholeRowsExecution : RowExecution<T> {
     const std::size_t size = chunk_size(0);
     const SmallGroup constants(size, op.parameters);
     const bool non_temporal =
-        streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::values;
+        streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::unrounded;
     // (A scale and a bias for each element fill L1d.)
-    Real* const wide = is_half || op.geometry.varying ? nullptr : work.wide(0);
+    const bool converts = !is_half && !op.geometry.varying;
+    const Kernels& kernels = *op.kernels.rows;
     Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
     for (std::uint64_t g = begin; g < end; ++g) {
       const Place base = walk.place();
       walk.advance(1);
       const Place ahead = g + 1 < end ? Place(walk.place()).add(base, -1) : Place{};
-      Row<T> row = read(base, 0, work.row, ahead.input);
-      row.wide = wide;
+      const std::byte* const floats = read(base, 0, work.row, ahead.input);
+      Results<Real> results = converts ? results_of(work.converted(0)) : results_from(floats);
+      Address output = address_of(floats);
       // Neither is foreseen by prefetchers while the other is walked.
-      const std::byte* output = nullptr;
       if (!is_half && op.prefetch_distance != 0) {
-        const bool in_place = row.floats != reinterpret_cast<const std::byte*>(work.row);
-        if (in_place) row.next = address_of(row.floats, ahead.input * element_bytes);
+        const bool in_place = floats != reinterpret_cast<const std::byte*>(work.row);
+        if (in_place) results.prefetch.read = address_of(floats, ahead.input * element_bytes);
         const std::optional<Place> place = stretch_at(&Place::output, base, 0, size);
-        if (place && !non_temporal) output = output_at(*place);
+        if (place && !non_temporal) output = address_of(output_at(*place));
       }
-      double* doubles = nullptr;
-      if constexpr (!is_half) doubles = wide;
+      const SumAndSquare sums =
+          converts ? convert(floats, size, work.converted(0), output) : kernels.row_sums(floats, size, output);
       const GroupCoefficients group =
-          constants.coefficients(op.kernels.rows->sums(row.floats, size, doubles, output),
-                                 [&](double pivot) { return op.kernels.rows->shifted_sums(row.floats, size, pivot); });
-      const Corrections corrections = normalize(base, 0, row, group, work, ahead.output);
-      if (corrections.all || corrections.listed > 0) correct_group(base, corrections, group, work);
+          constants.coefficients(sums, [&](double pivot) { return kernels.shifted_sums(floats, size, pivot); });
+      const Corrections corrections = normalize(base, 0, results, group, work, ahead.output);
+      if (corrections.any()) correct_group(base, corrections, group, work);
     }
   }
-
   /// The same with kernels that form the sums of the row after the next one together with a row's results. A row's
   /// coefficients are formed just before they are needed: its sums have been there for a while then, but right behind
   /// the sums everything would wait for quotients and roots. The doubles of two rows stay in L1d, of float16 the floats
   /// of three.
   void pipelined(std::uint64_t begin, std::uint64_t end) const noexcept {
+    constexpr std::size_t stages = 2;
     Workspace<T> work(op);
     const std::size_t size = chunk_size(0);
     const SmallGroup constants(size, op.parameters);
-    constexpr std::size_t ahead = 2;
-    const bool prefetches = !is_half && op.prefetch_distance != 0 && op.finish == Finish::values;
-    Place base[ahead];
-    GroupCoefficients groups[ahead];
+    const Kernels& kernels = *op.kernels.rows;
+    const bool prefetches = !is_half && op.prefetch_distance != 0 && op.finish == Finish::unrounded;
+    struct Stage {
+      Place base;
+      Real* converted;
+      SumAndSquare sums;
+      GroupCoefficients group;
+    } stage_of[stages];
     Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
-    SumAndSquare sums[ahead];
-    float* floats_of[ahead]{};  // of float16
-    const auto form_coefficients = [&](std::size_t turn) {
-      groups[turn] = constants.coefficients(sums[turn], [&](double pivot) {
+    const auto form_coefficients = [&](Stage& stage) {
+      stage.group = constants.coefficients(stage.sums, [&](double pivot) {
         // (This part of the workspace is free between two rows.)
-        const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(floats_of[turn])
-                                                : read(base[turn], 0, reinterpret_cast<float*>(work.result)).floats;
-        return op.kernels.rows->shifted_sums(floats, size, pivot);
+        const std::byte* const floats = is_half ? reinterpret_cast<const std::byte*>(stage.converted)
+                                                : read(stage.base, 0, reinterpret_cast<float*>(work.result));
+        return kernels.shifted_sums(floats, size, pivot);
       });
     };
-    const std::uint64_t first = std::min<std::uint64_t>(ahead, end - begin);
+    const std::uint64_t first = std::min<std::uint64_t>(stages, end - begin);
     for (std::uint64_t g = 0; g < first; ++g) {
-      base[g] = walk.place();
+      Stage& stage = stage_of[g];
+      stage.base = walk.place();
+      stage.converted = work.converted(g);
       walk.advance(1);
-      if constexpr (is_half) {
-        floats_of[g] = work.wide(g);
-        const Row<T> row = read(base[g], 0, work.wide(g));
-        sums[g] = op.kernels.rows->sums(row.floats, size, nullptr, nullptr);
-      } else {
-        const Row<T> row = read(base[g], 0, work.row);
-        sums[g] = op.kernels.rows->sums(row.floats, size, work.wide(g), nullptr);
-      }
+      float* space = work.row;
+      if constexpr (is_half) space = stage.converted;
+      const std::byte* const floats = read(stage.base, 0, space);
+      stage.sums = convert(floats, size, stage.converted, address_of(floats));
     }
-    form_coefficients(0);
+    form_coefficients(stage_of[0]);
     for (std::uint64_t g = begin; g < end; ++g) {
-      const std::size_t turn = (g - begin) % ahead;
-      Row<T> row{is_half ? reinterpret_cast<const std::byte*>(floats_of[turn]) : nullptr, work.wide(turn)};
-      const std::byte* following = nullptr;
-      Place following_base;
-      const bool more = g + ahead < end;
+      Stage& stage = stage_of[(g - begin) % stages];
+      Results<Real> results = results_of(stage.converted);
+      Place next;  // of the pipelined row, which takes the stage over
+      const bool more = g + stages < end;
       if (more) {
-        following_base = walk.place();
+        next = walk.place();
         walk.advance(1);
-        // (float16 that overlaps is contiguous.)
-        following = is_half ? input_at(following_base) : read(following_base, 0, work.row).floats;
-        row.ahead = {following, &sums[turn], address_of(following), following};
-        if constexpr (is_half) row.ahead.floats = work.wide((g - begin + ahead) % 3);
-        const bool in_place = following != reinterpret_cast<const std::byte*>(work.row);
-        if (!is_half && in_place && op.finish != Finish::values)
-          row.ahead.next += static_cast<Address>(rows.row_prefetch);
-        if (prefetches) {
-          const std::optional<Place> place = stretch_at(&Place::output, base[turn], 0, size);
-          const Place step = g + ahead + 1 < end ? Place(walk.place()).add(following_base, -1) : Place{};
-          if (in_place) row.ahead.next += static_cast<Address>(step.input * element_bytes);
-          if (place) row.ahead.output = output_at(*place);
+        // (float16 that is pipelined is contiguous.)
+        const std::byte* const from = is_half ? input_at(next) : read(next, 0, work.row);
+        results.source = Source::converted_and_sums;
+        results.summed = {from, &stage.sums, is_half ? work.converted((g - begin + stages) % 3) : stage.converted};
+        results.prefetch = {address_of(from), address_of(from)};
+        const bool in_place = from != reinterpret_cast<const std::byte*>(work.row);
+        if (!is_half && in_place && op.finish != Finish::unrounded) {
+          results.prefetch.read += static_cast<Address>(rows.row_prefetch);
+        }
+        if (prefetches) {  // the row after it, and the output, which the activation writes
+          const std::optional<Place> place = stretch_at(&Place::output, stage.base, 0, size);
+          const Place step = g + stages + 1 < end ? Place(walk.place()).add(next, -1) : Place{};
+          if (in_place) results.prefetch.read += static_cast<Address>(step.input * element_bytes);
+          results.prefetch.written = place ? address_of(output_at(*place)) : results.prefetch.read;
         }
       }
-      const Corrections corrections = normalize(base[turn], 0, row, groups[turn], work);
-      if (corrections.all || corrections.listed > 0) correct_group(base[turn], corrections, groups[turn], work);
-      if (g + 1 < end) form_coefficients((turn + 1) % ahead);
+      const Corrections corrections = normalize(stage.base, 0, results, stage.group, work);
+      if (corrections.any()) correct_group(stage.base, corrections, stage.group, work);
+      if (g + 1 < end) form_coefficients(stage_of[(g + 1 - begin) % stages]);
       if (more) {
-        base[turn] = following_base;
-        floats_of[turn] = row.ahead.floats;
+        stage.base = next;
+        stage.converted = results.summed.converted;
       }
     }
   }
@@ -189,11 +259,12 @@ struct WholeRowsExecution : RowExecution<T> {
 };
 
 template <class T>
-template <class Parallel>
-void WholeRows<T>::execute(const Buffers& buffers, std::size_t concurrency, const Parallel& parallel) const {
+void WholeRows<T>::execute(const detail::Bindings& bindings, Executor& executor) const {
+  const Buffers buffers(bindings);
+  const std::size_t concurrency = detail::concurrency_of(executor);
   const WholeRowsExecution<T> run(*this, buffers, concurrency);
   const std::uint64_t tasks = concurrency == 1 ? 1 : std::min<std::uint64_t>(groups, concurrency * 4);
-  parallel(tasks, [&](std::size_t t) {
+  detail::parallel_for(executor, tasks, [&](std::size_t t) {
     const std::uint64_t begin = groups * t / tasks;
     const std::uint64_t end = groups * (t + 1) / tasks;
     with_fma(kernels.has_fma, [&] { pipelined(run.streams) ? run.pipelined(begin, end) : run.one_by_one(begin, end); });

@@ -1,6 +1,6 @@
-// vectors.hpp: ill-conditioned results vector by vector: one source for all instruction sets that have vectors.
-// Included once in the namespace of each, see avx2.hpp. The operations and their order are those of scalar.hpp and of
-// reference/double_double.hpp, so that the bits are.
+// vectors-inl.hpp: ill-conditioned results vector by vector: one source for all instruction sets that have vectors.
+// Included once in the namespace of each, see targets.hpp. The operations and their order are those of scalar.hpp and
+// of reference/double_double.hpp, so that the bits are.
 #ifdef DMLREF_VECTOR_TARGET
 
 /// reference::DoubleDouble. No compiler may contract a product and a sum: products are pinned where a sum follows.
@@ -141,8 +141,8 @@ DMLREF_VECTOR_TARGET DoubledDoubles value_from(const Batch& batch, std::size_t i
              DoubledDoubles{Doubles::load(batch.bias + i), Doubles::load(batch.bias_low + i)});
 }
 
-DMLREF_VECTOR_KERNEL std::size_t settle(Batch& batch, const Activation& activation, const GroupCoefficients& group,
-                                        const MeanAndRate& careful, std::uint16_t* pending) noexcept {
+DMLREF_VECTOR_KERNEL std::size_t recompute(Batch& batch, const Activation& activation, const GroupCoefficients& group,
+                                           const MeanAndRate& careful, std::uint16_t* pending) noexcept {
   const IllConditioned<Doubles> is_ill_conditioned(activation);
   const Doubles infinite = Doubles::of(std::numeric_limits<double>::infinity());
   const GroupErrors<double> errors = errors32(group);
@@ -174,8 +174,8 @@ DMLREF_VECTOR_TARGET auto is_above(DoubledDoubles value, Doubles point) noexcept
   const Doubles above = choose(less(point, value.high), Doubles::of(1), value.low);
   return less(Doubles::of(0), choose(less(value.high, point), Doubles::of(-1), above));
 }
-DMLREF_VECTOR_KERNEL void settle_exactly(Batch& batch, const Activation& activation,
-                                         const MeanAndRate& group) noexcept {
+DMLREF_VECTOR_KERNEL void recompute_exactly(Batch& batch, const Activation& activation,
+                                            const MeanAndRate& group) noexcept {
   const Doubles a = Doubles::of(activation.parameters[0]);
   const Doubles b = Doubles::of(activation.parameters[1]);
   for (std::size_t i = 0; i < batch.count; i += Doubles::lanes) {
@@ -230,8 +230,8 @@ inline const IllConditionedKernels& ill_conditioned_kernels() noexcept {
                                                error_bounds<Floats>,
                                                list_values<Doubles>,
                                                list_values<Floats>,
-                                               settle,
-                                               settle_exactly,
+                                               recompute,
+                                               recompute_exactly,
                                                add_exact};
   return table;
 }

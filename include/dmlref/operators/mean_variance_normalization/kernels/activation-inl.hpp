@@ -1,10 +1,24 @@
-// vectors.hpp: the activations of rows of values, vector by vector: one source for all instruction sets that have
-// vectors.
+// activation-inl.hpp: the activations of rows of values, vector by vector: one source for all instruction sets that
+// have vectors.
 //
 // It is included once in the namespace of each, where Doubles, Floats and Vectors are those of simd/reals; without
 // the macro DMLREF_VECTOR_TARGET it is empty. The operations and their order are those of reference/elementary.hpp and
 // reference/activation.hpp (but for changed signs), so that the bits are.
 #ifdef DMLREF_VECTOR_TARGET
+
+/// A polynomial's coefficients.
+template <class Real, std::size_t N>
+struct Coefficients {
+  Real at[N];
+};
+/// The coefficients in y of twice the polynomial in x = -2 y.
+template <class Real, std::size_t N>
+constexpr Coefficients<Real, N> for_half_negated(const Real (&c)[N]) noexcept {
+  Coefficients<Real, N> result{};
+  Real factor = 2;
+  for (std::size_t i = 0; i < N; ++i, factor *= -2) result.at[i] = factor * c[i];
+  return result;
+}
 
 /// sum * z^i + ... + (c[2] + c[3] x) z + (c[0] + c[1] x), z = x^2.
 template <std::size_t i, class V, std::size_t N>
