@@ -1,5 +1,5 @@
-// matrix_multiply_integer.hpp: MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY alone: their descs, validate,
-// compile, run, and calls on views.
+// matrix_multiply_integer.hpp: MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY alone: their descs,
+// validate, compile, run, and calls on views.
 #pragma once
 
 #include "dmlref/config.hpp"

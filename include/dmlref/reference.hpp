@@ -6,8 +6,8 @@
 
 #if DMLREF_SUPPORTED
 
-#include "dmlref/operators/element_wise_quantize_linear/reference.hpp"
 #include "dmlref/operators/convolution_integer/reference.hpp"
+#include "dmlref/operators/element_wise_quantize_linear/reference.hpp"
 #include "dmlref/operators/matrix_multiply_integer/reference.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"

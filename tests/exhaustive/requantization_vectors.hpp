@@ -1,6 +1,6 @@
-// requantization_vectors.hpp: the modes of requantize/vectors-inl.hpp as an epilogue calls them, for one target; included
-// once per target, inside its namespace, hence no guard. The includer defines DMLREF_QLC_TARGET (the attribute) and V
-// (simd/x86.hpp), and `rounding`, the modes' namespace.
+// requantization_vectors.hpp: the modes of requantize/vectors-inl.hpp as an epilogue calls them, for one target;
+// included once per target, inside its namespace, hence no guard. The includer defines DMLREF_QLC_TARGET (the
+// attribute) and V (simd/x86.hpp), and `rounding`, the modes' namespace.
 
 /// The bytes of requantize's pack_high and pack_low in the order of the sums.
 inline void in_order(const std::uint8_t* packed, std::uint8_t* out) {

@@ -1,5 +1,5 @@
-// lane_epilogue-inl.hpp: four vectors of sums, which their kernel has at hand until they are stored, to one of bytes: one
-// source for 256 and 512 bits.
+// lane_epilogue-inl.hpp: four vectors of sums, which their kernel has at hand until they are stored, to one of bytes:
+// one source for 256 and 512 bits.
 //
 // A kernel makes a LaneEpilogue, loads its constants, and lets it store sums. One that stores something else, sums of
 // 32 bits or floats, is another type of this shape.

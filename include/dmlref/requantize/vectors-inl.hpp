@@ -1,5 +1,5 @@
-// vectors-inl.hpp: the modes of requantizer.hpp on vectors of x86-64: one source for 256 and 512 bits. Where constants come
-// from, and the order of bytes, is the callers' affair.
+// vectors-inl.hpp: the modes of requantizer.hpp on vectors of x86-64: one source for 256 and 512 bits. Where constants
+// come from, and the order of bytes, is the callers' affair.
 //
 // Included once per target, inside its namespace, because a target attribute cannot be a template parameter; hence no
 // guard. The includer defines DMLREF_QLC_TARGET (the attribute), V (simd/x86.hpp), and join_high_halves,

@@ -1,5 +1,5 @@
-// plan.hpp: MVN, MVN1 and MVN2: from a problem to the plan of a strategy. A strategy per file: rows, chunks of rows, and
-// columns where groups lie side by side.
+// plan.hpp: MVN, MVN1 and MVN2: from a problem to the plan of a strategy. A strategy per file: rows, chunks of rows,
+// and columns where groups lie side by side.
 //
 // A group is summed chunk by chunk (docs/kernels/normalization.md); a chunk that lies contiguously in memory is read
 // where it is, any other is first gathered into a row. The order of summation is the reference's, so are the results,
