@@ -187,7 +187,7 @@ inline RoundedSums find_rounded_sums(PrecomputeTime time, double factor, double 
 /// What holds for every channel.
 struct ChannelBounds {
   bool pixel_terms = false;      ///< some filter zero point, of signed bytes, is not 0
-  bool wide = false;             ///< sums of products may exceed 32 bits
+  bool needs_int64 = false;      ///< sums of products may exceed 32 bits
   std::int32_t input_reach = 0;  ///< as ChannelScales'
 };
 
@@ -254,7 +254,7 @@ inline ChannelBounds bounds_of(const std::byte* const* inputs, const Geometry& g
   ChannelBounds bounds;
   bounds.pixel_terms = lowest != 128 || highest != 128;
   bounds.input_reach = scales.input_reach;
-  bounds.wide = scales.products_per_weight * (low > high ? low : high) >= 0x1p31;
+  bounds.needs_int64 = scales.products_per_weight * (low > high ? low : high) >= 0x1p31;
   return bounds;
 }
 
@@ -263,7 +263,7 @@ inline ChannelBounds precompute_channels(const std::byte* const* inputs, const G
                                          const ChannelTensors& tensors, Index packed, const ChannelTables& t) noexcept {
   ChannelScales scales(inputs, g, tensors);
   const ChannelBounds bounds = bounds_of(inputs, g, tensors, scales);
-  scales.splits_bias = !bounds.wide;
+  scales.splits_bias = !bounds.needs_int64;
   Index to = 0, inside = 0;  // where the next channel's are, and its number in its group
   for (Index first = 0; first < g.all_out_channels(); first += channels_at_once) {
     const Index count = smaller(channels_at_once, g.all_out_channels() - first);
@@ -294,7 +294,7 @@ struct ConstantOffsets {
   Index filter = 0;
   Index bounds = 0;
   Index scale = 0, fixed_scale = 0, factor = 0, bias_apart = 0, channel_bound = 0, zero = 0, offset = 0;
-  Index tie_tolerance = 0, in_registers = 0, wide_offset = 0;
+  Index tie_tolerance = 0, in_registers = 0, int64_offset = 0;
 
   ConstantOffsets() = default;
   explicit ConstantOffsets(const Problem& problem)
@@ -315,7 +315,7 @@ struct ConstantOffsets {
     offset = tables.take(4 * channels * offsets);
     tie_tolerance = tables.take(4 * channels);
     in_registers = tables.take(channels);
-    wide_offset = tables.take(8 * channels);
+    int64_offset = tables.take(8 * channels);
     return tables;
   }
 };
@@ -326,12 +326,12 @@ struct Constants {
   std::uint8_t* output = nullptr;
   const std::uint8_t* filter = nullptr;                   // packed
   const std::int32_t* minus_filter_zero_point = nullptr;  // of the filter as signed bytes
-  const std::int64_t* wide_offset = nullptr;
+  const std::int64_t* int64_offset = nullptr;
   Requantizer requantizer;
   std::uint8_t input_zero_point = 0;  // the byte that padding holds, unshifted
   std::uint8_t input_flip = 0;
-  std::int32_t shifted_zero_point = 0;     // of the input as the kernels read it
-  bool pixel_terms = false, wide = false;  // as ChannelBounds
+  std::int32_t shifted_zero_point = 0;            // of the input as the kernels read it
+  bool pixel_terms = false, needs_int64 = false;  // as ChannelBounds
 };
 
 /// Kernels read unsigned or signed activations: whether the input has to be flipped (its top bits), and what becomes of
@@ -385,19 +385,19 @@ void refine_bounds(const std::byte* const* inputs, const Geometry& g, const Cons
 }
 
 /// The values of the offsets where K counts every tap of the filter, because padding holds the zero point; `sums`: of
-/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums are wide. Kernels read activations that are
+/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums need 64 bits. Kernels read activations that are
 /// `shift` less than bind_tables says.
 inline void precompute_offsets(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                const ConstantOffsets& at, const ChannelBounds& bounds, const std::byte* sums,
                                Index channels, std::int32_t shift, std::byte* memory) noexcept {
   auto* offset = reinterpret_cast<std::int32_t*>(memory + at.offset);  // the bias, to begin with
-  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + at.wide_offset);
+  auto* int64_offset = reinterpret_cast<std::int64_t*>(memory + at.int64_offset);
   const auto* zero = reinterpret_cast<const std::int32_t*>(memory + at.zero);
   const std::int64_t zero_point = shifted_zero_point(inputs, g, tensors, false);
   for (Index c = 0; c < channels; ++c) {
     const std::int64_t weights = load<std::int32_t>(sums, c);
-    wide_offset[c] = offset[c] - (zero_point - shift) * weights - zero_point * g.depth() * zero[c];
-    offset[c] = bounds.wide ? 0 : static_cast<std::int32_t>(wrap(wide_offset[c]));
+    int64_offset[c] = offset[c] - (zero_point - shift) * weights - zero_point * g.depth() * zero[c];
+    offset[c] = bounds.needs_int64 ? 0 : static_cast<std::int32_t>(wrap(int64_offset[c]));
   }
 }
 
@@ -473,13 +473,13 @@ inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensor
   to.requantizer.in_registers = reinterpret_cast<const bool*>(memory + at.in_registers);
   to.requantizer.packed_channels = packed_channels;
   to.pixel_terms = bounds.pixel_terms;
-  to.wide = bounds.wide;
+  to.needs_int64 = bounds.needs_int64;
 
   to.input = reinterpret_cast<const std::uint8_t*>(b.inputs[input_tensor]);
   to.output = reinterpret_cast<std::uint8_t*>(b.output);
   to.filter = reinterpret_cast<const std::uint8_t*>(packed_filter);
   to.minus_filter_zero_point = reinterpret_cast<const std::int32_t*>(memory + at.zero);
-  to.wide_offset = reinterpret_cast<const std::int64_t*>(memory + at.wide_offset);
+  to.int64_offset = reinterpret_cast<const std::int64_t*>(memory + at.int64_offset);
 }
 
 }  // namespace fast::qlc

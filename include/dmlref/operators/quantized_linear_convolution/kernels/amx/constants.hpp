@@ -55,7 +55,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
   auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
   auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
   std::memset(scale, 0, static_cast<std::size_t>(4 * (p.g.groups * p.packed_channels() + 64)));
-  if (bounds.wide) return;
+  if (bounds.needs_int64) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.packed_channels();
   qlc::precompute_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time,
@@ -104,7 +104,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
     run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
     run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);
   }
-  const bool halves = p.splits_terms() && !run.wide;
+  const bool halves = p.splits_terms() && !run.needs_int64;
   if (run.pixel_terms) run.compensation = halves ? Compensation::split16 : Compensation::product;
   run.factors = halves ? reinterpret_cast<const std::int32_t*>(memory + p.factor_at) : run.minus_filter_zero_point;
   run.start = reinterpret_cast<const std::int32_t*>(memory + (p.planar() ? p.start_at : p.constants_at.offset));

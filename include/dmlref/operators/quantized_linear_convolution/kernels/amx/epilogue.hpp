@@ -87,7 +87,7 @@ class InterleavedEpilogue {
         to_(run.requantizer),
         run_(run),
         split16_(run.compensation == Compensation::split16),
-        may_interleave_(!run.wide && run.compensation != Compensation::product) {}
+        may_interleave_(!run.needs_int64 && run.compensation != Compensation::product) {}
 
   /// The sums of `pass` are to be requantized next.
   DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
@@ -203,12 +203,12 @@ class InterleavedEpilogue {
       const Index lane = i % width, here = row + i / width;
       const bool multiplied = run_.compensation == Compensation::product;
       const std::int64_t term = multiplied ? std::int64_t{pass_.per_row[here]} * pass_.per_lane[lane] : 0;
-      if (run_.wide && output_.has_channel(lane)) {
-        bytes[i] = to_.exact(kept[i] + term + run_.wide_offset[channel(here, lane)], channel(here, lane));
+      if (run_.needs_int64 && output_.has_channel(lane)) {
+        bytes[i] = to_.exact(kept[i] + term + run_.int64_offset[channel(here, lane)], channel(here, lane));
       }
       kept[i] = static_cast<std::int32_t>(wrap(kept[i] + term));
     }
-    if (!run_.wide) {
+    if (!run_.needs_int64) {
       const Index period = Output::rows_are_channels ? 1 : width;
       requantize::avx512::clamped(kept, 1, to_, channel(row, 0), period, bytes);
     }

@@ -5,8 +5,8 @@
 // the sums are in the L1 cache, and written; layout.hpp says how the operands become tiles. With the activations a' and
 // the weights w' as the tiles read them (both perhaps shifted by 128, zero points with them):
 //   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
-// Sums are taken modulo 2^32; where the result may not fit (`wide`), those of the products do, as K <= 65536, and all
-// else is done in 64 bits.
+// Sums are taken modulo 2^32; where the result may not fit (`needs_int64`), those of the products do, as K <= 65536,
+// and all else is done in 64 bits.
 #pragma once
 
 #include <cstdint>

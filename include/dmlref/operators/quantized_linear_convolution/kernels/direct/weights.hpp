@@ -108,9 +108,9 @@ DMLREF_ALWAYS_INLINE bool take_weights(const FilterBytes& filter, const TapSourc
     std::memcpy(&sum, f.bias + 8 * half, sizeof sum);
     sum -= total[half] * filter.fill;
     std::memcpy(f.sum + 8 * half, &sum, sizeof sum);
-    const EightWords wide = (highest[half] > 127) | (lowest[half] < -128);
+    const EightWords outside = (highest[half] > 127) | (lowest[half] < -128);
     std::uint64_t any[2];
-    std::memcpy(any, &wide, sizeof any);
+    std::memcpy(any, &outside, sizeof any);
     all_fit = all_fit && (any[0] | any[1]) == 0;
   }
   std::memcpy(f.highest, highest, sizeof highest);

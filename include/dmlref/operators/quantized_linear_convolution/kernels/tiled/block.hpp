@@ -25,16 +25,16 @@ inline std::int64_t sum_of_activations(const Kernels& kernels, std::int32_t sum)
 }
 
 /// K in pieces whose 32-bit sums cannot overflow; everything else in 64 bits, pixel by pixel. Cold.
-inline void run_wide(const BlockView& v, Index first_block, Index last_block) noexcept {
+inline void run_int64(const BlockView& v, Index first_block, Index last_block) noexcept {
   const Plan& p = v.p;
   const Index lanes = p.kernels.lanes, piece = 65536 / p.kernels.group;
   const std::int32_t zero[64] = {};
-  std::int64_t* const wide = v.wide();
+  std::int64_t* const int64_sums = v.int64_sums();
   for (Index block = first_block; block < last_block; ++block) {
     const Index count = smaller(p.g.out_channels - block * lanes, lanes), first = v.packed_channel(block, 0);
     for (Index y = 0; y < v.place.rows; ++y) {
       for (Index x = 0; x < v.place.columns; ++x) {
-        for (Index l = 0; l < lanes; ++l) wide[l] = v.run.wide_offset[first + l];
+        for (Index l = 0; l < lanes; ++l) int64_sums[l] = v.run.int64_offset[first + l];
         for (Index step = 0; step < p.filter.steps; step += piece) {
           p.kernels.channel_tiles.fit(1, 1).run(
               {{v.activations_of(y) + x * p.block.pixel_step, p.depth.offsets.data() + step,
@@ -45,13 +45,14 @@ inline void run_wide(const BlockView& v, Index first_block, Index last_block) no
                {v.sums(), lanes},
                {v.run.requantizer, first, v.bytes(), lanes, lanes},
                1});
-          for (Index l = 0; l < lanes; ++l) wide[l] += v.sums()[l];
+          for (Index l = 0; l < lanes; ++l) int64_sums[l] += v.sums()[l];
         }
         for (Index l = 0; l < count; ++l) {
           if (v.run.pixel_terms) {
-            wide[l] += v.run.minus_filter_zero_point[first + l] * sum_of_activations(p.kernels, v.pixel_sums(y)[x]);
+            int64_sums[l] +=
+                v.run.minus_filter_zero_point[first + l] * sum_of_activations(p.kernels, v.pixel_sums(y)[x]);
           }
-          v.output_at(block * lanes + l, y)[x * p.g.out.x] = v.run.requantizer.exact(wide[l], first + l);
+          v.output_at(block * lanes + l, y)[x * p.g.out.x] = v.run.requantizer.exact(int64_sums[l], first + l);
         }
       }
     }
@@ -78,8 +79,8 @@ class Block {
 
   /// Blocks [first, last) of output channels.
   void run(Index first, Index last) noexcept {
-    if (view_.run.wide) {
-      run_wide(view_, first, last);
+    if (view_.run.needs_int64) {
+      run_int64(view_, first, last);
     } else if (view_.p.pixels_in_lanes()) {
       run_pixels(view_, first, last);
     } else {

@@ -76,7 +76,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
     auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
     auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
     std::memset(scale, 0, static_cast<std::size_t>(4 * p.offset_pitch()));
-    if (bounds.wide) return;
+    if (bounds.needs_int64) return;
     Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
     to.packed_channels = channels;
     const bool searches = p.kernels.searches && p.row_ranges.size() == 1;
@@ -94,17 +94,17 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
 inline void precompute_constants(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                                  const std::byte* packed, PrecomputeTime time, std::byte* memory) noexcept {
   auto* bias = reinterpret_cast<std::int32_t*>(memory + p.constants_at.offset);  // which the offsets start from
-  auto* wide_offset = reinterpret_cast<std::int64_t*>(memory + p.constants_at.wide_offset);
+  auto* int64_offset = reinterpret_cast<std::int64_t*>(memory + p.constants_at.int64_offset);
   const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.zero);
   const std::int64_t minus_input_zero_point = -shifted_zero_point(inputs, p.g, p.tensors, p.kernels.signed_activations);
   const std::int64_t depth = p.g.depth();
   const Index channels = p.g.groups * p.filter.channels();
-  for (Index at = 0; bounds.wide && at < channels; ++at) {
+  for (Index at = 0; bounds.needs_int64 && at < channels; ++at) {
     std::int64_t weights = depth * zero[at];
     for (Index ky = 0; ky < p.g.kernel_h; ++ky) {
       weights += load<std::int32_t>(packed + p.filter.sums_at() + ky * p.filter.row_sums_bytes(), at);
     }
-    wide_offset[at] = bias[at] + minus_input_zero_point * weights;
+    int64_offset[at] = bias[at] + minus_input_zero_point * weights;
   }
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
@@ -126,7 +126,7 @@ inline void precompute_owned_constants(const Plan& p, const std::byte* const* in
                                        std::byte* memory) noexcept {
   ChannelBounds bounds = precompute_tables(inputs, p.g, p.tensors, p.constants_at, p.filter.channels(), memory);
   auto* zero = reinterpret_cast<std::int32_t*>(memory + p.constants_at.zero);
-  if (bounds.pixel_terms && !bounds.wide && take_in_zero_points(p, zero, packed)) {
+  if (bounds.pixel_terms && !bounds.needs_int64 && take_in_zero_points(p, zero, packed)) {
     bounds.pixel_terms = false;
     std::memcpy(memory + p.constants_at.bounds, &bounds, sizeof bounds);
   }
@@ -141,11 +141,11 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
   bind_tables(b, p.g, p.tensors, p.constants_at, packed, memory, p.filter.channels(), p.kernels.signed_activations,
               run);
   run.channel_offset = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.offset);
-  if (p.splits_terms() && run.pixel_terms && !run.wide) {
+  if (p.splits_terms() && run.pixel_terms && !run.needs_int64) {
     run.term = ZeroPointTerm::product;
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
-  run.tiles_round = p.kernels.requantize && !run.wide && !run.term_follows();
+  run.tiles_round = p.kernels.requantize && !run.needs_int64 && !run.term_follows();
   if (!p.rounds_sums()) return;
   run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
   run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);

@@ -12,9 +12,9 @@
 // first sum and of sum w'.
 //
 // Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * |a - za| * |w - zw| + |bias| <
-// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`wide`) K is cut into pieces of at most
-// 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else is
-// done in 64 bits.
+// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`needs_int64`) K is cut into pieces of at
+// most 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else
+// is done in 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ struct RowsAlike {
 
 /// Where everything lies in the memory of one task.
 struct TaskScratch {
-  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, wide = 0;
+  Index scratch = 0, staged = 0, sums = 0, bytes = 0, pixel_sums = 0, positions = 0, int64_sums = 0;
 };
 
 /// Output channels lie in lanes: a tile is some pixels times vectors of channels (run_channels.hpp).
@@ -319,7 +319,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     scratch.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
                                   : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                          : 0);
-    scratch.wide = task.take(8 * 16 * lanes);
+    scratch.int64_sums = task.take(8 * 16 * lanes);
     task_count = tasks_with_scratch(*this);
     scratch_bytes = task.size() + (task_count > 1 ? smaller(64 * block.plane_step, tuning.task_distance) : 0);
   }

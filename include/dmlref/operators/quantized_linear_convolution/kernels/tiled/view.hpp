@@ -28,7 +28,7 @@ struct BlockView {
   std::int32_t* sums() const noexcept { return reinterpret_cast<std::int32_t*>(memory + p.scratch.sums); }
   std::uint8_t* bytes() const noexcept { return memory + p.scratch.bytes; }
   std::int32_t* positions() const noexcept { return reinterpret_cast<std::int32_t*>(memory + p.scratch.positions); }
-  std::int64_t* wide() const noexcept { return reinterpret_cast<std::int64_t*>(memory + p.scratch.wide); }
+  std::int64_t* int64_sums() const noexcept { return reinterpret_cast<std::int64_t*>(memory + p.scratch.int64_sums); }
   /// Sums of the activations under the windows of output row `y`.
   std::int32_t* pixel_sums(Index y) const noexcept {
     return reinterpret_cast<std::int32_t*>(memory + p.scratch.pixel_sums) + y * p.pixel_pitch;

@@ -43,12 +43,12 @@ void each_step(const Plan& p, const std::int32_t* zero, std::byte* packed, Visit
 inline bool differences_are_bytes(const Plan& p, const std::int32_t* zero, std::byte* packed) noexcept {
   bool all = true;
   each_step<std::int8_t>(p, zero, packed, [&](Index, Index, const std::int8_t* weights, const std::int16_t* minus) {
-    std::int32_t wide = 0;
+    std::int32_t outside = 0;
     for (Index i = 0; i < 4 * p.filter.lanes; ++i) {
       const std::int32_t d = weights[i] + minus[i];
-      wide += d < -128 || d > 127;
+      outside += d < -128 || d > 127;
     }
-    all = wide == 0;
+    all = outside == 0;
     return all;
   });
   return all;

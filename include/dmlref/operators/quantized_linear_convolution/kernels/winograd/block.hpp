@@ -179,8 +179,8 @@ class Block {
     }
     const Index pixels = images_ * image_pixels(), channel = channels * block;
     auto* const bytes = at<std::uint8_t>(p_.scratch.bytes);
-    if (run_.wide) {
-      requantize_wide(channel, pixels, sums, bytes);
+    if (run_.needs_int64) {
+      requantize_int64(channel, pixels, sums, bytes);
     } else {
       if (run_.pixel_terms) {
         p_.kernels.shared->add_outer(sums, block, pixels, block, at<std::int32_t>(p_.scratch.pixel_sums),
@@ -191,11 +191,11 @@ class Block {
     for (Index i = 0; i < images_; ++i) write(place_of(i), bytes + i * image_pixels() * block, row_step, channel);
   }
 
-  void requantize_wide(Index channel, Index pixels, const std::int32_t* sums, std::uint8_t* bytes) const noexcept {
+  void requantize_int64(Index channel, Index pixels, const std::int32_t* sums, std::uint8_t* bytes) const noexcept {
     const auto* const pixel_sums = at<std::int32_t>(p_.scratch.pixel_sums);
     for (Index i = 0; i < pixels * block; ++i) {
       const Index c = channel + i % block;
-      std::int64_t sum = sums[i] + run_.wide_offset[c];
+      std::int64_t sum = sums[i] + run_.int64_offset[c];
       if (run_.pixel_terms) sum += std::int64_t{run_.minus_filter_zero_point[c]} * pixel_sums[i / block];
       bytes[i] = run_.requantizer.exact(sum, c);
     }

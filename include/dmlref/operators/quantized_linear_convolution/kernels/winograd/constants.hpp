@@ -3,8 +3,8 @@
 // With the activations a' as they are staged, unsigned, the weights w' as they are packed, signed, and zero points with
 // them:
 //   sum (a - za)(w - zw) + bias = sum a' w'  +  (bias - za' sum w' + K za' zw')  -  zw' sum a'
-// Padding holds za', so K counts every tap. Where the result may exceed 32 bits (`wide`), the products do not, and all
-// else is done in 64 bits.
+// Padding holds za', so K counts every tap. Where the result may exceed 32 bits (`needs_int64`), the products do not,
+// and all else is done in 64 bits.
 #pragma once
 
 #include <cstddef>
