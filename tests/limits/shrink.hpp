@@ -162,12 +162,12 @@ class Reductions {
   Desc desc_;
 };
 
-/// Whether draw.hpp draws the operator: integer products are not drawn yet.
+/// Whether draw.hpp draws the operator: slices, and what has a bias.
 template <class Desc>
-inline constexpr bool is_drawn = requires(Desc d) {
-  d.input;
-}
-&&!std::is_same_v<Desc, dmlref::ConvolutionIntegerDesc>;
+inline constexpr bool is_drawn = std::is_same_v<Desc, dmlref::SliceDesc> || std::is_same_v<Desc, dmlref::Slice1Desc> ||
+                                 requires(Desc d) {
+  d.bias;
+};
 
 /// Whether a descriptor fails as the first did, or no more need be tried.
 enum class Answer { yes, no, enough };

@@ -70,6 +70,18 @@ class Memory {
   std::size_t begin_ = 0;
 };
 
+#if defined(DML_TARGET_VERSION) && DML_TARGET_VERSION < 0x6300
+/// What an older <DirectML.h> lacks.
+struct DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC {
+  const DML_TENSOR_DESC *InputTensor, *ScaleTensor, *BiasTensor, *OutputTensor;
+  UINT AxisCount;
+  const UINT* Axes;
+  BOOL UseMean, UseVariance;
+  FLOAT Epsilon;
+  const DML_OPERATOR_DESC* FusedActivation;
+};
+#endif
+
 /// One operator with its inputs and the bytes that its output must hold.
 struct Case {
   std::string name;
@@ -260,7 +272,7 @@ inline std::unique_ptr<Case> normalization2_case() {
   c->arrays[0] = {1};
   c->normalization2 = {c->tensor(0), c->tensor(1), c->tensor(2), c->output->desc(), 1, c->arrays[0].data(), 0, 1,
                        0.0f,         nullptr};
-  c->desc = {DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2, &c->normalization2};
+  c->desc = {static_cast<DML_OPERATOR_TYPE>(171), &c->normalization2};  // by number: an older header lacks the name
   return c;
 }
 
