@@ -153,15 +153,17 @@ std::vector<std::string> rank_group(std::uint32_t op, const std::string& tensor)
 
 // A request whose only faults can be data types and numbers of dimensions: all sizes are 1, or what a shape needs.
 Request plain(std::uint32_t op) {
-  Request r = op == slice    ? request::slice()
-              : op == slice1 ? request::slice1()
-              : op == qlc    ? request::convolution()
-              : op == mvn    ? request::normalization()
-              : op == ci     ? request::convolution_integer()
-              : op == mmi    ? request::matrix_multiply()
-              : op == qlmm   ? request::quantized_matrix_multiply()
-              : op == mvn2   ? request::normalization2()
-                             : request::normalization1();
+  Request r = op == slice        ? request::slice()
+              : op == slice1     ? request::slice1()
+              : op == qlc        ? request::convolution()
+              : op == mvn        ? request::normalization()
+              : op == ci         ? request::convolution_integer()
+              : op == mmi        ? request::matrix_multiply()
+              : op == qlmm       ? request::quantized_matrix_multiply()
+              : op == mvn2       ? request::normalization2()
+              : op == quantize   ? request::quantize_linear()
+              : op == dequantize ? request::dequantize_linear()
+                                 : request::normalization1();
   for (auto& [name, tensor] : r.tensors) {
     tensor.sizes = {1, 1, 1, 1};
     tensor.strides.reset();
