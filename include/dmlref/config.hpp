@@ -2,7 +2,7 @@
 #pragma once
 
 #define DMLREF_VERSION_MAJOR 0
-#define DMLREF_VERSION_MINOR 3
+#define DMLREF_VERSION_MINOR 4
 #define DMLREF_VERSION_PATCH 0
 
 // Public headers hold nothing where a compiler cannot compile them, so that this is its only error.

@@ -38,6 +38,10 @@ enum : std::uint32_t {
 
 // The second copy of the tables, as sentences.
 
+Level first_level(std::uint32_t op) {
+  if (op == mvn2) return 0x6300;
+  return op == slice || op == mvn || op == quantize || op == dequantize ? 0x1000 : 0x2100;
+}
 bool is_convolution(std::uint32_t op) { return op == ci || op == qlc; }
 bool is_product(std::uint32_t op) { return op == mmi || op == qlmm; }
 bool is_parameter(const std::string& tensor) {
@@ -196,13 +200,9 @@ using Entry = std::tuple<std::string, bool, Level>;  // field, unsupported at th
 std::set<Entry> expected(const Request& r, const std::string& tensor, Level asked, UINT type, UINT rank) {
   std::set<Entry> result;
   Level level = asked;
-  if (asked < 0x2100 && r.type != slice && r.type != mvn) {
-    result.insert({"Type", true, 0x2100});
-    level = 0x2100;
-  }
-  if (asked < 0x6300 && r.type == mvn2) {
-    result.insert({"Type", true, 0x6300});
-    level = 0x6300;
+  if (asked < first_level(r.type)) {
+    level = first_level(r.type);
+    result.insert({"Type", true, level});
   }
   const auto add = [&](const std::string& field, Verdict v) {
     if (!v.accepted) result.insert({field, v.from != 0, v.from});
@@ -281,7 +281,7 @@ TEST(Ties, OneTensorAlone) {
         std::uint32_t{qlmm}}) {
     for (const std::string& tensor : tensors_of(op)) {
       for (const Level level : levels) {
-        if (level < 0x2100 && op != slice && op != mvn && op != quantize && op != dequantize) continue;
+        if (level < first_level(op)) continue;
         if (type_group(op, tensor).size() > 1) {
           for (const UINT type : types(op, tensor, 0x6400)) {
             if (type_group(op, tensor, type).size() == 1) continue;  // goes with another type
@@ -312,7 +312,7 @@ TEST(Activations, EveryTypeAtEveryLevel) {
     for (std::uint32_t type = 0; type <= 200; ++type) {
       const Request r = request::fused(plain(op), type);
       for (const Level asked : levels) {
-        const Level level = (std::max)(asked, op == mvn1 ? Level{0x2100} : op == mvn2 ? Level{0x6300} : Level{0x1000});
+        const Level level = (std::max)(asked, first_level(op));
         const Verdict v = verdict(level, [&](Level l) {
           return first.contains(type) || (type == 90 && l >= 0x2000) || (type == 128 && l >= 0x3000) ||
                  (type == 157 && l >= 0x5100);

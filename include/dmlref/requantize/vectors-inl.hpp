@@ -95,7 +95,7 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void round_suspects(SuspectBlock& block
   for (int v = 0; v < 4; ++v) {
     const int of = F == Factors::each ? v : 0;
     const V::Floats value = V::fma(V::converted(block.sums[v]), block.scale[of], block.shift[of]);
-    V::Bits fixed = V::converted(V::max(V::min(value, high), low));
+    V::Bits fixed = V::converted(V::maximum(V::minimum(value, high), low));
     if (lanes_near_ties(fixed) != 0) {
       const Halves sums = sum(in_doubles(block.sums[v]), halves_of<F>(by.offset, v));
       const V::Bits results = decide(fixed, sums, halves_of<F>(by.factor, v), minus_half_scale, zero_point);
@@ -141,7 +141,7 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
   const V::Doubles shift = V::all(static_cast<double>(to.fixed_shift()));
   const V::Doubles high = V::all(static_cast<double>(fixed_high)), low = V::all(static_cast<double>(fixed_low));
   const auto in_fixed_point = [&](V::Doubles sum, V::Doubles factor) __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    return V::max(V::min(V::fma(V::product(sum, factor), units, shift), high), low);
+    return V::maximum(V::minimum(V::fma(V::product(sum, factor), units, shift), high), low);
   };
   const V::Floats float_shift = V::all(to.fixed_shift()), float_high = V::all(fixed_high);
   const V::Floats float_low = V::all(fixed_low);
@@ -163,7 +163,7 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
       V::Bits fixed;
       if constexpr (floats) {
         const V::Floats value = V::fma(V::converted(given), scale, float_shift);
-        fixed = V::converted(V::max(V::min(value, float_high), float_low));
+        fixed = V::converted(V::maximum(V::minimum(value, float_high), float_low));
       } else {
         all = sum(all, offset);
         fixed = V::converted(in_fixed_point(all.lower, factor.lower), in_fixed_point(all.upper, factor.upper));
@@ -194,8 +194,8 @@ DMLREF_QLC_TARGET inline void clamped(const std::int32_t* sums, std::ptrdiff_t b
     tie_tolerance[v] = period == 1 ? V::all(to.tie_tolerance[first]) : V::load_floats(to.tie_tolerance + at);
   }
   const V::Floats none = V::all(0.0f);
-  if (V::beyond(none, V::min(V::min(tie_tolerance[0], tie_tolerance[1]), V::min(tie_tolerance[2], tie_tolerance[3]))) !=
-      0) {
+  if (V::beyond(none, V::minimum(V::minimum(tie_tolerance[0], tie_tolerance[1]),
+                                 V::minimum(tie_tolerance[2], tie_tolerance[3]))) != 0) {
     return store_in_doubles<FixedPointOf::doubles>(sums, to, first, period, 64 * blocks, out);
   }
   const PackedOutput packed = to.packed();
@@ -209,12 +209,12 @@ DMLREF_QLC_TARGET inline void clamped(const std::int32_t* sums, std::ptrdiff_t b
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
       const V::Floats sum = V::converted(V::load(sums + V::lanes * v));
-      const V::Floats product = V::max(V::min(V::product(sum, scale[v]), high), low);
+      const V::Floats product = V::maximum(V::minimum(V::product(sum, scale[v]), high), low);
       const V::Floats rounded = V::sum(product, magic);
       beyond[v] = V::difference(V::magnitude(V::difference(product, V::difference(rounded, magic))), tie_tolerance[v]);
       q[v] = V::difference(V::bits(rounded), shift);
     }
-    const V::Floats worst = V::max(V::max(beyond[0], beyond[1]), V::max(beyond[2], beyond[3]));
+    const V::Floats worst = V::maximum(V::maximum(beyond[0], beyond[1]), V::maximum(beyond[2], beyond[3]));
     const V::Bits bytes = V::pack_words(V::pack_dwords(q[0], q[1]), V::pack_dwords(q[2], q[3]));
     V::store(out, V::xor_(V::transpose_lanes(bytes), flip));
     if (__builtin_expect(V::beyond(worst, none) != 0, 0)) {

@@ -52,8 +52,8 @@ struct Vector {
   DMLREF_OPERATION Floats difference(Floats a, Floats b) noexcept { return _mm256_sub_ps(a, b); }
   DMLREF_OPERATION Floats product(Floats a, Floats b) noexcept { return _mm256_mul_ps(a, b); }
   DMLREF_OPERATION Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm256_fmadd_ps(a, b, c); }
-  DMLREF_OPERATION Floats min(Floats a, Floats b) noexcept { return _mm256_min_ps(a, b); }  ///< b if either is NaN
-  DMLREF_OPERATION Floats max(Floats a, Floats b) noexcept { return _mm256_max_ps(a, b); }  ///< the same
+  DMLREF_OPERATION Floats minimum(Floats a, Floats b) noexcept { return _mm256_min_ps(a, b); }  ///< b if either is NaN
+  DMLREF_OPERATION Floats maximum(Floats a, Floats b) noexcept { return _mm256_max_ps(a, b); }  ///< the same
   DMLREF_OPERATION Floats magnitude(Floats x) noexcept {
     return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF)));
   }
@@ -74,8 +74,8 @@ struct Vector {
   DMLREF_OPERATION Doubles sum(Doubles a, Doubles b) noexcept { return _mm256_add_pd(a, b); }
   DMLREF_OPERATION Doubles product(Doubles a, Doubles b) noexcept { return _mm256_mul_pd(a, b); }
   DMLREF_OPERATION Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm256_fmadd_pd(a, b, c); }
-  DMLREF_OPERATION Doubles min(Doubles a, Doubles b) noexcept { return _mm256_min_pd(a, b); }
-  DMLREF_OPERATION Doubles max(Doubles a, Doubles b) noexcept { return _mm256_max_pd(a, b); }
+  DMLREF_OPERATION Doubles minimum(Doubles a, Doubles b) noexcept { return _mm256_min_pd(a, b); }
+  DMLREF_OPERATION Doubles maximum(Doubles a, Doubles b) noexcept { return _mm256_max_pd(a, b); }
   DMLREF_OPERATION Bits converted(Doubles lower, Doubles upper) noexcept {
     return _mm256_setr_m128i(_mm256_cvtpd_epi32(lower), _mm256_cvtpd_epi32(upper));
   }
@@ -149,8 +149,8 @@ struct Vector {
   DMLREF_OPERATION Floats difference(Floats a, Floats b) noexcept { return _mm512_sub_ps(a, b); }
   DMLREF_OPERATION Floats product(Floats a, Floats b) noexcept { return _mm512_mul_ps(a, b); }
   DMLREF_OPERATION Floats fma(Floats a, Floats b, Floats c) noexcept { return _mm512_fmadd_ps(a, b, c); }
-  DMLREF_OPERATION Floats min(Floats a, Floats b) noexcept { return _mm512_min_ps(a, b); }
-  DMLREF_OPERATION Floats max(Floats a, Floats b) noexcept { return _mm512_max_ps(a, b); }
+  DMLREF_OPERATION Floats minimum(Floats a, Floats b) noexcept { return _mm512_min_ps(a, b); }
+  DMLREF_OPERATION Floats maximum(Floats a, Floats b) noexcept { return _mm512_max_ps(a, b); }
   DMLREF_OPERATION Floats magnitude(Floats x) noexcept { return _mm512_abs_ps(x); }
   DMLREF_OPERATION unsigned beyond(Floats x, Floats limit) noexcept {
     return _mm512_cmp_ps_mask(x, limit, _CMP_NLE_UQ);
@@ -170,8 +170,8 @@ struct Vector {
   DMLREF_OPERATION Doubles sum(Doubles a, Doubles b) noexcept { return _mm512_add_pd(a, b); }
   DMLREF_OPERATION Doubles product(Doubles a, Doubles b) noexcept { return _mm512_mul_pd(a, b); }
   DMLREF_OPERATION Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return _mm512_fmadd_pd(a, b, c); }
-  DMLREF_OPERATION Doubles min(Doubles a, Doubles b) noexcept { return _mm512_min_pd(a, b); }
-  DMLREF_OPERATION Doubles max(Doubles a, Doubles b) noexcept { return _mm512_max_pd(a, b); }
+  DMLREF_OPERATION Doubles minimum(Doubles a, Doubles b) noexcept { return _mm512_min_pd(a, b); }
+  DMLREF_OPERATION Doubles maximum(Doubles a, Doubles b) noexcept { return _mm512_max_pd(a, b); }
   DMLREF_OPERATION Bits converted(Doubles lower, Doubles upper) noexcept {
     return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtpd_epi32(lower)), _mm512_cvtpd_epi32(upper), 1);
   }
