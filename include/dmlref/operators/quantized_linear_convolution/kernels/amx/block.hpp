@@ -10,6 +10,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/constants.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/epilogue.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/staging.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx/sums.hpp"
@@ -238,6 +239,17 @@ class Block {
   const std::uint8_t* input_ = nullptr;   // of the image's group
   const std::uint8_t* staged_ = nullptr;  // the block's first pixel
 };
+
+// Its base uses blocks, so that a plan is made only where they are known.
+inline Plan::Plan(const Problem& problem, const Blocking& blocking)
+    : BlockedPlan(problem, flatten(geometry_of(problem))),
+      Blocking(blocking),
+      k_blocks(std::visit([this](const auto& l) { return k_blocks_of(g, l); }, layout)),
+      gather(g, layout, k_blocks) {
+  // Within a staged block, as Blocking says, or within the channels of one pixel, which suits() bounds.
+  for (const KBlock& block : k_blocks) offsets.push_back(dmlref::detail::narrow<std::int32_t>(block.offset));
+  place_memory();
+}
 
 }  // namespace fast::qlc::amx
 DMLREF_END

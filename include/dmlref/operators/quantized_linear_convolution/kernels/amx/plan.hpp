@@ -160,15 +160,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   static constexpr bool uses_tiles = true;
 
   /// With a usable blocking.
-  Plan(const Problem& problem, const Blocking& blocking)
-      : BlockedPlan(problem, flatten(geometry_of(problem))),
-        Blocking(blocking),
-        k_blocks(std::visit([this](const auto& l) { return k_blocks_of(g, l); }, layout)),
-        gather(g, layout, k_blocks) {
-    // Within a staged block, as Blocking says, or within the channels of one pixel, which suits() bounds.
-    for (const KBlock& block : k_blocks) offsets.push_back(dmlref::detail::narrow<std::int32_t>(block.offset));
-    place_memory();
-  }
+  Plan(const Problem& problem, const Blocking& blocking);  // (in block.hpp)
 
   std::string_view strategy_name() const noexcept { return "amx"; }
 

@@ -9,6 +9,7 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/activation_sums.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_channels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_pixels.hpp"
@@ -91,6 +92,21 @@ class Block {
  private:
   BlockView view_;
 };
+
+// Its base uses blocks, so that a plan is made only where they are known.
+inline Plan::Plan(const Problem& problem, const Kernels& set, const Blocking& blocking,
+                  const Tuning::Convolution& tuning)
+    : BlockedPlan(problem, flatten(geometry_of(problem))),
+      Blocking(blocking),
+      kernels(set),
+      depth(depth_tables(g, block)),
+      filter(packed_filter(g, kernels, block.order)) {
+  for (Index plane = 0; plane < block.order.channel_groups() && block.order.staging == Staging::planes; ++plane) {
+    plane_offsets.push_back(dmlref::detail::narrow<std::int32_t>(plane * block.plane_step));  // usable(): in a block
+  }
+  choose_row_ranges();
+  place_memory(tuning);
+}
 
 }  // namespace fast::qlc::tiled
 DMLREF_END

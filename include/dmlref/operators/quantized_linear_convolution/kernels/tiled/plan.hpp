@@ -204,18 +204,8 @@ class Block;
 /// Immutable once made.
 struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   /// With a usable blocking.
-  Plan(const Problem& problem, const Kernels& set, const Blocking& blocking, const Tuning::Convolution& tuning)
-      : BlockedPlan(problem, flatten(geometry_of(problem))),
-        Blocking(blocking),
-        kernels(set),
-        depth(depth_tables(g, block)),
-        filter(packed_filter(g, kernels, block.order)) {
-    for (Index plane = 0; plane < block.order.channel_groups() && block.order.staging == Staging::planes; ++plane) {
-      plane_offsets.push_back(dmlref::detail::narrow<std::int32_t>(plane * block.plane_step));  // usable(): in a block
-    }
-    choose_row_ranges();
-    place_memory(tuning);
-  }
+  Plan(const Problem& problem, const Kernels& set, const Blocking& blocking,
+       const Tuning::Convolution& tuning);  // (in block.hpp)
 
   using Blocking::strategy_name;
 

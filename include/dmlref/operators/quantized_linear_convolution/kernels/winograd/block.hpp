@@ -9,6 +9,7 @@
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/rows.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/constants.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/winograd/filter.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/plan.hpp"
 #include "dmlref/view/narrow.hpp"
 
@@ -230,6 +231,27 @@ class Block {
   Index row_ = 0, rows_ = 0;      // of tiles
   Index column_ = 0, columns_ = 0;
 };
+
+// Its base uses blocks, so that a plan is made only where they are known.
+inline Plan::Plan(const Problem& problem, const Kernels& of_isa, const Tiling& chosen)
+    : BlockedPlan(problem, geometry_of(problem)), kernels(of_isa), tiling(chosen) {
+  ScratchLayout persistent, shared, task;
+  constants_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
+  persistent_bytes = persistent.size();
+  scratch_at = shared.size();
+
+  const Tiling& t = tiling;
+  const Index pixels = t.block_images * t.image_pixels();
+  scratch.staged = task.take(2 * t.inputs(t.block_rows) * t.staged_columns() * t.channels);
+  scratch.v = task.take(2 * t.positions() * t.v_position());
+  scratch.m = task.take(4 * t.planes() * t.m_position());
+  scratch.sums = task.take(4 * pixels * block);
+  scratch.bytes = task.take((pixels + 16) * block);  // transpose reads whole lines
+  scratch.pixel_sums = task.take(4 * pixels);
+  scratch.positions = task.take(4 * t.inputs(1) * t.staged_columns());
+  scratch_bytes = task.size();
+  task_count = tasks_with_scratch(*this);
+}
 
 }  // namespace fast::qlc::winograd
 DMLREF_END

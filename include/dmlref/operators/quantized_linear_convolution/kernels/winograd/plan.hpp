@@ -168,25 +168,7 @@ class Block;
 
 /// For a filter that DML owns.
 struct Plan final : BlockedPlan<Plan, Block, Run> {
-  Plan(const Problem& problem, const Kernels& of_isa, const Tiling& chosen)
-      : BlockedPlan(problem, geometry_of(problem)), kernels(of_isa), tiling(chosen) {
-    ScratchLayout persistent, shared, task;
-    constants_at.place(persistent, shared, filter_bytes(), packed_channels() + 64, 1);
-    persistent_bytes = persistent.size();
-    scratch_at = shared.size();
-
-    const Tiling& t = tiling;
-    const Index pixels = t.block_images * t.image_pixels();
-    scratch.staged = task.take(2 * t.inputs(t.block_rows) * t.staged_columns() * t.channels);
-    scratch.v = task.take(2 * t.positions() * t.v_position());
-    scratch.m = task.take(4 * t.planes() * t.m_position());
-    scratch.sums = task.take(4 * pixels * block);
-    scratch.bytes = task.take((pixels + 16) * block);  // transpose reads whole lines
-    scratch.pixel_sums = task.take(4 * pixels);
-    scratch.positions = task.take(4 * t.inputs(1) * t.staged_columns());
-    scratch_bytes = task.size();
-    task_count = tasks_with_scratch(*this);
-  }
+  Plan(const Problem& problem, const Kernels& of_isa, const Tiling& chosen);  // (in block.hpp)
 
   std::string_view strategy_name() const noexcept { return "winograd"; }
 
