@@ -263,9 +263,9 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
   const Segment* const end = results.segments + results.count;
   for (const Segment* segment = results.segments; segment != end; ++segment) {
     const std::size_t count = segment->count;
-    const std::byte* const from = results.from + segment->from;
+    [[maybe_unused]] const std::byte* const from = converted ? nullptr : results.from + segment->from;
     std::byte* const to = results.to + segment->to;
-    [[maybe_unused]] const std::byte* const summed = results.summed.from + segment->from;
+    [[maybe_unused]] const std::byte* const summed = sums ? results.summed.from + segment->from : nullptr;
     const bool streams = stream && reinterpret_cast<std::uintptr_t>(to) % sizeof(Floats) == 0;
     const Address read = prefetch.read + static_cast<Address>(segment->from);
     const Address written = stream ? read : prefetch.written + static_cast<Address>(segment->to);
