@@ -163,7 +163,7 @@ class ProductMaker {
   Dimensions no_strides_;
 };
 
-// ---- a second text of what the document says ----
+// ---- expected results, written independently of the reference ----
 
 /// Where an element lies, in elements.
 inline std::size_t place_of(const TensorDesc& tensor, const std::vector<std::size_t>& at) {

@@ -80,6 +80,16 @@ TEST(ValuesOfDirectml, Slice1) {
   EXPECT_EQ(desc.window_strides, (std::vector<std::int32_t>{1, 1, -2, 2}));
 }
 
+/// The arrays and the number that both convolutions have.
+template <class Desc>
+void expect_window(const Desc& desc, const Request& r) {
+  EXPECT_EQ(desc.strides, r.arrays.at("Strides"));
+  EXPECT_EQ(desc.dilations, r.arrays.at("Dilations"));
+  EXPECT_EQ(desc.start_padding, r.arrays.at("StartPadding"));
+  EXPECT_EQ(desc.end_padding, r.arrays.at("EndPadding"));
+  EXPECT_EQ(desc.group_count, r.numbers.at("GroupCount"));
+}
+
 void expect_convolution(const Request& r) {
   const auto desc = value_of<QuantizedLinearConvolutionDesc>(r);
   EXPECT_EQ(text_of(desc.input), expected(r, "InputTensor"));
@@ -92,11 +102,7 @@ void expect_convolution(const Request& r) {
   EXPECT_EQ(text_of(desc.output_scale), expected(r, "OutputScaleTensor"));
   EXPECT_EQ(text_of(desc.output_zero_point), expected(r, "OutputZeroPointTensor"));
   EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
-  EXPECT_EQ(desc.strides, r.arrays.at("Strides"));
-  EXPECT_EQ(desc.dilations, r.arrays.at("Dilations"));
-  EXPECT_EQ(desc.start_padding, r.arrays.at("StartPadding"));
-  EXPECT_EQ(desc.end_padding, r.arrays.at("EndPadding"));
-  EXPECT_EQ(desc.group_count, r.numbers.at("GroupCount"));
+  expect_window(desc, r);
 }
 
 TEST(ValuesOfDirectml, Convolution) {
@@ -190,11 +196,7 @@ TEST(ValuesOfDirectml, ConvolutionInteger) {
     EXPECT_EQ(text_of(desc.filter), expected(r, "FilterTensor"));
     EXPECT_EQ(text_of(desc.filter_zero_point), expected(r, "FilterZeroPointTensor"));
     EXPECT_EQ(text_of(desc.output), expected(r, "OutputTensor"));
-    EXPECT_EQ(desc.strides, r.arrays.at("Strides"));
-    EXPECT_EQ(desc.dilations, r.arrays.at("Dilations"));
-    EXPECT_EQ(desc.start_padding, r.arrays.at("StartPadding"));
-    EXPECT_EQ(desc.end_padding, r.arrays.at("EndPadding"));
-    EXPECT_EQ(desc.group_count, r.numbers.at("GroupCount"));
+    expect_window(desc, r);
   }
 }
 

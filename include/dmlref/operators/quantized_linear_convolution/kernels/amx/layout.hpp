@@ -181,7 +181,7 @@ struct PixelRows : StagedRows {
   static constexpr bool planar = false;
 
   bool in_place;             // the input is read where it is
-  bool last_block_overlaps;  // what lies behind a segment may be nobody's
+  bool last_block_overlaps;  // memory behind a segment may not belong to the tensor
   Index column_skip;         // input columns from a staged one to the next one
   Index column_step;         // from a staged column to the next one
   Index width;               // output pixels from an output row to the next one's
