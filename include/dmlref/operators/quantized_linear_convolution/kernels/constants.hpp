@@ -385,8 +385,8 @@ void refine_bounds(const std::byte* const* inputs, const Geometry& g, const Cons
 }
 
 /// The values of the offsets where K counts every tap of the filter, because padding holds the zero point; `sums`: of
-/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums need 64 bits. Kernels read activations that are
-/// `shift` less than bind_tables says.
+/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums need 64 bits. Kernels read activations that
+/// are `shift` less than bind_tables says.
 inline void precompute_offsets(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                const ConstantOffsets& at, const ChannelBounds& bounds, const std::byte* sums,
                                Index channels, std::int32_t shift, std::byte* memory) noexcept {
