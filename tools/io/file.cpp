@@ -126,14 +126,33 @@ std::string read_text_file(const std::filesystem::path& path, Reservation& memor
   return read_all<std::string>(path, memory, most);
 }
 
+namespace {
+
+/// Writes zeros as holes of the file where it can: tensors without data are zeros, and may have gigabytes.
+bool write_sparsely(std::FILE* file, std::span<const std::byte> bytes) {
+  constexpr std::size_t block = 1 << 16;
+  static constexpr std::byte zeros[block]{};
+  constexpr bool has_long_positions = sizeof(long) == 8;
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(block, bytes.size()));
+    bytes = bytes.subspan(part.size());
+    const bool is_zero = has_long_positions && !bytes.empty() && std::memcmp(part.data(), zeros, part.size()) == 0;
+    if (is_zero && std::fseek(file, static_cast<long>(part.size()), SEEK_CUR) == 0) continue;
+    if (std::fwrite(part.data(), 1, part.size(), file) != part.size()) return false;  // a pipe, too
+  }
+  return true;
+}
+
+}  // namespace
+
 void write_file(const std::filesystem::path& path, std::span<const std::byte> head, std::span<const std::byte> bytes) {
   expect_no_nul(path);
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   File file = open_file(path, true);
   if (!file) throw FileError("cannot be written: " + reason());
-  const bool written = std::fwrite(head.data(), 1, head.size(), file.get()) == head.size() &&
-                       std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool written =
+      std::fwrite(head.data(), 1, head.size(), file.get()) == head.size() && write_sparsely(file.get(), bytes);
   if (std::fclose(file.release()) != 0 || !written) throw FileError("cannot be written: " + reason());
 }
 
