@@ -91,7 +91,8 @@ void write_tensor(const std::filesystem::path& path, DataType type, std::span<co
   if (!is_picture(path)) return write_file(path, data);
   check_tensor_file(path, type, shape);
   const auto [channels, height, width] = picture_shape(shape);
-  Image image = from_tensor(data, type, channels, height, width);
+  Image image = from_tensor(data, type, static_cast<std::size_t>(channels), static_cast<std::size_t>(height),
+                            static_cast<std::size_t>(width));
   if (ending(path) == ".png") return write_file(path, encode_png(image));
   write_file(path, encode_jpeg(channels == 4 ? with_channels(std::move(image), 3) : std::move(image)));
 }

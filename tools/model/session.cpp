@@ -121,15 +121,15 @@ std::span<std::byte> Session::bytes_of(const Binding& binding) {
     fail(binding.path, fmt::format("begins at byte {}, expected it within the {} bytes of resource {}", offset,
                                    memory.size(), binding.resource));
   }
-  const std::uint64_t rest = memory.size() - offset;
-  if (binding.element_count == 0) return memory.subspan(offset);
+  const std::span<std::byte> rest = memory.subspan(static_cast<std::size_t>(offset));
+  if (binding.element_count == 0) return rest;
   const std::uint64_t asked = product(binding.element_count, element);
-  if (asked > rest) {
+  if (asked > rest.size()) {
     fail(binding.path, fmt::format("takes {} bytes from byte {}, expected at most the {} that resource {} has left",
-                                   asked, offset, rest, binding.resource));
+                                   asked, offset, rest.size(), binding.resource));
   }
   // Buffers are multiples of 4 bytes; the elements may end earlier.
-  return memory.subspan(offset, (std::min)(rest, (asked + 3) / 4 * 4));
+  return rest.first((std::min)(rest.size(), (static_cast<std::size_t>(asked) + 3) / 4 * 4));
 }
 
 /// Exactly the tensor's bytes, so that two tensors may share a resource.

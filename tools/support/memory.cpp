@@ -58,7 +58,8 @@ void Reservation::add(std::uint64_t bytes, std::string_view what) {
 
 Memory::Memory(std::uint64_t bytes, std::string_view what) : reservation_(bytes, what), buffer_(bytes) {
   if (!buffer_.ok()) throw std::bad_alloc();
-  std::ranges::fill(buffer_.span(), std::byte{0});
+  const std::span<std::byte> all = buffer_.span();
+  std::fill(all.begin(), all.end(), std::byte{0});
 }
 
 }  // namespace dmlref::tool
