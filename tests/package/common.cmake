@@ -6,7 +6,11 @@ set(consumer ${CMAKE_CURRENT_LIST_DIR}/consumer)
 file(READ ${consumer}/main.txt slice)  # what main.cpp prints
 file(READ ${consumer}/operators.txt operators)
 set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=)
-set(few_kernels -DDMLREF_TARGETS=scalar)  # package.subdirectory compiles all of them
+set(few_kernels -DDMLREF_TARGETS=scalar)
+set(kernels ${few_kernels})  # a sweep compiles all of them
+if(SWEEP)
+  set(kernels "")
+endif()
 set(library_alone -DDMLREF_BUILD_TESTS=OFF -DDMLREF_BUILD_TOOLS=OFF -DDMLREF_BUILD_BENCH=OFF)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
