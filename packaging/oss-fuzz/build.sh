@@ -20,6 +20,7 @@ for plan in include/dmlref/operators/*/plan.hpp; do
   compile "$objects/$family.cpp" -DDMLREF_IMPLEMENTATION
 done
 compile compiled/rules.cpp -DDMLREF_IMPLEMENTATION
+compile tests/support/reference_run.cpp
 for source in tools/model/*.cpp tools/io/*.cpp tools/support/*.cpp; do
   case $source in
     tools/model/session.cpp | tools/io/without_pictures.cpp) ;;  # of the command
