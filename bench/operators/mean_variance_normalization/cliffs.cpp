@@ -223,7 +223,7 @@ void add_normalization_cliffs(std::vector<Cliff>& cliffs) {
       {"batch {4,32,56,56}", {4, 32, 56, 56}, {0, 2, 3}},
       {"long {4,131072}", {4, 131072}, {1}},
       {"columns {1,128,128,64}", {1, 128, 128, 64}, {1, 2}},
-      {"columns of one chunk {8,196,256}", {8, 196, 256}, {1}},
+      {"columns of one summation block {8,196,256}", {8, 196, 256}, {1}},
       {"few rows of columns {2,200000}", {2, 200000}, {0}},
       {"rows {3,40}", {3, 40}, {1}, true},
       {"columns {1,9,5,20}", {1, 9, 5, 20}, {1, 2}, true},

@@ -53,7 +53,7 @@ struct Tuning {
     std::uint64_t l2_bytes = std::uint64_t{1} << 20;  ///< input and output of more are prefetched
     std::uint64_t column_stream_percent = 50;         ///< as `stream_percent`, of groups side by side
     /// Percent of a program's share of the last-level cache that input and output may fill before results are stored
-    /// non-temporally, and the same for groups of one chunk on several threads.
+    /// non-temporally, and the same for groups of one summation block on several threads.
     std::uint64_t stream_percent = 100, stream_percent_of_rows = 100;
     bool streams_parts_of_lines = true;  ///< non-temporal stores also for rows that share a cache line with the next
   };

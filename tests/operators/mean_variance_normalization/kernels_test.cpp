@@ -308,25 +308,25 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
     std::string_view strategy;
   };
   const Row rows[] = {
-      {{64, 768}, 0b10, pipelined ? "pipelined rows" : "rows"},  // within a chunk of 1024
-      {{4, 3, 5008}, 0b100, pipelined && !is_half ? "pipelined pieces" : "pieces"},
-      {{4, 8, 3, 320}, 0b1010, pipelined && !is_half ? "pipelined pieces" : "pieces"},
-      {{4, 600, 3, 5}, 0b1010, "chunks"},    // five elements side by side
+      {{64, 768}, 0b10, pipelined ? "pipelined rows" : "rows"},  // within a summation block of 1024
+      {{4, 3, 5008}, 0b100, pipelined && !is_half ? "pipelined segments" : "segments"},
+      {{4, 8, 3, 320}, 0b1010, pipelined && !is_half ? "pipelined segments" : "segments"},
+      {{4, 600, 3, 5}, 0b1010, "blocks"},    // five elements side by side
       {{2, 50, 50, 64}, 0b0110, "columns"},  // channels side by side
   };
   for (const Row& row : rows) {
     auto c = plain_case<TypeParam>(row.sizes, row.axes);
     const auto strategy_name = [&] { return plan_of(c, kernels, tuning)->strategy_name(); };
     EXPECT_EQ(strategy_name(), row.strategy) << c.describe();
-    if (row.strategy.ends_with("pieces")) {  // which share one scale
+    if (row.strategy.ends_with("segments")) {  // which share one scale
       Random random(seed());
       add_scale_and_bias(c, c.input, random);
-      EXPECT_EQ(strategy_name(), "chunks") << c.describe();
+      EXPECT_EQ(strategy_name(), "blocks") << c.describe();
     }
   }
 }
 
-// Groups of one chunk take no temporary memory, others less than a tenth of their elements' bytes.
+// Groups of one summation block take no temporary memory, others less than a tenth of their elements' bytes.
 TYPED_TEST(FastNormalization, TemporaryMemory) {
   namespace normalization = fast::normalization;
   const Tuning::Normalization& tuning = tuning_of(CpuModel::generic).normalization;
@@ -379,7 +379,7 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
 }
 #endif
 
-// Every length of a row around the vectors and the chunks, with and without scale and bias, every activation.
+// Every length of a row around the vectors and the summation blocks, with and without scale and bias, every activation.
 TYPED_TEST(FastNormalization, RowsOfEveryLength) {
   Random random(seed());
   for (const Index n : {1,  2,  3,   4,   5,   7,    8,    9,    15,   16,   17,   31,   33,
@@ -424,7 +424,7 @@ TYPED_TEST(FastNormalization, RowsOfMixedKinds) {
   }
 }
 
-// Groups of many chunks made of stretches: that begin with lane 0 or do not, few and long, many and short.
+// Groups of many summation blocks made of stretches: that begin with lane 0 or do not, few and long, many and short.
 TYPED_TEST(FastNormalization, GroupsOfStretches) {
   Random random(seed());
   struct {
@@ -486,7 +486,7 @@ TYPED_TEST(FastNormalization, SmallBiases) {
   }
 }
 
-// More than L2 holds, where lines are prefetched: rows, long groups, chunks with their own parameters.
+// More than L2 holds, where lines are prefetched: rows, long groups, summation blocks with their own parameters.
 TYPED_TEST(FastNormalization, RowsBeyondL2) {
   Random random(seed());
   const struct {
@@ -566,7 +566,7 @@ std::vector<T> guarded_output(const NormalizationCase<T>& c, GuardedBuffer::Side
   return result;
 }
 
-// No byte is read or written outside of the tensors: of a row, a chunk in pieces, a gathered one, columns.
+// No byte is read or written outside of the tensors: of a row, a summation block in segments, a gathered one, columns.
 TYPED_TEST(FastNormalization, NothingBeyondTheBuffers) {
   Random random(seed());
   const struct {

@@ -1,9 +1,9 @@
-// plan.hpp: MVN, MVN1 and MVN2: from a problem to the plan of a strategy. A strategy per file: rows, chunks of rows,
-// and columns where groups lie side by side.
+// plan.hpp: MVN, MVN1 and MVN2: from a problem to the plan of a strategy. A strategy per file: rows, summation blocks
+// of rows, and columns where groups lie side by side.
 //
-// A group is summed chunk by chunk (docs/kernels/normalization.md); a chunk that lies contiguously in memory is read
-// where it is, any other is first gathered into a row. The order of summation is the reference's, so are the results,
-// to the bit.
+// A group is summed one summation block after the other (docs/kernels/normalization.md); a summation block that lies
+// contiguously in memory is read where it is, any other is first gathered into a row. The order of summation is the
+// reference's, so are the results, to the bit.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@
 #include "dmlref/operators/mean_variance_normalization/kernels/columns.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/geometry.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
-#include "dmlref/operators/mean_variance_normalization/kernels/rows/chunked_rows.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/rows/blocked_rows.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows/whole_rows.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
 #include "dmlref/operators/mean_variance_normalization/problem.hpp"
@@ -50,10 +50,10 @@ std::shared_ptr<const Plan> normalization_plan_of(const fast::normalization::Pro
   }
   const Geometry geometry = Geometry::of(problem.input, problem.output, problem.scale, problem.bias, problem.axes);
   if (geometry.columns) return std::make_shared<ColumnGroups<T>>(geometry, parameters, kernels, tuning);
-  if (chunk_count(static_cast<std::uint64_t>(geometry.reduced.count())) == 1) {
+  if (summation_block_count(static_cast<std::uint64_t>(geometry.reduced.count())) == 1) {
     return std::make_shared<WholeRows<T>>(geometry, parameters, kernels, tuning);
   }
-  return std::make_shared<ChunkedRows<T>>(geometry, parameters, kernels, tuning);
+  return std::make_shared<BlockedRows<T>>(geometry, parameters, kernels, tuning);
 }
 inline std::shared_ptr<const Plan> normalization_plan(const fast::normalization::Problem& problem, Isa isa,
                                                       const Tuning& tuning) {

@@ -28,25 +28,25 @@
 DMLREF_BEGIN
 namespace reference {
 
-/// The elements of a group, in row-major order, are summed in chunks of this many …
-inline constexpr std::size_t normalization_chunk = 1024;
-/// … and element i of a chunk goes to lane i % 16.
+/// The elements of a group, in row-major order, are summed in summation blocks of this many …
+inline constexpr std::size_t summation_block = 1024;
+/// … and element i of a summation block goes to lane i % 16.
 inline constexpr std::size_t normalization_lanes = 16;
 
-/// How many chunks `count` elements are …
-constexpr std::uint64_t chunk_count(std::uint64_t count) noexcept {
-  return (count + normalization_chunk - 1) / normalization_chunk;
+/// How many summation blocks `count` elements are …
+constexpr std::uint64_t summation_block_count(std::uint64_t count) noexcept {
+  return (count + summation_block - 1) / summation_block;
 }
-/// … and how many elements chunk `chunk` of them has.
-constexpr std::size_t chunk_size(std::uint64_t count, std::uint64_t chunk) noexcept {
-  return static_cast<std::size_t>(std::min<std::uint64_t>(count - chunk * normalization_chunk, normalization_chunk));
+/// … and how many elements summation block `block` of them has.
+constexpr std::size_t summation_block_size(std::uint64_t count, std::uint64_t block) noexcept {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(count - block * summation_block, summation_block));
 }
 
-/// What one chunk adds to its group.
-struct ChunkStatistics {
+/// What one summation block adds to its group.
+struct BlockStatistics {
   double sum = 0;         ///< of the elements,
   double sum_low = 0;     ///< as an unevaluated sum of two doubles
-  double deviations = 0;  ///< squared, from the chunk's own mean, summed
+  double deviations = 0;  ///< squared, from the summation block's own mean, summed
   double magnitude = 0;   ///< the squares that were summed to get there: what the rounding errors are relative to
 };
 
@@ -55,7 +55,7 @@ struct GroupStatistics {
   DoubleDouble mean;
   DoubleDouble variance;  ///< population variance: divided by the count
   double deviations = 0;  ///< the variance before the division
-  double magnitude = 0;   ///< sum of the chunks'
+  double magnitude = 0;   ///< sum of the summation blocks'
 };
 
 /// Adds lane i + 8 to lane i, then i + 4, i + 2, i + 1.
@@ -72,37 +72,37 @@ struct SumAndSquare {
 };
 
 /// Whether the mean is so large beside the deviation (more than 64 of them) that the squares lose what matters. Then
-/// the values are summed again after `chunk_pivot` has been subtracted.
+/// the values are summed again after `block_pivot` has been subtracted.
 inline bool needs_pivot(std::size_t size, SumAndSquare plain) noexcept {
   const double inverse = 1.0 / static_cast<double>(size);
   const double deviations = reference::fma(-plain.sum, plain.sum * inverse, plain.square);
   return plain.square <= (std::numeric_limits<double>::max)() && !(deviations * 4096.0 >= plain.square);
 }
 
-/// The chunk's mean, rounded to float.
-inline double chunk_pivot(std::size_t size, SumAndSquare plain) noexcept {
+/// The summation block's mean, rounded to float.
+inline double block_pivot(std::size_t size, SumAndSquare plain) noexcept {
   return static_cast<float>(plain.sum * (1.0 / static_cast<double>(size)));
 }
 
-/// The statistics of a chunk of `size` values from the sums of (x - pivot) and its square.
-inline ChunkStatistics chunk_from_sums(std::size_t size, double pivot, SumAndSquare sums) noexcept {
+/// The statistics of a summation block of `size` values from the sums of (x - pivot) and its square.
+inline BlockStatistics block_from_sums(std::size_t size, double pivot, SumAndSquare sums) noexcept {
   const double inverse = 1.0 / static_cast<double>(size);
   const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
   const DoubleDouble total = two_sum(static_cast<double>(size) * pivot, sums.sum);  // exact product
   return {total.high, pivot == 0.0 ? 0.0 : total.low, deviations < 0.0 ? 0.0 : deviations, sums.square};
 }
 
-/// The statistics of a chunk; `sums(pivot)` sums (x - pivot) and its square.
+/// The statistics of a summation block; `sums(pivot)` sums (x - pivot) and its square.
 template <class Sums>
-inline ChunkStatistics chunk_from(std::size_t size, const Sums& sums) noexcept {
+inline BlockStatistics block_from(std::size_t size, const Sums& sums) noexcept {
   const SumAndSquare plain = sums(0.0);
-  if (!needs_pivot(size, plain)) return chunk_from_sums(size, 0.0, plain);
-  const double pivot = chunk_pivot(size, plain);
-  return chunk_from_sums(size, pivot, sums(pivot));
+  if (!needs_pivot(size, plain)) return block_from_sums(size, 0.0, plain);
+  const double pivot = block_pivot(size, plain);
+  return block_from_sums(size, pivot, sums(pivot));
 }
 
 /// Sums and squares of 1 to 1024 values.
-inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept {
+inline BlockStatistics block_statistics(std::span<const float> values) noexcept {
   const auto sums_from = [values](double pivot) -> SumAndSquare {
     std::array<double, normalization_lanes> sums{};
     std::array<double, normalization_lanes> squares{};
@@ -113,20 +113,21 @@ inline ChunkStatistics chunk_statistics(std::span<const float> values) noexcept 
     }
     return {sum_lanes(sums), sum_lanes(squares)};
   };
-  return chunk_from(values.size(), sums_from);
+  return block_from(values.size(), sums_from);
 }
 
-/// The statistics of `count` elements from those of their chunks, in order: the mean from the sum of sums; the variance
-/// within the chunks plus the one between them. `chunk(c)` gives the statistics of chunk c and is called twice.
-template <class Chunk>
-inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noexcept {
-  const std::uint64_t chunks = chunk_count(count);
+/// The statistics of `count` elements from those of their summation blocks, in order: the mean from the sum of sums;
+/// the variance within the summation blocks plus the one between them. `block(c)` gives the statistics of summation
+/// block c and is called twice.
+template <class Block>
+inline GroupStatistics merge_blocks(std::uint64_t count, const Block& block) noexcept {
+  const std::uint64_t blocks = summation_block_count(count);
   const auto n = static_cast<double>(count);
   GroupStatistics group;
   DoubleDouble sum;
   DoubleDouble within;
-  for (std::uint64_t c = 0; c < chunks; ++c) {
-    const ChunkStatistics part = chunk(c);
+  for (std::uint64_t c = 0; c < blocks; ++c) {
+    const BlockStatistics part = block(c);
     const DoubleDouble high = two_sum(sum.high, part.sum);
     sum = {high.high, sum.low + (high.low + part.sum_low)};
     const DoubleDouble deviations = two_sum(within.high, part.deviations);
@@ -138,9 +139,9 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
   group.mean = divide(sum, n);
   if (!(std::fabs(group.mean.high) <= (std::numeric_limits<double>::max)())) group.mean = {infinite, 0};
   double between = 0;
-  for (std::uint64_t c = 0; chunks > 1 && c < chunks; ++c) {
-    const ChunkStatistics part = chunk(c);
-    const auto size = static_cast<double>(chunk_size(count, c));
+  for (std::uint64_t c = 0; blocks > 1 && c < blocks; ++c) {
+    const BlockStatistics part = block(c);
+    const auto size = static_cast<double>(summation_block_size(count, c));
     const DoubleDouble mean = divide(fast_two_sum(part.sum, part.sum_low), size);
     const double deviation = (mean.high - group.mean.high) + (mean.low - group.mean.low);
     between = reference::fma(deviation * deviation, size, between);
@@ -154,11 +155,11 @@ inline GroupStatistics merge_chunks(std::uint64_t count, const Chunk& chunk) noe
 /// `read(first, values)` fetches the elements from number `first` on, in row-major order.
 template <class Read>
 inline GroupStatistics group_statistics(std::uint64_t count, const Read& read) noexcept {
-  return merge_chunks(count, [&](std::uint64_t c) {
-    std::array<float, normalization_chunk> values;
-    const std::size_t size = chunk_size(count, c);
-    read(c * normalization_chunk, std::span<float>(values.data(), size));
-    return chunk_statistics({values.data(), size});
+  return merge_blocks(count, [&](std::uint64_t c) {
+    std::array<float, summation_block> values;
+    const std::size_t size = summation_block_size(count, c);
+    read(c * summation_block, std::span<float>(values.data(), size));
+    return block_statistics({values.data(), size});
   });
 }
 
@@ -185,11 +186,11 @@ inline GroupStatistics group_statistics(std::uint64_t count, const Read& read,
   const GroupStatistics group = group_statistics(count, read);
   if (parameters.use_mean) return group;
   return about_zero(group, count, [&] {
-    std::array<float, normalization_chunk> values;
+    std::array<float, summation_block> values;
     bool has_nan = false;
-    for (std::uint64_t c = 0; c < chunk_count(count); ++c) {
-      const std::size_t size = chunk_size(count, c);
-      read(c * normalization_chunk, std::span<float>(values.data(), size));
+    for (std::uint64_t c = 0; c < summation_block_count(count); ++c) {
+      const std::size_t size = summation_block_size(count, c);
+      read(c * summation_block, std::span<float>(values.data(), size));
       for (std::size_t i = 0; i < size; ++i) has_nan = has_nan || values[i] != values[i];
     }
     return has_nan;
@@ -216,10 +217,10 @@ struct ExactStatistics {
   static DoubleDouble sum(std::uint64_t count, const Read& read, DoubleDouble mean) noexcept {
     std::array<double, normalization_lanes> high{};
     std::array<double, normalization_lanes> low{};
-    std::array<float, normalization_chunk> values;
-    for (std::uint64_t c = 0; c < chunk_count(count); ++c) {
-      const std::size_t size = chunk_size(count, c);
-      read(c * normalization_chunk, std::span<float>(values.data(), size));
+    std::array<float, summation_block> values;
+    for (std::uint64_t c = 0; c < summation_block_count(count); ++c) {
+      const std::size_t size = summation_block_size(count, c);
+      read(c * summation_block, std::span<float>(values.data(), size));
       for (std::size_t i = 0; i < size; ++i) {
         const std::size_t lane = i % normalization_lanes;
         DoubleDouble term{values[i], 0};
@@ -294,8 +295,8 @@ struct GroupCoefficients {
     c.careful_slope_error = parameters.use_mean ? std::sqrt(square * inverse) * 0x1p-21 : 0.0;
     c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
     c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
-    const std::uint64_t chunks = chunk_count(count);
-    c.careful_offset_error = amplification * 0x1p-24 / (chunks == 1 ? 1.0 : std::sqrt(static_cast<double>(chunks)));
+    const std::uint64_t blocks = summation_block_count(count);
+    c.careful_offset_error = amplification * 0x1p-24 / (blocks == 1 ? 1.0 : std::sqrt(static_cast<double>(blocks)));
     return c;
   }
 };

@@ -44,20 +44,20 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
     Real error_bound;
     Real error_bounds[panel_width];
   };
-  using reference_chunk = reference::ChunkStatistics;
+  using BlockStatistics = reference::BlockStatistics;
 
   /// Exact means or variances of neighbouring columns, which are computed together: a row's part of a cache line.
   static constexpr std::size_t exact_width = normalization_lanes;
   struct ExactColumns {
     Published<ExactLanes> mean, variance;
   };
-  /// Columns of one chunk are summed, merged and normalized in bands of so many panels, whose statistics stay in the
-  /// task's memory.
-  static constexpr std::uint64_t band_panels = 2;
+  /// Where columns have one summation block, a task sums, merges and normalizes so many panels. Their statistics stay
+  /// in its memory.
+  static constexpr std::uint64_t panels_per_task = 2;
   /// Panels [first, last) of an outer place, and what is known of their columns.
-  struct Band {
+  struct PanelRange {
     std::uint64_t first, last;
-    reference_chunk* statistics;
+    BlockStatistics* statistics;
     GroupCoefficients* coefficients;
     ExactColumns* exact;
     Panel* panels;
@@ -67,20 +67,21 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       return static_cast<std::size_t>(s - first) * panel_width + c;
     }
   };
-  /// Bytes of a band, and where its parts begin.
-  static constexpr std::uint64_t band_bytes(std::uint64_t panels, std::uint64_t chunks) noexcept {
-    return round_up(panels * panel_width * chunks * sizeof(reference_chunk)) +
+  /// Bytes of a range, and where its parts begin.
+  static constexpr std::uint64_t range_bytes(std::uint64_t panels, std::uint64_t blocks) noexcept {
+    return round_up(panels * panel_width * blocks * sizeof(BlockStatistics)) +
            round_up(panels * panel_width * sizeof(GroupCoefficients)) +
            round_up(panels * (panel_width / exact_width) * sizeof(ExactColumns)) + round_up(panels * sizeof(Panel));
   }
-  static Band band_in(std::byte* memory, std::uint64_t first, std::uint64_t last, std::uint64_t chunks) noexcept {
+  static PanelRange range_in(std::byte* memory, std::uint64_t first, std::uint64_t last,
+                             std::uint64_t blocks) noexcept {
     const std::uint64_t panels = last - first;
-    std::byte* const coefficients = memory + round_up(panels * panel_width * chunks * sizeof(reference_chunk));
+    std::byte* const coefficients = memory + round_up(panels * panel_width * blocks * sizeof(BlockStatistics));
     std::byte* const exact = coefficients + round_up(panels * panel_width * sizeof(GroupCoefficients));
     std::byte* const lines = exact + round_up(panels * (panel_width / exact_width) * sizeof(ExactColumns));
     return {first,
             last,
-            reinterpret_cast<reference_chunk*>(memory),
+            reinterpret_cast<BlockStatistics*>(memory),
             reinterpret_cast<GroupCoefficients*>(coefficients),
             reinterpret_cast<ExactColumns*>(exact),
             reinterpret_cast<Panel*>(lines)};
@@ -96,7 +97,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         finish_(finish_of(parameters.activation.type)),
         count_(static_cast<std::uint64_t>(geometry.reduced.count())),
         groups_(static_cast<std::uint64_t>(geometry.kept.count())),
-        chunks_(chunk_count(count_)),
+        blocks_(summation_block_count(count_)),
         width_(static_cast<std::uint64_t>(geometry.kept.at[geometry.kept.rank - 1].extent)),
         panels_((width_ + panel_width - 1) / panel_width) {
     // Streamed panels are whole cache lines: a part of a line that is stored alone costs more than it saves.
@@ -112,9 +113,9 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
   }
 
   std::string_view strategy_name() const noexcept { return "columns"; }
-  /// Temporary memory: what is known of columns of several chunks.
+  /// Temporary memory: what is known of columns of several summation blocks.
   BindingProperties properties() const noexcept {
-    return {chunks_ == 1 ? 0 : groups_ / width_ * band_bytes(panels_, chunks_), 0};
+    return {blocks_ == 1 ? 0 : groups_ / width_ * range_bytes(panels_, blocks_), 0};
   }
   void execute(const detail::Bindings& bindings, Executor& executor) const {
     const Buffers buffers(bindings);
@@ -122,19 +123,19 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
   }
 
  private:
-  /// Elements of a block, in 16 rows or more: few enough that reading, writing and prefetching share L1d.
-  static constexpr std::size_t block_elements = 1024;
-  static constexpr std::size_t large_block_elements = 4096;  // where nothing is kept in the workspace
+  /// Elements of a row block, in 16 rows or more: few enough that reading, writing and prefetching share L1d.
+  static constexpr std::size_t row_block_elements = 1024;
+  static constexpr std::size_t large_row_block_elements = 4096;  // where nothing is kept in the workspace
   static constexpr std::uint64_t panels_at_once = 16;
   /// Rows of a column that are corrected, or summed exactly, at once: a multiple of the lanes of a sum, no less than
   /// the rows of a block whose elements are listed, and few, since threads may have small stacks.
   static constexpr std::size_t correction_rows = 256;
-  static_assert(correction_rows % normalization_lanes == 0 && correction_rows >= block_elements / subpanel_width);
+  static_assert(correction_rows % normalization_lanes == 0 && correction_rows >= row_block_elements / subpanel_width);
 
   /// Memory of one task.
   struct Workspace {
-    alignas(64) Real values[block_elements];
-    std::uint16_t ill_conditioned[block_elements];
+    alignas(64) Real values[row_block_elements];
+    std::uint16_t ill_conditioned[row_block_elements];
   };
 
   /// One execute.
@@ -146,16 +147,16 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
     reference::ScaleAndBias with_linear_part(float scale, float bias) const noexcept {
       return reference::ScaleAndBias::of(op.linear_part_, scale, bias);
     }
-    std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(op.count_, chunk); }
+    std::size_t block_size(std::uint64_t block) const noexcept { return summation_block_size(op.count_, block); }
 
-    /// All panels of an outer place, of several chunks.
-    Band band_of(std::uint64_t outer) const noexcept {
-      return band_in(buffers.temporary + outer * band_bytes(op.panels_, op.chunks_), 0, op.panels_, op.chunks_);
+    /// All panels of an outer place, of several summation blocks.
+    PanelRange range_of(std::uint64_t outer) const noexcept {
+      return range_in(buffers.temporary + outer * range_bytes(op.panels_, op.blocks_), 0, op.panels_, op.blocks_);
     }
 
     struct Offsets {
-      std::int64_t input[normalization_chunk];
-      std::int64_t output[normalization_chunk];
+      std::int64_t input[summation_block];
+      std::int64_t output[summation_block];
 
       void fill(const Dimensions& reduced, std::uint64_t first, std::size_t count) noexcept {
         fill_offsets(reduced, first, count, input, output);
@@ -193,8 +194,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       return at.add(op.geometry_.kept.at[op.geometry_.kept.rank - 1].step, static_cast<Index>(column));
     }
 
-    /// Σ and Σ² of columns from `first` on over a chunk, whose rows lie at `offsets`. `next`: from here to what is read
-    /// after the chunk.
+    /// Σ and Σ² of columns from `first` on over a summation block, whose rows lie at `offsets`. `next`: from here to
+    /// what is read after the summation block.
     void sum_panel(const std::byte* first, std::size_t width, const Offsets& offsets, std::size_t size,
                    std::int64_t next, const double* pivot, double* sum, double* square) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
@@ -210,27 +211,28 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       k.join(lanes, width, sum, square);
     }
 
-    DMLREF_NOINLINE void sum_columns(std::uint64_t outer, const Band& band, std::uint64_t chunk,
+    DMLREF_NOINLINE void sum_columns(std::uint64_t outer, const PanelRange& panels, std::uint64_t block,
                                      Offsets& offsets) const noexcept {
-      with_fma(op.kernels_.has_fma, [&] { sum_columns_of(outer, band, chunk, offsets); });
+      with_fma(op.kernels_.has_fma, [&] { sum_columns_of(outer, panels, block, offsets); });
     }
-    void sum_columns_of(std::uint64_t outer, const Band& band, std::uint64_t chunk, Offsets& offsets) const noexcept {
-      const std::size_t size = chunk_size(chunk);
+    void sum_columns_of(std::uint64_t outer, const PanelRange& panels, std::uint64_t block,
+                        Offsets& offsets) const noexcept {
+      const std::size_t size = block_size(block);
       const Place base = outer_place(outer);
-      offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
-      for (std::uint64_t panel = band.first; panel < band.last; ++panel) {
+      offsets.fill(op.geometry_.reduced, block * summation_block, size);
+      for (std::uint64_t panel = panels.first; panel < panels.last; ++panel) {
         const std::size_t width = width_of(panel);
         const std::byte* const first =
             buffers.input + (base.input + static_cast<Index>(panel * panel_width)) * static_cast<Index>(sizeof(T));
         const std::int64_t next = static_cast<std::int64_t>(panel_width * sizeof(T));
         alignas(32) double sum[panel_width];
         alignas(32) double square[panel_width];
-        sum_panel(first, width, offsets, size, panel + 1 < band.last ? next : 0, nullptr, sum, square);
+        sum_panel(first, width, offsets, size, panel + 1 < panels.last ? next : 0, nullptr, sum, square);
         alignas(32) double pivot[panel_width]{};
         bool shifted = false;
         for (std::size_t c = 0; c < width; ++c) {
           if (!reference::needs_pivot(size, {sum[c], square[c]})) continue;
-          pivot[c] = reference::chunk_pivot(size, {sum[c], square[c]});
+          pivot[c] = reference::block_pivot(size, {sum[c], square[c]});
           shifted = true;
         }
         if (shifted) {
@@ -244,26 +246,27 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
           }
         }
         for (std::size_t c = 0; c < width; ++c) {
-          band.statistics[band.number(panel, c) * op.chunks_ + chunk] =
-              reference::chunk_from_sums(size, pivot[c], {sum[c], square[c]});
+          panels.statistics[panels.number(panel, c) * op.blocks_ + block] =
+              reference::block_from_sums(size, pivot[c], {sum[c], square[c]});
         }
       }
     }
 
-    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, const Band& band, std::uint64_t panel) const noexcept {
-      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, band, panel); });
+    DMLREF_NOINLINE void merge_columns(std::uint64_t outer, const PanelRange& panels,
+                                       std::uint64_t panel) const noexcept {
+      with_fma(op.kernels_.has_fma, [&] { merge_columns_of(outer, panels, panel); });
     }
-    void merge_columns_of(std::uint64_t outer, const Band& band, std::uint64_t panel) const noexcept {
+    void merge_columns_of(std::uint64_t outer, const PanelRange& panels, std::uint64_t panel) const noexcept {
       const Place base = outer_place(outer);
-      Panel& to = *::new (&band.panel(panel)) Panel{};
+      Panel& to = *::new (&panels.panel(panel)) Panel{};
       for (std::size_t part = 0; part < panel_width; part += exact_width) {
-        ::new (band.exact + band.number(panel, part) / exact_width) ExactColumns;
+        ::new (panels.exact + panels.number(panel, part) / exact_width) ExactColumns;
       }
       for (std::size_t c = 0; c < width_of(panel); ++c) {
-        const std::size_t column = band.number(panel, c);
-        const reference_chunk* const chunks = band.statistics + column * op.chunks_;
-        const auto merged = reference::merge_chunks(op.count_, [chunks](std::uint64_t k) { return chunks[k]; });
-        const auto& group = *::new (band.coefficients + column)
+        const std::size_t column = panels.number(panel, c);
+        const BlockStatistics* const blocks = panels.statistics + column * op.blocks_;
+        const auto merged = reference::merge_blocks(op.count_, [blocks](std::uint64_t k) { return blocks[k]; });
+        const auto& group = *::new (panels.coefficients + column)
                                 GroupCoefficients(GroupCoefficients::of(merged, op.count_, op.parameters_));
         const Place at = column_place(base, panel * panel_width + c);
         const float scale = elements.scale_at(at.scale);
@@ -299,14 +302,15 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
     /// Exact statistics of a column.
     class ColumnExact final : public ExactGroup {
      public:
-      ColumnExact(const Run& run, std::uint64_t outer, const Band& band, std::uint64_t panel, std::size_t c) noexcept
+      ColumnExact(const Run& run, std::uint64_t outer, const PanelRange& panels, std::uint64_t panel,
+                  std::size_t c) noexcept
           : run_(run),
             outer_(outer),
             panel_(panel),
             part_(c / exact_width * exact_width),
             column_(c % exact_width),
-            groups_(band.coefficients + band.number(panel, part_)),
-            known_(band.exact[band.number(panel, c) / exact_width]) {}
+            groups_(panels.coefficients + panels.number(panel, part_)),
+            known_(panels.exact[panels.number(panel, c) / exact_width]) {}
       DoubleDouble mean() noexcept override {
         const ExactLanes all = means();
         return {all.high[column_], all.low[column_]};
@@ -374,10 +378,10 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       return reinterpret_cast<const std::byte*>(space);
     }
 
-    /// Rows of a block of a panel.
-    struct Block {
+    /// Some rows of a panel, all of one summation block.
+    struct RowBlock {
       std::uint64_t outer;
-      const Band& band;
+      const PanelRange& panels;
       std::uint64_t panel;
       std::size_t rows;
       const std::int64_t* input;  // offsets
@@ -390,43 +394,44 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       Place at;
       float scale, bias;
     };
-    DMLREF_NOINLINE Column column_of(const Block& block, std::size_t c) const noexcept {
-      const Place at = column_place(outer_place(block.outer), block.panel * panel_width + c);
-      return {block.band.coefficients[block.band.number(block.panel, c)], at, elements.scale_at(at.scale),
-              elements.bias_at(at.bias)};
+    DMLREF_NOINLINE Column column_of(const RowBlock& row_block, std::size_t c) const noexcept {
+      const Place at = column_place(outer_place(row_block.outer), row_block.panel * panel_width + c);
+      return {row_block.panels.coefficients[row_block.panels.number(row_block.panel, c)], at,
+              elements.scale_at(at.scale), elements.bias_at(at.bias)};
     }
     /// One listed element (row * width + column) of a block.
-    DMLREF_NOINLINE void correct_listed(const Block& block, std::size_t row, std::size_t c) const noexcept {
-      const Column column = column_of(block, c);
-      ColumnExact exact(*this, block.outer, block.band, block.panel, c);
-      const ByteAccess<const T> from{buffers.input + block.input[row]};
-      const ByteAccess<T> to{buffers.output + block.output[row]};
+    DMLREF_NOINLINE void correct_listed(const RowBlock& row_block, std::size_t row, std::size_t c) const noexcept {
+      const Column column = column_of(row_block, c);
+      ColumnExact exact(*this, row_block.outer, row_block.panels, row_block.panel, c);
+      const ByteAccess<const T> from{buffers.input + row_block.input[row]};
+      const ByteAccess<T> to{buffers.output + row_block.output[row]};
       to.store(column.at.output,
                correct_one(from.load(column.at.input), column.group, column.scale, column.bias, op.parameters_, exact));
     }
     /// Corrects the ill-conditioned elements of a column, of at most correction_rows rows.
-    DMLREF_NOINLINE void correct_column(const Block& block, std::size_t c) const noexcept {
-      const Panel& panel = block.band.panel(block.panel);
-      const Column column = column_of(block, c);
+    DMLREF_NOINLINE void correct_column(const RowBlock& row_block, std::size_t c) const noexcept {
+      const Panel& panel = row_block.panels.panel(row_block.panel);
+      const Column column = column_of(row_block, c);
       std::byte* const to = buffers.output + column.at.output * static_cast<Index>(sizeof(T));
       T elements_of[correction_rows];
       float space[correction_rows];
       const std::byte* const from = buffers.input + column.at.input * static_cast<Index>(sizeof(T));
-      for (std::size_t i = 0; i < block.rows; ++i) std::memcpy(elements_of + i, from + block.input[i], sizeof(T));
-      const std::byte* const floats = widened(elements_of, block.rows, space);
+      for (std::size_t i = 0; i < row_block.rows; ++i)
+        std::memcpy(elements_of + i, from + row_block.input[i], sizeof(T));
+      const std::byte* const floats = widened(elements_of, row_block.rows, space);
       const std::uint16_t* list = nullptr;
       std::uint16_t found[correction_rows];
-      std::size_t count = block.rows;
+      std::size_t count = row_block.rows;
       if (((panel.all >> c) & 1u) == 0) {
         count = list_of(panel, c, floats, count, found);
         list = found;
       }
       T results[correction_rows];
-      ColumnExact exact(*this, block.outer, block.band, block.panel, c);
+      ColumnExact exact(*this, row_block.outer, row_block.panels, row_block.panel, c);
       const ElementParameters given{&column.scale, &column.bias, 0};
       correct_elements<T>({op.kernels_, op.parameters_, column.group, given, exact}, {floats, list, count}, results);
       for (std::size_t k = 0; k < count; ++k) {
-        std::memcpy(to + block.output[list != nullptr ? list[k] : k], results + k, sizeof(T));
+        std::memcpy(to + row_block.output[list != nullptr ? list[k] : k], results + k, sizeof(T));
       }
     }
     /// Lists the ill-conditioned ones among elements of a column.
@@ -444,21 +449,22 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
                                                list);
     }
     /// Fills the columns of which no result is a number.
-    DMLREF_NOINLINE void fill_nan(const Block& block) const noexcept {
-      const Panel& panel = block.band.panel(block.panel);
-      const std::size_t width = width_of(block.panel);
+    DMLREF_NOINLINE void fill_nan(const RowBlock& row_block) const noexcept {
+      const Panel& panel = row_block.panels.panel(row_block.panel);
+      const std::size_t width = width_of(row_block.panel);
       const bool whole = panel.nan == ~std::uint64_t{0} >> (panel_width - width);
       T row[panel_width];
       std::fill_n(row, width, nan_result<T>());
-      std::byte* const to = buffers.output + column_place(outer_place(block.outer), block.panel * panel_width).output *
-                                                 static_cast<Index>(sizeof(T));
-      for (std::size_t i = 0; i < block.rows && panel.nan != 0; ++i) {
+      std::byte* const to =
+          buffers.output + column_place(outer_place(row_block.outer), row_block.panel * panel_width).output *
+                               static_cast<Index>(sizeof(T));
+      for (std::size_t i = 0; i < row_block.rows && panel.nan != 0; ++i) {
         if (whole) {
-          std::memcpy(to + block.output[i], row, width * sizeof(T));
+          std::memcpy(to + row_block.output[i], row, width * sizeof(T));
           continue;
         }
         for (std::uint64_t columns = panel.nan; columns != 0; columns &= columns - 1) {
-          std::memcpy(to + block.output[i] + static_cast<std::size_t>(__builtin_ctzll(columns)) * sizeof(T), row,
+          std::memcpy(to + row_block.output[i] + static_cast<std::size_t>(__builtin_ctzll(columns)) * sizeof(T), row,
                       sizeof(T));
         }
       }
@@ -467,11 +473,11 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
     using Bits = BitsOf<T>;
     /// Corrects columns (a bit each) whose ill-conditioned elements are all the same number, as often where there are
     /// many. Returns the others.
-    DMLREF_NOINLINE std::uint64_t correct_repeated(const Block& block, std::uint64_t columns) const noexcept {
+    DMLREF_NOINLINE std::uint64_t correct_repeated(const RowBlock& row_block, std::uint64_t columns) const noexcept {
       constexpr std::size_t n = exact_width, most = Repeated<Bits>::max_rows;
-      const Panel& panel = block.band.panel(block.panel);
-      const std::size_t width = width_of(block.panel);
-      const Place at = column_place(outer_place(block.outer), block.panel * panel_width);
+      const Panel& panel = row_block.panels.panel(row_block.panel);
+      const std::size_t width = width_of(row_block.panel);
+      const Place at = column_place(outer_place(row_block.outer), row_block.panel * panel_width);
       const std::byte* const from = buffers.input + at.input * static_cast<Index>(sizeof(T));
       std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
       Repeated<Bits> parts[panel_width / n];
@@ -487,21 +493,22 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       // (Some rows are copied: what is copied in parts just before it is read in one waits.)
       typename Repeated<Bits>::Rows x{}, y{};
       const auto each_part = [&](bool replaces) {
-        for (std::size_t row = 0; row < block.rows; row += most) {
-          const std::size_t rows = (std::min)(block.rows - row, most);
+        for (std::size_t row = 0; row < row_block.rows; row += most) {
+          const std::size_t rows = (std::min)(row_block.rows - row, most);
           for (std::size_t part = 0; part < width; part += n) {
             if ((columns >> part & 0xFFFF) == 0) continue;
             Repeated<Bits>& repeated = parts[part / n];
             const std::size_t part_width = (std::min)(width - part, n);
             const std::size_t skipped = part * sizeof(T);
-            for (std::size_t k = 0; k < rows; ++k) copy_row(x[k], from + block.input[row + k] + skipped, part_width);
+            for (std::size_t k = 0; k < rows; ++k)
+              copy_row(x[k], from + row_block.input[row + k] + skipped, part_width);
             if (!replaces) {
               repeated.find(op.kernels_.has_fma, x, rows);
               continue;
             }
-            for (std::size_t k = 0; k < rows; ++k) copy_row(y[k], to + block.output[row + k] + skipped, part_width);
+            for (std::size_t k = 0; k < rows; ++k) copy_row(y[k], to + row_block.output[row + k] + skipped, part_width);
             repeated.replace(op.kernels_.has_fma, x, y, rows);
-            for (std::size_t k = 0; k < rows; ++k) copy_row(to + block.output[row + k] + skipped, y[k], part_width);
+            for (std::size_t k = 0; k < rows; ++k) copy_row(to + row_block.output[row + k] + skipped, y[k], part_width);
           }
         }
       };
@@ -514,8 +521,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
           part.set(c % n, {});
           continue;
         }
-        const Column column = column_of(block, c);
-        ColumnExact exact(*this, block.outer, block.band, block.panel, c);
+        const Column column = column_of(row_block, c);
+        ColumnExact exact(*this, row_block.outer, row_block.panels, row_block.panel, c);
         Bits& bits = part.any[c % n];
         bits = std::bit_cast<Bits>(
             correct_one(std::bit_cast<T>(bits), column.group, column.scale, column.bias, op.parameters_, exact));
@@ -523,18 +530,18 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       if (left != columns) each_part(true);
       return left;
     }
-    /// Columns of a panel, a bit each: those that are corrected once a chunk's other results are there, and those of
-    /// which an element was corrected before.
+    /// Columns of a panel, a bit each: those that are corrected once a summation block's other results are there, and
+    /// those of which an element was corrected before.
     struct Later {
       std::uint64_t columns;
       std::uint64_t seen = 0;
     };
     /// Corrects the listed elements (row * width + column) of a block, or adds their columns to `later` where they are
     /// many.
-    DMLREF_NOINLINE void correct_listed(const Block& block, const std::uint16_t* list, std::size_t listed,
+    DMLREF_NOINLINE void correct_listed(const RowBlock& row_block, const std::uint16_t* list, std::size_t listed,
                                         Later& later) const noexcept {
-      const auto width = static_cast<std::uint32_t>(width_of(block.panel));
-      if (listed >= (std::max<std::size_t>)(min_batch, block.rows * width / 64)) {
+      const auto width = static_cast<std::uint32_t>(width_of(row_block.panel));
+      if (listed >= (std::max<std::size_t>)(min_batch, row_block.rows * width / 64)) {
         std::uint64_t again = later.seen;
         for (std::size_t k = 0; k < listed; ++k) {
           const std::uint64_t column = std::uint64_t{1} << list[k] % width;
@@ -545,7 +552,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       }
       for (std::size_t k = 0; k < listed; ++k) {
         const std::uint32_t c = list[k] % width;
-        if (((later.columns >> c) & 1u) == 0) correct_listed(block, list[k] / width, c);
+        if (((later.columns >> c) & 1u) == 0) correct_listed(row_block, list[k] / width, c);
       }
     }
     /// Lists the values of a block that are ill-conditioned or near a jump of the activation.
@@ -565,29 +572,31 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       return listed;
     }
 
-    DMLREF_NOINLINE void normalize_columns(std::uint64_t outer, const Band& band, std::uint64_t chunk, Offsets& offsets,
-                                           Workspace& work) const noexcept {
-      const std::size_t size = chunk_size(chunk);
-      offsets.fill(op.geometry_.reduced, chunk * normalization_chunk, size);
+    DMLREF_NOINLINE void normalize_columns(std::uint64_t outer, const PanelRange& panels, std::uint64_t block,
+                                           Offsets& offsets, Workspace& work) const noexcept {
+      const std::size_t size = block_size(block);
+      offsets.fill(op.geometry_.reduced, block * summation_block, size);
       const std::size_t widest = (std::min<std::size_t>)(op.width_, panel_width);
       const bool large = !is_half && op.finish_ != Finish::unrounded && op.kernels_.columns->large_blocks;
-      const std::size_t block = (large ? large_block_elements : block_elements) / ((widest + 15) / 16 * 16);
-      const std::size_t prefetched = large ? block / 2 : block;
-      for (std::uint64_t first = band.first; first < band.last; first += panels_at_once) {
-        const std::uint64_t last = (std::min)(first + panels_at_once, band.last);
+      const std::size_t block_rows =
+          (large ? large_row_block_elements : row_block_elements) / ((widest + 15) / 16 * 16);
+      const std::size_t prefetched = large ? block_rows / 2 : block_rows;
+      for (std::uint64_t first = panels.first; first < panels.last; first += panels_at_once) {
+        const std::uint64_t last = (std::min)(first + panels_at_once, panels.last);
         Later later[panels_at_once];
-        for (std::uint64_t s = first; s < last; ++s) later[s - first] = {band.panel(s).all};
-        for (std::size_t row = 0; row < size; row += block) {
+        for (std::uint64_t s = first; s < last; ++s) later[s - first] = {panels.panel(s).all};
+        for (std::size_t row = 0; row < size; row += block_rows) {
           const std::int64_t ahead = row + prefetched < size ? offsets.input[row + prefetched] - offsets.input[row] : 0;
           for (std::uint64_t s = first; s < last; ++s) {
-            const Block part{outer, band, s, (std::min)(block, size - row), offsets.input + row, offsets.output + row};
-            normalize_block(part, ahead, later[s - first], work);
+            const RowBlock part{
+                outer, panels, s, (std::min)(block_rows, size - row), offsets.input + row, offsets.output + row};
+            normalize_row_block(part, ahead, later[s - first], work);
           }
         }
         for (std::uint64_t s = first; s < last; ++s) {
           if (later[s - first].columns == 0) continue;
-          const Panel& panel = band.panel(s);
-          const Block all{outer, band, s, size, offsets.input, offsets.output};
+          const Panel& panel = panels.panel(s);
+          const RowBlock all{outer, panels, s, size, offsets.input, offsets.output};
           fill_nan(all);
           std::uint64_t left = later[s - first].columns & ~panel.nan;
           if (size >= correction_rows / 4 && !jumps(op.parameters_.activation.type)) {
@@ -595,7 +604,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
           }
           for (std::size_t row = 0; row < size && left != 0; row += correction_rows) {
             const std::size_t rows = (std::min)(correction_rows, size - row);
-            const Block part{outer, band, s, rows, offsets.input + row, offsets.output + row};
+            const RowBlock part{outer, panels, s, rows, offsets.input + row, offsets.output + row};
             for (std::uint64_t columns = left; columns != 0; columns &= columns - 1) {
               correct_column(part, static_cast<std::size_t>(__builtin_ctzll(columns)));
             }
@@ -605,18 +614,19 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
     }
 
     /// Adds the columns of `later`, other results of the block are right.
-    void normalize_block(const Block& block, std::int64_t ahead, Later& later, Workspace& work) const noexcept {
+    void normalize_row_block(const RowBlock& row_block, std::int64_t ahead, Later& later,
+                             Workspace& work) const noexcept {
       const ColumnKernels& k = *op.kernels_.columns;
       const auto finish = static_cast<std::size_t>(op.finish_);
       const bool has_values = op.finish_ == Finish::unrounded;
-      const Place base = outer_place(block.outer);
+      const Place base = outer_place(row_block.outer);
       const float upper = upper_bound_of(op.parameters_.activation.type);
-      const std::size_t rows = block.rows;
-      const std::size_t width = width_of(block.panel);
-      const Panel& panel = block.band.panel(block.panel);
-      const auto shift = static_cast<Index>(block.panel * panel_width);
+      const std::size_t rows = row_block.rows;
+      const std::size_t width = width_of(row_block.panel);
+      const Panel& panel = row_block.panels.panel(row_block.panel);
+      const auto shift = static_cast<Index>(row_block.panel * panel_width);
       const Columns columns{
-          buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),     block.input, rows, width, ahead,
+          buffers.input + (base.input + shift) * static_cast<Index>(sizeof(T)),     row_block.input, rows, width, ahead,
           op.streams_ && reinterpret_cast<std::uintptr_t>(buffers.output) % 64 == 0};
       std::byte* const output = buffers.output + (base.output + shift) * static_cast<Index>(sizeof(T));
       std::byte* const stored = has_values ? reinterpret_cast<std::byte*>(work.values) : output;
@@ -631,10 +641,10 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
             if (((later.columns >> c) & 1u) != 0) quiet.error_bound[c] = 0;
           }
         }
-        ill_conditioned = k.columns16[finish](columns, some_later ? quiet : panel.coefficients, stored, block.output,
-                                              upper, work.ill_conditioned);
+        ill_conditioned = k.columns16[finish](columns, some_later ? quiet : panel.coefficients, stored,
+                                              row_block.output, upper, work.ill_conditioned);
       } else {
-        k.columns32[finish](columns, panel.coefficients, stored, block.output, upper, minimum);
+        k.columns32[finish](columns, panel.coefficients, stored, row_block.output, upper, minimum);
       }
       const bool has_jump = jumps(op.parameters_.activation.type);
       if (has_values) {
@@ -642,10 +652,10 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         const ActivationKernels& kernels = *op.kernels_.activation;
         if (has_jump) ill_conditioned = list_near(panel, rows, width, work);
         for (std::size_t i = 0; i < rows; ++i) {
-          kernels.apply(activation, work.values + i * width, output + block.output[i], width);
+          kernels.apply(activation, work.values + i * width, output + row_block.output[i], width);
         }
       }
-      if (ill_conditioned > 0) correct_listed(block, work.ill_conditioned, ill_conditioned, later);
+      if (ill_conditioned > 0) correct_listed(row_block, work.ill_conditioned, ill_conditioned, later);
       if constexpr (!is_half) {
         int low = 0;  // (counted, without a branch: vectors of compilers)
         for (std::size_t c = 0; c < width; ++c) low += !(minimum[c] > panel.coefficients.threshold[c]) ? 1 : 0;
@@ -662,40 +672,40 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         detail::parallel_for(executor, count, task);
       };
       const std::uint64_t outers = op.groups_ / op.width_;
-      if (op.chunks_ == 1) {
-        const std::uint64_t bands = (op.panels_ + band_panels - 1) / band_panels;
-        parallel(outers * bands, [&](std::size_t t) {
-          const std::uint64_t first = t % bands * band_panels;
-          alignas(64) std::byte memory[band_bytes(band_panels, 1)];
-          whole_band(t / bands, band_in(memory, first, (std::min)(first + band_panels, op.panels_), 1));
+      if (op.blocks_ == 1) {
+        const std::uint64_t ranges = (op.panels_ + panels_per_task - 1) / panels_per_task;
+        parallel(outers * ranges, [&](std::size_t t) {
+          const std::uint64_t first = t % ranges * panels_per_task;
+          alignas(64) std::byte memory[range_bytes(panels_per_task, 1)];
+          whole_range(t / ranges, range_in(memory, first, (std::min)(first + panels_per_task, op.panels_), 1));
         });
         return;
       }
       if (concurrency == 1 || outers >= concurrency * 4) {
-        parallel(outers, [&](std::size_t outer) { whole_band(outer, band_of(outer)); });
+        parallel(outers, [&](std::size_t outer) { whole_range(outer, range_of(outer)); });
         return;
       }
-      parallel(outers * op.chunks_, [&](std::size_t t) {
+      parallel(outers * op.blocks_, [&](std::size_t t) {
         Offsets offsets;
-        sum_columns(t / op.chunks_, band_of(t / op.chunks_), t % op.chunks_, offsets);
+        sum_columns(t / op.blocks_, range_of(t / op.blocks_), t % op.blocks_, offsets);
       });
       parallel(outers * op.panels_,
-               [&](std::size_t t) { merge_columns(t / op.panels_, band_of(t / op.panels_), t % op.panels_); });
-      parallel(outers * op.chunks_, [&](std::size_t t) {
+               [&](std::size_t t) { merge_columns(t / op.panels_, range_of(t / op.panels_), t % op.panels_); });
+      parallel(outers * op.blocks_, [&](std::size_t t) {
         Workspace work;
         Offsets offsets;
-        normalize_columns(t / op.chunks_, band_of(t / op.chunks_), t % op.chunks_, offsets, work);
+        normalize_columns(t / op.blocks_, range_of(t / op.blocks_), t % op.blocks_, offsets, work);
         end_task(op.streams_);
       });
     }
-    /// All of a band by one task.
-    DMLREF_NOINLINE void whole_band(std::uint64_t outer, const Band& band) const noexcept {
+    /// All of a range by one task.
+    DMLREF_NOINLINE void whole_range(std::uint64_t outer, const PanelRange& panels) const noexcept {
       Workspace work;
       Offsets offsets;
-      for (std::uint64_t c = 0; c < op.chunks_; ++c) sum_columns(outer, band, c, offsets);
-      for (std::uint64_t s = band.first; s < band.last; ++s) merge_columns(outer, band, s);
+      for (std::uint64_t c = 0; c < op.blocks_; ++c) sum_columns(outer, panels, c, offsets);
+      for (std::uint64_t s = panels.first; s < panels.last; ++s) merge_columns(outer, panels, s);
       // (Backwards: what was summed last is still in the caches.)
-      for (std::uint64_t c = op.chunks_; c-- > 0;) normalize_columns(outer, band, c, offsets, work);
+      for (std::uint64_t c = op.blocks_; c-- > 0;) normalize_columns(outer, panels, c, offsets, work);
       end_task(op.streams_);
     }
   };
@@ -707,7 +717,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
   Finish finish_;
   std::uint64_t count_;
   std::uint64_t groups_;
-  std::uint64_t chunks_;
+  std::uint64_t blocks_;
   std::uint64_t width_;
   std::uint64_t panels_;
   bool streams_ = false;  // the output is not worth a place in the caches

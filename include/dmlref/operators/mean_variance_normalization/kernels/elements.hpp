@@ -77,7 +77,7 @@ inline void with_fma(bool has_fma, const Task& task) noexcept {
 #endif
 }
 /// At the end of a task. `streams`: its stores were non-temporal. One fence shows that to other threads; one for each
-/// chunk would wait for memory each time.
+/// summation block would wait for memory each time.
 inline void end_task([[maybe_unused]] bool streams) noexcept {
 #if DMLREF_HAS_AVX2
   if (streams) _mm_sfence();

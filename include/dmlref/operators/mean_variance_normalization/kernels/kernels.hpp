@@ -14,12 +14,12 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-using reference::chunk_count;
-using reference::chunk_size;
 using reference::GroupCoefficients;
-using reference::normalization_chunk;
 using reference::normalization_lanes;
 using reference::SumAndSquare;
+using reference::summation_block;
+using reference::summation_block_count;
+using reference::summation_block_size;
 
 /// What a kernel does with a value before it stores it. `unrounded`: nothing, an activation of its own follows.
 enum class Finish { identity, clamped, unrounded };
@@ -46,8 +46,8 @@ constexpr float upper_bound_of(ActivationType type) noexcept {
   return type == ActivationType::hard_sigmoid ? 1.0f : std::numeric_limits<float>::infinity();
 }
 
-/// Affine coefficients: value = (x - shift) * slope + offset, the same for all elements of a chunk, and the error
-/// bound. float32 is computed in double, float16 in float.
+/// Affine coefficients: value = (x - shift) * slope + offset, the same for all elements of a summation block, and the
+/// error bound. float32 is computed in double, float16 in float.
 template <class Real>
 using SharedCoefficients = reference::ElementCoefficients<Real>;
 
@@ -61,7 +61,8 @@ struct PerElementCoefficients {
   const Real* bias;
 };
 
-/// Contiguous elements of a chunk: where they begin, in bytes from the group's first elements, and how many there are.
+/// Contiguous elements of a summation block: where they begin, in bytes from the group's first elements, and how many
+/// there are.
 struct Segment {
   std::int64_t from;
   std::int64_t to;
@@ -98,7 +99,7 @@ struct Summed {
   Real* converted = nullptr;  ///< takes the pipelined row, converted; doubles may replace Results::converted
 };
 
-/// A chunk whose results are computed in `Real`: double for float32, float for float16.
+/// A summation block whose results are computed in `Real`: double for float32, float for float16.
 template <class Real>
 struct Results {
   Source source;
@@ -133,7 +134,7 @@ inline Results<Real> row_results(const std::byte* floats, std::byte* to, const S
 template <class Real>
 struct ResultKernels {
   /// What is found on the way. double: the minimum magnitude of the values; float: how many elements, numbered within
-  /// the chunk, are listed as ill-conditioned.
+  /// the summation block, are listed as ill-conditioned.
   using Found = std::conditional_t<std::is_same_v<Real, double>, float, std::size_t>;
   Found (*shared[finishes])(const Results<Real>&, const SharedCoefficients<Real>&);
   Found (*per_element[finishes])(const Results<Real>&, const PerElementCoefficients<Real>&);
@@ -143,8 +144,8 @@ struct ResultKernels {
 struct Kernels {
   /// float16 to float32.
   void (*widen)(const std::byte* halves, float* floats, std::size_t count);
-  /// Sums of a chunk of float32 or float16 in segments, all but the last one of whole blocks of 16. `read`: as in
-  /// Prefetch.
+  /// Sums of a summation block of float32 or float16 in segments, all but the last one of whole blocks of 16. `read`:
+  /// as in Prefetch.
   SumAndSquare (*sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
   SumAndSquare (*half_sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
   /// Sums of a row of floats. `written`: as many floats that are prefetched to be written.
@@ -180,7 +181,7 @@ struct Columns {
 };
 inline constexpr std::size_t panel_width = 64;
 
-/// The lanes of a chunk's sums, in subpanels of 16 columns.
+/// The lanes of a summation block's sums, in subpanels of 16 columns.
 inline constexpr std::size_t subpanel_width = 16;
 struct SubpanelLanes {
   double sum[normalization_lanes][subpanel_width];
@@ -211,8 +212,8 @@ struct ColumnCoefficients16 {
 
 /// The column kernels of one instruction set. Results are the same bits in each.
 struct ColumnKernels {
-  /// Adds rows of float32 or float16, the first of which is number 0 modulo 16 of the chunk, less a pivot for each
-  /// column (which may be null and has panel_width entries). At most summed_rows(width).
+  /// Adds rows of float32 or float16, the first of which is number 0 modulo 16 of the summation block, less a pivot for
+  /// each column (which may be null and has panel_width entries). At most summed_rows(width).
   void (*add32)(const Columns&, const double* pivot, ColumnLanes&);
   void (*add16)(const Columns&, const double* pivot, ColumnLanes&);
   /// Adds the lanes of `width` columns in the order of reference::sum_lanes.

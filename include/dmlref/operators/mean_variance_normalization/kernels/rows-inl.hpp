@@ -45,7 +45,8 @@ DMLREF_VECTOR_TARGET void add_block(Lanes& lanes, const std::byte* elements, dou
   }
   static_cast<void>(doubles);
 }
-/// Adds the last elements of a chunk, fewer than a block; what is left of it is taken as zeros, which change no sum.
+/// Adds the last elements of a summation block, fewer than a block; what is left of it is taken as zeros, which change
+/// no sum.
 template <class T, bool keep>
 DMLREF_VECTOR_TARGET void add_last(Lanes& lanes, const std::byte* elements, std::size_t count,
                                    double* doubles) noexcept {
@@ -351,13 +352,14 @@ DMLREF_VECTOR_TARGET float results32_of(const Results<double>& results, const Pa
 /// One branch for the comparisons of so many elements.
 inline constexpr std::size_t step16 = unit < 16 ? 32 : 64;
 
-/// The ill-conditioned values of a chunk so far.
+/// The ill-conditioned values of a summation block so far.
 struct Listed {
   std::uint16_t* list;
   std::size_t count;
 };
 
-/// Normalizes elements of T, halves or the floats they became, from `from` to `to`: numbers `first` on of their chunk.
+/// Normalizes elements of T, halves or the floats they became, from `from` to `to`: numbers `first` on of their
+/// summation block.
 template <Finish finish, class T, class Coefficients>
 DMLREF_VECTOR_TARGET void segment16(const std::byte* from, std::byte* to, std::size_t count,
                                     const Coefficients coefficients, Floats upper, bool streams, std::size_t first,

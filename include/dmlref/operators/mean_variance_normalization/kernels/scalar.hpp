@@ -24,7 +24,7 @@ inline void widen(const std::byte* halves, float* floats, std::size_t count) noe
   for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(from.load(static_cast<Index>(i)));
 }
 
-/// The sums of a chunk so far.
+/// The sums of a summation block so far.
 struct Lanes {
   std::array<double, normalization_lanes> sum{};
   std::array<double, normalization_lanes> square{};
@@ -63,7 +63,7 @@ inline const std::byte* floats_of(const std::byte* from, std::size_t count, floa
 template <class T>
 inline SumAndSquare sums(const std::byte* from, const Segment* segments, std::size_t count, Address) noexcept {
   Lanes lanes;
-  float space[normalization_chunk];
+  float space[summation_block];
   for (const Segment* segment = segments; segment != segments + count; ++segment) {
     add_to<false>(lanes, floats_of<T>(from + segment->from, segment->count, space), segment->count, 0.0);
   }
@@ -126,7 +126,7 @@ inline typename ResultKernels<Real>::Found results(const Results<Real>& in, cons
   std::size_t ill_conditioned = 0;
   std::size_t number = 0;
   auto minimum = std::numeric_limits<float>::infinity();
-  float space[normalization_chunk];
+  float space[summation_block];
   for (const Segment* segment = in.segments; segment != in.segments + in.count; ++segment) {
     const bool converted = is_converted(in.source);
     const ByteAccess<const float> floats{converted ? nullptr

@@ -204,7 +204,7 @@ inline SharedCoefficients<float> quiet(const SharedCoefficients<float>& c) noexc
 }
 inline const SharedCoefficients<double>& quiet(const SharedCoefficients<double>& c) noexcept { return c; }
 
-/// Which results of a chunk are computed again.
+/// Which results of a summation block are computed again.
 struct Corrections {
   enum Which {
     listed,     ///< those in a list,
@@ -355,7 +355,7 @@ DMLREF_NOINLINE inline void correct_elements(const GroupInUse& in, const Chosen&
     }
     return;
   }
-  std::uint8_t places[normalization_chunk];
+  std::uint8_t places[summation_block];
   Different different;
   if (in.given.step == 0 && chosen.count > Different::max && different.find(chosen, places)) {
     T each[Different::max];

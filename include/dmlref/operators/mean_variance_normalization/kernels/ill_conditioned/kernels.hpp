@@ -93,8 +93,8 @@ struct IllConditionedKernels {
                         std::size_t step, std::uint16_t* list);
   std::size_t (*list16)(const Activation&, const float* values, std::size_t count, const float* bounds,
                         std::size_t step, std::uint16_t* list);
-  /// Values in double, and from mean and rate (of the chunks' statistics) where they are ill-conditioned. Lists those
-  /// that need exact statistics.
+  /// Values in double, and from mean and rate (of the summation blocks' statistics) where they are ill-conditioned.
+  /// Lists those that need exact statistics.
   std::size_t (*recompute)(Batch&, const Activation&, const GroupCoefficients&, const MeanAndRate&,
                            std::uint16_t* pending);
   /// Values from exact statistics; after the activation if it jumps.

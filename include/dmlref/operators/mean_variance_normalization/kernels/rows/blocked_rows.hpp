@@ -1,4 +1,4 @@
-// chunked_rows.hpp: groups of several chunks: all are summed, then all are normalized.
+// blocked_rows.hpp: groups of several summation blocks: all are summed, then all are normalized.
 #pragma once
 
 #include <algorithm>
@@ -23,51 +23,51 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-using reference::ChunkStatistics;
+using reference::BlockStatistics;
 
-/// What is known of a group once its chunks are.
+/// What is known of a group once its summation blocks are.
 struct MergedGroup {
   GroupCoefficients coefficients;
   ExactSlot exact;
 };
 
-/// The segments of a group's chunks: the same for all groups. Those of the whole group where they fit, else of one
-/// chunk at a time. Input and output are contiguous along the innermost of the reduced dimensions, for at least 16
-/// elements.
+/// The segments of a group's summation blocks: the same for all groups. Those of the whole group where they fit, else
+/// of one summation block at a time. Input and output are contiguous along the innermost of the reduced dimensions, for
+/// at least 16 elements.
 class SegmentTable {
  public:
   /// `used`: whether the table is read.
   SegmentTable(const Dimensions& reduced, std::uint64_t count, Index element_size, bool used) noexcept
       : reduced_(reduced), count_(count), element_size_(element_size) {
-    const std::uint64_t chunks = chunk_count(count);
-    whole_ = used && reduced.rank > 1 && chunks <= max_chunks && fill(0, chunks);
+    const std::uint64_t blocks = summation_block_count(count);
+    whole_ = used && reduced.rank > 1 && blocks <= max_blocks && fill(0, blocks);
   }
 
   struct List {
     const Segment* segments;
     std::size_t count;
   };
-  List of(std::uint64_t chunk) noexcept {
-    if (reduced_.rank == 1) {  // the usual case of more chunks than the table holds, without divisions
-      const Place start = Place{}.add(reduced_.at[0].step, static_cast<Index>(chunk * normalization_chunk));
-      at_[0] = {start.input * element_size_, start.output * element_size_, chunk_size(count_, chunk)};
+  List of(std::uint64_t block) noexcept {
+    if (reduced_.rank == 1) {  // the usual case of more summation blocks than the table holds, without divisions
+      const Place start = Place{}.add(reduced_.at[0].step, static_cast<Index>(block * summation_block));
+      at_[0] = {start.input * element_size_, start.output * element_size_, summation_block_size(count_, block)};
       return {at_, 1};
     }
-    if (whole_) return {at_ + begin_[chunk], static_cast<std::size_t>(begin_[chunk + 1] - begin_[chunk])};
-    fill(chunk, chunk + 1);
+    if (whole_) return {at_ + begin_[block], static_cast<std::size_t>(begin_[block + 1] - begin_[block])};
+    fill(block, block + 1);
     return {at_, begin_[1]};
   }
 
  private:
-  static constexpr std::size_t max_segments = 256;  // more than a chunk can have
-  static constexpr std::uint64_t max_chunks = 64;
+  static constexpr std::size_t max_segments = 256;  // more than a summation block can have
+  static constexpr std::uint64_t max_blocks = 64;
 
   DMLREF_NOINLINE bool fill(std::uint64_t first, std::uint64_t last) noexcept {
-    Walk walk(reduced_, Place{}, static_cast<Index>(first * normalization_chunk));
+    Walk walk(reduced_, Place{}, static_cast<Index>(first * summation_block));
     std::uint16_t used = 0;
     for (std::uint64_t c = first; c < last; ++c) {
       begin_[c - first] = used;
-      for (std::size_t left = chunk_size(count_, c); left > 0;) {
+      for (std::size_t left = summation_block_size(count_, c); left > 0;) {
         if (used == max_segments) return false;
         const std::size_t n = (std::min)(left, static_cast<std::size_t>(walk.stretch()));
         at_[used++] = {walk.place().input * element_size_, walk.place().output * element_size_, n};
@@ -83,18 +83,18 @@ class SegmentTable {
   std::uint64_t count_;
   Index element_size_;
   bool whole_ = false;
-  std::uint16_t begin_[max_chunks + 1];
+  std::uint16_t begin_[max_blocks + 1];
   Segment at_[max_segments];
 };
 
-/// Groups of several chunks.
+/// Groups of several summation blocks.
 template <class T>
-struct ChunkedRows final : detail::PlanOf<ChunkedRows<T>>, RowPlan<T> {
+struct BlockedRows final : detail::PlanOf<BlockedRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
-  using Base::beyond_l2, Base::chunks, Base::count, Base::finish, Base::geometry, Base::groups, Base::is_half,
+  using Base::beyond_l2, Base::blocks, Base::count, Base::finish, Base::geometry, Base::groups, Base::is_half,
       Base::kernels, Base::prefetch_distance, Base::streams;
 
-  ChunkedRows(const Geometry& places, const reference::NormalizationParameters& p, const TargetKernels& target,
+  BlockedRows(const Geometry& places, const reference::NormalizationParameters& p, const TargetKernels& target,
               const Tuning::Normalization& tuning) noexcept
       : Base(places, p, target, tuning) {
     const Dimension& inner = places.reduced.at[places.reduced.rank - 1];
@@ -103,7 +103,7 @@ struct ChunkedRows final : detail::PlanOf<ChunkedRows<T>>, RowPlan<T> {
     in_segments = (is_half ? has_segments : sums_segments) && !places.varying && finish != Finish::unrounded;
     const bool pipelined = target.rows->pipelined;
     const bool is_long =
-        inner.extent >= 4 * static_cast<Index>(normalization_chunk) && (!pipelined || (!is_half && streams));
+        inner.extent >= 4 * static_cast<Index>(summation_block) && (!pipelined || (!is_half && streams));
     // (Pipelined kernels do not prefetch the output, which short pieces gain from.)
     const bool is_short = inner.extent <= 512;
     const bool always = tuning.pipelined_rows == Tuning::Normalization::PipelinedRows::always;
@@ -113,19 +113,19 @@ struct ChunkedRows final : detail::PlanOf<ChunkedRows<T>>, RowPlan<T> {
   }
 
   std::string_view strategy_name() const noexcept {
-    return is_pipelined ? "pipelined pieces" : in_segments ? "pieces" : "chunks";
+    return is_pipelined ? "pipelined segments" : in_segments ? "segments" : "blocks";
   }
-  /// Temporary memory: the statistics of chunks and what is known of groups.
+  /// Temporary memory: the statistics of summation blocks and what is known of groups.
   BindingProperties properties() const noexcept {
     return {statistics_bytes() + round_up(groups * sizeof(MergedGroup)), 0};
   }
-  std::uint64_t statistics_bytes() const noexcept { return round_up(groups * chunks * sizeof(ChunkStatistics)); }
+  std::uint64_t statistics_bytes() const noexcept { return round_up(groups * blocks * sizeof(BlockStatistics)); }
   SegmentTable segment_table() const noexcept {
     return {geometry.reduced, count, static_cast<Index>(sizeof(T)), has_segments};
   }
   void execute(const detail::Bindings& bindings, Executor& executor) const;
 
-  bool has_segments = false;    // chunks consist of segments of 16 elements and more in both tensors,
+  bool has_segments = false;    // summation blocks consist of segments of 16 elements and more in both tensors,
   bool sums_segments = false;   // which begin with lane 0: they are summed where they lie,
   bool in_segments = false;     // and share coefficients: nothing need be gathered
   bool is_pipelined = false;    // one group's results are formed together with the sums of the next
@@ -134,28 +134,28 @@ struct ChunkedRows final : detail::PlanOf<ChunkedRows<T>>, RowPlan<T> {
 
 /// One execute.
 template <class T>
-struct ChunkedRowsExecution : RowExecution<T> {
+struct BlockedRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
-  using Base::buffers, Base::chunk_size, Base::coefficients_of, Base::correct, Base::corrections_of,
+  using Base::buffers, Base::block_size, Base::coefficients_of, Base::correct, Base::corrections_of,
       Base::element_bytes, Base::elements, Base::floats_at, Base::input_at, Base::is_half, Base::normalize,
       Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams, Base::widen,
       Base::with_linear_part;
   using typename Base::Real;
 
-  const ChunkedRows<T>& rows;
+  const BlockedRows<T>& rows;
 
-  ChunkedRowsExecution(const ChunkedRows<T>& plan, const Buffers& all, std::size_t concurrency) noexcept
+  BlockedRowsExecution(const BlockedRows<T>& plan, const Buffers& all, std::size_t concurrency) noexcept
       : Base(plan, all, concurrency), rows(plan) {}
 
-  ChunkStatistics* statistics() const noexcept { return reinterpret_cast<ChunkStatistics*>(buffers.temporary); }
+  BlockStatistics* statistics() const noexcept { return reinterpret_cast<BlockStatistics*>(buffers.temporary); }
   MergedGroup& group_at(std::uint64_t group) const noexcept {
     return reinterpret_cast<MergedGroup*>(buffers.temporary + rows.statistics_bytes())[group];
   }
 
   DMLREF_NOINLINE void merge(std::uint64_t group) const noexcept {
-    const ChunkStatistics* const chunks = statistics() + group * op.chunks;
+    const BlockStatistics* const blocks = statistics() + group * op.blocks;
     with_fma(op.kernels.has_fma, [&] {
-      const auto merged = reference::merge_chunks(op.count, [chunks](std::uint64_t c) { return chunks[c]; });
+      const auto merged = reference::merge_blocks(op.count, [blocks](std::uint64_t c) { return blocks[c]; });
       ::new (&group_at(group)) MergedGroup{GroupCoefficients::of(merged, op.count, op.parameters), {}};
     });
   }
@@ -173,7 +173,8 @@ struct ChunkedRowsExecution : RowExecution<T> {
     return op.geometry.kept.place(static_cast<Index>(group + 1)).add(base, -1);
   }
 
-  /// A chunk as floats: where it lies, or gathered into `space`. `ahead` elements further on lies what is read next.
+  /// A summation block as floats: where it lies, or gathered into `space`. `ahead` elements further on lies what is
+  /// read next.
   DMLREF_NOINLINE const std::byte* gather(const Place& base, const SegmentTable::List& list, float* space,
                                           Index ahead) const noexcept {
     const std::byte* const from = input_at(base);
@@ -196,16 +197,16 @@ struct ChunkedRowsExecution : RowExecution<T> {
     return reinterpret_cast<const std::byte*>(space);
   }
 
-  /// The results of a chunk that is gathered, and scattered again.
-  void normalize_gathered(const Place& base, std::uint64_t chunk, const SegmentTable::List& list, Index ahead,
+  /// The results of a summation block that is gathered, and scattered again.
+  void normalize_gathered(const Place& base, std::uint64_t block, const SegmentTable::List& list, Index ahead,
                           const GroupCoefficients& group, ExactSlot& exact, Workspace<T>& work) const noexcept {
-    const std::size_t size = chunk_size(chunk);
+    const std::size_t size = block_size(block);
     std::byte* const output = output_at(base);
     const bool in_place = list.count == 1;
     const std::byte* const floats = gather(base, list, work.row, 0);
     Results<Real> results = results_from(floats);
     if (!is_half && in_place) results.prefetch.read = address_of(floats, op.prefetch_distance);
-    const auto c = coefficients_of(base, chunk * normalization_chunk, size, group, work);
+    const auto c = coefficients_of(base, block * summation_block, size, group, work);
     const Corrections corrections =
         normalize_row(c, results, size, in_place ? output + list.segments[0].to : nullptr, group, work);
     const std::byte* from = work.result;
@@ -216,27 +217,28 @@ struct ChunkedRowsExecution : RowExecution<T> {
       std::memcpy(output + segment.to, from, bytes);
       from += bytes;
     }
-    correct(base, chunk, corrections, group, exact, work);
+    correct(base, block, corrections, group, exact, work);
   }
 
-  /// Statistics from a chunk's sums; `floats()` gives its elements, where they are summed again.
+  /// Statistics from a summation block's sums; `floats()` gives its elements, where they are summed again.
   template <class Floats>
-  ChunkStatistics statistics_from(const SumAndSquare& sums, std::size_t size, const Floats& floats) const noexcept {
-    return reference::chunk_from(
+  BlockStatistics statistics_from(const SumAndSquare& sums, std::size_t size, const Floats& floats) const noexcept {
+    return reference::block_from(
         size, [&](double pivot) { return pivot == 0.0 ? sums : op.kernels.rows->shifted_sums(floats(), size, pivot); });
   }
-  ChunkStatistics sum_segments(const Place& base, std::uint64_t chunk, const SegmentTable::List& list, Index ahead,
+  BlockStatistics sum_segments(const Place& base, std::uint64_t block, const SegmentTable::List& list, Index ahead,
                                Workspace<T>& work) const noexcept {
     const Kernels& k = *op.kernels.rows;
     const std::byte* const from = input_at(base);
     const Address read_next =
         address_of(from, op.prefetch_distance != 0 ? op.prefetch_distance : ahead * element_bytes);
     const SumAndSquare sums = (is_half ? k.half_sums : k.sums)(from, list.segments, list.count, read_next);
-    return statistics_from(sums, chunk_size(chunk), [&] { return read(base, chunk, work.row); });
+    return statistics_from(sums, block_size(block), [&] { return read(base, block, work.row); });
   }
 
-  /// The results of a chunk where it lies. `pipelined`: with sums of the same chunk of another group.
-  void normalize_segments(const Place& base, std::uint64_t chunk, const SegmentTable::List& list,
+  /// The results of a summation block where it lies. `pipelined`: with sums of the same summation block of another
+  /// group.
+  void normalize_segments(const Place& base, std::uint64_t block, const SegmentTable::List& list,
                           const Prefetch& prefetch, const Summed<Real>* pipelined, const GroupCoefficients& group,
                           ExactSlot& exact, Workspace<T>& work) const noexcept {
     const auto sb = with_linear_part(elements.scale_at(base.scale), elements.bias_at(base.bias));
@@ -257,7 +259,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     results.list = work.ill_conditioned;
     const auto kernel = op.kernels.rows->template results<Real>().shared[static_cast<std::size_t>(op.finish)];
     const Corrections corrections = corrections_of(kernel(results, quiet(c)), false, c);
-    correct(base, chunk, corrections, group, exact, work);
+    correct(base, block, corrections, group, exact, work);
   }
   /// What is prefetched beside a group's own elements: `ahead` elements further on lies the next one's output.
   Prefetch prefetch_beside(const Place& base, Index ahead) const noexcept {
@@ -266,32 +268,32 @@ struct ChunkedRowsExecution : RowExecution<T> {
             address_of(output_at(base), distance != 0 ? distance : ahead * element_bytes)};
   }
 
-  DMLREF_NOINLINE void sum_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+  DMLREF_NOINLINE void sum_blocks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                                   SegmentTable& table, Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { sum_chunks_of(group, base, begin, end, table, work); });
+    with_fma(op.kernels.has_fma, [&] { sum_blocks_of(group, base, begin, end, table, work); });
   }
-  void sum_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+  void sum_blocks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                      SegmentTable& table, Workspace<T>& work) const noexcept {
     const Index ahead = to_next(group, base).input;
     for (std::uint64_t c = begin; c < end; ++c) {
-      ChunkStatistics& chunk = statistics()[group * op.chunks + c];
+      BlockStatistics& block = statistics()[group * op.blocks + c];
       if (rows.sums_segments) {
-        chunk = sum_segments(base, c, table.of(c), ahead, work);
+        block = sum_segments(base, c, table.of(c), ahead, work);
       } else {
-        const std::size_t size = chunk_size(c);
+        const std::size_t size = block_size(c);
         const std::byte* const floats =
             rows.has_segments ? gather(base, table.of(c), work.row, ahead) : read(base, c, work.row, ahead);
         const SumAndSquare sums = op.kernels.rows->row_sums(floats, size, address_of(floats));
-        chunk = statistics_from(sums, size, [floats] { return floats; });
+        block = statistics_from(sums, size, [floats] { return floats; });
       }
     }
   }
 
-  DMLREF_NOINLINE void normalize_chunks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+  DMLREF_NOINLINE void normalize_blocks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                                         SegmentTable& table, Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { normalize_chunks_of(group, base, begin, end, table, work); });
+    with_fma(op.kernels.has_fma, [&] { normalize_blocks_of(group, base, begin, end, table, work); });
   }
-  void normalize_chunks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+  void normalize_blocks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
                            SegmentTable& table, Workspace<T>& work) const noexcept {
     auto& [all, exact] = group_at(group);
     const Index ahead = to_next(group, base).output;
@@ -308,28 +310,28 @@ struct ChunkedRowsExecution : RowExecution<T> {
     }
   }
 
-  /// Groups [begin, end), whose chunks are summed, then normalized.
+  /// Groups [begin, end), whose summation blocks are summed, then normalized.
   DMLREF_NOINLINE void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     SegmentTable table = rows.segment_table();
     const std::uint64_t at_once = op.shared_parameters ? interleaved() : 1;
     for (std::uint64_t g = begin; g < end; ++g) {
       const Place base = op.geometry.kept.place(static_cast<Index>(g));
-      sum_chunks(g, base, 0, op.chunks, table, work);
+      sum_blocks(g, base, 0, op.blocks, table, work);
       merge(g);
       const std::uint64_t number = (g - begin) % at_once;
       if (number + 1 == at_once || g + 1 == end) normalize_groups(g - number, g + 1, table, work);
     }
   }
 
-  /// The results of groups that were summed just before: chunk by chunk where they share a scale and a bias for each
-  /// element, which then become doubles once for all of them.
+  /// The results of groups that were summed just before: one summation block after the other where they share a scale
+  /// and a bias for each element, which then become doubles once for all of them.
   void normalize_groups(std::uint64_t begin, std::uint64_t end, SegmentTable& table,
                         Workspace<T>& work) const noexcept {
-    const std::uint64_t step = end - begin > 1 ? 1 : op.chunks;
-    for (std::uint64_t c = 0; c < op.chunks; c += step) {
+    const std::uint64_t step = end - begin > 1 ? 1 : op.blocks;
+    for (std::uint64_t c = 0; c < op.blocks; c += step) {
       for (std::uint64_t g = begin; g < end; ++g) {
-        normalize_chunks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, table, work);
+        normalize_blocks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, table, work);
       }
     }
   }
@@ -340,7 +342,7 @@ struct ChunkedRowsExecution : RowExecution<T> {
     Workspace<T> work(op);
     SegmentTable table = rows.segment_table();
     Place base = op.geometry.kept.place(static_cast<Index>(begin));
-    sum_chunks(begin, base, 0, op.chunks, table, work);
+    sum_blocks(begin, base, 0, op.blocks, table, work);
     for (std::uint64_t g = begin; g < end; ++g) {
       merge(g);
       if (g + 1 == end) {
@@ -352,12 +354,12 @@ struct ChunkedRowsExecution : RowExecution<T> {
       if (ahead == 0 && op.beyond_l2) ahead = to_next(g + 1, next).input * element_bytes;
       const Address read_next = address_of(input_at(next), ahead);
       auto& [all, exact] = group_at(g);
-      for (std::uint64_t c = 0; c < op.chunks; ++c) {
+      for (std::uint64_t c = 0; c < op.blocks; ++c) {
         SumAndSquare sums;
         const Summed<Real> pipelined{input_at(next), &sums};
         normalize_segments(base, c, table.of(c), {read_next, read_next}, &pipelined, all, exact, work);
-        statistics()[(g + 1) * op.chunks + c] =
-            statistics_from(sums, chunk_size(c), [&] { return read(next, c, work.row); });
+        statistics()[(g + 1) * op.blocks + c] =
+            statistics_from(sums, block_size(c), [&] { return read(next, c, work.row); });
       }
       base = next;
     }
@@ -365,10 +367,10 @@ struct ChunkedRowsExecution : RowExecution<T> {
 };
 
 template <class T>
-void ChunkedRows<T>::execute(const detail::Bindings& bindings, Executor& executor) const {
+void BlockedRows<T>::execute(const detail::Bindings& bindings, Executor& executor) const {
   const Buffers buffers(bindings);
   const std::size_t concurrency = detail::concurrency_of(executor);
-  const ChunkedRowsExecution<T> run(*this, buffers, concurrency);
+  const BlockedRowsExecution<T> run(*this, buffers, concurrency);
   if (concurrency == 1 || groups >= concurrency * 4) {
     const std::uint64_t tasks = concurrency == 1 ? 1 : (std::min<std::uint64_t>)(groups, concurrency * 4);
     detail::parallel_for(executor, tasks, [&](std::size_t t) {
@@ -383,23 +385,23 @@ void ChunkedRows<T>::execute(const detail::Bindings& bindings, Executor& executo
     });
     return;
   }
-  const std::uint64_t parts = (std::min<std::uint64_t>)(chunks, concurrency * 4);
+  const std::uint64_t parts = (std::min<std::uint64_t>)(blocks, concurrency * 4);
   const auto each_part = [&](const auto& body) {
     detail::parallel_for(executor, groups * parts, [&](std::size_t t) {
       Workspace<T> work(*this);
       SegmentTable table = segment_table();
       const std::uint64_t group = t / parts, part = t % parts;
-      body(group, geometry.kept.place(static_cast<Index>(group)), chunks * part / parts, chunks * (part + 1) / parts,
+      body(group, geometry.kept.place(static_cast<Index>(group)), blocks * part / parts, blocks * (part + 1) / parts,
            table, work);
       end_task(run.streams);
     });
   };
   each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
-    run.sum_chunks(group, base, begin, end, table, work);
+    run.sum_blocks(group, base, begin, end, table, work);
   });
   detail::parallel_for(executor, groups, [&](std::size_t g) { run.merge(g); });
   each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
-    run.normalize_chunks(group, base, begin, end, table, work);
+    run.normalize_blocks(group, base, begin, end, table, work);
   });
 }
 

@@ -1,5 +1,5 @@
 // execution.hpp: what the strategies by rows have in common: what sizes, strides, the activation and the instruction
-// set decide once, and what an execute does with one row, a chunk of a group: where it lies, its results.
+// set decide once, and what an execute does with one row, a summation block of a group: where it lies, its results.
 #pragma once
 
 #include <algorithm>
@@ -39,15 +39,15 @@ struct RowPlan {
         finish(finish_of(p.activation.type)),
         count(static_cast<std::uint64_t>(places.reduced.count())),
         groups(static_cast<std::uint64_t>(places.kept.count())),
-        chunks(normalization::chunk_count(count)),
+        blocks(normalization::summation_block_count(count)),
         bytes(2 * count * groups * sizeof(T)),
         l2_bytes(tuning.l2_bytes),
         beyond_l2(bytes > l2_bytes),
         shared_parameters(places.varying && shares_parameters()) {
     streams = bytes * 100 > own_cache_bytes() * tuning.stream_percent;
     // (A line that two rows share may cost more with non-temporal stores than a copy of it.)
-    if (!is_half && chunks == 1 && count % 16 != 0) streams = streams && tuning.streams_parts_of_lines;
-    several_stream = streams && (chunks > 1 || bytes * 100 > own_cache_bytes() * tuning.stream_percent_of_rows);
+    if (!is_half && blocks == 1 && count % 16 != 0) streams = streams && tuning.streams_parts_of_lines;
+    several_stream = streams && (blocks > 1 || bytes * 100 > own_cache_bytes() * tuning.stream_percent_of_rows);
   }
 
   /// How many bytes ahead to prefetch where prefetchers do not suffice; 0: not at all.
@@ -55,7 +55,7 @@ struct RowPlan {
     const std::size_t bits = target.rows->vector_bits;
     return bits == 0 ? 0 : bits == 512 ? tuning.prefetch_512 : tuning.prefetch_256;
   }
-  std::size_t chunk_size(std::uint64_t chunk) const noexcept { return normalization::chunk_size(count, chunk); }
+  std::size_t block_size(std::uint64_t block) const noexcept { return summation_block_size(count, block); }
 
   Geometry geometry;
   reference::NormalizationParameters parameters;
@@ -64,12 +64,12 @@ struct RowPlan {
   Finish finish;
   std::uint64_t count;
   std::uint64_t groups;
-  std::uint64_t chunks;                // of a group
+  std::uint64_t blocks;                // of a group
   std::uint64_t bytes;                 // of input and output
   std::uint64_t l2_bytes;              // as tuned
   bool beyond_l2;                      // input and output do not fit it
   bool shared_parameters;              // scale and bias vary, but not from group to group
-  std::int64_t prefetch_distance = 0;  // bytes ahead of long contiguous walks; of groups of one chunk: not 0
+  std::int64_t prefetch_distance = 0;  // bytes ahead of long contiguous walks; of groups of one summation block: not 0
   bool streams = false;                // the output is not worth a place in the caches,
   bool several_stream = false;         // not even where several tasks fill it
 
@@ -90,20 +90,20 @@ struct Workspace {
   static constexpr std::uint64_t no_element = ~std::uint64_t{0};
 
   explicit Workspace(const RowPlan<T>& op) noexcept
-      : size(is_half ? normalization_chunk : (op.chunk_size(0) + 15) / 16 * 16) {}
+      : size(is_half ? summation_block : (op.block_size(0) + 15) / 16 * 16) {}
 
   /// A row that is converted, of up to three rows.
   Real* converted(std::size_t stage) noexcept { return reals + stage * size; }
 
-  alignas(64) float row[normalization_chunk];
-  alignas(64) std::byte result[normalization_chunk * sizeof(T)];
+  alignas(64) float row[summation_block];
+  alignas(64) std::byte result[summation_block * sizeof(T)];
   // (One right behind the other: 8 KiB apart, rows of 768 doubles would fill half of L1d's sets.)
-  alignas(64) Real reals[6 * normalization_chunk];
+  alignas(64) Real reals[6 * summation_block];
   std::size_t size;
   Real* const scale = reals + 3 * size;
   Real* const bias = reals + 4 * size;
   Real* const values = reals + 5 * size;
-  std::uint16_t ill_conditioned[normalization_chunk];
+  std::uint16_t ill_conditioned[summation_block];
   double largest_scale = 0;
   double largest_bias = 0;
   std::uint64_t parameters_of = no_element;  // scale and bias above are those of every group's, from this one on
@@ -129,7 +129,7 @@ struct RowExecution {
     return reference::ScaleAndBias::of(op.linear_part, scale, bias);
   }
 
-  std::size_t chunk_size(std::uint64_t chunk) const noexcept { return op.chunk_size(chunk); }
+  std::size_t block_size(std::uint64_t block) const noexcept { return op.block_size(block); }
 
   static constexpr Index element_bytes = sizeof(T);
   const std::byte* input_at(const Place& place) const noexcept { return buffers.input + place.input * element_bytes; }
@@ -195,10 +195,10 @@ struct RowExecution {
     return reinterpret_cast<const std::byte*>(space);
   }
 
-  /// A chunk of a group as floats: where it lies, or gathered into `space`.
-  const std::byte* read(const Place& base, std::uint64_t chunk, float* space, Index ahead = 0) const noexcept {
-    const std::size_t size = chunk_size(chunk);
-    const std::uint64_t first = chunk * normalization_chunk;
+  /// A summation block of a group as floats: where it lies, or gathered into `space`.
+  const std::byte* read(const Place& base, std::uint64_t block, float* space, Index ahead = 0) const noexcept {
+    const std::size_t size = block_size(block);
+    const std::uint64_t first = block * summation_block;
     if (const std::optional<Place> place = stretch_at(&Place::input, base, first, size)) {
       return floats_at(input_at(*place), size, space);
     }
@@ -208,7 +208,7 @@ struct RowExecution {
 
   // ---- Results -------------------------------------------------------------------------------------------------
 
-  /// Scale and bias of a chunk.
+  /// Scale and bias of a summation block.
   DMLREF_NOINLINE void gather_parameters(const Place& base, std::uint64_t first, std::size_t count, float* scale,
                                          float* bias) const noexcept {
     if (buffers.scale == nullptr) std::fill_n(scale, count, 1.0f);
@@ -228,8 +228,8 @@ struct RowExecution {
   DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
                                        Workspace<T>& work) const noexcept {
     if (work.parameters_of == first) return;
-    float scale[normalization_chunk];
-    float bias[normalization_chunk];
+    float scale[summation_block];
+    float bias[summation_block];
     gather_parameters(base, first, count, scale, bias);
     with_fma(op.kernels.has_fma, [&] { convert_parameters(scale, bias, count, work); });
     if (op.shared_parameters) work.parameters_of = first;
@@ -251,18 +251,18 @@ struct RowExecution {
     work.largest_bias = std::bit_cast<double>((std::min)(largest_bias, infinity));
   }
 
-  /// A chunk's coefficients: shared, or with a scale and a bias for each element, which are then in the workspace. The
-  /// error bound is the largest one.
-  struct ChunkCoefficients {
+  /// A summation block's coefficients: shared, or with a scale and a bias for each element, which are then in the
+  /// workspace. The error bound is the largest one.
+  struct BlockCoefficients {
     bool per_element = false;
     Place parameters;  // of shared ones
     SharedCoefficients<Real> shared;
   };
-  ChunkCoefficients coefficients_of(const Place& base, std::uint64_t first, std::size_t size,
+  BlockCoefficients coefficients_of(const Place& base, std::uint64_t first, std::size_t size,
                                     const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     Place place = base;
     bool per_element = op.geometry.varying;
-    if (per_element && op.chunks > 1) {
+    if (per_element && op.blocks > 1) {
       const Walk walk(op.geometry.reduced, base, static_cast<Index>(first));
       place = walk.place();
       per_element = walk.step().scale != 0 || walk.step().bias != 0 || walk.stretch() < static_cast<Index>(size);
@@ -284,7 +284,7 @@ struct RowExecution {
       return {group.shift, group.rest, group.rate, 0, 0, work.scale, work.bias};
     }
   }
-  auto form_results(Finish finish, const Results<Real>& results, const ChunkCoefficients& c,
+  auto form_results(Finish finish, const Results<Real>& results, const BlockCoefficients& c,
                     const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     const ResultKernels<Real>& kernels = op.kernels.rows->template results<Real>();
     const auto f = static_cast<std::size_t>(finish);
@@ -305,7 +305,7 @@ struct RowExecution {
   }
 
   /// Normalizes a row (but for its segment `results` is as row_results makes it) to `to` (null: to work.result).
-  DMLREF_NOINLINE Corrections normalize_row(const ChunkCoefficients& c, Results<Real>& results, std::size_t size,
+  DMLREF_NOINLINE Corrections normalize_row(const BlockCoefficients& c, Results<Real>& results, std::size_t size,
                                             std::byte* to, const GroupCoefficients& group,
                                             Workspace<T>& work) const noexcept {
     const bool is_rounded = op.finish != Finish::unrounded;
@@ -332,29 +332,29 @@ struct RowExecution {
   }
 
   /// Lists the ill-conditioned elements of a row.
-  DMLREF_NOINLINE std::size_t list_of(const ChunkCoefficients& c, std::size_t size, const std::byte* floats,
+  DMLREF_NOINLINE std::size_t list_of(const BlockCoefficients& c, std::size_t size, const std::byte* floats,
                                       const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     const Segment row{0, 0, size};
     auto results = row_results<Real>(floats, reinterpret_cast<std::byte*>(work.values), row, 0);
     results.list = work.ill_conditioned;
     form_results(Finish::unrounded, results, c, group, work);
     const IllConditionedKernels& k = *op.kernels.ill_conditioned;
-    alignas(64) Real bounds[normalization_chunk];
+    alignas(64) Real bounds[summation_block];
     bounds[0] = c.shared.error_bound;
     if (c.per_element) k.error_bounds(work.scale, work.bias, size, errors_of<Real>(group), bounds);
     return k.list(op.parameters.activation, work.values, size, bounds, c.per_element ? 1 : 0, work.ill_conditioned);
   }
 
-  /// Computes results of a chunk again. `known` has what is known of the group's exact statistics.
-  void correct(const Place& base, std::uint64_t chunk, const Corrections& corrections, const GroupCoefficients& group,
+  /// Computes results of a summation block again. `known` has what is known of the group's exact statistics.
+  void correct(const Place& base, std::uint64_t block, const Corrections& corrections, const GroupCoefficients& group,
                ExactSlot& known, Workspace<T>& work) const noexcept {
-    if (corrections.any()) correct_some(base, chunk, corrections, group, known, work);
+    if (corrections.any()) correct_some(base, block, corrections, group, known, work);
   }
-  DMLREF_NOINLINE void correct_some(const Place& base, std::uint64_t chunk, const Corrections& corrections,
+  DMLREF_NOINLINE void correct_some(const Place& base, std::uint64_t block, const Corrections& corrections,
                                     const GroupCoefficients& group, ExactSlot& known,
                                     Workspace<T>& work) const noexcept {
-    const std::size_t size = chunk_size(chunk);
-    const std::uint64_t first = chunk * normalization_chunk;
+    const std::size_t size = block_size(block);
+    const std::uint64_t first = block * summation_block;
     RowExact exact(*this, base, group, known);
     const bool has_list = corrections.which == Corrections::listed;
     if (has_list && corrections.listed_count < min_batch) {  // (which are not worth reading a row)
@@ -373,7 +373,7 @@ struct RowExecution {
       scatter_listed(base, first, nullptr, size, results);
     };
     if (gives_nan(group)) return fill();
-    const ChunkCoefficients c = coefficients_of(base, first, size, group, work);
+    const BlockCoefficients c = coefficients_of(base, first, size, group, work);
     const float scale = elements.scale_at(c.parameters.scale);
     const float bias = elements.bias_at(c.parameters.bias);
     if (!c.per_element && gives_nan(group, scale, bias)) return fill();
@@ -385,7 +385,7 @@ struct RowExecution {
       const auto result_of = [&](T x) { return correct_one(x, group, scale, bias, op.parameters, exact); };
       if (from && to && correct_repeated(c.shared, input_at(*from), size, result_of, output_at(*to))) return;
     }
-    const std::byte* const floats = read(base, chunk, work.row);
+    const std::byte* const floats = read(base, block, work.row);
     const std::uint16_t* list = corrections.which == Corrections::all ? nullptr : work.ill_conditioned;
     std::size_t count = has_list ? corrections.listed_count : size;
     if (corrections.which == Corrections::by_bounds) count = list_of(c, size, floats, group, work);
@@ -498,15 +498,15 @@ struct RowExecution {
 
    private:
     DMLREF_NOINLINE DoubleDouble average(const DoubleDouble* mean_of) const noexcept {
-      float space[normalization_chunk];
+      float space[summation_block];
       ExactLanes means;
       if (mean_of != nullptr) {
         std::fill_n(means.high, normalization_lanes, mean_of->high);
         std::fill_n(means.low, normalization_lanes, mean_of->low);
       }
       ExactLanes lanes{};
-      for (std::uint64_t c = 0; c < run_.op.chunks; ++c) {
-        run_.op.kernels.ill_conditioned->add_exact(run_.read(base_, c, space), run_.chunk_size(c),
+      for (std::uint64_t c = 0; c < run_.op.blocks; ++c) {
+        run_.op.kernels.ill_conditioned->add_exact(run_.read(base_, c, space), run_.block_size(c),
                                                    mean_of != nullptr ? &means : nullptr, lanes);
       }
       return average_of(run_.op.kernels.has_fma, lanes, run_.op.count);
@@ -518,14 +518,14 @@ struct RowExecution {
     ExactSlot& known_;
   };
 
-  /// The results of one chunk, of which `results` says what it is computed from.
-  Corrections normalize(const Place& base, std::uint64_t chunk, Results<Real>& results, const GroupCoefficients& group,
+  /// The results of one summation block, of which `results` says what it is computed from.
+  Corrections normalize(const Place& base, std::uint64_t block, Results<Real>& results, const GroupCoefficients& group,
                         Workspace<T>& work, Index ahead = 0) const noexcept {
-    const std::size_t size = chunk_size(chunk);
-    const std::uint64_t first = chunk * normalization_chunk;
+    const std::size_t size = block_size(block);
+    const std::uint64_t first = block * summation_block;
     const std::optional<Place> place = stretch_at(&Place::output, base, first, size);
     std::byte* const to = place ? output_at(*place) : nullptr;
-    const ChunkCoefficients c = coefficients_of(base, first, size, group, work);
+    const BlockCoefficients c = coefficients_of(base, first, size, group, work);
     const Corrections corrections = normalize_row(c, results, size, to, group, work);
     if (!place) scatter(base, first, size, work.result, ahead);
     return corrections;

@@ -1,4 +1,4 @@
-// whole_rows.hpp: groups of one chunk: each is a row, or gathered into one.
+// whole_rows.hpp: groups of one summation block: each is a row, or gathered into one.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
-/// What reference::merge_chunks and GroupCoefficients::of make of a single chunk. The variance, which hardly any group
-/// needs, waits for `complete`.
+/// What reference::merge_blocks and GroupCoefficients::of make of a single summation block. The variance, which hardly
+/// any group needs, waits for `complete`.
 struct SmallGroup {
   std::size_t size;
   double count;
@@ -41,15 +41,15 @@ struct SmallGroup {
         normalize_variance(parameters.normalize_variance),
         epsilon(static_cast<double>(parameters.epsilon)) {}
 
-  /// From the sums of a chunk; `shifted_sums(pivot)` gives those of (x - pivot), where they are needed.
+  /// From the sums of a summation block; `shifted_sums(pivot)` gives those of (x - pivot), where they are needed.
   template <class ShiftedSums>
   reference::GroupCoefficients coefficients(reference::SumAndSquare sums,
                                             const ShiftedSums& shifted_sums) const noexcept {
     constexpr double max = (std::numeric_limits<double>::max)();
-    // (As reference::needs_pivot and chunk_from_sums, whose quotient each chunk would wait for.)
+    // (As reference::needs_pivot and block_from_sums, whose quotient each summation block would wait for.)
     const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
     if (sums.square <= max && !(deviations * 4096.0 >= sums.square)) {
-      return of(reference::chunk_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
+      return of(reference::block_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
     }
     return of({sums.sum, 0, deviations < 0.0 ? 0.0 : deviations, sums.square});
   }
@@ -59,30 +59,30 @@ struct SmallGroup {
   }
 
  private:
-  reference::GroupCoefficients of(const reference::ChunkStatistics& chunk) const noexcept {
+  reference::GroupCoefficients of(const reference::BlockStatistics& block) const noexcept {
     constexpr double max = (std::numeric_limits<double>::max)();
     reference::GroupCoefficients c;
-    const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(chunk.sum, chunk.sum_low), count);
-    c.mean = std::fabs(mean.high) <= max ? mean : reference::DoubleDouble{chunk.sum, 0};
-    const bool near_zero = c.mean.high * c.mean.high <= 16.0 * (chunk.deviations * inverse);
+    const reference::DoubleDouble mean = reference::divide(reference::fast_two_sum(block.sum, block.sum_low), count);
+    c.mean = std::fabs(mean.high) <= max ? mean : reference::DoubleDouble{block.sum, 0};
+    const bool near_zero = c.mean.high * c.mean.high <= 16.0 * (block.deviations * inverse);
     c.shift = near_zero ? 0.0 : c.mean.high;
     c.rest = near_zero ? c.mean.high : c.mean.low;
-    const double square = chunk.magnitude * inverse;
+    const double square = block.magnitude * inverse;
     double amplification = 0;
     if (normalize_variance) {
-      c.rate = 1.0 / std::sqrt(reference::fma(chunk.deviations, inverse, epsilon));
+      c.rate = 1.0 / std::sqrt(reference::fma(block.deviations, inverse, epsilon));
       amplification = square * c.rate * c.rate;
     }
     c.careful_slope_error = std::sqrt(square * inverse) * 0x1p-21;
     c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
     c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
     c.careful_offset_error = amplification * 0x1p-24;
-    c.variance = {chunk.deviations, 0};
+    c.variance = {block.deviations, 0};
     return c;
   }
 };
 
-/// Groups of one chunk.
+/// Groups of one summation block.
 template <class T>
 struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
@@ -125,7 +125,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
 template <class T>
 struct WholeRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
-  using Base::buffers, Base::chunk_size, Base::correct, Base::element_bytes, Base::input_at, Base::is_half,
+  using Base::buffers, Base::block_size, Base::correct, Base::element_bytes, Base::input_at, Base::is_half,
       Base::normalize, Base::op, Base::output_at, Base::read, Base::results_from, Base::results_of, Base::stretch_at,
       Base::streams;
   using typename Base::Real;
@@ -147,7 +147,7 @@ struct WholeRowsExecution : RowExecution<T> {
   /// Groups [begin, end), one after the other: a row and its doubles then stay in L1d.
   void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
-    const std::size_t size = chunk_size(0);
+    const std::size_t size = block_size(0);
     const SmallGroup constants(size, op.parameters);
     const bool non_temporal =
         streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::unrounded;
@@ -184,7 +184,7 @@ struct WholeRowsExecution : RowExecution<T> {
   void pipelined(std::uint64_t begin, std::uint64_t end) const noexcept {
     constexpr std::size_t stages = 2;
     Workspace<T> work(op);
-    const std::size_t size = chunk_size(0);
+    const std::size_t size = block_size(0);
     const SmallGroup constants(size, op.parameters);
     const Kernels& kernels = *op.kernels.rows;
     const bool prefetches = !is_half && op.prefetch_distance != 0 && op.finish == Finish::unrounded;
@@ -249,11 +249,11 @@ struct WholeRowsExecution : RowExecution<T> {
     }
   }
 
-  /// Of a group of one chunk.
+  /// Of a group of one summation block.
   DMLREF_NOINLINE void correct_group(const Place& base, const Corrections& corrections, GroupCoefficients group,
                                      Workspace<T>& work) const noexcept {
     ExactSlot exact;
-    SmallGroup::complete(group, static_cast<double>(chunk_size(0)));
+    SmallGroup::complete(group, static_cast<double>(block_size(0)));
     correct(base, 0, corrections, group, exact, work);
   }
 };
