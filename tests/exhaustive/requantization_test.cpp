@@ -18,8 +18,8 @@
 
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/reference/quantize.hpp"
+#include "dmlref/requantize/multiply_add_rounding.hpp"
 #include "dmlref/requantize/requantizer.hpp"
-#include "dmlref/requantize/rounded_sums.hpp"
 #include "dmlref/requantize/scalar.hpp"
 #include "support/exact_quotient.hpp"
 #include "support/exhaustive.hpp"

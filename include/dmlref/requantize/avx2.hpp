@@ -2,8 +2,8 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/requantize/multiply_add_rounding.hpp"
 #include "dmlref/requantize/requantizer.hpp"
-#include "dmlref/requantize/rounded_sums.hpp"
 #include "dmlref/requantize/scalar.hpp"
 #include "dmlref/simd/x86.hpp"
 

@@ -17,7 +17,7 @@
 //   multiply_add    A fused multiply-add leaves the result in the low half. When constants are precomputed, the sums
 //   next to
 //                   each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or the one
-//                   rounding decides it (rounded_sums.hpp).
+//                   rounding decides it (multiply_add_rounding.hpp).
 //   in doubles      Near ties, vectors of them at once, and sums of more than 32 bits: round_exactly.hpp. The double
 //                   product finds the tie next to it, and the sign of one fused multiply-add says on which side of it p
 //                   lies, or that it lies on it. Nothing is left undecided.
@@ -92,7 +92,7 @@ struct Requantizer {
   std::ptrdiff_t packed_channels = 1;       ///< of one group, padding included
   std::ptrdiff_t out_channels = 1;          ///< of one group
   /// Where it is not 0, the scale of a channel whose results one multiply-add leaves in the low halves, and what that
-  /// adds (rounded_sums.hpp); null where there is no such channel.
+  /// adds (multiply_add_rounding.hpp); null where there is no such channel.
   const float* rounded_scale = nullptr;
   const float* rounded_shift = nullptr;
 

@@ -15,7 +15,7 @@
 #include "dmlref/operators/quantized_linear_convolution/call.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/plan.hpp"
-#include "dmlref/requantize/rounded_sums.hpp"
+#include "dmlref/requantize/multiply_add_rounding.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 #include "support/quantized_linear_convolution_plan.hpp"
 #include "support/seed.hpp"

@@ -15,8 +15,8 @@
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/requantize/multiply_add_rounding.hpp"
 #include "dmlref/requantize/requantizer.hpp"
-#include "dmlref/requantize/rounded_sums.hpp"
 #include "dmlref/view/narrow.hpp"
 
 DMLREF_BEGIN

@@ -184,8 +184,8 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   bool signed_pixels() const noexcept { return in_place() != nullptr && g.input_signed; }
   /// Whether terms of filter zero points are products of halves.
   bool splits_terms() const noexcept { return g.depth() <= deepest_split16_sum; }
-  /// Whether sums are rounded as in rounded_sums.hpp where the data allow it: beyond that depth products take longer
-  /// than any rounding, and finding out takes some 2 µs for a channel.
+  /// Whether sums are rounded as in multiply_add_rounding.hpp where the data allow it: beyond that depth products take
+  /// longer than any rounding, and finding out takes some 2 µs for a channel.
   bool rounds() const noexcept {
     constexpr Index deepest = 1024;
     return g.depth() <= deepest;

@@ -18,8 +18,8 @@
 #include "dmlref/config.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/weights.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/requantize/multiply_add_rounding.hpp"
 #include "dmlref/requantize/round_exactly.hpp"
-#include "dmlref/requantize/rounded_sums.hpp"
 #include "dmlref/requantize/scalar.hpp"
 
 DMLREF_BEGIN
@@ -31,8 +31,8 @@ using requantize::ExactFactors, requantize::Factors, requantize::LaneRounding;
 ///
 /// Integers are rounded in fixed point with 16 bits behind the point (requantizer.hpp): the scale is times 2^16; the
 /// shift has the zero point, one half, and the largest error, so that the high half is the result unless the low half
-/// is `tie_tolerance` or less: then the value may have passed a tie. Sums that are floats (rounded_sums.hpp) have no
-/// near ties, and the results are in the low halves.
+/// is `tie_tolerance` or less: then the value may have passed a tie. Sums that are floats (multiply_add_rounding.hpp)
+/// have no near ties, and the results are in the low halves.
 struct SumConstants {
   std::int32_t sum = 0;
   float scale = 0, shift = 0;
@@ -173,7 +173,7 @@ struct Kernels {
   bool pairs_in_place = false;  ///< what is read in place meets weights of 16 bits in pairs, whatever the others do
   decltype(&precompute_any) precompute = &precompute_any;
   decltype(&pack_any) pack = &pack_any;
-  bool rounded_sums = false;  ///< whether kernels take sums as in rounded_sums.hpp
+  bool rounded_sums = false;  ///< whether kernels take sums as in multiply_add_rounding.hpp
 };
 
 /// Where byte `lane` of a block lies in the order of the accumulators; and of channel_quads.

@@ -1,4 +1,4 @@
-// rounded_sums.hpp: integer sums that are floats as they stand, and whose result is one multiply-add.
+// multiply_add_rounding.hpp: integer sums that are floats as they stand, and whose result is one multiply-add.
 //
 // Added to the bits of a float in [2^23, 2^24), an integer is added to its value. So where sums begin with the bits of
 // k, they end as the float k + sum. Times the scale, plus a shift that takes off what k contributes and adds 1.5 * 2^23
