@@ -86,9 +86,9 @@ struct Channels {
   std::vector<double> ratios;
   Requantizer requantizer;
   requantize::ExactRounding exact;
-  const double* factor = nullptr;      // repeated up to 64
-  const RoundedSums* rounded[2] = {};  // as floats, as integers; of each channel
-  double bound = 0;                    // of the sums that `rounded` is for: below 2^22, with room for k
+  const double* factor = nullptr;              // repeated up to 64
+  const MultiplyAddRounding* rounded[2] = {};  // as floats, as integers; of each channel
+  double bound = 0;                            // of the sums that `rounded` is for: below 2^22, with room for k
   bool all_rounded[2] = {false, false};
 
   Channels(const std::vector<Scales>& scales, const OutputType& type) {
@@ -141,7 +141,7 @@ struct Channels {
       const std::size_t which = as == SumsBegin::as_integers ? 1 : 0;
       all_rounded[which] = true;
       for (std::size_t i = 0; i < at_once; ++i) {
-        rounded_[which][i] = rounded_sums(factor_[i], exact.output_scale, exact.to.zero_point, 0, bound, as);
+        rounded_[which][i] = multiply_add_rounding(factor_[i], exact.output_scale, exact.to.zero_point, 0, bound, as);
         all_rounded[which] = all_rounded[which] && rounded_[which][i].sum != 0;
       }
       rounded[which] = rounded_[which].data();
@@ -149,7 +149,7 @@ struct Channels {
   }
   std::array<float, at_once> scale_{}, fixed_scale_{}, tie_tolerance_{}, filter_{};
   std::array<double, at_once> factor_{}, offset_{};
-  std::array<RoundedSums, at_once> rounded_[2];
+  std::array<MultiplyAddRounding, at_once> rounded_[2];
 };
 
 // ---- the epilogues ----
@@ -185,7 +185,7 @@ namespace scalar_epilogues {
 /// What a lane of by_multiply_add and pack_low makes of a sum.
 template <SumsBegin S>
 std::uint8_t multiply_add(std::int32_t sum, const Channels& channels, std::size_t channel) {
-  const RoundedSums& r = channels.rounded[S == SumsBegin::as_integers ? 1 : 0][channel];
+  const MultiplyAddRounding& r = channels.rounded[S == SumsBegin::as_integers ? 1 : 0][channel];
   const std::int32_t begun = r.sum + sum;
   const float value = S == SumsBegin::as_integers ? static_cast<float>(begun) : std::bit_cast<float>(begun);
   const auto word = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(std::fma(value, r.scale, r.shift)));
@@ -278,7 +278,7 @@ DMLREF_TARGET_AVX512VNNI void tile_fixed_point(const std::int32_t* sums, const C
   V::store(out, rounding::PackedOrder(c.requantizer.packed().flip).high(fixed));
 }
 DMLREF_TARGET_AVX512VNNI void tile_multiply_add(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
-  const RoundedSums& r = c.rounded[1][0];
+  const MultiplyAddRounding& r = c.rounded[1][0];
   V::Bits q[4];
   for (int v = 0; v < 4; ++v) {
     const V::Bits sum = _mm512_add_epi32(V::load(sums + V::lanes * v), V::all(r.sum));
@@ -516,13 +516,13 @@ static_assert(rounding_suits(0.125, 255999, SumsBegin::as_floats) &&
               !rounding_suits(0.125, 256000, SumsBegin::as_floats));
 
 // A multiply-add is no use where it is never chosen.
-TEST(RoundedSums, AreFoundForScalesOfEitherSign) {
+TEST(MultiplyAddRounding, AreFoundForScalesOfEitherSign) {
   for (const SumsBegin as : {SumsBegin::as_floats, SumsBegin::as_integers}) {
     for (const double sign : {1.0, -1.0}) {
       int found = 0;
       for (int i = 1; i <= 100; ++i) {
         const double factor = sign * static_cast<double>(0.0007f * static_cast<float>(i));
-        found += rounded_sums(factor, 1.0, 3, 0, 100000, as).sum != 0;
+        found += multiply_add_rounding(factor, 1.0, 3, 0, 100000, as).sum != 0;
       }
       EXPECT_GT(found, 80);
     }

@@ -66,9 +66,9 @@ template <requantize::Factors F, SumsBegin S>
 DMLREF_QLC_TARGET void multiply_add(const std::int32_t* sums, const Channels& channels, std::uint8_t* out) {
   alignas(64) float scale[4 * V::lanes], shift[4 * V::lanes];
   alignas(64) std::int32_t begun[4 * V::lanes];
-  const RoundedSums* rounded = channels.rounded[S == SumsBegin::as_integers ? 1 : 0];
+  const MultiplyAddRounding* rounded = channels.rounded[S == SumsBegin::as_integers ? 1 : 0];
   for (std::ptrdiff_t i = 0; i < 4 * V::lanes; ++i) {
-    const RoundedSums& r = rounded[channel_of(F, i)];
+    const MultiplyAddRounding& r = rounded[channel_of(F, i)];
     scale[i] = r.scale;
     shift[i] = r.shift;
     begun[i] = r.sum + sums[i];

@@ -207,7 +207,7 @@ TEST(ExactSums, EqualTheRoundedProduct) {
     const std::int32_t zero_point = 2 * (static_cast<std::int32_t>(pick(random, 0, 127)) - 64);
     const double bound = std::ldexp(1.0, static_cast<int>(pick(random, 0, 21)));
     const auto as = chance(random, 50) ? fast::qlc::SumsBegin::as_floats : fast::qlc::SumsBegin::as_integers;
-    const fast::qlc::RoundedSums found = fast::qlc::exact_sums(ratio, 1.0, zero_point, 0, bound, as);
+    const fast::qlc::MultiplyAddRounding found = fast::qlc::exact_sums(ratio, 1.0, zero_point, 0, bound, as);
     if (found.sum == 0) continue;
     ++rounded;
     const auto most = static_cast<std::int32_t>(std::min(bound, 300 / size));  // what does not saturate

@@ -45,7 +45,7 @@ constexpr Kernels make_helpers() noexcept {
   k.lanes = 8;
   k.group = Group;
   k.requantize = true;
-  k.rounds_sums = true;
+  k.rounds_by_multiply_add = true;
   k.rows_alike = Epilogue::rows_alike;
   k.interleave = &interleave<Group>;
   k.windows = Group == 2 ? &windows2 : &windows4;

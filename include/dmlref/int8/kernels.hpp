@@ -144,9 +144,9 @@ struct Kernels {
   std::ptrdiff_t lanes = 0;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
   std::ptrdiff_t group = 4;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
   bool signed_activations = false;
-  bool requantize = false;   ///< whether tiles do it, and add zero-point terms; else add_outer and quantize follow
-  bool rounds_sums = false;  ///< whether tiles heed Requantizer::rounded_scale
-  bool searches = false;     ///< … also for scales whose sums next to ties are to be looked at
+  bool requantize = false;  ///< whether tiles do it, and add zero-point terms; else add_outer and quantize follow
+  bool rounds_by_multiply_add = false;  ///< whether tiles heed Requantizer::rounded_scale
+  bool searches = false;                ///< … also for scales whose sums next to ties are to be looked at
   /// Pixels in lanes: so many neighbouring channels, a divisor of `lanes`, are rounded alike.
   std::ptrdiff_t rows_alike = 1;
   Tiles channel_tiles{};  ///< channels in lanes, a row is a pixel

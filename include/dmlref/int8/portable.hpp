@@ -17,8 +17,8 @@ void put(std::uint8_t* to, std::ptrdiff_t i, std::uint8_t value) noexcept {
   if constexpr (Group == 4) {
     to[i] = value;
   } else {
-    const std::uint16_t wide = value;
-    std::memcpy(to + 2 * i, &wide, sizeof wide);
+    const std::uint16_t word = value;
+    std::memcpy(to + 2 * i, &word, sizeof word);
   }
 }
 

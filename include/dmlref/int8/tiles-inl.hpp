@@ -8,8 +8,8 @@
 #if defined(DMLREF_QLC_TARGET)
 #define DMLREF_QLC_INLINE DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE
 
-/// Where a tile of a strip begins. Beside TileArgs: a copy of all that, right after it was written piece by piece,
-/// waits for the pieces.
+/// Where a tile of a row of tiles begins. Not in TileArgs: a copy of all that, right after it was written field by
+/// field, waits for the fields.
 struct TilePlace {
   const std::uint8_t* activations;
   const std::int32_t* pixel_sums;
@@ -21,7 +21,7 @@ struct TilePlace {
 };
 
 template <class Tile>
-DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept;
+DMLREF_QLC_TARGET inline void run_tiles(const TileArgs& t) noexcept;
 
 /// Exact results for a pixel, or a channel, some of whose sums are near a tie. No register keeps a tile's sums: `tile`
 /// computes those of this row once more. `period`: channels, as rounding::store_in_doubles has it.
@@ -43,8 +43,8 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_tile_exactly(const TileArgs&
                                                                  void (*tile)(const TileArgs&) noexcept,
                                                                  std::ptrdiff_t lanes,
                                                                  bool channels_in_lanes) noexcept {
-  constexpr std::ptrdiff_t most = (V::registers + 4) * V::lanes;
-  std::int32_t sums[most] = {};
+  constexpr std::ptrdiff_t max_sums = (V::registers + 4) * V::lanes;
+  std::int32_t sums[max_sums] = {};
   TileArgs t = args;
   t.output = TileOutput::sums;
   t.sums = {sums, lanes};
@@ -52,7 +52,7 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_tile_exactly(const TileArgs&
   tile(t);
   const TileBytes& to = t.bytes;
   if (channels_in_lanes) {
-    std::uint8_t bytes[most];
+    std::uint8_t bytes[max_sums];
     rounding::store_in_doubles<rounding::FixedPointOf::floats>(sums, to.requantizer, to.first_channel, lanes,
                                                                rows * lanes, bytes);
     for (std::ptrdiff_t r = 0; r < rows; ++r) {
@@ -61,16 +61,16 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_tile_exactly(const TileArgs&
     return;
   }
   for (std::ptrdiff_t r = 0; r < rows; ++r) {
-    if (to.requantizer.rounds(to.first_channel + r)) continue;  // not suspect
+    if (to.requantizer.rounds(to.first_channel + r)) continue;  // no near tie
     rounding::store_in_doubles<rounding::FixedPointOf::floats>(sums + r * lanes, to.requantizer, to.first_channel + r,
                                                                1, to.used_lanes, to.at + r * to.pitch);
   }
 }
 
-/// Whether at least every third of `units` is suspect: a row alone takes several times as long as in a tile.
-DMLREF_ALWAYS_INLINE bool many_rows(std::uint32_t suspects, int units) noexcept {
+/// Whether at least every third of `units` has a near tie: a row alone takes several times as long as in a tile.
+DMLREF_ALWAYS_INLINE bool many_rows(std::uint32_t near_ties, int units) noexcept {
   const std::uint32_t all = (std::uint32_t{2} << (units - 1)) - 1;
-  return 3 * std::popcount(suspects & all) >= units;
+  return 3 * std::popcount(near_ties & all) >= units;
 }
 
 /// Channels in lanes: N vectors of weights meet R broadcast pixels. Of more vectors than are held the pixels are
@@ -179,22 +179,22 @@ struct ChannelTile {
   }
 
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
-                                                 std::uint32_t suspects) noexcept {
-    if (many_rows(suspects, static_cast<int>(units))) {
+                                                 std::uint32_t near_ties) noexcept {
+    if (many_rows(near_ties, static_cast<int>(units))) {
       TileArgs all = t;
       all.operands.activations = at.activations;
       all.offsets.pixel_sums = at.pixel_sums;
       all.bytes.at = at.bytes;
-      return round_tile_exactly(all, R, &run_strip<ChannelTile>, V::lanes * N, true);
+      return round_tile_exactly(all, R, &run_tiles<ChannelTile>, V::lanes * N, true);
     }
     for (int r = 0; r < R; ++r) {
       const std::uint32_t units_of_row = (2u << ((N * r + N - 1) / 4)) - (1u << (N * r / 4));
-      if ((suspects & units_of_row) == 0) continue;
+      if ((near_ties & units_of_row) == 0) continue;
       TileArgs row = t;
       row.operands.activations = at.activations + r * t.operands.pixel_step;
       row.offsets.pixel_sums = at.pixel_sums + r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
-      round_row_exactly(row, &run_strip<ChannelTile<N, 1>>, V::lanes * N, 4 * V::lanes);
+      round_row_exactly(row, &run_tiles<ChannelTile<N, 1>>, V::lanes * N, 4 * V::lanes);
     }
   }
 };
@@ -290,16 +290,16 @@ struct PixelTile {
   }
 
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
-                                                 std::uint32_t suspects) noexcept {
-    if (many_rows(suspects, R)) {
+                                                 std::uint32_t near_ties) noexcept {
+    if (many_rows(near_ties, R)) {
       TileArgs all = t;
       all.operands.activations = at.activations;
       all.offsets.pixel_sums = at.pixel_sums;
       all.bytes.at = at.bytes;
-      return round_tile_exactly(all, R, &run_strip<PixelTile>, V::lanes * N, false);
+      return round_tile_exactly(all, R, &run_tiles<PixelTile>, V::lanes * N, false);
     }
     for (int r = 0; r < R; ++r) {
-      if ((suspects >> r & 1) == 0 || t.bytes.requantizer.rounds(t.bytes.first_channel + r)) continue;
+      if ((near_ties >> r & 1) == 0 || t.bytes.requantizer.rounds(t.bytes.first_channel + r)) continue;
       TileArgs row = t;
       row.operands.activations = at.activations;
       row.operands.weights += 4 * r;
@@ -308,15 +308,15 @@ struct PixelTile {
       row.offsets.pixel_sums = at.pixel_sums;
       row.bytes.first_channel += r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
-      round_row_exactly(row, &run_strip<PixelTile<N, 1>>, t.bytes.used_lanes, 1);
+      round_row_exactly(row, &run_tiles<PixelTile<N, 1>>, t.bytes.used_lanes, 1);
     }
   }
 };
 
-/// A strip of tiles side by side, requantized out of the registers: processors see the next tile's products behind
+/// Tiles side by side, requantized out of the registers: processors see the next tile's products behind
 /// that. No register keeps a tile's sums: those near a tie are computed once more.
 template <class Tile>
-DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
+DMLREF_QLC_TARGET inline void run_tiles(const TileArgs& t) noexcept {
   TilePlace at(t);
   const Epilogue constants(t.bytes.requantizer);
   const Epilogue* epilogue = &constants;
@@ -337,8 +337,8 @@ DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
         for (std::size_t v = 0; v < Tile::vectors; ++v) V::store(row + V::lanes * v, acc[r][v]);
       }
     } else {
-      const std::uint32_t suspects = Tile::write(t.bytes, *epilogue, acc, at.bytes);
-      if (__builtin_expect(suspects != 0, 0)) Tile::round_rows_exactly(t, at, suspects);
+      const std::uint32_t near_ties = Tile::write(t.bytes, *epilogue, acc, at.bytes);
+      if (__builtin_expect(near_ties != 0, 0)) Tile::round_rows_exactly(t, at, near_ties);
     }
     if (tile + 1 < t.count) Tile::advance(t, at);  // a pitch may be longer than all addresses that follow
   }
@@ -347,7 +347,7 @@ DMLREF_QLC_TARGET inline void run_strip(const TileArgs& t) noexcept {
 /// Of N vectors, of so many rows each.
 template <template <int, int> class Shape, int N, int... R>
 constexpr void set_tiles(Tiles& tiles) noexcept {
-  tiles.set(N, Tile{R, &run_strip<Shape<N, R>>}...);
+  tiles.set(N, Tile{R, &run_tiles<Shape<N, R>>}...);
 }
 constexpr void set_tiles(Kernels& k) noexcept {
   if constexpr (V::registers == 32) {  // feature maps are 7, 14, 28, 56, … wide

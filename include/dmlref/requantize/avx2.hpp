@@ -26,10 +26,10 @@ DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i join_low_halves(__m256i even, __
   return _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA);
 }
 
-/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its
+/// Whether the low half of a lane of `minimum`, the minimum words of vectors in fixed point, is at most its
 /// `tie_tolerance`.
-DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool has_near_tie(__m256i least, __m256i tie_tolerance) noexcept {
-  const __m256i ties = _mm256_cmpeq_epi16(_mm256_min_epu16(least, tie_tolerance), least);
+DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE bool has_near_tie(__m256i minimum, __m256i tie_tolerance) noexcept {
+  const __m256i ties = _mm256_cmpeq_epi16(_mm256_min_epu16(minimum, tie_tolerance), minimum);
   constexpr int low_halves = 0x33333333;
   return (_mm256_movemask_epi8(ties) & low_halves) != 0;
 }

@@ -28,11 +28,11 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i join_low_halves(__m512i ev
   return _mm512_mask_mov_epi16(even, 0xAAAAAAAA, _mm512_slli_epi32(odd, 16));
 }
 
-/// Whether the low half of a lane of `least`, the least words of vectors in fixed point, is at most its
+/// Whether the low half of a lane of `minimum`, the minimum words of vectors in fixed point, is at most its
 /// `tie_tolerance`.
-DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool has_near_tie(__m512i least, __m512i tie_tolerance) noexcept {
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE bool has_near_tie(__m512i minimum, __m512i tie_tolerance) noexcept {
   constexpr std::uint32_t low_halves = 0x55555555;
-  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(least, tie_tolerance)) & low_halves) != 0;
+  return (_cvtmask32_u32(_mm512_cmple_epu16_mask(minimum, tie_tolerance)) & low_halves) != 0;
 }
 
 /// A bit for each lane in fixed point that is near a tie.

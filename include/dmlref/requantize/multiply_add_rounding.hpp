@@ -5,8 +5,9 @@
 // and the zero point, it becomes a float whose low half is the result: a multiply-add rounds once, and half to even.
 //
 // The scale has 24 bits, so a sum close to a tie may end on its wrong side. But there are 255 ties, and a sum next to
-// each: which shifts take all of them to their sides is found out when constants are folded, and a k whose shift is one
-// of them. A scale that is exact as a float needs no search: whatever the sum, the one rounding is the right one.
+// each: which shifts take all of them to their sides is found out when constants are precomputed, and a k whose shift
+// is one of them. A scale that is exact as a float needs no search: whatever the sum, the one rounding is the right
+// one.
 //
 // Sums too large for that begin with an integer k, and are converted to floats in the end: exactly as far as 24 bits
 // go, and what does not fit is far beyond the last tie.
@@ -22,7 +23,7 @@
 DMLREF_BEGIN
 namespace fast::qlc {
 
-struct RoundedSums {
+struct MultiplyAddRounding {
   std::int32_t sum = 0;  // what sums begin with; 0: they are no floats
   float scale = 0, shift = 0;
 };
@@ -39,7 +40,8 @@ struct SumsNextToTies {
 /// What sums begin with.
 enum class SumsBegin { as_floats, as_integers };
 
-/// Whether rounded_sums looks at a channel at all: then a sum that is not the nearest one to a tie is far from it.
+/// Whether multiply_add_rounding looks at a channel at all: then a sum that is not the nearest one to a tie is far from
+/// it.
 constexpr bool rounding_suits(double size, double bound, SumsBegin begin) noexcept {
   return size > 0x1p-11 && size < 0.2 && (bound < 0x1p22 || begin == SumsBegin::as_integers) &&
          bound * size < fixed_point_limit;
@@ -50,7 +52,7 @@ inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std:
   SumsNextToTies next;
   const double ratio = factor / output_scale;
   const double inverse = 1 / ratio;
-  const auto most = static_cast<std::int32_t>(bound);
+  const auto max_sum = static_cast<std::int32_t>(bound);
   for (std::int32_t lower = -128; lower < 127; ++lower) {
     const double tie = lower - zero_point + 0.5;
     const double place = tie * inverse;
@@ -60,7 +62,7 @@ inline SumsNextToTies sums_next_to_ties(double factor, double output_scale, std:
     bool above = distance > 0;
     if (size < 0x1p-38) above = round_exactly(sum, factor, output_scale) > lower - zero_point;
     next.at[next.count] = {static_cast<double>(sum), tie, above};
-    next.count += size <= 0x1p-12 && sum <= most && sum >= -most;  // scale and shift are off by less
+    next.count += size <= 0x1p-12 && sum <= max_sum && sum >= -max_sum;  // scale and shift are off by less
   }
   return next;
 }
@@ -82,8 +84,8 @@ inline RoundingRest rest_of(const SumsNextToTies& next, double scale) noexcept {
 }
 
 /// A k whose product with the scale is an integer and a rest between `low` and `high`.
-inline RoundedSums sums_with_rest(float scale, double low, double high, std::int32_t zero_point, std::int32_t sum,
-                                  double bound, SumsBegin as) noexcept {
+inline MultiplyAddRounding sums_with_rest(float scale, double low, double high, std::int32_t zero_point,
+                                          std::int32_t sum, double bound, SumsBegin as) noexcept {
   if (low >= high) return {};
   const auto s = static_cast<double>(scale);
   const double size = s < 0 ? -s : s, inverse = 1 / size;
@@ -107,8 +109,8 @@ inline RoundedSums sums_with_rest(float scale, double low, double high, std::int
 
 /// Of a scale below 1 that is exact as a float, and an even zero point: a k whose product with the scale is an integer
 /// leaves the one rounding half to even to the multiply-add, ties included.
-inline RoundedSums exact_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
-                              double bound, SumsBegin as = SumsBegin::as_floats) noexcept {
+inline MultiplyAddRounding exact_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
+                                      double bound, SumsBegin as = SumsBegin::as_floats) noexcept {
   const double ratio = factor / output_scale, size = ratio < 0 ? -ratio : ratio;
   const auto scale = static_cast<float>(ratio);
   if (static_cast<double>(scale) * output_scale != factor) return {};
@@ -123,9 +125,9 @@ inline RoundedSums exact_sums(double factor, double output_scale, std::int32_t z
   std::int32_t begin = 0;
   if (as == SumsBegin::as_floats) {
     if (!(bound < 0x1p22)) return {};
-    const auto most = static_cast<std::int32_t>(bound) + 1;
-    k = (0x800000 + most + unit - 1) / unit * unit;
-    if (k > 0xFFFFFF - most) return {};
+    const auto max_sum = static_cast<std::int32_t>(bound) + 1;
+    k = (0x800000 + max_sum + unit - 1) / unit * unit;
+    if (k > 0xFFFFFF - max_sum) return {};
     begin = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(0x1p23f)) - 0x800000;
   } else if (unit + (bound * size < 512 ? bound : 512 / size) > 0x1p24) {  // sums that do not saturate have 24 bits
     return {};
@@ -136,9 +138,10 @@ inline RoundedSums exact_sums(double factor, double output_scale, std::int32_t z
 
 /// The result of sums that begin with `sum` and are at most `bound` in the end, whatever the pixels, is round_exactly's
 /// plus the zero point, in [-128, 127] or beyond the same end of it.
-inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t zero_point, std::int32_t sum,
-                                double bound, SumsBegin as = SumsBegin::as_floats) noexcept {
-  if (const RoundedSums exact = exact_sums(factor, output_scale, zero_point, sum, bound, as); exact.sum != 0) {
+inline MultiplyAddRounding multiply_add_rounding(double factor, double output_scale, std::int32_t zero_point,
+                                                 std::int32_t sum, double bound,
+                                                 SumsBegin as = SumsBegin::as_floats) noexcept {
+  if (const MultiplyAddRounding exact = exact_sums(factor, output_scale, zero_point, sum, bound, as); exact.sum != 0) {
     return exact;
   }
   const double ratio = factor / output_scale;
@@ -149,7 +152,7 @@ inline RoundedSums rounded_sums(double factor, double output_scale, std::int32_t
   for (const std::uint32_t neighbor : neighbors) {
     const auto scale = std::bit_cast<float>(nearest + neighbor);
     const RoundingRest rest = rest_of(next, static_cast<double>(scale));
-    const RoundedSums found = sums_with_rest(scale, rest.low, rest.high, zero_point, sum, bound, as);
+    const MultiplyAddRounding found = sums_with_rest(scale, rest.low, rest.high, zero_point, sum, bound, as);
     if (found.sum != 0) return found;
   }
   return {};

@@ -15,9 +15,8 @@
 //                   conversion by 1/2: together less than fixed_error = 3. That is added, which makes the error
 //                   positive: only where the lower half is at most fixed_tie_tolerance may a tie have been passed.
 //   multiply_add    A fused multiply-add leaves the result in the low half. When constants are precomputed, the sums
-//   next to
-//                   each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or the one
-//                   rounding decides it (multiply_add_rounding.hpp).
+//                   next to each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or
+//                   the one rounding decides it (multiply_add_rounding.hpp).
 //   in doubles      Near ties, vectors of them at once, and sums of more than 32 bits: round_exactly.hpp. The double
 //                   product finds the tie next to it, and the sign of one fused multiply-add says on which side of it p
 //                   lies, or that it lies on it. Nothing is left undecided.
@@ -50,7 +49,7 @@ inline constexpr float float_clamp = 0x1p20f;
 
 inline constexpr std::uint32_t fixed_error = 3;
 inline constexpr std::uint32_t fixed_tie_tolerance = 2 * fixed_error - 1;
-/// What fixed point is clamped to where products may exceed 2^15: far from ties, with room for one less.
+/// What fixed point is clamped to where products may exceed 2^15: far from ties, with slack for one less.
 inline constexpr float fixed_high = 2147483520.0f, fixed_low = -2147385344.0f;
 
 /// What kernels round to: packs saturate to INT8, and the byte xor `flip` is the result.

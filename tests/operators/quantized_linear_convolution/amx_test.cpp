@@ -238,7 +238,7 @@ QlcCase rounded_case(Random& random, std::uint32_t depth, std::uint32_t channels
 }
 
 // Channels, or panels of them, that one multiply-add rounds beside others.
-TEST_F(AmxConvolution, RoundedSums) {
+TEST_F(AmxConvolution, MultiplyAddRounding) {
   Random random(dmlref_test::test_seed());
   int rounded = 0, all = 0;
   const int rounds = dmlref_test::rounds(60);

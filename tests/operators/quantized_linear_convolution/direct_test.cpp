@@ -258,7 +258,7 @@ TEST(DirectConvolution, LanesOfAvxVnni) {
 
 // Sums that a multiply-add rounds, floats as they stand or integers: the result is the low half, for sums next to each
 // tie and for any others.
-TEST(DirectConvolution, RoundedSums) {
+TEST(DirectConvolution, MultiplyAddRounding) {
   using namespace fast::qlc;
   Random random(dmlref_test::test_seed());
   const int rounds = dmlref_test::rounds(5000);
@@ -282,7 +282,7 @@ TEST(DirectConvolution, RoundedSums) {
       return static_cast<std::int32_t>(pick(random, 0, 2 * static_cast<std::uint32_t>(most))) - most;
     };
     const std::int32_t begin = signed_up_to(bound);
-    const RoundedSums rounded = rounded_sums(factor, output_scale, zero_point, begin, bound, as);
+    const MultiplyAddRounding rounded = multiply_add_rounding(factor, output_scale, zero_point, begin, bound, as);
     if (rounded.sum == 0) continue;
     ++(floats ? found : integers);
     const auto clamp = [](std::int32_t v) { return v < -128 ? -128 : v > 127 ? 127 : v; };

@@ -222,7 +222,7 @@ TEST(WinogradConvolution, RangesFollowFromTheMatrices) {
     EXPECT_LE(input, 32767);
     EXPECT_LE(filter, 32767);
     EXPECT_LT(pair, std::int64_t{1} << 31);
-    const std::int64_t channels = t->most_channels();
+    const std::int64_t channels = t->max_channels();
     EXPECT_LT(channels * 9 * 255 * 128, std::int64_t{1} << (31 - t->shift));
     EXPECT_GE((channels + 1) * 9 * 255 * 128, std::int64_t{1} << (31 - t->shift));
   }

@@ -28,7 +28,7 @@ DMLREF_TARGET_AVX2 inline __m256i first_lanes(std::ptrdiff_t count) noexcept {
 }
 
 /// The sum of `count` staged values, lane by lane. Bytes (Group 4) may be the caller's: `count` fills vectors. Widened
-/// values are in our memory, which has room beyond the last one.
+/// values are in our memory, which has slack beyond the last one.
 template <int Group>
 DMLREF_TARGET_AVX2 DMLREF_ALWAYS_INLINE __m256i sum_vectors(const std::uint8_t* src, std::ptrdiff_t count) noexcept {
   const __m256i zero = _mm256_setzero_si256();

@@ -140,8 +140,8 @@ class ElementWiseQuantizeLinearPlan final : public PlanOf<ElementWiseQuantizeLin
     constexpr Index task_elements = Index{1} << 16;  // less is not worth a task
     const auto widest =
         static_cast<std::size_t>(std::max_element(joint_.shape.begin(), joint_.shape.end()) - joint_.shape.begin());
-    const Index most = (std::min)(element_count(joint_.shape) / task_elements, joint_.shape[widest]);
-    const auto tasks = (std::min)(static_cast<Index>(concurrency_of(executor)), (std::max)(most, Index{1}));
+    const Index max_tasks = (std::min)(element_count(joint_.shape) / task_elements, joint_.shape[widest]);
+    const auto tasks = (std::min)(static_cast<Index>(concurrency_of(executor)), (std::max)(max_tasks, Index{1}));
     if (tasks == 1) return run_part(bindings, widest, 0, joint_.shape[widest]);
     parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t task) {
       const auto part = [&](Index of) { return joint_.shape[widest] * of / tasks; };

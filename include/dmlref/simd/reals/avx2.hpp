@@ -40,14 +40,12 @@ DMLREF_VECTOR_TARGET Doubles sum(Doubles a, Doubles b) noexcept { return {_mm256
 DMLREF_VECTOR_TARGET Doubles difference(Doubles a, Doubles b) noexcept { return {_mm256_sub_pd(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles product(Doubles a, Doubles b) noexcept { return {_mm256_mul_pd(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {_mm256_div_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept {
-  return {_mm256_fmadd_pd(a.v, b.v, c.v)};
-}
+DMLREF_VECTOR_TARGET Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
 DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
   return {_mm256_fnmadd_pd(a.v, b.v, c.v)};
 }
-DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept { return {_mm256_min_pd(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept { return {_mm256_max_pd(least.v, x.v)}; }
+DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles limit) noexcept { return {_mm256_min_pd(limit.v, x.v)}; }
+DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles limit) noexcept { return {_mm256_max_pd(limit.v, x.v)}; }
 DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept {
   return {_mm256_andnot_pd(_mm256_set1_pd(double{-0.0}), x.v)};
 }
@@ -63,7 +61,7 @@ DMLREF_VECTOR_TARGET Doubles at_most(Doubles a, Doubles b) noexcept { return {_m
 DMLREF_VECTOR_TARGET Doubles not_at_most(Doubles a, Doubles b) noexcept {
   return {_mm256_cmp_pd(a.v, b.v, _CMP_NLE_UQ)};
 }
-DMLREF_VECTOR_TARGET Doubles either(Doubles a, Doubles b) noexcept { return {_mm256_or_pd(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET Doubles or_(Doubles a, Doubles b) noexcept { return {_mm256_or_pd(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET bool any(Doubles mask) noexcept { return _mm256_movemask_pd(mask.v) != 0; }
 DMLREF_VECTOR_TARGET Doubles choose(Doubles mask, Doubles yes, Doubles no) noexcept {
   return {_mm256_blendv_pd(no.v, yes.v, mask.v)};
@@ -72,12 +70,12 @@ DMLREF_VECTOR_TARGET Floats sum(Floats a, Floats b) noexcept { return {_mm256_ad
 DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {_mm256_sub_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {_mm256_mul_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {_mm256_div_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+DMLREF_VECTOR_TARGET Floats fma(Floats a, Floats b, Floats c) noexcept { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept {
   return {_mm256_fnmadd_ps(a.v, b.v, c.v)};
 }
-DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept { return {_mm256_min_ps(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept { return {_mm256_max_ps(least.v, x.v)}; }
+DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats limit) noexcept { return {_mm256_min_ps(limit.v, x.v)}; }
+DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats limit) noexcept { return {_mm256_max_ps(limit.v, x.v)}; }
 DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), x.v)}; }
 DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {_mm256_xor_ps(_mm256_set1_ps(-0.0f), x.v)}; }
 DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
@@ -90,7 +88,7 @@ DMLREF_VECTOR_TARGET Floats less(Floats a, Floats b) noexcept { return {_mm256_c
 DMLREF_VECTOR_TARGET Floats at_most(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)}; }
 DMLREF_VECTOR_TARGET Floats not_at_most(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_NLE_UQ)}; }
 DMLREF_VECTOR_TARGET Floats not_at_least(Floats a, Floats b) noexcept { return {_mm256_cmp_ps(a.v, b.v, _CMP_NGE_UQ)}; }
-DMLREF_VECTOR_TARGET Floats either(Floats a, Floats b) noexcept { return {_mm256_or_ps(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET Floats or_(Floats a, Floats b) noexcept { return {_mm256_or_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET bool any(Floats mask) noexcept { return _mm256_movemask_ps(mask.v) != 0; }
 DMLREF_VECTOR_TARGET Floats choose(Floats mask, Floats yes, Floats no) noexcept {
   return {_mm256_blendv_ps(no.v, yes.v, mask.v)};
@@ -120,7 +118,7 @@ DMLREF_VECTOR_TARGET double sum_of_lanes(Doubles x) noexcept {
   const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(x.v), _mm256_extractf128_pd(x.v, 1));
   return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
-DMLREF_VECTOR_TARGET float least_lane(Floats x) noexcept {
+DMLREF_VECTOR_TARGET float min_lane(Floats x) noexcept {
   __m128 four = _mm_min_ps(_mm256_castps256_ps128(x.v), _mm256_extractf128_ps(x.v, 1));
   four = _mm_min_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_min_ss(four, _mm_shuffle_ps(four, four, 1)));

@@ -41,14 +41,12 @@ DMLREF_VECTOR_TARGET Doubles sum(Doubles a, Doubles b) noexcept { return {_mm512
 DMLREF_VECTOR_TARGET Doubles difference(Doubles a, Doubles b) noexcept { return {_mm512_sub_pd(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles product(Doubles a, Doubles b) noexcept { return {_mm512_mul_pd(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {_mm512_div_pd(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept {
-  return {_mm512_fmadd_pd(a.v, b.v, c.v)};
-}
+DMLREF_VECTOR_TARGET Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
 DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
   return {_mm512_fnmadd_pd(a.v, b.v, c.v)};
 }
-DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept { return {_mm512_min_pd(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept { return {_mm512_max_pd(least.v, x.v)}; }
+DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles limit) noexcept { return {_mm512_min_pd(limit.v, x.v)}; }
+DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles limit) noexcept { return {_mm512_max_pd(limit.v, x.v)}; }
 DMLREF_VECTOR_TARGET Doubles magnitude(Doubles x) noexcept { return {_mm512_abs_pd(x.v)}; }
 DMLREF_VECTOR_TARGET Doubles negated(Doubles x) noexcept { return {_mm512_xor_pd(_mm512_set1_pd(-0.0), x.v)}; }
 DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
@@ -73,12 +71,12 @@ DMLREF_VECTOR_TARGET Floats sum(Floats a, Floats b) noexcept { return {_mm512_ad
 DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {_mm512_sub_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {_mm512_mul_ps(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {_mm512_div_ps(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+DMLREF_VECTOR_TARGET Floats fma(Floats a, Floats b, Floats c) noexcept { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept {
   return {_mm512_fnmadd_ps(a.v, b.v, c.v)};
 }
-DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept { return {_mm512_min_ps(most.v, x.v)}; }
-DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept { return {_mm512_max_ps(least.v, x.v)}; }
+DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats limit) noexcept { return {_mm512_min_ps(limit.v, x.v)}; }
+DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats limit) noexcept { return {_mm512_max_ps(limit.v, x.v)}; }
 DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {_mm512_abs_ps(x.v)}; }
 DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {_mm512_xor_ps(_mm512_set1_ps(-0.0f), x.v)}; }
 DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
@@ -101,7 +99,7 @@ DMLREF_VECTOR_TARGET Floats choose(__mmask16 mask, Floats yes, Floats no) noexce
   return {_mm512_mask_blend_ps(mask, no.v, yes.v)};
 }
 template <class Mask>
-DMLREF_VECTOR_TARGET Mask either(Mask a, Mask b) noexcept {
+DMLREF_VECTOR_TARGET Mask or_(Mask a, Mask b) noexcept {
   return static_cast<Mask>(a | b);
 }
 template <class Mask>
@@ -138,7 +136,7 @@ DMLREF_VECTOR_TARGET double sum_of_lanes(Doubles x) noexcept {
   const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
   return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
-DMLREF_VECTOR_TARGET float least_lane(Floats x) noexcept {
+DMLREF_VECTOR_TARGET float min_lane(Floats x) noexcept {
   const __m256 eight = _mm256_min_ps(_mm512_castps512_ps256(x.v), _mm512_extractf32x8_ps(x.v, 1));
   __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   four = _mm_min_ps(four, _mm_movehl_ps(four, four));

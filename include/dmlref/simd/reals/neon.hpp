@@ -47,7 +47,7 @@ DMLREF_VECTOR_TARGET Doubles sum(Doubles a, Doubles b) noexcept { return {vaddq_
 DMLREF_VECTOR_TARGET Doubles difference(Doubles a, Doubles b) noexcept { return {vsubq_f64(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles product(Doubles a, Doubles b) noexcept { return {vmulq_f64(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles quotient(Doubles a, Doubles b) noexcept { return {vdivq_f64(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Doubles fused(Doubles a, Doubles b, Doubles c) noexcept { return {vfmaq_f64(c.v, a.v, b.v)}; }
+DMLREF_VECTOR_TARGET Doubles fma(Doubles a, Doubles b, Doubles c) noexcept { return {vfmaq_f64(c.v, a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Doubles less_product(Doubles c, Doubles a, Doubles b) noexcept {
   return {vfmsq_f64(c.v, a.v, b.v)};
 }
@@ -56,11 +56,11 @@ DMLREF_VECTOR_TARGET Doubles negated(Doubles x) noexcept { return {vnegq_f64(x.v
 DMLREF_VECTOR_TARGET Doubles with_sign(Doubles size, Doubles sign) noexcept {
   return {vbslq_f64(vreinterpretq_u64_f64(vdupq_n_f64(-0.0)), sign.v, size.v)};
 }
-DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles most) noexcept {
-  return {vbslq_f64(vcltq_f64(most.v, x.v), most.v, x.v)};
+DMLREF_VECTOR_TARGET Doubles not_above(Doubles x, Doubles limit) noexcept {
+  return {vbslq_f64(vcltq_f64(limit.v, x.v), limit.v, x.v)};
 }
-DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles least) noexcept {
-  return {vbslq_f64(vcltq_f64(x.v, least.v), least.v, x.v)};
+DMLREF_VECTOR_TARGET Doubles not_below(Doubles x, Doubles limit) noexcept {
+  return {vbslq_f64(vcltq_f64(x.v, limit.v), limit.v, x.v)};
 }
 DMLREF_VECTOR_TARGET Doubles power_of_2(Doubles shifted) noexcept {
   return {vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(shifted.v), 52))};
@@ -70,7 +70,7 @@ DMLREF_VECTOR_TARGET DoublesMask at_most(Doubles a, Doubles b) noexcept { return
 DMLREF_VECTOR_TARGET DoublesMask not_at_most(Doubles a, Doubles b) noexcept {
   return {veorq_u64(vcleq_f64(a.v, b.v), vdupq_n_u64(~std::uint64_t{0}))};
 }
-DMLREF_VECTOR_TARGET DoublesMask either(DoublesMask a, DoublesMask b) noexcept { return {vorrq_u64(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET DoublesMask or_(DoublesMask a, DoublesMask b) noexcept { return {vorrq_u64(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET bool any(DoublesMask mask) noexcept { return vmaxvq_u32(vreinterpretq_u32_u64(mask.v)) != 0; }
 DMLREF_VECTOR_TARGET Doubles choose(DoublesMask mask, Doubles yes, Doubles no) noexcept {
   return {vbslq_f64(mask.v, yes.v, no.v)};
@@ -79,18 +79,18 @@ DMLREF_VECTOR_TARGET Floats sum(Floats a, Floats b) noexcept { return {vaddq_f32
 DMLREF_VECTOR_TARGET Floats difference(Floats a, Floats b) noexcept { return {vsubq_f32(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats product(Floats a, Floats b) noexcept { return {vmulq_f32(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats quotient(Floats a, Floats b) noexcept { return {vdivq_f32(a.v, b.v)}; }
-DMLREF_VECTOR_TARGET Floats fused(Floats a, Floats b, Floats c) noexcept { return {vfmaq_f32(c.v, a.v, b.v)}; }
+DMLREF_VECTOR_TARGET Floats fma(Floats a, Floats b, Floats c) noexcept { return {vfmaq_f32(c.v, a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats less_product(Floats c, Floats a, Floats b) noexcept { return {vfmsq_f32(c.v, a.v, b.v)}; }
 DMLREF_VECTOR_TARGET Floats magnitude(Floats x) noexcept { return {vabsq_f32(x.v)}; }
 DMLREF_VECTOR_TARGET Floats negated(Floats x) noexcept { return {vnegq_f32(x.v)}; }
 DMLREF_VECTOR_TARGET Floats with_sign(Floats size, Floats sign) noexcept {
   return {vbslq_f32(vreinterpretq_u32_f32(vdupq_n_f32(-0.0f)), sign.v, size.v)};
 }
-DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats most) noexcept {
-  return {vbslq_f32(vcltq_f32(most.v, x.v), most.v, x.v)};
+DMLREF_VECTOR_TARGET Floats not_above(Floats x, Floats limit) noexcept {
+  return {vbslq_f32(vcltq_f32(limit.v, x.v), limit.v, x.v)};
 }
-DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats least) noexcept {
-  return {vbslq_f32(vcltq_f32(x.v, least.v), least.v, x.v)};
+DMLREF_VECTOR_TARGET Floats not_below(Floats x, Floats limit) noexcept {
+  return {vbslq_f32(vcltq_f32(x.v, limit.v), limit.v, x.v)};
 }
 DMLREF_VECTOR_TARGET Floats power_of_2(Floats shifted) noexcept {
   return {vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(shifted.v), 23))};
@@ -101,7 +101,7 @@ DMLREF_VECTOR_TARGET FloatsMask not_at_most(Floats a, Floats b) noexcept {
   return {veorq_u32(vcleq_f32(a.v, b.v), vdupq_n_u32(~std::uint32_t{0}))};
 }
 DMLREF_VECTOR_TARGET FloatsMask not_at_least(Floats a, Floats b) noexcept { return {vmvnq_u32(vcgeq_f32(a.v, b.v))}; }
-DMLREF_VECTOR_TARGET FloatsMask either(FloatsMask a, FloatsMask b) noexcept { return {vorrq_u32(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET FloatsMask or_(FloatsMask a, FloatsMask b) noexcept { return {vorrq_u32(a.v, b.v)}; }
 DMLREF_VECTOR_TARGET bool any(FloatsMask mask) noexcept { return vmaxvq_u32(mask.v) != 0; }
 DMLREF_VECTOR_TARGET Floats choose(FloatsMask mask, Floats yes, Floats no) noexcept {
   return {vbslq_f32(mask.v, yes.v, no.v)};
@@ -136,7 +136,7 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> widened(Floats x) noexcept {
 
 /// The sum of the lanes; the least lane.
 DMLREF_VECTOR_TARGET double sum_of_lanes(Doubles x) noexcept { return vaddvq_f64(x.v); }
-DMLREF_VECTOR_TARGET float least_lane(Floats x) noexcept { return vminnmvq_f32(x.v); }
+DMLREF_VECTOR_TARGET float min_lane(Floats x) noexcept { return vminnmvq_f32(x.v); }
 /// Nothing, but compilers then do not know the number.
 DMLREF_VECTOR_TARGET void pin(Doubles& x) noexcept { __asm__("" : "+w"(x.v)); }
 DMLREF_VECTOR_TARGET void pin(Floats& x) noexcept { __asm__("" : "+w"(x.v)); }

@@ -3,8 +3,8 @@
 // It is included once in the namespace of each, after the macro DMLREF_VECTOR_TARGET names the attribute and the types
 // Doubles and Floats stand for a vector of either; without the macro it is empty. Their operations: of, load,
 // from_floats (of Doubles), store_rounded (to the type that the results have), sum, difference, product, quotient,
-// fused(a, b, c) = a * b + c, less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0,
-// sign), not_above(x, most), not_below(x, least) (both hand NaN on), power_of_2 (of a shifted integer), and with masks
+// fma(a, b, c) = a * b + c, less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0,
+// sign), not_above(x, limit), not_below(x, limit) (both hand NaN on), power_of_2 (of a shifted integer), and with masks
 // less, at_most, not_at_most, choose(mask, yes, no), either, any. For lesser_magnitude(so far, x) NaN may be any
 // number.
 #ifdef DMLREF_VECTOR_TARGET
@@ -69,8 +69,8 @@ DMLREF_VECTOR_TARGET Vectors<V> power_of_2(Vectors<V> x) noexcept {
   return {power_of_2(x.first), power_of_2(x.second)};
 }
 template <class V>
-DMLREF_VECTOR_TARGET Vectors<V> fused(Vectors<V> a, Vectors<V> b, Vectors<V> c) noexcept {
-  return {fused(a.first, b.first, c.first), fused(a.second, b.second, c.second)};
+DMLREF_VECTOR_TARGET Vectors<V> fma(Vectors<V> a, Vectors<V> b, Vectors<V> c) noexcept {
+  return {fma(a.first, b.first, c.first), fma(a.second, b.second, c.second)};
 }
 template <class V>
 DMLREF_VECTOR_TARGET Vectors<V> less_product(Vectors<V> c, Vectors<V> a, Vectors<V> b) noexcept {

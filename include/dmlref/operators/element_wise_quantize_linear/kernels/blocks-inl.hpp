@@ -17,12 +17,12 @@ DMLREF_VECTOR_TARGET Floats values_at(const Parameter<float>& parameter, std::si
 
 /// x / scale rounded half to even; 0 for NaN.
 DMLREF_VECTOR_TARGET Floats rounded_quotients(Floats x, Floats scale) noexcept {
-  using Wide = Vectors<Doubles>;
-  const Wide limit = Wide::of(quotient_limit), negative_limit = Wide::of(-quotient_limit);
-  const Wide shifter = Wide::of(0x1.8p52);
-  const Wide ratio = quotient(widened(x), widened(scale));
-  const Wide integer = difference(sum(not_below(not_above(ratio, limit), negative_limit), shifter), shifter);
-  return rounded(choose(at_most(ratio, ratio), integer, Wide::of(0.0)));
+  using DoublePair = Vectors<Doubles>;
+  const DoublePair limit = DoublePair::of(quotient_limit), negative_limit = DoublePair::of(-quotient_limit);
+  const DoublePair shifter = DoublePair::of(0x1.8p52);
+  const DoublePair ratio = quotient(widened(x), widened(scale));
+  const DoublePair integer = difference(sum(not_below(not_above(ratio, limit), negative_limit), shifter), shifter);
+  return rounded(choose(at_most(ratio, ratio), integer, DoublePair::of(0.0)));
 }
 
 /// The quotient, or x times the scale's inverse, errs by less than 2^-14 where it is at most 512. So it decides where
@@ -33,7 +33,7 @@ DMLREF_VECTOR_KERNEL void quantize_by(const std::byte* x, const Parameter<float>
                                       std::byte* to) noexcept {
   const Floats limit = Floats::of(quotient_limit), negative_limit = Floats::of(-quotient_limit);
   const Floats shifter = Floats::of(0x1.8p23f), decided = Floats::of(0.5f - 0x1p-13f);
-  const Floats least = Floats::of(range.least), greatest = Floats::of(range.greatest);
+  const Floats lowest = Floats::of(range.lowest), highest = Floats::of(range.highest);
   const Floats inverse = Floats::of(1.0f / scale.values[0]);
   for (std::size_t i = 0; i < count; i = next_vector(i, count)) {
     const Floats dividend = floats_from<float>(x + i * sizeof(float));
@@ -44,7 +44,7 @@ DMLREF_VECTOR_KERNEL void quantize_by(const std::byte* x, const Parameter<float>
     if (any(not_at_most(magnitude(difference(clamped, integer)), decided))) [[unlikely]] {
       integer = rounded_quotients(dividend, values_at(scale, i));
     }
-    store_bytes(to + i, not_below(not_above(sum(integer, values_at(zero_point, i)), greatest), least));
+    store_bytes(to + i, not_below(not_above(sum(integer, values_at(zero_point, i)), highest), lowest));
   }
 }
 

@@ -28,8 +28,8 @@ struct Parameter {
 
 /// The least and the greatest result.
 struct Range {
-  float least;
-  float greatest;
+  float lowest;
+  float highest;
 };
 
 /// All kernels of one instruction set. Results are the same bits in each. Pointers to bytes may have any address.
@@ -72,7 +72,7 @@ inline double rounded_quotient(double x, double scale) noexcept {
 /// `rounded` + zero_point within the range, as a byte.
 inline std::byte saturated(double rounded, double zero_point, Range range) noexcept {
   const double sum = rounded + zero_point;
-  const double result = sum < range.least ? range.least : sum > range.greatest ? range.greatest : sum;
+  const double result = sum < range.lowest ? range.lowest : sum > range.highest ? range.highest : sum;
   return static_cast<std::byte>(static_cast<int>(result) & 0xFF);
 }
 

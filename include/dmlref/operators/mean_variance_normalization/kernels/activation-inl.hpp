@@ -26,13 +26,13 @@ DMLREF_VECTOR_TARGET V polynomial_from(V sum, V x, V z, const typename V::Real (
   if constexpr (i == 0) {
     return sum;
   } else {
-    return polynomial_from<i - 2>(fused(sum, z, fused(V::of(c[i - 1]), x, V::of(c[i - 2]))), x, z, c);
+    return polynomial_from<i - 2>(fma(sum, z, fma(V::of(c[i - 1]), x, V::of(c[i - 2]))), x, z, c);
   }
 }
 template <class V, std::size_t N>
 DMLREF_VECTOR_TARGET V polynomial_of(V x, V z, const typename V::Real (&c)[N]) noexcept {
   if constexpr (N % 2 == 0) {
-    return polynomial_from<N - 2>(fused(V::of(c[N - 1]), x, V::of(c[N - 2])), x, z, c);
+    return polynomial_from<N - 2>(fma(V::of(c[N - 1]), x, V::of(c[N - 2])), x, z, c);
   } else {
     return polynomial_from<N - 1>(V::of(c[N - 1]), x, z, c);
   }
@@ -48,16 +48,16 @@ struct State {
 template <class V>
 DMLREF_VECTOR_TARGET State<V> reduce_exponential_of(V x) noexcept {
   using E = reference::Elementary<typename V::Real>;
-  const V shifted = fused(x, V::of(E::log2_e), V::of(E::shifter));
+  const V shifted = fma(x, V::of(E::log2_e), V::of(E::shifter));
   const V k = difference(shifted, V::of(E::shifter));
-  V r = fused(k, V::of(-E::ln_2), x);
-  if constexpr (E::ln_2_rest != 0) r = fused(k, V::of(-E::ln_2_rest), r);
+  V r = fma(k, V::of(-E::ln_2), x);
+  if constexpr (E::ln_2_rest != 0) r = fma(k, V::of(-E::ln_2_rest), r);
   return {r, power_of_2(shifted)};
 }
 template <class V>
 DMLREF_VECTOR_TARGET V rest_of(V r) noexcept {
   const V square = product(r, r);
-  return fused(square, polynomial_of(r, square, reference::Elementary<typename V::Real>::exponential), r);
+  return fma(square, polynomial_of(r, square, reference::Elementary<typename V::Real>::exponential), r);
 }
 
 /// e^x, x <= 0, in two steps.
@@ -67,7 +67,7 @@ DMLREF_VECTOR_TARGET State<V> reduce_decay_of(V x) noexcept {
 }
 template <class V>
 DMLREF_VECTOR_TARGET V exponential_of(State<V> e) noexcept {
-  return fused(e.b, rest_of(e.a), e.b);
+  return fma(e.b, rest_of(e.a), e.b);
 }
 
 /// e^x - 1 in two steps.
@@ -78,7 +78,7 @@ DMLREF_VECTOR_TARGET State<V> reduce_growth_of(V x) noexcept {
 }
 template <class V>
 DMLREF_VECTOR_TARGET V exponential_minus_1_of(State<V> e) noexcept {
-  return fused(e.b, rest_of(e.a), difference(e.b, V::of(1)));
+  return fma(e.b, rest_of(e.a), difference(e.b, V::of(1)));
 }
 
 /// tanh(x) in three steps. (1 - e^(-2|x|)) / 2 is the reference's e^(-2|x|) - 1 with all signs changed, and all its
@@ -87,10 +87,10 @@ template <class V>
 DMLREF_VECTOR_TARGET State<V> reduce_tanh_of(V x) noexcept {
   using E = reference::Elementary<typename V::Real>;
   const V size = not_above(magnitude(x), V::of(E::limit / 2));
-  const V shifted = fused(size, V::of(-2 * E::log2_e), V::of(E::shifter));
+  const V shifted = fma(size, V::of(-2 * E::log2_e), V::of(E::shifter));
   const V k = difference(shifted, V::of(E::shifter));
-  V half = fused(k, V::of(E::ln_2 / 2), size);
-  if constexpr (E::ln_2_rest != 0) half = fused(k, V::of(E::ln_2_rest / 2), half);
+  V half = fma(k, V::of(E::ln_2 / 2), size);
+  if constexpr (E::ln_2_rest != 0) half = fma(k, V::of(E::ln_2_rest / 2), half);
   return {half, power_of_2(shifted)};
 }
 template <class V>
@@ -99,7 +99,7 @@ DMLREF_VECTOR_TARGET V decrease_of(State<V> e) noexcept {
   static constexpr auto of_half = for_half_negated(reference::Elementary<Real>::exponential);
   const V square = product(e.a, e.a);
   const V half_rest = less_product(e.a, square, polynomial_of(e.a, square, of_half.at));
-  return fused(e.b, half_rest, fused(e.b, V::of(Real{-0.5}), V::of(Real{0.5})));
+  return fma(e.b, half_rest, fma(e.b, V::of(Real{-0.5}), V::of(Real{0.5})));
 }
 template <class V>
 DMLREF_VECTOR_TARGET V hyperbolic_tangent_of(V decrease, V x) noexcept {
@@ -119,7 +119,7 @@ DMLREF_VECTOR_TARGET V logarithm_of_1_plus_of(State<V> l) noexcept {
   const V z = product(l.a, l.a);
   const V twice = sum(l.a, l.a);
   const V polynomial = polynomial_of(z, product(z, z), reference::Elementary<typename V::Real>::artanh);
-  return sum(fused(product(twice, z), polynomial, twice), l.b);
+  return sum(fma(product(twice, z), polynomial, twice), l.b);
 }
 
 /// An activation in three steps of about the same length. `inverse`: reference::inverse_of(a).
@@ -140,8 +140,8 @@ struct Steps {
   DMLREF_VECTOR_TARGET V inner(V x) const noexcept {
     if constexpr (is_celu) return product(x, inverse);
     if constexpr (type == ActivationType::scaled_tanh) return product(b, x);
-    if constexpr (type == ActivationType::softplus) return fused(a, x, V::of(0));
-    if constexpr (type == ActivationType::parametric_softplus) return fused(b, x, V::of(0));
+    if constexpr (type == ActivationType::softplus) return fma(a, x, V::of(0));
+    if constexpr (type == ActivationType::parametric_softplus) return fma(b, x, V::of(0));
     if constexpr (is_gelu) return not_below(x, V::of(-40));
     return x;
   }
@@ -152,7 +152,7 @@ struct Steps {
     if constexpr (is_elu || is_celu) return reduce_growth_of(y);
     if constexpr (is_softplus || is_sigmoid) return reduce_decay_of(negated(magnitude(y)));
     if constexpr (is_gelu) {
-      const V distance = fused(magnitude(y), V::of(static_cast<Real>(0x1.6a09e667f3bcdp-1)), V::of(0));
+      const V distance = fma(magnitude(y), V::of(static_cast<Real>(0x1.6a09e667f3bcdp-1)), V::of(0));
       const V t = not_above(distance, V::of(E::erfc_limit));
       const V w = quotient(V::of(1), sum(t, V::of(3)));
       return {t, w, product(difference(t, V::of(3)), w)};
@@ -182,7 +182,7 @@ struct Steps {
       return type == ActivationType::elu ? elu : product(b, elu);
     }
     if constexpr (is_celu) {
-      const V curve = fused(a, s.a, zero);
+      const V curve = fma(a, s.a, zero);
       return sum(choose(less(x, zero), zero, x), choose(less(zero, curve), zero, curve));
     }
     if constexpr (is_sigmoid) return quotient(choose(less(x, zero), s.a, one), sum(one, s.a));

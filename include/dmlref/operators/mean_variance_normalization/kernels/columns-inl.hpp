@@ -162,7 +162,7 @@ DMLREF_VECTOR_KERNEL void subpanel32(const Columns& columns, std::size_t column,
         prefetch_line(address_of(row + at * sizeof(float), ahead));
       DoublePair x = DoublePair::from_floats(row + at * sizeof(float));
       if constexpr (shifted) x = difference(x, DoublePair::load(shift + at));
-      const DoublePair value = fused(x, slope[u], offset[u]);
+      const DoublePair value = fma(x, slope[u], offset[u]);
       std::byte* const out = finish == Finish::unrounded ? to + i * width * sizeof(double) : to + to_offset[i];
       finish32<finish>(out + (column + at) * stored_bytes32<finish>, value, upper, minimum[u], streams);
     }
@@ -183,7 +183,7 @@ DMLREF_VECTOR_KERNEL void few32(const Columns& columns, std::size_t column, cons
   Minimum<finish> minimum = no_minimum<finish>();
   for (std::size_t i = 0; i < columns.rows; ++i) {
     const std::byte* const row = columns.from + columns.offset[i] + column * sizeof(float);
-    const DoublePair value = fused(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
+    const DoublePair value = fma(difference(widened(floats_from<float>(row, first)), shift), slope, offset);
     if constexpr (finish == Finish::unrounded) {
       minimum = lesser_magnitude(minimum, value);
       std::byte space[unit * sizeof(double)];
@@ -260,7 +260,7 @@ DMLREF_VECTOR_KERNEL std::size_t subpanel16(const Columns& columns, std::size_t 
       } else {
         x = floats_from<half>(halves, first);
       }
-      const Floats value = fused(difference(x, shift[u]), slope[u], offset[u]);
+      const Floats value = fma(difference(x, shift[u]), slope[u], offset[u]);
       std::byte space[unit * size];
       std::byte* const place =
           (finish == Finish::unrounded ? to + row * width * size : to + to_offset[row]) + (column + u * unit) * size;
@@ -268,7 +268,7 @@ DMLREF_VECTOR_KERNEL std::size_t subpanel16(const Columns& columns, std::size_t 
       if constexpr (!whole) std::memcpy(place, space, first.count * size);
       mask[k] = ill_conditioned_of(value, error_bound[u]);
     }
-    if (!any(either(either(mask[0], mask[1]), either(mask[2], mask[3])))) continue;
+    if (!any(or_(or_(mask[0], mask[1]), or_(mask[2], mask[3])))) continue;
     for (std::size_t k = 0; k < 4; ++k) {
       const std::size_t row = (i + k / units) * width;
       ill_conditioned =

@@ -474,7 +474,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
     /// Corrects columns (a bit each) whose ill-conditioned elements are all the same number, as often where there are
     /// many. Returns the others.
     DMLREF_NOINLINE std::uint64_t correct_repeated(const RowBlock& row_block, std::uint64_t columns) const noexcept {
-      constexpr std::size_t n = exact_width, most = Repeated<Bits>::max_rows;
+      constexpr std::size_t n = exact_width, max_rows = Repeated<Bits>::max_rows;
       const Panel& panel = row_block.panels.panel(row_block.panel);
       const std::size_t width = width_of(row_block.panel);
       const Place at = column_place(outer_place(row_block.outer), row_block.panel * panel_width);
@@ -493,8 +493,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       // (Some rows are copied: what is copied in parts just before it is read in one waits.)
       typename Repeated<Bits>::Rows x{}, y{};
       const auto each_part = [&](bool replaces) {
-        for (std::size_t row = 0; row < row_block.rows; row += most) {
-          const std::size_t rows = (std::min)(row_block.rows - row, most);
+        for (std::size_t row = 0; row < row_block.rows; row += max_rows) {
+          const std::size_t rows = (std::min)(row_block.rows - row, max_rows);
           for (std::size_t part = 0; part < width; part += n) {
             if ((columns >> part & 0xFFFF) == 0) continue;
             Repeated<Bits>& repeated = parts[part / n];

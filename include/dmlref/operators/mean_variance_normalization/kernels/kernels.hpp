@@ -150,7 +150,7 @@ struct Kernels {
   SumAndSquare (*half_sums)(const std::byte* from, const Segment* segments, std::size_t count, Address read);
   /// Sums of a row of floats. `written`: as many floats that are prefetched to be written.
   SumAndSquare (*row_sums)(const std::byte* floats, std::size_t count, Address written);
-  /// The same of a row that also becomes doubles, in room for a multiple of 16.
+  /// The same of a row that also becomes doubles, which has slack up to a multiple of 16.
   SumAndSquare (*convert)(const std::byte* floats, std::size_t count, double* doubles, Address written);
   SumAndSquare (*shifted_sums)(const std::byte* floats, std::size_t count, double pivot);
   ResultKernels<double> float32;
@@ -231,7 +231,7 @@ struct ColumnKernels {
 
 /// The activation kernels of one instruction set. Results are the same bits in each.
 struct ActivationKernels {
-  /// The activation, after its line, of unrounded values, rounded to float32 or float16.
+  /// The activation, after its linear part, of unrounded values, rounded to float32 or float16.
   void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
   void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
 

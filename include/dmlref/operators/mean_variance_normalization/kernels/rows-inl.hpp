@@ -155,7 +155,7 @@ struct Shift {
   DMLREF_VECTOR_TARGET V of(V x) const noexcept {
     if constexpr (!shifted) return x;
     if constexpr (Target::subtracts) return difference(x, shift);
-    return fused(x, one, minus);  // the same number, where additions compete with conversions
+    return fma(x, one, minus);  // the same number, where additions compete with conversions
   }
 };
 
@@ -180,7 +180,7 @@ struct Shared {
   DMLREF_VECTOR_TARGET explicit Shared(const SharedCoefficients<Real>& c) noexcept
       : shift(c.shift), slope(V::of(c.slope)), offset(V::of(c.offset)), error_bound(V::of(c.error_bound)) {}
   /// The values of a vector from element `i` on, and their error bounds.
-  DMLREF_VECTOR_TARGET V value(V x, std::size_t) const noexcept { return fused(shift.of(x), slope, offset); }
+  DMLREF_VECTOR_TARGET V value(V x, std::size_t) const noexcept { return fma(shift.of(x), slope, offset); }
   DMLREF_VECTOR_TARGET V error_bound_of(std::size_t) const noexcept { return error_bound; }
   /// Those of elements from number `i` on.
   DMLREF_VECTOR_TARGET Shared behind(std::size_t) const noexcept { return *this; }
@@ -206,10 +206,10 @@ struct PerElement {
   DMLREF_VECTOR_TARGET V slope_of(std::size_t i) const noexcept { return product(rate, V::load(scale + i)); }
   DMLREF_VECTOR_TARGET V value(V x, std::size_t i) const noexcept {
     const V slope = slope_of(i);
-    return fused(difference(x, shift), slope, less_product(V::load(bias + i), rest, slope));
+    return fma(difference(x, shift), slope, less_product(V::load(bias + i), rest, slope));
   }
   DMLREF_VECTOR_TARGET V error_bound_of(std::size_t i) const noexcept {
-    return fused(magnitude(slope_of(i)), slope_error, product(magnitude(V::load(bias + i)), V::of(Real{0x1p-9f})));
+    return fma(magnitude(slope_of(i)), slope_error, product(magnitude(V::load(bias + i)), V::of(Real{0x1p-9f})));
   }
   DMLREF_VECTOR_TARGET PerElement behind(std::size_t i) const noexcept {
     PerElement c = *this;
@@ -239,7 +239,7 @@ template <Finish finish>
 DMLREF_VECTOR_TARGET float minimum_of(Minimum<finish> (&minimum)[block_units]) noexcept {
   DMLREF_UNROLL
   for (std::size_t u = 1; u < block_units; ++u) minimum[0] = lesser_magnitude(minimum[0], minimum[u]);
-  return least_lane(magnitudes(minimum[0]));
+  return min_lane(magnitudes(minimum[0]));
 }
 
 /// `Coefficients`: Shared or PerElement, made of `parameters`. (Not inline: one function for all sources would spill

@@ -76,10 +76,10 @@ using simd::avx512::any;  // (of masks, which are integers)
 using simd::avx512::bits;
 using simd::avx512::Doubles;
 using simd::avx512::doubles_from;
-using simd::avx512::either;
 using simd::avx512::First;
 using simd::avx512::Floats;
 using simd::avx512::floats_from;
+using simd::avx512::or_;
 using simd::avx512::Pair;
 using simd::avx512::Vectors;
 

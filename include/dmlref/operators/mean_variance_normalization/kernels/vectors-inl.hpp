@@ -14,8 +14,8 @@ constexpr std::size_t stored_bytes16 = finish == Finish::unrounded ? sizeof(floa
 /// Adds to Σ and Σ². Half of the sums go by way of fma(x, 1, sum), which is the same number: additions compete with
 /// conversions.
 DMLREF_VECTOR_TARGET void accumulate(DoublePair& total, DoublePair& square, DoublePair x) noexcept {
-  total = {sum(total.first, x.first), fused(x.second, Doubles::of(1.0), total.second)};
-  square = fused(x, x, square);
+  total = {sum(total.first, x.first), fma(x.second, Doubles::of(1.0), total.second)};
+  square = fma(x, x, square);
 }
 
 /// NaN stays NaN. -0, which may be a negative value that was rounded, becomes +0, as in the reference.

@@ -1,7 +1,7 @@
 // blocks.hpp: the blocks of output pixels into which a convolution is cut, and the plan that runs them in tasks.
 //
-//   initialize   pack filter, fold constants              of what DML owns
-//   execute      pack filter, fold constants              of the rest
+//   initialize   pack filter, precompute constants        of what DML owns
+//   execute      pack filter, precompute constants        of the rest
 //                for each unit: stage its block, multiply it with a range of output channels
 #pragma once
 
@@ -66,9 +66,9 @@ inline Index max_tasks_here() noexcept {
   return threads < 1 ? 1 : threads > max_tasks ? max_tasks : threads;
 }
 
-/// Tasks for an executor of that concurrency, which is not 0; at most `most`.
-inline Index tasks_for(std::size_t concurrency, Index most) noexcept {
-  return concurrency < static_cast<std::uint64_t>(most) ? static_cast<Index>(concurrency) : most;
+/// Tasks for an executor of that concurrency, which is not 0; at most `limit`.
+inline Index tasks_for(std::size_t concurrency, Index limit) noexcept {
+  return concurrency < static_cast<std::uint64_t>(limit) ? static_cast<Index>(concurrency) : limit;
 }
 
 /// Into how many ranges of panels of output channels a plan's blocks are cut, at the price of staging a block several
@@ -83,11 +83,11 @@ Index channel_ranges(const Plan& plan, Index blocks, Index tasks) noexcept {
   return count;
 }
 
-/// The tasks that have memory of their own: as many as there are pieces of work, where these are fewer than threads.
+/// The tasks that have memory of their own: as many as there are work items, where these are fewer than threads.
 template <class Plan>
 Index tasks_with_scratch(const Plan& plan) noexcept {
-  const Index most = max_tasks_here(), blocks = plan.grid_for(most).blocks(plan.g);
-  return smaller(most, blocks * channel_ranges(plan, blocks, most));
+  const Index tasks = max_tasks_here(), blocks = plan.grid_for(tasks).blocks(plan.g);
+  return smaller(tasks, blocks * channel_ranges(plan, blocks, tasks));
 }
 
 /// What is packed and precomputed of so many channels, whoever owns it, but for tables that some plans add.
@@ -192,8 +192,8 @@ class BlockedPlan : public dmlref::detail::PlanOf<Concrete> {
 
   /// All tasks pack a share of the filter, if that takes longer than waking a thread.
   void pack(const Buffers& buffers, Executor& executor, std::size_t concurrency) const {
-    constexpr Index least = Index{64} << 10;  // bytes
-    const Index parts = tasks_for(concurrency, smaller(filter_blocks(), ceil_div(self().filter_bytes(), least)));
+    constexpr Index min_bytes = Index{64} << 10;  // bytes
+    const Index parts = tasks_for(concurrency, smaller(filter_blocks(), ceil_div(self().filter_bytes(), min_bytes)));
     const auto pack_part = [&](std::size_t part) {
       const auto p = static_cast<Index>(part);
       pack_filter(self(), buffers.inputs[filter_tensor], buffers.temporary + constants_at.filter,

@@ -74,7 +74,7 @@ template <class T>
 void load_channels(const ChannelTensor& tensor, const std::byte* data, Index first, Index step, Index count,
                    T* to) noexcept {
   const Index by = step * tensor.step;
-  if (count == channels_at_once && by == 1) {  // a copy in one piece can be read in one
+  if (count == channels_at_once && by == 1) {  // what is copied at once can be read at once
     std::memcpy(to, data + first * tensor.step * static_cast<Index>(sizeof(T)), sizeof(T) * channels_at_once);
     return;
   }
@@ -178,9 +178,10 @@ DMLREF_ALWAYS_INLINE void precompute_sixteen(const ChannelScales& scales, Channe
 }
 
 /// How one multiply-add rounds the sums of a channel, if it may.
-inline RoundedSums find_rounded_sums(PrecomputeTime time, double factor, double divisor, std::int32_t zero_point,
-                                     std::int32_t sum, double bound, SumsBegin as) noexcept {
-  return time == PrecomputeTime::initialize ? rounded_sums(factor, divisor, zero_point, sum, bound, as)
+inline MultiplyAddRounding find_multiply_add_rounding(PrecomputeTime time, double factor, double divisor,
+                                                      std::int32_t zero_point, std::int32_t sum, double bound,
+                                                      SumsBegin as) noexcept {
+  return time == PrecomputeTime::initialize ? multiply_add_rounding(factor, divisor, zero_point, sum, bound, as)
                                             : exact_sums(factor, divisor, zero_point, sum, bound, as);
 }
 
@@ -404,17 +405,17 @@ inline void precompute_offsets(const std::byte* const* inputs, const Geometry& g
 /// The tables of channels whose sums one multiply-add rounds: scales, 0 where it does not, and shifts. Of `together`
 /// neighbouring packed channels of a group, 64 at most, all are rounded so or none is; and all stay in registers, or
 /// none does. What sums begin with, `offsets` tables of them `pitch` apart, is moved accordingly.
-inline void precompute_rounded_sums(const Requantizer& to, const ChannelTables& t, Index groups, Index together,
+inline void precompute_multiply_add(const Requantizer& to, const ChannelTables& t, Index groups, Index together,
                                     SumsBegin as, PrecomputeTime time, float* scale, float* shift,
                                     std::uint32_t* offset, Index offsets, Index pitch) noexcept {
   const double divisor = to.divisor();
   const std::int32_t zero_point = to.packed().zero_point;
   // Of a channel of which nothing comes, whatever the sum.
-  const RoundedSums nothing{rounding_magic_bits, 0x1p-60f, rounding_magic + static_cast<float>(zero_point)};
+  const MultiplyAddRounding nothing{rounding_magic_bits, 0x1p-60f, rounding_magic + static_cast<float>(zero_point)};
   const auto rounded_of = [&](Index c) {
-    if (!t.in_registers[c]) return RoundedSums{};
-    if (t.scale[c] == 0) return as == SumsBegin::as_integers || t.bound[c] < 0x1p22 ? nothing : RoundedSums{};
-    return find_rounded_sums(time, t.factor[c], divisor, zero_point, 0, t.bound[c], as);
+    if (!t.in_registers[c]) return MultiplyAddRounding{};
+    if (t.scale[c] == 0) return as == SumsBegin::as_integers || t.bound[c] < 0x1p22 ? nothing : MultiplyAddRounding{};
+    return find_multiply_add_rounding(time, t.factor[c], divisor, zero_point, 0, t.bound[c], as);
   };
   for (Index first = 0; first < groups * to.packed_channels;) {
     const Index end = (first / to.packed_channels + 1) * to.packed_channels;
@@ -422,7 +423,7 @@ inline void precompute_rounded_sums(const Requantizer& to, const ChannelTables& 
     std::int32_t begin[64];
     bool all = true;
     for (Index c = first; all && c < last; ++c) {
-      const RoundedSums rounded = rounded_of(c);
+      const MultiplyAddRounding rounded = rounded_of(c);
       scale[c] = rounded.scale;
       shift[c] = rounded.shift;
       begin[c - first] = rounded.sum;

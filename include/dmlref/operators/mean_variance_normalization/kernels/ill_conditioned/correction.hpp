@@ -63,8 +63,8 @@ struct ExactSlot {
   Published<DoubleDouble> mean, variance;
 };
 
-/// Scale and bias of elements, without the activation's line: one each (`step` 1) from element `first` on, or one for
-/// all (0).
+/// Scale and bias of elements, without the activation's linear part: one each (`step` 1) from element `first` on, or
+/// one for all (0).
 struct ElementParameters {
   const float* scale;
   const float* bias;

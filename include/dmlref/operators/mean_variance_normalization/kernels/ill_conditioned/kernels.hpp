@@ -23,7 +23,7 @@ struct Batch {
   static constexpr std::size_t capacity = 128;
   std::size_t count;
   alignas(64) double x[capacity];
-  alignas(64) double scale[capacity];     ///< with the activation's line,
+  alignas(64) double scale[capacity];     ///< with the activation's linear part,
   alignas(64) double bias[capacity];      ///< as is the bias,
   alignas(64) double bias_low[capacity];  ///< an unevaluated sum of two doubles
   alignas(64) double value[capacity];
@@ -88,7 +88,7 @@ struct IllConditionedKernels {
   void (*error_bounds16)(const float* scale, const float* bias, std::size_t count, const GroupErrors<float>& group,
                          float* bounds);
   /// Lists the values that are ill-conditioned, as the reference says. `step` 1: each has its bound; 0: all have one.
-  /// The list has room for `count`, what lies behind the listed ones in it may be anything.
+  /// The list holds up to `count`; what lies behind the listed ones in it may be anything.
   std::size_t (*list32)(const Activation&, const double* values, std::size_t count, const double* bounds,
                         std::size_t step, std::uint16_t* list);
   std::size_t (*list16)(const Activation&, const float* values, std::size_t count, const float* bounds,

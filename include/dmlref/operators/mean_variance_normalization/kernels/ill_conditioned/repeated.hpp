@@ -38,26 +38,26 @@ struct Interval {
   }
 };
 
-/// The finite elements that are ill-conditioned under a line without a jump: values grow or shrink with elements. None
-/// where they are not found: a guess has to be one of them.
+/// The finite elements that are ill-conditioned under an activation without a jump: values grow or shrink with
+/// elements. None where they are not found: a guess has to be one of them.
 template <class T, class Real>
 DMLREF_NOINLINE inline Interval<BitsOf<T>> ill_conditioned_elements(
-    const reference::ElementCoefficients<Real>& line) noexcept {
+    const reference::ElementCoefficients<Real>& coefficients) noexcept {
   using Bits = BitsOf<T>;
   constexpr Bits largest = std::is_same_v<T, half> ? 0x7BFF : 0x7F7FFFFF;
   const auto is_inside = [&](Bits at) {
     const auto x = static_cast<Real>(static_cast<float>(std::bit_cast<T>(ordered(at))));
-    return !(std::fabs(line.value(x)) >= line.error_bound);
+    return !(std::fabs(coefficients.value(x)) >= coefficients.error_bound);
   };
-  const auto zero = static_cast<float>(line.shift - line.offset / line.slope);
+  const auto zero = static_cast<float>(coefficients.shift - coefficients.offset / coefficients.slope);
   if (!(std::fabs(zero) <= static_cast<float>(std::bit_cast<T>(largest)))) return {};
   const Bits guess = ordered(std::bit_cast<Bits>(static_cast<T>(zero)));
   if (!is_inside(guess)) return {};
-  const auto steps = [&](Bits most, Bits sign) {  // from the guess to the last one inside
+  const auto steps = [&](Bits limit, Bits sign) {  // from the guess to the last one inside
     Bits known = 0, step = 1;
     const auto goes_on = [&] {
       const std::uint32_t moved = guess + std::uint32_t{sign} * static_cast<Bits>(known + step);  // modulo, not in int
-      return step <= most - known && is_inside(static_cast<Bits>(moved));
+      return step <= limit - known && is_inside(static_cast<Bits>(moved));
     };
     for (; step != 0 && goes_on(); step = static_cast<Bits>(step * 2)) known = static_cast<Bits>(known + step);
     for (; step != 0; step = static_cast<Bits>(step / 2)) {

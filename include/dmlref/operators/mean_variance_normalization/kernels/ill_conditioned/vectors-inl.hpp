@@ -33,8 +33,8 @@ DMLREF_VECTOR_TARGET DoubledDoubles add(DoubledDoubles a, DoubledDoubles b) noex
 DMLREF_VECTOR_TARGET DoubledDoubles multiply(DoubledDoubles a, DoubledDoubles b) noexcept {
   Doubles high = product(a.high, b.high);
   pin(high);
-  const Doubles low = fused(a.high, b.high, negated(high));
-  return fast_two_sum(high, fused(a.high, b.low, fused(a.low, b.high, low)));
+  const Doubles low = fma(a.high, b.high, negated(high));
+  return fast_two_sum(high, fma(a.high, b.low, fma(a.low, b.high, low)));
 }
 
 /// reference::ElementCoefficients.
@@ -49,7 +49,7 @@ struct VectorCoefficients {
     const V offset = less_product(bias, V::of(group.rest), slope);
     const V of_bias = product(magnitude(bias), V::of(group.offset_error));
     const V total = sum(sum(V::of(group.size_of_mean), magnitude(slope)), magnitude(offset));
-    return {slope, offset, fused(magnitude(slope), V::of(group.slope_error), of_bias),
+    return {slope, offset, fma(magnitude(slope), V::of(group.slope_error), of_bias),
             at_most(total, V::of((std::numeric_limits<typename V::Real>::max)()))};
   }
 };
@@ -86,8 +86,8 @@ struct IllConditioned {
     auto found = not_at_most(error_bound, size);
     if (jumps) {
       const V place = shrinks ? size : x;
-      found = either(found, at_most(magnitude(difference(place, a)), sum(share_of_a, error_bound)));
-      found = either(found, at_most(magnitude(difference(place, b)), sum(share_of_b, error_bound)));
+      found = or_(found, at_most(magnitude(difference(place, a)), sum(share_of_a, error_bound)));
+      found = or_(found, at_most(magnitude(difference(place, b)), sum(share_of_b, error_bound)));
     }
     return found;
   }
@@ -100,9 +100,9 @@ struct IllConditioned {
       const V x = V::load(values + i);
       const V size = magnitude(x);
       const V place = shrinks ? size : x;
-      found = either(found, not_at_most(error_bound, size));
-      found = either(found, at_most(magnitude(difference(place, a)), near_a));
-      found = either(found, at_most(magnitude(difference(place, b)), near_b));
+      found = or_(found, not_at_most(error_bound, size));
+      found = or_(found, at_most(magnitude(difference(place, a)), near_a));
+      found = or_(found, at_most(magnitude(difference(place, b)), near_b));
     }
     return any(found);
   }
@@ -150,15 +150,15 @@ DMLREF_VECTOR_KERNEL std::size_t recompute(Batch& batch, const Activation& activ
   for (std::size_t i = 0; i < batch.count; i += Doubles::lanes) {
     const Doubles bias = Doubles::load(batch.bias + i);
     const auto c = VectorCoefficients<Doubles>::of(errors, Doubles::load(batch.scale + i), bias);
-    Doubles value = fused(difference(Doubles::load(batch.x + i), Doubles::of(group.shift)), c.slope, c.offset);
+    Doubles value = fma(difference(Doubles::load(batch.x + i), Doubles::of(group.shift)), c.slope, c.offset);
     // (Where a coefficient is no number, neither test finds anything.)
     auto found =
         is_ill_conditioned(choose(c.is_finite, value, infinite), choose(c.is_finite, c.error_bound, Doubles::of(0)));
     if (any(found)) {
       if (!is_ill_conditioned.jumps) {
         const Doubles again = value_from(batch, i, careful).high;
-        const Doubles error_bound = fused(magnitude(c.slope), Doubles::of(group.careful_slope_error),
-                                          product(magnitude(bias), Doubles::of(group.careful_offset_error)));
+        const Doubles error_bound = fma(magnitude(c.slope), Doubles::of(group.careful_slope_error),
+                                        product(magnitude(bias), Doubles::of(group.careful_offset_error)));
         value = choose(found, again, value);
         found = not_at_most(choose(found, error_bound, Doubles::of(0)), choose(found, magnitude(again), infinite));
       }

@@ -104,7 +104,7 @@ struct BlockedRows final : detail::PlanOf<BlockedRows<T>>, RowPlan<T> {
     const bool pipelined = target.rows->pipelined;
     const bool is_long =
         inner.extent >= 4 * static_cast<Index>(summation_block) && (!pipelined || (!is_half && streams));
-    // (Pipelined kernels do not prefetch the output, which short pieces gain from.)
+    // (Pipelined kernels do not prefetch the output, which short segments gain from.)
     const bool is_short = inner.extent <= 512;
     const bool always = tuning.pipelined_rows == Tuning::Normalization::PipelinedRows::always;
     is_pipelined = pipelined && !is_half && in_segments && (always || !is_short || !beyond_l2);
@@ -261,8 +261,8 @@ struct BlockedRowsExecution : RowExecution<T> {
     const Corrections corrections = corrections_of(kernel(results, quiet(c)), false, c);
     correct(base, block, corrections, group, exact, work);
   }
-  /// What is prefetched beside a group's own elements: `ahead` elements further on lies the next one's output.
-  Prefetch prefetch_beside(const Place& base, Index ahead) const noexcept {
+  /// What is prefetched as well as a group's own elements: `ahead` elements further on lies the next one's output.
+  Prefetch prefetch_of(const Place& base, Index ahead) const noexcept {
     const std::int64_t distance = op.prefetch_distance;
     return {address_of(input_at(base), distance),
             address_of(output_at(base), distance != 0 ? distance : ahead * element_bytes)};
@@ -299,7 +299,7 @@ struct BlockedRowsExecution : RowExecution<T> {
     const Index ahead = to_next(group, base).output;
     for (std::uint64_t c = begin; c < end; ++c) {
       if (rows.in_segments) {
-        normalize_segments(base, c, table.of(c), prefetch_beside(base, ahead), nullptr, all, exact, work);
+        normalize_segments(base, c, table.of(c), prefetch_of(base, ahead), nullptr, all, exact, work);
       } else if (rows.has_segments) {
         normalize_gathered(base, c, table.of(c), ahead, all, exact, work);
       } else {

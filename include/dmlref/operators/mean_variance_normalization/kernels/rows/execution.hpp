@@ -175,7 +175,7 @@ struct RowExecution {
     }
   }
 
-  /// Where `size` elements from number `first` on lie, if it is in one piece in one of the tensors.
+  /// Where `size` elements from number `first` on lie, if one of the tensors has them side by side.
   std::optional<Place> stretch_at(Index Place::*tensor, const Place& base, std::uint64_t first,
                                   std::size_t size) const noexcept {
     if (op.geometry.reduced.rank <= 1) {  // the usual case, without divisions
@@ -224,7 +224,7 @@ struct RowExecution {
       walk.advance(static_cast<Index>(n));
     }
   }
-  /// The same with the activation's line, in the workspace.
+  /// The same with the activation's linear part, in the workspace.
   DMLREF_NOINLINE void read_parameters(const Place& base, std::uint64_t first, std::size_t count,
                                        Workspace<T>& work) const noexcept {
     if (work.parameters_of == first) return;

@@ -58,7 +58,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
   if (bounds.needs_int64) return;
   Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
   to.packed_channels = p.packed_channels();
-  qlc::precompute_rounded_sums(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time,
+  qlc::precompute_multiply_add(to, t, p.g.groups, p.planar() ? 1 : p.panel_channels(), SumsBegin::as_integers, time,
                                scale, shift, reinterpret_cast<std::uint32_t*>(memory + p.constants_at.offset), 1, 0);
 }
 

@@ -69,20 +69,20 @@ struct Gather {
   }
 
   void add(const Places& places) {
-    Index least = (std::numeric_limits<Index>::max)(), end = 0;
+    Index lowest = (std::numeric_limits<Index>::max)(), end = 0;
     for (std::size_t byte = 0; byte < places.at.size(); ++byte) {
       if ((places.there >> byte & 1) == 0) continue;
-      least = smaller(least, places.at[byte]);
+      lowest = smaller(lowest, places.at[byte]);
       end = larger(end, places.at[byte] + 1);
     }
-    const Index reach = smaller(end - least, 64);
+    const Index reach = smaller(end - lowest, 64);
     GatheredRow row;
     row.block = static_cast<Index>(rows.size());
-    row.at = least;
+    row.at = lowest;
     row.there = ~std::uint64_t{0} >> (64 - reach);
     std::vector<Window> pattern;
     for (std::uint64_t left = places.there; left != 0;) {
-      pattern.push_back(window(places.at, left, least, end - reach));
+      pattern.push_back(window(places.at, left, lowest, end - reach));
       left &= ~pattern.back().taken;
     }
     const auto known = std::search(windows.begin(), windows.end(), pattern.begin(), pattern.end());
@@ -93,7 +93,7 @@ struct Gather {
   }
 
   // From the first of those that are `left`, or further ahead where it would end behind the last byte.
-  static Window window(const std::array<Index, tile_depth>& places, std::uint64_t left, Index least, Index latest) {
+  static Window window(const std::array<Index, tile_depth>& places, std::uint64_t left, Index lowest, Index latest) {
     Index begin = latest;
     const auto each = [&](auto&& visit) {
       for (std::size_t byte = 0; byte < places.size(); ++byte) {
@@ -102,7 +102,7 @@ struct Gather {
     };
     each([&](std::size_t, Index place) { begin = smaller(begin, place); });
     Window w;
-    w.at = begin - least;
+    w.at = begin - lowest;
     each([&](std::size_t byte, Index place) {
       if (place - begin >= 64) return;
       w.taken |= std::uint64_t{1} << byte;

@@ -130,13 +130,13 @@ struct Blocking {
   /// The largest block of at most so many bytes, of whole rows if they are not to be cut.
   template <class Make>
   static Layout fit(const Geometry& g, Index target, bool cut_rows, Make make) {
-    constexpr Index most_pixels = 4096;
+    constexpr Index max_pixels = 4096;
     Index columns = g.out_width;
-    while (cut_rows && columns > 64 && (columns > most_pixels || make(1, columns).bytes > target)) {
+    while (cut_rows && columns > 64 && (columns > max_pixels || make(1, columns).bytes > target)) {
       columns = round_up(ceil_div(columns, 2), 64);
     }
     Index rows = 1;
-    while (rows < g.out_height && columns == g.out_width && (rows + 1) * columns <= most_pixels &&
+    while (rows < g.out_height && columns == g.out_width && (rows + 1) * columns <= max_pixels &&
            make(rows + 1, columns).bytes <= target) {
       ++rows;
     }
@@ -196,9 +196,10 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   Index channel_panels() const noexcept { return ceil_div(g.out_channels, panel_channels()); }
   /// The blocks for so many tasks: of fewer pixels where there would be too few of them.
   BlockGrid grid_for(Index tasks) const noexcept {
-    constexpr Index least = 256;  // pixels, so that staging their edges and starting is a small part
+    constexpr Index min_pixels = 256;  // pixels, so that staging their edges and starting is a small part
     BlockGrid smaller = grid;
-    while (tasks > 1 && smaller.blocks(g) < units_per_task * tasks && smaller.rows * smaller.columns >= 2 * least) {
+    while (tasks > 1 && smaller.blocks(g) < units_per_task * tasks &&
+           smaller.rows * smaller.columns >= 2 * min_pixels) {
       if (smaller.rows > 1) {
         smaller = BlockGrid(g, ceil_div(smaller.rows, 2), smaller.columns);
       } else if (!std::holds_alternative<JoinedPlanes>(layout)) {

@@ -15,7 +15,7 @@
 #if defined(DMLREF_QLC_TARGET)
 
 /// Outputs of a row at a time.
-inline constexpr std::ptrdiff_t most_outputs = 64;
+inline constexpr std::ptrdiff_t max_outputs = 64;
 
 /// What is the same for all columns of an output row.
 struct ColumnRows {
@@ -129,7 +129,7 @@ DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
   Epilogue e = Epilogue::of_channels(p.rounding);
   e.load_block(p.rounding, 0);
   alignas(32) std::uint8_t padding[32];
-  __m256i sums[static_cast<std::size_t>(most_outputs)][4];
+  __m256i sums[static_cast<std::size_t>(max_outputs)][4];
   ColumnRows rows;
   rows.width = p.in.width;
   rows.flips = V::all_bytes(p.in.flip);
@@ -137,8 +137,8 @@ DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
   V::store(padding, V::all_bytes(static_cast<std::uint8_t>(p.in.fill ^ p.in.flip)));
   for (std::ptrdiff_t y = 0; y < p.out.rows; ++y) {
     take_rows<3>(p, y, padding, rows);
-    for (std::ptrdiff_t x = 0; x < p.out.width; x += most_outputs) {
-      const RowPart part{Step * x - p.in.pad_x, smaller(most_outputs, p.out.width - x)};
+    for (std::ptrdiff_t x = 0; x < p.out.width; x += max_outputs) {
+      const RowPart part{Step * x - p.in.pad_x, smaller(max_outputs, p.out.width - x)};
       half_of_row<Step, false>(args, rows, part, sums);
       half_of_row<Step, true>(args, rows, part, sums);
       std::uint8_t* const to = p.out.dst + y * p.out.row_step + x * p.out_step;

@@ -129,9 +129,9 @@ class Precomputation {
   }
   /// Of sums that are floats, if there are: the sum is 0 where there are none.
   SumConstants floats(Index c) const noexcept {
-    if (!layer_.kernels.rounded_sums) return {};
-    const RoundedSums r = find_rounded_sums(time_, f.factor[c], scales_.divisor, scales_.to.zero_point, f.sum[c],
-                                            f.bound[c], SumsBegin::as_floats);
+    if (!layer_.kernels.multiply_add_rounding) return {};
+    const MultiplyAddRounding r = find_multiply_add_rounding(time_, f.factor[c], scales_.divisor, scales_.to.zero_point,
+                                                             f.sum[c], f.bound[c], SumsBegin::as_floats);
     return {r.sum, r.scale, r.shift, 0};
   }
 
@@ -279,7 +279,7 @@ inline void precompute_block(const Layer& layer, const ChannelLanes& lanes, cons
       }
     }
   }
-  if (layer.kernels.rounded_sums) header.floats = writer.use_floats(floats);
+  if (layer.kernels.multiply_add_rounding) header.floats = writer.use_floats(floats);
   std::memcpy(data, &header, sizeof header);
 }
 

@@ -173,7 +173,7 @@ struct Kernels {
   bool pairs_in_place = false;  ///< what is read in place meets weights of 16 bits in pairs, whatever the others do
   decltype(&precompute_any) precompute = &precompute_any;
   decltype(&pack_any) pack = &pack_any;
-  bool rounded_sums = false;  ///< whether kernels take sums as in multiply_add_rounding.hpp
+  bool multiply_add_rounding = false;  ///< whether kernels take sums as in multiply_add_rounding.hpp
 };
 
 /// Where byte `lane` of a block lies in the order of the accumulators; and of channel_quads.

@@ -1,8 +1,8 @@
 // planes256-inl.hpp: depthwise 3x3 and 5x5 kernels over planes of pixels that are read where they are.
 //
-// A strip of 16 output columns is made from its first row to its last. An input row becomes a few vectors of 16-bit
-// pixels, neighbours in pairs, each of which is multiplied by all kernel rows at once: the sums of the output rows that
-// are not yet whole stay in registers. With a stride of 1 and a kernel row w0 w1 w2:
+// A column panel of 16 output columns is made from its first row to its last. An input row becomes a few vectors of
+// 16-bit pixels, neighbours in pairs, each of which is multiplied by all kernel rows at once: the sums of the output
+// rows that are not yet whole stay in registers. With a stride of 1 and a kernel row w0 w1 w2:
 //
 //   pixels          (x0 x1) (x2 x3) (x4 x5) …    (x2 x3) (x4 x5) (x6 x7) …
 //   even outputs  *  w0 w1                     +  w2  0                        outputs 0, 2, 4, …
@@ -18,10 +18,10 @@
 // empty.
 #if defined(DMLREF_QLC_TARGET)
 
-inline constexpr std::ptrdiff_t strip_rows = 32;  // at a time; even
+inline constexpr std::ptrdiff_t panel_rows = 32;  // at a time; even
 
 template <std::size_t K, std::size_t S>
-struct StripShape {
+struct PanelShape {
   static constexpr std::size_t pairs = (K + 1) / 2;                         // of a kernel row
   static constexpr std::size_t vectors = S == 1 ? pairs : pairs + 1;        // of an input row
   static constexpr std::size_t loads = S == 1 ? pairs : (vectors + 1) / 2;  // of an input row
@@ -30,10 +30,10 @@ struct StripShape {
   static constexpr std::ptrdiff_t load_step = S == 1 ? 2 : 4;     // pixels from one load to the next
 };
 
-/// Where a strip's pixels lie in a row, and how they get to their places.
+/// Where a panel's pixels lie in a row, and how they get to their places.
 template <std::size_t K, std::size_t S>
-struct Strip {
-  using Shape = StripShape<K, S>;
+struct ColumnPanel {
+  using Shape = PanelShape<K, S>;
   std::ptrdiff_t x = 0;  // of the output
   std::ptrdiff_t first = 0;
   // Of how many rows 16 bytes from the row's start lie within the plane, and by how much those of the next row do not.
@@ -44,8 +44,8 @@ struct Strip {
 
 /// What the output channels of both halves of a vector need.
 template <std::size_t K, std::size_t S>
-struct StripChannel {
-  using Shape = StripShape<K, S>;
+struct PanelChannel {
+  using Shape = PanelShape<K, S>;
   __m256i weights[K][Shape::pairs][Shape::sets];
   __m256i start;
   Epilogue epilogue;
@@ -53,20 +53,20 @@ struct StripChannel {
 };
 
 template <std::size_t K, std::size_t S>
-DMLREF_QLC_TARGET inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff_t x, bool halves) noexcept {
-  using Shape = StripShape<K, S>;
-  Strip<K, S> strip;
-  strip.x = x;
-  strip.first = x * static_cast<std::ptrdiff_t>(S) - p.in.pad_x;
+DMLREF_QLC_TARGET inline ColumnPanel<K, S> make_panel(const PlaneArgs& p, std::ptrdiff_t x, bool halves) noexcept {
+  using Shape = PanelShape<K, S>;
+  ColumnPanel<K, S> panel;
+  panel.x = x;
+  panel.first = x * static_cast<std::ptrdiff_t>(S) - p.in.pad_x;
   const std::ptrdiff_t plane = (p.in.rows - 1) * p.in.row_step + p.in.width;
-  strip.whole_rows = p.in.width >= 16 ? p.in.rows : (plane - 16) / p.in.row_step + 1;
-  strip.beyond = strip.whole_rows * p.in.row_step + 16 - plane;
+  panel.whole_rows = p.in.width >= 16 ? p.in.rows : (plane - 16) / p.in.row_step + 1;
+  panel.beyond = panel.whole_rows * p.in.row_step + 16 - plane;
   const std::ptrdiff_t last_load = p.in.width >= 16 ? p.in.width - 16 : 0;
   for (std::size_t i = 0; i < Shape::loads; ++i) {
     for (std::size_t half = 0; half < 2; ++half) {
       const std::ptrdiff_t column =
-          strip.first + Shape::load_step * static_cast<std::ptrdiff_t>(i) + (S == 2 && half == 1 && !halves ? 16 : 0);
-      strip.at[i][half] = column < 0 ? 0 : column > last_load ? last_load : column;
+          panel.first + Shape::load_step * static_cast<std::ptrdiff_t>(i) + (S == 2 && half == 1 && !halves ? 16 : 0);
+      panel.at[i][half] = column < 0 ? 0 : column > last_load ? last_load : column;
     }
   }
   const __m128i low_lanes = S == 1 ? _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7) : _mm_setr_epi16(0, 1, 4, 5, 8, 9, 12, 13);
@@ -74,26 +74,26 @@ DMLREF_QLC_TARGET inline Strip<K, S> make_strip(const PlaneArgs& p, std::ptrdiff
   const __m256i lanes = _mm256_setr_m128i(low_lanes, high_lanes);
   const auto clamped = [](std::ptrdiff_t v) { return static_cast<short>(v < -64 ? -64 : v > 64 ? 64 : v); };
   for (std::size_t v = 0; v < Shape::vectors; ++v) {
-    const std::ptrdiff_t column = strip.first + 2 * static_cast<std::ptrdiff_t>(v);
-    const auto* at = strip.at[S == 1 ? v : v / 2];
+    const std::ptrdiff_t column = panel.first + 2 * static_cast<std::ptrdiff_t>(v);
+    const auto* at = panel.at[S == 1 ? v : v / 2];
     const __m256i before = _mm256_cmpgt_epi16(_mm256_set1_epi16(clamped(-column)), lanes);
     const __m256i after = _mm256_cmpgt_epi16(lanes, _mm256_set1_epi16(clamped(p.in.width - column - 1)));
     const __m256i outside = _mm256_or_si256(before, after);
     const __m256i moved = _mm256_setr_m128i(_mm_set1_epi8(static_cast<char>(column - at[0])),
                                             _mm_set1_epi8(static_cast<char>(column - at[1])));
     const __m256i from = _mm256_and_si256(_mm256_add_epi8(lanes, moved), _mm256_set1_epi16(0xFF));
-    strip.pattern[v] = _mm256_blendv_epi8(_mm256_or_si256(from, _mm256_set1_epi16(static_cast<short>(0x8000))),
+    panel.pattern[v] = _mm256_blendv_epi8(_mm256_or_si256(from, _mm256_set1_epi16(static_cast<short>(0x8000))),
                                           _mm256_set1_epi8(static_cast<char>(0x80)), outside);
-    strip.flips[v] = _mm256_blendv_epi8(_mm256_set1_epi16(p.in.flip), _mm256_set1_epi16(p.in.fill), outside);
+    panel.flips[v] = _mm256_blendv_epi8(_mm256_set1_epi16(p.in.flip), _mm256_set1_epi16(p.in.fill), outside);
   }
-  return strip;
+  return panel;
 }
 
 /// Constants of the channels that begin at `from[0]`, in the low half, and `from[1]`.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const (&from)[2], std::uint8_t flip,
-                                                         StripChannel<K, S>& c) noexcept {
-  using Shape = StripShape<K, S>;
+                                                         PanelChannel<K, S>& c) noexcept {
+  using Shape = PanelShape<K, S>;
   const auto halves = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const __m256i low = V::broadcast(from[0] + at);
     return TwoPlanes ? _mm256_blend_epi32(low, V::broadcast(from[1] + at), 0xF0) : low;
@@ -129,8 +129,8 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_channel(const std::byte* const 
   c.offset[1] = channel[1].offset;
 }
 
-/// What is the same for all rows of a strip; each pass copies it, so that no store seems to change it.
-struct StripRows {
+/// What is the same for all rows of a panel; each pass copies it, so that no store seems to change it.
+struct PanelRows {
   const std::uint8_t* src[2];
   std::ptrdiff_t row_step, rows, whole_rows, beyond;
   __m256i fills;
@@ -138,10 +138,10 @@ struct StripRows {
 
 /// Input row `y`, which may lie above or below the plane and begins `row` bytes after it.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const Strip<K, S>& strip, const StripRows& p, std::ptrdiff_t y,
-                                                     std::ptrdiff_t row,
-                                                     __m256i (&pixels)[StripShape<K, S>::vectors]) noexcept {
-  using Shape = StripShape<K, S>;
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const ColumnPanel<K, S>& panel, const PanelRows& p,
+                                                     std::ptrdiff_t y, std::ptrdiff_t row,
+                                                     __m256i (&pixels)[PanelShape<K, S>::vectors]) noexcept {
+  using Shape = PanelShape<K, S>;
   // Bytes `back` before where they are read; that many were added to the pattern.
   const auto load = [&](std::ptrdiff_t back, __m256i added) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const std::uint8_t* low = p.src[0] + row - back;
@@ -149,16 +149,16 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const Strip<K, S>& strip, c
     __m256i loaded[Shape::loads];
     DMLREF_UNROLL
     for (std::size_t i = 0; i < Shape::loads; ++i) {
-      const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low + strip.at[i][0]));
+      const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low + panel.at[i][0]));
       loaded[i] =
           S == 1 && !TwoPlanes
               ? _mm256_broadcastsi128_si256(half)
-              : _mm256_setr_m128i(half, _mm_loadu_si128(reinterpret_cast<const __m128i*>(high + strip.at[i][1])));
+              : _mm256_setr_m128i(half, _mm_loadu_si128(reinterpret_cast<const __m128i*>(high + panel.at[i][1])));
     }
     DMLREF_UNROLL
     for (std::size_t v = 0; v < Shape::vectors; ++v) {
-      pixels[v] = _mm256_shuffle_epi8(loaded[S == 1 ? v : v / 2], _mm256_add_epi8(strip.pattern[v], added));
-      pixels[v] = _mm256_xor_si256(pixels[v], strip.flips[v]);
+      pixels[v] = _mm256_shuffle_epi8(loaded[S == 1 ? v : v / 2], _mm256_add_epi8(panel.pattern[v], added));
+      pixels[v] = _mm256_xor_si256(pixels[v], panel.flips[v]);
     }
   };
   if (__builtin_expect(static_cast<std::size_t>(y) < static_cast<std::size_t>(p.whole_rows), 1)) {
@@ -174,9 +174,9 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void load_row(const Strip<K, S>& strip, c
 
 /// Adds kernel row `k` of an input row's pixels.
 template <std::size_t K, std::size_t S>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const StripChannel<K, S>& c, std::size_t k, const __m256i* pixels,
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const PanelChannel<K, S>& c, std::size_t k, const __m256i* pixels,
                                                     __m256i (&sums)[2]) noexcept {
-  using Shape = StripShape<K, S>;
+  using Shape = PanelShape<K, S>;
   // Weights are read where they are used, sums added in this order: otherwise compilers run out of registers.
   const auto* weights = c.weights[k];
   __asm__("" : "+r"(weights));
@@ -191,13 +191,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const StripChannel<K, S>& c,
 /// Of `count` output rows, the first of which begins with input row `y`, the sums, even and odd columns in a vector
 /// each.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
-DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs& planes,
-                                       const std::uint8_t* const (&sources)[2], const StripChannel<K, S>& c,
+DMLREF_QLC_TARGET inline void sum_rows(const ColumnPanel<K, S>& given, const PlaneArgs& planes,
+                                       const std::uint8_t* const (&sources)[2], const PanelChannel<K, S>& c,
                                        std::ptrdiff_t y, std::ptrdiff_t count, __m256i* to) noexcept {
-  using Shape = StripShape<K, S>;
-  const Strip<K, S> strip = given;
-  const StripRows p{{sources[0], sources[1]}, planes.in.row_step, planes.in.rows,
-                    strip.whole_rows,         strip.beyond,       _mm256_set1_epi16(planes.in.fill)};
+  using Shape = PanelShape<K, S>;
+  const ColumnPanel<K, S> panel = given;
+  const PanelRows p{{sources[0], sources[1]}, planes.in.row_step, planes.in.rows,
+                    panel.whole_rows,         panel.beyond,       _mm256_set1_epi16(planes.in.fill)};
   std::ptrdiff_t row = y * p.row_step;
   const __m256i start = c.start;
   __m256i rows[Shape::unfinished + 1][2];
@@ -206,7 +206,7 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
   for (std::size_t m = 0; m < Shape::unfinished; ++m) rows[m][0] = rows[m][1] = start;
   DMLREF_UNROLL
   for (std::size_t r = 0; r < K - S; ++r, ++y, row += p.row_step) {
-    load_row<K, S, TwoPlanes>(strip, p, y, row, pixels);
+    load_row<K, S, TwoPlanes>(panel, p, y, row, pixels);
     DMLREF_UNROLL
     for (std::size_t m = 0; m < Shape::unfinished; ++m) {
       if (r >= S * m) add_row<K, S>(c, r - S * m, pixels, rows[m]);
@@ -216,7 +216,7 @@ DMLREF_QLC_TARGET inline void sum_rows(const Strip<K, S>& given, const PlaneArgs
     rows[Shape::unfinished][0] = rows[Shape::unfinished][1] = start;
     DMLREF_UNROLL
     for (std::size_t i = 0; i < S; ++i, ++y, row += p.row_step) {
-      load_row<K, S, TwoPlanes>(strip, p, y, row, pixels);
+      load_row<K, S, TwoPlanes>(panel, p, y, row, pixels);
       DMLREF_UNROLL
       for (std::size_t m = 0; m <= Shape::unfinished; ++m) {
         if (K - S + i >= S * m) add_row<K, S>(c, K - S + i - S * m, pixels, rows[m]);
@@ -240,19 +240,19 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_first(std::uint8_t* to, __m128
   copy_some<16>(to, all, count);
 }
 
-/// A strip of one plane, or of two planes of at most 8 output columns.
+/// A column panel of one plane, or of two planes of at most 8 output columns.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
-DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChannel<K, S>& c, const PlaneArgs& p,
+DMLREF_QLC_TARGET inline void run_rows(const ColumnPanel<K, S>& panel, const PanelChannel<K, S>& c, const PlaneArgs& p,
                                        const std::uint8_t* const (&src)[2], std::uint8_t* const (&dst)[2]) noexcept {
-  __m256i sums[static_cast<std::size_t>(strip_rows + 1)][2];
+  __m256i sums[static_cast<std::size_t>(panel_rows + 1)][2];
   const std::ptrdiff_t count = p.out.width < 16 ? p.out.width : 16;
   const std::ptrdiff_t out_step = p.out.row_step;
-  for (std::ptrdiff_t y = 0; y < p.out.rows; y += strip_rows) {
-    const std::ptrdiff_t rows = y + strip_rows < p.out.rows ? strip_rows : p.out.rows - y;
-    sum_rows<K, S, TwoPlanes>(strip, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.in.pad_y, rows, sums[0]);
+  for (std::ptrdiff_t y = 0; y < p.out.rows; y += panel_rows) {
+    const std::ptrdiff_t rows = y + panel_rows < p.out.rows ? panel_rows : p.out.rows - y;
+    sum_rows<K, S, TwoPlanes>(panel, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.in.pad_y, rows, sums[0]);
     sums[rows][0] = sums[rows][1] = _mm256_setzero_si256();
     for (std::ptrdiff_t r = 0; r < rows; r += 2) {
-      const std::ptrdiff_t at = (y + r) * out_step + strip.x;
+      const std::ptrdiff_t at = (y + r) * out_step + panel.x;
       std::uint8_t* const out[2] = {dst[0] + at, dst[1] + at};
       // In each 128 bits half of the first row, half of the second.
       const __m256i two_rows[4] = {sums[r][0], sums[r][1], sums[r + 1][0], sums[r + 1][1]};
@@ -275,25 +275,25 @@ DMLREF_QLC_TARGET inline void run_rows(const Strip<K, S>& strip, const StripChan
 }
 
 template <std::size_t K, std::size_t S, bool TwoPlanes>
-DMLREF_QLC_TARGET inline void run_strip(const Strip<K, S>& strip, const PlaneArgs& p,
+DMLREF_QLC_TARGET inline void run_panel(const ColumnPanel<K, S>& panel, const PlaneArgs& p,
                                         const std::byte* const (&channels)[2], const std::uint8_t* const (&src)[2],
                                         std::uint8_t* const (&dst)[2]) noexcept {
-  StripChannel<K, S> c;
+  PanelChannel<K, S> c;
   make_channel<K, S, TwoPlanes>(channels, p.rounding.to.flip, c);
-  run_rows<K, S, TwoPlanes>(strip, c, p, src, dst);
+  run_rows<K, S, TwoPlanes>(panel, c, p, src, dst);
 }
 
 template <std::size_t K, std::size_t S>
-DMLREF_QLC_TARGET inline void strips(const PlaneArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void panels(const PlaneArgs& p) noexcept {
   const bool two_planes = p.out.width <= 8;
   const std::ptrdiff_t step = two_planes ? 2 : 1;
-  const auto run = two_planes ? &run_strip<K, S, true> : &run_strip<K, S, false>;
+  const auto run = two_planes ? &run_panel<K, S, true> : &run_panel<K, S, false>;
   for (std::ptrdiff_t x = 0; x < p.out.width; x += 16) {
     const std::ptrdiff_t last = p.out.width < 16 ? 0 : p.out.width - 16;
-    const Strip<K, S> strip = make_strip<K, S>(p, x < last ? x : last, two_planes);
+    const ColumnPanel<K, S> panel = make_panel<K, S>(p, x < last ? x : last, two_planes);
     for (std::ptrdiff_t i = 0; i < p.planes; i += step) {
       const std::ptrdiff_t j = i + step <= p.planes ? i + step - 1 : i;
-      run(strip, p, {p.channel + i * p.channel_step, p.channel + j * p.channel_step},
+      run(panel, p, {p.channel + i * p.channel_step, p.channel + j * p.channel_step},
           {p.in.src + i / p.outputs * p.in_plane_step, p.in.src + j / p.outputs * p.in_plane_step},
           {p.out.dst + i * p.out_plane_step, p.out.dst + j * p.out_plane_step});
     }
@@ -302,9 +302,9 @@ DMLREF_QLC_TARGET inline void strips(const PlaneArgs& p) noexcept {
 
 DMLREF_QLC_TARGET inline void pixel_planes(const PlaneArgs& p) noexcept {
   if (p.kernel == 3) {
-    p.stride == 1 ? strips<3, 1>(p) : strips<3, 2>(p);
+    p.stride == 1 ? panels<3, 1>(p) : panels<3, 2>(p);
   } else {
-    p.stride == 1 ? strips<5, 1>(p) : strips<5, 2>(p);
+    p.stride == 1 ? panels<5, 1>(p) : panels<5, 2>(p);
   }
 }
 

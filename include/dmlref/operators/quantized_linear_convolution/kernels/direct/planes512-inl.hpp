@@ -1,23 +1,23 @@
 // planes512-inl.hpp: depthwise kernels of three rows over planes of pixels that are read where they are.
 //
-// A strip is made from its first output row to its last, so an input row becomes quads once, for all the output rows
-// that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart, as
-// they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with their
-// padding have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs no
-// shuffle, and vectors hold two output rows.
+// A column panel is made from its first output row to its last, so an input row becomes quads once, for all the output
+// rows that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart,
+// as they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with
+// their padding have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs
+// no shuffle, and vectors hold two output rows.
 //
 // Included by avx512vnni.hpp inside its namespace, behind x86-inl.hpp; hence no guard.
 #if defined(DMLREF_QLC_TARGET)
 
 /// Columns of all rows. Two loads make a vector's quads, `apart` bytes from each other.
-struct Strip {
+struct ColumnPanel {
   std::ptrdiff_t x = 0, used = 0;  // the first output column, and how many there are
   std::ptrdiff_t column = 0;       // the first input column
   std::ptrdiff_t reach = 0;        // bytes from there that the loads read
   std::ptrdiff_t safe = 0;         // rows of the first plane that begin less far into the tensor may be read whole
   /// Overwrite-safe rows: from the first output row on, those whose vectors may be stored whole. What these write
-  /// beyond the row is written again, later, by the rows that follow in the same planes, or by strips to the left. So
-  /// strips go from right to left, rows from the first to the last, and no store leaves this call's rows.
+  /// beyond the row is written again, later, by the rows that follow in the same planes, or by panels to the left. So
+  /// panels go from right to left, rows from the first to the last, and no store leaves this call's rows.
   std::ptrdiff_t safe_rows = 0;
   __m512i inside[2], outside[2];  // (pixels & inside) ^ outside is what counts
   __m512i patterns[4];            // quads of even outputs, of odd ones, and of those 8 bytes on
@@ -26,11 +26,11 @@ struct Strip {
 
 /// `stride`, and `apart`, as the kernel has them.
 template <int Planes>
-DMLREF_QLC_TARGET inline Strip make_strip(const PlaneArgs& p, std::ptrdiff_t x, std::ptrdiff_t stride,
-                                          std::ptrdiff_t apart) noexcept {
+DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff_t x, std::ptrdiff_t stride,
+                                                std::ptrdiff_t apart) noexcept {
   constexpr std::ptrdiff_t bytes = 64 / Planes;
   const std::ptrdiff_t columns = bytes / stride;
-  Strip s;
+  ColumnPanel s;
   s.x = x;
   s.used = p.out.width - x < columns ? p.out.width - x : columns;
   s.column = x * stride - p.in.pad_x;
@@ -94,10 +94,10 @@ struct RowSource {
 
 /// Copies a row of each plane from which vectors would read beyond the tensor.
 template <int Planes>
-[[gnu::noinline]] inline RowSource copy_edge(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t row,
+[[gnu::noinline]] inline RowSource copy_edge(const PlaneArgs& p, const ColumnPanel& panel, std::ptrdiff_t row,
                                              std::uint8_t* copy) noexcept {
-  const std::ptrdiff_t begin = strip.column < 0 ? -strip.column : 0;
-  const std::ptrdiff_t left = p.in.width - strip.column, end = left < strip.reach ? left : strip.reach;
+  const std::ptrdiff_t begin = panel.column < 0 ? -panel.column : 0;
+  const std::ptrdiff_t left = p.in.width - panel.column, end = left < panel.reach ? left : panel.reach;
   constexpr std::ptrdiff_t step = 128 / Planes;
   for (int l = 0; l < Planes; ++l, row += p.in_plane_step) {
     for (std::ptrdiff_t i = begin; i < end; ++i) copy[l * step + i] = p.tensor[row + i];
@@ -107,16 +107,16 @@ template <int Planes>
 
 /// Input row `y`, which begins `row` bytes into the tensor and may lie above or below the plane.
 template <int Planes>
-DMLREF_ALWAYS_INLINE RowSource source_of(const PlaneArgs& p, const Strip& strip, std::ptrdiff_t y, std::ptrdiff_t row,
-                                         std::uint8_t* copy) noexcept {
-  if (y < 0 || y >= p.in.rows) return {strip.padding, 0};
-  if (__builtin_expect(row < 0 || row >= strip.safe, 0)) return copy_edge<Planes>(p, strip, row, copy);
+DMLREF_ALWAYS_INLINE RowSource source_of(const PlaneArgs& p, const ColumnPanel& panel, std::ptrdiff_t y,
+                                         std::ptrdiff_t row, std::uint8_t* copy) noexcept {
+  if (y < 0 || y >= p.in.rows) return {panel.padding, 0};
+  if (__builtin_expect(row < 0 || row >= panel.safe, 0)) return copy_edge<Planes>(p, panel, row, copy);
   return {p.tensor + row, p.in_plane_step};
 }
 
 /// Load `Load` of a row of each plane.
 template <int Load, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const Strip& strip, const RowSource& source,
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const ColumnPanel& panel, const RowSource& source,
                                                           std::ptrdiff_t at) noexcept {
   const std::uint8_t* const row = source.row + at;
   const auto half = [&](std::ptrdiff_t l) __attribute__((always_inline)) DMLREF_QLC_TARGET {
@@ -136,7 +136,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET __m512i row_pixels(const Strip& strip, co
     pixels = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
   constexpr int and_xor = (0xF0 & 0xCC) ^ 0xAA;
-  return _mm512_ternarylogic_epi64(pixels, strip.inside[Load], strip.outside[Load], and_xor);
+  return _mm512_ternarylogic_epi64(pixels, panel.inside[Load], panel.outside[Load], and_xor);
 }
 
 /// Part `Part` of a vector, of `Bytes`.
@@ -156,7 +156,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_part(std::uint8_t* to, __m512i
 }
 
 /// An output row of each plane, the first one to `dst`: of the `Rows` in a vector number `Row`, `used` bytes long.
-/// `overwrites`: what follows (Strip::safe_rows).
+/// `overwrites`: what follows (ColumnPanel::safe_rows).
 template <int Rows, int Row, int Planes>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_row(std::uint8_t* dst, std::ptrdiff_t plane_step, bool overwrites,
                                                       std::ptrdiff_t used, __m512i bytes) noexcept {
@@ -186,14 +186,14 @@ struct RowQuads {
 };
 
 template <int Stride, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowQuads row_quads(const Strip& strip, const RowSource& row) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowQuads row_quads(const ColumnPanel& panel, const RowSource& row) noexcept {
   constexpr std::ptrdiff_t apart = loads_apart<Stride, Planes>;
   constexpr int second = apart == 0 ? 2 : 0;  // pattern of the second eight
-  const __m512i low = row_pixels<0, Planes>(strip, row, 0);
-  const __m512i high = apart == 0 ? low : row_pixels<1, Planes>(strip, row, apart);
+  const __m512i low = row_pixels<0, Planes>(panel, row, 0);
+  const __m512i high = apart == 0 ? low : row_pixels<1, Planes>(panel, row, apart);
   if constexpr (Stride == 2) return {low, high, low, high};
-  return {_mm512_shuffle_epi8(low, strip.patterns[0]), _mm512_shuffle_epi8(low, strip.patterns[1]),
-          _mm512_shuffle_epi8(high, strip.patterns[second]), _mm512_shuffle_epi8(high, strip.patterns[second + 1])};
+  return {_mm512_shuffle_epi8(low, panel.patterns[0]), _mm512_shuffle_epi8(low, panel.patterns[1]),
+          _mm512_shuffle_epi8(high, panel.patterns[second]), _mm512_shuffle_epi8(high, panel.patterns[second + 1])};
 }
 
 /// What the channels of some planes need; `weights` and `high` are quads of kernel rows.
@@ -275,27 +275,27 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_rows(const PlaneArgs& p, std::
   }
 }
 
-/// Goes down a strip of the planes that begin at `src` and `dst`. Sums take what an input row adds to them when that
+/// Goes down a panel of the planes that begin at `src` and `dst`. Sums take what an input row adds to them when that
 /// row is made into quads: with a stride of 1, the rows of three output rows at once. `safe`: no load of the planes'
 /// rows reads beyond the tensor.
 template <int Stride, int Planes, bool HighParts>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_strip(const PlaneArgs& p, const Strip& strip, const PlaneConstants& c,
-                                                        const std::uint8_t* src, std::uint8_t* dst,
-                                                        bool safe) noexcept {
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, const ColumnPanel& panel,
+                                                        const PlaneConstants& c, const std::uint8_t* src,
+                                                        std::uint8_t* dst, bool safe) noexcept {
   std::ptrdiff_t next = -p.in.pad_y;                                                 // input row, at `from`
-  std::ptrdiff_t from = src - p.tensor + strip.column - p.in.pad_y * p.in.row_step;  // bytes into the tensor
+  std::ptrdiff_t from = src - p.tensor + panel.column - p.in.pad_y * p.in.row_step;  // bytes into the tensor
   alignas(64) std::uint8_t edge[128];
   const auto row = [&](auto inner) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const RowSource source =
-        inner ? RowSource{p.tensor + from, p.in_plane_step} : source_of<Planes>(p, strip, next, from, edge);
-    const RowQuads quads = row_quads<Stride, Planes>(strip, source);
+        inner ? RowSource{p.tensor + from, p.in_plane_step} : source_of<Planes>(p, panel, next, from, edge);
+    const RowQuads quads = row_quads<Stride, Planes>(panel, source);
     ++next;
     from += p.in.row_step;
     return quads;
   };
   const __m512i none[4] = {c.start, c.start, c.start, c.start};
   __m512i second[4], third[4];   // of the output rows that follow, without the input rows that are not yet read
-  std::ptrdiff_t out = strip.x;  // where in the planes of the output the next rows begin
+  std::ptrdiff_t out = panel.x;  // where in the planes of the output the next rows begin
   RowQuads last;                 // with a stride of 2, of the row that two output rows share with the next ones
   last = row(std::false_type{});
   if constexpr (Stride == 1) {
@@ -325,48 +325,49 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_strip(const PlaneArgs& p, cons
       add<HighParts>(none, quads, c, 0, third);
     }
     const __m512i bytes = c.epilogue.template packed<Factors::parts>(sums, p.rounding, {c.factor, c.offset});
-    store_rows<Stride, Planes>(p, strip.used, safe_rows, left, dst + out, bytes);
+    store_rows<Stride, Planes>(p, panel.used, safe_rows, left, dst + out, bytes);
     out += Stride * p.out.row_step;
   };
   constexpr std::ptrdiff_t rows_in = Stride == 2 ? 4 : 1;  // that an output row, or two, complete
   for (std::ptrdiff_t y = 0; y < p.out.rows; y += Stride) {
     // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
-    std::ptrdiff_t inner = smaller((strip.safe_rows - y) / Stride, (p.in.rows - next) / rows_in);
+    std::ptrdiff_t inner = smaller((panel.safe_rows - y) / Stride, (p.in.rows - next) / rows_in);
     if (!safe || next < 0) inner = 0;
     for (; inner > 0; --inner, y += Stride) next_rows(std::true_type{}, Stride, Stride);
-    if (y < p.out.rows) next_rows(std::false_type{}, strip.safe_rows - y, p.out.rows - y);
+    if (y < p.out.rows) next_rows(std::false_type{}, panel.safe_rows - y, p.out.rows - y);
   }
 }
 
-/// Makes the strip of the planes from `first` on, until some whose weights have `HighParts` or not; says where these
+/// Makes the panel of the planes from `first` on, until some whose weights have `HighParts` or not; says where these
 /// begin.
 template <int Stride, int Planes, bool HighParts>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline std::ptrdiff_t plane_strips(const PlaneArgs& planes, const Strip& columns,
+[[gnu::noinline]] DMLREF_QLC_TARGET inline std::ptrdiff_t plane_panels(const PlaneArgs& planes,
+                                                                       const ColumnPanel& columns,
                                                                        std::ptrdiff_t first) noexcept {
   // What arguments refer to might change with each byte that is stored, and would be read again.
   const PlaneArgs p = planes;
-  const Strip strip = columns;
+  const ColumnPanel panel = columns;
   for (; first < p.planes; first += Planes) {
     const std::ptrdiff_t i = smaller(first, p.planes - Planes);  // the last ones may be made twice
     PlaneConstants c;
     make_constants<Planes>(p, p.channel + i * p.channel_step, c);
     if ((c.high_parts != 0) != HighParts) break;
     const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
-    const std::ptrdiff_t begin = src + strip.column - p.tensor;
-    const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < strip.safe;
-    plane_strip<Stride, Planes, HighParts>(p, strip, c, src, p.out.dst + i * p.out_plane_step, safe);
+    const std::ptrdiff_t begin = src + panel.column - p.tensor;
+    const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
+    plane_panel<Stride, Planes, HighParts>(p, panel, c, src, p.out.dst + i * p.out_plane_step, safe);
   }
   return first;
 }
 
 template <int Stride, int Planes>
-DMLREF_QLC_TARGET inline void all_strips(const PlaneArgs& p) noexcept {
+DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& p) noexcept {
   constexpr std::ptrdiff_t columns = 64 / Planes / Stride;
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
-    const Strip strip = make_strip<Planes>(p, x, Stride, loads_apart<Stride, Planes>);
+    const ColumnPanel panel = make_panel<Planes>(p, x, Stride, loads_apart<Stride, Planes>);
     for (std::ptrdiff_t i = 0; i < p.planes;) {
-      i = plane_strips<Stride, Planes, false>(p, strip, i);
-      i = plane_strips<Stride, Planes, true>(p, strip, i);
+      i = plane_panels<Stride, Planes, false>(p, panel, i);
+      i = plane_panels<Stride, Planes, true>(p, panel, i);
     }
   }
 }
@@ -376,7 +377,7 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
   // Cycles for 64 bytes of output, measured on Sapphire Rapids.
   constexpr std::ptrdiff_t costs[2][3] = {{25, 31, 38}, {32, 38, 48}};
   int best = 1;
-  std::ptrdiff_t least = 0;
+  std::ptrdiff_t min_cost = 0;
   for (int i = 0; i < 3; ++i) {
     const std::ptrdiff_t planes = std::ptrdiff_t{1} << i;
     const std::ptrdiff_t columns = 64 / planes / p.stride;
@@ -384,8 +385,8 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
     if (planes == 4 && p.stride == 1 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
     const std::ptrdiff_t cost =
         (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
-    if (i == 0 || (cost < least && planes <= p.planes)) {
-      least = cost;
+    if (i == 0 || (cost < min_cost && planes <= p.planes)) {
+      min_cost = cost;
       best = dmlref::detail::narrow<int>(planes);  // at most 4
     }
   }
@@ -395,9 +396,9 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
 DMLREF_QLC_TARGET inline void one_output_of_each(const PlaneArgs& p) noexcept {
   const int at_once = planes_at_once(p);
   if (p.stride == 2) {
-    at_once == 4 ? all_strips<2, 4>(p) : at_once == 2 ? all_strips<2, 2>(p) : all_strips<2, 1>(p);
+    at_once == 4 ? all_panels<2, 4>(p) : at_once == 2 ? all_panels<2, 2>(p) : all_panels<2, 1>(p);
   } else {
-    at_once == 4 ? all_strips<1, 4>(p) : at_once == 2 ? all_strips<1, 2>(p) : all_strips<1, 1>(p);
+    at_once == 4 ? all_panels<1, 4>(p) : at_once == 2 ? all_panels<1, 2>(p) : all_panels<1, 1>(p);
   }
 }
 

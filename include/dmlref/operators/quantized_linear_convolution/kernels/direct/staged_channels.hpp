@@ -95,7 +95,7 @@ class StagedChannels final : public DirectPlan<StagedChannels, ChannelLanes> {
                        quads ? WeightFormat::shifted : WeightFormat::high_parts, [&](Index i) { return tap(g, i); });
   }
 
-  // Whole pixels are staged as one run of bytes; parts of pixels leave room for more rows, which strides need.
+  // Whole pixels are staged as one run of bytes; parts of pixels leave slack for more rows, which strides need.
   static std::vector<ChannelBlock> blocks_of(const Layer& layer) {
     const Geometry& g = layer.g;
     const Index block = layer.kernels.block, all = g.groups * g.in_channels;

@@ -206,9 +206,9 @@ class Staging {
   /// Staged pixel i is padded column phase + i * stride_x of the band; the input begins at padded column `left`.
   Span columns_of(const RowBand& band, Index phase) const noexcept {
     const Index stride = g_.stride_x, padded = padded_columns(band_columns), left = g_.pad_x - band.x * stride;
-    const Index most = smaller(row_pixels, ceil_div(smaller(g_.pad_x, padded), stride));
+    const Index max_before = smaller(row_pixels, ceil_div(smaller(g_.pad_x, padded), stride));
     Span span;
-    span.before = left > phase ? smaller(most, ceil_div(left - phase, stride)) : 0;
+    span.before = left > phase ? smaller(max_before, ceil_div(left - phase, stride)) : 0;
     span.first = phase + span.before * stride - left;
     const Index needed = smaller(row_pixels, ceil_div(padded - phase, stride)) - span.before;
     const Index there = span.first >= 0 && span.first < g_.width ? ceil_div(g_.width - span.first, stride) : 0;

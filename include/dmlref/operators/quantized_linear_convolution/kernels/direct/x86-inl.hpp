@@ -237,7 +237,7 @@ inline constexpr Kernels kernels{
     .pairs_in_place = V::registers == 16,
     .precompute = &direct::avx2::precompute,
     .pack = &direct::avx2::pack,
-    .rounded_sums = true,
+    .multiply_add_rounding = true,
 };
 
 #endif

@@ -25,10 +25,10 @@ inline std::int64_t sum_of_activations(const Kernels& kernels, std::int32_t sum)
   return kernels.signed_activations ? std::int64_t{sum} : std::int64_t{static_cast<std::uint32_t>(sum)};
 }
 
-/// K in pieces whose 32-bit sums cannot overflow; everything else in 64 bits, pixel by pixel. Cold.
+/// So many steps of K at once that their 32-bit sums cannot overflow; everything else in 64 bits, pixel by pixel. Cold.
 inline void run_int64(const BlockView& v, Index first_block, Index last_block) noexcept {
   const Plan& p = v.p;
-  const Index lanes = p.kernels.lanes, piece = 65536 / p.kernels.group;
+  const Index lanes = p.kernels.lanes, max_steps = 65536 / p.kernels.group;
   const std::int32_t zero[64] = {};
   std::int64_t* const int64_sums = v.int64_sums();
   for (Index block = first_block; block < last_block; ++block) {
@@ -36,10 +36,10 @@ inline void run_int64(const BlockView& v, Index first_block, Index last_block) n
     for (Index y = 0; y < v.place.rows; ++y) {
       for (Index x = 0; x < v.place.columns; ++x) {
         for (Index l = 0; l < lanes; ++l) int64_sums[l] = v.run.int64_offset[first + l];
-        for (Index step = 0; step < p.filter.steps; step += piece) {
+        for (Index step = 0; step < p.filter.steps; step += max_steps) {
           p.kernels.channel_tiles.fit(1, 1).run(
               {{v.activations_of(y) + x * p.block.pixel_step, p.depth.offsets.data() + step,
-                smaller(p.filter.steps - step, piece), p.block.pixel_step, v.weights(block, 0) + step * 4 * lanes,
+                smaller(p.filter.steps - step, max_steps), p.block.pixel_step, v.weights(block, 0) + step * 4 * lanes,
                 4 * lanes, p.filter.block_bytes()},
                {zero, ZeroPointTerm::none, nullptr, v.pixel_sums(y)},
                TileOutput::sums,

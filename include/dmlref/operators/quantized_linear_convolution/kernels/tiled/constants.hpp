@@ -72,7 +72,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
   const Index channels = p.filter.channels(), together = p.pixels_in_lanes() ? p.kernels.rows_alike : p.kernels.lanes;
   agree_on_registers(t, p.filter.groups, channels, together);
   const float* rounded = nullptr;
-  if (p.rounds_sums()) {
+  if (p.rounds_by_multiply_add()) {
     auto* scale = reinterpret_cast<float*>(memory + p.rounded_scale_at);
     auto* shift = reinterpret_cast<float*>(memory + p.rounded_shift_at);
     std::memset(scale, 0, static_cast<std::size_t>(4 * p.offset_pitch()));
@@ -80,7 +80,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
     Requantizer to = bind_requantizer(inputs, p.g, p.tensors);
     to.packed_channels = channels;
     const bool searches = p.kernels.searches && p.row_ranges.size() == 1;
-    qlc::precompute_rounded_sums(to, t, p.filter.groups, together, SumsBegin::as_floats,
+    qlc::precompute_multiply_add(to, t, p.filter.groups, together, SumsBegin::as_floats,
                                  searches ? time : PrecomputeTime::execute, scale, shift,
                                  reinterpret_cast<std::uint32_t*>(memory + p.constants_at.offset),
                                  static_cast<Index>(p.row_ranges.size()), p.offset_pitch());
@@ -146,7 +146,7 @@ inline void bind_constants(const Plan& p, const Buffers& b, const std::byte* pac
     run.channel_factor = reinterpret_cast<const std::int32_t*>(memory + p.factor_at);
   }
   run.tiles_round = p.kernels.requantize && !run.needs_int64 && !run.term_follows();
-  if (!p.rounds_sums()) return;
+  if (!p.rounds_by_multiply_add()) return;
   run.requantizer.rounded_scale = reinterpret_cast<const float*>(memory + p.rounded_scale_at);
   run.requantizer.rounded_shift = reinterpret_cast<const float*>(memory + p.rounded_shift_at);
 }

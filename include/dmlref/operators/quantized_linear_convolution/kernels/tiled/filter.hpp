@@ -79,10 +79,10 @@ inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels
   std::uint8_t filling[pitch / 4];
   std::memset(filling, flip, sizeof filling);  // flipped, it is 0
   const Index groups = order.channel_groups();
-  const Index most = pitch / 4 / taps;
+  const Index max_groups = pitch / 4 / taps;
   const bool planes = order.staging == Staging::planes;
-  for (Index first = 0; first < groups; first += most) {
-    const Index count = groups - first < most ? groups - first : most;
+  for (Index first = 0; first < groups; first += max_groups) {
+    const Index count = groups - first < max_groups ? groups - first : max_groups;
     for (Index l = 0; l < channels; ++l) {
       for (Index i = 0; i < count; ++i) {
         const std::uint8_t* four[4];
@@ -92,7 +92,8 @@ inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels
         }
         kernels.interleave(four, taps, flip, one_row + 4 * taps * i);
       }
-      // By kernel row (planes) or by tap. Not before: what has just been stored in pieces is slow to read in others.
+      // By kernel row (planes) or by tap. Not before: what has just been stored a few bytes at a time is slow to read
+      // in vectors.
       std::uint8_t* const row = rows + l * pitch;
       for (Index i = 0; i < count; ++i) {
         const std::uint8_t* group = one_row + 4 * taps * i;
@@ -108,12 +109,13 @@ inline void pack_block(const Geometry& g, const DepthOrder& order, const Kernels
         }
       }
     }
-    // A kernel row of the groups at hand is one piece (planes), or one for each tap.
-    const Index pieces = planes ? g.kernel_h : taps;
-    const Index steps = taps / pieces;  // of one group in a piece
-    for (Index piece = 0; piece < pieces; ++piece) {
-      kernels.pack_rows({rows + 4 * piece * steps * count, pitch, channels, 4 * steps * count, 0,
-                         to + 64 * steps * (piece * groups + first), sums_of(planes ? piece : piece / g.kernel_w)});
+    // A kernel row of the groups at hand is one segment (planes), or one for each tap.
+    const Index segments = planes ? g.kernel_h : taps;
+    const Index steps = taps / segments;  // of one group in a segment
+    for (Index segment = 0; segment < segments; ++segment) {
+      kernels.pack_rows({rows + 4 * segment * steps * count, pitch, channels, 4 * steps * count, 0,
+                         to + 64 * steps * (segment * groups + first),
+                         sums_of(planes ? segment : segment / g.kernel_w)});
     }
   }
 }

@@ -12,9 +12,9 @@
 // first sum and of sum w'.
 //
 // Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * |a - za| * |w - zw| + |bias| <
-// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`needs_int64`) K is cut into pieces of at
-// most 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all else
-// is done in 64 bits.
+// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`needs_int64`) K is cut into segments of
+// at most 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all
+// else is done in 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -158,7 +158,7 @@ struct Blocking {
     const Index grain = std::visit([](const auto& of) { return of.grain; }, strategy);
     const Index staged_target = tuning.tiled_block;
     // A 1x1 layer of few channels has little to do in a block of that size: up to four times as many pixels, while they
-    // leave room in the L1 cache; less of it where few output channels read them, as the input passes through, too.
+    // leave slack in the L1 cache; less of it where few output channels read them, as the input passes through, too.
     const Index narrow_row = std::visit([](const auto& of) { return of.block; }, strategy);
     Index wide_row = narrow_row;
     if (g.taps() == 1) {
@@ -222,9 +222,9 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
 
   /// Whether one multiply-add may round sums, where the data allow it: where a sum is of few products. Of others the
   /// products take so long that it makes no difference.
-  bool rounds_sums() const noexcept {
+  bool rounds_by_multiply_add() const noexcept {
     constexpr Index deepest = 256;
-    return kernels.rounds_sums && g.depth() <= deepest;
+    return kernels.rounds_by_multiply_add && g.depth() <= deepest;
   }
 
   Index row_steps() const noexcept { return block.order.row_steps(); }
@@ -259,7 +259,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   // Which kernel rows each output row needs. As the window moves down, it leaves the padding above row by row, and
   // enters that below row by row: neighbours that are alike are found at once, whatever their number.
   void choose_row_ranges() {
-    constexpr std::size_t most = 16;  // kinds of output rows
+    constexpr std::size_t max_ranges = 16;  // kinds of output rows
     row_ranges.assign(1, {0, g.kernel_h});
     for (Index y = 0; y < g.out_height;) {
       const Index top = y * g.stride_y - g.pad_y;
@@ -271,7 +271,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
       const Index end = smaller(g.out_height, ceil_div(next + g.pad_y, g.stride_y));
       std::size_t range = 0;
       while (range < row_ranges.size() && row_ranges[range] != rows) ++range;
-      if (range == most) {
+      if (range == max_ranges) {
         range = 0;  // all rows, then: padding is in the staged block
       } else if (range == row_ranges.size()) {
         row_ranges.push_back(rows);
@@ -292,7 +292,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     ScratchLayout& tables =
         constants_at.place(persistent, shared, filter_bytes(), channels, static_cast<Index>(row_ranges.size()));
     if (splits_terms()) factor_at = tables.take(4 * channels);
-    if (rounds_sums()) {
+    if (rounds_by_multiply_add()) {
       rounded_scale_at = tables.take(4 * channels);
       rounded_shift_at = tables.take(4 * channels);
     }

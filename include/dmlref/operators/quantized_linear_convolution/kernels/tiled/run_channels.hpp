@@ -71,10 +71,10 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
       for (Index x = 0; x < columns;) {
         std::uint8_t* const bytes = row + x * pitch;
         const Tile& tile = kernels.channel_tiles.fit(vectors, columns - x);
-        const Index most = requantized          ? columns
-                           : kernels.requantize ? v.p.channel_sums() / (tile.rows * width)
-                                                : 1;  // tiles at a time
-        const Index count = smaller(most, (columns - x) / tile.rows), pixels = count * tile.rows;
+        const Index max_tiles = requantized          ? columns
+                                : kernels.requantize ? v.p.channel_sums() / (tile.rows * width)
+                                                     : 1;  // tiles at a time
+        const Index count = smaller(max_tiles, (columns - x) / tile.rows), pixels = count * tile.rows;
         tile.run({v.operands(block, 0, y, x),
                   v.offsets(packed, y, x),
                   requantized ? TileOutput::bytes : TileOutput::sums,

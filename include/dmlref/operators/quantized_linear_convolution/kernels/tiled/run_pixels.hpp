@@ -37,9 +37,9 @@ inline void quantize_lines(const BlockView& v, Index y, Index channel, Index pac
 }
 
 /// How many channels from packed channel `first` on, `most` at most, stay in registers as that one does, or not.
-inline Index alike(const BlockView& v, Index first, Index most) noexcept {
+inline Index alike(const BlockView& v, Index first, Index limit) noexcept {
   Index count = 1;
-  while (count < most && v.in_registers(first + count) == v.in_registers(first)) ++count;
+  while (count < limit && v.in_registers(first + count) == v.in_registers(first)) ++count;
   return count;
 }
 
@@ -48,13 +48,13 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
   const Kernels& kernels = v.p.kernels;
   const Steps& out_step = v.p.g.out;
   const Index lanes = kernels.lanes, columns = v.place.columns;
-  const Index most_vectors = pixel_vectors(kernels, 4 * lanes), most = most_vectors * lanes;
+  const Index max_vectors = pixel_vectors(kernels, 4 * lanes), max_pixels = max_vectors * lanes;
   for (Index block = first_block; block < last_block; ++block) {
     const Index channels = smaller(v.p.g.out_channels - block * lanes, lanes);
     for (Index c = 0, rows = 0; c < channels; c += rows) {
       const Index packed = v.packed_channel(block, c), channel = block * lanes + c;
       const bool requantized = v.in_registers(packed);
-      rows = kernels.pixel_tiles.fit(most_vectors, alike(v, packed, channels - c)).rows;
+      rows = kernels.pixel_tiles.fit(max_vectors, alike(v, packed, channels - c)).rows;
       const bool in_place = requantized && out_step.x == 1;
       const Index pitch = in_place ? out_step.c : v.p.pixel_pitch;
       for (Index y = 0; y < v.place.rows; ++y) {
@@ -62,7 +62,7 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
         std::uint8_t* const bytes = in_place ? out : v.bytes();
         for (Index x = 0; x < columns;) {
           const Index left = columns - x, vectors = pixel_vectors(kernels, left), width = vectors * lanes;
-          const Index count = requantized && left >= most ? left / most : 1;
+          const Index count = requantized && left >= max_pixels ? left / max_pixels : 1;
           kernels.pixel_tiles.fit(vectors, rows)
               .run({v.operands(block, c, y, x),
                     v.offsets(packed, y, x),

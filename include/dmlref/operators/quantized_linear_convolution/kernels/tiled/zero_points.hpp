@@ -20,10 +20,10 @@ namespace fast::qlc::tiled {
 /// their zero points, 0 beside padding, until it says false. `zero`: one per channel.
 template <class T, class Visit>
 void each_step(const Plan& p, const std::int32_t* zero, std::byte* packed, Visit visit) noexcept {
-  constexpr Index elements = 4 / static_cast<Index>(sizeof(T)), most = 64;
+  constexpr Index elements = 4 / static_cast<Index>(sizeof(T)), max_elements = 64;
   const Index count = p.filter.lanes * elements;
   for (Index block = 0; block < p.filter.groups * p.filter.blocks; ++block) {
-    std::int16_t whole[most], partial[most];
+    std::int16_t whole[max_elements], partial[max_elements];
     for (Index i = 0; i < count; ++i) {
       whole[i] = dmlref::detail::narrow<std::int16_t>(zero[block * p.filter.lanes + i / elements]);  // of bytes
     }

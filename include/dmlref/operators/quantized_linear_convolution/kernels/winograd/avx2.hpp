@@ -134,10 +134,11 @@ DMLREF_TARGET_AVX2 inline void multiply_tiles(const std::int16_t* v, std::ptrdif
 
 /// The first two groups of tiles prefetch the two halves of the next component's panel of weights.
 DMLREF_TARGET_AVX2 inline void multiply(const MultiplyArgs& a) noexcept {
-  constexpr std::ptrdiff_t most = 6;
-  constexpr decltype(&multiply_tiles<1>) of_tiles[most] = {&multiply_tiles<1>, &multiply_tiles<2>, &multiply_tiles<3>,
-                                                           &multiply_tiles<4>, &multiply_tiles<5>, &multiply_tiles<6>};
-  const std::ptrdiff_t groups = (a.tiles + most - 1) / most;
+  constexpr std::ptrdiff_t max_tiles = 6;
+  constexpr decltype(&multiply_tiles<1>) of_tiles[max_tiles] = {&multiply_tiles<1>, &multiply_tiles<2>,
+                                                                &multiply_tiles<3>, &multiply_tiles<4>,
+                                                                &multiply_tiles<5>, &multiply_tiles<6>};
+  const std::ptrdiff_t groups = (a.tiles + max_tiles - 1) / max_tiles;
   const std::ptrdiff_t smallest = a.tiles / groups;
   const std::ptrdiff_t larger = a.tiles % groups;  // groups of one tile more
   const std::int16_t* u = a.u;

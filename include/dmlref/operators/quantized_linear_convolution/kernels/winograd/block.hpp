@@ -112,8 +112,8 @@ class Block {
     const Index image = image_ + i;
     const Index y = image / t_.phases_x % t_.phases_y + row_ * t_.outputs() * g_.dilation_y;
     const Index x = image % t_.phases_x + column_ * t_.outputs() * g_.dilation_x;
-    const auto left = [](Index first, Index size, Index step, Index most) {
-      return first < size ? smaller(ceil_div(size - first, step), most) : 0;
+    const auto left = [](Index first, Index size, Index step, Index limit) {
+      return first < size ? smaller(ceil_div(size - first, step), limit) : 0;
     };
     return {image / t_.phases_x / t_.phases_y, y, x, left(y, g_.out_height, g_.dilation_y, rows_ * t_.outputs()),
             left(x, g_.out_width, g_.dilation_x, columns_ * t_.outputs())};

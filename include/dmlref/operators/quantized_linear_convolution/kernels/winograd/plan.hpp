@@ -55,12 +55,14 @@ struct Tiling {
   Index deep() const noexcept { return ceil_div(images, block_images); }
   Index down(Index tasks) const noexcept {
     constexpr Index least_tiles = 6;
-    const Index beside = across() * deep();
+    const Index columns_and_images = across() * deep();
     Index count = ceil_div(rows, block_rows);
-    if (tasks == 1 || beside * count < tasks || block_images > 1 || 2 * filter_elements() > tuning->winograd_far_filter)
+    if (tasks == 1 || columns_and_images * count < tasks || block_images > 1 ||
+        2 * filter_elements() > tuning->winograd_far_filter)
       return count;
-    const auto even = [&] { return rows % count == 0 && beside * count % tasks == 0; };
-    while (!even() && beside * count < 4 * tasks && rows / (count + 1) * block_columns >= least_tiles) ++count;
+    const auto even = [&] { return rows % count == 0 && columns_and_images * count % tasks == 0; };
+    while (!even() && columns_and_images * count < 4 * tasks && rows / (count + 1) * block_columns >= least_tiles)
+      ++count;
     return count;
   }
   /// The first channel of a split.
@@ -82,8 +84,9 @@ struct Tiling {
   /// beyond the L2 cache; elsewhere as long as 2.
   double cost() const noexcept {
     const double tiles_of_all = static_cast<double>(images * rows * columns);
-    const Index least = 2 * filter_elements() > tuning->winograd_near_filter ? 8 : 2;
-    const double idle = block_tiles() < least ? static_cast<double>(least) / static_cast<double>(block_tiles()) : 1.0;
+    const Index min_tiles = 2 * filter_elements() > tuning->winograd_near_filter ? 8 : 2;
+    const double idle =
+        block_tiles() < min_tiles ? static_cast<double>(min_tiles) / static_cast<double>(block_tiles()) : 1.0;
     const double products = static_cast<double>(positions() * channels * blocks * block) * idle;
     const double input = static_cast<double>(channels / block * tile_cost.input);
     const double output = static_cast<double>(blocks * splits * tile_cost.output);
@@ -103,20 +106,20 @@ inline Tiling make_tiling(const Geometry& g, const Tiles& tiles, const Tuning::C
   t.tile_cost = tile_cost;
   t.channels = round_up(g.in_channels, block);
   t.blocks = ceil_div(g.out_channels, block);
-  t.splits = ceil_div(t.channels, t.transform().most_channels() / block * block);
+  t.splits = ceil_div(t.channels, t.transform().max_channels() / block * block);
   t.phases_y = g.dilation_y < g.out_height ? g.dilation_y : g.out_height;
   t.phases_x = g.dilation_x < g.out_width ? g.dilation_x : g.out_width;
   t.images = g.batch * t.phases_y * t.phases_x;
   t.rows = ceil_div(ceil_div(g.out_height, t.phases_y), t.outputs());
   t.columns = ceil_div(ceil_div(g.out_width, t.phases_x), t.outputs());
-  Index most = v_bytes / (2 * t.positions() * t.channels);
+  Index max_tiles = v_bytes / (2 * t.positions() * t.channels);
   const Index enough = strided || t.outputs() == 2 ? 64 : 32;
-  most = most < 1 ? 1 : most > enough ? enough : most;
-  t.block_columns = ceil_div(t.columns, ceil_div(t.columns, most));
-  t.block_rows = most / t.block_columns;
+  max_tiles = max_tiles < 1 ? 1 : max_tiles > enough ? enough : max_tiles;
+  t.block_columns = ceil_div(t.columns, ceil_div(t.columns, max_tiles));
+  t.block_rows = max_tiles / t.block_columns;
   t.block_rows = ceil_div(t.rows, ceil_div(t.rows, t.block_rows));
   if (t.block_rows == t.rows && t.block_columns == t.columns) {
-    t.block_images = most / t.image_tiles();
+    t.block_images = max_tiles / t.image_tiles();
     t.block_images = ceil_div(t.images, ceil_div(t.images, t.block_images));
   }
   return t;
@@ -127,8 +130,8 @@ inline bool suits(const Geometry& g, const Transform& t) noexcept {
   if (g.groups != 1 || g.kernel_h != 3 || g.kernel_w != 3 || g.stride_y != t.stride || g.stride_x != t.stride) {
     return false;
   }
-  const Index most = (t.stride == 1 ? tiles_of_2 : t).most_channels() / block * block;
-  return g.in_channels <= most && (t.stride == 1 || (g.dilation_y == 1 && g.dilation_x == 1));
+  const Index max_channels = (t.stride == 1 ? tiles_of_2 : t).max_channels() / block * block;
+  return g.in_channels <= max_channels && (t.stride == 1 || (g.dilation_y == 1 && g.dilation_x == 1));
 }
 
 /// The fastest size of a tile; empty where the shape is none for tiles: 3x3 with stride 1, or 2 without dilation, and

@@ -74,7 +74,7 @@ struct Transform {
   /// Positions that make one of the planes of M.
   constexpr int positions_of(int plane) const noexcept { return depth[plane / components] * depth[plane % components]; }
   /// The most channels whose sum is certain to survive.
-  constexpr std::int64_t most_channels() const noexcept {
+  constexpr std::int64_t max_channels() const noexcept {
     return ((std::int64_t{1} << (31 - shift)) - 1) / (9 * 255 * 128);
   }
   /// Y from scale^2 Y modulo 2^32.
@@ -151,8 +151,8 @@ constexpr Positions positions_of(const Transform& t) noexcept {
   return all;
 }
 
-static_assert(tiles_of_2.most_channels() == 1827 && tiles_of_4.most_channels() == 114);
-static_assert(strided_tiles_of_2.most_channels() == 7310 && strided_tiles_of_4.most_channels() == 1827);
+static_assert(tiles_of_2.max_channels() == 1827 && tiles_of_4.max_channels() == 114);
+static_assert(strided_tiles_of_2.max_channels() == 7310 && strided_tiles_of_4.max_channels() == 1827);
 static_assert(tiles_of_4.inverse * 9u == 1u && strided_tiles_of_4.inverse * 9u == 1u);
 
 }  // namespace fast::qlc::winograd
