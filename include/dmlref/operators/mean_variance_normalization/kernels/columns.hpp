@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -470,65 +469,26 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       }
     }
 
-    using Bits = BitsOf<T>;
-    /// Corrects columns (a bit each) whose ill-conditioned elements are all the same number, as often where there are
-    /// many. Returns the others.
-    DMLREF_NOINLINE std::uint64_t correct_repeated(const RowBlock& row_block, std::uint64_t columns) const noexcept {
-      constexpr std::size_t n = exact_width, max_rows = Repeated<Bits>::max_rows;
+    /// Corrects columns (a bit each) of which all ill-conditioned elements are the same number. Returns the others.
+    std::uint64_t correct_same(const RowBlock& row_block, std::uint64_t columns) const noexcept {
       const Panel& panel = row_block.panels.panel(row_block.panel);
-      const std::size_t width = width_of(row_block.panel);
       const Place at = column_place(outer_place(row_block.outer), row_block.panel * panel_width);
-      const std::byte* const from = buffers.input + at.input * static_cast<Index>(sizeof(T));
-      std::byte* const to = buffers.output + at.output * static_cast<Index>(sizeof(T));
-      Repeated<Bits> parts[panel_width / n];
-      std::uint64_t left = 0;
-      for (std::uint64_t rest = columns; rest != 0; rest &= rest - 1) {
-        const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
-        const auto interval =
-            ill_conditioned_elements<T, Real>({panel.coefficients.shift[c], panel.coefficients.slope[c],
-                                               panel.coefficients.offset[c], panel.error_bounds[c]});
-        parts[c / n].set(c % n, interval);
-        if (interval.size == 0) left |= std::uint64_t{1} << c;
-      }
-      // (Some rows are copied: what is copied in parts just before it is read in one waits.)
-      typename Repeated<Bits>::Rows x{}, y{};
-      const auto each_part = [&](bool replaces) {
-        for (std::size_t row = 0; row < row_block.rows; row += max_rows) {
-          const std::size_t rows = (std::min)(row_block.rows - row, max_rows);
-          for (std::size_t part = 0; part < width; part += n) {
-            if ((columns >> part & 0xFFFF) == 0) continue;
-            Repeated<Bits>& repeated = parts[part / n];
-            const std::size_t part_width = (std::min)(width - part, n);
-            const std::size_t skipped = part * sizeof(T);
-            for (std::size_t k = 0; k < rows; ++k)
-              copy_row(x[k], from + row_block.input[row + k] + skipped, part_width);
-            if (!replaces) {
-              repeated.find(op.kernels_.has_fma, x, rows);
-              continue;
-            }
-            for (std::size_t k = 0; k < rows; ++k) copy_row(y[k], to + row_block.output[row + k] + skipped, part_width);
-            repeated.replace(op.kernels_.has_fma, x, y, rows);
-            for (std::size_t k = 0; k < rows; ++k) copy_row(to + row_block.output[row + k] + skipped, y[k], part_width);
-          }
-        }
+      const ElementRows rows{buffers.input + at.input * static_cast<Index>(sizeof(T)),
+                             row_block.input,
+                             buffers.output + at.output * static_cast<Index>(sizeof(T)),
+                             row_block.output,
+                             row_block.rows,
+                             width_of(row_block.panel)};
+      const auto interval_of = [&](std::size_t c) {
+        const Coefficients& all = panel.coefficients;
+        return ill_conditioned_elements<T, Real>({all.shift[c], all.slope[c], all.offset[c], panel.error_bounds[c]});
       };
-      each_part(false);
-      for (std::uint64_t rest = columns & ~left; rest != 0; rest &= rest - 1) {
-        const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
-        Repeated<Bits>& part = parts[c / n];
-        if (!part.is_one(c % n)) {
-          if (!part.is_none(c % n)) left |= std::uint64_t{1} << c;
-          part.set(c % n, {});
-          continue;
-        }
+      const auto result_of = [&](std::size_t c, T element) {
         const Column column = column_of(row_block, c);
         ColumnExact exact(*this, row_block.outer, row_block.panels, row_block.panel, c);
-        Bits& bits = part.any[c % n];
-        bits = std::bit_cast<Bits>(
-            correct_one(std::bit_cast<T>(bits), column.group, column.scale, column.bias, op.parameters_, exact));
-      }
-      if (left != columns) each_part(true);
-      return left;
+        return correct_one(element, column.group, column.scale, column.bias, op.parameters_, exact);
+      };
+      return correct_repeated<T>(op.kernels_.has_fma, rows, columns, interval_of, result_of);
     }
     /// Columns of a panel, a bit each: those that are corrected once a summation block's other results are there, and
     /// those of which an element was corrected before.
@@ -600,7 +560,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
           fill_nan(all);
           std::uint64_t left = later[s - first].columns & ~panel.nan;
           if (size >= correction_rows / 4 && !jumps(op.parameters_.activation.type)) {
-            left = (left & panel.all) | correct_repeated(all, left & ~panel.all);
+            left = (left & panel.all) | correct_same(all, left & ~panel.all);
           }
           for (std::size_t row = 0; row < size && left != 0; row += correction_rows) {
             const std::size_t rows = (std::min)(correction_rows, size - row);

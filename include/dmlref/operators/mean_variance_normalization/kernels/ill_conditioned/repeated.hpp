@@ -2,16 +2,19 @@
 // bits, computed once.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/half.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/elements.hpp"
+#include "dmlref/operators/mean_variance_normalization/kernels/kernels.hpp"
 #include "dmlref/operators/mean_variance_normalization/reference.hpp"
 
 DMLREF_BEGIN
@@ -117,6 +120,75 @@ struct Repeated {
     }
   }
 };
+
+/// Rows of at most 64 elements that lie side by side: where they begin, in bytes from `from` and from `to`. The
+/// first `contiguous` ones follow each other.
+struct ElementRows {
+  const std::byte* from;
+  const std::int64_t* input;
+  std::byte* to;
+  const std::int64_t* output;
+  std::size_t rows, width;
+  std::size_t contiguous = 0;
+};
+
+/// Corrects columns (a bit each) whose ill-conditioned elements are all the same number, as often where there are many.
+/// `interval_of(column)` has these elements, `result_of(column, element)` computes one. Returns the columns that are
+/// left.
+template <class T, class IntervalOf, class ResultOf>
+DMLREF_NOINLINE std::uint64_t correct_repeated(bool has_fma, const ElementRows& in, std::uint64_t columns,
+                                               const IntervalOf& interval_of, const ResultOf& result_of) noexcept {
+  using Bits = BitsOf<T>;
+  using Part = Repeated<Bits>;
+  constexpr std::size_t lanes = Part::lanes;
+  Part parts[panel_width / lanes];
+  std::uint64_t left = 0;
+  for (std::uint64_t rest = columns; rest != 0; rest &= rest - 1) {
+    const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
+    const Interval<Bits> interval = interval_of(c);
+    parts[c / lanes].set(c % lanes, interval);
+    if (interval.size == 0) left |= std::uint64_t{1} << c;
+  }
+  // (Some rows are copied: what is copied in parts just before it is read in one waits.)
+  typename Part::Rows x{}, y{};
+  const auto copy_run = [](void* to, const void* from, std::size_t bytes) {
+    bytes == sizeof(x[0]) ? std::memcpy(to, from, sizeof(x[0])) : std::memcpy(to, from, bytes);
+  };
+  const auto each_part = [&](bool replaces) {
+    for (std::size_t row = 0; row < in.rows; row += Part::max_rows) {
+      const std::size_t rows = (std::min)(in.rows - row, Part::max_rows);
+      for (std::size_t first = 0; first < in.width; first += lanes) {
+        if ((columns >> first & 0xFFFF) == 0) continue;
+        Part& part = parts[first / lanes];
+        const bool at_once = row + rows <= in.contiguous;
+        const std::size_t runs = at_once ? 1 : rows, skipped = first * sizeof(T);
+        const std::size_t bytes = at_once ? rows * sizeof(x[0]) : (std::min)(in.width - first, lanes) * sizeof(T);
+        for (std::size_t k = 0; k < runs; ++k) copy_run(x[k], in.from + in.input[row + k] + skipped, bytes);
+        if (!replaces) {
+          part.find(has_fma, x, rows);
+          continue;
+        }
+        for (std::size_t k = 0; k < runs; ++k) copy_run(y[k], in.to + in.output[row + k] + skipped, bytes);
+        part.replace(has_fma, x, y, rows);
+        for (std::size_t k = 0; k < runs; ++k) copy_run(in.to + in.output[row + k] + skipped, y[k], bytes);
+      }
+    }
+  };
+  each_part(false);
+  for (std::uint64_t rest = columns & ~left; rest != 0; rest &= rest - 1) {
+    const auto c = static_cast<std::size_t>(__builtin_ctzll(rest));
+    Part& part = parts[c / lanes];
+    Bits& bits = part.any[c % lanes];
+    if (part.is_one(c % lanes)) {
+      bits = std::bit_cast<Bits>(result_of(c, std::bit_cast<T>(bits)));
+    } else {
+      if (!part.is_none(c % lanes)) left |= std::uint64_t{1} << c;
+      part.set(c % lanes, {});
+    }
+  }
+  if (left != columns) each_part(true);
+  return left;
+}
 
 }  // namespace fast::normalization
 DMLREF_END

@@ -383,7 +383,7 @@ struct RowExecution {
       const std::optional<Place> from = stretch_at(&Place::input, base, first, size);
       const std::optional<Place> to = stretch_at(&Place::output, base, first, size);
       const auto result_of = [&](T x) { return correct_one(x, group, scale, bias, op.parameters, exact); };
-      if (from && to && correct_repeated(c.shared, input_at(*from), size, result_of, output_at(*to))) return;
+      if (from && to && correct_same(c.shared, input_at(*from), size, result_of, output_at(*to))) return;
     }
     const std::byte* const floats = read(base, block, work.row);
     const std::uint16_t* list = corrections.which == Corrections::all ? nullptr : work.ill_conditioned;
@@ -397,42 +397,28 @@ struct RowExecution {
     }
     scatter_listed(base, first, list, count, results);
   }
-  /// Corrects a row whose ill-conditioned elements are all the same number, or says that they are not.
+  /// Corrects a row of at least 16 elements whose ill-conditioned elements are all the same number, or says that they
+  /// are not. It is rows of 16 columns, the last of which overlaps the one before.
   template <class ResultOf>
-  bool correct_repeated(const SharedCoefficients<Real>& c, const std::byte* from, std::size_t size,
-                        const ResultOf& result_of, std::byte* to) const noexcept {
-    using Bits = BitsOf<T>;
-    using All = Repeated<Bits>;
-    constexpr std::size_t block = All::max_rows * All::lanes;
-    const auto interval = ill_conditioned_elements<T>(c);
-    if (interval.size == 0) return false;
-    All lanes, row;  // (the latter in lane 0)
-    for (std::size_t lane = 0; lane < All::lanes; ++lane) lanes.set(lane, interval);
-    typename All::Rows x{}, y{};
-    const auto each_block = [&](bool replaces) {
-      for (std::size_t i = 0; i < size; i += block) {
-        const std::size_t n = (std::min)(size - i, block);
-        std::memcpy(x, from + i * sizeof(T), n * sizeof(T));
-        for (std::size_t k = n; k % All::lanes != 0; ++k) std::memcpy(&x[0][0] + k, from, sizeof(T));
-        const std::size_t rows = (n + All::lanes - 1) / All::lanes;
-        if (!replaces) {
-          lanes.find(op.kernels.has_fma, x, rows);
-          continue;
-        }
-        std::memcpy(y, to + i * sizeof(T), n * sizeof(T));
-        lanes.replace(op.kernels.has_fma, x, y, rows);
-        std::memcpy(to + i * sizeof(T), y, n * sizeof(T));
-      }
-    };
-    each_block(false);
-    for (std::size_t lane = 0; lane < All::lanes; ++lane) {
-      row.any[0] = static_cast<Bits>(row.any[0] | lanes.any[lane]);
-      row.all[0] = static_cast<Bits>(row.all[0] | lanes.all[lane]);
+  bool correct_same(const SharedCoefficients<Real>& c, const std::byte* from, std::size_t size,
+                    const ResultOf& result_of, std::byte* to) const noexcept {
+    constexpr std::size_t width = normalization_lanes;
+    const std::size_t rows = (size + width - 1) / width;
+    std::int64_t offset[summation_block / width];
+    for (std::size_t k = 0; k < rows; ++k) {
+      offset[k] = static_cast<std::int64_t>((std::min)(k * width, size - width) * sizeof(T));
     }
-    if (!row.is_one(0)) return row.is_none(0);
-    std::fill_n(lanes.any, All::lanes, std::bit_cast<Bits>(result_of(std::bit_cast<T>(row.any[0]))));
-    each_block(true);
-    return true;
+    std::optional<BitsOf<T>> known;  // (mostly the same in all columns)
+    T result{};
+    const auto interval = ill_conditioned_elements<T>(c);
+    const auto known_result_of = [&](std::size_t, T element) {
+      if (known != std::bit_cast<BitsOf<T>>(element)) result = result_of(element);
+      known = std::bit_cast<BitsOf<T>>(element);
+      return result;
+    };
+    const ElementRows all{from, offset, to, offset, rows, width, size / width};
+    const auto interval_of = [&](std::size_t) { return interval; };
+    return correct_repeated<T>(op.kernels.has_fma, all, 0xFFFF, interval_of, known_result_of) == 0;
   }
   /// The same of listed elements with a scale and a bias each, which are gathered in parts: threads have small stacks.
   DMLREF_NOINLINE void correct_each(const Place& base, std::uint64_t first, std::size_t size, const Chosen& chosen,
