@@ -24,19 +24,9 @@
 DMLREF_BEGIN
 namespace fast::normalization::outside {
 
-using simd::avx2::Doubles;
-using simd::avx2::doubles_from;
-using simd::avx2::First;
-using simd::avx2::Floats;
-using simd::avx2::floats_from;
-using simd::avx2::Pair;
-using simd::avx2::Vectors;
+using namespace simd::avx2;
 
-struct Target {
-  static constexpr std::size_t summed_vectors = 1, result_vectors = 1;
-  static constexpr bool streams = false, streams_halves = false, prefetches = false, pipelined = false;
-  static constexpr bool subtracts = true, unshifted = true, large_blocks = false;
-};
+inline constexpr TargetTraits target{.subtracts = true, .unshifted = true, .has_fma = true};
 
 #include "dmlref/operators/mean_variance_normalization/kernels/vectors-inl.hpp"
 
@@ -360,10 +350,7 @@ TYPED_TEST(FastNormalization, RunsATargetFromOutside) {
   for (int round = 0; round < dmlref_test::rounds(300); ++round) {
     const auto c = random_case<TypeParam>(random, static_cast<Regime>(round % static_cast<int>(Regime::count)), 3000);
     if (!dmlref::detail::is_regular(c.parameters.activation)) continue;
-    const normalization::TargetKernels kernels{
-        &normalization::outside::kernels(), &normalization::outside::activation_kernels(),
-        &normalization::outside::column_kernels(), &normalization::outside::ill_conditioned_kernels(), true};
-    const auto outside = plan_of(c, kernels, this_cpu().normalization);
+    const auto outside = plan_of(c, normalization::outside::target_kernels(), this_cpu().normalization);
     AlignedBuffer temporary(outside->properties().temporary_bytes);
     std::vector<TypeParam> output(elements_spanned(c.output), static_cast<TypeParam>(42.0f));
     const auto bytes = [](const auto& data) { return std::as_bytes(std::span(data)).data(); };

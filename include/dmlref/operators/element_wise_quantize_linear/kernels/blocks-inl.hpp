@@ -1,8 +1,7 @@
 // blocks-inl.hpp: quantization and dequantization of blocks by vectors: one source for all instruction sets.
 //
-// It is included once in the namespace of each, after simd/reals/ of that set and the macros DMLREF_VECTOR_TARGET and
-// DMLREF_VECTOR_KERNEL; without these it is empty. Kernels walk `count` elements, at least a vector of them, with i as
-// the first of each vector; the last vector may begin within the one before.
+// It is included by simd/reals/foreach_target-inl.hpp; without its macros it is empty. Kernels walk `count` elements,
+// at least a vector of them, with i as the first of each vector; the last vector may begin within the one before.
 #ifdef DMLREF_VECTOR_TARGET
 
 /// The vector after the one at `i`.
@@ -85,7 +84,7 @@ DMLREF_VECTOR_KERNEL void widen_integers(const std::byte* from, std::size_t coun
   }
 }
 
-inline const Kernels& kernels() noexcept {
+inline const Kernels& target_kernels() noexcept {
   static constexpr Kernels all{quantize,
                                dequantize,
                                widen_halves,

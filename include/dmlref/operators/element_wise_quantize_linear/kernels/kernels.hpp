@@ -102,7 +102,7 @@ void widen_integers(const std::byte* from, std::size_t count, float* to) noexcep
   for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(load<T>(from, i));
 }
 
-inline const Kernels& kernels() noexcept {
+inline const Kernels& target_kernels() noexcept {
   static constexpr Kernels all{quantize,
                                dequantize,
                                widen_halves,

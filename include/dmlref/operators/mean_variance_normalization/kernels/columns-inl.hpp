@@ -1,8 +1,7 @@
 // columns-inl.hpp: the kernels of neighbouring groups: one source for all instruction sets that have vectors.
 //
-// It is included once in the namespace of each, where Doubles, Floats, Vectors and First are those of simd/reals
-// and `Target` says what suits the target; without the macro DMLREF_VECTOR_TARGET it is empty. What
-// scalar.hpp computes one by one, `unit` columns compute at a time: a vector of floats, or two of doubles.
+// It is part of vectors-inl.hpp; without the macro DMLREF_VECTOR_TARGET it is empty. What scalar.hpp computes one by
+// one, `unit` columns compute at a time: a vector of floats, or two of doubles.
 #ifdef DMLREF_VECTOR_TARGET
 
 // ---- Sums ----------------------------------------------------------------------------------------------------------
@@ -44,7 +43,7 @@ struct RowPrefetch {
 template <class T, bool shifted, bool whole, std::size_t units>
 DMLREF_VECTOR_KERNEL void add_subpanel(const Columns& columns, std::size_t column, const double* pivot,
                                        ColumnLanes& lanes, RowPrefetch& ahead) noexcept {
-  constexpr std::size_t at_once = Target::summed_vectors > units ? Target::summed_vectors / units : 1;
+  constexpr std::size_t at_once = target.summed_vectors > units ? target.summed_vectors / units : 1;
   SubpanelLanes& subpanel = lanes.subpanel[column / subpanel_width];
   const std::size_t within = column % subpanel_width;
   const First first(whole ? unit : columns.width - column);
@@ -91,8 +90,8 @@ DMLREF_VECTOR_KERNEL void add_subpanel(const Columns& columns, std::size_t colum
 template <class T, bool shifted>
 DMLREF_VECTOR_KERNEL void add_subpanels(const Columns& columns, const double* pivot, ColumnLanes& lanes) noexcept {
   constexpr std::size_t vectors =
-      subpanel_width / unit < Target::summed_vectors ? subpanel_width / unit : Target::summed_vectors;
-  constexpr std::size_t rows_at_once = Target::summed_vectors / vectors;
+      subpanel_width / unit < target.summed_vectors ? subpanel_width / unit : target.summed_vectors;
+  constexpr std::size_t rows_at_once = target.summed_vectors / vectors;
   const std::size_t subpanels = (columns.width + vectors * unit - 1) / (vectors * unit);
   RowPrefetch ahead{columns.prefetch != 0 ? address_of(columns.from, columns.prefetch) : 0, columns.offset,
                     columns.rows, columns.width * sizeof(T), (rows_at_once + subpanels - 1) / subpanels};
@@ -152,14 +151,13 @@ DMLREF_VECTOR_KERNEL void subpanel32(const Columns& columns, std::size_t column,
   const std::size_t rows = columns.rows;
   const std::size_t width = columns.width;
   const std::int64_t ahead = columns.prefetch;
-  const bool streams = Target::streams && columns.stream;
+  const bool streams = target.streams && columns.stream;
   for (std::size_t i = 0; i < rows; ++i) {
     const std::byte* const row = from + from_offset[i];
     DMLREF_UNROLL
     for (std::size_t u = 0; u < units; ++u) {
       const std::size_t at = u * unit;
-      if (Target::prefetches && at * sizeof(float) % 64 == 0)
-        prefetch_line(address_of(row + at * sizeof(float), ahead));
+      if (target.prefetches && at * sizeof(float) % 64 == 0) prefetch_line(address_of(row + at * sizeof(float), ahead));
       DoublePair x = DoublePair::from_floats(row + at * sizeof(float));
       if constexpr (shifted) x = difference(x, DoublePair::load(shift + at));
       const DoublePair value = fma(x, slope[u], offset[u]);
@@ -199,7 +197,7 @@ template <Finish finish, bool shifted>
 DMLREF_VECTOR_KERNEL void columns32_of(const Columns& columns, const ColumnCoefficients32& coefficients, std::byte* to,
                                        const std::int64_t* to_offset, float upper_bound, float* minimums) noexcept {
   const Floats upper = Floats::of(upper_bound);
-  constexpr std::size_t vectors = Target::result_vectors;
+  constexpr std::size_t vectors = target.result_vectors;
   std::size_t c = 0;
   for (; c + vectors * unit <= columns.width; c += vectors * unit) {
     subpanel32<finish, vectors, shifted>(columns, c, coefficients, to, to_offset, upper, minimums);
@@ -214,10 +212,10 @@ DMLREF_VECTOR_KERNEL void columns32_of(const Columns& columns, const ColumnCoeff
 template <Finish finish>
 DMLREF_VECTOR_KERNEL void columns32(const Columns& columns, const ColumnCoefficients32& coefficients, std::byte* to,
                                     const std::int64_t* to_offset, float upper_bound, float* minimums) noexcept {
-  bool shifted = !Target::unshifted;
+  bool shifted = !target.unshifted;
   for (std::size_t c = 0; c < columns.width && !shifted; ++c) shifted = coefficients.shift[c] != 0;
   if (shifted) return columns32_of<finish, true>(columns, coefficients, to, to_offset, upper_bound, minimums);
-  columns32_of<finish, !Target::unshifted>(columns, coefficients, to, to_offset, upper_bound, minimums);
+  columns32_of<finish, !target.unshifted>(columns, coefficients, to, to_offset, upper_bound, minimums);
 }
 
 /// `units` vectors of columns, several rows at a time where they are few: a branch for the comparisons of each costs
@@ -242,7 +240,7 @@ DMLREF_VECTOR_KERNEL std::size_t subpanel16(const Columns& columns, std::size_t 
   const std::int64_t* const from_offset = columns.offset;
   const std::size_t rows = columns.rows;
   const std::size_t width = columns.width;
-  const std::int64_t ahead = Target::prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
+  const std::int64_t ahead = target.prefetches && column * sizeof(half) % 64 == 0 ? columns.prefetch : 0;
   std::size_t ill_conditioned = 0;
   for (std::size_t i = 0; i < rows; i += at_once) {
     Mask mask[4];
@@ -282,7 +280,7 @@ DMLREF_VECTOR_KERNEL std::size_t columns16(const Columns& columns, const ColumnC
                                            std::byte* to, const std::int64_t* to_offset, float upper_bound,
                                            std::uint16_t* list) noexcept {
   const Floats upper = Floats::of(upper_bound);
-  constexpr std::size_t vectors = Target::result_vectors;
+  constexpr std::size_t vectors = target.result_vectors;
   std::size_t ill_conditioned = 0;
   std::size_t c = 0;
   for (; c + vectors * unit <= columns.width; c += vectors * unit) {
@@ -308,7 +306,7 @@ inline const ColumnKernels& column_kernels() noexcept {
                                        join_columns,
                                        {columns32<identity>, columns32<clamped>, columns32<unrounded>},
                                        {columns16<identity>, columns16<clamped>, columns16<unrounded>},
-                                       Target::large_blocks};
+                                       target.large_blocks};
   return table;
 }
 

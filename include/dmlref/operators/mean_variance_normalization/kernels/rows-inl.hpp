@@ -88,8 +88,8 @@ DMLREF_VECTOR_TARGET SumAndSquare sums_of(const std::byte* from, const Segment* 
     const std::size_t size = segment->count;
     std::size_t i = 0;
     for (; i + line <= size; i += line) {
-      if constexpr (Target::prefetches) prefetch_line<0, 2>(read + i * sizeof(T));
-      if constexpr (Target::prefetches && prefetches_output) prefetch_line<1>(written + i * sizeof(T));
+      if constexpr (target.prefetches) prefetch_line<0, 2>(read + i * sizeof(T));
+      if constexpr (target.prefetches && prefetches_output) prefetch_line<1>(written + i * sizeof(T));
       DMLREF_UNROLL
       for (std::size_t k = i; k < i + line; k += block) add_block<T, false>(lanes, start + k * sizeof(T), nullptr);
     }
@@ -114,7 +114,7 @@ DMLREF_VECTOR_KERNEL SumAndSquare convert(const std::byte* floats, std::size_t c
   clear(lanes);
   std::size_t i = 0;
   for (; i + block <= count; i += block) {
-    if (Target::prefetches) prefetch_line<1>(written + i * sizeof(float));
+    if (target.prefetches) prefetch_line<1>(written + i * sizeof(float));
     add_block<float, true>(lanes, floats + i * sizeof(float), doubles + i);
   }
   if (i < count) add_last<float, true>(lanes, floats + i * sizeof(float), count - i, doubles + i);
@@ -150,11 +150,11 @@ struct Shift {
   V one, minus, shift;
 
   DMLREF_VECTOR_TARGET explicit Shift(typename V::Real s) noexcept : one(V::of(1)), minus(V::of(-s)), shift(V::of(s)) {
-    if constexpr (!Target::subtracts) pin(one);  // (Else compilers make a subtraction of it.)
+    if constexpr (!target.subtracts) pin(one);  // (Else compilers make a subtraction of it.)
   }
   DMLREF_VECTOR_TARGET V of(V x) const noexcept {
     if constexpr (!shifted) return x;
-    if constexpr (Target::subtracts) return difference(x, shift);
+    if constexpr (target.subtracts) return difference(x, shift);
     return fma(x, one, minus);  // the same number, where additions compete with conversions
   }
 };
@@ -272,7 +272,7 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
     const Address written = stream ? read : prefetch.written + static_cast<Address>(segment->to);
     std::size_t i = 0;
     for (; i + block <= count; i += block) {
-      if constexpr (Target::prefetches) {
+      if constexpr (target.prefetches) {
         // (Into L2 where L1d is full of doubles. Segments with sums are faster without the output.)
         prefetch_line<0, source == Source::memory_and_sums || (sums && finish != Finish::unrounded) ? 2 : 3>(
             read + i * sizeof(float));
@@ -331,7 +331,7 @@ template <Finish finish, class Coefficients, class Parameters>
 DMLREF_VECTOR_TARGET float results32_of(const Results<double>& results, const Parameters& parameters) noexcept {
   using enum Source;
   constexpr bool shared = !Coefficients::per_element;
-  if constexpr (Target::pipelined) {
+  if constexpr (target.pipelined) {
     if (results.source == converted_and_sums) {
       return results32<finish, converted_and_sums, Coefficients>(results, parameters);
     }
@@ -341,7 +341,7 @@ DMLREF_VECTOR_TARGET float results32_of(const Results<double>& results, const Pa
       }
     }
   }
-  if constexpr (shared || Target::pipelined) {
+  if constexpr (shared || target.pipelined) {
     if (results.source == converted) return results32<finish, converted, Coefficients>(results, parameters);
   }
   return results32<finish, memory, Coefficients>(results, parameters);
@@ -411,8 +411,8 @@ DMLREF_VECTOR_KERNEL std::size_t halves16(const Results<float>& results, const C
   std::size_t first = 0;
   const bool stream = streams16<finish>(results.stream);
   // (Prefetching what is walked anyway would cost a tenth of the time.)
-  const bool reads_ahead = Target::prefetches && results.prefetch.read != address_of(results.from);
-  const bool writes_ahead = Target::prefetches && !stream && results.prefetch.written != address_of(results.to);
+  const bool reads_ahead = target.prefetches && results.prefetch.read != address_of(results.from);
+  const bool writes_ahead = target.prefetches && !stream && results.prefetch.written != address_of(results.to);
   const Segment* const end = results.segments + results.count;
   for (const Segment* segment = results.segments; segment != end; ++segment) {
     const std::size_t bytes = segment->count * sizeof(half);
@@ -435,7 +435,7 @@ DMLREF_VECTOR_KERNEL std::size_t floats16(const Results<float>& results, const C
   const std::size_t count = results.segments->count;
   const Floats upper = Floats::of(results.upper);
   std::size_t i = 0;
-  if constexpr (Target::pipelined) {
+  if constexpr (target.pipelined) {
     if (results.source == Source::converted_and_sums) {
       const std::byte* const halves = results.summed.from;
       float* const floats = results.summed.converted;
@@ -488,7 +488,7 @@ DMLREF_VECTOR_TARGET auto results_of(const Results<Real>& results, const Paramet
 template <Finish finish, class V>
 DMLREF_VECTOR_KERNEL auto shared(const Results<typename V::Real>& results,
                                  const SharedCoefficients<typename V::Real>& c) noexcept {
-  if constexpr (Target::unshifted) {
+  if constexpr (target.unshifted) {
     if (c.shift == 0) return results_of<finish, Shared<V, false>>(results, c);
   }
   return results_of<finish, Shared<V, true>>(results, c);
@@ -514,8 +514,8 @@ inline const Kernels& kernels() noexcept {
                                  shifted_sums,
                                  result_kernels<Doubles>(),
                                  result_kernels<Floats>(),
-                                 Target::pipelined,
-                                 Target::prefetches ? Floats::lanes * 32 : 0};
+                                 target.pipelined,
+                                 target.prefetches ? Floats::lanes * 32 : 0};
   return table;
 }
 

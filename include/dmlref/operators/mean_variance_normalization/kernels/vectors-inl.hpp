@@ -1,5 +1,6 @@
 // vectors-inl.hpp: all kernels of a target that has vectors, one source for all of them. Included once in the namespace
-// of each, see targets.hpp. What is in this file, the kernels of rows and of columns share.
+// of each, by simd/reals/foreach_target-inl.hpp; `target` says there what suits it. What is in this file, the kernels
+// of rows and of columns share.
 #ifdef DMLREF_VECTOR_TARGET
 
 /// How many elements the kernels take at a time: a vector of floats, or two of doubles.
@@ -56,7 +57,7 @@ DMLREF_VECTOR_TARGET void finish32(std::byte* to, DoublePair value, Floats upper
     store(to, value);
   } else {
     const Floats result = result_of<finish>(value, upper, minimum);
-    if (Target::streams && streams) {
+    if (target.streams && streams) {
       stream(to, result);
     } else {
       store(to, result);
@@ -67,7 +68,7 @@ DMLREF_VECTOR_TARGET void finish32(std::byte* to, DoublePair value, Floats upper
 /// Whether float16 is stored non-temporally if asked to.
 template <Finish finish>
 constexpr bool streams16(bool stream) noexcept {
-  return finish == Finish::identity && Target::streams_halves && stream;
+  return finish == Finish::identity && target.streams_halves && stream;
 }
 /// A unit of float16's values.
 template <Finish finish>
@@ -91,5 +92,9 @@ DMLREF_VECTOR_TARGET auto ill_conditioned_of(Floats value, Floats error_bound) n
 #include "dmlref/operators/mean_variance_normalization/kernels/columns-inl.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/ill_conditioned/vectors-inl.hpp"
 #include "dmlref/operators/mean_variance_normalization/kernels/rows-inl.hpp"
+
+inline TargetKernels target_kernels() noexcept {
+  return {&kernels(), &activation_kernels(), &column_kernels(), &ill_conditioned_kernels(), target.has_fma};
+}
 
 #endif  // DMLREF_VECTOR_TARGET
