@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "dmlref/config.hpp"
-#include "dmlref/requantize/round_exactly.hpp"
+#include "dmlref/requantize/requantizer.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {

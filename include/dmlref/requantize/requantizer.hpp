@@ -17,7 +17,7 @@
 //   multiply_add    A fused multiply-add leaves the result in the low half. When constants are precomputed, the sums
 //                   next to each of the 255 ties are looked at, or the scale is exact: then no sum is near a tie, or
 //                   the one rounding decides it (multiply_add_rounding.hpp).
-//   in doubles      Near ties, vectors of them at once, and sums of more than 32 bits: round_exactly.hpp. The double
+//   in doubles      Near ties, vectors of them at once, and sums of more than 32 bits: round_exactly. The double
 //                   product finds the tie next to it, and the sign of one fused multiply-add says on which side of it p
 //                   lies, or that it lies on it. Nothing is left undecided.
 //   exact           Sums of more than 32 bits, one by one: reference/quantize.hpp.
@@ -33,11 +33,35 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
+#include "dmlref/reference/fma.hpp"
 #include "dmlref/reference/quantize.hpp"
-#include "dmlref/requantize/round_exactly.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
+
+/// Neither 0, infinite nor no number: what round_exactly takes.
+constexpr bool is_usual(float scale) noexcept { return scale != 0 && scale - scale == 0; }
+
+/// What products of sums and scales stay below where their integer part has 16 bits, zero point and errors included.
+inline constexpr double fixed_point_limit = 32000;
+
+/// The exact rounding in floating point: sum * factor / output_scale, half to even, for integer sums below 2^53 and
+/// factors that are products of two floats. The double product finds the nearest tie h; whether the value lies below
+/// it, on it or above is the sign of sum * factor - h * output_scale. h * output_scale is exact, and so is a fused
+/// multiply-add's sign.
+inline std::int32_t round_exactly(double sum, double factor, double output_scale) noexcept {
+  double p = sum * (factor / output_scale);
+  p = p < -5000.0 ? -5000.0 : p > 5000.0 ? 5000.0 : p;
+  const auto truncated = static_cast<std::int32_t>(p);
+  const double tie = truncated + (p < 0 ? -0.5 : 0.5);
+  const double distance = p - tie;
+  if (distance > 0x1p-38 || distance < -0x1p-38) {
+    return distance < 0 ? static_cast<std::int32_t>(tie - 0.5) : static_cast<std::int32_t>(tie + 0.5);
+  }
+  const double side = reference::fma(sum, factor, -(tie * output_scale));
+  const auto lower = static_cast<std::int32_t>(tie - 0.5);
+  return side < 0 ? lower : side > 0 ? lower + 1 : lower + (lower & 1);
+}
 
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;

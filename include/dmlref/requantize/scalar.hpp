@@ -6,7 +6,6 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/requantize/requantizer.hpp"
-#include "dmlref/requantize/round_exactly.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::requantize::scalar {

@@ -16,7 +16,7 @@
 #include "dmlref/desc/data_type.hpp"
 #include "dmlref/desc/half.hpp"
 #include "dmlref/isa/cpu.hpp"
-#include "dmlref/operators/element_wise_quantize_linear/kernels/select.hpp"
+#include "dmlref/operators/element_wise_quantize_linear/kernels/kernels.hpp"
 #include "dmlref/operators/element_wise_quantize_linear/problem.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/rows.hpp"

@@ -1,4 +1,5 @@
-// kernels.hpp: what an instruction set does for quantization by elements: blocks of reals that lie side by side.
+// kernels.hpp: what an instruction set does for quantization by elements: blocks of reals that lie side by side; and
+// which kernels it has (kernels_of).
 #pragma once
 
 #include <cmath>
@@ -114,3 +115,7 @@ inline const Kernels& target_kernels() noexcept {
 }  // namespace scalar
 }  // namespace fast::quantize_linear
 DMLREF_END
+
+#define DMLREF_VECTOR_SOURCE "dmlref/operators/element_wise_quantize_linear/kernels/blocks-inl.hpp"
+#define DMLREF_VECTOR_NAMESPACE fast::quantize_linear
+#include "dmlref/simd/reals/foreach_target-inl.hpp"

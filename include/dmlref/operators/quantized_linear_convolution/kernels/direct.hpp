@@ -13,9 +13,8 @@
 #include <memory>
 
 #include "dmlref/config.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/columns_in_place.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/in_place.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/layout.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/planes_in_place.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/staged_channels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/staged_planes.hpp"
 

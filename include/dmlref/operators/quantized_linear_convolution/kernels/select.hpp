@@ -21,7 +21,6 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 #if DMLREF_HAS_KERNELS
 #include "dmlref/int8/scalar.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/direct/scalar.hpp"
 #if DMLREF_HAS_AVX2
 #include "dmlref/int8/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
