@@ -39,15 +39,19 @@ DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_row_exactly(const TileArgs& 
 }
 
 /// The same of all rows of a tile, which takes less time for many of them. With channels in lanes a row is a pixel.
-DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_tile_exactly(const TileArgs& args, std::ptrdiff_t rows,
+DMLREF_NOINLINE DMLREF_QLC_TARGET inline void round_tile_exactly(const TileArgs& args, const TilePlace& at,
+                                                                 std::ptrdiff_t rows,
                                                                  void (*tile)(const TileArgs&) noexcept,
                                                                  std::ptrdiff_t lanes,
                                                                  bool channels_in_lanes) noexcept {
   constexpr std::ptrdiff_t max_sums = (V::registers + 4) * V::lanes;
   std::int32_t sums[max_sums] = {};
   TileArgs t = args;
+  t.operands.activations = at.activations;
+  t.offsets.pixel_sums = at.pixel_sums;
   t.output = TileOutput::sums;
   t.sums = {sums, lanes};
+  t.bytes.at = at.bytes;
   t.count = 1;
   tile(t);
   const TileBytes& to = t.bytes;
@@ -181,11 +185,7 @@ struct ChannelTile {
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
                                                  std::uint32_t near_ties) noexcept {
     if (many_rows(near_ties, static_cast<int>(units))) {
-      TileArgs all = t;
-      all.operands.activations = at.activations;
-      all.offsets.pixel_sums = at.pixel_sums;
-      all.bytes.at = at.bytes;
-      return round_tile_exactly(all, R, &run_tiles<ChannelTile>, V::lanes * N, true);
+      return round_tile_exactly(t, at, R, &run_tiles<ChannelTile>, V::lanes * N, true);
     }
     for (int r = 0; r < R; ++r) {
       const std::uint32_t units_of_row = (2u << ((N * r + N - 1) / 4)) - (1u << (N * r / 4));
@@ -292,11 +292,7 @@ struct PixelTile {
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
                                                  std::uint32_t near_ties) noexcept {
     if (many_rows(near_ties, R)) {
-      TileArgs all = t;
-      all.operands.activations = at.activations;
-      all.offsets.pixel_sums = at.pixel_sums;
-      all.bytes.at = at.bytes;
-      return round_tile_exactly(all, R, &run_tiles<PixelTile>, V::lanes * N, false);
+      return round_tile_exactly(t, at, R, &run_tiles<PixelTile>, V::lanes * N, false);
     }
     for (int r = 0; r < R; ++r) {
       if ((near_ties >> r & 1) == 0 || t.bytes.requantizer.rounds(t.bytes.first_channel + r)) continue;
