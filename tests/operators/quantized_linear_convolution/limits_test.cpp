@@ -331,6 +331,7 @@ TEST(ConvolutionLimits, MemoryIsThatOfWhatIsRead) {
                small);
   expect_small(convolution(random, 1, 1, 64, 64, {100000, 1, 4000}, {1, 1}), mebibyte, small);
   expect_small(convolution(random, 1, 1, 64, 64, {4000, 1, 4000}, {10000, 1, 4000}), mebibyte, small);
+  expect_small(convolution(random, 1, 1, 1000, 25, {1, 1}, {1, 2, 4096, 1, 0, 13594}), mebibyte, small);
   Request last = convolution(random, 1, 1, 64, 64, {1, 1}, {200000, 3, 4000, 4000});
   make_channels_last(last.tensors["InputTensor"]);
   expect_small(last, mebibyte, small);

@@ -149,8 +149,10 @@ struct Blocking {
         order.staging = Staging::pixels;
       }
     }
-    // Staged pixels touch each other, unless that is a distance that caches dislike.
-    if (order.staging == Staging::pixels && !order.apart()) order.joined = joins;
+    // Staged pixels touch each other, unless that is a distance that caches dislike, or windows are far apart: those
+    // between them are not staged then.
+    const bool far = g.kernel_w > 1 && g.stride_x > 32 * g.kernel_w;
+    if (order.staging == Staging::pixels && !order.apart() && !far) order.joined = joins;
     return {order, false};
   }
 
