@@ -57,6 +57,16 @@ T data_value(ValueKind kind, std::mt19937_64& random) {
   }
 }
 
+/// A number of 32 bits whose product with `scale`, an odd integer of 24 bits, lies so near to a tie of float that by
+/// way of a double it would most often be rounded twice: it ends in 32 bits that are half a unit, and 1 to 3 more or
+/// less.
+inline std::uint32_t nearly_tied_factor(std::uint32_t scale, std::mt19937_64& random) {
+  std::uint32_t inverse = scale;  // modulo 2^3; each step doubles the bits
+  for (int bits = 3; bits < 32; bits *= 2) inverse *= 2 - scale * inverse;
+  const auto distance = static_cast<std::uint32_t>(random() % 3 + 1);
+  return inverse * (0x80000000u + (random() % 2 == 0 ? distance : 0 - distance));
+}
+
 /// A scale: near 1, a power of two, any bits, or an extreme one.
 template <class T>
 T scale_value(ValueKind kind, std::mt19937_64& random) {

@@ -131,6 +131,24 @@ TEST(DequantizeLinear, EveryByteAndZeroPoint) {
   }
 }
 
+// Products that a double would bring to a tie of float.
+TEST(DequantizeLinear, NearTiesOfWideProducts) {
+  std::mt19937_64 random(test_seed());
+  int twice_rounded = 0;
+  for (int i = 0; i < 100 && !HasFatalFailure(); ++i) {
+    const auto scale = static_cast<std::uint32_t>(random() % (1u << 23) | (1u << 23) | 1u);
+    std::vector<std::uint32_t> q(100);
+    for (std::uint32_t& value : q) value = nearly_tied_factor(scale, random);
+    const auto factor = static_cast<float>(scale);
+    expect_dequantized<std::uint32_t, float>(q, repeated(factor, size_of(q)), repeated(std::uint32_t{0}, size_of(q)));
+    for (const std::uint32_t value : q) {
+      const float through_double = static_cast<float>(double{factor} * value);
+      if (through_double != reference::dequantize(value, std::uint32_t{0}, factor)) ++twice_rounded;
+    }
+  }
+  EXPECT_GT(twice_rounded, 100);
+}
+
 template <class T>
 std::vector<T> many(std::size_t count, std::mt19937_64& random) {
   std::vector<T> values(count);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "support/exact_quantize_linear.hpp"
 #include "support/exhaustive.hpp"
 #include "support/quantize_linear_values.hpp"
 #include "support/seed.hpp"
@@ -20,20 +21,6 @@ using namespace dmlref_test;
 /// A finite number as a fraction.
 mpq_class exact(double x) { return mpq_class(x); }
 
-/// floor(x + 1/2), one less where x is a tie and that would be odd; then plus z, within the limits of Out.
-template <class Out>
-int quantized(const mpq_class& x, int z) {
-  const mpq_class shifted = x + mpq_class(1, 2);
-  mpz_class floor = shifted.get_num();
-  mpz_fdiv_q(floor.get_mpz_t(), shifted.get_num().get_mpz_t(), shifted.get_den().get_mpz_t());
-  if (shifted.get_den() == 1 && floor % 2 != 0) floor -= 1;
-  floor += z;
-  const int least = std::numeric_limits<Out>::min(), greatest = std::numeric_limits<Out>::max();
-  if (floor < least) return least;
-  if (floor > greatest) return greatest;
-  return static_cast<int>(floor.get_si());
-}
-
 template <class In, class Scale, class Out>
 void expect_quantize(std::mt19937_64& random, ValueKind kind, ValueKind scale_kind) {
   const In x = data_value<In>(kind, random);
@@ -41,16 +28,7 @@ void expect_quantize(std::mt19937_64& random, ValueKind kind, ValueKind scale_ki
   const Out z = random_bits<Out>(random);
   const auto dividend = static_cast<double>(x), divisor = static_cast<double>(scale);
   const int got = reference::quantize(x, scale, z);
-  if (std::isfinite(dividend) && std::isfinite(divisor) && divisor != 0) {
-    ASSERT_EQ(got, quantized<Out>(exact(dividend) / exact(divisor), z)) << dividend << " / " << divisor;
-    return;
-  }
-  // What IEEE division makes of it: NaN counts as 0, infinity saturates.
-  const double quotient = dividend / divisor;
-  const int expected = quotient != quotient || quotient == 0 ? int{z}
-                       : quotient < 0                        ? int{std::numeric_limits<Out>::min()}
-                                                             : int{std::numeric_limits<Out>::max()};
-  ASSERT_EQ(got, expected) << dividend << " / " << divisor;
+  ASSERT_EQ(got, exact_quantized<Out>(dividend, divisor, z)) << dividend << " / " << divisor;
 }
 
 TEST(QuantizeLinearReference, IsTheExactQuotientRoundedOnce) {
