@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,11 +63,35 @@ inline TensorDesc draw_tensor(ExtremeRandom& random, DataType type, const Dimens
   return tensor;
 }
 
-// ---- slices ----
+/// What the newest level accepts for a tensor: a member of a desc.
+template <auto Member>
+constexpr const dmlref::TensorSupport& support_of = dmlref::schema::field_of(Member).support.back();
 
-inline constexpr DataType element_types[] = {DataType::float32, DataType::float16, DataType::uint32, DataType::uint16,
-                                             DataType::uint8,   DataType::int32,   DataType::int16,  DataType::int8,
-                                             DataType::float64, DataType::uint64,  DataType::int64};
+template <auto Member>
+DataType draw_type(ExtremeRandom& random) {
+  for (;;) {
+    const auto type = static_cast<DataType>(random.number(1, 11));
+    if (support_of<Member>.types.contains(type)) return type;
+  }
+}
+template <auto Member>
+std::size_t draw_rank(ExtremeRandom& random) {
+  return random.from(support_of<Member>.min_rank, support_of<Member>.max_rank);
+}
+
+/// Of an operator that computes each element, or each group of some, from few.
+inline Dimensions draw_sizes(ExtremeRandom& random, std::size_t rank) {
+  if (random.one_in(12)) return large_sizes(random, rank);  // planned only
+  Dimensions sizes = small_sizes(random, rank, random.one_in(6) ? 4000 : 200);
+  if (random.one_in(6)) {  // one long dimension
+    std::fill(sizes.begin(), sizes.end(), 1u);
+    sizes[random.from(0, rank - 1)] = random.number(1, 5000);
+    sizes[random.from(0, rank - 1)] = random.number(1, 3);
+  }
+  return sizes;
+}
+
+// ---- slices ----
 
 /// Sizes of the input and of the output with the window between them.
 struct Window {
@@ -98,8 +123,8 @@ inline Window draw_window(ExtremeRandom& random, std::size_t rank, std::uint64_t
 }
 
 inline dmlref::OperatorDesc draw_slice(ExtremeRandom& random) {
-  const DataType type = element_types[random.from(0, std::size(element_types) - 1)];
-  Window w = draw_window(random, random.from(1, 8), largest_number);
+  const auto type = draw_type<&dmlref::SliceDesc::input>(random);
+  Window w = draw_window(random, draw_rank<&dmlref::SliceDesc::input>(random), largest_number);
   for (std::size_t d = 0; d < w.out.size(); ++d) {
     const std::uint64_t last = w.offsets[d] + std::uint64_t{w.out[d] - 1} * w.strides[d];
     if (last >= w.in[d]) w.offsets[d] = 0;
@@ -110,9 +135,9 @@ inline dmlref::OperatorDesc draw_slice(ExtremeRandom& random) {
 }
 
 inline dmlref::OperatorDesc draw_slice1(ExtremeRandom& random) {
-  const DataType type = element_types[random.from(0, std::size(element_types) - 1)];
+  const auto type = draw_type<&dmlref::Slice1Desc::input>(random);
   constexpr std::int32_t lowest = (std::numeric_limits<std::int32_t>::min)();
-  const Window w = draw_window(random, random.from(1, 8), 0x7FFFFFFF);
+  const Window w = draw_window(random, draw_rank<&dmlref::Slice1Desc::input>(random), 0x7FFFFFFF);
   std::vector<std::int32_t> strides(w.strides.begin(), w.strides.end());
   for (std::size_t d = 0; d < strides.size(); ++d) {
     if (random.one_in(2)) strides[d] = -strides[d];
@@ -234,10 +259,11 @@ inline Convolution draw_geometry(ExtremeRandom& random) {
   return c;
 }
 
-inline dmlref::OperatorDesc draw_convolution(ExtremeRandom& random) {
+template <Convolving Desc>
+dmlref::OperatorDesc draw_convolution(ExtremeRandom& random) {
   Convolution c = draw_geometry(random);
   const Channels& channels = c.channels;
-  dmlref::QuantizedLinearConvolutionDesc desc;
+  Desc desc;
   Dimensions in{channels.batch, channels.groups * channels.in}, filter{channels.groups * channels.out, channels.in};
   Dimensions out{channels.batch, channels.groups * channels.out};
   for (std::size_t d = 2 - c.spatial; d < 2; ++d) {
@@ -252,8 +278,8 @@ inline dmlref::OperatorDesc draw_convolution(ExtremeRandom& random) {
     desc.end_padding.push_back(way.end);
   }
   desc.group_count = channels.groups;
-  const auto byte_type = [&] { return random.one_in(2) ? DataType::uint8 : DataType::int8; };
-  const DataType in_type = byte_type(), filter_type = byte_type(), out_type = byte_type();
+  const auto in_type = draw_type<&Desc::input>(random), filter_type = draw_type<&Desc::filter>(random);
+  const auto out_type = draw_type<&Desc::output>(random);
   const auto input = [&](DataType type, const Dimensions& sizes) {
     return draw_tensor(random, type, sizes, Direction::input);
   };
@@ -268,15 +294,138 @@ inline dmlref::OperatorDesc draw_convolution(ExtremeRandom& random) {
     return random.one_in(4) ? Dimensions{out[1]} : per_channel;
   };
   desc.input = input(in_type, in);
-  desc.input_scale = input(DataType::float32, one());
   if (random.one_in(2)) desc.input_zero_point = input(in_type, one());
   desc.filter = input(filter_type, filter);
-  desc.filter_scale = input(DataType::float32, one_or_each());
   if (random.one_in(2)) desc.filter_zero_point = input(filter_type, one_or_each());
-  if (random.one_in(2)) desc.bias = input(DataType::int32, per_channel);
-  desc.output_scale = input(DataType::float32, one());
-  if (random.one_in(2)) desc.output_zero_point = input(out_type, one());
+  if constexpr (requires { desc.output_scale; }) {
+    desc.input_scale = input(DataType::float32, one());
+    desc.filter_scale = input(DataType::float32, one_or_each());
+    if (random.one_in(2)) desc.bias = input(DataType::int32, per_channel);
+    desc.output_scale = input(DataType::float32, one());
+    if (random.one_in(2)) desc.output_zero_point = input(out_type, one());
+  }
   desc.output = draw_tensor(random, out_type, out, Direction::output);
+  return desc;
+}
+
+// ---- matrix products ----
+
+/// So many independent products of an M x K matrix and a K x N matrix.
+struct ProductSizes {
+  Dimensions outer;
+  std::uint32_t m = 1, k = 1, n = 1;
+};
+inline ProductSizes draw_product_sizes(ExtremeRandom& random, std::size_t rank) {
+  ProductSizes s{Dimensions(rank - 2, 1)};
+  const std::uint64_t kind = random.from(0, 23);
+  if (kind == 0) {  // deep: sums beyond 32 bits
+    s.k = draw_depth(random);
+    s.m = random.number(1, s.k > 1000000 ? 1 : 3);
+    s.n = random.number(1, s.k > 1000000 ? 1 : 3);
+  } else if (kind == 1) {  // many products
+    for (std::uint32_t& size : s.outer) size = random.extreme(1, random.one_in(4) ? 1u << 11 : 256);
+    s.m = random.number(1, 3);
+    s.k = random.number(1, 3);
+    s.n = random.number(1, 3);
+  } else if (kind < 6) {  // sizes of any magnitude; most are planned only
+    std::uint64_t room = largest_number;
+    for (std::uint32_t& size : s.outer) {
+      size = random.one_in(2) ? 1 : random.extreme(1, room);
+      room /= size;
+    }
+    std::uint32_t* const sizes[] = {&s.m, &s.k, &s.n};
+    std::uint64_t largest = 1;  // any two make a matrix
+    for (const std::size_t i : random.order(3)) {
+      *sizes[i] = random.one_in(3) ? random.number(1, std::min<std::uint64_t>(room / largest, 3))
+                                   : random.extreme(1, room / largest);
+      largest = std::max<std::uint64_t>(largest, *sizes[i]);
+    }
+  } else {
+    for (std::uint32_t& size : s.outer) size = random.number(1, 3);
+    const std::uint64_t most = random.one_in(3) ? 100 : 20;
+    s.m = random.number(1, most);
+    s.k = random.number(1, random.one_in(6) ? 600 : most);
+    s.n = random.number(1, random.one_in(6) ? 600 : most);
+    if (random.one_in(4)) (random.one_in(2) ? s.m : s.n) = 1;
+  }
+  return s;
+}
+
+template <Multiplying Desc>
+dmlref::OperatorDesc draw_product(ExtremeRandom& random) {
+  const auto rank = draw_rank<&Desc::a>(random);
+  const ProductSizes s = draw_product_sizes(random, rank);
+  const auto matrix = [&](std::uint32_t rows, std::uint32_t columns) {
+    Dimensions sizes = s.outer;
+    sizes.insert(sizes.end(), {rows, columns});
+    return sizes;
+  };
+  const auto a_type = draw_type<&Desc::a>(random), b_type = draw_type<&Desc::b>(random);
+  const auto out_type = draw_type<&Desc::output>(random);
+  const auto input = [&](DataType type, const Dimensions& sizes) {
+    return draw_tensor(random, type, sizes, Direction::input);
+  };
+  // One value, or one per row or column. All parameters of an operator with scales have one rank.
+  constexpr bool scaled = requires(Desc d) { d.a_scale; };
+  const auto common_rank = draw_rank<&Desc::a_zero_point>(random);
+  const auto parameter = [&](DataType type, std::uint32_t count, bool is_row) {
+    const std::size_t p = scaled ? common_rank : draw_rank<&Desc::a_zero_point>(random);
+    Dimensions sizes(p, 1);
+    const bool fits = p > 1 || !is_row || !scaled;
+    if (fits && !random.one_in(3)) sizes[is_row && p > 1 ? p - 2 : p - 1] = count;
+    return input(type, sizes);
+  };
+  const auto rows = [&](DataType type) { return parameter(type, s.m, true); };
+  const auto columns = [&](DataType type) { return parameter(type, s.n, false); };
+  Desc desc;
+  desc.a = input(a_type, matrix(s.m, s.k));
+  if (random.one_in(2)) desc.a_zero_point = rows(a_type);
+  desc.b = input(b_type, matrix(s.k, s.n));
+  if (random.one_in(2)) desc.b_zero_point = columns(b_type);
+  if constexpr (scaled) {
+    desc.a_scale = rows(DataType::float32);
+    desc.b_scale = columns(DataType::float32);
+    desc.output_scale = rows(DataType::float32);
+    if (random.one_in(2)) desc.output_zero_point = rows(out_type);
+  }
+  desc.output = draw_tensor(random, out_type, matrix(s.m, s.n), Direction::output);
+  return desc;
+}
+
+// ---- quantizing and dequantizing elements ----
+
+/// A parameter of the data's sizes: by stride 0 one for all, or one for each place along a dimension.
+inline TensorDesc draw_repeated(ExtremeRandom& random, DataType type, const Dimensions& sizes) {
+  TensorDesc tensor = draw_tensor(random, type, sizes, Direction::input);
+  if (random.one_in(4)) return tensor;
+  Dimensions strides(sizes.size(), 0);
+  if (random.one_in(2)) {
+    const std::size_t d = random.from(0, sizes.size() - 1);
+    const std::uint64_t most = sizes[d] == 1 ? largest_number : (largest_number - 1) / (sizes[d] - 1);
+    strides[d] = random.one_in(2) ? 1 : random.extreme(0, most);
+  }
+  const bool owned = tensor.owned_by_dml;
+  tensor = TensorDesc(type, sizes, strides);
+  tensor.owned_by_dml = owned;
+  return tensor;
+}
+
+template <QuantizingElements Desc>
+dmlref::OperatorDesc draw_quantize_linear(ExtremeRandom& random) {
+  constexpr bool quantizes = std::is_same_v<Desc, dmlref::ElementWiseQuantizeLinearDesc>;
+  Dimensions sizes = draw_sizes(random, draw_rank<&Desc::input>(random));
+  if (random.one_in(32)) {  // enough for several tasks
+    std::fill(sizes.begin(), sizes.end(), 1u);
+    sizes[random.from(0, sizes.size() - 1)] = random.number(1, 1u << 17);
+    sizes[random.from(0, sizes.size() - 1)] *= random.number(1, 2);
+  }
+  const auto in = draw_type<&Desc::input>(random), out = draw_type<&Desc::output>(random);
+  const auto scale = !quantizes ? out : in == DataType::int32 ? DataType::float32 : in;
+  Desc desc;
+  desc.input = draw_tensor(random, in, sizes, Direction::input);
+  desc.scale = draw_repeated(random, scale, sizes);
+  if (!random.one_in(3)) desc.zero_point = draw_repeated(random, quantizes ? out : in, sizes);
+  desc.output = draw_tensor(random, out, sizes, Direction::output);
   return desc;
 }
 
@@ -313,7 +462,7 @@ inline dmlref::Activation draw_activation(ExtremeRandom& random) {
 
 template <class Desc>
 void draw_rest_of_normalization(ExtremeRandom& random, Desc& desc, const Dimensions& sizes) {
-  const DataType type = random.one_in(2) ? DataType::float32 : DataType::float16;
+  const auto type = draw_type<&Desc::input>(random);
   const auto repeated = [&] {
     Dimensions some = sizes;
     for (std::uint32_t& size : some) size = random.one_in(2) ? 1 : size;
@@ -329,25 +478,23 @@ void draw_rest_of_normalization(ExtremeRandom& random, Desc& desc, const Dimensi
   } else {
     desc.normalize_variance = !random.one_in(4);
   }
-  constexpr float epsilons[] = {0.0f, 1e-45f, 1e-30f, 1.0f, 1e38f, -1.0f, std::numeric_limits<float>::infinity()};
+  constexpr float epsilons[] = {0.0f,
+                                -0.0f,
+                                1e-45f,
+                                1e-30f,
+                                1.0f,
+                                1e38f,
+                                -1.0f,
+                                -1e-6f,
+                                std::numeric_limits<float>::infinity(),
+                                std::numeric_limits<float>::quiet_NaN()};
   if (random.one_in(3)) desc.epsilon = epsilons[random.from(0, std::size(epsilons) - 1)];
   if (random.one_in(3)) desc.fused_activation = draw_activation(random);
 }
 
-inline Dimensions draw_normalization_sizes(ExtremeRandom& random, std::size_t rank) {
-  if (random.one_in(12)) return large_sizes(random, rank);  // planned only
-  Dimensions sizes = small_sizes(random, rank, random.one_in(6) ? 4000 : 200);
-  if (random.one_in(6)) {  // one long dimension
-    std::fill(sizes.begin(), sizes.end(), 1u);
-    sizes[random.from(0, rank - 1)] = random.number(1, 5000);
-    sizes[random.from(0, rank - 1)] = random.number(1, 3);
-  }
-  return sizes;
-}
-
 inline dmlref::OperatorDesc draw_normalization(ExtremeRandom& random) {
   dmlref::MeanVarianceNormalizationDesc desc;
-  draw_rest_of_normalization(random, desc, draw_normalization_sizes(random, 4));
+  draw_rest_of_normalization(random, desc, draw_sizes(random, 4));
   desc.cross_channel = random.one_in(2);
   return desc;
 }
@@ -355,9 +502,9 @@ inline dmlref::OperatorDesc draw_normalization(ExtremeRandom& random) {
 /// MVN1, or MVN2.
 template <class Desc>
 dmlref::OperatorDesc draw_normalization_over_axes(ExtremeRandom& random) {
-  const std::size_t rank = random.from(1, 8);
+  const auto rank = draw_rank<&Desc::input>(random);
   Desc desc;
-  draw_rest_of_normalization(random, desc, draw_normalization_sizes(random, rank));
+  draw_rest_of_normalization(random, desc, draw_sizes(random, rank));
   const std::uint64_t count = random.from(random.one_in(16) ? 0 : 1, rank);
   for (const std::size_t axis : random.order(rank)) {
     if (desc.axes.size() < count) desc.axes.push_back(static_cast<std::uint32_t>(axis));
@@ -367,13 +514,20 @@ dmlref::OperatorDesc draw_normalization_over_axes(ExtremeRandom& random) {
 
 /// Any operator; convolutions, which have the most numbers, more often.
 inline dmlref::OperatorDesc draw(ExtremeRandom& random) {
-  switch (random.from(0, 8)) {
+  switch (random.from(0, 15)) {
     case 0: return draw_slice(random);
     case 1: return draw_slice1(random);
     case 2: return draw_normalization(random);
     case 3: return draw_normalization_over_axes<dmlref::MeanVarianceNormalization1Desc>(random);
-    case 4: return draw_normalization_over_axes<dmlref::MeanVarianceNormalization2Desc>(random);
-    default: return draw_convolution(random);
+    case 4:
+    case 5: return draw_normalization_over_axes<dmlref::MeanVarianceNormalization2Desc>(random);
+    case 6: return draw_quantize_linear<dmlref::ElementWiseQuantizeLinearDesc>(random);
+    case 7: return draw_quantize_linear<dmlref::ElementWiseDequantizeLinearDesc>(random);
+    case 8: return draw_product<dmlref::MatrixMultiplyIntegerDesc>(random);
+    case 9: return draw_product<dmlref::QuantizedLinearMatrixMultiplyDesc>(random);
+    case 10:
+    case 11: return draw_convolution<dmlref::ConvolutionIntegerDesc>(random);
+    default: return draw_convolution<dmlref::QuantizedLinearConvolutionDesc>(random);
   }
 }
 

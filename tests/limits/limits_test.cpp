@@ -23,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,13 +44,7 @@ constexpr std::uint64_t cases_per_child = 256;
 constexpr long most_heap = 1l << 30;
 constexpr std::chrono::seconds most_shrinking(20);
 constexpr int exit_heap = 98;
-constexpr std::size_t operators = std::size(dmlref::schema::Operators::infos);
-constexpr std::string_view operator_names[operators] = {"SLICE",
-                                                        "SLICE1",
-                                                        "QUANTIZED_LINEAR_CONVOLUTION",
-                                                        "MEAN_VARIANCE_NORMALIZATION",
-                                                        "MEAN_VARIANCE_NORMALIZATION1",
-                                                        "MEAN_VARIANCE_NORMALIZATION2"};
+constexpr std::span<const dmlref::OperatorInfo> operators = dmlref::operator_table;
 
 /// How much slower than an optimized build on a CPU of its own this may be.
 #if DMLREF_TEST_EMULATED
@@ -88,7 +83,7 @@ void set_stage(const char* stage) {
 }
 
 void count(const dmlref::OperatorDesc& desc, const Outcome& outcome) {
-  const std::string name = std::string(operator_names[desc.index()]) + ": " + outcome.strategy;
+  const std::string name = std::string(operators[desc.index()].name) + ": " + outcome.strategy;
   for (Record::Count& row : record->strategies) {
     if (row.name[0] == 0) copy_text(row.name, sizeof(row.name), name);
     if (name.compare(0, sizeof(row.name) - 1, row.name) != 0) continue;
@@ -198,7 +193,7 @@ class Run {
     ++failures_;
     const std::uint64_t seed = seed_of(options_, index);
     const dmlref::OperatorDesc desc = draw_valid(options_, index);
-    const std::string name(operator_names[desc.index()]);
+    const std::string name(operators[desc.index()].name);
     std::printf("FAILED: %s, %s\n  repeat: test_limits --isa %s --seed %llu --case %llu%s\n", kind.c_str(),
                 name.c_str(), std::string(to_string(options_.isa)).c_str(),
                 static_cast<unsigned long long>(options_.seed), static_cast<unsigned long long>(index),
@@ -257,9 +252,10 @@ Options parse(int argc, char** argv) {
       continue;
     }
     if (flag == "--operator") {
-      const auto* const name = std::find(operator_names, operator_names + operators, std::string_view(value));
-      if (name == operator_names + operators) usage("--operator names none");
-      options.only_operator = static_cast<std::size_t>(name - operator_names);
+      const auto named = std::find_if(operators.begin(), operators.end(),
+                                      [&](const dmlref::OperatorInfo& info) { return info.name == value; });
+      if (named == operators.end()) usage("--operator names none");
+      options.only_operator = static_cast<std::size_t>(named - operators.begin());
       continue;
     }
     char* end = nullptr;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,7 +16,8 @@
 namespace dmlref_test::limits {
 
 /// Makes what depends on other numbers fit them again.
-inline void repair(dmlref::QuantizedLinearConvolutionDesc& d) {
+template <Convolving Desc>
+void repair(Desc& d) {
   d.filter.sizes[1] = d.input.sizes[1] / std::max(1u, d.group_count);
   d.output.sizes[0] = d.input.sizes[0];
   d.output.sizes[1] = d.filter.sizes[0];
@@ -30,13 +30,40 @@ inline void repair(dmlref::QuantizedLinearConvolutionDesc& d) {
   const auto channels = [&](dmlref::TensorDesc& tensor) {
     for (std::uint32_t& size : tensor.sizes) size = size > 1 ? d.filter.sizes[0] : 1;
   };
-  channels(d.filter_scale);
+  if constexpr (requires { d.filter_scale; }) channels(d.filter_scale);
   if (d.filter_zero_point) channels(*d.filter_zero_point);
-  if (d.bias) channels(*d.bias);
+  if constexpr (requires { d.bias; }) {
+    if (d.bias) channels(*d.bias);
+  }
+}
+template <Multiplying Desc>
+void repair(Desc& d) {
+  const std::size_t rank = d.a.rank();
+  for (std::size_t i = 0; i + 2 < rank; ++i) d.b.sizes[i] = d.output.sizes[i] = d.a.sizes[i];
+  d.b.sizes[rank - 2] = d.a.sizes[rank - 1];
+  d.output.sizes[rank - 2] = d.a.sizes[rank - 2];
+  d.output.sizes[rank - 1] = d.b.sizes[rank - 1];
+  const auto fit = [](dmlref::TensorDesc& tensor, std::uint32_t count) {
+    for (std::uint32_t& size : tensor.sizes) size = size > 1 ? count : 1;
+  };
+  const std::uint32_t rows = d.a.sizes[rank - 2], columns = d.b.sizes[rank - 1];
+  if (d.a_zero_point) fit(*d.a_zero_point, rows);
+  if (d.b_zero_point) fit(*d.b_zero_point, columns);
+  if constexpr (requires { d.a_scale; }) {
+    fit(d.a_scale, rows);
+    fit(d.b_scale, columns);
+    fit(d.output_scale, rows);
+    if (d.output_zero_point) fit(*d.output_zero_point, rows);
+  }
+}
+template <QuantizingElements Desc>
+void repair(Desc& d) {
+  d.scale.sizes = d.output.sizes = d.input.sizes;
+  if (d.zero_point) d.zero_point->sizes = d.input.sizes;
 }
 inline void repair(dmlref::SliceDesc& d) { d.sizes = d.output.sizes; }
 inline void repair(dmlref::Slice1Desc&) {}
-template <class Desc>
+template <Normalizing Desc>
 void repair(Desc& d) {
   d.output.sizes = d.input.sizes;
   const auto fit = [&](dmlref::TensorDesc& tensor) {
@@ -55,7 +82,7 @@ class Reductions {
     if constexpr (requires { desc.fused_activation; }) {
       if (desc.fused_activation) with([](Desc& d) { d.fused_activation.reset(); });
     }
-    if constexpr (requires { desc.filter; }) {
+    if constexpr (Convolving<Desc>) {
       reduce_channels();
       for (std::size_t i = 0; i < desc.strides.size(); ++i) {
         less(desc.input.sizes[i + 2], 1, [i](Desc& d, std::uint32_t v) { d.input.sizes[i + 2] = v; });
@@ -65,7 +92,12 @@ class Reductions {
         less(desc.dilations[i], 1, [i](Desc& d, std::uint32_t v) { d.dilations[i] = v; });
         less(desc.strides[i], 1, [i](Desc& d, std::uint32_t v) { d.strides[i] = v; });
       }
-      return;
+    } else if constexpr (Multiplying<Desc>) {
+      const std::size_t rank = desc.a.rank();
+      for (std::size_t i = 0; i < rank; ++i) {
+        less(desc.a.sizes[i], 1, [i](Desc& d, std::uint32_t v) { d.a.sizes[i] = v; });
+      }
+      less(desc.b.sizes[rank - 1], 1, [&](Desc& d, std::uint32_t v) { d.b.sizes[rank - 1] = v; });
     } else {
       for (std::size_t i = 0; i < desc.input.rank(); ++i) reduce_dimension(i);
     }
@@ -99,21 +131,16 @@ class Reductions {
     }
   }
 
+  /// Calls f(pointer to member) for each.
   template <class F>
   static void for_each_tensor(F f) {
-    f(&Desc::input);
-    f(&Desc::output);
-    if constexpr (requires(Desc d) { d.filter; }) {
-      f(&Desc::input_scale);
-      f(&Desc::input_zero_point);
-      f(&Desc::filter);
-      f(&Desc::filter_scale);
-      f(&Desc::filter_zero_point);
-      f(&Desc::output_scale);
-      f(&Desc::output_zero_point);
+    const auto visit = [&]<class Field>(const Field& field) {
+      if constexpr (requires(Desc & d) { tensor_of(d, field.member); }) f(field.member);
+    };
+    [&]<std::size_t... At>(std::index_sequence<At...>) {
+      (visit(dmlref::schema::value_at<At>(dmlref::Schema<Desc>::fields)), ...);
     }
-    if constexpr (requires(Desc d) { d.scale; }) f(&Desc::scale);
-    if constexpr (requires(Desc d) { d.bias; }) f(&Desc::bias);
+    (dmlref::schema::Places<Desc>());
   }
   static dmlref::TensorDesc* tensor_of(Desc& desc, dmlref::TensorDesc Desc::*member) { return &(desc.*member); }
   static dmlref::TensorDesc* tensor_of(Desc& desc, std::optional<dmlref::TensorDesc> Desc::*member) {
@@ -162,13 +189,6 @@ class Reductions {
   Desc desc_;
 };
 
-/// Whether draw.hpp draws the operator: slices, and what has a bias.
-template <class Desc>
-inline constexpr bool is_drawn = std::is_same_v<Desc, dmlref::SliceDesc> || std::is_same_v<Desc, dmlref::Slice1Desc> ||
-                                 requires(Desc d) {
-  d.bias;
-};
-
 /// Whether a descriptor fails as the first did, or no more need be tried.
 enum class Answer { yes, no, enough };
 
@@ -180,7 +200,7 @@ dmlref::OperatorDesc shrink(dmlref::OperatorDesc desc, Fails fails) {
     std::vector<dmlref::OperatorDesc> smaller;
     std::visit(
         [&]<class Desc>(const Desc& d) {
-          if constexpr (is_drawn<Desc>) {
+          if constexpr (Drawn<Desc>) {
             for (Desc& next : Reductions<Desc>(d).all) smaller.emplace_back(std::move(next));
           }
         },

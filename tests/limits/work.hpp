@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,6 +13,29 @@
 #include "dmlref/desc/operator_desc.hpp"
 
 namespace dmlref_test::limits {
+
+// ---- what kind of operator a desc is of ----
+
+template <class Desc>
+concept Slicing = std::is_same_v<Desc, dmlref::SliceDesc> || std::is_same_v<Desc, dmlref::Slice1Desc>;
+template <class Desc>
+concept Normalizing = requires(Desc desc) {
+  desc.fused_activation;
+};
+template <class Desc>
+concept Convolving = requires(Desc desc) {
+  desc.filter;
+};
+template <class Desc>
+concept Multiplying = requires(Desc desc) {
+  desc.b;
+};
+template <class Desc>
+concept QuantizingElements = std::is_same_v<Desc, dmlref::ElementWiseQuantizeLinearDesc> ||
+    std::is_same_v<Desc, dmlref::ElementWiseDequantizeLinearDesc>;
+/// Whether draw.hpp draws the operator.
+template <class Desc>
+concept Drawn = Slicing<Desc> || Normalizing<Desc> || Convolving<Desc> || Multiplying<Desc> || QuantizingElements<Desc>;
 
 /// Elements of a tensor, counted one by one although some may share an address.
 inline std::uint64_t element_count(const dmlref::TensorDesc& tensor) {
@@ -103,13 +127,14 @@ struct Axis {
 struct Axes {
   Axis rows, columns;
 
-  explicit Axes(const dmlref::QuantizedLinearConvolutionDesc& desc)
-      : rows{1, 1, 1, 1, 0, 1}, columns(axis(desc, desc.input.rank() - 3)) {
+  template <class Desc>
+  explicit Axes(const Desc& desc) : rows{1, 1, 1, 1, 0, 1}, columns(axis(desc, desc.input.rank() - 3)) {
     if (desc.input.rank() == 4) rows = axis(desc, 0);
   }
 
  private:
-  static Axis axis(const dmlref::QuantizedLinearConvolutionDesc& desc, std::size_t i) {
+  template <class Desc>
+  static Axis axis(const Desc& desc, std::size_t i) {
     return {desc.input.sizes[i + 2], desc.filter.sizes[i + 2], desc.strides[i],
             desc.dilations[i],       desc.start_padding[i],    desc.output.sizes[i + 2]};
   }
@@ -119,9 +144,9 @@ struct Axes {
 struct Work {
   std::uint64_t outputs = 0;   ///< elements of the output
   std::uint64_t products = 0;  ///< of elements that exist; of other operators as `outputs`
-  std::uint64_t weights = 0;   ///< elements of a filter that meet the input
+  std::uint64_t weights = 0;   ///< elements of a filter that meet the input, or of a matrix B
   std::uint64_t packed = 0;    ///< elements of a filter that is packed: whole where one in 256 meets the input
-  std::uint64_t channels = 0;  ///< of a convolution's output
+  std::uint64_t channels = 0;  ///< of a convolution's output; a product's columns
   bool grouped = false;        ///< a convolution of more than one group
   std::uint64_t kept = 0;      ///< bytes of tensors that are owned by DML: their elements, or their spans where less
 };
@@ -150,20 +175,12 @@ auto tensors_of(Desc& desc) {
   return all;
 }
 
-/// The work of a valid desc. Where counting alone would be much, what it is at most.
-inline Work work_of(const dmlref::OperatorDesc& desc) {
-  const auto tensors = tensors_of(desc);
-  Work work;
-  work.outputs = element_count(*tensors.output);
-  work.products = work.outputs;
-  for (const dmlref::TensorDesc* tensor : tensors.inputs) {
-    if (tensor == nullptr || !tensor->owned_by_dml) continue;
-    work.kept += std::min(element_count(*tensor), span_of(*tensor)) * size_of(tensor->data_type);
-  }
-  const auto* convolution = std::get_if<dmlref::QuantizedLinearConvolutionDesc>(&desc);
-  if (convolution == nullptr) return work;
+template <class Desc>
+void add_products(Work&, const Desc&) {}
+template <Convolving Desc>
+void add_products(Work& work, const Desc& desc) {
   constexpr std::int64_t countable = 1 << 16;
-  const Axes axes(*convolution);
+  const Axes axes(desc);
   const auto meetings = [](const Axis& axis) {
     return static_cast<double>(axis.out > countable ? axis.out * axis.kernel
                                                     : static_cast<std::int64_t>(axis.meetings()));
@@ -174,14 +191,33 @@ inline Work work_of(const dmlref::OperatorDesc& desc) {
     for (const Range& range : axis.live_taps()) sum += range.size();
     return sum;
   };
-  const std::uint64_t channels = std::uint64_t{convolution->filter.sizes[0]} * convolution->filter.sizes[1];
-  work.channels = convolution->filter.sizes[0];
-  work.grouped = convolution->group_count > 1;
+  const std::uint64_t channels = std::uint64_t{desc.filter.sizes[0]} * desc.filter.sizes[1];
+  work.channels = desc.filter.sizes[0];
+  work.grouped = desc.group_count > 1;
   work.weights = channels * live(axes.rows) * live(axes.columns);
-  work.packed = std::min(element_count(convolution->filter), 256 * work.weights);
+  work.packed = std::min(element_count(desc.filter), 256 * work.weights);
   const double products =
-      static_cast<double>(channels) * convolution->input.sizes[0] * meetings(axes.rows) * meetings(axes.columns);
+      static_cast<double>(channels) * desc.input.sizes[0] * meetings(axes.rows) * meetings(axes.columns);
   work.products = static_cast<std::uint64_t>(std::min(products, 1e18));
+}
+template <Multiplying Desc>
+void add_products(Work& work, const Desc& desc) {
+  work.channels = desc.b.sizes.back();
+  work.weights = work.packed = element_count(desc.b);
+  work.products = work.outputs * desc.a.sizes.back();  // below 2^64
+}
+
+/// The work of a valid desc. Where counting alone would be much, what it is at most.
+inline Work work_of(const dmlref::OperatorDesc& desc) {
+  const auto tensors = tensors_of(desc);
+  Work work;
+  work.outputs = element_count(*tensors.output);
+  work.products = work.outputs;
+  for (const dmlref::TensorDesc* tensor : tensors.inputs) {
+    if (tensor == nullptr || !tensor->owned_by_dml) continue;
+    work.kept += std::min(element_count(*tensor), span_of(*tensor)) * size_of(tensor->data_type);
+  }
+  std::visit([&](const auto& d) { add_products(work, d); }, desc);
   return work;
 }
 
