@@ -138,6 +138,9 @@ int main(int argc, char** argv) {
   bench::add_normalization_cliffs(all);
   bench::add_convolution_cliffs(all);
   bench::add_slice_cliffs(all);
+  bench::add_quantize_linear_cliffs(all);
+  bench::add_matrix_multiply_cliffs(all);
+  bench::add_convolution_integer_cliffs(all);
   const std::regex filter(options.filter);
   for (bench::Cliff& cliff : all) {
     const std::string name = cliff.op + "/" + cliff.workload + "/" + cliff.data;

@@ -24,7 +24,7 @@ void rows_of(const NormalizationProblem& p, Rows rows, std::byte* output, Eigen:
   for (Eigen::Index r = first; r < last; ++r) {
     const Row x(p.input.as<T>() + r * columns, columns);
     Row y(static_cast<T*>(static_cast<void*>(output)) + r * columns, columns);
-    const float mean = x.template cast<float>().mean();
+    const float mean = p.tensor.use_mean ? x.template cast<float>().mean() : 0.0f;
     centered = x.template cast<float>() - mean;
     centered *= 1.0f / std::sqrt(centered.square().mean() + p.epsilon);
     if (p.scale_bias) {
@@ -92,6 +92,10 @@ Runners make(const NormalizationProblem& p, unsigned threads) {
   const Rows rows = trailing_rows(p.tensor);
   std::function<void()> run;
   std::string how;
+  if (!p.tensor.use_mean && rows.columns <= 1) {
+    runners.refused.push_back({"Eigen", "without the mean written for trailing axes only"});
+    return runners;
+  }
   if (rows.columns > 1 && (!p.scale_bias || p.scale_count() == rows.columns)) {
     how = "array rows";
     run = [&p, rows, output, pool] {

@@ -6,6 +6,9 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
+#include "operators/convolution_integer/cases.hpp"
+#include "operators/element_wise_quantize_linear/cases.hpp"
+#include "operators/matrix_multiply_integer/cases.hpp"
 #include "operators/mean_variance_normalization/cases.hpp"
 #include "operators/quantized_linear_convolution/cases.hpp"
 #include "operators/slice/cases.hpp"
@@ -62,7 +65,11 @@ Runner runner_of(std::shared_ptr<Program> program, std::string how, bool rival, 
   return {"oneDNN", std::move(how), rival, [program] { program->run(); }, std::move(judge)};
 }
 
-std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, bool nhwc, unsigned threads) {
+/// Of QUANTIZED_LINEAR_CONVOLUTION, or the sums of CONVOLUTION_INTEGER.
+enum class ConvolutionOutput { quantized, sums };
+
+std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, ConvolutionOutput output, bool nhwc,
+                                             unsigned threads) {
   auto program = std::make_shared<Program>();
   program->threads = threads;
   omp_set_num_threads(static_cast<int>(threads));
@@ -74,18 +81,23 @@ std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, bool n
   const Dims weights =
       grouped ? Dims{l.groups, l.output_channels / l.groups, p.channels() / l.groups, l.kernel_h, l.kernel_w}
               : Dims{l.output_channels, p.channels(), l.kernel_h, l.kernel_w};
-  const memory::desc source(in, type, Tag::nhwc), destination(out, type, Tag::nhwc);
+  const bool quantized = output == ConvolutionOutput::quantized;
+  const Type out_type = quantized ? type : Type::s32;
+  const memory::desc source(in, type, Tag::nhwc), destination(out, out_type, Tag::nhwc);
   const memory::desc bias({dim(l.output_channels)}, Type::s32, Tag::x);
 
   primitive_attr attributes;
-  std::vector<float> scales(p.filter_scale.size());
-  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = p.input_scale * p.filter_scale[i] / p.output_scale;
-  attributes.set_output_scales(scales.size() > 1 ? 2 : 0, scales);
   attributes.set_zero_points(DNNL_ARG_SRC, 0, {p.input_zero_point});
-  attributes.set_zero_points(DNNL_ARG_DST, 0, {p.output_zero_point});
-  const dnnl::convolution_forward::desc desc(
-      prop_kind::forward_inference, algorithm::convolution_direct, source, memory::desc(weights, Type::s8, Tag::any),
-      bias, destination, {l.stride, l.stride}, {l.dilation - 1, l.dilation - 1}, {l.pad, l.pad}, {l.pad, l.pad});
+  if (quantized) {
+    std::vector<float> scales(p.filter_scale.size());
+    for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = p.input_scale * p.filter_scale[i] / p.output_scale;
+    attributes.set_output_scales(scales.size() > 1 ? 2 : 0, scales);
+    attributes.set_zero_points(DNNL_ARG_DST, 0, {p.output_zero_point});
+  }
+  const dnnl::convolution_forward::desc desc(prop_kind::forward_inference, algorithm::convolution_direct, source,
+                                             memory::desc(weights, Type::s8, Tag::any),
+                                             quantized ? bias : memory::desc(), destination, {l.stride, l.stride},
+                                             {l.dilation - 1, l.dilation - 1}, {l.pad, l.pad}, {l.pad, l.pad});
   const dnnl::convolution_forward::primitive_desc primitive(desc, attributes, engine());
 
   memory plain_weights = program->make(memory::desc(weights, Type::s8, grouped ? Tag::goihw : Tag::oihw),
@@ -94,7 +106,7 @@ std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, bool n
   dnnl::reorder(plain_weights, packed).execute(program->stream, plain_weights, packed);
   program->stream.wait();
   const memory bias_memory = program->make(bias, p.bias.data(), p.bias.size() * 4);
-  program->output = Memory(p.output_count());
+  program->output = Memory(p.output_count() * (quantized ? 1 : sizeof(std::int32_t)));
 
   memory from, to;
   if (nhwc) {
@@ -106,10 +118,10 @@ std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, bool n
     to = program->make(destination);
     program->reorder(given, from);
   }
-  program->steps.push_back(
-      {dnnl::convolution_forward(primitive),
-       {{DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_BIAS, bias_memory}, {DNNL_ARG_DST, to}}});
-  if (!nhwc) program->reorder(to, memory(memory::desc(out, type, Tag::nchw), engine(), program->output.data()));
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, to}};
+  if (quantized) arguments.emplace(DNNL_ARG_BIAS, bias_memory);
+  program->steps.push_back({dnnl::convolution_forward(primitive), arguments});
+  if (!nhwc) program->reorder(to, memory(memory::desc(out, out_type, Tag::nchw), engine(), program->output.data()));
   return program;
 }
 
@@ -132,7 +144,12 @@ std::function<void()> change_layout(const void* from, void* to, std::size_t n, s
   return [program] { program->run(); };
 }
 
-Runners onednn_convolution(const ConvolutionProblem& p, bool nhwc, unsigned threads) {
+namespace {
+
+/// `judge(output, nhwc)`: of the bytes in that layout.
+template <class Judge>
+Runners convolution_runners(const ConvolutionProblem& p, ConvolutionOutput output, bool nhwc, unsigned threads,
+                            Judge judge) {
   Runners runners;
   if (!p.type.filter_signed || p.has_filter_zero_point()) {
     runners.refused.push_back({"oneDNN", "filters are INT8 without a zero point"});
@@ -140,12 +157,113 @@ Runners onednn_convolution(const ConvolutionProblem& p, bool nhwc, unsigned thre
   }
   try {
     for (const bool layout : {false, true}) {
-      const auto program = convolution_program(p, layout, threads);
-      runners.ready.push_back(
-          runner_of(program, layout ? "nhwc" : "nchw, reorders timed", layout == nhwc, [program, &p, layout] {
-            return p.judge({program->output.as<std::uint8_t>(), program->output.size()}, layout);
-          }));
+      const auto program = convolution_program(p, output, layout, threads);
+      runners.ready.push_back(runner_of(program, layout ? "nhwc" : "nchw, reorders timed", layout == nhwc,
+                                        [program, judge, layout] { return judge(program->output, layout); }));
     }
+  } catch (const dnnl::error& error) {
+    runners.refused.push_back({"oneDNN", error.what()});
+  }
+  return runners;
+}
+
+}  // namespace
+
+Runners onednn_convolution(const ConvolutionProblem& p, bool nhwc, unsigned threads) {
+  return convolution_runners(p, ConvolutionOutput::quantized, nhwc, threads, [&p](const Memory& output, bool layout) {
+    return p.judge({output.as<std::uint8_t>(), output.size()}, layout);
+  });
+}
+
+Runners onednn_convolution_integer(const ConvolutionIntegerProblem& p, bool nhwc, unsigned threads) {
+  return convolution_runners(p.layer, ConvolutionOutput::sums, nhwc, threads,
+                             [&p](const Memory& output, bool layout) { return p.judge(output.span(), layout); });
+}
+
+Runners onednn_matrix_multiply(const MatrixMultiplyProblem& p, bool owned, unsigned threads) {
+  Runners runners;
+  if (p.type.row_scales) {
+    runners.refused.push_back({"oneDNN", "no scales of rows"});
+    return runners;
+  }
+  try {
+    auto program = std::make_shared<Program>();
+    program->threads = threads;
+    omp_set_num_threads(static_cast<int>(threads));
+    const bool batched = p.shape.products > 1;
+    const auto sizes = [&](std::size_t rows, std::size_t columns) {
+      return batched ? Dims{dim(p.shape.products), dim(rows), dim(columns)} : Dims{dim(rows), dim(columns)};
+    };
+    const Tag plain = batched ? Tag::abc : Tag::ab;
+    const Type a_type = p.type.a_signed ? Type::s8 : Type::u8, b_type = p.type.b_signed ? Type::s8 : Type::u8;
+    const memory::desc a(sizes(p.shape.m, p.shape.k), a_type, plain), b(sizes(p.shape.k, p.shape.n), b_type, plain);
+    const memory::desc output(sizes(p.shape.m, p.shape.n), p.type.quantized ? a_type : Type::s32, plain);
+    primitive_attr attributes;
+    attributes.set_zero_points(DNNL_ARG_SRC, 0, {p.a_zero_point});
+    if (p.type.has_b_zero_point) attributes.set_zero_points(DNNL_ARG_WEIGHTS, 0, {p.b_zero_point});
+    if (p.type.quantized) {
+      std::vector<float> scales(p.b_scale.size());
+      for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = static_cast<float>(p.ratio(0, i));
+      attributes.set_output_scales(scales.size() > 1 ? (batched ? 4 : 2) : 0, scales);
+      attributes.set_zero_points(DNNL_ARG_DST, 0, {p.output_zero_point});
+    }
+    const memory::desc given = owned ? memory::desc(sizes(p.shape.k, p.shape.n), b_type, Tag::any) : b;
+    const dnnl::matmul::primitive_desc primitive(dnnl::matmul::desc(a, given, output), attributes, engine());
+    memory of_b = program->make(b, p.b.data(), p.b.size());
+    memory packed = of_b;
+    if (primitive.weights_desc() != b) {
+      packed = program->make(primitive.weights_desc());
+      dnnl::reorder(of_b, packed).execute(program->stream, of_b, packed);
+      program->stream.wait();
+    }
+    program->output = Memory(p.output_bytes());
+    const memory of_a = program->make(a, p.a.data(), p.a.size());
+    program->steps.push_back({dnnl::matmul(primitive),
+                              {{DNNL_ARG_SRC, of_a},
+                               {DNNL_ARG_WEIGHTS, packed},
+                               {DNNL_ARG_DST, memory(output, engine(), program->output.data())}}});
+    runners.ready.push_back(
+        runner_of(program, "matmul", true, [program, &p] { return p.judge(program->output.span()); }));
+  } catch (const dnnl::error& error) {
+    runners.refused.push_back({"oneDNN", error.what()});
+  }
+  return runners;
+}
+
+Runners onednn_quantize_linear(const QuantizeLinearProblem& p, unsigned threads) {
+  Runners runners;
+  using dmlref::DataType;
+  if (p.from == DataType::float16 || p.to == DataType::float16) {
+    runners.refused.push_back({"oneDNN", "no FLOAT16 reorder with scales"});
+    return runners;
+  }
+  try {
+    auto program = std::make_shared<Program>();
+    program->threads = threads;
+    omp_set_num_threads(static_cast<int>(threads));
+    const auto type = [](DataType of) {
+      switch (of) {
+        case DataType::float32: return Type::f32;
+        case DataType::int32: return Type::s32;
+        case DataType::int8: return Type::s8;
+        default: return Type::u8;
+      }
+    };
+    const Dims sizes{dim(p.matrix.rows), dim(p.matrix.columns)};
+    const memory from(memory::desc(sizes, type(p.from), Tag::ab), engine(), p.input.data());
+    program->output = Memory(p.expected.size());
+    const memory to(memory::desc(sizes, type(p.to), Tag::ab), engine(), program->output.data());
+    primitive_attr attributes;
+    std::vector<float> scales = p.scale;
+    for (float& s : scales) s = p.quantizes() ? 1 / s : s;
+    attributes.set_output_scales(p.scales == "tensor" ? 0 : p.scales == "rows" ? 1 : 2, scales);
+    if (p.scales == "tensor") {
+      attributes.set_zero_points(p.quantizes() ? DNNL_ARG_DST : DNNL_ARG_SRC, 0, {p.zero_point});
+    }
+    program->steps.push_back({dnnl::reorder(dnnl::reorder::primitive_desc(from, to, attributes)),
+                              {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}});
+    runners.ready.push_back(
+        runner_of(program, "reorder", true, [program, &p] { return p.judge(program->output.span()); }));
   } catch (const dnnl::error& error) {
     runners.refused.push_back({"oneDNN", error.what()});
   }
@@ -218,6 +336,10 @@ void append_activation(Program& program, const NormalizationProblem& p) {
 
 Runners onednn_normalization(const NormalizationProblem& p, unsigned threads) {
   Runners runners;
+  if (!p.tensor.use_mean) {
+    runners.refused.push_back({"oneDNN", "no normalization without the mean"});
+    return runners;
+  }
   if (p.half) {
     runners.refused.push_back({"oneDNN", "no FLOAT16 normalization on the CPU"});
     return runners;

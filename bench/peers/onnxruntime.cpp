@@ -223,6 +223,10 @@ Runners onnxruntime_slice(const SliceProblem& p, unsigned threads) {
 Runners onnxruntime_normalization(const NormalizationProblem& p, unsigned threads) {
   using onnx::Type;
   Runners runners;
+  if (!p.tensor.use_mean) {
+    runners.refused.push_back({"ONNX Runtime", "not written without the mean"});
+    return runners;
+  }
   const Type type = p.half ? Type::float16 : Type::float32;
   const std::vector<std::int64_t> sizes = wide(p.tensor.sizes);
   const bool activation = p.activation != "none";

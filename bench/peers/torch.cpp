@@ -154,6 +154,10 @@ Runners torch_slice(const SliceProblem& p, unsigned threads) {
 
 Runners torch_normalization(const NormalizationProblem& p, unsigned threads) {
   Runners runners;
+  if (!p.tensor.use_mean) {
+    runners.refused.push_back({"PyTorch", "no normalization without the mean"});
+    return runners;
+  }
   if (p.half) {
     runners.refused.push_back({"PyTorch", "no FLOAT16 normalization on the CPU"});
     return runners;

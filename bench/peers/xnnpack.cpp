@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "operators/element_wise_quantize_linear/cases.hpp"
+#include "operators/matrix_multiply_integer/cases.hpp"
 #include "operators/quantized_linear_convolution/cases.hpp"
 #include "operators/slice/cases.hpp"
 #include "peers/layout_change.hpp"
@@ -118,6 +120,99 @@ Runners xnnpack_convolution(const ConvolutionProblem& p, bool nhwc, unsigned thr
                                return p.judge({program->output.as<std::uint8_t>(), program->output.size()}, layout);
                              }});
   }
+  return runners;
+}
+
+Runners xnnpack_matrix_multiply(const MatrixMultiplyProblem& p, bool owned, unsigned threads) {
+  Runners runners;
+  const auto refuse = [&](const char* why) {
+    runners.refused.push_back({"XNNPACK", why});
+    return runners;
+  };
+  if (!initialized()) return refuse("does not run on this CPU");
+  if (!owned || p.shape.products > 1) return refuse("B is packed, and one matrix");
+  if (!p.type.quantized || p.type.row_scales || p.type.column_scales || p.type.a_signed != p.type.b_signed) {
+    return refuse("quantized, of one sign, per tensor");
+  }
+  const std::size_t m = p.shape.m, k = p.shape.k, n = p.shape.n;
+  Memory kernel(p.b.size());  // {N, K}
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t j = 0; j < n; ++j) kernel.as<std::uint8_t>()[j * k + i] = p.b[i * n + j];
+  }
+  const auto program = std::make_shared<Program>(threads);
+  program->input = copy_of(p.a);
+  program->output = Memory(p.output_bytes());
+  const std::vector<std::int32_t> bias(n, 0);
+  xnn_operator_t op = nullptr;
+  xnn_status status = xnn_status_success;
+  if (p.type.a_signed) {
+    status = xnn_create_fully_connected_nc_qs8(
+        k, n, k, n, static_cast<std::int8_t>(p.a_zero_point), p.a_scale[0], p.b_scale[0], signed_bytes(kernel),
+        bias.data(), static_cast<std::int8_t>(p.output_zero_point), p.output_scale, -128, 127, 0, &op);
+  } else {
+    status = xnn_create_fully_connected_nc_qu8(
+        k, n, k, n, static_cast<std::uint8_t>(p.a_zero_point), p.a_scale[0], static_cast<std::uint8_t>(p.b_zero_point),
+        p.b_scale[0], unsigned_bytes(kernel), bias.data(), static_cast<std::uint8_t>(p.output_zero_point),
+        p.output_scale, 0, 255, 0, &op);
+  }
+  if (status != xnn_status_success) return refuse("refused the product");
+  program->operators.push_back(op);
+  status = p.type.a_signed ? xnn_setup_fully_connected_nc_qs8(op, m, signed_bytes(program->input),
+                                                              program->output.as<std::int8_t>(), program->pool)
+                           : xnn_setup_fully_connected_nc_qu8(op, m, unsigned_bytes(program->input),
+                                                              program->output.as<std::uint8_t>(), program->pool);
+  if (status != xnn_status_success) return refuse("refused the product");
+  runners.ready.push_back({"XNNPACK", "fully_connected_nc", true, [program] { program->run(); },
+                           [program, &p] { return p.judge(program->output.span()); }});
+  return runners;
+}
+
+Runners xnnpack_quantize_linear(const QuantizeLinearProblem& p, unsigned threads) {
+  using dmlref::DataType;
+  Runners runners;
+  const auto refuse = [&](const char* why) {
+    runners.refused.push_back({"XNNPACK", why});
+    return runners;
+  };
+  if (!initialized()) return refuse("does not run on this CPU");
+  if (p.scales != "tensor") return refuse("converts per tensor");
+  const auto program = std::make_shared<Program>(threads);
+  program->output = Memory(p.expected.size());
+  const std::size_t rows = p.matrix.rows, columns = p.matrix.columns;
+  const auto small = static_cast<std::int8_t>(p.zero_point);
+  const auto byte = static_cast<std::uint8_t>(p.zero_point);
+  const float s = p.scale[0];
+  xnn_operator_t op = nullptr;
+  xnn_status status = xnn_status_unsupported_parameter;
+  const auto created = [&](xnn_status of) {
+    status = of;
+    if (of == xnn_status_success) program->operators.push_back(op);
+    return of == xnn_status_success;
+  };
+  if (p.from == DataType::float32 && p.to == DataType::int8) {
+    if (created(xnn_create_convert_nc_f32_qs8(columns, columns, columns, s, small, -128, 127, 0, &op))) {
+      status =
+          xnn_setup_convert_nc_f32_qs8(op, rows, p.input.as<float>(), program->output.as<std::int8_t>(), program->pool);
+    }
+  } else if (p.from == DataType::float32) {
+    if (created(xnn_create_convert_nc_f32_qu8(columns, columns, columns, s, byte, 0, 255, 0, &op))) {
+      status = xnn_setup_convert_nc_f32_qu8(op, rows, p.input.as<float>(), program->output.as<std::uint8_t>(),
+                                            program->pool);
+    }
+  } else if (p.from == DataType::int8 && p.to == DataType::float32) {
+    if (created(xnn_create_convert_nc_qs8_f32(columns, columns, columns, s, small, 0, &op))) {
+      status =
+          xnn_setup_convert_nc_qs8_f32(op, rows, signed_bytes(p.input), program->output.as<float>(), program->pool);
+    }
+  } else if (p.from == DataType::uint8 && p.to == DataType::float32) {
+    if (created(xnn_create_convert_nc_qu8_f32(columns, columns, columns, s, byte, 0, &op))) {
+      status =
+          xnn_setup_convert_nc_qu8_f32(op, rows, unsigned_bytes(p.input), program->output.as<float>(), program->pool);
+    }
+  }
+  if (status != xnn_status_success) return refuse("converts between FLOAT32 and bytes");
+  runners.ready.push_back({"XNNPACK", "convert_nc", true, [program] { program->run(); },
+                           [program, &p] { return p.judge(program->output.span()); }});
   return runners;
 }
 

@@ -21,7 +21,7 @@ struct Subject {
 /// One data set of one workload. `random` makes the same operator with random data: what `adversarial` is measured
 /// against.
 struct Cliff {
-  std::string op;        ///< short: "MVN1", "QLC", "SLICE1"
+  std::string op;        ///< short: "MVN1", "QLC", "SLICE1", "QUANTIZE"
   std::string workload;  ///< shape, layout, types and parameters
   std::string data;      ///< "one NaN in each group"
   std::function<Subject()> adversarial;
@@ -33,5 +33,8 @@ struct Cliff {
 void add_normalization_cliffs(std::vector<Cliff>& cliffs);
 void add_convolution_cliffs(std::vector<Cliff>& cliffs);
 void add_slice_cliffs(std::vector<Cliff>& cliffs);
+void add_quantize_linear_cliffs(std::vector<Cliff>& cliffs);
+void add_matrix_multiply_cliffs(std::vector<Cliff>& cliffs);
+void add_convolution_integer_cliffs(std::vector<Cliff>& cliffs);
 
 }  // namespace bench

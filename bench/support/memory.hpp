@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace bench {
 
@@ -41,6 +42,14 @@ class Memory {
   std::size_t size_ = 0;
   std::byte* data_ = nullptr;
 };
+
+/// The values, and zeros up to a multiple of four bytes.
+template <class T>
+Memory copy_of(const std::vector<T>& values) {
+  Memory memory((values.size() * sizeof(T) + 3) / 4 * 4);
+  std::memcpy(memory.data(), values.data(), values.size() * sizeof(T));
+  return memory;
+}
 
 /// splitmix64: the same numbers on every machine.
 class Random {

@@ -63,8 +63,8 @@ std::string CaseName::id() const {
   return id;
 }
 
-QuantizedLinearConvolutionWorkload QuantizedLinearConvolutionWorkload::load() {
-  const Json json = read("quantized_linear_convolution.json");
+QuantizedLinearConvolutionWorkload QuantizedLinearConvolutionWorkload::load(const char* file) {
+  const Json json = read(file);
   QuantizedLinearConvolutionWorkload workload;
   for (const Json& row : json.at("types")) {
     workload.types.push_back({row.at("name"), row.at("input") == "INT8", row.at("filter") == "INT8",
@@ -102,6 +102,7 @@ MeanVarianceNormalizationWorkload MeanVarianceNormalizationWorkload::load() {
   const auto quick = quick_patterns(json);
   for (const Json& row : json.at("tensors")) {
     NormalizedTensor tensor{row.at("name"), row.at("sizes").get<Sizes>(), row.at("axes").get<Sizes>(), std::nullopt};
+    tensor.use_mean = row.value("use_mean", true);
     if (!row.at("scale_bias").is_null()) tensor.scale_bias = row.at("scale_bias").get<Sizes>();
     workload.tensors.push_back(tensor);
     for (const Json& type : json.at("types")) {
@@ -117,6 +118,53 @@ MeanVarianceNormalizationWorkload MeanVarianceNormalizationWorkload::load() {
     }
   }
   add_regimes(json, "tensors", workload.cases, workload.regimes);
+  return workload;
+}
+
+MatrixMultiplyWorkload MatrixMultiplyWorkload::load() {
+  const Json json = read("matrix_multiply_integer.json");
+  MatrixMultiplyWorkload workload;
+  for (const Json& row : json.at("types")) {
+    workload.types.push_back({row.at("name"), row.at("quantized"), row.at("a") == "INT8", row.at("b") == "INT8",
+                              row.value("b_zero_point", false), row.value("row_scales", false),
+                              row.value("column_scales", false)});
+  }
+  const auto quick = quick_patterns(json);
+  for (const Json& row : json.at("products")) {
+    workload.products.push_back({row.at("name"), row.at("products"), row.at("m"), row.at("k"), row.at("n")});
+    for (const MatrixProductType& type : workload.types) {
+      for (const Json& binding : json.at("bindings")) {
+        add(workload.cases,
+            {row.at("name"), type.name, "packed", binding, false, row.value("tiny", false),
+             workload.products.size() - 1},
+            quick);
+      }
+    }
+  }
+  return workload;
+}
+
+const MatrixProductType& MatrixMultiplyWorkload::type(const std::string& name) const {
+  for (const MatrixProductType& type : types) {
+    if (type.name == name) return type;
+  }
+  return types.front();
+}
+
+QuantizeLinearWorkload QuantizeLinearWorkload::load() {
+  const Json json = read("element_wise_quantize_linear.json");
+  QuantizeLinearWorkload workload;
+  const auto quick = quick_patterns(json);
+  for (const Json& row : json.at("matrices")) {
+    workload.matrices.push_back({row.at("name"), row.at("rows"), row.at("columns")});
+    for (const Json& type : json.at("types")) {
+      for (const Json& scales : json.at("scales")) {
+        add(workload.cases,
+            {row.at("name"), type, "packed", scales, false, row.value("tiny", false), workload.matrices.size() - 1},
+            quick);
+      }
+    }
+  }
   return workload;
 }
 

@@ -44,7 +44,8 @@ struct QuantizedLinearConvolutionWorkload {
   std::vector<LayerType> types;
   std::vector<CaseName> cases;
   std::vector<Regime> regimes;
-  static QuantizedLinearConvolutionWorkload load();
+  /// QUANTIZED_LINEAR_CONVOLUTION's; CONVOLUTION_INTEGER's file has the same form.
+  static QuantizedLinearConvolutionWorkload load(const char* file = "quantized_linear_convolution.json");
   const LayerType& type(const std::string& name) const;
 };
 
@@ -52,12 +53,44 @@ struct NormalizedTensor {
   std::string name;
   Sizes sizes, axes;
   std::optional<Sizes> scale_bias;
+  bool use_mean = true;  ///< else MEAN_VARIANCE_NORMALIZATION2 without it
 };
 struct MeanVarianceNormalizationWorkload {
   std::vector<NormalizedTensor> tensors;
   std::vector<CaseName> cases;
   std::vector<Regime> regimes;
   static MeanVarianceNormalizationWorkload load();
+};
+
+/// Products of {M, K} and {K, N}.
+struct MatrixProduct {
+  std::string name;
+  std::uint32_t products, m, k, n;
+};
+struct MatrixProductType {
+  std::string name;
+  bool quantized;  ///< the output is of A's type, else INT32
+  bool a_signed, b_signed;
+  bool has_b_zero_point;
+  bool row_scales, column_scales;  ///< of A and of B; else one
+};
+struct MatrixMultiplyWorkload {
+  std::vector<MatrixProduct> products;
+  std::vector<MatrixProductType> types;
+  std::vector<CaseName> cases;
+  static MatrixMultiplyWorkload load();
+  const MatrixProductType& type(const std::string& name) const;
+};
+
+/// A matrix whose elements are quantized or dequantized.
+struct QuantizedMatrix {
+  std::string name;
+  std::uint32_t rows, columns;
+};
+struct QuantizeLinearWorkload {
+  std::vector<QuantizedMatrix> matrices;
+  std::vector<CaseName> cases;
+  static QuantizeLinearWorkload load();
 };
 
 struct Window {

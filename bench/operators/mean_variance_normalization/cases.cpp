@@ -97,7 +97,9 @@ NormalizationProblem make_problem(const NormalizedTensor& tensor, bool half, boo
   std::vector<long double> means(groups, 0), variances(groups, 0);
   const auto per_group = static_cast<long double>(count / groups);
   Walk first(tensor.sizes, group_steps);
-  for (std::size_t i = 0; i < count; ++i, first.next()) means[first.index()] += load(p.input, half, i);
+  if (tensor.use_mean) {
+    for (std::size_t i = 0; i < count; ++i, first.next()) means[first.index()] += load(p.input, half, i);
+  }
   for (long double& m : means) m /= per_group;
   Walk second(tensor.sizes, group_steps);
   for (std::size_t i = 0; i < count; ++i, second.next()) {

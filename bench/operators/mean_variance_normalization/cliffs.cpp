@@ -28,6 +28,7 @@ enum class Parameters { none, per_group, per_element };
 struct Workload {
   Shape shape;
   bool half = false;
+  bool use_mean = true;
   Parameters parameters = Parameters::none;
   Activation activation;
   std::string name;
@@ -175,7 +176,8 @@ Subject make(const Workload& w, const DataSet& data) {
     if (g == 0) first[i] = x;
   }
 
-  dmlref::MeanVarianceNormalization1Desc desc;
+  dmlref::MeanVarianceNormalization2Desc desc;
+  desc.use_mean = w.use_mean;
   const dmlref::DataType type = w.half ? dmlref::DataType::float16 : dmlref::DataType::float32;
   desc.input = desc.output = dmlref::TensorDesc(type, sizes);
   desc.axes = w.shape.axes;
@@ -199,7 +201,7 @@ Subject make(const Workload& w, const DataSet& data) {
       double b = uniform(2, i) - 0.5;
       const std::size_t g = per_group ? i : 0;
       const auto elements = static_cast<double>(n);
-      const double mean = sum[g] / elements;
+      const double mean = w.use_mean ? sum[g] / elements : 0;
       const double rate = 1 / std::sqrt(square[g] / elements - mean * mean + static_cast<double>(epsilon));
       const double x = per_group ? (data.cancels == Cancels::often ? 1.0 : data.element(g, n / 2, n)) : first[i];
       const bool here = data.cancels == Cancels::often || per_group || i == n / 2;
@@ -242,11 +244,15 @@ void add_normalization_cliffs(std::vector<Cliff>& cliffs) {
     for (const bool half : {false, true}) {
       for (const auto& [with, has] : parameters) {
         for (const auto& [text, activation] : activations) {
-          const Workload w{shape, half, has, activation, shape.name + (half ? ", float16" : ", float32") + with + text};
-          for (const DataSet& data : data_sets) {
-            if (data.suits != nullptr && !data.suits(w)) continue;
-            cliffs.push_back({"MVN1", w.name, data.name, [w, &data] { return make(w, data); },
-                              [w] { return make(w, random_data); }, shape.tiny});
+          for (const bool use_mean : {true, false}) {
+            if (!use_mean && *text != 0) continue;
+            const Workload w{shape, half,       use_mean,
+                             has,   activation, shape.name + (half ? ", float16" : ", float32") + with + text};
+            for (const DataSet& data : data_sets) {
+              if (data.suits != nullptr && !data.suits(w)) continue;
+              cliffs.push_back({use_mean ? "MVN1" : "RMS", w.name, data.name, [w, &data] { return make(w, data); },
+                                [w] { return make(w, random_data); }, shape.tiny});
+            }
           }
         }
       }

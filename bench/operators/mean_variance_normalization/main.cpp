@@ -1,4 +1,4 @@
-// main.cpp: MEAN_VARIANCE_NORMALIZATION1 against its peers and the copy bandwidth.
+// main.cpp: MEAN_VARIANCE_NORMALIZATION1, and 2 without the mean, against its peers and the copy bandwidth.
 #include "operators/mean_variance_normalization/cases.hpp"
 
 #include "support/driver.hpp"
@@ -20,7 +20,14 @@ class NormalizationCase final : public OpenCase {
   dmlref::OperatorDesc desc() const override {
     const NormalizationProblem& p = problem_;
     const dmlref::DataType type = p.half ? dmlref::DataType::float16 : dmlref::DataType::float32;
-    dmlref::MeanVarianceNormalization1Desc d;
+    if (p.tensor.use_mean) return with_tensors(dmlref::MeanVarianceNormalization1Desc{}, type);
+    dmlref::MeanVarianceNormalization2Desc d;
+    d.use_mean = false;
+    return with_tensors(d, type);
+  }
+  template <class Desc>
+  Desc with_tensors(Desc d, dmlref::DataType type) const {
+    const NormalizationProblem& p = problem_;
     d.input = TensorDesc(type, p.tensor.sizes);
     d.output = TensorDesc(type, p.tensor.sizes);
     if (p.scale_bias) {

@@ -69,8 +69,31 @@ std::int32_t dot(const std::int16_t* a, const std::int16_t* b, std::size_t count
   return sum;
 }
 
-// The sums of (x - zx) * (w - zw), NCHW. Operands without their zero points, the input padded with zeros and NHWC.
-std::vector<std::int32_t> accumulate(const ConvolutionProblem& p) {
+void fill_operands(ConvolutionProblem& p, LayerData data, Random& random) {
+  const auto byte = [&](bool is_signed) -> std::uint8_t {
+    switch (data) {
+      case LayerData::random:
+      case LayerData::bias_overflow: return static_cast<std::uint8_t>(random.next());
+      case LayerData::ties: {
+        const auto small = static_cast<int>(random.next() % 9) - 4;
+        return static_cast<std::uint8_t>(is_signed ? small : 128 + small);
+      }
+      case LayerData::extremes: {
+        const std::uint8_t low = is_signed ? 0x80 : 0x00, high = is_signed ? 0x7F : 0xFF;
+        return (random.next() & 1) != 0 ? low : high;
+      }
+      case LayerData::all_minimum: return is_signed ? 0x80 : 0x00;
+    }
+    return 0;
+  };
+  for (std::uint8_t& v : p.input_nchw) v = byte(p.type.input_signed);
+  for (std::uint8_t& v : p.filter) v = byte(p.type.filter_signed);
+}
+
+}  // namespace
+
+// Operands without their zero points, the input padded with zeros and NHWC.
+std::vector<std::int32_t> sums_of(const ConvolutionProblem& p) {
   const Layer& l = p.layer;
   const std::size_t channels = p.channels(), group_in = channels / l.groups, group_out = l.output_channels / l.groups;
   const std::size_t padded_h = p.height() + 2 * l.pad, padded_w = p.width() + 2 * l.pad;
@@ -133,29 +156,6 @@ std::vector<std::int32_t> accumulate(const ConvolutionProblem& p) {
   other.join();
   return sums;
 }
-
-void fill_operands(ConvolutionProblem& p, LayerData data, Random& random) {
-  const auto byte = [&](bool is_signed) -> std::uint8_t {
-    switch (data) {
-      case LayerData::random:
-      case LayerData::bias_overflow: return static_cast<std::uint8_t>(random.next());
-      case LayerData::ties: {
-        const auto small = static_cast<int>(random.next() % 9) - 4;
-        return static_cast<std::uint8_t>(is_signed ? small : 128 + small);
-      }
-      case LayerData::extremes: {
-        const std::uint8_t low = is_signed ? 0x80 : 0x00, high = is_signed ? 0x7F : 0xFF;
-        return (random.next() & 1) != 0 ? low : high;
-      }
-      case LayerData::all_minimum: return is_signed ? 0x80 : 0x00;
-    }
-    return 0;
-  };
-  for (std::uint8_t& v : p.input_nchw) v = byte(p.type.input_signed);
-  for (std::uint8_t& v : p.filter) v = byte(p.type.filter_signed);
-}
-
-}  // namespace
 
 double ConvolutionProblem::macs() const {
   return static_cast<double>(output_count()) * (channels() / layer.groups) * layer.kernel_h * layer.kernel_w;
@@ -236,7 +236,7 @@ ConvolutionProblem make_problem(const Layer& layer, const LayerType& type, Layer
     for (std::int32_t& b : p.bias) b = (random.next() & 1) != 0 ? 0x7FFFFFFF - 648 : -0x7FFFFFFF + 648;
   }
 
-  const std::vector<std::int32_t> sums = accumulate(p);
+  const std::vector<std::int32_t> sums = sums_of(p);
   const std::int32_t low = type.input_signed ? -128 : 0, high = type.input_signed ? 127 : 255;
   const std::size_t pixels = std::size_t{p.output_h} * p.output_w;
   p.expected_nchw.resize(sums.size());

@@ -51,6 +51,9 @@ struct ConvolutionProblem {
 /// independent of the library.
 ConvolutionProblem make_problem(const Layer& layer, const LayerType& type, LayerData data = LayerData::random);
 
+/// The sums of (x - zx) * (w - zw), NCHW.
+std::vector<std::int32_t> sums_of(const ConvolutionProblem& problem);
+
 /// dmlref's peers. Each gives one runner per layout that it takes; `rival` says whether it is the case's own.
 Runners onednn_convolution(const ConvolutionProblem& problem, bool nhwc, unsigned threads);
 Runners xnnpack_convolution(const ConvolutionProblem& problem, bool nhwc, unsigned threads);

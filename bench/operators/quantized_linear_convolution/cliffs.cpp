@@ -115,13 +115,6 @@ const DataSet data_sets[] = {
      }},
 };
 
-template <class T>
-Memory copied(const std::vector<T>& values) {
-  Memory memory(values.size() * sizeof(T));
-  std::memcpy(memory.data(), values.data(), values.size() * sizeof(T));
-  return memory;
-}
-
 Subject make(const Workload& w, const DataSet& data) {
   const Layer& l = w.layer;
   const std::uint32_t in_group = l.input[1] / l.groups;
@@ -166,15 +159,15 @@ Subject make(const Workload& w, const DataSet& data) {
   d.group_count = l.groups;
   Subject subject;
   subject.output_bytes = std::size_t{out[1]} * out[2] * out[3];
-  subject.inputs.push_back(copied(t.input));
-  subject.inputs.push_back(copied(std::vector{t.input_scale}));
-  subject.inputs.push_back(copied(std::vector{t.input_zero}));
-  subject.inputs.push_back(copied(t.filter));
-  subject.inputs.push_back(copied(t.filter_scale));
+  subject.inputs.push_back(copy_of(t.input));
+  subject.inputs.push_back(copy_of(std::vector{t.input_scale}));
+  subject.inputs.push_back(copy_of(std::vector{t.input_zero}));
+  subject.inputs.push_back(copy_of(t.filter));
+  subject.inputs.push_back(copy_of(t.filter_scale));
   subject.inputs.emplace_back();
-  subject.inputs.push_back(copied(t.bias));
-  subject.inputs.push_back(copied(std::vector{t.output_scale}));
-  subject.inputs.push_back(copied(std::vector{t.output_zero}));
+  subject.inputs.push_back(copy_of(t.bias));
+  subject.inputs.push_back(copy_of(std::vector{t.output_scale}));
+  subject.inputs.push_back(copy_of(std::vector{t.output_zero}));
   subject.desc = d;
   return subject;
 }

@@ -11,13 +11,6 @@ using dmlref::DataType;
 using dmlref::Dimensions;
 using dmlref::TensorDesc;
 
-template <class T>
-Memory copy_of(const std::vector<T>& values) {
-  Memory memory((values.size() * sizeof(T) + 3) / 4 * 4);
-  std::memcpy(memory.data(), values.data(), values.size() * sizeof(T));
-  return memory;
-}
-
 class ConvolutionCase final : public OpenCase {
  public:
   ConvolutionCase(ConvolutionProblem problem, bool nhwc, const std::string& variant)
