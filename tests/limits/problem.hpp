@@ -191,7 +191,8 @@ class Problem {
     const auto parameters = dmlref::reference::NormalizationParameters::of(d);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const Element& e = elements[i];
-      const WideGroup group(groups[e.group], parameters.normalize_variance, d.epsilon, parameters.use_mean);
+      const WideGroup group(groups[e.group], parameters.normalize_variance, d.epsilon,
+                            parameters.center == dmlref::reference::Center::mean);
       const Wide exact = group.result(e.x, e.scale, e.bias, d.fused_activation.value_or(dmlref::Activation{}));
       T result;
       std::memcpy(&result, &expected_[i * sizeof(T)], sizeof(T));

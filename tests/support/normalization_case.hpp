@@ -21,6 +21,9 @@ namespace dmlref_test {
 using Random = std::mt19937_64;
 
 inline int pick(Random& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
+inline dmlref::reference::Center any_center(Random& random) {
+  return pick(random, 0, 1) == 0 ? dmlref::reference::Center::mean : dmlref::reference::Center::zero;
+}
 
 enum class Regime {
   mean_0,
@@ -165,7 +168,7 @@ struct NormalizationCase {
       if (((axes >> axis) & 1u) != 0) d.axes.push_back(axis);
     }
     if constexpr (requires { d.use_mean; }) {
-      d.use_mean = parameters.use_mean;
+      d.use_mean = parameters.center == dmlref::reference::Center::mean;
       d.use_variance = parameters.normalize_variance;
     } else {
       d.normalize_variance = parameters.normalize_variance;
@@ -173,6 +176,19 @@ struct NormalizationCase {
     d.epsilon = parameters.epsilon;
     d.fused_activation = parameters.activation;
     return d;
+  }
+
+  /// The same with statistics about 0.
+  NormalizationCase about_zero() const {
+    NormalizationCase c = *this;
+    c.parameters.center = dmlref::reference::Center::zero;
+    return c;
+  }
+  /// Calls f(desc) with that of MVN1, or about 0 of MVN2.
+  template <class F>
+  auto with_desc(const F& f) const {
+    if (parameters.center == dmlref::reference::Center::mean) return f(desc());
+    return f(desc<dmlref::MeanVarianceNormalization2Desc>());
   }
 
   std::string describe() const {
@@ -189,9 +205,10 @@ struct NormalizationCase {
     if (scale) list("scale", *scale);
     if (bias) list("bias", *bias);
     text << "axes " << axes << (parameters.normalize_variance ? "" : " no variance")
-         << (parameters.use_mean ? "" : " no mean") << " epsilon " << parameters.epsilon << ' '
-         << dmlref::find_activation(parameters.activation.type)->name << ' ' << parameters.activation.parameters[0]
-         << ' ' << parameters.activation.parameters[1] << ' ' << to_string(dmlref::data_type_of<T>);
+         << (parameters.center == dmlref::reference::Center::mean ? "" : " no mean") << " epsilon "
+         << parameters.epsilon << ' ' << dmlref::find_activation(parameters.activation.type)->name << ' '
+         << parameters.activation.parameters[0] << ' ' << parameters.activation.parameters[1] << ' '
+         << to_string(dmlref::data_type_of<T>);
     return text.str();
   }
 };
@@ -311,7 +328,7 @@ void make_hostile(NormalizationCase<T>& c, Random& random) {
     if (pick(random, 0, 9999) == 0) v = pick(random, 0, 1) == 0 ? std::nan("") : (sizeof(T) == 2 ? 6e4 : 1e30);
     c.input_data[at(c.input, k)] = static_cast<T>(static_cast<float>(middle + v));
   });
-  const bool use_mean = c.parameters.use_mean;
+  const bool use_mean = c.parameters.center == dmlref::reference::Center::mean;
   struct Sums {
     double n = 0, sum = 0, square = 0;
     double mean() const { return sum / n; }

@@ -55,7 +55,7 @@ T normalized_element(const Group& group, const reference::GroupCoefficients& coe
                      float bias, const reference::NormalizationParameters& parameters) {
   std::optional<reference::ExactStatistics> found;
   const auto exact = [&]() -> const reference::ExactStatistics& {
-    if (!found) found = reference::ExactStatistics::of(group.count(), group, parameters.use_mean);
+    if (!found) found = reference::ExactStatistics::of(group.count(), group, parameters.center);
     return *found;
   };
   const reference::ExactSource source(exact);
@@ -80,7 +80,7 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
   for (std::uint64_t i = 0; i < how.element_count && i < most; ++i) {
     how.elements.push_back(input.value(group.position(i)));
   }
-  how.use_mean = parameters.use_mean;
+  how.use_mean = parameters.center == reference::Center::mean;
   how.normalize_variance = parameters.normalize_variance;
   how.epsilon = desc.epsilon;
   how.input = input.value(at);
@@ -91,7 +91,7 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
   const float x = input.real(at);
   const float s = scale ? scale->real(scale->broadcast(at)) : 1.0f;
   const float b = bias ? bias->real(bias->broadcast(at)) : 0.0f;
-  const auto statistics = reference::ExactStatistics::of(group.count(), group, parameters.use_mean);
+  const auto statistics = reference::ExactStatistics::of(group.count(), group, parameters.center);
   const Activation& activation = parameters.activation;
   const auto coefficients = reference::GroupCoefficients::of(
       reference::group_statistics(group.count(), group, parameters), group.count(), parameters);
@@ -104,13 +104,14 @@ Explanation explain_normalization(const char* name, const Desc& desc, reference:
     value = reference::multiply(value, reference::inverse_sqrt(variance));
   }
   how.normalized = value.high;
-  value = reference::add_bias(reference::multiply(value, static_cast<double>(s)), {b, 0}, parameters);
+  value = reference::add_bias(reference::multiply(value, static_cast<double>(s)), {b, 0},
+                              reference::quotient_noise(parameters));
   how.before_activation = value.high;
   how.after_activation = reference::activate(activation, value.high);
   if (!std::isfinite(value.high)) {
     // Pairs of doubles hold no infinities: what the operator computes in doubles.
     const auto in_doubles = [&](double factor, double addend) {
-      return reference::element_coefficients<double>(coefficients, factor, addend, parameters).value(x);
+      return reference::ElementCoefficients<double>::of(coefficients, factor, addend).value(x);
     };
     const auto line = reference::ScaleAndBias::of(reference::LinearPart::of(activation), s, b);
     how.mean = coefficients.mean.high;

@@ -303,7 +303,7 @@ class Evaluation {
         } while (advance(within, group));
       };
       each([&](double x) { sum += x; });
-      const double mean = parameters.use_mean ? sum / n : 0;
+      const double mean = parameters.center == reference::Center::mean ? sum / n : 0;
       each([&](double x) {
         squares += (x - mean) * (x - mean);
         furthest = std::max(furthest, std::fabs(x - mean));

@@ -21,7 +21,8 @@ void append_case(std::vector<std::uint32_t>& all, const NormalizationCase<T>& c)
   append(all, c.reference_output());
   for (const IsaName& row : isa_table) {
     if (!supported(row.isa)) continue;
-    const CompileResult compiled = compile(c.desc(), latest_feature_level, {row.isa});
+    const CompileResult compiled =
+        c.with_desc([&](const auto& desc) { return compile(desc, latest_feature_level, {row.isa}); });
     const auto bytes = [](const std::vector<T>& data, std::uint64_t size) {
       std::vector<std::byte> copy(size);
       if (size != 0) std::memcpy(copy.data(), data.data(), data.size() * sizeof(T));
@@ -54,6 +55,8 @@ std::vector<std::uint32_t> NORMALIZATION_BITS(std::uint64_t seed) {
           default_activation(activation_table[static_cast<std::size_t>(all.size() % 17)].type);
       append_case(all, c);
       append_case(all, d);
+      append_case(all, c.about_zero());
+      append_case(all, d.about_zero());
     }
   }
   return all;

@@ -47,7 +47,7 @@ template <class T, class Desc = MeanVarianceNormalization1Desc>
 void check(Random& random, int elements) {
   const auto regime = static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1));
   NormalizationCase<T> c = random_case<T>(random, regime, elements);
-  if constexpr (std::is_same_v<Desc, MeanVarianceNormalization2Desc>) c.parameters.use_mean = pick(random, 0, 3) == 0;
+  if constexpr (std::is_same_v<Desc, MeanVarianceNormalization2Desc>) c.parameters.center = any_center(random);
   SCOPED_TRACE(c.describe());
   Desc desc = c.template desc<Desc>();
   const auto placed = [&](TensorDesc& tensor, const std::vector<T>& data, Strided kind) {
@@ -122,7 +122,7 @@ template <class T>
 void expect_reference(Random& random, int elements) {
   const auto regime = static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1));
   NormalizationCase<T> c = random_case<T>(random, regime, elements);
-  c.parameters.use_mean = pick(random, 0, 3) == 0;
+  c.parameters.center = any_center(random);
   SCOPED_TRACE(c.describe());
   const std::vector<T> expected = c.reference_output();
   auto desc = c.template desc<MeanVarianceNormalization2Desc>();

@@ -18,8 +18,9 @@ using namespace dmlref_test;
 
 /// Runs in buffers of exactly their tensors' bytes, at the end of a page.
 template <class T>
-bool agrees(const NormalizationCase<T>& c, Isa isa) {
-  const CompileResult compiled = compile(c.desc(), latest_feature_level, {isa});
+bool agrees_alone(const NormalizationCase<T>& c, Isa isa) {
+  const CompileResult compiled =
+      c.with_desc([&](const auto& desc) { return compile(desc, latest_feature_level, {isa}); });
   if (!compiled) {
     std::printf("%s\n", compiled.report().to_string().c_str());
     return false;
@@ -43,6 +44,12 @@ bool agrees(const NormalizationCase<T>& c, Isa isa) {
   if (bits_of(result) == bits_of(c.reference_output())) return true;
   std::printf("differs: %s\n", c.describe().c_str());
   return false;
+}
+
+/// With the mean and about 0.
+template <class T>
+bool agrees(const NormalizationCase<T>& c, Isa isa) {
+  return agrees_alone(c, isa) && agrees_alone(c.about_zero(), isa);
 }
 
 /// Groups {outer, inner} of stretches, with parameters per group (1), per element (2), or none.

@@ -14,6 +14,7 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref_test;
+using dmlref::reference::Center;
 namespace reference = dmlref::reference;
 
 std::uint64_t seed() {
@@ -41,7 +42,8 @@ double worst_error(const NormalizationCase<T>& c) {
     std::vector<double> values;
     for (const Index i : members)
       values.push_back(static_cast<double>(static_cast<float>(input.load(unravel(i, c.input.shape)))));
-    const WideGroup group(values, c.parameters.normalize_variance, c.parameters.epsilon, c.parameters.use_mean);
+    const WideGroup group(values, c.parameters.normalize_variance, c.parameters.epsilon,
+                          c.parameters.center == Center::mean);
     for (std::size_t m = 0; m < members.size(); ++m) {
       Coordinates at = unravel(members[m], c.input.shape);
       const auto parameter = [&](const auto& view, double absent) {
@@ -133,7 +135,7 @@ std::vector<float> without_mean(const std::vector<float>& values, bool use_varia
                                 std::optional<float> scale = {}, float bias = 0) {
   auto c = plain_case<float>({static_cast<Index>(values.size())}, 1);
   c.input_data = values;
-  c.parameters = {use_variance, epsilon, {}, false};
+  c.parameters = {use_variance, epsilon, {}, Center::zero};
   if (scale) {
     c.scale = c.bias = Layout({1});
     c.scale_data = {*scale};
@@ -169,7 +171,7 @@ TEST(NormalizationWithoutMean, LeavesScaleAndBiasWithoutTheVarianceToo) {
 TEST(NormalizationWithoutMean, OfNoAxesDividesByTheElementItself) {
   auto c = plain_case<float>({2, 2}, 0);
   c.input_data = {3, -4, 3e38f, nan};
-  c.parameters = {true, 16, {}, false};
+  c.parameters = {true, 16, {}, Center::zero};
   const auto y = c.reference_output();
   EXPECT_EQ(y[0], 0.6f);
   EXPECT_EQ(y[1], -0.70710678f);
@@ -212,7 +214,7 @@ TEST(NormalizationWithoutMean, QuotientsThatAreExactCancelToZeroAndEqualThreshol
     EXPECT_EQ(without_mean({x, x, x}, true, 0, 0.3f, -0.3f * one), (std::vector<float>{0, 0, 0})) << x;
     auto c = plain_case<float>({3}, 1);
     c.input_data = {x, x, x};
-    c.parameters = {true, 0, {ActivationType::thresholded_relu, {one, 0}}, false};
+    c.parameters = {true, 0, {ActivationType::thresholded_relu, {one, 0}}, Center::zero};
     EXPECT_EQ(c.reference_output(), (std::vector<float>{0, 0, 0})) << x;
     c.bias = Layout({1});
     c.bias_data = {0x1p-24f};
@@ -224,7 +226,7 @@ TEST(NormalizationWithoutMean, QuotientsThatAreExactCancelToZeroAndEqualThreshol
   c.input_data = {1e-20f, 1e10f};
   c.bias = Layout({1});
   c.bias_data = {0.5f};
-  c.parameters = {true, 0, {ActivationType::thresholded_relu, {0.5f, 0}}, false};
+  c.parameters = {true, 0, {ActivationType::thresholded_relu, {0.5f, 0}}, Center::zero};
   EXPECT_EQ(c.reference_output()[0], 0.5f);
 }
 
@@ -232,7 +234,7 @@ TEST(NormalizationWithoutMean, GroupsCanBeComputedApart) {
   Random random(seed());
   for (int round = 0; round < dmlref_test::rounds(20); ++round) {
     auto c = random_case<float>(random, static_cast<Regime>(pick(random, 0, 12)), 2000);
-    c.parameters.use_mean = pick(random, 0, 1) == 0;
+    c.parameters.center = any_center(random);
     const auto whole = c.reference_output();
     std::vector<float> parts(whole.size(), 42.0f);
     const TensorView<float> output(DirectAccess<float>{parts.data()}, c.output);
@@ -253,7 +255,7 @@ class NormalizationUlp : public testing::Test {
  protected:
   static void expect_within_one(NormalizationCase<T> c, const std::string& what) {
     for (const bool use_mean : {true, false}) {
-      c.parameters.use_mean = use_mean;
+      c.parameters.center = use_mean ? Center::mean : Center::zero;
       EXPECT_LE(worst_error(c), 1.0) << what << (use_mean ? "" : " without mean") << " seed " << seed();
     }
   }
@@ -313,7 +315,7 @@ TYPED_TEST(NormalizationUlp, BiasThatCancels) {
   for (const Index signed_n : {5, 64, 700, 2500, -5, -64, -700, -2500}) {
     const Index n = signed_n < 0 ? -signed_n : signed_n;
     auto c = plain_case<TypeParam>({2, n}, 0b10);
-    c.parameters.use_mean = signed_n > 0;
+    c.parameters.center = signed_n > 0 ? Center::mean : Center::zero;
     fill(c.input_data, Regime::mean_100, random);
     const auto y = c.reference_output();
     c.bias = Layout({2, n});
@@ -351,7 +353,7 @@ TYPED_TEST(NormalizationUlp, HostileDataWithoutMean) {
   Random random(seed());
   for (int round = 0; round < dmlref_test::rounds(100) && !this->HasFailure(); ++round) {
     auto c = random_case<TypeParam>(random, Regime::mean_0, 600);
-    c.parameters.use_mean = false;
+    c.parameters.center = Center::zero;
     make_hostile(c, random);
     EXPECT_LE(worst_error(c), 1.0) << c.describe() << " seed " << seed();
   }
@@ -368,7 +370,7 @@ TEST(NormalizationReference, AgreesWithEigen) {
   const Eigen::ArrayXXd d = x.colwise() - x.rowwise().mean();
   const Eigen::ArrayXXd y = d.colwise() / (d.square().rowwise().mean() + static_cast<double>(1e-5f)).sqrt();
   EXPECT_LT((y - Eigen::Map<const Matrix>(ours.data(), 16, 300).cast<double>()).abs().maxCoeff(), 5e-7);
-  c.parameters.use_mean = false;
+  c.parameters.center = Center::zero;
   const auto rms = c.reference_output();
   const Eigen::ArrayXXd z = x.colwise() / (x.square().rowwise().mean() + static_cast<double>(1e-5f)).sqrt();
   EXPECT_LT((z - Eigen::Map<const Matrix>(rms.data(), 16, 300).cast<double>()).abs().maxCoeff(), 5e-7);

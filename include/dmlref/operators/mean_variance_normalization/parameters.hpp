@@ -10,22 +10,25 @@
 DMLREF_BEGIN
 namespace reference {
 
+/// What statistics are about: the mean, which is subtracted, or 0.
+enum class Center : std::uint8_t { mean, zero };
+
 /// The parameters of the operator, beside its tensors.
 struct NormalizationParameters {
   bool normalize_variance = true;
   float epsilon = 0.00001f;
   Activation activation{};
-  bool use_mean = true;  ///< false: nothing is subtracted, and what is normalized is the mean square
+  Center center = Center::mean;  ///< zero: nothing is subtracted, and the variance is the mean square
 
   /// Whether an element's result depends on its group.
-  constexpr bool uses_statistics() const noexcept { return use_mean || normalize_variance; }
+  constexpr bool uses_statistics() const noexcept { return center == Center::mean || normalize_variance; }
 
   /// Those of a desc, or of a call's options.
   template <class Source>
   static NormalizationParameters of(const Source& source) noexcept {
     NormalizationParameters parameters;
     if constexpr (requires { source.use_variance; }) {
-      parameters.use_mean = source.use_mean;
+      parameters.center = source.use_mean ? Center::mean : Center::zero;
       parameters.normalize_variance = source.use_variance;
     } else {
       parameters.normalize_variance = source.normalize_variance;

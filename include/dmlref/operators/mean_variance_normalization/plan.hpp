@@ -45,7 +45,7 @@ std::shared_ptr<const Plan> normalization_plan_of(const fast::normalization::Pro
                                                   const Tuning::Normalization& tuning) {
   using namespace fast::normalization;
   const reference::NormalizationParameters& parameters = problem.parameters;
-  if (!parameters.use_mean || !is_regular(parameters.activation)) {
+  if (!parameters.uses_statistics() || !is_regular(parameters.activation)) {
     return std::make_shared<ReferenceNormalizationPlan<T>>(problem);
   }
   const Geometry geometry = Geometry::of(problem.input, problem.output, problem.scale, problem.bias, problem.axes);

@@ -44,9 +44,9 @@ constexpr std::size_t summation_block_size(std::uint64_t count, std::uint64_t bl
 
 /// What one summation block adds to its group.
 struct BlockStatistics {
-  double sum = 0;         ///< of the elements,
+  double sum = 0;         ///< of the elements, or 0 about 0,
   double sum_low = 0;     ///< as an unevaluated sum of two doubles
-  double deviations = 0;  ///< squared, from the summation block's own mean, summed
+  double deviations = 0;  ///< squared, from the summation block's own mean, or from 0, summed
   double magnitude = 0;   ///< the squares that were summed to get there: what the rounding errors are relative to
 };
 
@@ -92,17 +92,21 @@ inline BlockStatistics block_from_sums(std::size_t size, double pivot, SumAndSqu
   return {total.high, pivot == 0.0 ? 0.0 : total.low, deviations < 0.0 ? 0.0 : deviations, sums.square};
 }
 
+/// The statistics of a summation block about 0: nothing cancels in the sum of squares, and nothing else is needed.
+inline BlockStatistics block_about_zero(double square) noexcept { return {0, 0, square, square}; }
+
 /// The statistics of a summation block; `sums(pivot)` sums (x - pivot) and its square.
 template <class Sums>
-inline BlockStatistics block_from(std::size_t size, const Sums& sums) noexcept {
+inline BlockStatistics block_from(std::size_t size, Center center, const Sums& sums) noexcept {
   const SumAndSquare plain = sums(0.0);
+  if (center == Center::zero) return block_about_zero(plain.square);
   if (!needs_pivot(size, plain)) return block_from_sums(size, 0.0, plain);
   const double pivot = block_pivot(size, plain);
   return block_from_sums(size, pivot, sums(pivot));
 }
 
 /// Sums and squares of 1 to 1024 values.
-inline BlockStatistics block_statistics(std::span<const float> values) noexcept {
+inline BlockStatistics block_statistics(std::span<const float> values, Center center = Center::mean) noexcept {
   const auto sums_from = [values](double pivot) -> SumAndSquare {
     std::array<double, normalization_lanes> sums{};
     std::array<double, normalization_lanes> squares{};
@@ -113,7 +117,7 @@ inline BlockStatistics block_statistics(std::span<const float> values) noexcept 
     }
     return {sum_lanes(sums), sum_lanes(squares)};
   };
-  return block_from(values.size(), sums_from);
+  return block_from(values.size(), center, sums_from);
 }
 
 /// The statistics of `count` elements from those of their summation blocks, in order: the mean from the sum of sums;
@@ -149,33 +153,22 @@ inline GroupStatistics merge_blocks(std::uint64_t count, const Block& block) noe
   const DoubleDouble deviations = two_sum(within.high, within.low + between);
   group.deviations = deviations.high;
   group.variance = divide(deviations, n);
+  if (!(within.high <= (std::numeric_limits<double>::max)())) {  // infinite, which it is about 0 alone, or NaN
+    group.deviations = within.high;
+    group.variance = {within.high, 0};
+  }
   return group;
 }
 
 /// `read(first, values)` fetches the elements from number `first` on, in row-major order.
 template <class Read>
-inline GroupStatistics group_statistics(std::uint64_t count, const Read& read) noexcept {
+inline GroupStatistics group_statistics(std::uint64_t count, const Read& read, Center center = Center::mean) noexcept {
   return merge_blocks(count, [&](std::uint64_t c) {
     std::array<float, summation_block> values;
     const std::size_t size = summation_block_size(count, c);
     read(c * summation_block, std::span<float>(values.data(), size));
-    return block_statistics({values.data(), size});
+    return block_statistics({values.data(), size}, center);
   });
-}
-
-/// Statistics about 0 made of those about the mean: the variance becomes the mean square. Both of its terms are
-/// positive, so it is as exact as the less exact one. `has_nan()` says whether an element is NaN: infinite elements
-/// have made NaN of the statistics that are given, but their mean square is infinite.
-template <class HasNan>
-inline GroupStatistics about_zero(const GroupStatistics& group, std::uint64_t count, const HasNan& has_nan) noexcept {
-  GroupStatistics result;
-  result.variance = add(group.variance, multiply(group.mean, group.mean));
-  if (!(result.variance.high <= (std::numeric_limits<double>::max)())) {
-    using Limits = std::numeric_limits<double>;
-    result.variance = {has_nan() ? Limits::quiet_NaN() : Limits::infinity(), 0};
-  }
-  result.deviations = result.magnitude = result.variance.high * static_cast<double>(count);
-  return result;
 }
 
 /// The statistics that an operator of these parameters uses; none are 0.
@@ -183,18 +176,7 @@ template <class Read>
 inline GroupStatistics group_statistics(std::uint64_t count, const Read& read,
                                         const NormalizationParameters& parameters) noexcept {
   if (!parameters.uses_statistics()) return {};
-  const GroupStatistics group = group_statistics(count, read);
-  if (parameters.use_mean) return group;
-  return about_zero(group, count, [&] {
-    std::array<float, summation_block> values;
-    bool has_nan = false;
-    for (std::uint64_t c = 0; c < summation_block_count(count); ++c) {
-      const std::size_t size = summation_block_size(count, c);
-      read(c * summation_block, std::span<float>(values.data(), size));
-      for (std::size_t i = 0; i < size; ++i) has_nan = has_nan || values[i] != values[i];
-    }
-    return has_nan;
-  });
+  return group_statistics(count, read, parameters.center);
 }
 
 /// Mean and variance of a group to about 100 bits, for the few elements whose result nearly cancels. Element i of the
@@ -203,11 +185,11 @@ struct ExactStatistics {
   DoubleDouble mean;
   DoubleDouble variance;
 
-  /// Without `use_mean` those about 0.
   template <class Read>
-  static ExactStatistics of(std::uint64_t count, const Read& read, bool use_mean = true) noexcept {
+  static ExactStatistics of(std::uint64_t count, const Read& read, Center center = Center::mean) noexcept {
     ExactStatistics exact;
-    if (use_mean) exact.mean = divide(sum<false>(count, read, DoubleDouble{}), static_cast<double>(count));
+    if (center == Center::mean)
+      exact.mean = divide(sum<false>(count, read, DoubleDouble{}), static_cast<double>(count));
     exact.variance = divide(sum<true>(count, read, exact.mean), static_cast<double>(count));
     return exact;
   }
@@ -262,6 +244,12 @@ DMLREF_NOINLINE inline Real activate_after_line(ActivationType type, Real x, Rea
   return with_activation_type(type, [=](auto known) -> Real { return activate<known()>(x, a, b); });
 }
 
+/// How far the mean may be off. 0 is not; but beside an infinite mean square it is NaN, so that each element is
+/// computed again: some are NaN.
+inline double slope_error_of(double square, double inverse, Center center) noexcept {
+  return center == Center::mean ? std::sqrt(square * inverse) * 0x1p-21 : square * 0.0;
+}
+
 /// What all elements of one group share: value = (x - mean) * rate * scale + bias.
 ///
 /// A doubt is how small a result may be before the errors of its terms exceed what one ulp allows:
@@ -292,7 +280,7 @@ struct GroupCoefficients {
       c.rate = 1.0 / std::sqrt(reference::fma(group.deviations, inverse, static_cast<double>(parameters.epsilon)));
       amplification = square * c.rate * c.rate;
     }
-    c.careful_slope_error = parameters.use_mean ? std::sqrt(square * inverse) * 0x1p-21 : 0.0;
+    c.careful_slope_error = slope_error_of(square, inverse, parameters.center);
     c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
     c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
     const std::uint64_t blocks = summation_block_count(count);
@@ -300,6 +288,13 @@ struct GroupCoefficients {
     return c;
   }
 };
+
+/// bias - rest * slope. A rest of 0, as it is about 0, takes nothing away, however large the slope.
+template <class Real>
+inline Real offset_from(Real rest, Real slope, Real bias) noexcept {
+  const bool is_number = std::fabs(slope) <= (std::numeric_limits<Real>::max)();
+  return rest == 0 && !is_number ? bias : reference::fma(-rest, slope, bias);
+}
 
 /// (x - shift) * slope + offset for one element, and when not to trust it: in double for float32, in float for float16.
 template <class Real>
@@ -317,7 +312,7 @@ struct ElementCoefficients<double> {
     ElementCoefficients c;
     c.shift = group.shift;
     c.slope = group.rate * scale;
-    c.offset = reference::fma(-group.rest, c.slope, bias);
+    c.offset = offset_from(group.rest, c.slope, bias);
     c.error_bound = reference::fma(std::fabs(c.slope), group.slope_error, std::fabs(bias) * group.offset_error);
     const double sum = std::fabs(group.mean.high) + std::fabs(c.slope) + std::fabs(c.offset);
     if (!(sum <= (std::numeric_limits<double>::max)())) c.error_bound = std::numeric_limits<double>::quiet_NaN();
@@ -341,7 +336,7 @@ struct ElementCoefficients<float> {
     c.shift = static_cast<float>(group.mean.high);
     const auto rest = static_cast<float>((group.mean.high - c.shift) + group.mean.low);
     c.slope = static_cast<float>(group.rate) * s;
-    c.offset = reference::fma(-rest, c.slope, b);
+    c.offset = offset_from(rest, c.slope, b);
     c.error_bound =
         reference::fma(std::fabs(c.slope), static_cast<float>(group.slope_error * 0x1p-13), std::fabs(b) * 0x1p-9f);
     const float sum = std::fabs(c.shift) + std::fabs(c.slope) + std::fabs(c.offset);
@@ -351,15 +346,6 @@ struct ElementCoefficients<float> {
 
   float value(float x) const noexcept { return reference::fma(x - shift, slope, offset); }
 };
-
-/// Those of one element. Without the mean the bias stays as it is, also beside an infinite slope.
-template <class Real>
-inline ElementCoefficients<Real> element_coefficients(const GroupCoefficients& group, double scale, double bias,
-                                                      const NormalizationParameters& parameters) noexcept {
-  auto c = ElementCoefficients<Real>::of(group, scale, bias);
-  if (!parameters.use_mean) c.offset = static_cast<Real>(bias);
-  return c;
-}
 
 /// What part of a point counts as near it. A power of two: products with it are exact.
 template <class Real>
@@ -406,13 +392,15 @@ class ExactSource {
   const ExactStatistics& (*call_)(const void*);
 };
 
-/// product + addend. A quotient by the root of a mean square often is a double, as 1 is in a group of equal elements,
-/// or -addend, and biases cancel it, or thresholds equal it. What its 100 bits cannot tell from these is taken for
-/// them.
-inline DoubleDouble add_bias(DoubleDouble product, DoubleDouble addend,
-                             const NormalizationParameters& parameters) noexcept {
-  if (parameters.use_mean || !parameters.normalize_variance) return add(product, addend);
-  constexpr double noise = 0x1p-80;
+/// A quotient by the root of a mean square often is a double, as 1 is in a group of equal elements, or -bias, and
+/// biases cancel it, or thresholds equal it. What its 100 bits cannot tell from these is taken for them: parts of so
+/// much of it. NaN where quotients have no such habit: no comparison holds then.
+inline double quotient_noise(const NormalizationParameters& parameters) noexcept {
+  const bool is_quotient = parameters.center == Center::zero && parameters.normalize_variance;
+  return is_quotient ? 0x1p-80 : std::numeric_limits<double>::quiet_NaN();
+}
+/// product + addend, without the noise.
+inline DoubleDouble add_bias(DoubleDouble product, DoubleDouble addend, double noise) noexcept {
   if (std::fabs(product.low) <= std::fabs(product.high) * noise) product.low = 0;
   const DoubleDouble sum = add(product, addend);
   return std::fabs(sum.high) <= std::fabs(addend.high) * noise ? DoubleDouble{} : sum;
@@ -428,7 +416,7 @@ DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficien
   const double b = parameters.activation.parameters[1];
   const double s = line.factor * scale;  // exact, as is line.factor * bias: products of two floats
   const DoubleDouble t = two_sum(line.factor * bias, line.addend);
-  const auto c = element_coefficients<double>(group, s, t.high, parameters);
+  const auto c = ElementCoefficients<double>::of(group, s, t.high);
   const double value = c.value(x);
   if (c.error_bound != c.error_bound || value != value || !is_ill_conditioned(type, value, c.error_bound, a, b)) {
     return activate_after_line(type, value, a, b);
@@ -437,7 +425,7 @@ DMLREF_NOINLINE inline double normalize_carefully(float x, const GroupCoefficien
     DoubleDouble rate{1, 0};
     if (parameters.normalize_variance) rate = inverse_sqrt(add(variance, static_cast<double>(parameters.epsilon)));
     const DoubleDouble deviation = add(DoubleDouble{x, 0}, DoubleDouble{-mean.high, -mean.low});
-    return add_bias(multiply(multiply(deviation, rate), s), t, parameters);
+    return add_bias(multiply(multiply(deviation, rate), s), t, quotient_noise(parameters));
   };
   if (type != ActivationType::thresholded_relu && type != ActivationType::shrink) {
     const DoubleDouble careful = value_from(group.mean, group.variance);
@@ -478,7 +466,7 @@ inline T normalize_element(T element, const GroupCoefficients& group, float scal
   using Real = std::conditional_t<std::is_same_v<T, half>, float, double>;
   const auto x = static_cast<float>(element);
   const ScaleAndBias sb = ScaleAndBias::of(LinearPart::of(parameters.activation), scale, bias);
-  const auto c = element_coefficients<Real>(group, sb.scale, sb.bias, parameters);
+  const auto c = ElementCoefficients<Real>::of(group, sb.scale, sb.bias);
   const Real value = c.value(x);
   const Real a = parameters.activation.parameters[0];
   const Real b = parameters.activation.parameters[1];
@@ -539,7 +527,7 @@ inline void normalize_groups(const In& input, const std::optional<In>& scale, co
     const GroupCoefficients coefficients = GroupCoefficients::of(statistics, count, parameters);
     std::optional<ExactStatistics> found;
     const auto exact = [&]() -> const ExactStatistics& {
-      if (!found) found = ExactStatistics::of(count, read, parameters.use_mean);
+      if (!found) found = ExactStatistics::of(count, read, parameters.center);
       return *found;
     };
 

@@ -17,7 +17,8 @@
 DMLREF_BEGIN
 namespace detail {
 
-/// The reference on float or half: without the mean, and for parameters with which an activation makes NaN of numbers.
+/// The reference on float or half: without statistics, and for parameters with which an activation makes NaN of
+/// numbers.
 template <class T>
 class ReferenceNormalizationPlan final : public PlanOf<ReferenceNormalizationPlan<T>> {
  public:

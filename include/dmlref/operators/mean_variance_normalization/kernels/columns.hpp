@@ -229,7 +229,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         sum_panel(first, width, offsets, size, panel + 1 < panels.last ? next : 0, nullptr, sum, square);
         alignas(32) double pivot[panel_width]{};
         bool shifted = false;
-        for (std::size_t c = 0; c < width; ++c) {
+        for (std::size_t c = 0; c < width && op.parameters_.center == Center::mean; ++c) {
           if (!reference::needs_pivot(size, {sum[c], square[c]})) continue;
           pivot[c] = reference::block_pivot(size, {sum[c], square[c]});
           shifted = true;
@@ -246,7 +246,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         }
         for (std::size_t c = 0; c < width; ++c) {
           panels.statistics[panels.number(panel, c) * op.blocks_ + block] =
-              reference::block_from_sums(size, pivot[c], {sum[c], square[c]});
+              op.parameters_.center == Center::zero ? reference::block_about_zero(square[c])
+                                                    : reference::block_from_sums(size, pivot[c], {sum[c], square[c]});
         }
       }
     }
@@ -324,7 +325,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
 
      private:
       DMLREF_NOINLINE ExactLanes means() noexcept {
-        if (is_half && run_.op.count_ <= max_exact_halves) {
+        if (run_.op.parameters_.center == Center::zero || (is_half && run_.op.count_ <= max_exact_halves)) {
           ExactLanes of{};
           for (std::size_t c = 0; c < (std::min)(run_.width_of(panel_) - part_, exact_width); ++c) {
             of.high[c] = groups_[c].mean.high;

@@ -14,6 +14,7 @@
 DMLREF_BEGIN
 namespace fast::normalization {
 
+using reference::Center;
 using reference::GroupCoefficients;
 using reference::normalization_lanes;
 using reference::SumAndSquare;

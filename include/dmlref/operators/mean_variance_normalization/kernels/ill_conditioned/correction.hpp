@@ -170,8 +170,9 @@ inline MeanAndRate exact_of(bool has_fma, const Batch& batch, ExactGroup& exact,
   const DoubleDouble mean = exact.mean();
   bool none_deviates = ignores_variance(mean, parameters);
   for (std::size_t i = 0; i < batch.count && none_deviates; ++i) none_deviates = batch.x[i] == mean.high;
-  if (none_deviates || !parameters.normalize_variance) return {mean, {1, 0}};
-  return {mean, rate_of(has_fma, exact.variance(), parameters)};
+  const double noise = reference::quotient_noise(parameters);
+  if (none_deviates || !parameters.normalize_variance) return {mean, {1, 0}, noise};
+  return {mean, rate_of(has_fma, exact.variance(), parameters), noise};
 }
 
 /// Makes whole vectors of a batch.
@@ -252,7 +253,8 @@ inline void correct_exactly(const GroupInUse& in, const std::uint16_t* pending, 
 template <class T>
 DMLREF_NOINLINE inline void correct_batches(const GroupInUse& in, const Chosen& chosen, T* results) noexcept {
   const auto line = reference::LinearPart::of(in.parameters.activation);
-  const MeanAndRate careful{in.group.mean, rate_of(in.kernels.has_fma, in.group.variance, in.parameters)};
+  const MeanAndRate careful{in.group.mean, rate_of(in.kernels.has_fma, in.group.variance, in.parameters),
+                            reference::quotient_noise(in.parameters)};
   Batch batch;
   std::uint16_t pending[Batch::capacity];
   const auto set_parameters = [&](std::size_t k, std::size_t i) {  // (Both products are exact.)

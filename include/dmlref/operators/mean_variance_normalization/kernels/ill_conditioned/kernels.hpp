@@ -29,10 +29,11 @@ struct Batch {
   alignas(64) double value[capacity];
 };
 
-/// The mean of a group, and 1 / sqrt(variance + epsilon) or 1.
+/// The mean of a group, or 0, and 1 / sqrt(variance + epsilon) or 1.
 struct MeanAndRate {
   DoubleDouble mean;
-  DoubleDouble rate{1, 0};
+  DoubleDouble rate;
+  double noise;  ///< reference::quotient_noise
 };
 
 /// The lanes of a group's exact sums, or sums (means, …) of 16 neighbouring columns.

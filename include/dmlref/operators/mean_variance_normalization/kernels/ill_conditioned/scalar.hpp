@@ -20,7 +20,7 @@ inline void error_bounds(const Real* scale, const Real* bias, std::size_t count,
                          Real* bounds) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const Real slope = group.rate * scale[i];
-    const Real offset = reference::fma(-group.rest, slope, bias[i]);
+    const Real offset = reference::offset_from(group.rest, slope, bias[i]);
     const Real bound = reference::fma(std::fabs(slope), group.slope_error, std::fabs(bias[i]) * group.offset_error);
     const Real sum = group.size_of_mean + std::fabs(slope) + std::fabs(offset);
     bounds[i] = sum <= (std::numeric_limits<Real>::max)() ? bound : std::numeric_limits<Real>::quiet_NaN();
@@ -44,8 +44,8 @@ inline std::size_t list_ill_conditioned_values(const Activation& activation, con
 inline DoubleDouble value_from(const Batch& batch, std::size_t i, const MeanAndRate& group) noexcept {
   const DoubleDouble deviation =
       reference::add(DoubleDouble{batch.x[i], 0}, DoubleDouble{-group.mean.high, -group.mean.low});
-  return reference::add(reference::multiply(reference::multiply(deviation, group.rate), batch.scale[i]),
-                        DoubleDouble{batch.bias[i], batch.bias_low[i]});
+  return reference::add_bias(reference::multiply(reference::multiply(deviation, group.rate), batch.scale[i]),
+                             DoubleDouble{batch.bias[i], batch.bias_low[i]}, group.noise);
 }
 
 inline std::size_t recompute(Batch& batch, const Activation& activation, const GroupCoefficients& group,

@@ -46,11 +46,14 @@ struct VectorCoefficients {
   DMLREF_VECTOR_TARGET static VectorCoefficients of(const GroupErrors<typename V::Real>& group, V scale,
                                                     V bias) noexcept {
     const V slope = product(V::of(group.rate), scale);
-    const V offset = less_product(bias, V::of(group.rest), slope);
+    const V max = V::of((std::numeric_limits<typename V::Real>::max)());
+    V offset = less_product(bias, V::of(group.rest), slope);
+    if (group.rest == 0) offset = choose(at_most(magnitude(slope), max), offset, bias);
     const V of_bias = product(magnitude(bias), V::of(group.offset_error));
     const V total = sum(sum(V::of(group.size_of_mean), magnitude(slope)), magnitude(offset));
-    return {slope, offset, fma(magnitude(slope), V::of(group.slope_error), of_bias),
-            at_most(total, V::of((std::numeric_limits<typename V::Real>::max)()))};
+    const V bound = fma(magnitude(slope), V::of(group.slope_error), of_bias);
+    const V none = V::of(std::numeric_limits<typename V::Real>::quiet_NaN());  // (as is the bound of a rate of 0)
+    return {slope, offset, bound, at_most(choose(at_most(bound, bound), total, none), max)};
   }
 };
 
@@ -137,8 +140,14 @@ DMLREF_VECTOR_TARGET DoubledDoubles value_from(const Batch& batch, std::size_t i
   const DoubledDoubles minus_mean{Doubles::of(-group.mean.high), Doubles::of(-group.mean.low)};
   const DoubledDoubles deviation = add(DoubledDoubles{Doubles::load(batch.x + i), none}, minus_mean);
   const DoubledDoubles z = multiply(deviation, DoubledDoubles::of(group.rate));
-  return add(multiply(z, DoubledDoubles{Doubles::load(batch.scale + i), none}),
-             DoubledDoubles{Doubles::load(batch.bias + i), Doubles::load(batch.bias_low + i)});
+  DoubledDoubles scaled = multiply(z, DoubledDoubles{Doubles::load(batch.scale + i), none});
+  const DoubledDoubles bias{Doubles::load(batch.bias + i), Doubles::load(batch.bias_low + i)};
+  // (reference::add_bias)
+  const Doubles noise = Doubles::of(group.noise);
+  scaled.low = choose(at_most(magnitude(scaled.low), product(magnitude(scaled.high), noise)), none, scaled.low);
+  const DoubledDoubles total = add(scaled, bias);
+  const auto is_noise = at_most(magnitude(total.high), product(magnitude(bias.high), noise));
+  return {choose(is_noise, none, total.high), choose(is_noise, none, total.low)};
 }
 
 DMLREF_VECTOR_KERNEL std::size_t recompute(Batch& batch, const Activation& activation, const GroupCoefficients& group,

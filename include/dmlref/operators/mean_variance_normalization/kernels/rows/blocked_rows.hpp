@@ -223,8 +223,9 @@ struct BlockedRowsExecution : RowExecution<T> {
   /// Statistics from a summation block's sums; `floats()` gives its elements, where they are summed again.
   template <class Floats>
   BlockStatistics statistics_from(const SumAndSquare& sums, std::size_t size, const Floats& floats) const noexcept {
-    return reference::block_from(
-        size, [&](double pivot) { return pivot == 0.0 ? sums : op.kernels.rows->shifted_sums(floats(), size, pivot); });
+    return reference::block_from(size, op.parameters.center, [&](double pivot) {
+      return pivot == 0.0 ? sums : op.kernels.rows->shifted_sums(floats(), size, pivot);
+    });
   }
   BlockStatistics sum_segments(const Place& base, std::uint64_t block, const SegmentTable::List& list, Index ahead,
                                Workspace<T>& work) const noexcept {

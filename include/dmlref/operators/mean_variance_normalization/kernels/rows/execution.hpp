@@ -472,7 +472,8 @@ struct RowExecution {
     RowExact(const RowExecution& run, const Place& base, const GroupCoefficients& group, ExactSlot& known) noexcept
         : run_(run), base_(base), group_(group), known_(known) {}
     DoubleDouble mean() noexcept override {
-      if (is_half && run_.op.count <= max_exact_halves) return group_.mean;
+      const bool is_exact = is_half && run_.op.count <= max_exact_halves;
+      if (is_exact || run_.op.parameters.center == Center::zero) return group_.mean;
       return known_.mean.get([&] { return average(nullptr); });
     }
     DoubleDouble variance() noexcept override {

@@ -31,6 +31,7 @@ struct SmallGroup {
   std::size_t size;
   double count;
   double inverse;  // 1 / count
+  Center center;
   bool normalize_variance;
   double epsilon;
 
@@ -38,6 +39,7 @@ struct SmallGroup {
       : size(elements),
         count(static_cast<double>(elements)),
         inverse(1.0 / count),
+        center(parameters.center),
         normalize_variance(parameters.normalize_variance),
         epsilon(static_cast<double>(parameters.epsilon)) {}
 
@@ -46,10 +48,12 @@ struct SmallGroup {
   reference::GroupCoefficients coefficients(reference::SumAndSquare sums,
                                             const ShiftedSums& shifted_sums) const noexcept {
     constexpr double max = (std::numeric_limits<double>::max)();
+    if (center == Center::zero) return of(reference::block_about_zero(sums.square));
     // (As reference::needs_pivot and block_from_sums, whose quotient each summation block would wait for.)
     const double deviations = reference::fma(-sums.sum, sums.sum * inverse, sums.square);
     if (sums.square <= max && !(deviations * 4096.0 >= sums.square)) {
-      return of(reference::block_from(size, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
+      return of(
+          reference::block_from(size, center, [&](double pivot) { return pivot == 0.0 ? sums : shifted_sums(pivot); }));
     }
     return of({sums.sum, 0, deviations < 0.0 ? 0.0 : deviations, sums.square});
   }
@@ -73,7 +77,7 @@ struct SmallGroup {
       c.rate = 1.0 / std::sqrt(reference::fma(block.deviations, inverse, epsilon));
       amplification = square * c.rate * c.rate;
     }
-    c.careful_slope_error = std::sqrt(square * inverse) * 0x1p-21;
+    c.careful_slope_error = reference::slope_error_of(square, inverse, center);
     c.slope_error = reference::fma(std::fabs(c.rest), 0x1p-25, c.careful_slope_error);
     c.offset_error = reference::fma(amplification, 0x1p-24, 0x1p-24);
     c.careful_offset_error = amplification * 0x1p-24;
