@@ -174,6 +174,14 @@ DMLREF_NOINLINE inline double odd_factor(float input_scale, float filter_scale, 
   return exact.is_finite() ? 0.0 : one == 0 ? 0.0 : one > 0 ? 0x1p200 : -0x1p200;
 }
 
+/// A factor divided by the output scale as a float. Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds
+/// to 0: it need not follow.
+inline float float_scale(double ratio) noexcept {
+  const double size = ratio < 0 ? -ratio : ratio;
+  const double clamped = size < 0x1p-40 ? 0 : size > 0x1p40 ? 0x1p40 : size;
+  return static_cast<float>(ratio < 0 ? -clamped : clamped);
+}
+
 /// The input scale as factors have it: with the output scale's sign, negated where results are complements.
 inline double signed_input_scale(float input_scale, float output_scale, bool negated) noexcept {
   const auto given = static_cast<double>(input_scale);

@@ -423,7 +423,7 @@ struct FakePlan {
 };
 
 TEST(ConvolutionLimits, NoMoreTasksThanPieces) {
-  using fast::qlc::max_tasks_here;
+  using fast::max_tasks_here;
   EXPECT_EQ(1, fast::qlc::tasks_with_scratch(FakePlan{1, 3}));
   EXPECT_EQ(std::min<Index>(max_tasks_here(), 2), fast::qlc::tasks_with_scratch(FakePlan{1, 7}));
   EXPECT_EQ(std::min<Index>(max_tasks_here(), 3), fast::qlc::tasks_with_scratch(FakePlan{3, 1}));

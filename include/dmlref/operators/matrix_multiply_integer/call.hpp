@@ -28,27 +28,27 @@
 DMLREF_BEGIN
 namespace detail {
 
-inline std::shared_ptr<const Plan> plan_of(const fast::matrix_multiply::IntegerProblem& problem) {
+inline std::shared_ptr<const Plan> plan_of(const fast::matrix_multiply::IntegerProblem& problem, Isa isa) {
 #if defined(DMLREF_SEPARATE)
   std::shared_ptr<const Plan> plan;
-  DMLREF_SEAM(plan_matrix_multiply_integer)(problem, plan);
+  DMLREF_SEAM(plan_matrix_multiply_integer)(problem, isa, plan);
   return plan;
 #else
-  return matrix_multiply_plan(problem);
+  return matrix_multiply_plan(problem, isa);
 #endif
 }
-inline std::shared_ptr<const Plan> plan_of(const fast::matrix_multiply::QuantizedProblem& problem) {
+inline std::shared_ptr<const Plan> plan_of(const fast::matrix_multiply::QuantizedProblem& problem, Isa isa) {
 #if defined(DMLREF_SEPARATE)
   std::shared_ptr<const Plan> plan;
-  DMLREF_SEAM(plan_quantized_linear_matrix_multiply)(problem, plan);
+  DMLREF_SEAM(plan_quantized_linear_matrix_multiply)(problem, isa, plan);
   return plan;
 #else
-  return matrix_multiply_plan(problem);
+  return matrix_multiply_plan(problem, isa);
 #endif
 }
 
 inline fast::matrix_multiply::Operand product_operand(const TensorDesc& tensor) {
-  return {seen(tensor).layout, true, tensor.data_type == DataType::int8};
+  return {seen(tensor).layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml};
 }
 inline fast::matrix_multiply::Operand product_operand(const std::optional<TensorDesc>& tensor) {
   return tensor ? product_operand(*tensor) : fast::matrix_multiply::Operand{};
@@ -71,12 +71,12 @@ inline fast::matrix_multiply::QuantizedProblem product_problem(const QuantizedLi
 }
 
 template <>
-inline PlannedOperator plan(const MatrixMultiplyIntegerDesc& desc, Isa, const Tuning&) {
-  return planned(desc, plan_of(product_problem(desc)));
+inline PlannedOperator plan(const MatrixMultiplyIntegerDesc& desc, Isa isa, const Tuning&) {
+  return planned(desc, plan_of(product_problem(desc), isa));
 }
 template <>
-inline PlannedOperator plan(const QuantizedLinearMatrixMultiplyDesc& desc, Isa, const Tuning&) {
-  return planned(desc, plan_of(product_problem(desc)));
+inline PlannedOperator plan(const QuantizedLinearMatrixMultiplyDesc& desc, Isa isa, const Tuning&) {
+  return planned(desc, plan_of(product_problem(desc), isa));
 }
 
 /// The facts refer to `views`.
@@ -99,7 +99,7 @@ template <class Problem, class Desc>
 Report product_views(Views<Desc> views, const RunOptions& options) {
   Report report;
   check_product(report, views);
-  check_run(report, views.inputs, views.output, options);
+  const ChosenIsa chosen = check_run(report, views.inputs, views.output, options);
   if (!report) return report;
   Problem problem;
   Bindings bindings;
@@ -109,7 +109,9 @@ Report product_views(Views<Desc> views, const RunOptions& options) {
   }
   problem.output = product_operand(views.output);
   bindings.outputs[0] = const_cast<std::byte*>(views.output.data());
-  return run_plan(*plan_of(problem), bindings, options);
+  const auto plan = plan_permitted(chosen, report, [&](Isa of) { return plan_of(problem, of); });
+  if (!report) return report;
+  return run_plan(*plan, bindings, options);
 }
 
 template <class A, class B>

@@ -1,5 +1,4 @@
-// plan.hpp: MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY: from a problem to a plan, which runs the
-// reference.
+// plan.hpp: MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY: from a problem to a plan.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +8,9 @@
 #include <string_view>
 
 #include "dmlref/config.hpp"
+#include "dmlref/int8/select.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/operators/matrix_multiply_integer/kernels/tiled.hpp"
 #include "dmlref/operators/matrix_multiply_integer/problem.hpp"
 #include "dmlref/operators/matrix_multiply_integer/reference.hpp"
 #include "dmlref/run/plan.hpp"
@@ -121,22 +123,30 @@ class QuantizedLinearMatrixMultiplyPlan final : public PlanOf<QuantizedLinearMat
   fast::matrix_multiply::QuantizedProblem problem_;
 };
 
-inline std::shared_ptr<const Plan> matrix_multiply_plan(const fast::matrix_multiply::IntegerProblem& problem) {
+inline std::shared_ptr<const Plan> reference_product_plan(const fast::matrix_multiply::IntegerProblem& problem) {
   return std::make_shared<MatrixMultiplyIntegerPlan>(problem);
 }
-inline std::shared_ptr<const Plan> matrix_multiply_plan(const fast::matrix_multiply::QuantizedProblem& problem) {
+inline std::shared_ptr<const Plan> reference_product_plan(const fast::matrix_multiply::QuantizedProblem& problem) {
   return std::make_shared<QuantizedLinearMatrixMultiplyPlan>(problem);
+}
+
+/// The fastest way that there is.
+template <class Problem>
+std::shared_ptr<const Plan> matrix_multiply_plan(const Problem& problem, Isa isa) {
+  using Tiled = fast::matrix_multiply::TiledPlan<Problem>;
+  if (!Tiled::suits(problem)) return reference_product_plan(problem);
+  return std::make_shared<Tiled>(problem, fast::qlc::tile_kernels_of(isa));
 }
 
 #if defined(DMLREF_IMPLEMENTATION)
 extern "C" {
-void DMLREF_SEAM(plan_matrix_multiply_integer)(const fast::matrix_multiply::IntegerProblem& problem,
+void DMLREF_SEAM(plan_matrix_multiply_integer)(const fast::matrix_multiply::IntegerProblem& problem, Isa isa,
                                                std::shared_ptr<const Plan>& plan) {
-  plan = matrix_multiply_plan(problem);
+  plan = matrix_multiply_plan(problem, isa);
 }
-void DMLREF_SEAM(plan_quantized_linear_matrix_multiply)(const fast::matrix_multiply::QuantizedProblem& problem,
+void DMLREF_SEAM(plan_quantized_linear_matrix_multiply)(const fast::matrix_multiply::QuantizedProblem& problem, Isa isa,
                                                         std::shared_ptr<const Plan>& plan) {
-  plan = matrix_multiply_plan(problem);
+  plan = matrix_multiply_plan(problem, isa);
 }
 }
 #endif

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -19,6 +18,7 @@
 #include "dmlref/operators/quantized_linear_convolution/problem.hpp"
 #include "dmlref/run/executor.hpp"
 #include "dmlref/run/plan.hpp"
+#include "dmlref/run/tasks.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc {
@@ -56,20 +56,6 @@ struct BlockGrid {
         {y, x, smaller(rows, g.out_height - y), smaller(columns, g.out_width - x)}, plane / g.groups, plane % g.groups};
   }
 };
-
-inline constexpr Index max_tasks = 64;
-
-/// As many as the machine has threads, within bounds: memory is counted at compile, before the executor is known. The
-/// system is asked once: that takes longer than all else of a small convolution's plan.
-inline Index max_tasks_here() noexcept {
-  static const auto threads = static_cast<Index>(std::thread::hardware_concurrency());
-  return threads < 1 ? 1 : threads > max_tasks ? max_tasks : threads;
-}
-
-/// Tasks for an executor of that concurrency, which is not 0; at most `limit`.
-inline Index tasks_for(std::size_t concurrency, Index limit) noexcept {
-  return concurrency < static_cast<std::uint64_t>(limit) ? static_cast<Index>(concurrency) : limit;
-}
 
 /// Into how many ranges of panels of output channels a plan's blocks are cut, at the price of staging a block several
 /// times.

@@ -1,40 +1,24 @@
-// select.hpp: which kernels an instruction set gets: every choice on one screen.
+// select.hpp: which kernels an instruction set gets. Its tiles are in int8/select.hpp; on amx_int8 tiles of bytes
+// (amx/) come first.
 //
 // Winograd is for those whose products are of sixteen bits anyway. Where four bytes are multiplied at a time (vpdpbusd,
 // sdot), sixteen-bit operands would cost as much as they save.
-//
-// clang-format off
-//   target        lanes  K-group  instruction          channel tiles (pixels x vectors)   pixel tiles (channels x vectors)
-//   amx_int8      tiles of bytes (amx/), else as avx512vnni
-//   avx512vnni    16     u8 x 4   vpdpbusd             14x2 14x1 2x4                      6x4
-//   avxvnni        8     u8 x 4   vpdpbusd             6x2 6x1 4x3 2x4                    4x3
-//   avx2           8     16 x 2   vpmaddwd, vpaddd     6x2 6x1 2x4                        4x3
-//   neon_dotprod   4     s8 x 4   sdot                 12x2 12x1 6x4                      4x4
-//   neon           4     s8 x 4   smull, sadalp        6x2 8x1                            4x2
-//   scalar         8     u8 x 4   plain C++            4x1                                4x1
-// clang-format on
 #pragma once
 
 #include "dmlref/config.hpp"
 #include "dmlref/int8/kernels.hpp"
+#include "dmlref/int8/select.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/kernels.hpp"
 #if DMLREF_HAS_KERNELS
-#include "dmlref/int8/scalar.hpp"
 #if DMLREF_HAS_AVX2
-#include "dmlref/int8/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/avx2.hpp"
 #endif
-#if DMLREF_HAS_AVXVNNI
-#include "dmlref/int8/avxvnni.hpp"
-#endif
 #if DMLREF_HAS_AVX512VNNI
-#include "dmlref/int8/avx512vnni.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx512vnni.hpp"
 #endif
 #if DMLREF_HAS_NEON
-#include "dmlref/int8/neon.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/neon.hpp"
 #endif
 #endif
@@ -54,29 +38,27 @@ DMLREF_SEPARABLE TargetKernels kernels_of(Isa isa) noexcept;
 #if DMLREF_HAS_KERNELS
 
 DMLREF_SEPARABLE TargetKernels kernels_of(Isa isa) noexcept {
+  const Kernels& tiled = tile_kernels_of(isa);
   switch (isa) {
     case Isa::amx_int8:
     case Isa::avx512vnni:
 #if DMLREF_HAS_AVX512VNNI
-      return {avx512vnni::kernels, direct::avx512vnni::kernels};
+      return {tiled, direct::avx512vnni::kernels};
 #endif
     case Isa::avxvnni:
 #if DMLREF_HAS_AVXVNNI
-      return {avxvnni::kernels, direct::avxvnni::kernels};
+      return {tiled, direct::avxvnni::kernels};
 #endif
     case Isa::avx2:
 #if DMLREF_HAS_AVX2
-      return {avx2::kernels, direct::avx2::kernels, isa == Isa::avx2 ? &winograd::avx2::kernels : nullptr};
+      return {tiled, direct::avx2::kernels, isa == Isa::avx2 ? &winograd::avx2::kernels : nullptr};
 #endif
     case Isa::neon_dotprod:
-#if DMLREF_HAS_NEON_DOTPROD
-      return {neon_dotprod::kernels, direct::neon::kernels};
-#endif
     case Isa::neon:
 #if DMLREF_HAS_NEON
-      return {neon::kernels, direct::neon::kernels};
+      return {tiled, direct::neon::kernels};
 #endif
-    default: return {scalar::kernels, direct::scalar::kernels};
+    default: return {tiled, direct::scalar::kernels};
   }
 }
 

@@ -1,0 +1,538 @@
+// tiled.hpp: integer matrix products by the 8-bit products of int8/, tile by tile.
+//
+//   initialize   pack B, where DML owns it
+//   execute      for each unit, a block of columns and a range of rows of one product:
+//                  pack the block of B, unless it is packed
+//                  for each tile of rows: stage the rows of A, multiply them with each panel of the block, store
+//
+// With a' and b' as the kernels read them (both perhaps shifted by 128, and zero points with them):
+//   sum (a - za)(b - zb) = sum a' b'  -  za' (sum b' - K zb')  -  zb' sum a'
+// The lanes start from the second term where the rows share a zero point. Else it is added to the sums, as the third
+// one is where B's zero points are not all 0.
+//
+// Sums are taken modulo 2^32. MATRIX_MULTIPLY_INTEGER asks for no more; what is rounded is exact below 2^31, that is K
+// <= 33025 with any zero points. Longer rows are left to the reference.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "dmlref/config.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/operators/matrix_multiply_integer/problem.hpp"
+#include "dmlref/operators/matrix_multiply_integer/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
+#include "dmlref/requantize/requantizer.hpp"
+#include "dmlref/run/executor.hpp"
+#include "dmlref/run/plan.hpp"
+#include "dmlref/run/tasks.hpp"
+#include "dmlref/view/narrow.hpp"
+
+DMLREF_BEGIN
+namespace fast::matrix_multiply {
+
+using qlc::ceil_div, qlc::ChannelTensor, qlc::Kernels, qlc::load, qlc::Requantizer, qlc::round_up, qlc::ScratchLayout,
+    qlc::smaller, qlc::wrap;
+
+/// How bytes become those of the sign that a kernel wants: their top bit flips, which adds `added` to them.
+struct ByteShift {
+  std::uint8_t flip;
+  std::int32_t added;
+  constexpr ByteShift(bool is_signed, bool wanted) noexcept
+      : flip(is_signed == wanted ? 0 : 0x80),
+        added(is_signed == wanted ? 0
+              : is_signed         ? 128
+                                  : -128) {}
+};
+
+/// The matrices of a tensor: element (row, column) of one lies row * row_step + column * column_step from its first.
+struct Matrices {
+  Layout layout;
+  Index row_step, column_step;
+  explicit Matrices(const Layout& of) noexcept
+      : layout(of),
+        row_step(reference::detail::step_of_rows(of)),
+        column_step(reference::detail::step_of_columns(of)) {}
+  Index first_of(Index product) const noexcept { return reference::detail::first_of_product(layout, product); }
+  /// Whether all are one and the same.
+  bool repeat() const noexcept {
+    for (std::size_t d = 0; d + 2 < layout.rank(); ++d) {
+      if (layout.shape[d] > 1 && layout.strides[d] != 0) return false;
+    }
+    return true;
+  }
+  /// Elements that have an address of their own, where no two strides meet.
+  Index stored() const noexcept {
+    Index count = 1;
+    for (std::size_t d = 0; d < layout.rank(); ++d) count *= layout.strides[d] == 0 ? 1 : layout.shape[d];
+    return count;
+  }
+};
+
+/// `count` bytes, `step` apart, side by side: where they are, or in `line`.
+inline const std::uint8_t* side_by_side(const std::uint8_t* from, Index step, Index count,
+                                        std::uint8_t* line) noexcept {
+  if (step == 1) return from;
+  for (Index i = 0; i < count; ++i) line[i] = from[i * step];
+  return line;
+}
+
+/// B as the tiles read it: panels of the columns that a tile has in lanes.
+///   panel | K-group | column | element
+///   panel | column                       sum of b', int32
+struct Packing {
+  const Kernels& kernels;
+  Index depth;
+  ByteShift shift;
+  Index vectors, width;  // columns of a panel
+  Index steps;           // K-groups
+  Index panel_bytes;     // sums included
+
+  Packing(const Kernels& set, Index k, bool is_signed) noexcept
+      : kernels(set),
+        depth(k),
+        shift(is_signed, set.group == 4),  // sixteen-bit values are widened without a sign
+        vectors(set.channel_tiles.max_rows(2) > 0 ? 2 : 1),
+        width(vectors * set.lanes),
+        steps(ceil_div(k, set.group)),
+        panel_bytes(round_up(4 * width * (steps + 1), 64)) {}
+
+  static constexpr Index line = 1024;  // bytes at a time
+
+  std::int32_t* sums_of(std::uint8_t* panel) const noexcept {
+    return reinterpret_cast<std::int32_t*>(panel + 4 * width * steps);
+  }
+  const std::int32_t* sums_of(const std::uint8_t* panel) const noexcept {
+    return reinterpret_cast<const std::int32_t*>(panel + 4 * width * steps);
+  }
+  /// Both in K-groups: `count` bytes from `from` on, `step` apart, of which the last group's rest is 0.
+  void put_groups(const std::uint8_t* from, Index step, Index count, std::uint8_t flip,
+                  std::uint8_t* to) const noexcept {
+    const Index bytes = 4 / kernels.group, used = count * bytes;
+    std::uint8_t apart[line];
+    for (Index at = 0; at < count; at += line) {
+      const Index here = smaller(count - at, line);
+      kernels.convert(side_by_side(from + at * step, step, here, apart), here, flip, to + at * bytes);
+    }
+    std::memset(to + used, 0, static_cast<std::size_t>(round_up(used, 4) - used));
+  }
+  /// `count` columns, from the one at `from` on.
+  void pack(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panel) const noexcept {
+    if (b.column_step == 1) {
+      pack_rows(from, b.row_step, count, panel);
+    } else {
+      pack_columns(b, from, count, panel);
+    }
+    sum(panel);
+  }
+
+  /// What a tile multiplies from step `step` on.
+  qlc::TileOperands operands(const std::uint8_t* activations, Index pixel_step, const std::int32_t* offsets,
+                             const std::uint8_t* panel, Index step, Index count) const noexcept {
+    return {activations, offsets, count, pixel_step, panel + step * 4 * width, 4 * width, 4 * kernels.lanes};
+  }
+  void multiply(const qlc::Tile& tile, const qlc::TileOperands& operands, const std::int32_t* start, std::int32_t* sums,
+                Index pitch) const noexcept {
+    const Requantizer none;
+    tile.run({operands,
+              {start, qlc::ZeroPointTerm::none, nullptr, nullptr},
+              qlc::TileOutput::sums,
+              {sums, pitch},
+              {none, 0, nullptr, 0, 0},
+              1});
+  }
+
+ private:
+  void pack_rows(const std::uint8_t* from, Index row_step, Index count, std::uint8_t* panel) const noexcept {
+    std::uint8_t filling[64];
+    std::memset(filling, shift.flip, sizeof filling);  // flipped, it is 0
+    for (Index step = 0; step < steps; ++step, panel += 4 * width) {
+      const std::uint8_t* rows[4];
+      for (Index e = 0; e < kernels.group; ++e) {
+        const Index k = step * kernels.group + e;
+        rows[e] = k < depth ? from + k * row_step : filling;
+      }
+      kernels.interleave(rows, count, shift.flip, panel);
+      if (count < width) std::memset(panel + 4 * count, 0, static_cast<std::size_t>(4 * (width - count)));
+    }
+  }
+  void pack_columns(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panel) const noexcept {
+    std::uint8_t groups[line];
+    const Index most = line / 4;
+    if (count < width) std::memset(panel, 0, static_cast<std::size_t>(4 * width * steps));
+    for (Index step = 0; step < steps; step += most) {
+      const Index first = step * kernels.group, here = smaller(steps - step, most);
+      for (Index c = 0; c < count; ++c) {
+        put_groups(from + c * b.column_step + first * b.row_step, b.row_step,
+                   smaller(depth - first, here * kernels.group), shift.flip, groups);
+        std::uint8_t* const to = panel + 4 * (step * width + c);
+        for (Index i = 0; i < here; ++i) std::memcpy(to + 4 * i * width, groups + 4 * i, 4);
+      }
+    }
+  }
+  /// Products with ones are sums.
+  void sum(std::uint8_t* panel) const noexcept {
+    constexpr Index most = 64;
+    std::uint8_t ones[4 * most], given[4 * most];
+    std::memset(given, 1, sizeof given);
+    kernels.convert(given, most * kernels.group, 0, ones);
+    std::int32_t offsets[most];
+    for (Index i = 0; i < most; ++i) offsets[i] = dmlref::detail::narrow<std::int32_t>(4 * i);
+    std::int32_t* const sums = sums_of(panel);
+    std::memset(sums, 0, static_cast<std::size_t>(4 * width));
+    for (Index step = 0; step < steps; step += most) {
+      multiply(kernels.channel_tiles.fit(vectors, 1),
+               operands(ones, 4, offsets, panel, step, smaller(steps - step, most)), sums, sums, width);
+    }
+  }
+};
+
+/// Where everything lies in the memory of one task.
+struct TaskScratch {
+  Index panels = 0, rows = 0, row_sums = 0, minus_a = 0, start = 0, column_term = 0, minus_b = 0, sums = 0;
+  Index scale = 0, fixed_scale = 0, tie_tolerance = 0, factor = 0, offset = 0;  // as Requantizer's
+};
+
+/// One for both operators: Problem says what becomes of the sums.
+template <class Problem>
+class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
+  using Bindings = dmlref::detail::Bindings;
+  static constexpr bool quantizes = std::is_same_v<Problem, QuantizedProblem>;
+
+ public:
+  static constexpr bool computes = quantizes;
+
+  static bool suits(const Problem& problem) noexcept {
+    return problem.inputs[Problem::a].layout.shape.back() <= (quantizes ? 33025 : 65536);
+  }
+
+  TiledPlan(const Problem& problem, const Kernels& kernels)
+      : problem_(problem),
+        a_(problem.inputs[Problem::a].layout),
+        b_(problem.inputs[Problem::b].layout),
+        output_(problem.output.layout),
+        packing_(kernels, a_.layout.shape.back(), problem.inputs[Problem::b].is_signed),
+        a_shift_(problem.inputs[Problem::a].is_signed, kernels.signed_activations),
+        products_(reference::detail::product_count(output_.layout.shape)),
+        rows_(output_.layout.shape[output_.layout.rank() - 2]),
+        columns_(output_.layout.shape.back()),
+        panels_(ceil_div(columns_, packing_.width)),
+        tile_rows_(kernels.channel_tiles.max_rows(packing_.vectors)) {
+    constexpr Index block_bytes = Index{256} << 10;  // of packed columns, which every tile of rows reads
+    block_panels_ = smaller(panels_, block_bytes < packing_.panel_bytes ? 1 : block_bytes / packing_.panel_bytes);
+    blocks_ = ceil_div(panels_, block_panels_);
+    packed_products_ = b_.repeat() ? 1 : products_;
+    const Index packed = packed_products_ * panels_ * packing_.panel_bytes;
+    kept_ = problem.inputs[Problem::b].owned && packed <= (Index{1} << 20) + 8 * b_.stored();
+    for (Index step = 0; step < packing_.steps; ++step) {
+      offsets_.push_back(dmlref::detail::narrow<std::int32_t>(4 * step));  // suits(): few
+    }
+    const Index most = max_tasks_here();
+    task_count_ = smaller(most, products_ * blocks_ * row_ranges(most));
+    place_memory();
+  }
+
+  BindingProperties properties() const noexcept {
+    return {static_cast<std::uint64_t>(task_count_ * scratch_bytes_),
+            kept_ ? static_cast<std::uint64_t>(packed_products_ * panels_ * packing_.panel_bytes) : 0};
+  }
+  bool keeps_owned(std::size_t index) const noexcept { return !kept_ || index != Problem::b; }
+  std::string_view strategy_name() const noexcept { return "tiled"; }
+
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
+    if (!kept_) return;
+    for (Index product = 0; product < packed_products_; ++product) {
+      for (Index panel = 0; panel < panels_; ++panel) {
+        pack(owned, product, panel,
+             reinterpret_cast<std::uint8_t*>(persistent) + (product * panels_ + panel) * packing_.panel_bytes);
+      }
+    }
+  }
+  void execute(const Bindings& bindings, Executor& executor) const {
+    const Index tasks = tasks_for(dmlref::detail::concurrency_of(executor), task_count_);
+    const Index ranges = row_ranges(tasks), units = products_ * blocks_ * ranges;
+    std::atomic<Index> next{0};
+    dmlref::detail::parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
+      Task task(*this, bindings, bindings.temporary + static_cast<Index>(index) * scratch_bytes_);
+      for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) task.run(unit, ranges);
+    });
+  }
+
+ private:
+  using TensorValues = qlc::ChannelTensor;
+
+  /// The columns of one task's block, and the rows that it multiplies with them.
+  class Task {
+   public:
+    Task(const TiledPlan& plan, const Bindings& bindings, std::byte* memory) noexcept
+        : p_(plan), bindings_(bindings), memory_(memory), a_zero_point_(plan.problem_.inputs[Problem::a_zero_point]) {
+      // Also where a zero point is absent: 0, as the kernels read A.
+      minus_a_ = -(zero_point(Problem::a_zero_point, a_zero_point_, 0) + p_.a_shift_.added);
+      if constexpr (quantizes) {
+        std::memset(at<double>(p_.at_.offset), 0, static_cast<std::size_t>(8 * p_.block_panels_ * p_.packing_.width));
+        to_.fixed_scale = at<float>(p_.at_.fixed_scale);
+        to_.scale = at<float>(p_.at_.scale);
+        to_.tie_tolerance = at<float>(p_.at_.tie_tolerance);
+        to_.factor = at<double>(p_.at_.factor);
+        to_.offset = at<double>(p_.at_.offset);
+        to_.output_signed = p_.problem_.output.is_signed;
+      }
+    }
+
+    /// Units are counted by product, block and range of rows, the last one fastest.
+    void run(Index unit, Index ranges) noexcept {
+      const Index range = unit % ranges, block = unit / ranges;
+      if (block != block_) take_block(block);
+      const Index tiles = ceil_div(p_.rows_, p_.tile_rows_);
+      const Index last = smaller(tiles * (range + 1) / ranges * p_.tile_rows_, p_.rows_);
+      for (Index row = tiles * range / ranges * p_.tile_rows_, count = 0; row < last; row += count) {
+        count = p_.packing_.kernels.channel_tiles.fit(p_.packing_.vectors, last - row).rows;
+        multiply(row, count);
+      }
+    }
+
+   private:
+    template <class T>
+    T* at(Index place) const noexcept {
+      return reinterpret_cast<T*>(memory_ + place);
+    }
+    const std::byte* input(std::size_t which) const noexcept {
+      return bindings_.inputs[which] + p_.problem_.inputs[which].layout.offset * Problem::element_bytes(which);
+    }
+    std::int32_t zero_point(std::size_t which, const ChannelTensor& tensor, Index index) const noexcept {
+      return tensor.present ? qlc::zero_point_of(tensor, input(which), index) : 0;
+    }
+    const std::uint8_t* panel(Index i) const noexcept { return packed_ + i * p_.packing_.panel_bytes; }
+
+    /// Its packed columns, and what their sums start from.
+    void take_block(Index block) noexcept {
+      block_ = block;
+      product_ = block / p_.blocks_;
+      const Index first = block % p_.blocks_ * p_.block_panels_, width = p_.packing_.width;
+      first_column_ = first * width;
+      panels_ = smaller(p_.block_panels_, p_.panels_ - first);
+      columns_ = smaller(panels_ * width, p_.columns_ - first_column_);
+      if (p_.kept_) {
+        const Index product = p_.packed_products_ == 1 ? 0 : product_;
+        packed_ = reinterpret_cast<const std::uint8_t*>(bindings_.persistent) +
+                  (product * p_.panels_ + first) * p_.packing_.panel_bytes;
+      } else {
+        auto* const to = at<std::uint8_t>(p_.at_.panels);
+        for (Index i = 0; i < panels_; ++i) p_.pack(bindings_, product_, first + i, to + i * p_.packing_.panel_bytes);
+        packed_ = to;
+      }
+      const ChannelTensor b_zero_point(p_.problem_.inputs[Problem::b_zero_point]);
+      auto* const start = at<std::int32_t>(p_.at_.start);
+      auto* const term = at<std::int32_t>(p_.at_.column_term);
+      auto* const minus_b = at<std::int32_t>(p_.at_.minus_b);
+      has_row_term_ = false;
+      for (Index c = 0; c < panels_ * width; ++c) {
+        std::int32_t zero = 0;
+        if (c < columns_) {
+          zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added;
+        }
+        const std::int32_t sum = p_.packing_.sums_of(panel(c / width))[c % width];
+        minus_b[c] = -zero;
+        term[c] = static_cast<std::int32_t>(sum - p_.packing_.depth * zero);  // suits(): below 2^25
+        start[c] = a_zero_point_.step != 0 ? 0 : static_cast<std::int32_t>(wrap(Index{minus_a_} * term[c]));
+        has_row_term_ = has_row_term_ || zero != 0;
+      }
+      if constexpr (quantizes) {
+        rows_share_scales_ = p_.rows_share_scales();
+        if (rows_share_scales_) take_scales(0, 0, panels_ * width);
+      }
+    }
+
+    /// `count` rows of A, from `row` on, as the tiles read them, times the block.
+    void multiply(Index row, Index count) noexcept {
+      const Packing& packing = p_.packing_;
+      const Index row_bytes = 4 * packing.steps;
+      auto* const rows = at<std::uint8_t>(p_.at_.rows);
+      auto* const minus_a = at<std::int32_t>(p_.at_.minus_a);
+      const auto* const a =
+          reinterpret_cast<const std::uint8_t*>(bindings_.inputs[Problem::a]) + p_.a_.first_of(product_);
+      for (Index r = 0; r < count; ++r) {
+        packing.put_groups(a + (row + r) * p_.a_.row_step, p_.a_.column_step, packing.depth, p_.a_shift_.flip,
+                           rows + r * row_bytes);
+        if (a_zero_point_.step == 0) continue;
+        minus_a[r] = -(zero_point(Problem::a_zero_point, a_zero_point_, row + r) + p_.a_shift_.added);
+      }
+      auto* const row_sums = at<std::int32_t>(p_.at_.row_sums);
+      if (has_row_term_) packing.kernels.sum_runs(rows, packing.depth, row_bytes, count, row_sums);
+      const qlc::Tile& tile = packing.kernels.channel_tiles.fit(packing.vectors, count);
+      for (Index i = 0; i < panels_; ++i) {
+        const Index first = i * packing.width;
+        const Place to = place(row, first);
+        packing.multiply(tile, packing.operands(rows, row_bytes, p_.offsets_.data(), panel(i), 0, packing.steps),
+                         at<std::int32_t>(p_.at_.start) + first, to.sums, to.pitch);
+        const auto add = [&](const std::int32_t* per_row, Index per_column) {
+          packing.kernels.add_outer(to.sums, to.pitch, count, packing.width, per_row,
+                                    at<std::int32_t>(per_column) + first);
+        };
+        if (has_row_term_) add(row_sums, p_.at_.minus_b);
+        if (a_zero_point_.step != 0) add(minus_a, p_.at_.column_term);
+        if constexpr (quantizes) {
+          store_rounded(row, count, first);
+        } else if (!to.direct) {
+          store(row, count, first, reinterpret_cast<const std::byte*>(to.sums));
+        }
+      }
+    }
+
+    struct Place {
+      std::int32_t* sums;
+      Index pitch;
+      bool direct;  // in the output
+    };
+    std::byte* element(Index row, Index column) const noexcept {
+      const Index index =
+          p_.output_.first_of(product_) + row * p_.output_.row_step + (first_column_ + column) * p_.output_.column_step;
+      return bindings_.outputs[0] + index * (quantizes ? 1 : 4);
+    }
+    /// Where the sums of a panel go, from column `first` of the block on.
+    Place place(Index row, Index first) const noexcept {
+      if constexpr (!quantizes) {
+        std::byte* const to = element(row, first);
+        if (p_.output_.column_step == 1 && first + p_.packing_.width <= columns_ &&
+            reinterpret_cast<std::uintptr_t>(to) % alignof(std::int32_t) == 0) {
+          return {reinterpret_cast<std::int32_t*>(to), p_.output_.row_step, true};
+        }
+      }
+      return {at<std::int32_t>(p_.at_.sums), p_.packing_.width, false};
+    }
+    /// The tile's results: rows of a panel, of elements as the output has them.
+    void store(Index row, Index count, Index first, const std::byte* results) const noexcept {
+      constexpr Index bytes = quantizes ? 1 : 4;
+      const Index columns = smaller(columns_ - first, p_.packing_.width), step = p_.output_.column_step * bytes;
+      for (Index r = 0; r < count; ++r, results += p_.packing_.width * bytes) {
+        std::byte* const to = element(row + r, first);
+        if (step == bytes) {
+          std::memcpy(to, results, static_cast<std::size_t>(columns * bytes));
+        } else {
+          for (Index c = 0; c < columns; ++c) std::memcpy(to + c * step, results + c * bytes, bytes);
+        }
+      }
+    }
+
+    float scale_of(std::size_t which, Index index) const noexcept {
+      return load<float>(input(which), index * ChannelTensor(p_.problem_.inputs[which]).step);
+    }
+    /// What sums of a row are rounded by, in `count` columns of the block from `first` on.
+    void take_scales(Index row, Index first, Index count) noexcept {
+      const ChannelTensor zero(p_.problem_.inputs[quantized_output_zero_point]);
+      to_.input_scale = scale_of(quantized_a_scale, row);
+      to_.output_scale = scale_of(quantized_output_scale, row);
+      to_.zero_point = zero_point(quantized_output_zero_point, zero, row);
+      const bool negated = to_.packed().negated;
+      const double by = qlc::signed_input_scale(to_.input_scale, to_.output_scale, negated);
+      const double divisor = to_.divisor(), bound = 65025.0 * static_cast<double>(p_.packing_.depth);
+      const bool usual = qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale);
+      auto* const factor = at<double>(p_.at_.factor);
+      auto* const scale = at<float>(p_.at_.scale);
+      auto* const fixed_scale = at<float>(p_.at_.fixed_scale);
+      auto* const tolerance = at<float>(p_.at_.tie_tolerance);
+      for (Index c = 0; c < count; ++c) {
+        const Index column = smaller(first_column_ + first + c, p_.columns_ - 1);  // beyond the last one, its own
+        const float b_scale = scale_of(quantized_b_scale, column);
+        factor[c] = by * static_cast<double>(b_scale);
+        if (!usual || !qlc::is_usual(b_scale)) {
+          const double odd = qlc::odd_factor(to_.input_scale, b_scale, to_.output_scale);
+          factor[c] = negated ? -odd : odd;
+        }
+        scale[c] = qlc::float_scale(factor[c] / divisor);
+        fixed_scale[c] = scale[c] * 65536.0f;
+        const bool exact = static_cast<double>(scale[c]) * divisor == factor[c];
+        tolerance[c] =
+            exact && qlc::products_are_exact(scale[c], bound) ? qlc::exact_tie_tolerance : qlc::clamped_tie_tolerance;
+      }
+    }
+    void store_rounded(Index row, Index count, Index first) noexcept {
+      const Index width = p_.packing_.width;
+      const auto* const sums = at<std::int32_t>(p_.at_.sums);
+      std::uint8_t bytes[1024];  // tiles have fewer sums
+      if (rows_share_scales_) {
+        p_.packing_.kernels.quantize(sums, ceil_div(count * width, 64), to_, first, width, bytes);
+      } else {
+        for (Index r = 0; r < count; ++r) {
+          take_scales(row + r, first, width);
+          p_.packing_.kernels.quantize(sums + r * width, 1, to_, 0, width, bytes + r * width);
+        }
+      }
+      store(row, count, first, reinterpret_cast<const std::byte*>(bytes));
+    }
+
+    const TiledPlan& p_;
+    const Bindings& bindings_;
+    std::byte* memory_;
+    ChannelTensor a_zero_point_;
+    std::int32_t minus_a_ = 0;  // of all rows, if they share it
+    bool has_row_term_ = false, rows_share_scales_ = true;
+    Index block_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
+    const std::uint8_t* packed_ = nullptr;
+    Requantizer to_;
+  };
+
+  void pack(const Bindings& bindings, Index product, Index panel, std::uint8_t* to) const noexcept {
+    const Index first = panel * packing_.width;
+    packing_.pack(b_,
+                  reinterpret_cast<const std::uint8_t*>(bindings.inputs[Problem::b]) + b_.first_of(product) +
+                      first * b_.column_step,
+                  smaller(packing_.width, columns_ - first), to);
+  }
+  /// How many ranges the rows are cut into, so that each of so many tasks has work. A block of B that is not kept is
+  /// packed for each of them.
+  Index row_ranges(Index tasks) const noexcept {
+    const Index units = products_ * blocks_;
+    if (tasks == 1 || units >= 4 * tasks) return 1;
+    return smaller(ceil_div(rows_, kept_ ? tile_rows_ : 4 * tile_rows_), ceil_div(4 * tasks, units));
+  }
+  bool rows_share_scales() const noexcept {
+    if constexpr (quantizes) {
+      for (const QuantizedInput which : {quantized_a_scale, quantized_output_scale, quantized_output_zero_point}) {
+        if (ChannelTensor(problem_.inputs[which]).step != 0) return false;
+      }
+    }
+    return true;
+  }
+  void place_memory() {
+    ScratchLayout task;
+    if (!kept_) at_.panels = task.take(block_panels_ * packing_.panel_bytes);
+    at_.rows = task.take(tile_rows_ * 4 * packing_.steps + 64);
+    at_.row_sums = task.take(4 * tile_rows_ + 64);
+    at_.minus_a = task.take(4 * tile_rows_ + 64);
+    const Index columns = block_panels_ * packing_.width;
+    at_.start = task.take(4 * columns);
+    at_.column_term = task.take(4 * columns);
+    at_.minus_b = task.take(4 * columns);
+    at_.sums = task.take(4 * (tile_rows_ * packing_.width + 64));
+    if (quantizes) {
+      at_.scale = task.take(4 * columns);
+      at_.fixed_scale = task.take(4 * columns);
+      at_.tie_tolerance = task.take(4 * columns);
+      at_.factor = task.take(8 * columns);
+      at_.offset = task.take(8 * columns);
+    }
+    scratch_bytes_ = task.size();
+  }
+
+  Problem problem_;
+  Matrices a_, b_, output_;
+  Packing packing_;
+  ByteShift a_shift_;
+  Index products_, rows_, columns_, panels_, tile_rows_;
+  Index block_panels_ = 1, blocks_ = 1;  // panels of a block
+  Index packed_products_ = 1;
+  bool kept_ = false;  // packed at initialize
+  std::vector<std::int32_t> offsets_;
+  Index task_count_ = 1, scratch_bytes_ = 0;
+  TaskScratch at_;
+};
+
+}  // namespace fast::matrix_multiply
+DMLREF_END

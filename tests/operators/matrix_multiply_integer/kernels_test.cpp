@@ -1,0 +1,150 @@
+// kernels_test.cpp: both products by every instruction set against sums written a second way and against the reference.
+#include "dmlref/matrix_multiply_integer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "dmlref/reference/quantize.hpp"
+#include "support/matrix_multiply_case.hpp"
+#include "support/seed.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::test;
+
+float float_at(const std::vector<std::byte>& bytes, std::size_t place) {
+  float value;
+  std::memcpy(&value, bytes.data() + place * sizeof value, sizeof value);
+  return value;
+}
+
+/// What QUANTIZED_LINEAR_MATRIX_MULTIPLY must make of the case's output.
+std::vector<std::byte> expected_output(const ProductCase<QuantizedLinearMatrixMultiplyDesc>& c) {
+  std::vector<std::byte> output = c.output;
+  const auto& desc = c.desc;
+  for (const ProductElement& e : product_elements(c, c.inputs[0], c.inputs[2], c.inputs[3], c.inputs[5])) {
+    const reference::RequantizeScale scale(float_at(c.inputs[1], place_of_row(desc.a_scale, e.row)),
+                                           float_at(c.inputs[4], place_of_column(desc.b_scale, e.column)),
+                                           float_at(c.inputs[6], place_of_row(desc.output_scale, e.row)));
+    const auto& zero = desc.output_zero_point;
+    const std::int64_t z = zero ? byte_at(*zero, c.inputs[7], place_of_row(*zero, e.row)) : 0;
+    if (desc.output.data_type == DataType::int8) {
+      output[e.place] = std::byte(reference::requantize<std::int8_t>(e.sum, scale, static_cast<std::int8_t>(z)));
+    } else {
+      output[e.place] = std::byte{reference::requantize<std::uint8_t>(e.sum, scale, static_cast<std::uint8_t>(z))};
+    }
+  }
+  return output;
+}
+
+/// Compiles, and executes twice: with some inputs that DML owns, and other numbers of tasks.
+template <class Desc>
+void expect_bits(Random& random, const ProductCase<Desc>& given, std::string_view strategy) {
+  ProductCase<Desc> c = given;
+  std::vector<InputBuffer> all(c.inputs.begin(), c.inputs.end()), owned(all.size()), bound = all;
+  std::size_t next = 0;
+  schema::for_each_member(c.desc, [&](const FieldInfo& field, auto& member) {
+    if (!is_input(field.kind)) return;
+    const std::size_t i = next++;
+    const auto give = [&](TensorDesc& tensor) {
+      if (!chance(random, 40)) return;
+      tensor.owned_by_dml = true;
+      owned[i] = all[i];
+      bound[i] = {};
+    };
+    if constexpr (requires { member.owned_by_dml; }) {
+      give(member);
+    } else if constexpr (requires { member->owned_by_dml; }) {
+      if (member) give(*member);
+    }
+  });
+  const CompileResult compiled = compile(c.desc, latest_feature_level);
+  ASSERT_TRUE(compiled) << compiled.report().to_string();
+  EXPECT_EQ(compiled.value().strategy_name(), strategy);
+  const BindingProperties needs = compiled.value().binding_properties();
+  const std::vector<std::byte> expected = expected_output(given);
+  const AlignedBuffer persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
+  std::memset(temporary.span().data(), 0xCD, temporary.span().size());
+  Report report = compiled.value().initialize(owned, persistent.span(), temporary.span());
+  ASSERT_TRUE(report) << report.to_string();
+  dmlref_test::ThreadExecutor threads(pick(random, 2, 5));
+  for (Executor* executor : {&sequential(), static_cast<Executor*>(&threads)}) {
+    std::vector<std::byte> output = given.output;
+    const OutputBuffer outputs[] = {output};
+    report = compiled.value().execute(bound, outputs, persistent.span(), temporary.span(), *executor);
+    ASSERT_TRUE(report) << report.to_string();
+    ASSERT_TRUE(output == expected);
+  }
+}
+
+/// One of each operator, of any type pair and strides.
+void expect_products(Random& random, const ProductShape& shape, std::string_view quantized_strategy) {
+  SCOPED_TRACE(describe(shape));
+  ProductMaker maker(random, shape, ProductLayout::any);
+  expect_bits(random, maker.integer(), "tiled");
+  expect_bits(random, maker.quantized(), quantized_strategy);
+}
+
+TEST(MatrixProductKernels, RandomShapes) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(400) && !HasFailure(); ++i) {
+    expect_products(random, random_product_shape(random), "tiled");
+  }
+}
+
+// Rows and columns around the sizes of tiles and panels, K around those of groups and of the pieces that are packed.
+TEST(MatrixProductKernels, EndsOfTilesPanelsAndGroups) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(40) && !HasFailure(); ++i) {
+    ProductShape shape;
+    shape.m = pick(random, 1, 30);
+    shape.n = pick(random, 1, 80);
+    const std::uint32_t depths[] = {pick(random, 1, 9), pick(random, 60, 70), pick(random, 250, 260),
+                                    pick(random, 1020, 1030), pick(random, 2045, 2051)};
+    shape.k = depths[pick(random, 0, 4)];
+    expect_products(random, shape, "tiled");
+  }
+}
+
+// Several blocks of columns: what a block packs, and where its columns begin.
+TEST(MatrixProductKernels, ManyColumns) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(3) && !HasFailure(); ++i) {
+    ProductShape shape;
+    shape.m = pick(random, 1, 20);
+    shape.k = pick(random, 1000, 1500);
+    shape.n = pick(random, 300, 600);
+    expect_products(random, shape, "tiled");
+  }
+}
+
+// Sums beyond 2^31: modulo 2^32, or by the reference where they are rounded.
+TEST(MatrixProductKernels, DeepSums) {
+  Random random(dmlref_test::test_seed());
+  ProductShape shape;
+  shape.m = 3;
+  shape.n = 3;
+  for (const std::uint32_t depth : {33025u, 33026u, 65536u}) {
+    shape.k = depth;
+    expect_products(random, shape, depth <= 33025 ? "tiled" : "reference");
+    if (HasFailure()) return;
+    // The greatest products of all.
+    ProductMaker maker(random, shape, ProductLayout::packed);
+    auto integer = maker.integer();
+    for (TensorDesc* tensor : {&integer.desc.a, &integer.desc.b}) tensor->data_type = DataType::uint8;
+    integer.desc.a_zero_point.reset();
+    integer.desc.b_zero_point.reset();
+    for (const std::size_t which : {std::size_t{0}, std::size_t{2}})
+      std::memset(integer.inputs[which].data(), 0xFF, integer.inputs[which].size());
+    integer.inputs[1] = integer.inputs[3] = {};
+    expect_bits(random, integer, "tiled");
+  }
+}
+
+}  // namespace
