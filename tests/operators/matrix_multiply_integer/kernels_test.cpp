@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "dmlref/reference/quantize.hpp"
 #include "support/matrix_multiply_case.hpp"
 #include "support/seed.hpp"
 #include "support/thread_executor.hpp"
@@ -17,31 +16,6 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
-
-float float_at(const std::vector<std::byte>& bytes, std::size_t place) {
-  float value;
-  std::memcpy(&value, bytes.data() + place * sizeof value, sizeof value);
-  return value;
-}
-
-/// What QUANTIZED_LINEAR_MATRIX_MULTIPLY must make of the case's output.
-std::vector<std::byte> expected_output(const ProductCase<QuantizedLinearMatrixMultiplyDesc>& c) {
-  std::vector<std::byte> output = c.output;
-  const auto& desc = c.desc;
-  for (const ProductElement& e : product_elements(c, c.inputs[0], c.inputs[2], c.inputs[3], c.inputs[5])) {
-    const reference::RequantizeScale scale(float_at(c.inputs[1], place_of_row(desc.a_scale, e.row)),
-                                           float_at(c.inputs[4], place_of_column(desc.b_scale, e.column)),
-                                           float_at(c.inputs[6], place_of_row(desc.output_scale, e.row)));
-    const auto& zero = desc.output_zero_point;
-    const std::int64_t z = zero ? byte_at(*zero, c.inputs[7], place_of_row(*zero, e.row)) : 0;
-    if (desc.output.data_type == DataType::int8) {
-      output[e.place] = std::byte(reference::requantize<std::int8_t>(e.sum, scale, static_cast<std::int8_t>(z)));
-    } else {
-      output[e.place] = std::byte{reference::requantize<std::uint8_t>(e.sum, scale, static_cast<std::uint8_t>(z))};
-    }
-  }
-  return output;
-}
 
 /// Compiles, and executes twice: with some inputs that DML owns, and other numbers of tasks.
 template <class Desc>

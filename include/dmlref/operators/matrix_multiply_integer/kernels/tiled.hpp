@@ -3,7 +3,8 @@
 //   initialize   pack B, where DML owns it
 //   execute      for each unit, a block of columns and a range of rows of one product:
 //                  pack the block of B, unless it is packed
-//                  for each tile of rows: stage the rows of A, multiply them with each panel of the block, store
+//                  for each tile of rows: stage the rows of A, unless tiles can read them as they are, multiply them
+//                  with each panel of the block, store
 //
 // With a' and b' as the kernels read them (both perhaps shifted by 128, and zero points with them):
 //   sum (a - za)(b - zb) = sum a' b'  -  za' (sum b' - K zb')  -  zb' sum a'
@@ -122,14 +123,12 @@ struct Packing {
     }
     std::memset(to + used, 0, static_cast<std::size_t>(round_up(used, 4) - used));
   }
-  /// `count` columns, from the one at `from` on.
-  void pack(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panel) const noexcept {
-    if (b.column_step == 1) {
-      pack_rows(from, b.row_step, count, panel);
-    } else {
-      pack_columns(b, from, count, panel);
-    }
-    sum(panel);
+  /// `count` columns, from the one at `from` on, in as many panels as they take.
+  void pack(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panels) const noexcept {
+    std::uint8_t* const last = panels + count / width * panel_bytes;
+    if (count % width != 0) std::memset(last, 0, static_cast<std::size_t>(4 * width * steps));
+    b.column_step == 1 ? pack_rows(from, b.row_step, count, panels) : pack_columns(b, from, count, panels);
+    for (Index c = 0; c < count; c += width) sum(panels + c / width * panel_bytes);
   }
 
   /// What a tile multiplies from step `step` on.
@@ -149,29 +148,35 @@ struct Packing {
   }
 
  private:
-  void pack_rows(const std::uint8_t* from, Index row_step, Index count, std::uint8_t* panel) const noexcept {
-    std::uint8_t filling[64];
+  void pack_rows(const std::uint8_t* from, Index row_step, Index count, std::uint8_t* panels) const noexcept {
+    constexpr Index most = 64;  // columns at a time, of several panels
+    std::uint8_t filling[most], groups[4 * most];
     std::memset(filling, shift.flip, sizeof filling);  // flipped, it is 0
-    for (Index step = 0; step < steps; ++step, panel += 4 * width) {
-      const std::uint8_t* rows[4];
-      for (Index e = 0; e < kernels.group; ++e) {
-        const Index k = step * kernels.group + e;
-        rows[e] = k < depth ? from + k * row_step : filling;
+    for (Index step = 0; step < steps; ++step, panels += 4 * width) {
+      for (Index c = 0; c < count; c += most) {
+        const std::uint8_t* rows[4];
+        for (Index e = 0; e < kernels.group; ++e) {
+          const Index k = step * kernels.group + e;
+          rows[e] = k < depth ? from + k * row_step + c : filling;
+        }
+        const Index here = smaller(count - c, most);
+        kernels.interleave(rows, here, shift.flip, groups);
+        for (Index w = 0; w < here; w += width) {
+          std::memcpy(panels + (c + w) / width * panel_bytes, groups + 4 * w,
+                      static_cast<std::size_t>(4 * smaller(here - w, width)));
+        }
       }
-      kernels.interleave(rows, count, shift.flip, panel);
-      if (count < width) std::memset(panel + 4 * count, 0, static_cast<std::size_t>(4 * (width - count)));
     }
   }
-  void pack_columns(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panel) const noexcept {
+  void pack_columns(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panels) const noexcept {
     std::uint8_t groups[line];
     const Index most = line / 4;
-    if (count < width) std::memset(panel, 0, static_cast<std::size_t>(4 * width * steps));
-    for (Index step = 0; step < steps; step += most) {
-      const Index first = step * kernels.group, here = smaller(steps - step, most);
-      for (Index c = 0; c < count; ++c) {
+    for (Index c = 0; c < count; ++c) {
+      for (Index step = 0; step < steps; step += most) {
+        const Index first = step * kernels.group, here = smaller(steps - step, most);
         put_groups(from + c * b.column_step + first * b.row_step, b.row_step,
                    smaller(depth - first, here * kernels.group), shift.flip, groups);
-        std::uint8_t* const to = panel + 4 * (step * width + c);
+        std::uint8_t* const to = panels + c / width * panel_bytes + 4 * (step * width + c % width);
         for (Index i = 0; i < here; ++i) std::memcpy(to + 4 * i * width, groups + 4 * i, 4);
       }
     }
@@ -227,6 +232,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     constexpr Index block_bytes = Index{256} << 10;  // of packed columns, which every tile of rows reads
     block_panels_ = smaller(panels_, block_bytes < packing_.panel_bytes ? 1 : block_bytes / packing_.panel_bytes);
     blocks_ = ceil_div(panels_, block_panels_);
+    reads_a_ = kernels.group == 4 && a_shift_.flip == 0 && a_.column_step == 1 && packing_.depth % 4 == 0;
     packed_products_ = b_.repeat() ? 1 : products_;
     const Index packed = packed_products_ * panels_ * packing_.panel_bytes;
     kept_ = problem.inputs[Problem::b].owned && packed <= (Index{1} << 20) + 8 * b_.stored();
@@ -248,9 +254,9 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     if (!kept_) return;
     for (Index product = 0; product < packed_products_; ++product) {
-      for (Index panel = 0; panel < panels_; ++panel) {
-        pack(owned, product, panel,
-             reinterpret_cast<std::uint8_t*>(persistent) + (product * panels_ + panel) * packing_.panel_bytes);
+      for (Index first = 0; first < panels_; first += block_panels_) {
+        pack(owned, product, first,
+             reinterpret_cast<std::uint8_t*>(persistent) + (product * panels_ + first) * packing_.panel_bytes);
       }
     }
   }
@@ -324,7 +330,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
                   (product * p_.panels_ + first) * p_.packing_.panel_bytes;
       } else {
         auto* const to = at<std::uint8_t>(p_.at_.panels);
-        for (Index i = 0; i < panels_; ++i) p_.pack(bindings_, product_, first + i, to + i * p_.packing_.panel_bytes);
+        p_.pack(bindings_, product_, first, to);
         packed_ = to;
       }
       const ChannelTensor b_zero_point(p_.problem_.inputs[Problem::b_zero_point]);
@@ -349,18 +355,24 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       }
     }
 
-    /// `count` rows of A, from `row` on, as the tiles read them, times the block.
+    /// `count` rows of A, from `row` on, times the block.
     void multiply(Index row, Index count) noexcept {
       const Packing& packing = p_.packing_;
-      const Index row_bytes = 4 * packing.steps;
-      auto* const rows = at<std::uint8_t>(p_.at_.rows);
+      const auto* const a = reinterpret_cast<const std::uint8_t*>(bindings_.inputs[Problem::a]) +
+                            p_.a_.first_of(product_) + row * p_.a_.row_step;
+      const std::uint8_t* rows = a;
+      Index row_bytes = p_.a_.row_step;
+      if (!p_.reads_a_) {
+        auto* const staged = at<std::uint8_t>(p_.at_.rows);
+        row_bytes = 4 * packing.steps;
+        for (Index r = 0; r < count; ++r) {
+          packing.put_groups(a + r * p_.a_.row_step, p_.a_.column_step, packing.depth, p_.a_shift_.flip,
+                             staged + r * row_bytes);
+        }
+        rows = staged;
+      }
       auto* const minus_a = at<std::int32_t>(p_.at_.minus_a);
-      const auto* const a =
-          reinterpret_cast<const std::uint8_t*>(bindings_.inputs[Problem::a]) + p_.a_.first_of(product_);
-      for (Index r = 0; r < count; ++r) {
-        packing.put_groups(a + (row + r) * p_.a_.row_step, p_.a_.column_step, packing.depth, p_.a_shift_.flip,
-                           rows + r * row_bytes);
-        if (a_zero_point_.step == 0) continue;
+      for (Index r = 0; r < count && a_zero_point_.step != 0; ++r) {
         minus_a[r] = -(zero_point(Problem::a_zero_point, a_zero_point_, row + r) + p_.a_shift_.added);
       }
       auto* const row_sums = at<std::int32_t>(p_.at_.row_sums);
@@ -478,12 +490,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     Requantizer to_;
   };
 
+  /// The block of columns that begins with `panel`.
   void pack(const Bindings& bindings, Index product, Index panel, std::uint8_t* to) const noexcept {
     const Index first = panel * packing_.width;
     packing_.pack(b_,
                   reinterpret_cast<const std::uint8_t*>(bindings.inputs[Problem::b]) + b_.first_of(product) +
                       first * b_.column_step,
-                  smaller(packing_.width, columns_ - first), to);
+                  smaller(block_panels_ * packing_.width, columns_ - first), to);
   }
   /// How many ranges the rows are cut into, so that each of so many tasks has work. A block of B that is not kept is
   /// packed for each of them.
@@ -528,7 +541,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   Index products_, rows_, columns_, panels_, tile_rows_;
   Index block_panels_ = 1, blocks_ = 1;  // panels of a block
   Index packed_products_ = 1;
-  bool kept_ = false;  // packed at initialize
+  bool kept_ = false;     // packed at initialize
+  bool reads_a_ = false;  // tiles read A as it is
   std::vector<std::int32_t> offsets_;
   Index task_count_ = 1, scratch_bytes_ = 0;
   TaskScratch at_;
