@@ -86,6 +86,27 @@ TEST(MatrixProductKernels, EndsOfTilesPanelsAndGroups) {
   }
 }
 
+// Scales that all rows share, and signed B without zero points: tiles round the sums that they hold.
+TEST(MatrixProductKernels, RoundedInTiles) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(60) && !HasFailure(); ++i) {
+    ProductShape shape;
+    shape.m = pick(random, 1, 40);
+    shape.n = pick(random, 8, 200);
+    shape.k = pick(random, 1, chance(random, 20) ? 600 : 80);
+    SCOPED_TRACE(describe(shape));
+    ProductCase<QuantizedLinearMatrixMultiplyDesc> c = ProductMaker(random, shape, ProductLayout::packed).quantized();
+    c.desc.b = TensorDesc(DataType::int8, c.desc.b.sizes);
+    c.desc.a_scale = c.desc.output_scale = TensorDesc(DataType::float32, {1});
+    c.desc.b_scale = TensorDesc(DataType::float32, {c.desc.b_scale.sizes.back()});
+    c.desc.a_zero_point.reset();
+    c.desc.b_zero_point.reset();
+    c.inputs[2] = c.inputs[5] = {};
+    if (auto& zero = c.desc.output_zero_point) zero = TensorDesc(zero->data_type, {1});
+    expect_bits(random, c, "tiled");
+  }
+}
+
 // Several blocks of columns: what a block packs, and where its columns begin.
 TEST(MatrixProductKernels, ManyColumns) {
   Random random(dmlref_test::test_seed());

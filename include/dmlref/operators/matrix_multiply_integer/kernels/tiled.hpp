@@ -352,6 +352,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       if constexpr (quantizes) {
         rows_share_scales_ = p_.rows_share_scales();
         if (rows_share_scales_) take_scales(0, 0, panels_ * width);
+        tiles_round_ = tiles_round(panels_ * width);
       }
     }
 
@@ -380,6 +381,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       const qlc::Tile& tile = packing.kernels.channel_tiles.fit(packing.vectors, count);
       for (Index i = 0; i < panels_; ++i) {
         const Index first = i * packing.width;
+        if constexpr (quantizes) {
+          if (tiles_round_ && first + packing.width <= columns_) {
+            round_in_tile(tile, packing.operands(rows, row_bytes, p_.offsets_.data(), panel(i), 0, packing.steps), row,
+                          first);
+            continue;
+          }
+        }
         const Place to = place(row, first);
         packing.multiply(tile, packing.operands(rows, row_bytes, p_.offsets_.data(), panel(i), 0, packing.steps),
                          at<std::int32_t>(p_.at_.start) + first, to.sums, to.pitch);
@@ -443,7 +451,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       to_.zero_point = zero_point(quantized_output_zero_point, zero, row);
       const bool negated = to_.packed().negated;
       const double by = qlc::signed_input_scale(to_.input_scale, to_.output_scale, negated);
-      const double divisor = to_.divisor(), bound = 65025.0 * static_cast<double>(p_.packing_.depth);
+      const double divisor = to_.divisor();
       const bool usual = qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale);
       auto* const factor = at<double>(p_.at_.factor);
       auto* const scale = at<float>(p_.at_.scale);
@@ -460,9 +468,28 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         scale[c] = qlc::float_scale(factor[c] / divisor);
         fixed_scale[c] = scale[c] * 65536.0f;
         const bool exact = static_cast<double>(scale[c]) * divisor == factor[c];
-        tolerance[c] =
-            exact && qlc::products_are_exact(scale[c], bound) ? qlc::exact_tie_tolerance : qlc::clamped_tie_tolerance;
+        tolerance[c] = exact && qlc::products_are_exact(scale[c], p_.bound()) ? qlc::exact_tie_tolerance
+                                                                              : qlc::clamped_tie_tolerance;
       }
+    }
+    /// Whether tiles can round the sums that they hold: no term is left to add, and all suit fixed point.
+    bool tiles_round(Index columns) const noexcept {
+      bool suit = p_.packing_.kernels.requantize && rows_share_scales_ && !has_row_term_ && a_zero_point_.step == 0 &&
+                  p_.output_.column_step == 1;
+      for (Index c = 0; c < columns && suit; ++c) {
+        const auto size = static_cast<double>(to_.scale[c] < 0 ? -to_.scale[c] : to_.scale[c]);
+        suit = p_.bound() * size < qlc::fixed_point_limit;
+      }
+      return suit;
+    }
+    void round_in_tile(const qlc::Tile& tile, const qlc::TileOperands& operands, Index row, Index first) noexcept {
+      const Index width = p_.packing_.width;
+      tile.run({operands,
+                {at<std::int32_t>(p_.at_.start) + first, qlc::ZeroPointTerm::none, nullptr, nullptr},
+                qlc::TileOutput::bytes,
+                {at<std::int32_t>(p_.at_.sums), width},
+                {to_, first, reinterpret_cast<std::uint8_t*>(element(row, first)), p_.output_.row_step, width},
+                1});
     }
     void store_rounded(Index row, Index count, Index first) noexcept {
       const Index width = p_.packing_.width;
@@ -484,7 +511,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     std::byte* memory_;
     ChannelTensor a_zero_point_;
     std::int32_t minus_a_ = 0;  // of all rows, if they share it
-    bool has_row_term_ = false, rows_share_scales_ = true;
+    bool has_row_term_ = false, rows_share_scales_ = true, tiles_round_ = false;
     Index block_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
     const std::uint8_t* packed_ = nullptr;
     Requantizer to_;
@@ -505,6 +532,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     if (tasks == 1 || units >= 4 * tasks) return 1;
     return smaller(ceil_div(rows_, kept_ ? tile_rows_ : 4 * tile_rows_), ceil_div(4 * tasks, units));
   }
+  /// No sum's magnitude exceeds it.
+  double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
   bool rows_share_scales() const noexcept {
     if constexpr (quantizes) {
       for (const QuantizedInput which : {quantized_a_scale, quantized_output_scale, quantized_output_zero_point}) {
