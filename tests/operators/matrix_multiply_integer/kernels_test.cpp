@@ -44,7 +44,7 @@ void expect_bits(Random& random, const ProductCase<Desc>& given, std::string_vie
   const BindingProperties needs = compiled.value().binding_properties();
   const std::vector<std::byte> expected = expected_output(given);
   const AlignedBuffer persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
-  std::memset(temporary.span().data(), 0xCD, temporary.span().size());
+  for (std::byte& byte : temporary.span()) byte = std::byte{0xCD};
   Report report = compiled.value().initialize(owned, persistent.span(), temporary.span());
   ASSERT_TRUE(report) << report.to_string();
   dmlref_test::ThreadExecutor threads(pick(random, 2, 5));
