@@ -94,16 +94,26 @@
 #define _mm512_cmple_epu16_mask emulated_mm512_cmple_epu16_mask
 #undef _mm512_cmple_epu32_mask
 #define _mm512_cmple_epu32_mask emulated_mm512_cmple_epu32_mask
+#undef _mm512_cvtepi16_epi32
+#define _mm512_cvtepi16_epi32 emulated_mm512_cvtepi16_epi32
 #undef _mm512_cvtepi16_epi8
 #define _mm512_cvtepi16_epi8 emulated_mm512_cvtepi16_epi8
 #undef _mm512_cvtepi32_epi16
 #define _mm512_cvtepi32_epi16 emulated_mm512_cvtepi32_epi16
+#undef _mm512_cvtepi32_epi8
+#define _mm512_cvtepi32_epi8 emulated_mm512_cvtepi32_epi8
 #undef _mm512_cvtepi32_pd
 #define _mm512_cvtepi32_pd emulated_mm512_cvtepi32_pd
 #undef _mm512_cvtepi32_ps
 #define _mm512_cvtepi32_ps emulated_mm512_cvtepi32_ps
 #undef _mm512_cvtepi64_epi32
 #define _mm512_cvtepi64_epi32 emulated_mm512_cvtepi64_epi32
+#undef _mm512_cvtepi8_epi32
+#define _mm512_cvtepi8_epi32 emulated_mm512_cvtepi8_epi32
+#undef _mm512_cvtepu16_epi32
+#define _mm512_cvtepu16_epi32 emulated_mm512_cvtepu16_epi32
+#undef _mm512_cvtepu8_epi32
+#define _mm512_cvtepu8_epi32 emulated_mm512_cvtepu8_epi32
 #undef _mm512_cvtpd_epi32
 #define _mm512_cvtpd_epi32 emulated_mm512_cvtpd_epi32
 #undef _mm512_cvtpd_ps

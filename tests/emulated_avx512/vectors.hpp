@@ -676,6 +676,18 @@ EMULATED __m512 _mm512_cvtepi32_ps(__m512i a) {
 EMULATED __m512i _mm512_cvtps_epi32(__m512 a) {
   return {{_mm256_cvtps_epi32(a.half[0]), _mm256_cvtps_epi32(a.half[1])}};
 }
+EMULATED __m512i _mm512_cvtepi8_epi32(__m128i a) {
+  return {{_mm256_cvtepi8_epi32(a), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(a, a))}};
+}
+EMULATED __m512i _mm512_cvtepu8_epi32(__m128i a) {
+  return {{_mm256_cvtepu8_epi32(a), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(a, a))}};
+}
+EMULATED __m512i _mm512_cvtepi16_epi32(__m256i a) {
+  return {{_mm256_cvtepi16_epi32(_mm256_castsi256_si128(a)), _mm256_cvtepi16_epi32(_mm256_extracti128_si256(a, 1))}};
+}
+EMULATED __m512i _mm512_cvtepu16_epi32(__m256i a) {
+  return {{_mm256_cvtepu16_epi32(_mm256_castsi256_si128(a)), _mm256_cvtepu16_epi32(_mm256_extracti128_si256(a, 1))}};
+}
 EMULATED __m512d _mm512_cvtepi32_pd(__m256i a) {
   return {{_mm256_cvtepi32_pd(_mm256_castsi256_si128(a)), _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1))}};
 }
@@ -698,18 +710,23 @@ EMULATED __m256i _mm512_maskz_cvtps_ph(__mmask16 mask, __m512 a, int imm) {
   return _mm256_and_si256(all, emulated::words_of(mask));
 }
 EMULATED __m256i _mm512_cvtps_ph(__m512 a, int imm) { return _mm512_maskz_cvtps_ph(0xFFFF, a, imm); }
-template <class To, class From>
-EMULATED_CALL __m256i emulated_truncated(__m512i a) {
+template <class To, class From, class V>
+EMULATED_CALL V emulated_truncated(__m512i a) {
   const auto wide = emulated::lanes<From>(a);
-  emulated::Lanes<To, __m256i> narrow;
+  emulated::Lanes<To, V> narrow;
   for (std::size_t i = 0; i < wide.size(); ++i) narrow[i] = static_cast<To>(wide[i]);
-  __m256i v;
-  emulated::set<__m256i, To>(v, narrow);
+  V v;
+  emulated::set<V, To>(v, narrow);
   return v;
 }
-EMULATED __m256i _mm512_cvtepi16_epi8(__m512i a) { return emulated_truncated<std::uint8_t, std::uint16_t>(a); }
-EMULATED __m256i _mm512_cvtepi32_epi16(__m512i a) { return emulated_truncated<std::uint16_t, std::uint32_t>(a); }
-EMULATED __m256i _mm512_cvtepi64_epi32(__m512i a) { return emulated_truncated<std::uint32_t, std::uint64_t>(a); }
+EMULATED __m256i _mm512_cvtepi16_epi8(__m512i a) { return emulated_truncated<std::uint8_t, std::uint16_t, __m256i>(a); }
+EMULATED __m256i _mm512_cvtepi32_epi16(__m512i a) {
+  return emulated_truncated<std::uint16_t, std::uint32_t, __m256i>(a);
+}
+EMULATED __m128i _mm512_cvtepi32_epi8(__m512i a) { return emulated_truncated<std::uint8_t, std::uint32_t, __m128i>(a); }
+EMULATED __m256i _mm512_cvtepi64_epi32(__m512i a) {
+  return emulated_truncated<std::uint32_t, std::uint64_t, __m256i>(a);
+}
 
 // The rest.
 EMULATED __m512d _mm512_roundscale_pd(__m512d a, int imm) {
