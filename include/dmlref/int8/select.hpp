@@ -31,14 +31,11 @@
 #endif
 #endif
 
+#if DMLREF_HAS_KERNELS
 DMLREF_BEGIN
 namespace fast::qlc {
 
-DMLREF_SEPARABLE const Kernels& tile_kernels_of(Isa isa) noexcept;
-
-#if DMLREF_HAS_KERNELS
-
-DMLREF_SEPARABLE const Kernels& tile_kernels_of(Isa isa) noexcept {
+inline const Kernels& tile_kernels_of(Isa isa) noexcept {
   switch (isa) {
     case Isa::amx_int8:
     case Isa::avx512vnni:
@@ -65,7 +62,6 @@ DMLREF_SEPARABLE const Kernels& tile_kernels_of(Isa isa) noexcept {
   }
 }
 
-#endif
-
 }  // namespace fast::qlc
 DMLREF_END
+#endif
