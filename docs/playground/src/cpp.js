@@ -2,7 +2,7 @@
 
 import { operatorFields } from './schema.js';
 
-const snake = (name) => name.replace(/Tensor$/, '').replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+const snake = (name) => name.replace(/Tensor$/, '').replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3_$2').toLowerCase();
 /** The native desc's name of a field, and of the desc. */
 const memberOf = (field) => snake(field.replace(/^InputWindow/, 'Window'));
 const descOf = (type) => `${type.toLowerCase().replace(/(^|_)([a-z])/g, (_, blank, letter) => letter.toUpperCase())}Desc`;

@@ -174,17 +174,57 @@ function seeNormalization(dispatchable, values, explain) {
   return grids.map((grid) => grid.root);
 }
 
+/** A picture of all tensors: what the chosen output reads. reads(name, tensor, coordinates, the output's) */
+const seeReads = (reads) => ({ tensors }, values, explain) => {
+  const output = tensors.OutputTensor;
+  const all = Object.entries(tensors).filter(([, tensor]) => tensor);
+  if (!output?.sizes.length || all.some(([, { sizes }]) => sizes.length === 0)) return [unseen('what an output reads')];
+  let chosen = output.sizes.map(() => 0);
+  const grids = all.map(([name, tensor]) => new Grid({
+    title: `${name.replace(/Tensor$/, '').replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3 $2')} ${tensor.sizes.join(' × ')}`,
+    sizes: tensor.sizes, names: dimensionNames(tensor.sizes.length), text: text(tensor, values[name]),
+    look(at) {
+      if (tensor === output) return at.every((p, d) => p === chosen[d]) ? { kind: 'read chosen' } : {};
+      return reads(name, tensor, at, chosen, output) ? { kind: 'read', note: 'read for the chosen output' } : {};
+    },
+    ...(tensor === output && { point: choose, pick: (at) => (choose(at), explain(at)) }),
+  }));
+  function choose(at) {
+    chosen = at;
+    for (const grid of grids) grid.update();
+  }
+  return grids.map((grid) => grid.root);
+};
+
+/** A row of A, a column of B, and their scales and zero points. */
+function readsOfProduct(name, { sizes }, at, chosen) {
+  const [row, column] = chosen.slice(-2);
+  if (sizes.every((size) => size === 1)) return true;
+  if (name !== 'ATensor' && name !== 'BTensor') return name.startsWith('B') ? at.at(-1) === column : at[0] === row;
+  const sameProduct = at.slice(0, -2).every((p, d) => sizes[d] === 1 || p === chosen[d]);
+  return sameProduct && (name === 'ATensor' ? at.at(-2) === row : at.at(-1) === column);
+}
+
+/** The element at the same place; a scale may be one of a block. */
+const readsOfElement = (name, { sizes }, at, chosen, output) =>
+  at.every((p, d) => p === Math.floor((chosen[d] * sizes[d]) / output.sizes[d]));
+
 function unseen(what) {
   return element('p', { class: 'note' }, `The desc is not far enough to show ${what}: see the violations above.`);
 }
 
 const pictures = {
-  SLICE: seeSlice, SLICE1: seeSlice, QUANTIZED_LINEAR_CONVOLUTION: seeConvolution,
+  SLICE: seeSlice, SLICE1: seeSlice, QUANTIZED_LINEAR_CONVOLUTION: seeConvolution, CONVOLUTION_INTEGER: seeConvolution,
   MEAN_VARIANCE_NORMALIZATION: seeNormalization, MEAN_VARIANCE_NORMALIZATION1: seeNormalization,
-  MEAN_VARIANCE_NORMALIZATION2: seeNormalization };
+  MEAN_VARIANCE_NORMALIZATION2: seeNormalization,
+  MATRIX_MULTIPLY_INTEGER: seeReads(readsOfProduct), QUANTIZED_LINEAR_MATRIX_MULTIPLY: seeReads(readsOfProduct),
+  ELEMENT_WISE_QUANTIZE_LINEAR: seeReads(readsOfElement), ELEMENT_WISE_DEQUANTIZE_LINEAR: seeReads(readsOfElement) };
+/** Of an operator without a picture of its own: its tensors. */
+const tensorsAlone = seeReads(() => false);
 
 /** Figures of a dispatchable. `values`: by tensor, a function of coordinates; explain(coordinates) says how one output comes about. */
-export const see = (dispatchable, values, explain) => pictures[dispatchable.type](dispatchable, values, explain);
+export const see = (dispatchable, values, explain) =>
+  (pictures[dispatchable.type] ?? tensorsAlone)(dispatchable, values, explain);
 
 /** Each element's place in memory. */
 export function seeMemory(tensor) {
