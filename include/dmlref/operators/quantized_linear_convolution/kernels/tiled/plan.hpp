@@ -151,8 +151,8 @@ struct Blocking {
     }
     // Staged pixels touch each other, unless that is a distance that caches dislike, or windows are far apart: those
     // between them are not staged then.
-    const bool far = g.kernel_w > 1 && g.stride_x > 32 * g.kernel_w;
-    if (order.staging == Staging::pixels && !order.apart() && !far) order.joined = joins;
+    const bool is_far = g.kernel_w > 1 && g.stride_x > 32 * g.kernel_w;
+    if (order.staging == Staging::pixels && !order.apart() && !is_far) order.joined = joins;
     return {order, false};
   }
 
