@@ -12,13 +12,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = "#if DMLREF_HAS_KERNELS"  # what is included after this line is in dmlref.cpp alone
-INCLUDE = re.compile(r'\s*#\s*include\s*"(dmlref/[^"]+)"')
+INCLUDE = re.compile(r'\s*#\s*include\s*(?:"(dmlref/[^"]+)"|(DMLREF_\w+))')
+NAMED = re.compile(r'\s*#\s*define\s+(DMLREF_\w+)\s+"(dmlref/[^"]+)"')  # a file that is included by that name
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
-def expand(name, conditions, kernels, given):
+def expand(name, conditions, kernels, given, named):
     """The lines of a file and of those it includes. `conditions`: the #if lines around it; `given`: of each file that has
-    been written, the conditions under which it was."""
+    been written, the conditions under which it was; `named`: the files that macros name."""
     source = (ROOT / "include" / name).read_text()
     once = "#pragma once" in source
     if once:
@@ -29,11 +30,13 @@ def expand(name, conditions, kernels, given):
     lines = []
     for line in source.splitlines():
         included = INCLUDE.match(line)
+        if (macro := NAMED.match(line)) is not None:
+            named[macro[1]] = macro[2]
         if included is None:
             if line != "#pragma once":
                 lines.append(line)
         elif kernels or KERNELS not in inner:
-            lines += expand(included[1], list(inner), kernels, given)
+            lines += expand(included[1] or named[included[2]], list(inner), kernels, given, named)
         directive = CONDITION.match(line)
         if directive is None:
             continue
@@ -63,7 +66,7 @@ def main():
         lines = [f"// {name}: {what}. Made by packaging/two_files.py.", "//", *licence]
         lines += [] if kernels else ["#pragma once"]
         lines += [f"#ifndef {macro}", f"#define {macro}", "#endif"]
-        lines += expand("dmlref/dmlref.hpp", [], kernels, {})
+        lines += expand("dmlref/dmlref.hpp", [], kernels, {}, {})
         (out / name).write_text("\n".join(lines) + "\n")
 
 

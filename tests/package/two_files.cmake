@@ -2,6 +2,10 @@
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 needs(python3)
 step(python3 ${SOURCE}/packaging/two_files.py ${WORK}/dmlref)
+foreach(file IN ITEMS dmlref.hpp dmlref.cpp)
+  file(STRINGS ${WORK}/dmlref/${file} left REGEX "#[ \t]*include[ \t]*(\"dmlref/|[A-Z])")
+  expect_equal("${left}" "" "${file} includes")
+endforeach()
 set(compile ${COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror ${kernels})
 step(${compile} -c ${WORK}/dmlref/dmlref.cpp -o ${WORK}/dmlref.o)
 file(WRITE ${WORK}/other.cpp "#include <dmlref/dmlref.hpp>\n")  # nothing may be defined twice
