@@ -32,21 +32,23 @@ using ConvolutionIntegerOptions = QuantizedLinearConvolutionOptions;
 
 namespace detail {
 
-inline std::shared_ptr<const Plan> plan_of(const fast::convolution_integer::Problem& problem) {
+inline std::shared_ptr<const Plan> plan_of(const fast::convolution_integer::Problem& problem, Isa isa,
+                                           const Tuning& tuning) {
 #if defined(DMLREF_SEPARATE)
   std::shared_ptr<const Plan> plan;
-  DMLREF_SEAM(plan_convolution_integer)(problem, plan);
+  DMLREF_SEAM(plan_convolution_integer)(problem, isa, tuning, plan);
   return plan;
 #else
-  return convolution_integer_plan(problem);
+  return convolution_integer_plan(problem, isa, tuning);
 #endif
 }
 
 template <>
-inline PlannedOperator plan(const ConvolutionIntegerDesc& desc, Isa, const Tuning&) {
+inline PlannedOperator plan(const ConvolutionIntegerDesc& desc, Isa isa, const Tuning& tuning) {
   using Operand = fast::convolution_integer::Operand;
   const auto operand = [](const TensorDesc& tensor) {
-    return Operand{seen(tensor).layout, true, tensor.data_type == DataType::int8};
+    const SeenTensor as = seen(tensor);
+    return Operand{as.layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml, as.readable_bytes};
   };
   const auto optional = [&](const std::optional<TensorDesc>& tensor) { return tensor ? operand(*tensor) : Operand{}; };
   const fast::convolution_integer::Problem problem{
@@ -54,7 +56,7 @@ inline PlannedOperator plan(const ConvolutionIntegerDesc& desc, Isa, const Tunin
       operand(desc.output),
       {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
        Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)}};
-  return planned(desc, plan_of(problem));
+  return planned(desc, plan_of(problem, isa, tuning));
 }
 
 using ConvolutionIntegerViews = Views<ConvolutionIntegerDesc>;
@@ -70,21 +72,25 @@ inline Report convolution_views(ConvolutionIntegerViews views, const Convolution
                                 const RunOptions& run_options) {
   Report report;
   const ConvolutionArguments<ConvolutionIntegerDesc> arguments(report, views, options);
-  check_run(report, views.inputs, views.output, run_options);
+  const ChosenIsa chosen = check_run(report, views.inputs, views.output, run_options);
   if (!report) return report;
   const auto operand = [](const ViewArgument& view) {
-    return fast::convolution_integer::Operand{view.layout(), view.present(), view.type() == DataType::int8};
+    if (!view.present()) return fast::convolution_integer::Operand{};
+    return fast::convolution_integer::Operand{view.layout_in_range(), true, view.type() == DataType::int8, false,
+                                              view.range().size()};
   };
   fast::convolution_integer::Problem problem;
   Bindings bindings;
   for (std::size_t i = 0; i < views.inputs.size(); ++i) {
     problem.inputs[i] = operand(views.inputs[i]);
-    bindings.inputs[i] = views.inputs[i].data();
+    bindings.inputs[i] = views.inputs[i].range().data();
   }
   problem.output = operand(views.output);
   problem.geometry = arguments.geometry(options);
-  bindings.outputs[0] = const_cast<std::byte*>(views.output.data());
-  return run_plan(*plan_of(problem), bindings, run_options);
+  bindings.outputs[0] = const_cast<std::byte*>(views.output.range().data());
+  const auto plan = plan_permitted(chosen, report, [&](Isa of) { return plan_of(problem, of, this_cpu()); });
+  if (!report) return report;
+  return run_plan(*plan, bindings, run_options);
 }
 
 template <class In, class Filter>

@@ -1,4 +1,4 @@
-// plan.hpp: CONVOLUTION_INTEGER: from a problem to a plan, which runs the reference.
+// plan.hpp: CONVOLUTION_INTEGER: from a problem to a plan.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,16 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/config/floating_point.hpp"
+#include "dmlref/int8/select.hpp"
+#include "dmlref/isa/cpu.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/convolution_integer/problem.hpp"
 #include "dmlref/operators/convolution_integer/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -59,15 +65,57 @@ class ConvolutionIntegerPlan final : public PlanOf<ConvolutionIntegerPlan> {
   fast::convolution_integer::Problem problem_;
 };
 
-inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolution_integer::Problem& problem) {
-  return std::make_shared<ConvolutionIntegerPlan>(problem);
+/// CONVOLUTION_INTEGER by a plan of QUANTIZED_LINEAR_CONVOLUTION that stores sums.
+class TiledConvolutionIntegerPlan final : public PlanOf<TiledConvolutionIntegerPlan> {
+ public:
+  explicit TiledConvolutionIntegerPlan(std::shared_ptr<const Plan> plan) noexcept : plan_(std::move(plan)) {}
+
+  BindingProperties properties() const noexcept { return plan_->properties(); }
+  bool keeps_owned(std::size_t index) const noexcept {
+    return plan_->keeps_owned(fast::convolution_integer::quantized_inputs[index]);
+  }
+  std::string_view strategy_name() const noexcept { return plan_->strategy_name(); }
+  void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
+    plan_->initialize(quantized(owned), persistent);
+  }
+  void execute(const Bindings& bindings, Executor& executor) const { plan_->execute(quantized(bindings), executor); }
+
+  static constexpr bool computes = false;  // the other plan sees to its environment
+
+ private:
+  static Bindings quantized(const Bindings& bindings) noexcept {
+    using namespace fast::convolution_integer;
+    Bindings to = bindings;
+    to.inputs.fill(nullptr);
+    for (std::size_t i = 0; i < input_count; ++i) to.inputs[quantized_inputs[i]] = bindings.inputs[i];
+    return to;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+};
+
+/// By tiles; where offsets do not fit them, or a filter is too deep, or hardly any of its windows is in the input, by
+/// the reference.
+inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolution_integer::Problem& problem, Isa isa,
+                                                            const Tuning& tuning) {
+  return in_default_environment([&]() -> std::shared_ptr<const Plan> {
+    using namespace fast::qlc;
+    const fast::qlc::Problem quantized = quantized_problem(problem);
+    const Geometry g = geometry_of(quantized);
+    if (offsets_fit(g) && !mostly_padding(g)) {
+      if (auto tiled = tiled_plan(quantized, flatten(g), tile_kernels_of(isa), tuning.convolution)) {
+        return std::make_shared<TiledConvolutionIntegerPlan>(std::move(tiled));
+      }
+    }
+    return std::make_shared<ConvolutionIntegerPlan>(problem);
+  });
 }
 
 #if defined(DMLREF_IMPLEMENTATION)
 extern "C" {
-void DMLREF_SEAM(plan_convolution_integer)(const fast::convolution_integer::Problem& problem,
-                                           std::shared_ptr<const Plan>& plan) {
-  plan = convolution_integer_plan(problem);
+void DMLREF_SEAM(plan_convolution_integer)(const fast::convolution_integer::Problem& problem, Isa isa,
+                                           const Tuning& tuning, std::shared_ptr<const Plan>& plan) {
+  plan = convolution_integer_plan(problem, isa, tuning);
 }
 }
 #endif

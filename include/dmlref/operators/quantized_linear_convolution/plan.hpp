@@ -157,7 +157,7 @@ class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<PlanOf
           inputs[i] = step(tensor, d) * element_bytes(i);
         }
       }
-      output = step(problem.output, 1);
+      output = step(problem.output, 1) * problem.output_element_bytes();
     }
     /// The dimension that groups share; the rank where there is none.
     static std::size_t channels_of(std::size_t input, const Layout& layout) noexcept {
@@ -184,7 +184,7 @@ class GroupedConvolutionPlan final : public PlanOf<GroupedConvolutionPlan<PlanOf
         cut(tensor, channels_of(i, tensor.layout), element_bytes(i));
         tensor.readable_bytes -= static_cast<std::uint64_t>(larger(0, (groups - count) * inputs[i]));
       }
-      cut(part.output, 1, 1);
+      cut(part.output, 1, problem.output_element_bytes());
       part.geometry.group_count = count;
       return part;
     }
@@ -207,6 +207,16 @@ std::shared_ptr<const Plan> plan_of_groups(const fast::qlc::Problem& problem, st
     return std::make_shared<GroupedConvolutionPlan<PlanOfAll>>(problem, groups, make);
   }
   return std::make_shared<PlanOfAll>(make(problem));
+}
+
+/// By tiles, of a geometry whose offsets fit; null where its filter is too deep for them.
+inline std::shared_ptr<const Plan> tiled_plan(const fast::qlc::Problem& problem, const fast::qlc::Geometry& flat,
+                                              const fast::qlc::Kernels& kernels, const Tuning::Convolution& tuning) {
+  using namespace fast::qlc;
+  const tiled::Blocking blocking(flat, kernels, tuning);
+  if (!blocking.usable()) return nullptr;
+  return plan_of_groups<tiled::Plan>(problem, tiled::constants_bytes(flat, kernels, blocking),
+                                     [&](const Problem& some) { return tiled::Plan(some, kernels, blocking, tuning); });
 }
 
 /// The fastest way that there is, by strides of either sign. What suits is asked of the geometry, then its plan is
@@ -233,11 +243,7 @@ inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& pr
     }
   }
 #endif
-  if (const tiled::Blocking blocking(flat, kernels.tiled, tuning); blocking.usable()) {
-    return plan_of_groups<tiled::Plan>(
-        problem, tiled::constants_bytes(flat, kernels.tiled, blocking),
-        [&](const Problem& some) { return tiled::Plan(some, kernels.tiled, blocking, tuning); });
-  }
+  if (auto tiled = tiled_plan(problem, flat, kernels.tiled, tuning)) return tiled;
   return reference_qlc_plan(problem);
 }
 

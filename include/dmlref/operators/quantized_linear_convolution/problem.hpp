@@ -49,10 +49,18 @@ struct Operand {
   std::uint64_t readable_bytes = 0;  ///< from the base pointer on
 };
 
+/// What becomes of the sums: they are quantized, or stored modulo 2^32, as CONVOLUTION_INTEGER does, which has neither
+/// scales nor a bias.
+enum class Results { bytes, sums };
+
 struct Problem {
   std::array<Operand, input_count> inputs;
   Operand output;
   reference::ConvolutionGeometry geometry;
+  Results results = Results::bytes;
+
+  /// Bytes of an element of the output.
+  Index output_element_bytes() const noexcept { return results == Results::sums ? 4 : 1; }
 };
 
 /// Pointers to the inputs, null where one is absent or not given.
@@ -61,7 +69,8 @@ using Inputs = std::array<const std::byte*, input_count>;
 /// From base pointers to elements (0, …, 0).
 class Origins {
  public:
-  explicit Origins(const Problem& problem) noexcept : output_(problem.output.layout.offset) {
+  explicit Origins(const Problem& problem) noexcept
+      : output_(problem.output.layout.offset * problem.output_element_bytes()) {
     for (std::size_t i = 0; i < input_count; ++i) {
       inputs_[i] = problem.inputs[i].layout.offset * element_bytes(i);
     }

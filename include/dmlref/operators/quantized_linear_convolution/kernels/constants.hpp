@@ -291,6 +291,7 @@ inline ChannelBounds precompute_channels(const std::byte* const* inputs, const G
 
 /// Where the packed filter and the tables are in the persistent memory, if kept, or in the temporary one.
 struct ConstantOffsets {
+  Results results = Results::bytes;
   bool kept_filter = false, kept_tables = false;
   Index filter = 0;
   Index bounds = 0;
@@ -299,7 +300,9 @@ struct ConstantOffsets {
 
   ConstantOffsets() = default;
   explicit ConstantOffsets(const Problem& problem)
-      : kept_filter(problem.inputs[filter_tensor].owned), kept_tables(constants_owned(problem)) {}
+      : results(problem.results),
+        kept_filter(problem.inputs[filter_tensor].owned),
+        kept_tables(constants_owned(problem)) {}
 
   /// For so many channels, `offsets` of each. Returns the memory that the tables are in.
   ScratchLayout& place(ScratchLayout& persistent, ScratchLayout& temporary, Index filter_bytes, Index channels,
@@ -307,6 +310,11 @@ struct ConstantOffsets {
     filter = (kept_filter ? persistent : temporary).take(filter_bytes);
     ScratchLayout& tables = kept_tables ? persistent : temporary;
     bounds = tables.take(sizeof(ChannelBounds));
+    if (results == Results::sums) {
+      zero = tables.take(4 * channels);
+      offset = tables.take(4 * channels * offsets);
+      return tables;
+    }
     scale = tables.take(4 * channels);
     fixed_scale = tables.take(4 * channels);
     factor = tables.take(8 * channels);
@@ -360,10 +368,34 @@ inline ChannelTables tables_at(const ConstantOffsets& at, std::byte* memory) noe
   return t;
 }
 
+/// The tables of sums that are stored, `packed` channels per group: minus the filter's zero points, and offsets that
+/// begin with 0. No sum needs more than 32 bits.
+inline ChannelBounds precompute_zero_points(const std::byte* const* inputs, const Geometry& g,
+                                            const ChannelTensors& tensors, const ConstantOffsets& at, Index packed,
+                                            std::byte* memory) noexcept {
+  ChannelBounds bounds;
+  const Index channels = g.groups * packed + 64;
+  std::memset(memory + at.offset, 0, static_cast<std::size_t>(4 * channels));
+  auto* zero = reinterpret_cast<std::int32_t*>(memory + at.zero);
+  std::memset(zero, 0, static_cast<std::size_t>(4 * channels));
+  const std::int32_t shift = g.filter_signed ? 0 : 128;  // of unsigned weights, which become signed
+  for (Index group = 0; group < g.groups; ++group) {
+    for (Index c = 0; c < g.out_channels; ++c) {
+      const std::int32_t minus = shift - zero_point_of(tensors.filter_zero_point, inputs[filter_zero_point_tensor],
+                                                       group * g.out_channels + c);
+      zero[group * packed + c] = minus;
+      bounds.pixel_terms = bounds.pixel_terms || minus != 0;
+    }
+  }
+  return bounds;
+}
+
 /// All tables but the values of the offsets, the first of which hold the bias.
 inline ChannelBounds precompute_tables(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                        const ConstantOffsets& at, Index packed_channels, std::byte* memory) noexcept {
-  const ChannelBounds bounds = precompute_channels(inputs, g, tensors, packed_channels, tables_at(at, memory));
+  const ChannelBounds bounds = at.results == Results::sums
+                                   ? precompute_zero_points(inputs, g, tensors, at, packed_channels, memory)
+                                   : precompute_channels(inputs, g, tensors, packed_channels, tables_at(at, memory));
   std::memcpy(memory + at.bounds, &bounds, sizeof bounds);
   return bounds;
 }
@@ -465,6 +497,14 @@ inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensor
   to.shifted_zero_point = shifted_zero_point(b.inputs, g, tensors, signed_activations);
   to.input_zero_point = static_cast<std::uint8_t>(to.shifted_zero_point ^ to.input_flip);
 
+  to.pixel_terms = bounds.pixel_terms;
+  to.needs_int64 = bounds.needs_int64;
+  to.input = reinterpret_cast<const std::uint8_t*>(b.inputs[input_tensor]);
+  to.output = reinterpret_cast<std::uint8_t*>(b.output);
+  to.filter = reinterpret_cast<const std::uint8_t*>(packed_filter);
+  to.minus_filter_zero_point = reinterpret_cast<const std::int32_t*>(memory + at.zero);
+  if (at.results == Results::sums) return;
+
   to.requantizer = bind_requantizer(b.inputs, g, tensors);
   to.requantizer.scale = reinterpret_cast<const float*>(memory + at.scale);
   to.requantizer.fixed_scale = reinterpret_cast<const float*>(memory + at.fixed_scale);
@@ -473,13 +513,6 @@ inline void bind_tables(const Buffers& b, const Geometry& g, const ChannelTensor
   to.requantizer.offset = reinterpret_cast<const double*>(memory + at.bias_apart);
   to.requantizer.in_registers = reinterpret_cast<const bool*>(memory + at.in_registers);
   to.requantizer.packed_channels = packed_channels;
-  to.pixel_terms = bounds.pixel_terms;
-  to.needs_int64 = bounds.needs_int64;
-
-  to.input = reinterpret_cast<const std::uint8_t*>(b.inputs[input_tensor]);
-  to.output = reinterpret_cast<std::uint8_t*>(b.output);
-  to.filter = reinterpret_cast<const std::uint8_t*>(packed_filter);
-  to.minus_filter_zero_point = reinterpret_cast<const std::int32_t*>(memory + at.zero);
   to.int64_offset = reinterpret_cast<const std::int64_t*>(memory + at.int64_offset);
 }
 

@@ -28,6 +28,7 @@ struct Geometry {
   Steps in, out, filter;         // filter.n: from output channel to output channel
   Index input_begin, input_end;  // bytes of the input that may be read, counted from its element (0, 0, 0, 0)
   bool input_signed, filter_signed, output_signed;
+  Results results;
 
   Index taps() const noexcept { return kernel_h * kernel_w; }
   Index depth() const noexcept { return in_channels * taps(); }  // K
@@ -77,6 +78,7 @@ inline Geometry geometry_of(const Problem& problem) noexcept {
   g.input_signed = input.is_signed;
   g.filter_signed = kernel.is_signed;
   g.output_signed = problem.output.is_signed;
+  g.results = problem.results;
   return g;
 }
 

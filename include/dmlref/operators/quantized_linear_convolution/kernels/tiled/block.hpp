@@ -13,6 +13,7 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/plan.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_channels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_pixels.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled/run_sums.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/staging.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled/view.hpp"
 
@@ -80,7 +81,9 @@ class Block {
 
   /// Blocks [first, last) of output channels.
   void run(Index first, Index last) noexcept {
-    if (view_.run.needs_int64) {
+    if (view_.p.g.results == Results::sums) {
+      run_sums(view_, first, last);
+    } else if (view_.run.needs_int64) {
       run_int64(view_, first, last);
     } else if (view_.p.pixels_in_lanes()) {
       run_pixels(view_, first, last);

@@ -94,7 +94,7 @@ inline void choose_roundings(const Plan& p, const ChannelBounds& bounds, const s
 inline void precompute_constants(const Plan& p, const ChannelBounds& bounds, const std::byte* const* inputs,
                                  const std::byte* packed, PrecomputeTime time, std::byte* memory) noexcept {
   auto* bias = reinterpret_cast<std::int32_t*>(memory + p.constants_at.offset);  // which the offsets start from
-  auto* int64_offset = reinterpret_cast<std::int64_t*>(memory + p.constants_at.int64_offset);
+  auto* int64_offset = reinterpret_cast<std::int64_t*>(memory + p.constants_at.int64_offset);  // of bytes only
   const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.zero);
   const std::int64_t minus_input_zero_point = -shifted_zero_point(inputs, p.g, p.tensors, p.kernels.signed_activations);
   const std::int64_t depth = p.g.depth();
@@ -109,7 +109,7 @@ inline void precompute_constants(const Plan& p, const ChannelBounds& bounds, con
   auto* offset = reinterpret_cast<std::uint32_t*>(bias);  // modulo 2^32
   for (Index at = 0; at < channels; ++at) offset[at] += wrap(minus_input_zero_point) * wrap(depth) * wrap(zero[at]);
   add_weight_sums(p, packed, wrap(minus_input_zero_point), offset);
-  choose_roundings(p, bounds, inputs, time, memory);
+  if (p.g.results == Results::bytes) choose_roundings(p, bounds, inputs, time, memory);
   if (!p.splits_terms() || !bounds.pixel_terms) return;
   auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);
   for (Index at = 0; at < channels + 64; ++at) factor[at] = split16_factor(zero[at]);
@@ -130,8 +130,10 @@ inline void precompute_owned_constants(const Plan& p, const std::byte* const* in
     bounds.pixel_terms = false;
     std::memcpy(memory + p.constants_at.bounds, &bounds, sizeof bounds);
   }
-  refine_bounds(inputs, p.g, p.constants_at, bounds, p.filter.groups * p.filter.channels(), memory,
-                [&](Index c) { return magnitude_of(p, packed, c); });
+  if (p.g.results == Results::bytes) {
+    refine_bounds(inputs, p.g, p.constants_at, bounds, p.filter.groups * p.filter.channels(), memory,
+                  [&](Index c) { return magnitude_of(p, packed, c); });
+  }
   precompute_constants(p, bounds, inputs, packed, PrecomputeTime::initialize, memory);
 }
 

@@ -11,10 +11,12 @@
 // filter's zero points are 0. Padding holds za', so K counts every tap. Kernel rows that lie in it are left out of the
 // first sum and of sum w'.
 //
-// Overflow: sums are taken modulo 2^32, which is exact where the final value fits: K * |a - za| * |w - zw| + |bias| <
-// 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`needs_int64`) K is cut into segments of
-// at most 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact, and all
-// else is done in 64 bits.
+// CONVOLUTION_INTEGER's sums are stored modulo 2^32 (run_sums.hpp), with neither scales nor 64 bits.
+//
+// Overflow: other sums are taken modulo 2^32, which is exact where the final value fits: K * |a - za| * |w - zw| +
+// |bias| < 2^31, that is K <= 33025 with a small bias and any zero points. Otherwise (`needs_int64`) K is cut into
+// segments of at most 65536 elements, each of whose sums |sum a' w'| <= 65536 * 255 * 128 = 2139095040 < 2^31 is exact,
+// and all else is done in 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -84,6 +86,7 @@ inline bool is_read_in_place(const Geometry& g, const Kernels& kernels) noexcept
 struct TileCosts {
   Index epilogue = 12;
   Index transposition = 3, gathered_transposition = 9;  ///< of bytes in the end; where staging gathers pixels else
+  Index sums_transposition = 16;                        ///< of INT32 sums, gathered or not
   Index step = 8,
         slow_step = 9;  ///< slow: planes that could be gathered into pixels, and read in order; windows of pairs
 };
@@ -95,7 +98,9 @@ inline constexpr TileCosts tile_costs;
 inline bool pixels_pay(const Geometry& g, const Kernels& kernels, const DepthOrder& order, bool gathers) noexcept {
   const TileCosts& cost = tile_costs;
   const Index fixed = order.steps() + cost.epilogue;
-  const Index transposed = fixed + (gathers ? cost.gathered_transposition : cost.transposition);
+  const Index transposed = fixed + (g.results == Results::sums ? cost.sums_transposition
+                                    : gathers                  ? cost.gathered_transposition
+                                                               : cost.transposition);
   const bool slow = gathers || (order.staging == Staging::windows && order.group == 2);
   const bool planar = g.out.x == 1;
   // (Products of all these numbers may be beyond 64 bits.)
@@ -226,7 +231,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   /// products take so long that it makes no difference.
   bool rounds_by_multiply_add() const noexcept {
     constexpr Index deepest = 256;
-    return kernels.rounds_by_multiply_add && g.depth() <= deepest;
+    return g.results == Results::bytes && kernels.rounds_by_multiply_add && g.depth() <= deepest;
   }
 
   Index row_steps() const noexcept { return block.order.row_steps(); }
@@ -306,12 +311,12 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
     scratch.scratch = task.take(block.row_bytes);
     scratch.staged = task.take(block.bytes);
     scratch.sums = task.take(4 * (pixels_in_lanes() ? 8 * pixel_pitch : channel_sums()) + 256);
-    scratch.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
+    if (g.results == Results::bytes) scratch.bytes = task.take((pixels + 64) * 4 * lanes + 16 * pixel_pitch);
     scratch.pixel_sums = task.take(4 * block.rows * pixel_pitch + 256);
     scratch.positions = task.take(block.order.staging == Staging::planes ? block.plane_step + 256
                                   : g.taps() > 1                         ? 4 * block.in_rows * position_pitch() + 256
                                                                          : 0);
-    scratch.int64_sums = task.take(8 * 16 * lanes);
+    if (g.results == Results::bytes) scratch.int64_sums = task.take(8 * 16 * lanes);
     task_count = tasks_with_scratch(*this);
     scratch_bytes = task.size() + (task_count > 1 ? smaller(64 * block.plane_step, tuning.task_distance) : 0);
   }

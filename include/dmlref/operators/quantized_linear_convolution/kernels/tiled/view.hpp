@@ -36,10 +36,11 @@ struct BlockView {
 
   /// What the tiles read of output row `y` (of the block).
   const std::uint8_t* activations_of(Index y) const noexcept { return activations + y * p.block.out_row_step; }
-  std::uint8_t* output_at(Index channel, Index y) const noexcept {
-    return run.output + image * p.g.out.n + (group * p.g.out_channels + channel) * p.g.out.c +
-           (place.y + y) * p.g.out.y + place.x * p.g.out.x;
+  Index output_index(Index channel, Index y) const noexcept {
+    return image * p.g.out.n + (group * p.g.out_channels + channel) * p.g.out.c + (place.y + y) * p.g.out.y +
+           place.x * p.g.out.x;
   }
+  std::uint8_t* output_at(Index channel, Index y) const noexcept { return run.output + output_index(channel, y); }
   /// Of channel `c` of a filter block.
   Index packed_channel(Index block, Index c) const noexcept {
     return (group * p.filter.blocks + block) * p.filter.lanes + c;

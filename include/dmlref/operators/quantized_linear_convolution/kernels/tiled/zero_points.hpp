@@ -72,14 +72,14 @@ void subtract_zero_points(const Plan& p, const std::int32_t* zero, std::byte* pa
       weights += p.depth.elements[static_cast<std::size_t>(e)] != no_element;
     std::byte* const sums = packed + p.filter.sums_at() + ky * p.filter.row_sums_bytes();
     for (Index channel = 0; channel < p.filter.groups * p.filter.channels(); ++channel) {
-      const std::int32_t sum = load<std::int32_t>(sums, channel) + weights * zero[channel];
+      const std::uint32_t sum = load<std::uint32_t>(sums, channel) + wrap(weights) * wrap(zero[channel]);
       std::memcpy(sums + 4 * channel, &sum, sizeof sum);
     }
   }
 }
 
 /// Whether the weights, of a packed filter that DML owns, take in their zero points; if so `zero`, minus these, are 0
-/// afterwards. No sum may exceed 32 bits.
+/// afterwards. Sums are modulo 2^32.
 inline bool take_in_zero_points(const Plan& p, std::int32_t* zero, std::byte* packed) noexcept {
   if (p.kernels.group == 2) {
     subtract_zero_points<std::int16_t>(p, zero, packed);

@@ -1,0 +1,144 @@
+// kernels_test.cpp: integer convolutions by every instruction set against sums written a second way.
+#include "dmlref/convolution_integer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "support/convolution_integer_case.hpp"
+#include "support/seed.hpp"
+#include "support/thread_executor.hpp"
+
+namespace {
+
+using namespace dmlref;
+using namespace dmlref::test;
+
+/// Compiles, and executes twice: with some inputs that DML owns, and other numbers of tasks. `strategy` begins the name
+/// of the one that runs.
+void expect_bits(Random& random, const IntegerConvolutionCase& given, std::string_view strategy = "tiled ") {
+  IntegerConvolutionCase c = given;
+  std::vector<InputBuffer> owned(c.inputs.size()), bound(c.inputs.begin(), c.inputs.end());
+  const auto give = [&](TensorDesc& tensor, std::size_t i) {
+    if (!chance(random, 50)) return;
+    tensor.owned_by_dml = true;
+    owned[i] = bound[i];
+    bound[i] = {};
+  };
+  if (chance(random, 10)) give(c.desc.input, 0);
+  if (c.desc.input_zero_point) give(*c.desc.input_zero_point, 1);
+  give(c.desc.filter, 2);
+  if (c.desc.filter_zero_point) give(*c.desc.filter_zero_point, 3);
+  const CompileResult compiled = compile(c.desc, latest_feature_level);
+  ASSERT_TRUE(compiled) << compiled.report().to_string();
+  EXPECT_EQ(compiled.value().strategy_name().substr(0, strategy.size()), strategy);
+  const BindingProperties needs = compiled.value().binding_properties();
+  const std::vector<std::byte> expected = expected_output(given);
+  const AlignedBuffer persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
+  for (std::byte& byte : temporary.span()) byte = std::byte{0xCD};
+  Report report = compiled.value().initialize(owned, persistent.span(), temporary.span());
+  ASSERT_TRUE(report) << report.to_string();
+  dmlref_test::ThreadExecutor threads(pick(random, 2, 5));
+  for (Executor* executor : {&sequential(), static_cast<Executor*>(&threads)}) {
+    std::vector<std::byte> output = given.output;
+    const OutputBuffer outputs[] = {output};
+    report = compiled.value().execute(bound, outputs, persistent.span(), temporary.span(), *executor);
+    ASSERT_TRUE(report) << report.to_string();
+    ASSERT_TRUE(output == expected);
+  }
+}
+
+/// Any type pair and zero points, packed or of any strides.
+void expect_sums(Random& random, const QlcShape& shape) {
+  SCOPED_TRACE(describe(shape));
+  expect_bits(random, make_integer_case(random, shape, QlcData::random,
+                                        chance(random, 30) ? QlcLayout::packed : QlcLayout::any));
+}
+
+TEST(ConvolutionIntegerKernels, RandomShapes) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(400) && !HasFailure(); ++i) expect_sums(random, random_integer_shape(random));
+}
+
+// Rows and channels around the sizes of tiles and blocks of channels.
+TEST(ConvolutionIntegerKernels, EndsOfTilesAndBlocks) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(80) && !HasFailure(); ++i) {
+    QlcShape shape;
+    shape.batch = pick(random, 1, 2);
+    shape.groups = chance(random, 30) ? pick(random, 2, 3) : 1;
+    shape.in_channels = pick(random, 1, 40);
+    shape.out_channels = pick(random, 1, 70);
+    shape.in = {pick(random, 3, 9), pick(random, 3, 80)};
+    shape.kernel = chance(random, 50) ? decltype(shape.kernel){1, 1} : decltype(shape.kernel){3, 3};
+    shape.stride = {pick(random, 1, 2), pick(random, 1, 2)};
+    shape.start = shape.end = {shape.kernel[0] / 2, shape.kernel[1] / 2};
+    expect_sums(random, shape);
+  }
+}
+
+TEST(ConvolutionIntegerKernels, Depthwise) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(20) && !HasFailure(); ++i) {
+    QlcShape shape;
+    shape.groups = pick(random, 2, 40);
+    shape.in = {pick(random, 3, 20), pick(random, 3, 40)};
+    shape.kernel = {3, 3};
+    shape.stride = {pick(random, 1, 2), pick(random, 1, 2)};
+    shape.start = shape.end = {1, 1};
+    expect_sums(random, shape);
+  }
+}
+
+// Groups of few channels, whose packed filters are so much larger than they are that some are convolved at a time.
+TEST(ConvolutionIntegerKernels, SomeGroupsAtATime) {
+  Random random(dmlref_test::test_seed());
+  QlcShape shape;
+  shape.groups = 40000;
+  shape.in_channels = 4;
+  shape.in = {3, 4};
+  shape.kernel = {3, 3};
+  shape.start = shape.end = {1, 1};
+  expect_sums(random, shape);
+}
+
+// Sums beyond 2^31 wrap, of the greatest products of all, too.
+TEST(ConvolutionIntegerKernels, SumsThatWrap) {
+  Random random(dmlref_test::test_seed());
+  for (const std::uint32_t depth : {32639u, 32640u, 33026u, 65537u, 200000u}) {
+    QlcShape shape;
+    shape.in_channels = depth;
+    shape.out_channels = pick(random, 1, 3);
+    shape.in = {1, pick(random, 1, 3)};
+    expect_sums(random, shape);
+    if (HasFailure()) return;
+    SCOPED_TRACE(describe(shape));
+    for (const std::uint8_t filter_zero_point : {std::uint8_t{0}, std::uint8_t{255}}) {
+      IntegerConvolutionCase c = make_integer_case(random, shape, QlcData::random, QlcLayout::packed);
+      c.desc.input.data_type = c.desc.filter.data_type = DataType::uint8;
+      c.desc.input_zero_point.reset();
+      c.desc.filter_zero_point = TensorDesc(DataType::uint8, {1, 1, 1, 1});
+      c.inputs[1] = {};
+      c.inputs[3].assign(4, std::byte{filter_zero_point});
+      std::memset(c.inputs[0].data(), 0xFF, c.inputs[0].size());
+      std::memset(c.inputs[2].data(), filter_zero_point == 0 ? 0xFF : 0, c.inputs[2].size());
+      expect_bits(random, c);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// What the tiles cannot do.
+TEST(ConvolutionIntegerKernels, FarStridesRunTheReference) {
+  Random random(dmlref_test::test_seed());
+  QlcShape shape;
+  shape.in = {1, 5000};
+  shape.stride = {1, 4097};
+  SCOPED_TRACE(describe(shape));
+  expect_bits(random, make_integer_case(random, shape, QlcData::random, QlcLayout::any), "reference");
+}
+
+}  // namespace
