@@ -15,7 +15,8 @@
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/convolution_integer/problem.hpp"
 #include "dmlref/operators/convolution_integer/reference.hpp"
-#include "dmlref/operators/quantized_linear_convolution/plan.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/tiled.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -103,7 +104,7 @@ inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolut
     const fast::qlc::Problem quantized = quantized_problem(problem);
     const Geometry g = geometry_of(quantized);
     if (offsets_fit(g) && !mostly_padding(g)) {
-      if (auto tiled = tiled_plan(quantized, flatten(g), tile_kernels_of(isa), tuning.convolution)) {
+      if (auto tiled = tiled::make_plan(quantized, flatten(g), tile_kernels_of(isa), tuning.convolution)) {
         return std::make_shared<TiledConvolutionIntegerPlan>(std::move(tiled));
       }
     }
