@@ -1,10 +1,7 @@
 // call.hpp: CONVOLUTION_INTEGER: a desc or a call on views as a plan's problem.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -18,8 +15,6 @@
 #include "dmlref/run/one_operator.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/run/views.hpp"
-#include "dmlref/view/bind.hpp"
-#include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/operators/convolution_integer/plan.hpp"
@@ -45,52 +40,21 @@ inline std::shared_ptr<const Plan> plan_of(const fast::convolution_integer::Prob
 
 template <>
 inline PlannedOperator plan(const ConvolutionIntegerDesc& desc, Isa isa, const Tuning& tuning) {
-  using Operand = fast::convolution_integer::Operand;
-  const auto operand = [](const TensorDesc& tensor) {
-    const SeenTensor as = seen(tensor);
-    return Operand{as.layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml, as.readable_bytes};
-  };
-  const auto optional = [&](const std::optional<TensorDesc>& tensor) { return tensor ? operand(*tensor) : Operand{}; };
+  const auto operand = [](const auto& tensor) { return convolution_operand(tensor); };
   const fast::convolution_integer::Problem problem{
-      {operand(desc.input), optional(desc.input_zero_point), operand(desc.filter), optional(desc.filter_zero_point)},
+      {operand(desc.input), operand(desc.input_zero_point), operand(desc.filter), operand(desc.filter_zero_point)},
       operand(desc.output),
-      {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
-       Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)}};
+      convolution_geometry(desc)};
   return planned(desc, plan_of(problem, isa, tuning));
 }
 
 using ConvolutionIntegerViews = Views<ConvolutionIntegerDesc>;
 
-inline DescribeResult<ConvolutionIntegerDesc> described_convolution(ConvolutionIntegerViews views,
-                                                                    const ConvolutionIntegerOptions& options) {
-  Report report;
-  ConvolutionArguments<ConvolutionIntegerDesc> arguments(report, views, options);
-  return described(std::move(report), arguments.facts);
-}
-
 inline Report convolution_views(ConvolutionIntegerViews views, const ConvolutionIntegerOptions& options,
                                 const RunOptions& run_options) {
-  Report report;
-  const ConvolutionArguments<ConvolutionIntegerDesc> arguments(report, views, options);
-  const ChosenIsa chosen = check_run(report, views.inputs, views.output, run_options);
-  if (!report) return report;
-  const auto operand = [](const ViewArgument& view) {
-    if (!view.present()) return fast::convolution_integer::Operand{};
-    return fast::convolution_integer::Operand{view.layout_in_range(), true, view.type() == DataType::int8, false,
-                                              view.range().size()};
-  };
-  fast::convolution_integer::Problem problem;
-  Bindings bindings;
-  for (std::size_t i = 0; i < views.inputs.size(); ++i) {
-    problem.inputs[i] = operand(views.inputs[i]);
-    bindings.inputs[i] = views.inputs[i].range().data();
-  }
-  problem.output = operand(views.output);
-  problem.geometry = arguments.geometry(options);
-  bindings.outputs[0] = const_cast<std::byte*>(views.output.range().data());
-  const auto plan = plan_permitted(chosen, report, [&](Isa of) { return plan_of(problem, of, this_cpu()); });
-  if (!report) return report;
-  return run_plan(*plan, bindings, run_options);
+  return run_convolution<fast::convolution_integer::Problem>(
+      std::move(views), options, run_options,
+      [](const fast::convolution_integer::Problem& problem, Isa isa) { return plan_of(problem, isa, this_cpu()); });
 }
 
 template <class In, class Filter>

@@ -3,6 +3,7 @@
 
 #include "dmlref/config.hpp"
 #include "dmlref/operators/convolution_integer/desc.hpp"
+#include "dmlref/operators/quantized_linear_convolution/schema.hpp"
 #include "dmlref/schema/schema.hpp"
 
 DMLREF_BEGIN
@@ -20,18 +21,12 @@ struct Schema<ConvolutionIntegerDesc> {
   using Desc = ConvolutionIntegerDesc;
   static constexpr OperatorInfo info{OperatorType{119}, "CONVOLUTION_INTEGER", support::level_2_1};
   // clang-format off
-  static constexpr auto fields = schema::pack(
+  static constexpr auto fields = schema::convolution<Desc>(
       schema::input("InputTensor", &Desc::input, support::convolution_integer::data),
       schema::input("InputZeroPointTensor", &Desc::input_zero_point, support::convolution_integer::zero_point),
       schema::input("FilterTensor", &Desc::filter, support::convolution_integer::data),
       schema::input("FilterZeroPointTensor", &Desc::filter_zero_point, support::convolution_integer::zero_point),
-      schema::output("OutputTensor", &Desc::output, support::convolution_integer::sums),
-      schema::count("DimensionCount"),
-      schema::array("Strides", &Desc::strides, "DimensionCount"),
-      schema::array("Dilations", &Desc::dilations, "DimensionCount"),
-      schema::array("StartPadding", &Desc::start_padding, "DimensionCount"),
-      schema::array("EndPadding", &Desc::end_padding, "DimensionCount"),
-      schema::number("GroupCount", &Desc::group_count));
+      schema::output("OutputTensor", &Desc::output, support::convolution_integer::sums));
   // clang-format on
 };
 

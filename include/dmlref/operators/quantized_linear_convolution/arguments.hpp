@@ -1,13 +1,18 @@
-// arguments.hpp: what calls on views of QUANTIZED_LINEAR_CONVOLUTION and CONVOLUTION_INTEGER share: the window's way
-// over the input.
+// arguments.hpp: what calls of QUANTIZED_LINEAR_CONVOLUTION and CONVOLUTION_INTEGER share: tensors and the window's way
+// over the input, from a desc or from views.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "dmlref/config.hpp"
+#include "dmlref/operators/quantized_linear_convolution/problem.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
+#include "dmlref/run/one_operator.hpp"
+#include "dmlref/run/plan.hpp"
 #include "dmlref/run/views.hpp"
 #include "dmlref/validate/one_operator.hpp"
 #include "dmlref/view/narrow.hpp"
@@ -26,6 +31,26 @@ struct QuantizedLinearConvolutionOptions {
 };
 
 namespace detail {
+
+// Tensors as the plans see them.
+inline fast::qlc::Operand convolution_operand(const TensorDesc& tensor) {
+  const SeenTensor as = seen(tensor);
+  return {as.layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml, as.readable_bytes};
+}
+inline fast::qlc::Operand convolution_operand(const std::optional<TensorDesc>& tensor) {
+  return tensor ? convolution_operand(*tensor) : fast::qlc::Operand{};
+}
+inline fast::qlc::Operand convolution_operand(const ViewArgument& view) {
+  if (!view.present()) return {};
+  return {view.layout_in_range(), true, view.type() == DataType::int8, false, view.range().size()};
+}
+
+/// Of a valid desc.
+template <class Desc>
+reference::ConvolutionGeometry convolution_geometry(const Desc& desc) {
+  return {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
+          Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)};
+}
 
 /// The arguments of a call on views, read and checked. The facts refer to it.
 template <class Desc>
@@ -75,6 +100,35 @@ struct ConvolutionArguments {
   std::array<NumberArgument, 4> arrays_;
   std::size_t next_ = 0;
 };
+
+template <class Desc>
+DescribeResult<Desc> described_convolution(Views<Desc> views, const QuantizedLinearConvolutionOptions& options) {
+  Report report;
+  ConvolutionArguments<Desc> arguments(report, views, options);
+  return described(std::move(report), arguments.facts);
+}
+
+/// `make_plan(problem, isa)` gives the plan of a Problem.
+template <class Problem, class Desc, class MakePlan>
+Report run_convolution(Views<Desc> views, const QuantizedLinearConvolutionOptions& options,
+                       const RunOptions& run_options, const MakePlan& make_plan) {
+  Report report;
+  const ConvolutionArguments<Desc> arguments(report, views, options);
+  const ChosenIsa chosen = check_run(report, views.inputs, views.output, run_options);
+  if (!report) return report;
+  Problem problem;
+  Bindings bindings;
+  for (std::size_t i = 0; i < views.inputs.size(); ++i) {
+    problem.inputs[i] = convolution_operand(views.inputs[i]);
+    bindings.inputs[i] = views.inputs[i].range().data();
+  }
+  problem.output = convolution_operand(views.output);
+  problem.geometry = arguments.geometry(options);
+  bindings.outputs[0] = const_cast<std::byte*>(views.output.range().data());
+  const auto plan = plan_permitted(chosen, report, [&](Isa of) { return make_plan(problem, of); });
+  if (!report) return report;
+  return run_plan(*plan, bindings, run_options);
+}
 
 }  // namespace detail
 DMLREF_END

@@ -1,14 +1,7 @@
 // call.hpp: QUANTIZED_LINEAR_CONVOLUTION: a desc or a call on views as a plan's problem.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "dmlref/config.hpp"
@@ -22,9 +15,6 @@
 #include "dmlref/run/one_operator.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/run/views.hpp"
-#include "dmlref/view/bind.hpp"
-#include "dmlref/view/narrow.hpp"
-#include "dmlref/view/tensor_view.hpp"
 
 #if DMLREF_HAS_KERNELS
 #include "dmlref/operators/quantized_linear_convolution/plan.hpp"
@@ -50,20 +40,12 @@ inline std::shared_ptr<const Plan> plan_of(const fast::qlc::Problem& problem, Is
 
 /// A valid descriptor as the plans see it.
 inline fast::qlc::Problem qlc_problem(const QuantizedLinearConvolutionDesc& desc) {
-  const auto operand = [](const TensorDesc& tensor) {
-    const SeenTensor as = seen(tensor);
-    return fast::qlc::Operand{as.layout, true, tensor.data_type == DataType::int8, tensor.owned_by_dml,
-                              as.readable_bytes};
-  };
-  const auto optional = [&](const std::optional<TensorDesc>& tensor) {
-    return tensor ? operand(*tensor) : fast::qlc::Operand{};
-  };
-  return {{operand(desc.input), operand(desc.input_scale), optional(desc.input_zero_point), operand(desc.filter),
-           operand(desc.filter_scale), optional(desc.filter_zero_point), optional(desc.bias),
-           operand(desc.output_scale), optional(desc.output_zero_point)},
+  const auto operand = [](const auto& tensor) { return convolution_operand(tensor); };
+  return {{operand(desc.input), operand(desc.input_scale), operand(desc.input_zero_point), operand(desc.filter),
+           operand(desc.filter_scale), operand(desc.filter_zero_point), operand(desc.bias), operand(desc.output_scale),
+           operand(desc.output_zero_point)},
           operand(desc.output),
-          {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
-           Shape::from<std::uint32_t>(desc.start_padding), static_cast<Index>(desc.group_count)}};
+          convolution_geometry(desc)};
 }
 
 template <>
@@ -73,35 +55,11 @@ inline PlannedOperator plan(const QuantizedLinearConvolutionDesc& desc, Isa isa,
 
 using ConvolutionViews = Views<QuantizedLinearConvolutionDesc>;
 
-inline DescribeResult<QuantizedLinearConvolutionDesc> described_convolution(
-    ConvolutionViews views, const QuantizedLinearConvolutionOptions& options) {
-  Report report;
-  ConvolutionArguments<QuantizedLinearConvolutionDesc> arguments(report, views, options);
-  return described(std::move(report), arguments.facts);
-}
-
 inline Report convolution_views(ConvolutionViews views, const QuantizedLinearConvolutionOptions& options,
                                 const RunOptions& run_options) {
-  Report report;
-  const ConvolutionArguments<QuantizedLinearConvolutionDesc> arguments(report, views, options);
-  const ChosenIsa chosen = check_run(report, views.inputs, views.output, run_options);
-  if (!report) return report;
-  const auto operand = [](const ViewArgument& view) {
-    if (!view.present()) return fast::qlc::Operand{};
-    return fast::qlc::Operand{view.layout_in_range(), true, view.type() == DataType::int8, false, view.range().size()};
-  };
-  fast::qlc::Problem problem;
-  Bindings bindings;
-  for (std::size_t i = 0; i < views.inputs.size(); ++i) {
-    problem.inputs[i] = operand(views.inputs[i]);
-    bindings.inputs[i] = views.inputs[i].range().data();
-  }
-  problem.output = operand(views.output);
-  bindings.outputs[0] = const_cast<std::byte*>(views.output.range().data());
-  problem.geometry = arguments.geometry(options);
-  const auto plan = plan_permitted(chosen, report, [&](Isa of) { return plan_of(problem, of, this_cpu()); });
-  if (!report) return report;
-  return run_plan(*plan, bindings, run_options);
+  return run_convolution<fast::qlc::Problem>(
+      std::move(views), options, run_options,
+      [](const fast::qlc::Problem& problem, Isa isa) { return plan_of(problem, isa, this_cpu()); });
 }
 
 template <class In, class Filter, class Out>
