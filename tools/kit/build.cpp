@@ -98,6 +98,24 @@ std::vector<std::byte> byte_elements(const std::vector<std::int64_t>& values) {
   return bytes;
 }
 
+void CaseBuilder::add(const char* name, DataType type, const List& sizes, const List& strides,
+                      std::vector<std::byte> bytes, bool owned) {
+  one.desc[name] = tensor(type, sizes, strides);
+  if (owned) one.desc[name]["Flags"] = "OWNED_BY_DML";
+  if (!bytes.empty()) one.inputs.push_back({name, type, std::move(bytes), std::nullopt});
+}
+
+void CaseBuilder::add_bytes(const char* name, DataType type, const List& sizes, const List& strides, const List& given,
+                            bool owned) {
+  List values = given;
+  values.resize(static_cast<std::size_t>(spanned(sizes, strides)), given.size() == 1 ? given[0] : 0);
+  if (given.empty()) {
+    for (std::int64_t& value : values)
+      value = type == DataType::uint8 ? random.between(0, 255) : random.between(-128, 127);
+  }
+  add(name, type, sizes, strides, byte_elements(values), owned);
+}
+
 std::string lower(std::string_view name) {
   std::string text(name);
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -110,7 +128,7 @@ std::vector<Case> all_cases(bool large) {
   add_convolutions(cases);
   add_normalizations(cases);
   add_quantize_linear(cases);
-  add_integer_products(cases);
+  add_matrix_products(cases);
   add_refused(cases);
   if (large) add_large(cases);
   for (Case& one : cases) finish(one);

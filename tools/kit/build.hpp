@@ -38,6 +38,19 @@ class Random {
   std::uint64_t state_;
 };
 
+/// Adds tensors to a case, and their buffers where they have one.
+struct CaseBuilder {
+  Case& one;
+  Random random;
+
+  /// No bytes: the tensor is an output.
+  void add(const char* name, DataType type, const List& sizes, const List& strides, std::vector<std::byte> bytes,
+           bool owned = false);
+  /// INT8 or UINT8 elements: one value for all, all values, or random ones.
+  void add_bytes(const char* name, DataType type, const List& sizes, const List& strides, const List& given,
+                 bool owned = false);
+};
+
 /// Finite elements of any type, most of them different.
 std::vector<std::byte> plain_elements(DataType type, std::uint64_t count);
 /// Elements whose bits are random: NaN of all payloads among them.
@@ -55,7 +68,7 @@ void add_slices(std::vector<Case>& cases);
 void add_convolutions(std::vector<Case>& cases);
 void add_normalizations(std::vector<Case>& cases);
 void add_quantize_linear(std::vector<Case>& cases);
-void add_integer_products(std::vector<Case>& cases);
+void add_matrix_products(std::vector<Case>& cases);
 void add_refused(std::vector<Case>& cases);
 void add_large(std::vector<Case>& cases);
 

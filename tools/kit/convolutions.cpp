@@ -1,4 +1,4 @@
-// convolutions.cpp: the cases of QUANTIZED_LINEAR_CONVOLUTION.
+// convolutions.cpp: the cases of QUANTIZED_LINEAR_CONVOLUTION and CONVOLUTION_INTEGER.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,6 +12,7 @@ namespace {
 constexpr auto s8 = DataType::int8;
 constexpr auto u8 = DataType::uint8;
 constexpr auto f32 = DataType::float32;
+constexpr auto i32 = DataType::int32;
 constexpr const char* page = "DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC";
 constexpr const char* once =
     "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: quantize the exact real number, rounding half to even";
@@ -29,6 +30,13 @@ constexpr const char* one_dimension =
     "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: tensors of rank 3 have one spatial dimension";
 constexpr const char* low_rank =
     "reading of DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC: values per channel of rank 1 lie in dimension 0";
+constexpr const char* integer_page = "DML_CONVOLUTION_INTEGER_OPERATOR_DESC";
+constexpr const char* modulo = "reading: sums beyond INT32 are taken modulo 2^32, as devices do";
+constexpr const char* integer_padding =
+    "reading: padding is the input's zero point, as in QUANTIZED_LINEAR_CONVOLUTION";
+constexpr const char* integer_geometry =
+    "reading: groups, dilations and output sizes are QUANTIZED_LINEAR_CONVOLUTION's";
+constexpr const char* integer_zero_point = "reading: an absent zero point is 0";
 
 using Floats = std::vector<float>;
 
@@ -69,6 +77,7 @@ struct Row {
   std::int64_t filter_zero_point_rank = 0;
   std::int64_t filter_scale_rank = 0;
   bool owned = false;            // filter and what belongs to it are DML's
+  bool integer = false;          // CONVOLUTION_INTEGER: no scales, no bias, no zero point of the output
   const char* source = nullptr;  // none: the page, or a reading that the row rests on
 };
 
@@ -581,9 +590,134 @@ std::vector<Row> rows() {
   return list;
 }
 
+/// The cases of CONVOLUTION_INTEGER.
+std::vector<Row> integer_rows() {
+  std::vector<Row> list{
+      {.name = "pointwise", .kind = "geometry", .property = "a filter of 1 by 1", .filter = {6, 4, 1, 1}},
+      {.name = "window", .kind = "geometry", .property = "the kernel is not flipped", .filter = {5, 4, 2, 5}},
+      {.name = "same_padding",
+       .kind = "padding",
+       .property = "padding adds nothing",
+       .start = {1, 1},
+       .end = {1, 1},
+       .source = integer_padding},
+      {.name = "asymmetric_padding",
+       .kind = "padding",
+       .property = "StartPadding comes first, EndPadding last",
+       .start = {2, 0},
+       .end = {0, 1},
+       .source = integer_padding},
+      {.name = "padding_with_filter_zero_point",
+       .kind = "padding",
+       .property = "padding adds nothing, also where the filter has a zero point",
+       .start = {1, 1},
+       .end = {1, 1},
+       .weight = u8,
+       .filter_zero_points = {119},
+       .source = integer_padding},
+      {.name = "strides",
+       .kind = "geometry",
+       .property = "Strides are those of height and width; what no window reaches is not read",
+       .input = {2, 4, 9, 11},
+       .strides = {2, 3},
+       .source = integer_geometry},
+      {.name = "dilations",
+       .kind = "dilation",
+       .property = "Dilations are those of height and width",
+       .input = {1, 4, 9, 11},
+       .dilations = {2, 3},
+       .source = integer_geometry},
+      {.name = "groups",
+       .kind = "groups",
+       .property = "output channel c reads the input channels of group c / (OutC / GroupCount)",
+       .input = {1, 6, 5, 6},
+       .filter = {4, 3, 3, 3},
+       .groups = 2,
+       .source = integer_geometry},
+      {.name = "depthwise",
+       .kind = "groups",
+       .property = "one group per channel",
+       .input = {1, 9, 5, 6},
+       .filter = {9, 1, 3, 3},
+       .groups = 9,
+       .source = integer_geometry},
+      {.name = "filter_zero_points",
+       .kind = "parameters",
+       .property = "one filter zero point per output channel",
+       .weight = u8,
+       .filter_zero_points = {10, 250, 128, 60, 5}},
+      {.name = "absent_zero_points",
+       .kind = "parameters",
+       .property = "an absent zero point is 0",
+       .in_zero_point = std::nullopt,
+       .source = integer_zero_point},
+      {.name = "zero_points_of_rank_1",
+       .kind = "types and ranks",
+       .property = "zero points of rank 1 from 4_0",
+       .weight = u8,
+       .filter_zero_points = {10, 250, 128, 60, 5},
+       .scalar_rank = 1,
+       .filter_zero_point_rank = 1},
+      {.name = "three_dimensions",
+       .kind = "types and ranks",
+       .property = "one spatial dimension from 4_0",
+       .input = {2, 4, 17},
+       .filter = {5, 4, 3},
+       .strides = {2},
+       .dilations = {2},
+       .start = {1},
+       .end = {2},
+       .source = integer_geometry},
+      {.name = "uint8_uint8", .kind = "types and ranks", .property = "the types are independent", .weight = u8},
+      {.name = "int8_int8",
+       .kind = "types and ranks",
+       .property = "the types are independent",
+       .in = s8,
+       .in_zero_point = -77},
+      {.name = "int8_uint8",
+       .kind = "types and ranks",
+       .property = "the types are independent",
+       .in = s8,
+       .weight = u8,
+       .in_zero_point = 17},
+      {.name = "nhwc",
+       .kind = "memory layout",
+       .property = "input, filter and output have their channels innermost",
+       .input = {2, 5, 6, 7},
+       .filter = {6, 5, 3, 3},
+       .in_order = {0, 2, 3, 1},
+       .filter_order = {0, 2, 3, 1},
+       .out_order = {0, 2, 3, 1}},
+      {.name = "padded_rows",
+       .kind = "memory layout",
+       .property = "rows with unused elements after them",
+       .in_strides = {400, 100, 16, 1},
+       .out_strides = {500, 100, 12, 2}},
+      {.name = "filter_owned_by_dml",
+       .kind = "memory layout",
+       .property = "filter and its zero point are bound at initialization",
+       .weight = u8,
+       .filter_zero_points = {10, 250, 128, 60, 5},
+       .owned = true},
+      {.name = "sum_beyond_int32",
+       .kind = "accumulation",
+       .property = "a sum beyond INT32 is taken modulo 2^32",
+       .input = {1, 34000, 1, 1},
+       .filter = {2, 34000, 1, 1},
+       .weight = u8,
+       .in_zero_point = std::nullopt,
+       .in_values = {255},
+       .filter_values = {255},
+       .source = modulo},
+  };
+  for (Row& row : list) row.integer = true;
+  return list;
+}
+
 /// The first reading without which the results are not known, or the page.
 const char* source_of(const Row& row) {
   if (row.source != nullptr) return row.source;
+  if (row.integer) return integer_page;
   const auto is_padded = [](const List& pads) {
     return std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
   };
@@ -614,14 +748,6 @@ List channel_sizes(std::int64_t rank, std::int64_t channels) {
   return sizes;
 }
 
-std::vector<std::int64_t> values(const List& given, std::uint64_t count, DataType type, Random& random) {
-  if (given.size() == count) return given;
-  if (given.size() == 1) return List(static_cast<std::size_t>(count), given[0]);
-  List list(static_cast<std::size_t>(count));
-  for (std::int64_t& value : list) value = type == u8 ? random.between(0, 255) : random.between(-128, 127);
-  return list;
-}
-
 /// The quotients are k / odd / 8 at most: never a tie, and never so near that float32 decides otherwise.
 float spreading_scale(const Row& row) {
   const double taps = static_cast<double>(spanned(row.filter, {})) / static_cast<double>(row.filter[0]);
@@ -630,12 +756,12 @@ float spreading_scale(const Row& row) {
 
 Case convolution_case(const Row& row) {
   Case one;
-  one.name = "qlc_" + row.name;
-  one.op = "QUANTIZED_LINEAR_CONVOLUTION";
+  one.name = (row.integer ? "ci_" : "qlc_") + row.name;
+  one.op = row.integer ? "CONVOLUTION_INTEGER" : "QUANTIZED_LINEAR_CONVOLUTION";
   one.kind = row.kind;
   one.property = row.property;
   one.source = source_of(row);
-  Random random(row.name);
+  CaseBuilder builder{one, Random(row.name)};
 
   const auto rank = static_cast<std::int64_t>(row.input.size());
   const auto rank_or = [rank](std::int64_t given) { return given == 0 ? rank : given; };
@@ -644,29 +770,24 @@ Case convolution_case(const Row& row) {
   const auto strides = [](const List& sizes, const List& order, const List& given) {
     return order.empty() ? given : strides_in_order(sizes, order);
   };
-  const auto add = [&](const char* name, DataType type, const List& sizes, const List& steps,
-                       std::vector<std::byte> bytes, bool owned = false) {
-    one.desc[name] = tensor(type, sizes, steps);
-    if (owned) one.desc[name]["Flags"] = "OWNED_BY_DML";
-    if (!bytes.empty()) one.inputs.push_back({name, type, std::move(bytes), std::nullopt});
-  };
-  const auto add_bytes = [&](const char* name, DataType type, const List& sizes, const List& steps, const List& given,
-                             bool owned = false) {
-    add(name, type, sizes, steps, byte_elements(values(given, spanned(sizes, steps), type, random)), owned);
+  const auto add_scale = [&](const char* name, float scale) {
+    if (!row.integer) builder.add(name, f32, scalar, {}, bytes_of(Floats{scale}));
   };
   const auto add_filter_values = [&](const char* name, DataType type, std::int64_t given_rank, std::size_t count,
                                      std::vector<std::byte> bytes) {
-    add(name, type, channel_sizes(rank_or(given_rank), static_cast<std::int64_t>(count)), {}, std::move(bytes),
-        row.owned);
+    builder.add(name, type, channel_sizes(rank_or(given_rank), static_cast<std::int64_t>(count)), {}, std::move(bytes),
+                row.owned);
   };
 
-  add_bytes("InputTensor", row.in, row.input, strides(row.input, row.in_order, row.in_strides), row.in_values);
-  add("InputScaleTensor", f32, scalar, {}, bytes_of(Floats{row.in_scale}));
-  if (row.in_zero_point) add_bytes("InputZeroPointTensor", row.in, scalar, {}, {*row.in_zero_point});
-  add_bytes("FilterTensor", row.weight, row.filter, strides(row.filter, row.filter_order, {}), row.filter_values,
-            row.owned);
-  add_filter_values("FilterScaleTensor", f32, row.filter_scale_rank, row.filter_scales.size(),
-                    bytes_of(row.filter_scales));
+  builder.add_bytes("InputTensor", row.in, row.input, strides(row.input, row.in_order, row.in_strides), row.in_values);
+  add_scale("InputScaleTensor", row.in_scale);
+  if (row.in_zero_point) builder.add_bytes("InputZeroPointTensor", row.in, scalar, {}, {*row.in_zero_point});
+  builder.add_bytes("FilterTensor", row.weight, row.filter, strides(row.filter, row.filter_order, {}),
+                    row.filter_values, row.owned);
+  if (!row.integer) {
+    add_filter_values("FilterScaleTensor", f32, row.filter_scale_rank, row.filter_scales.size(),
+                      bytes_of(row.filter_scales));
+  }
   if (!row.filter_zero_points.empty()) {
     add_filter_values("FilterZeroPointTensor", row.weight, row.filter_zero_point_rank, row.filter_zero_points.size(),
                       byte_elements(row.filter_zero_points));
@@ -675,15 +796,17 @@ Case convolution_case(const Row& row) {
     const List sizes = channel_sizes(rank, channels);
     std::vector<std::int32_t> biases(static_cast<std::size_t>(spanned(sizes, row.bias_strides)));
     for (std::size_t c = 0; c < biases.size(); ++c) {
-      biases[c] = static_cast<std::int32_t>(row.bias_values.empty() ? random.between(-9000, 9000) : row.bias_values[c]);
+      biases[c] =
+          static_cast<std::int32_t>(row.bias_values.empty() ? builder.random.between(-9000, 9000) : row.bias_values[c]);
     }
-    add("BiasTensor", DataType::int32, sizes, row.bias_strides, bytes_of(biases), row.owned);
+    builder.add("BiasTensor", i32, sizes, row.bias_strides, bytes_of(biases), row.owned);
   }
-  add("OutputScaleTensor", f32, scalar, {},
-      bytes_of(Floats{row.out_scale == 0 ? spreading_scale(row) : row.out_scale}));
-  if (row.out_zero_point) add_bytes("OutputZeroPointTensor", row.out, scalar, {}, {*row.out_zero_point});
+  add_scale("OutputScaleTensor", row.out_scale == 0 ? spreading_scale(row) : row.out_scale);
+  if (row.out_zero_point && !row.integer) {
+    builder.add_bytes("OutputZeroPointTensor", row.out, scalar, {}, {*row.out_zero_point});
+  }
   const List output = output_sizes(row);
-  add("OutputTensor", row.out, output, strides(output, row.out_order, row.out_strides), {});
+  builder.add("OutputTensor", row.integer ? i32 : row.out, output, strides(output, row.out_order, row.out_strides), {});
 
   one.desc["DimensionCount"] = rank - 2;
   one.desc["Strides"] = row.strides;
@@ -700,6 +823,7 @@ Case convolution_case(const Row& row) {
 void add_convolutions(std::vector<Case>& cases) {
   using namespace convolutions;
   for (const Row& row : rows()) cases.push_back(convolution_case(row));
+  for (const Row& row : integer_rows()) cases.push_back(convolution_case(row));
 }
 
 }  // namespace dmlref::tool::kit

@@ -1,24 +1,20 @@
-// integer_products.cpp: the cases of CONVOLUTION_INTEGER, MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY.
+// matrix_products.cpp: the cases of MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY.
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "kit/build.hpp"
 
 namespace dmlref::tool::kit {
-namespace integer_products {  // one source with the other tables
+namespace matrix_products {  // one source with the other tables
 namespace {
 
 constexpr auto s8 = DataType::int8;
 constexpr auto u8 = DataType::uint8;
 constexpr auto f32 = DataType::float32;
 constexpr auto i32 = DataType::int32;
-constexpr const char* convolution_page = "DML_CONVOLUTION_INTEGER_OPERATOR_DESC";
 constexpr const char* integer_page = "DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC";
 constexpr const char* quantized_page = "DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC";
 constexpr const char* modulo = "reading: sums beyond INT32 are taken modulo 2^32, as devices do";
-constexpr const char* padding = "reading: padding is the input's zero point, as in QUANTIZED_LINEAR_CONVOLUTION";
-constexpr const char* geometry = "reading: groups, dilations and output sizes are QUANTIZED_LINEAR_CONVOLUTION's";
 constexpr const char* absent_zero_point = "reading: an absent zero point is 0";
 constexpr const char* one_dimension_is_rows =
     "reading of DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC: a zero point of A with one dimension is per row";
@@ -26,35 +22,6 @@ constexpr const char* other_rank = "reading: dimensions of scales and zero point
 constexpr const char* once = "reading: quantize the exact real number, rounding half to even";
 
 using Floats = std::vector<float>;
-
-/// Adds a tensor to a case, and its buffer where it has one.
-class Builder {
- public:
-  Builder(Case& one, std::string_view seed) : one_(one), random_(seed) {}
-
-  void add(const char* name, DataType type, const List& sizes, const List& strides, std::vector<std::byte> bytes,
-           bool owned = false) {
-    one_.desc[name] = tensor(type, sizes, strides);
-    if (owned) one_.desc[name]["Flags"] = "OWNED_BY_DML";
-    if (!bytes.empty()) one_.inputs.push_back({name, type, std::move(bytes), std::nullopt});
-  }
-  /// One value for all, all values, or random ones.
-  void add_bytes(const char* name, DataType type, const List& sizes, const List& strides, const List& given,
-                 bool owned = false) {
-    List list(static_cast<std::size_t>(spanned(sizes, strides)));
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::int64_t any = type == u8 ? random_.between(0, 255) : random_.between(-128, 127);
-      list[i] = given.empty() ? any : given.size() == 1 ? given[0] : given[i];
-    }
-    add(name, type, sizes, strides, byte_elements(list), owned);
-  }
-
- private:
-  Case& one_;
-  Random random_;
-};
-
-// ---- matrix products ----
 
 struct Product {
   std::string name = {};
@@ -109,7 +76,7 @@ Case product_case(const Product& p) {
   one.kind = p.kind;
   one.property = p.property;
   one.source = p.source != nullptr ? p.source : p.quantized ? quantized_page : integer_page;
-  Builder builder(one, one.name);
+  CaseBuilder builder{one, Random(one.name)};
 
   const std::size_t rank = p.parameter_rank != 0 ? p.parameter_rank : p.leading.size() + 2;
   const auto along = [&](std::size_t count, bool rows) {
@@ -336,200 +303,11 @@ std::vector<Product> product_rows() {
   return list;
 }
 
-// ---- integer convolutions ----
-
-struct Convolution {
-  const char* name = "";
-  const char* kind = "";
-  const char* property = "";
-  List input{1, 4, 6, 7};
-  List filter{5, 4, 3, 3};
-  List strides{1, 1};
-  List dilations{1, 1};
-  List start{0, 0};
-  List end{0, 0};
-  std::int64_t groups = 1;
-  DataType in = u8;
-  DataType weight = s8;
-  std::optional<std::int64_t> in_zero_point = 131;
-  List filter_zero_points = {};
-  std::size_t zero_point_rank = 0;  // 0: that of the input
-  List in_values = {};
-  List filter_values = {};
-  List in_order = {};
-  List filter_order = {};
-  List out_order = {};
-  List in_strides = {};
-  List out_strides = {};
-  bool owned = false;
-  const char* source = nullptr;
-};
-
-std::vector<Convolution> convolution_rows() {
-  return {
-      {.name = "pointwise", .kind = "geometry", .property = "a filter of 1 by 1", .filter = {6, 4, 1, 1}},
-      {.name = "window", .kind = "geometry", .property = "the kernel is not flipped", .filter = {5, 4, 2, 5}},
-      {.name = "same_padding",
-       .kind = "padding",
-       .property = "padding adds nothing",
-       .start = {1, 1},
-       .end = {1, 1},
-       .source = padding},
-      {.name = "asymmetric_padding",
-       .kind = "padding",
-       .property = "StartPadding comes first, EndPadding last",
-       .start = {2, 0},
-       .end = {0, 1},
-       .source = padding},
-      {.name = "padding_with_filter_zero_point",
-       .kind = "padding",
-       .property = "padding adds nothing, also where the filter has a zero point",
-       .start = {1, 1},
-       .end = {1, 1},
-       .weight = u8,
-       .filter_zero_points = {119},
-       .source = padding},
-      {.name = "strides",
-       .kind = "geometry",
-       .property = "Strides are those of height and width; what no window reaches is not read",
-       .input = {2, 4, 9, 11},
-       .strides = {2, 3},
-       .source = geometry},
-      {.name = "dilations",
-       .kind = "dilation",
-       .property = "Dilations are those of height and width",
-       .input = {1, 4, 9, 11},
-       .dilations = {2, 3},
-       .source = geometry},
-      {.name = "groups",
-       .kind = "groups",
-       .property = "output channel c reads the input channels of group c / (OutC / GroupCount)",
-       .input = {1, 6, 5, 6},
-       .filter = {4, 3, 3, 3},
-       .groups = 2,
-       .source = geometry},
-      {.name = "depthwise",
-       .kind = "groups",
-       .property = "one group per channel",
-       .input = {1, 9, 5, 6},
-       .filter = {9, 1, 3, 3},
-       .groups = 9,
-       .source = geometry},
-      {.name = "filter_zero_points",
-       .kind = "parameters",
-       .property = "one filter zero point per output channel",
-       .weight = u8,
-       .filter_zero_points = {10, 250, 128, 60, 5}},
-      {.name = "absent_zero_points",
-       .kind = "parameters",
-       .property = "an absent zero point is 0",
-       .in_zero_point = std::nullopt,
-       .source = absent_zero_point},
-      {.name = "zero_points_of_rank_1",
-       .kind = "types and ranks",
-       .property = "zero points of rank 1 from 4_0",
-       .weight = u8,
-       .filter_zero_points = {10, 250, 128, 60, 5},
-       .zero_point_rank = 1},
-      {.name = "three_dimensions",
-       .kind = "types and ranks",
-       .property = "one spatial dimension from 4_0",
-       .input = {2, 4, 17},
-       .filter = {5, 4, 3},
-       .strides = {2},
-       .dilations = {2},
-       .start = {1},
-       .end = {2},
-       .source = geometry},
-      {.name = "uint8_uint8", .kind = "types and ranks", .property = "the types are independent", .weight = u8},
-      {.name = "int8_int8",
-       .kind = "types and ranks",
-       .property = "the types are independent",
-       .in = s8,
-       .in_zero_point = -77},
-      {.name = "int8_uint8",
-       .kind = "types and ranks",
-       .property = "the types are independent",
-       .in = s8,
-       .weight = u8,
-       .in_zero_point = 17},
-      {.name = "nhwc",
-       .kind = "memory layout",
-       .property = "input, filter and output have their channels innermost",
-       .input = {2, 5, 6, 7},
-       .filter = {6, 5, 3, 3},
-       .in_order = {0, 2, 3, 1},
-       .filter_order = {0, 2, 3, 1},
-       .out_order = {0, 2, 3, 1}},
-      {.name = "padded_rows",
-       .kind = "memory layout",
-       .property = "rows with unused elements after them",
-       .in_strides = {400, 100, 16, 1},
-       .out_strides = {500, 100, 12, 2}},
-      {.name = "filter_owned_by_dml",
-       .kind = "memory layout",
-       .property = "filter and its zero point are bound at initialization",
-       .weight = u8,
-       .filter_zero_points = {10, 250, 128, 60, 5},
-       .owned = true},
-      {.name = "sum_beyond_int32",
-       .kind = "accumulation",
-       .property = "a sum beyond INT32 is taken modulo 2^32",
-       .input = {1, 34000, 1, 1},
-       .filter = {2, 34000, 1, 1},
-       .weight = u8,
-       .in_zero_point = std::nullopt,
-       .in_values = {255},
-       .filter_values = {255},
-       .source = modulo},
-  };
-}
-
-Case convolution_case(const Convolution& row) {
-  Case one;
-  one.name = std::string("ci_") + row.name;
-  one.op = "CONVOLUTION_INTEGER";
-  one.kind = row.kind;
-  one.property = row.property;
-  one.source = row.source != nullptr ? row.source : convolution_page;
-  Builder builder(one, one.name);
-  const std::size_t rank = row.zero_point_rank != 0 ? row.zero_point_rank : row.input.size();
-  const auto strides = [](const List& sizes, const List& order, const List& given) {
-    return order.empty() ? given : strides_in_order(sizes, order);
-  };
-  const auto zero_points = [&](const char* name, DataType type, const List& values, bool owned) {
-    List sizes(rank, 1);
-    sizes[rank == 1 ? 0 : 1] = static_cast<std::int64_t>(values.size());
-    builder.add(name, type, sizes, {}, byte_elements(values), owned);
-  };
-  List output{row.input[0], row.filter[0]};
-  for (std::size_t i = 0; i + 2 < row.input.size(); ++i) {
-    const std::int64_t kernel = 1 + (row.filter[i + 2] - 1) * row.dilations[i];
-    output.push_back(1 + (row.input[i + 2] + row.start[i] + row.end[i] - kernel) / row.strides[i]);
-  }
-  builder.add_bytes("InputTensor", row.in, row.input, strides(row.input, row.in_order, row.in_strides), row.in_values);
-  if (row.in_zero_point) zero_points("InputZeroPointTensor", row.in, {*row.in_zero_point}, false);
-  builder.add_bytes("FilterTensor", row.weight, row.filter, strides(row.filter, row.filter_order, {}),
-                    row.filter_values, row.owned);
-  if (!row.filter_zero_points.empty()) {
-    zero_points("FilterZeroPointTensor", row.weight, row.filter_zero_points, row.owned);
-  }
-  builder.add("OutputTensor", i32, output, strides(output, row.out_order, row.out_strides), {});
-  one.desc["DimensionCount"] = static_cast<std::int64_t>(row.input.size()) - 2;
-  one.desc["Strides"] = row.strides;
-  one.desc["Dilations"] = row.dilations;
-  one.desc["StartPadding"] = row.start;
-  one.desc["EndPadding"] = row.end;
-  one.desc["GroupCount"] = row.groups;
-  return one;
-}
-
 }  // namespace
-}  // namespace integer_products
+}  // namespace matrix_products
 
-void add_integer_products(std::vector<Case>& cases) {
-  using namespace integer_products;
-  for (const Convolution& row : convolution_rows()) cases.push_back(convolution_case(row));
+void add_matrix_products(std::vector<Case>& cases) {
+  using namespace matrix_products;
   for (const Product& row : product_rows()) cases.push_back(product_case(row));
 }
 
