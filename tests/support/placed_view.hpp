@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <sstream>
@@ -98,5 +99,30 @@ class PlacedView {
   dmlref::Layout layout_;
   std::unique_ptr<GuardedBuffer> memory_;
 };
+
+/// A view of a tensor's data, repeated where they are too few; tensor and data become the view's packed copy.
+template <class T>
+PlacedView<T> placed(std::mt19937_64& random, dmlref::TensorDesc& tensor, std::vector<std::byte>& data,
+                     Strided kind = Strided::broadcast) {
+  tensor = dmlref::TensorDesc(tensor.data_type, tensor.sizes);
+  PlacedView<T> view(random, tensor.sizes, kind, [&](std::size_t i) {
+    T value;
+    std::memcpy(static_cast<void*>(&value), data.data() + i * sizeof(T) % (data.size() / sizeof(T) * sizeof(T)),
+                sizeof(T));
+    return value;
+  });
+  data = view.packed();
+  return view;
+}
+template <class T>
+std::optional<PlacedView<T>> placed(std::mt19937_64& random, std::optional<dmlref::TensorDesc>& tensor,
+                                    std::vector<std::byte>& data) {
+  return tensor ? std::optional(placed<T>(random, *tensor, data)) : std::nullopt;
+}
+
+template <class T>
+std::optional<dmlref::TensorView<const T>> input_view(const std::optional<PlacedView<T>>& view) {
+  return view ? std::optional<dmlref::TensorView<const T>>(view->view()) : std::nullopt;
+}
 
 }  // namespace dmlref_test

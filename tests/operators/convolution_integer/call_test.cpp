@@ -18,29 +18,9 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
-using dmlref_test::PlacedView;
+using dmlref_test::input_view;
+using dmlref_test::placed;
 using dmlref_test::Strided;
-
-template <class T>
-PlacedView<T> placed(Random& random, TensorDesc& tensor, std::vector<std::byte>& data, Strided kind) {
-  tensor = TensorDesc(tensor.data_type, tensor.sizes);
-  PlacedView<T> view(random, tensor.sizes, kind, [&](std::size_t i) {
-    T value;
-    std::memcpy(static_cast<void*>(&value), data.data() + i * sizeof(T) % (data.size() / sizeof(T) * sizeof(T)),
-                sizeof(T));
-    return value;
-  });
-  data = view.packed();
-  return view;
-}
-template <class T>
-std::optional<PlacedView<T>> placed(Random& random, std::optional<TensorDesc>& tensor, std::vector<std::byte>& data) {
-  return tensor ? std::optional(placed<T>(random, *tensor, data, Strided::broadcast)) : std::nullopt;
-}
-template <class T>
-std::optional<TensorView<const T>> optional(const std::optional<PlacedView<T>>& view) {
-  return view ? std::optional<TensorView<const T>>(view->view()) : std::nullopt;
-}
 
 Report run_case(const IntegerConvolutionCase& c, std::vector<std::byte>& output, const RunOptions& options = {}) {
   const std::vector<InputBuffer> inputs(c.inputs.begin(), c.inputs.end());
@@ -57,17 +37,17 @@ ConvolutionIntegerOptions options_of(const ConvolutionIntegerDesc& desc) {
 template <class In, class Filter>
 void check(Random& random, IntegerConvolutionCase c) {
   ConvolutionIntegerDesc& desc = c.desc;
-  const auto input = placed<In>(random, desc.input, c.inputs[0], Strided::broadcast);
+  const auto input = placed<In>(random, desc.input, c.inputs[0]);
   const auto input_zero_point = placed<In>(random, desc.input_zero_point, c.inputs[1]);
-  const auto filter = placed<Filter>(random, desc.filter, c.inputs[2], Strided::broadcast);
+  const auto filter = placed<Filter>(random, desc.filter, c.inputs[2]);
   const auto filter_zero_point = placed<Filter>(random, desc.filter_zero_point, c.inputs[3]);
   const auto output = placed<std::int32_t>(random, desc.output, c.output, Strided::own_addresses);
   Report report = run_case(c, c.output);
   ASSERT_TRUE(report) << report.to_string();
   const auto expected = output.with(c.output);
 
-  const ConvolutionIntegerTensors<In, Filter> tensors{input.view(), optional(input_zero_point), filter.view(),
-                                                      optional(filter_zero_point), output.view()};
+  const ConvolutionIntegerTensors<In, Filter> tensors{input.view(), input_view(input_zero_point), filter.view(),
+                                                      input_view(filter_zero_point), output.view()};
   const ConvolutionIntegerOptions options = options_of(desc);
   dmlref_test::ThreadExecutor threads(3);
   RunOptions run_options;

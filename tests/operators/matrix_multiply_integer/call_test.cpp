@@ -19,33 +19,10 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
+using dmlref_test::input_view;
+using dmlref_test::placed;
 using dmlref_test::PlacedView;
 using dmlref_test::Strided;
-
-template <class T>
-PlacedView<T> placed(Random& random, TensorDesc& tensor, std::vector<std::byte>& data, Strided kind) {
-  tensor = TensorDesc(tensor.data_type, tensor.sizes);
-  PlacedView<T> view(random, tensor.sizes, kind, [&](std::size_t i) {
-    T value;
-    std::memcpy(static_cast<void*>(&value), data.data() + i * sizeof(T) % (data.size() / sizeof(T) * sizeof(T)),
-                sizeof(T));
-    return value;
-  });
-  data = view.packed();
-  return view;
-}
-template <class T>
-PlacedView<T> placed(Random& random, TensorDesc& tensor, std::vector<std::byte>& data) {
-  return placed<T>(random, tensor, data, Strided::broadcast);
-}
-template <class T>
-std::optional<PlacedView<T>> placed(Random& random, std::optional<TensorDesc>& tensor, std::vector<std::byte>& data) {
-  return tensor ? std::optional(placed<T>(random, *tensor, data, Strided::broadcast)) : std::nullopt;
-}
-template <class T>
-std::optional<TensorView<const T>> optional(const std::optional<PlacedView<T>>& view) {
-  return view ? std::optional<TensorView<const T>>(view->view()) : std::nullopt;
-}
 
 template <class Desc>
 Report run_case(const ProductCase<Desc>& c, std::vector<std::byte>& output, const RunOptions& options = {}) {
@@ -88,8 +65,8 @@ void check(Random& random, ProductCase<MatrixMultiplyIntegerDesc> c) {
   const auto b = placed<B>(random, desc.b, c.inputs[2]);
   const auto b_zero_point = placed<B>(random, desc.b_zero_point, c.inputs[3]);
   const auto output = placed<std::int32_t>(random, desc.output, c.output, Strided::own_addresses);
-  const MatrixMultiplyIntegerTensors<A, B> tensors{a.view(), optional(a_zero_point), b.view(), optional(b_zero_point),
-                                                   output.view()};
+  const MatrixMultiplyIntegerTensors<A, B> tensors{a.view(), input_view(a_zero_point), b.view(),
+                                                   input_view(b_zero_point), output.view()};
   expect_same(random, c, output, describe_matrix_multiply_integer(tensors),
               [&](const RunOptions& options) { return matrix_multiply_integer(tensors, options); });
 }
@@ -107,8 +84,8 @@ void check(Random& random, ProductCase<QuantizedLinearMatrixMultiplyDesc> c) {
   const auto output_zero_point = placed<Out>(random, desc.output_zero_point, c.inputs[7]);
   const auto output = placed<Out>(random, desc.output, c.output, Strided::own_addresses);
   const QuantizedLinearMatrixMultiplyTensors<A, B, Out> tensors{
-      a.view(),       a_scale.view(),         optional(a_zero_point), b.view(),
-      b_scale.view(), optional(b_zero_point), output_scale.view(),    optional(output_zero_point),
+      a.view(),       a_scale.view(),           input_view(a_zero_point), b.view(),
+      b_scale.view(), input_view(b_zero_point), output_scale.view(),      input_view(output_zero_point),
       output.view()};
   expect_same(random, c, output, describe_quantized_linear_matrix_multiply(tensors),
               [&](const RunOptions& options) { return quantized_linear_matrix_multiply(tensors, options); });

@@ -13,7 +13,8 @@ namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
-using dmlref_test::PlacedView;
+using dmlref_test::input_view;
+using dmlref_test::placed;
 using dmlref_test::Strided;
 
 QlcShape random_shape(Random& random) {
@@ -38,35 +39,18 @@ QlcShape random_shape(Random& random) {
   }
 }
 
-template <class T>
-PlacedView<T> placed(Random& random, TensorDesc& tensor, std::vector<std::byte>& data, Strided kind) {
-  tensor = TensorDesc(tensor.data_type, tensor.sizes);
-  PlacedView<T> view(random, tensor.sizes, kind, [&](std::size_t i) {
-    T value;
-    std::memcpy(static_cast<void*>(&value), data.data() + i * sizeof(T) % (data.size() / sizeof(T) * sizeof(T)),
-                sizeof(T));
-    return value;
-  });
-  data = view.packed();
-  return view;
-}
-template <class T>
-std::optional<PlacedView<T>> placed(Random& random, std::optional<TensorDesc>& tensor, std::vector<std::byte>& data) {
-  return tensor ? std::optional(placed<T>(random, *tensor, data, Strided::broadcast)) : std::nullopt;
-}
-
 template <class In, class Filter, class Out>
 void check(Random& random, QlcCase c, const std::string& what) {
   SCOPED_TRACE(what);
   QuantizedLinearConvolutionDesc& desc = c.desc;
-  const auto input = placed<In>(random, desc.input, c.inputs[0], Strided::broadcast);
-  const auto input_scale = placed<float>(random, desc.input_scale, c.inputs[1], Strided::broadcast);
+  const auto input = placed<In>(random, desc.input, c.inputs[0]);
+  const auto input_scale = placed<float>(random, desc.input_scale, c.inputs[1]);
   const auto input_zero_point = placed<In>(random, desc.input_zero_point, c.inputs[2]);
-  const auto filter = placed<Filter>(random, desc.filter, c.inputs[3], Strided::broadcast);
-  const auto filter_scale = placed<float>(random, desc.filter_scale, c.inputs[4], Strided::broadcast);
+  const auto filter = placed<Filter>(random, desc.filter, c.inputs[3]);
+  const auto filter_scale = placed<float>(random, desc.filter_scale, c.inputs[4]);
   const auto filter_zero_point = placed<Filter>(random, desc.filter_zero_point, c.inputs[5]);
   const auto bias = placed<std::int32_t>(random, desc.bias, c.inputs[6]);
-  const auto output_scale = placed<float>(random, desc.output_scale, c.inputs[7], Strided::broadcast);
+  const auto output_scale = placed<float>(random, desc.output_scale, c.inputs[7]);
   const auto output_zero_point = placed<Out>(random, desc.output_zero_point, c.inputs[8]);
   const auto output = placed<Out>(random, desc.output, c.output, Strided::own_addresses);
 
@@ -76,15 +60,10 @@ void check(Random& random, QlcCase c, const std::string& what) {
   ASSERT_TRUE(report) << report.to_string();
   const auto expected = output.with(c.output);
 
-  const auto optional = [](const auto& view) {
-    using View = decltype(view->view());
-    using Const = TensorView<const typename View::value_type>;
-    return view ? std::optional<Const>(view->view()) : std::nullopt;
-  };
   const QuantizedLinearConvolutionTensors<In, Filter, Out> tensors{
-      input.view(),   input_scale.view(),  optional(input_zero_point),
-      filter.view(),  filter_scale.view(), optional(filter_zero_point),
-      optional(bias), output_scale.view(), optional(output_zero_point),
+      input.view(),     input_scale.view(),  input_view(input_zero_point),
+      filter.view(),    filter_scale.view(), input_view(filter_zero_point),
+      input_view(bias), output_scale.view(), input_view(output_zero_point),
       output.view()};
   QuantizedLinearConvolutionOptions options{IndexList::from<std::uint32_t>(desc.strides),
                                             IndexList::from<std::uint32_t>(desc.dilations),
