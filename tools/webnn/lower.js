@@ -1,7 +1,7 @@
 // lower.js: from a WebNN graph, as the tests of web-platform-tests describe it, to a DxDispatch model.
 'use strict';
 
-const {dataTypes, elementCount, packedStrides, roundHalfToEven} = require('./tensor.js');
+const {dataTypes, elementCount, packedStrides} = require('./tensor.js');
 
 /** Why a graph is not lowered. */
 class Refusal extends Error {}
@@ -19,12 +19,13 @@ function argumentsOf(operator) {
 }
 
 const sorted = (axes) => [...axes].sort((a, b) => a - b);
+const listed = (shape) => `{${shape.join(', ')}}`;
 const equal = (a, b) => a.length === b.length && a.every((value, i) => value === b[i]);
 
 /**
- * A tensor: {dataType, shape, resource, data}. `data` is missing where an operator computes it. Two kinds of values
- * have no tensor: {dequantized: {tensor, scale, zeroPoint}} and {convolution: ...}, a conv2d that waits to be
- * quantized.
+ * A tensor: {dataType, shape, resource, data}. `data` is missing where an operator computes it. What dequantizeLinear
+ * gives also has {dequantized: {tensor, scale, zeroPoint}}, and a resource once it is used other than by a conv2d.
+ * {convolution: ...} is no tensor: a conv2d that waits to be quantized.
  */
 class Lowering {
   constructor(graph) {
@@ -73,6 +74,9 @@ class Lowering {
 
   /** The tensor's resource; known data get a file. */
   resource(tensor) {
+    if (tensor.dequantized && !tensor.resource) {
+      tensor.resource = scaleElements(this, 'DEQUANTIZE', tensor.name, tensor.dataType, tensor.dequantized).resource;
+    }
     if (!tensor.resource) {
       tensor.resource = this.unique(tensor.name);
       const file = {name: `${tensor.resource}.npy`, dataType: tensor.dataType, shape: tensor.shape, data: tensor.data};
@@ -110,37 +114,22 @@ class Lowering {
   }
 
   addOutput(name, {data, descriptor}, index) {
-    let value = this.values.get(name);
+    const value = this.values.get(name);
     if (!value) throw new Refusal(`output ${name} is not computed`);
-    let list = listOf(data, elementCount(descriptor.shape));
-    let dataType = descriptor.dataType;
-    if (value.dequantized) {
-      // What is compared is the quantized output: the expected numbers must be multiples of the scale.
-      const {tensor, scale, zeroPoint} = value.dequantized;
-      const step = oneNumber(scale, 'scale');
-      const zero = zeroPoint ? Number(oneNumber(zeroPoint, 'zeroPoint')) : 0;
-      list = list.map((number) => {
-        const steps = Math.round(number / step);
-        if (Math.abs(number - steps * step) > Math.abs(number) * 1e-6) {
-          throw new Refusal(`expected ${number} is no multiple of the scale`);
-        }
-        return steps + zero;
-      });
-      dataType = tensor.dataType;
-      value = tensor;
-    }
     if (!value.dataType || value.data) throw new Refusal(`output ${name} is not computed by an operator of DirectML`);
+    const {dataType} = descriptor;
     if (value.dataType !== dataType) throw new Refusal(`output ${name} is ${value.dataType}, expected ${dataType}`);
+    const list = listOf(data, elementCount(descriptor.shape));
     const shape = descriptor.shape.length === 0 ? [1] : descriptor.shape;
     this.expected.push({name: `expected_${index}.npy`, dataType, shape, data: list});
     const targetPath = `output_${index}.npy`;
-    this.model.commands.push({type: 'writeFile', resource: value.resource, targetPath, dimensions: shape});
+    this.model.commands.push({type: 'writeFile', resource: this.resource(value), targetPath, dimensions: shape});
   }
 }
 
-function oneNumber(tensor, what) {
-  if (!tensor.data || tensor.data.length !== 1) throw new Refusal(`${what} is not one known number`);
-  return tensor.data[0];
+function knownNumbers(tensor, what) {
+  if (!tensor.data) throw new Refusal(`${what} is not known`);
+  return tensor.data;
 }
 
 /** A copy of a window; one stride for each dimension, negative ones from the window's end. */
@@ -215,32 +204,70 @@ function refuseBatchNormalization() {
   throw new Refusal('batchNormalization has statistics of its own, DirectML\'s normalization computes them');
 }
 
-const bounds = {int8: [-128, 127], uint8: [0, 255]};
+/** What DirectML's operator reads, or writes, as integers. */
+const integers = {QUANTIZE: ['int8', 'uint8'], DEQUANTIZE: ['int8', 'uint8', 'int32', 'uint32']};
 
-function lowerQuantizeLinear(lowering, {input, scale, zeroPoint}, operator) {
-  const name = [operator.outputs].flat()[0];
-  const scales = lowering.tensor(scale);
-  const zeros = zeroPoint === undefined ? undefined : lowering.tensor(zeroPoint);
-  const dataType = zeros ? zeros.dataType : 'uint8';
-  if (!bounds[dataType]) throw new Refusal(`quantizeLinear to ${dataType} is not lowered`);
-  const value = lowering.values.get(input);
-  if (value.convolution) return convolve(lowering, name, dataType, value.convolution, scales, zeros);
-  // Of known numbers it is computed here, in float32 as WebNN's formula says.
-  const tensor = lowering.tensor(input);
-  if (!tensor.data) throw new Refusal('quantizeLinear of what an operator computes is lowered only after conv2d');
-  const step = oneNumber(scales, 'scale');
-  const zero = zeros ? Number(oneNumber(zeros, 'zeroPoint')) : 0;
-  const [least, most] = bounds[dataType];
-  const data = tensor.data.map((number) => {
-    const quotient = Math.fround(Math.fround(number) / Math.fround(step));
-    return Math.min(Math.max(roundHalfToEven(quotient) + zero, least), most);
+/**
+ * The sizes of an input in which each axis of several blocks is cut into blocks and their elements, and the strides that
+ * repeat a parameter of one element per block. Its axes are the input's last ones.
+ */
+function inBlocks(shape, parameter) {
+  const missing = shape.length - parameter.length;
+  const counts = [...new Array(Math.max(missing, 0)).fill(1), ...parameter];
+  if (missing < 0 || shape.some((extent, d) => extent % counts[d] !== 0)) {
+    throw new Refusal(`scale of ${listed(parameter)} for an input of ${listed(shape)}`);
+  }
+  const steps = packedStrides(counts);
+  const sizes = [];
+  const strides = [];
+  const add = (extent, stride) => {
+    sizes.push(extent);
+    strides.push(stride);
+  };
+  shape.forEach((extent, d) => {
+    if (counts[d] !== 1) add(counts[d], steps[d]);
+    if (counts[d] === 1 || counts[d] !== extent) add(extent / counts[d], 0);
   });
-  return {name, dataType, shape: tensor.shape, data};
+  return {sizes, strides};
 }
 
-function lowerDequantizeLinear(lowering, {input, scale, zeroPoint}) {
-  const zeros = zeroPoint === undefined ? undefined : lowering.tensor(zeroPoint);
-  return {dequantized: {tensor: lowering.tensor(input), scale: lowering.tensor(scale), zeroPoint: zeros}};
+/** ELEMENT_WISE_QUANTIZE_LINEAR or ELEMENT_WISE_DEQUANTIZE_LINEAR. All their tensors have one shape. */
+function scaleElements(lowering, kind, name, dataType, {tensor, scale, zeroPoint}) {
+  const integer = kind === 'QUANTIZE' ? dataType : tensor.dataType;
+  if (!integers[kind].includes(integer)) throw new Refusal(`ELEMENT_WISE_${kind}_LINEAR has no quantized ${integer}`);
+  if (zeroPoint && !equal(zeroPoint.shape, scale.shape)) {
+    throw new Refusal(`zeroPoint of ${listed(zeroPoint.shape)} for a scale of ${listed(scale.shape)}`);
+  }
+  const shape = tensor.shape.length === 0 ? [1] : tensor.shape;
+  const {sizes, strides} = inBlocks(shape, scale.shape);
+  const output = lowering.output(name, dataType, tensor.shape);
+  const tensors = {InputTensor: {tensor, sizes}, ScaleTensor: {tensor: scale, sizes, strides}};
+  if (zeroPoint) tensors.ZeroPointTensor = {tensor: zeroPoint, sizes, strides};
+  tensors.OutputTensor = {tensor: output, sizes};
+  lowering.dispatch(`ELEMENT_WISE_${kind}_LINEAR`, tensors, {});
+  return output;
+}
+
+function quantization(lowering, {scale, zeroPoint}) {
+  return {scale: lowering.tensor(scale), zeroPoint: zeroPoint === undefined ? undefined : lowering.tensor(zeroPoint)};
+}
+
+function lowerQuantizeLinear(lowering, given, operator) {
+  const name = [operator.outputs].flat()[0];
+  const {scale, zeroPoint} = quantization(lowering, given);
+  const dataType = zeroPoint ? zeroPoint.dataType : 'uint8';
+  const {convolution} = lowering.values.get(given.input) || {};
+  if (convolution) return convolve(lowering, name, dataType, convolution, scale, zeroPoint);
+  return scaleElements(lowering, 'QUANTIZE', name, dataType, {tensor: lowering.tensor(given.input), scale, zeroPoint});
+}
+
+function lowerDequantizeLinear(lowering, given, operator) {
+  const tensor = lowering.tensor(given.input);
+  const {scale, zeroPoint} = quantization(lowering, given);
+  return {
+    name: [operator.outputs].flat()[0], dataType: scale.dataType, shape: tensor.shape,
+    dequantized: {tensor, scale, zeroPoint},
+  };
 }
 
 /** Where each layout has the axes of NCHW or OIHW. */
@@ -329,12 +356,13 @@ function convolve(lowering, name, dataType, {input, filter, bias, options}, outp
 /** DirectML's bias is in units of inputScale * filterScale, with a zero point of 0. */
 function checkBias(bias, inputScale, filterScale) {
   if (bias.tensor.dataType !== 'int32') throw new Refusal(`bias is ${bias.tensor.dataType}, expected int32`);
-  if (bias.zeroPoint && bias.zeroPoint.data.some((zero) => Number(zero) !== 0)) {
+  if (bias.zeroPoint && knownNumbers(bias.zeroPoint, 'zeroPoint of the bias').some((zero) => Number(zero) !== 0)) {
     throw new Refusal('zeroPoint of the bias is not 0');
   }
-  const unit = oneNumber(inputScale, 'scale of the input');
-  bias.scale.data.forEach((scale, channel) => {
-    const wanted = unit * filterScale.data[filterScale.data.length === 1 ? 0 : channel];
+  const [unit] = knownNumbers(inputScale, 'scale of the input');
+  const units = knownNumbers(filterScale, 'scale of the filter');
+  knownNumbers(bias.scale, 'scale of the bias').forEach((scale, channel) => {
+    const wanted = unit * units[units.length === 1 ? 0 : channel];
     if (Math.abs(scale - wanted) > Math.abs(wanted) * 1e-6) {
       throw new Refusal(`scale of the bias is ${scale}, expected ${wanted}`);
     }

@@ -64,4 +64,4 @@ function npy(dataType, shape, data) {
   return bytes;
 }
 
-module.exports = {dataTypes, elementCount, npy, packedStrides, roundHalfToEven, toHalf};
+module.exports = {dataTypes, elementCount, npy, packedStrides, toHalf};
