@@ -36,7 +36,7 @@ struct MeanVarianceNormalizationOptions {
   bool normalize_variance = true;  ///< false: only the mean is subtracted
   float epsilon = 1e-5f;           ///< added to the variance
   std::optional<Activation> fused_activation = std::nullopt;  ///< applied before the one rounding of the result
-  /// Deprecated: fused_activation, in whose absence it counts; goes in 0.4. (Marked so, g++ warns of every braced
+  /// Deprecated: fused_activation, in whose absence it counts; goes in 0.5. (Marked so, g++ warns of every braced
   /// list.)
   std::optional<Activation> activation = std::nullopt;
 };
@@ -227,7 +227,7 @@ requires detail::NormalizationElement<T>
 template <class T>
 requires detail::NormalizationElement<T>
 [[deprecated(
-    "describe_mean_variance_normalization; goes in 0.4")]] [[nodiscard]] DescribeResult<MeanVarianceNormalization1Desc>
+    "describe_mean_variance_normalization; goes in 0.5")]] [[nodiscard]] DescribeResult<MeanVarianceNormalization1Desc>
 describe(const InputView<T>& input, const OptionalInputView<T>& scale, const OptionalInputView<T>& bias,
          const TensorView<T>& output, const MeanVarianceNormalizationOptions& options) {
   return describe_mean_variance_normalization<T>(input, scale, bias, output, options);

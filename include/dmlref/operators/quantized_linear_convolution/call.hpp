@@ -23,7 +23,7 @@
 DMLREF_BEGIN
 
 /// The older name.
-using ConvolutionOptions [[deprecated("QuantizedLinearConvolutionOptions; goes in 0.4")]] =
+using ConvolutionOptions [[deprecated("QuantizedLinearConvolutionOptions; goes in 0.5")]] =
     QuantizedLinearConvolutionOptions;
 
 namespace detail {
@@ -102,7 +102,7 @@ template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::
 /// The older name of describe_quantized_linear_convolution.
 template <detail::QuantizedElement In, detail::QuantizedElement Filter, detail::QuantizedElement Out>
 [[deprecated(
-    "describe_quantized_linear_convolution; goes in 0.4")]] [[nodiscard]] DescribeResult<QuantizedLinearConvolutionDesc>
+    "describe_quantized_linear_convolution; goes in 0.5")]] [[nodiscard]] DescribeResult<QuantizedLinearConvolutionDesc>
 describe(const QuantizedLinearConvolutionTensors<In, Filter, Out>& tensors,
          const QuantizedLinearConvolutionOptions& options) {
   return describe_quantized_linear_convolution(tensors, options);

@@ -230,14 +230,14 @@ template <SliceElement T>
 }
 /// The older name of describe_slice.
 template <SliceElement T>
-[[deprecated("describe_slice; goes in 0.4")]] [[nodiscard]] DescribeResult<SliceDesc> describe(
+[[deprecated("describe_slice; goes in 0.5")]] [[nodiscard]] DescribeResult<SliceDesc> describe(
     const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> offsets,
     NumberList<std::uint32_t> strides) {
   return describe_slice<T>(input, output, offsets, strides);
 }
 /// The older name of describe_slice1.
 template <SliceElement T>
-[[deprecated("describe_slice1; goes in 0.4")]] [[nodiscard]] DescribeResult<Slice1Desc> describe(
+[[deprecated("describe_slice1; goes in 0.5")]] [[nodiscard]] DescribeResult<Slice1Desc> describe(
     const InputView<T>& input, const TensorView<T>& output, NumberList<std::uint32_t> window_offsets,
     NumberList<std::uint32_t> window_sizes, NumberList<std::int32_t> window_strides) {
   return describe_slice1<T>(input, output, window_offsets, window_sizes, window_strides);
