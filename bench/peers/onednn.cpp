@@ -97,7 +97,7 @@ std::shared_ptr<Program> convolution_program(const ConvolutionProblem& p, Convol
   const dnnl::convolution_forward::desc desc(prop_kind::forward_inference, algorithm::convolution_direct, source,
                                              memory::desc(weights, Type::s8, Tag::any),
                                              quantized ? bias : memory::desc(), destination, {l.stride, l.stride},
-                                             {l.dilation - 1, l.dilation - 1}, {l.pad, l.pad}, {l.pad, l.pad});
+                                             {l.dilation - 1, l.dilation - 1}, {l.pad_h, l.pad_w}, {l.pad_h, l.pad_w});
   const dnnl::convolution_forward::primitive_desc primitive(desc, attributes, engine());
 
   memory plain_weights = program->make(memory::desc(weights, Type::s8, grouped ? Tag::goihw : Tag::oihw),

@@ -144,7 +144,7 @@ onnx::Model convolution_model(const ConvolutionProblem& p, bool nhwc) {
   node.integers("kernel_shape", {l.kernel_h, l.kernel_w});
   node.integers("strides", {l.stride, l.stride});
   node.integers("dilations", {l.dilation, l.dilation});
-  node.integers("pads", {l.pad, l.pad, l.pad, l.pad});
+  node.integers("pads", {l.pad_h, l.pad_w, l.pad_h, l.pad_w});
   node.integer("group", l.groups);
   if (nhwc) node.integer("channels_last", 1);
   model.nodes.push_back(node);

@@ -70,8 +70,9 @@ Packed pack(const ConvolutionProblem& p, at::QEngine engine) {
                            .findSchemaOrThrow("quantized::conv2d_prepack", "")
                            .typed<Packed(at::Tensor, c10::optional<at::Tensor>, torch::List<std::int64_t>,
                                          torch::List<std::int64_t>, torch::List<std::int64_t>, std::int64_t)>();
-  const auto pair = [](std::int64_t v) { return torch::List<std::int64_t>({v, v}); };
-  return prepack.call(quantized_filter(p), bias, pair(l.stride), pair(l.pad), pair(l.dilation), l.groups);
+  const auto pair = [](std::int64_t h, std::int64_t w) { return torch::List<std::int64_t>({h, w}); };
+  return prepack.call(quantized_filter(p), bias, pair(l.stride, l.stride), pair(l.pad_h, l.pad_w),
+                      pair(l.dilation, l.dilation), l.groups);
 }
 
 }  // namespace

@@ -61,14 +61,14 @@ bool add_convolution(Program& program, const ConvolutionProblem& p, const Memory
   xnn_status status = xnn_status_success;
   if (p.type.input_signed) {
     status = xnn_create_convolution2d_nhwc_qc8(
-        l.pad, l.pad, l.pad, l.pad, l.kernel_h, l.kernel_w, l.stride, l.stride, l.dilation, l.dilation, l.groups,
-        group_in, group_out, p.channels(), l.output_channels, static_cast<std::int8_t>(p.input_zero_point),
+        l.pad_h, l.pad_w, l.pad_h, l.pad_w, l.kernel_h, l.kernel_w, l.stride, l.stride, l.dilation, l.dilation,
+        l.groups, group_in, group_out, p.channels(), l.output_channels, static_cast<std::int8_t>(p.input_zero_point),
         p.input_scale, p.filter_scale.data(), signed_bytes(filter), p.bias.data(),
         static_cast<std::int8_t>(p.output_zero_point), p.output_scale, -128, 127, 0, &op);
   } else {
     status = xnn_create_convolution2d_nhwc_qu8(
-        l.pad, l.pad, l.pad, l.pad, l.kernel_h, l.kernel_w, l.stride, l.stride, l.dilation, l.dilation, l.groups,
-        group_in, group_out, p.channels(), l.output_channels, static_cast<std::uint8_t>(p.input_zero_point),
+        l.pad_h, l.pad_w, l.pad_h, l.pad_w, l.kernel_h, l.kernel_w, l.stride, l.stride, l.dilation, l.dilation,
+        l.groups, group_in, group_out, p.channels(), l.output_channels, static_cast<std::uint8_t>(p.input_zero_point),
         p.input_scale, static_cast<std::uint8_t>(p.filter_zero_point[0]), p.filter_scale[0], unsigned_bytes(filter),
         p.bias.data(), static_cast<std::uint8_t>(p.output_zero_point), p.output_scale, 0, 255, 0, &op);
   }

@@ -1,5 +1,6 @@
 #include "support/workloads.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -22,16 +23,24 @@ Json read(const char* file) {
   return json;
 }
 
-std::vector<std::regex> quick_patterns(const Json& json) {
-  std::vector<std::regex> patterns;
-  for (const Json& pattern : json.at("quick")) patterns.emplace_back(pattern.get<std::string>());
-  return patterns;
-}
+// Which cases are left out, and which are quick.
+struct Patterns {
+  explicit Patterns(const Json& json) : left_out(json.value("left_out", Json::array())), quick(json.at("quick")) {}
+  struct List : std::vector<std::regex> {
+    explicit List(const Json& list) {
+      for (const Json& pattern : list) emplace_back(pattern.get<std::string>());
+    }
+    bool match(const std::string& id) const {
+      return std::any_of(begin(), end(), [&](const std::regex& pattern) { return std::regex_match(id, pattern); });
+    }
+  };
+  List left_out, quick;
+};
 
-void add(std::vector<CaseName>& cases, CaseName name, const std::vector<std::regex>& quick) {
+void add(std::vector<CaseName>& cases, CaseName name, const Patterns& patterns) {
   const std::string id = name.id();
-  for (const std::regex& pattern : quick) name.quick = name.quick || std::regex_match(id, pattern);
-  if (name.tiny) name.quick = false;
+  if (patterns.left_out.match(id)) return;
+  name.quick = !name.tiny && patterns.quick.match(id);
   cases.push_back(std::move(name));
 }
 
@@ -70,17 +79,19 @@ QuantizedLinearConvolutionWorkload QuantizedLinearConvolutionWorkload::load(cons
     workload.types.push_back({row.at("name"), row.at("input") == "INT8", row.at("filter") == "INT8",
                               row.at("filter_scale") == "channel", row.at("filter_zero_point")});
   }
-  const auto quick = quick_patterns(json);
+  const Patterns patterns(json);
   for (const Json& row : json.at("layers")) {
+    const Json& pad = row.at("pad");
     workload.layers.push_back({row.at("name"), row.at("input").get<Sizes>(), row.at("output_channels"),
-                               row.at("kernel").at(0), row.at("kernel").at(1), row.at("stride"), row.at("pad"),
-                               row.at("dilation"), row.at("groups"), row.value("scales_over_decades", false)});
+                               row.at("kernel").at(0), row.at("kernel").at(1), row.at("stride"),
+                               pad.is_array() ? pad.at(0) : pad, pad.is_array() ? pad.at(1) : pad, row.at("dilation"),
+                               row.at("groups"), row.value("scales_over_decades", false)});
     for (const LayerType& type : workload.types) {
       for (const Json& layout : json.at("layouts")) {
         for (const Json& binding : json.at("bindings")) {
           add(workload.cases,
               {row.at("name"), type.name, layout, binding, false, row.value("tiny", false), workload.layers.size() - 1},
-              quick);
+              patterns);
         }
       }
     }
@@ -99,7 +110,7 @@ const LayerType& QuantizedLinearConvolutionWorkload::type(const std::string& nam
 MeanVarianceNormalizationWorkload MeanVarianceNormalizationWorkload::load() {
   const Json json = read("mean_variance_normalization.json");
   MeanVarianceNormalizationWorkload workload;
-  const auto quick = quick_patterns(json);
+  const Patterns patterns(json);
   for (const Json& row : json.at("tensors")) {
     NormalizedTensor tensor{row.at("name"), row.at("sizes").get<Sizes>(), row.at("axes").get<Sizes>(), std::nullopt};
     tensor.use_mean = row.value("use_mean", true);
@@ -112,7 +123,7 @@ MeanVarianceNormalizationWorkload MeanVarianceNormalizationWorkload::load() {
           add(workload.cases,
               {tensor.name, type, "packed", std::string(scale_bias).append("/").append(activation.get<std::string>()),
                false, row.value("tiny", false), workload.tensors.size() - 1},
-              quick);
+              patterns);
         }
       }
     }
@@ -129,7 +140,7 @@ MatrixMultiplyWorkload MatrixMultiplyWorkload::load() {
                               row.value("b_zero_point", false), row.value("row_scales", false),
                               row.value("column_scales", false)});
   }
-  const auto quick = quick_patterns(json);
+  const Patterns patterns(json);
   for (const Json& row : json.at("products")) {
     workload.products.push_back({row.at("name"), row.at("products"), row.at("m"), row.at("k"), row.at("n")});
     for (const MatrixProductType& type : workload.types) {
@@ -137,7 +148,7 @@ MatrixMultiplyWorkload MatrixMultiplyWorkload::load() {
         add(workload.cases,
             {row.at("name"), type.name, "packed", binding, false, row.value("tiny", false),
              workload.products.size() - 1},
-            quick);
+            patterns);
       }
     }
   }
@@ -154,14 +165,14 @@ const MatrixProductType& MatrixMultiplyWorkload::type(const std::string& name) c
 QuantizeLinearWorkload QuantizeLinearWorkload::load() {
   const Json json = read("element_wise_quantize_linear.json");
   QuantizeLinearWorkload workload;
-  const auto quick = quick_patterns(json);
+  const Patterns patterns(json);
   for (const Json& row : json.at("matrices")) {
     workload.matrices.push_back({row.at("name"), row.at("rows"), row.at("columns")});
     for (const Json& type : json.at("types")) {
       for (const Json& scales : json.at("scales")) {
         add(workload.cases,
             {row.at("name"), type, "packed", scales, false, row.value("tiny", false), workload.matrices.size() - 1},
-            quick);
+            patterns);
       }
     }
   }
@@ -171,13 +182,13 @@ QuantizeLinearWorkload QuantizeLinearWorkload::load() {
 SliceWorkload SliceWorkload::load() {
   const Json json = read("slice.json");
   SliceWorkload workload;
-  const auto quick = quick_patterns(json);
+  const Patterns patterns(json);
   for (const Json& row : json.at("windows")) {
     workload.windows.push_back({row.at("name"), row.at("sizes").get<Sizes>(), row.at("offsets").get<Sizes>(),
                                 row.at("window").get<Sizes>(), row.at("strides").get<std::vector<std::int32_t>>()});
     for (const Json& type : json.at("types")) {
       add(workload.cases,
-          {row.at("name"), type, "packed", "", false, row.value("tiny", false), workload.windows.size() - 1}, quick);
+          {row.at("name"), type, "packed", "", false, row.value("tiny", false), workload.windows.size() - 1}, patterns);
     }
   }
   return workload;

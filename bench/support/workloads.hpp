@@ -31,7 +31,7 @@ struct Regime {
 struct Layer {
   std::string name;
   Sizes input;  ///< {N, C, H, W}
-  std::uint32_t output_channels, kernel_h, kernel_w, stride, pad, dilation, groups;
+  std::uint32_t output_channels, kernel_h, kernel_w, stride, pad_h, pad_w, dilation, groups;
   bool scales_over_decades = false;  ///< of channels, with a few outliers; else within a factor of two
 };
 struct LayerType {

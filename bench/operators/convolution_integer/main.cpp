@@ -44,7 +44,7 @@ class ConvolutionIntegerCase final : public OpenCase {
     d.output = tensor(DataType::int32, {p.batch(), l.output_channels, p.output_h, p.output_w});
     d.strides = {l.stride, l.stride};
     d.dilations = {l.dilation, l.dilation};
-    d.start_padding = d.end_padding = {l.pad, l.pad};
+    d.start_padding = d.end_padding = {l.pad_h, l.pad_w};
     d.group_count = l.groups;
     return d;
   }

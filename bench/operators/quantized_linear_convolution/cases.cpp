@@ -96,7 +96,7 @@ void fill_operands(ConvolutionProblem& p, LayerData data, Random& random) {
 std::vector<std::int32_t> sums_of(const ConvolutionProblem& p) {
   const Layer& l = p.layer;
   const std::size_t channels = p.channels(), group_in = channels / l.groups, group_out = l.output_channels / l.groups;
-  const std::size_t padded_h = p.height() + 2 * l.pad, padded_w = p.width() + 2 * l.pad;
+  const std::size_t padded_h = p.height() + 2 * l.pad_h, padded_w = p.width() + 2 * l.pad_w;
   const std::size_t taps = std::size_t{l.kernel_h} * l.kernel_w;
 
   std::vector<std::int16_t> input(p.batch() * padded_h * padded_w * channels, 0);
@@ -106,7 +106,7 @@ std::vector<std::int32_t> sums_of(const ConvolutionProblem& p) {
         for (std::size_t c = 0; c < channels; ++c) {
           const std::int32_t v =
               value_of(p.input_nhwc[((n * p.height() + y) * p.width() + x) * channels + c], p.type.input_signed);
-          input[((n * padded_h + y + l.pad) * padded_w + x + l.pad) * channels + c] =
+          input[((n * padded_h + y + l.pad_h) * padded_w + x + l.pad_w) * channels + c] =
               static_cast<std::int16_t>(v - p.input_zero_point);
         }
       }
@@ -179,11 +179,11 @@ ConvolutionProblem make_problem(const Layer& layer, const LayerType& type, Layer
   ConvolutionProblem p;
   p.layer = layer;
   p.type = type;
-  const auto extent = [&](std::uint32_t in, std::uint32_t kernel) {
-    return (in + 2 * layer.pad - (1 + (kernel - 1) * layer.dilation)) / layer.stride + 1;
+  const auto extent = [&](std::uint32_t in, std::uint32_t kernel, std::uint32_t pad) {
+    return (in + 2 * pad - (1 + (kernel - 1) * layer.dilation)) / layer.stride + 1;
   };
-  p.output_h = extent(p.height(), layer.kernel_h);
-  p.output_w = extent(p.width(), layer.kernel_w);
+  p.output_h = extent(p.height(), layer.kernel_h, layer.pad_h);
+  p.output_w = extent(p.width(), layer.kernel_w, layer.pad_w);
   const std::size_t channels = p.channels(), plane = std::size_t{p.height()} * p.width();
   const std::size_t group_in = channels / layer.groups;
   const std::size_t depth = group_in * layer.kernel_h * layer.kernel_w;

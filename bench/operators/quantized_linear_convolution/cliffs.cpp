@@ -143,9 +143,12 @@ Subject make(const Workload& w, const DataSet& data) {
     if (!w.nhwc) return TensorDesc(DataType::uint8, s);
     return TensorDesc(DataType::uint8, s, Sizes{s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]});
   };
-  const auto extent = [&](std::uint32_t in, std::uint32_t kernel) { return (in + 2 * l.pad - kernel) / l.stride + 1; };
+  const auto extent = [&](std::uint32_t in, std::uint32_t kernel, std::uint32_t pad) {
+    return (in + 2 * pad - kernel) / l.stride + 1;
+  };
   const Sizes one{1, 1, 1, 1}, channels{1, l.output_channels, 1, 1};
-  const Sizes out{1, l.output_channels, extent(l.input[2], l.kernel_h), extent(l.input[3], l.kernel_w)};
+  const Sizes out{1, l.output_channels, extent(l.input[2], l.kernel_h, l.pad_h),
+                  extent(l.input[3], l.kernel_w, l.pad_w)};
   d.input = activations(l.input);
   d.input_scale = d.output_scale = owned(TensorDesc(DataType::float32, one));
   d.input_zero_point = d.output_zero_point = owned(TensorDesc(DataType::uint8, one));
@@ -155,7 +158,7 @@ Subject make(const Workload& w, const DataSet& data) {
   d.output = activations(out);
   d.strides = {l.stride, l.stride};
   d.dilations = {1, 1};
-  d.start_padding = d.end_padding = {l.pad, l.pad};
+  d.start_padding = d.end_padding = {l.pad_h, l.pad_w};
   d.group_count = l.groups;
   Subject subject;
   subject.output_bytes = std::size_t{out[1]} * out[2] * out[3];
@@ -201,12 +204,20 @@ void add_convolution_cliffs(std::vector<Cliff>& cliffs) {
     for (const bool nhwc : {false, true}) {
       for (const bool owned : {true, false}) {
         const std::string name = std::string(n.name) + (nhwc ? ", NHWC" : ", NCHW") + (owned ? ", owned" : ", bound");
-        const Workload w{
-            name,
-            {n.name, {1, n.channels, n.size, n.size}, n.outputs, n.kernel, n.kernel, n.stride, n.pad, 1, n.groups},
-            nhwc,
-            owned,
-            n.tiny};
+        const Workload w{name,
+                         {n.name,
+                          {1, n.channels, n.size, n.size},
+                          n.outputs,
+                          n.kernel,
+                          n.kernel,
+                          n.stride,
+                          n.pad,
+                          n.pad,
+                          1,
+                          n.groups},
+                         nhwc,
+                         owned,
+                         n.tiny};
         for (const DataSet& data : data_sets) {
           cliffs.push_back({"QLC", w.name, data.name, [w, &data] { return make(w, data); },
                             [w] { return make(w, random_data); }, w.tiny});

@@ -67,8 +67,7 @@ class ConvolutionCase final : public OpenCase {
     d.output = TensorDesc(in, output_sizes, strides(output_sizes));
     d.strides = {l.stride, l.stride};
     d.dilations = {l.dilation, l.dilation};
-    d.start_padding = {l.pad, l.pad};
-    d.end_padding = {l.pad, l.pad};
+    d.start_padding = d.end_padding = {l.pad_h, l.pad_w};
     d.group_count = l.groups;
     return d;
   }

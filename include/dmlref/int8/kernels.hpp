@@ -133,6 +133,24 @@ class Tiles {
     while (i > 0 && table_[v][i].rows > rows) --i;
     return table_[v][i];
   }
+  /// Tiles of one size side by side.
+  struct Equal {
+    const Tile& tile;
+    std::ptrdiff_t count;
+  };
+  /// The next ones of `left` rows. Where no tile fits the last rows, two share them and what a largest tile would take,
+  /// as tiles of few rows wait for their weights. A tile may have more rows than are left: it then begins with some of
+  /// the `done` rows before them.
+  constexpr Equal share(std::ptrdiff_t vectors, std::ptrdiff_t left, std::ptrdiff_t done) const noexcept {
+    const auto v = static_cast<std::size_t>(vectors - 1);
+    const Tile& largest = table_[v][count_[v] - 1];
+    const std::ptrdiff_t whole = left / largest.rows, rest = left - whole * largest.rows;
+    if (whole > 0 && (rest == 0 || fit(vectors, rest).rows == rest)) return {largest, whole};
+    if (whole > 1) return {largest, whole - 1};
+    std::size_t i = 0;
+    while (table_[v][i].rows * (whole + 1) < left) ++i;
+    return {table_[v][i].rows <= left + done ? table_[v][i] : fit(vectors, left), 1};
+  }
 
  private:
   std::array<std::array<Tile, 6>, max_tile_vectors> table_{};

@@ -347,11 +347,12 @@ constexpr void set_tiles(Tiles& tiles) noexcept {
 }
 constexpr void set_tiles(Kernels& k) noexcept {
   if constexpr (V::registers == 32) {  // feature maps are 7, 14, 28, 56, … wide
-    set_tiles<ChannelTile, 1, 1, 2, 4, 7, 14>(k.channel_tiles);
-    set_tiles<ChannelTile, 2, 1, 2, 4, 7, 14>(k.channel_tiles);
+    set_tiles<ChannelTile, 1, 1, 2, 4, 7, 10, 14>(k.channel_tiles);
+    set_tiles<ChannelTile, 2, 1, 2, 4, 7, 10, 14>(k.channel_tiles);
     set_tiles<ChannelTile, 4, 1, 2>(k.channel_tiles);
     set_tiles<PixelTile, 1, 1, 2, 4, 6>(k.pixel_tiles);
     set_tiles<PixelTile, 2, 1, 2, 4, 6>(k.pixel_tiles);
+    set_tiles<PixelTile, 3, 1, 2, 4, 6>(k.pixel_tiles);
     set_tiles<PixelTile, 4, 1, 2, 4, 6>(k.pixel_tiles);
   } else {
     set_tiles<ChannelTile, 1, 1, 2, 4, 6>(k.channel_tiles);

@@ -57,6 +57,7 @@ DMLREF_TARGET_AVX512VNNI inline void interleave_part(const std::uint8_t* const* 
 
 DMLREF_TARGET_AVX512VNNI inline void interleave(const std::uint8_t* const* rows, std::ptrdiff_t count,
                                                 std::uint8_t flip, std::uint8_t* dst) noexcept {
+  if (count <= 16) return avx2::interleave<4>(rows, count, flip, dst);
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
   std::ptrdiff_t i = 0;
   for (; i + 64 <= count; i += 64) interleave64(rows, i, flips, dst + 4 * i);

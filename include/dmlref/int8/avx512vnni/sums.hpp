@@ -92,6 +92,24 @@ DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_sixteen_short(const st
   return add_halves(eight[0], eight[1]);
 }
 
+/// The same of at most 4 bytes, side by side: four runs to 128 bits. Reads 16 bytes from every fourth run on.
+template <bool Flipped>
+DMLREF_TARGET_AVX512VNNI DMLREF_ALWAYS_INLINE __m512i sum_sixteen_tiny(const std::uint8_t* src,
+                                                                       std::ptrdiff_t count) noexcept {
+  const auto four = [&](std::ptrdiff_t i) __attribute__((always_inline)) DMLREF_TARGET_AVX512VNNI {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + 4 * i * count));
+  };
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(four(0)), four(1), 1);
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(four(2)), four(3), 1);
+  const __m128i runs =
+      _mm_mullo_epi32(_mm_set1_epi32(static_cast<int>(count) * 0x01010101), _mm_setr_epi32(0, 1, 2, 3));
+  const __m512i order = _mm512_broadcast_i32x4(_mm_add_epi8(runs, _mm_set1_epi32(0x03020100)));
+  const __mmask64 used = 0x1111111111111111u * ((1u << count) - 1);
+  const __m512i all = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  return add_bytes<Flipped>(_mm512_setzero_si512(), _mm512_mask_shuffle_epi8(_mm512_setzero_si512(), used, all, order),
+                            _mm512_set1_epi8(1));
+}
+
 template <bool Flipped>
 DMLREF_TARGET_AVX512VNNI inline std::int32_t sum_run(const std::uint8_t* src, std::ptrdiff_t count) noexcept {
   __m512i total = _mm512_setzero_si512();
@@ -109,8 +127,10 @@ DMLREF_TARGET_AVX512VNNI inline void sum_runs_of(const std::uint8_t* src, std::p
   for (std::ptrdiff_t r = 0; r < runs && runs < 16; ++r) sums[r] = sum_run<Flipped>(src + r * step, count) + more;
   for (std::ptrdiff_t r = 0; r < runs && runs >= 16; r += 16) {
     if (r > runs - 16) r = runs - 16;
-    const __m512i sum = count <= 32 ? sum_sixteen_short<Flipped>(src + r * step, count, step)
-                                    : sum_sixteen<Flipped>(src + r * step, count, step);
+    const bool tiny = count <= 4 && step == count && runs - r > 32;  // what is read beyond a run is of the next ones
+    const __m512i sum = tiny          ? sum_sixteen_tiny<Flipped>(src + r * step, count)
+                        : count <= 32 ? sum_sixteen_short<Flipped>(src + r * step, count, step)
+                                      : sum_sixteen<Flipped>(src + r * step, count, step);
     _mm512_storeu_si512(sums + r, _mm512_add_epi32(sum, _mm512_set1_epi32(more)));
   }
 }

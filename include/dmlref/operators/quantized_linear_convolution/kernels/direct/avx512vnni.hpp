@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dmlref/config.hpp"
+#include "dmlref/int8/avx512vnni/multiply_add.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 #include "dmlref/requantize/avx512.hpp"
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "dmlref/isa/avx512_begin.hpp"
 

@@ -98,8 +98,10 @@ inline PackedTaps plane_taps(const Layer& layer) {
               return Tap{0, i / g.kernel_w, i % g.kernel_w, i < g.taps()};
             }};
   }
-  return {g, g.kernel_h, 4, WeightFormat::high_parts, [&](Index i) {
-            return Tap{0, i / 4, i % 4, i % 4 < g.kernel_w};
+  const Index row_groups = ceil_div(g.kernel_w, 4);
+  return {g, g.kernel_h * row_groups, 4, WeightFormat::high_parts, [&](Index i) {
+            const Index x = i % (4 * row_groups);
+            return Tap{0, i / (4 * row_groups), x, x < g.kernel_w};
           }};
 }
 

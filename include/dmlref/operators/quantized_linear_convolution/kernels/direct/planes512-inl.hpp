@@ -1,15 +1,29 @@
-// planes512-inl.hpp: depthwise kernels of three rows over planes of pixels that are read where they are.
+// planes512-inl.hpp: depthwise kernels of three or five rows over planes of pixels that are read where they are.
 //
 // A column panel is made from its first output row to its last, so an input row becomes quads once, for all the output
 // rows that it is part of. Within each 128 bits byte shuffles make the quads of eight outputs, even and odd ones apart,
 // as they are packed in the end. With a stride of 1 the other eight take a second load, 8 bytes on, unless rows with
 // their padding have 16 bytes or less. With a stride of 2 odd outputs have a load of their own, 2 bytes on, which needs
-// no shuffle, and vectors hold two output rows.
+// no shuffle, and vectors hold two output rows. A fifth column has quads of its own, 4 bytes on.
 //
 // Included by avx512vnni.hpp inside its namespace, behind x86-inl.hpp; hence no guard.
 #if defined(DMLREF_QLC_TARGET)
 
-/// Columns of all rows. Two loads make a vector's quads, `apart` bytes from each other.
+/// Quads of a kernel row.
+template <int Kernel>
+inline constexpr int row_groups = (Kernel + 3) / 4;
+
+/// What all kernels of a shape share: rows of the kernel, stride, planes side by side in a vector.
+template <int KernelRows, int Strides, int PlanesAtOnce>
+struct PlaneShape {
+  static constexpr int kernel = KernelRows, stride = Strides, planes = PlanesAtOnce, groups = row_groups<kernel>;
+  /// Loads of a row, and bytes from one to the next. Four planes of three rows with a stride of 1 have one load: see
+  /// planes_at_once.
+  static constexpr int loads = stride == 2 ? 2 * groups : 2;
+  static constexpr std::ptrdiff_t apart = stride == 2 ? 2 : planes == 4 && kernel == 3 ? 0 : 8;
+};
+
+/// Columns of all rows.
 struct ColumnPanel {
   std::ptrdiff_t x = 0, used = 0;  // the first output column, and how many there are
   std::ptrdiff_t column = 0;       // the first input column
@@ -19,23 +33,20 @@ struct ColumnPanel {
   /// beyond the row is written again, later, by the rows that follow in the same planes, or by panels to the left. So
   /// panels go from right to left, rows from the first to the last, and no store leaves this call's rows.
   std::ptrdiff_t safe_rows = 0;
-  __m512i inside[2], outside[2];  // (pixels & inside) ^ outside is what counts
-  __m512i patterns[4];            // quads of even outputs, of odd ones, and of those 8 bytes on
+  __m512i inside[4], outside[4];  // of each load: (pixels & inside) ^ outside is what counts
+  __m512i patterns[4];            // quads of even outputs, of odd ones, and of those 8 bytes on, or of a fifth column
   alignas(64) std::uint8_t padding[128];
 };
 
-/// `stride`, and `apart`, as the kernel has them.
-template <int Planes>
-DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff_t x, std::ptrdiff_t stride,
-                                                std::ptrdiff_t apart) noexcept {
-  constexpr std::ptrdiff_t bytes = 64 / Planes;
-  const std::ptrdiff_t columns = bytes / stride;
+template <class Shape>
+DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff_t x) noexcept {
+  constexpr std::ptrdiff_t bytes = 64 / Shape::planes, columns = bytes / Shape::stride;
   ColumnPanel s;
   s.x = x;
   s.used = p.out.width - x < columns ? p.out.width - x : columns;
-  s.column = x * stride - p.in.pad_x;
-  s.reach = bytes + apart;
-  s.safe = p.tensor_bytes - s.reach - (Planes - 1) * p.in_plane_step + 1;
+  s.column = x * Shape::stride - p.in.pad_x;
+  s.reach = bytes + (Shape::loads - 1) * Shape::apart;
+  s.safe = p.tensor_bytes - s.reach - (Shape::planes - 1) * p.in_plane_step + 1;
   s.safe_rows = p.out.rows;
   if (s.used < columns) {
     const std::ptrdiff_t slack = p.out.rows * p.out.width - x - columns;
@@ -51,10 +62,10 @@ DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff
   const __m512i flips = V::all_bytes(p.in.flip), fills = V::all_bytes(p.in.fill);
   V::store(s.padding, V::xor_(fills, flips));
   V::store(s.padding + 64, V::xor_(fills, flips));
-  for (std::ptrdiff_t load = 0; load < 2; ++load) {
-    const std::ptrdiff_t first = s.column + load * apart;
+  for (std::ptrdiff_t load = 0; load < Shape::loads; ++load) {
+    const std::ptrdiff_t first = s.column + load * Shape::apart;
     std::uint64_t bits = first_bits(within(p.in.width - first)) & ~first_bits(within(-first));
-    for (int copies = 1; copies < Planes; copies *= 2) bits |= bits << bytes * copies;
+    for (int copies = 1; copies < Shape::planes; copies *= 2) bits |= bits << bytes * copies;
     const auto mask = static_cast<__mmask64>(bits);
     s.inside[load] = _mm512_maskz_mov_epi8(mask, _mm512_set1_epi8(-1));
     s.outside[load] = _mm512_mask_mov_epi8(fills, mask, flips);
@@ -63,8 +74,8 @@ DMLREF_QLC_TARGET inline ColumnPanel make_panel(const PlaneArgs& p, std::ptrdiff
   s.patterns[0] =
       _mm512_broadcast_i32x4(_mm_add_epi8(columns_of_taps, _mm_setr_epi32(0, 0x02020202, 0x04040404, 0x06060606)));
   s.patterns[1] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(1));
-  s.patterns[2] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(8));
-  s.patterns[3] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(9));
+  s.patterns[2] = _mm512_add_epi8(s.patterns[0], _mm512_set1_epi8(Shape::groups > 1 ? 4 : 8));
+  s.patterns[3] = _mm512_add_epi8(s.patterns[2], _mm512_set1_epi8(1));
   return s;
 }
 
@@ -174,63 +185,92 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_row(std::uint8_t* dst, std::pt
   }
 }
 
-/// Bytes from the first load of a row to the second. Four planes with a stride of 1 have one load: see planes_at_once.
-template <int Stride, int Planes>
-inline constexpr std::ptrdiff_t loads_apart = Stride == 2   ? 2
-                                              : Planes == 4 ? 0
-                                                            : 8;
-
-/// The quads of 64 outputs for one kernel row. With a stride of 2 an input row makes only `a` and `b`.
-struct RowQuads {
-  __m512i a, b, c, d;
+/// A row's loads.
+template <class Shape>
+struct RowPixels {
+  __m512i load[static_cast<std::size_t>(Shape::loads)];
 };
 
-template <int Stride, int Planes>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowQuads row_quads(const ColumnPanel& panel, const RowSource& row) noexcept {
-  constexpr std::ptrdiff_t apart = loads_apart<Stride, Planes>;
-  constexpr int second = apart == 0 ? 2 : 0;  // pattern of the second eight
-  const __m512i low = row_pixels<0, Planes>(panel, row, 0);
-  const __m512i high = apart == 0 ? low : row_pixels<1, Planes>(panel, row, apart);
-  if constexpr (Stride == 2) return {low, high, low, high};
-  return {_mm512_shuffle_epi8(low, panel.patterns[0]), _mm512_shuffle_epi8(low, panel.patterns[1]),
-          _mm512_shuffle_epi8(high, panel.patterns[second]), _mm512_shuffle_epi8(high, panel.patterns[second + 1])};
+template <class Shape>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowPixels<Shape> load_row(const ColumnPanel& panel,
+                                                                 const RowSource& row) noexcept {
+  RowPixels<Shape> pixels;
+  const auto load = [&]<int... L>(std::integer_sequence<int, L...>) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    ((pixels.load[L] =
+          L > 0 && Shape::apart == 0 ? pixels.load[0] : row_pixels<L, Shape::planes>(panel, row, L * Shape::apart)),
+     ...);
+  };
+  load(std::make_integer_sequence<int, Shape::loads>());
+  return pixels;
+}
+
+/// Quads of 64 outputs, for one kernel row.
+struct RowQuads {
+  __m512i of[4];
+};
+
+/// Quads `Group` of a row; with a stride of 2 of two output rows, of which the second sees input row `second`.
+template <class Shape, int Group>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET RowQuads row_quads(const ColumnPanel& panel, const RowPixels<Shape>& row,
+                                                          const RowPixels<Shape>& second) noexcept {
+  constexpr int at = 2 * Group, eight_on = Shape::apart == 0 ? 2 : at;
+  if constexpr (Shape::stride == 2) return {row.load[at], row.load[at + 1], second.load[at], second.load[at + 1]};
+  return {_mm512_shuffle_epi8(row.load[0], panel.patterns[at]),
+          _mm512_shuffle_epi8(row.load[0], panel.patterns[at + 1]),
+          _mm512_shuffle_epi8(row.load[1], panel.patterns[eight_on]),
+          _mm512_shuffle_epi8(row.load[1], panel.patterns[eight_on + 1])};
 }
 
 /// What the channels of some planes need; `weights` and `high` are quads of kernel rows.
+template <int Kernel>
 struct PlaneConstants {
-  __m512i weights[3], high[3], start;
+  static constexpr std::size_t quads = static_cast<std::size_t>(Kernel * row_groups<Kernel>);
+  __m512i weights[quads], high[quads], start;
   Epilogue epilogue;
   double factor[4], offset[4];  // of each quarter of a vector
-  unsigned high_parts;          // a bit for each kernel row that has anything in `high`
+  unsigned high_parts;          // a bit for each quad that has anything in `high`
 };
 
+/// As PlaneConstants::high_parts.
 template <int Planes>
+inline std::uint32_t high_parts_of(const PlaneArgs& p, const std::byte* channel) noexcept {
+  std::uint32_t all = 0;
+  for (int l = 0; l < Planes; ++l) {
+    std::uint32_t high_parts;
+    std::memcpy(&high_parts, channel + l * p.channel_step + offsetof(ChannelData, high_parts), sizeof high_parts);
+    all |= high_parts;
+  }
+  return all;
+}
+
+template <int Planes, int Kernel>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, const std::byte* channel,
-                                                           PlaneConstants& c) noexcept {
-  constexpr std::size_t quads = sizeof(ChannelData);
+                                                           PlaneConstants<Kernel>& c) noexcept {
   const auto parts = [&](std::size_t at) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return in_parts<Planes>(channel, p.channel_step, at);
   };
-  const __m512i first = parts(quads), second = parts(quads + 8);
-  c.weights[0] = _mm512_shuffle_epi32(first, _MM_PERM_AAAA);
-  c.weights[1] = _mm512_shuffle_epi32(first, _MM_PERM_BBBB);
-  c.weights[2] = _mm512_shuffle_epi32(first, _MM_PERM_CCCC);
-  c.high[0] = _mm512_shuffle_epi32(second, _MM_PERM_BBBB);
-  c.high[1] = _mm512_shuffle_epi32(second, _MM_PERM_CCCC);
-  c.high[2] = _mm512_shuffle_epi32(second, _MM_PERM_DDDD);
-  c.high_parts = 0;
+  const auto take_quads = [&](std::size_t at, __m512i * quads) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    DMLREF_UNROLL
+    for (std::size_t i = 0; i < c.quads; i += 4) {
+      const __m512i four = parts(at + 4 * i);
+      quads[i] = _mm512_shuffle_epi32(four, _MM_PERM_AAAA);
+      quads[i + 1] = _mm512_shuffle_epi32(four, _MM_PERM_BBBB);
+      if (i + 2 < c.quads) quads[i + 2] = _mm512_shuffle_epi32(four, _MM_PERM_CCCC);
+      if (i + 3 < c.quads) quads[i + 3] = _mm512_shuffle_epi32(four, _MM_PERM_DDDD);
+    }
+  };
+  take_quads(sizeof(ChannelData), c.weights);
+  take_quads(sizeof(ChannelData) + 4 * c.quads, c.high);
+  c.high_parts = high_parts_of<Planes>(p, channel);
   c.epilogue.floats = true;
   DMLREF_UNROLL
   for (int part = 0; part < 4; ++part) {
     std::int32_t sum;
-    std::uint32_t high_parts;
     const std::byte* const data = channel + part * Planes / 4 * p.channel_step;
     std::memcpy(&sum, data + offsetof(ChannelData, floats) + offsetof(SumConstants, sum), sizeof sum);
-    std::memcpy(&high_parts, data + offsetof(ChannelData, high_parts), sizeof high_parts);
     std::memcpy(&c.factor[part], data + offsetof(ChannelData, factor), sizeof(double));
     std::memcpy(&c.offset[part], data + offsetof(ChannelData, offset), sizeof(double));
     c.epilogue.floats = c.epilogue.floats && sum != 0;
-    c.high_parts |= high_parts;
   }
   const __m512i numbers = parts(c.epilogue.floats ? offsetof(ChannelData, floats) : offsetof(ChannelData, integers));
   static_assert(offsetof(SumConstants, sum) == 0 && offsetof(SumConstants, scale) == 4 &&
@@ -242,20 +282,24 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, c
   c.epilogue.flip = V::all_bytes(p.rounding.to.flip);
 }
 
-/// Adds a kernel row's products to `from`.
-template <bool HighParts>
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add(const __m512i (&from)[4], const RowQuads& quads,
-                                                const PlaneConstants& c, int kernel_row, __m512i (&to)[4]) noexcept {
-  const auto add_products = [&](const __m512i(&sums)[4], __m512i weights) __attribute__((always_inline))
-  DMLREF_QLC_TARGET {
-    to[0] = dot(sums[0], quads.a, weights);
-    to[1] = dot(sums[1], quads.b, weights);
-    to[2] = dot(sums[2], quads.c, weights);
-    to[3] = dot(sums[3], quads.d, weights);
-  };
-  add_products(from, c.weights[kernel_row]);
-  if constexpr (HighParts) {
-    if ((c.high_parts >> kernel_row & 1) != 0) add_products(to, c.high[kernel_row]);
+/// Adds an input row to the sums of `count` output rows, of which the first sees it by kernel row `last`, each other
+/// one by the one before. `second` is as for row_quads.
+template <class Shape, bool HighParts, int Group = 0>
+DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const ColumnPanel& panel, const PlaneConstants<Shape::kernel>& c,
+                                                    const RowPixels<Shape>& row, const RowPixels<Shape>& second,
+                                                    int last, int count, __m512i (*sums)[4]) noexcept {
+  const RowQuads quads = row_quads<Shape, Group>(panel, row, second);
+  DMLREF_UNROLL
+  for (int i = 0; i < count; ++i) {
+    const int quad = (last - i) * Shape::groups + Group;
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) sums[i][v] = dot(sums[i][v], quads.of[v], c.weights[quad]);
+    if (!HighParts || (c.high_parts >> quad & 1) == 0) continue;
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) sums[i][v] = dot(sums[i][v], quads.of[v], c.high[quad]);
+  }
+  if constexpr (Group + 1 < Shape::groups) {
+    add_row<Shape, HighParts, Group + 1>(panel, c, row, second, last, count, sums);
   }
 }
 
@@ -276,99 +320,116 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_rows(const PlaneArgs& p, std::
 }
 
 /// Goes down a panel of the planes that begin at `src` and `dst`. Sums take what an input row adds to them when that
-/// row is made into quads: with a stride of 1, the rows of three output rows at once. `safe`: no load of the planes'
-/// rows reads beyond the tensor.
-template <int Stride, int Planes, bool HighParts>
+/// row is made into quads: with a stride of 1, the rows of all output rows that it is part of at once. `safe`: no load
+/// of the planes' rows reads beyond the tensor.
+template <class Shape, bool HighParts>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, const ColumnPanel& panel,
-                                                        const PlaneConstants& c, const std::uint8_t* src,
+                                                        const PlaneConstants<Shape::kernel>& c, const std::uint8_t* src,
                                                         std::uint8_t* dst, bool safe) noexcept {
+  constexpr int kernel = Shape::kernel, stride = Shape::stride;
   std::ptrdiff_t next = -p.in.pad_y;                                                 // input row, at `from`
   std::ptrdiff_t from = src - p.tensor + panel.column - p.in.pad_y * p.in.row_step;  // bytes into the tensor
   alignas(64) std::uint8_t edge[128];
   const auto row = [&](auto inner) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     const RowSource source =
-        inner ? RowSource{p.tensor + from, p.in_plane_step} : source_of<Planes>(p, panel, next, from, edge);
-    const RowQuads quads = row_quads<Stride, Planes>(panel, source);
+        inner ? RowSource{p.tensor + from, p.in_plane_step} : source_of<Shape::planes>(p, panel, next, from, edge);
     ++next;
     from += p.in.row_step;
-    return quads;
+    return load_row<Shape>(panel, source);
   };
-  const __m512i none[4] = {c.start, c.start, c.start, c.start};
-  __m512i second[4], third[4];   // of the output rows that follow, without the input rows that are not yet read
-  std::ptrdiff_t out = panel.x;  // where in the planes of the output the next rows begin
-  RowQuads last;                 // with a stride of 2, of the row that two output rows share with the next ones
-  last = row(std::false_type{});
-  if constexpr (Stride == 1) {
-    add<HighParts>(none, last, c, 0, second);
-    const RowQuads quads = row(std::false_type{});
-    add<HighParts>(second, quads, c, 1, second);
-    add<HighParts>(none, quads, c, 0, third);
-  }
-  // Sums and writes the next output rows.
-  const auto next_rows = [&](auto inner, std::ptrdiff_t safe_rows, std::ptrdiff_t left) __attribute__((always_inline))
-  DMLREF_QLC_TARGET {
-    __m512i sums[4];
-    if constexpr (Stride == 2) {
-      RowQuads rows[5];
-      rows[0] = last;
-      DMLREF_UNROLL
-      for (int r = 1; r < 5; ++r) rows[r] = row(inner);
-      DMLREF_UNROLL
-      for (int r = 0; r < 3; ++r) {
-        add<HighParts>(r == 0 ? none : sums, {rows[r].a, rows[r].b, rows[r + 2].a, rows[r + 2].b}, c, r, sums);
-      }
-      last = rows[4];
-    } else {
-      const RowQuads quads = row(inner);
-      add<HighParts>(second, quads, c, 2, sums);
-      add<HighParts>(third, quads, c, 1, second);
-      add<HighParts>(none, quads, c, 0, third);
+  __m512i sums[kernel][4];            // of the output rows from the next one on, as far as they begin; stride 2: of two
+  RowPixels<Shape> rows[kernel + 2];  // stride 2: of two output rows; the last ones are shared with the next two
+  const auto begin_sums = [&](int r) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) sums[r][v] = c.start;
+  };
+  DMLREF_UNROLL
+  for (int r = 0; r < kernel - stride; ++r) {
+    rows[r] = row(std::false_type{});
+    if constexpr (stride == 1) {
+      begin_sums(r);
+      add_row<Shape, HighParts>(panel, c, rows[r], rows[r], r, r + 1, sums);
     }
-    const __m512i bytes = c.epilogue.template packed<Factors::parts>(sums, p.rounding, {c.factor, c.offset});
-    store_rows<Stride, Planes>(p, panel.used, safe_rows, left, dst + out, bytes);
-    out += Stride * p.out.row_step;
+  }
+  std::ptrdiff_t out = panel.x;  // where in the planes of the output the next rows begin
+  // Sums of the next output rows.
+  const auto sum_next = [&](auto inner, __m512i(&complete)[4]) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    if constexpr (stride == 1) {
+      begin_sums(kernel - 1);
+      rows[0] = row(inner);
+      add_row<Shape, HighParts>(panel, c, rows[0], rows[0], kernel - 1, kernel, sums);
+    } else {
+      DMLREF_UNROLL
+      for (int r = kernel - 2; r < kernel + 2; ++r) rows[r] = row(inner);
+      begin_sums(0);
+      DMLREF_UNROLL
+      for (int r = 0; r < kernel; ++r) add_row<Shape, HighParts>(panel, c, rows[r], rows[r + 2], r, 1, sums);
+      DMLREF_UNROLL
+      for (int r = 0; r < kernel - 2; ++r) rows[r] = rows[r + 4];
+    }
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) complete[v] = sums[0][v];
+    DMLREF_UNROLL
+    for (int r = 1; r < kernel && stride == 1; ++r) {
+      DMLREF_UNROLL
+      for (int v = 0; v < 4; ++v) sums[r - 1][v] = sums[r][v];
+    }
   };
-  constexpr std::ptrdiff_t rows_in = Stride == 2 ? 4 : 1;  // that an output row, or two, complete
-  for (std::ptrdiff_t y = 0; y < p.out.rows; y += Stride) {
-    // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
-    std::ptrdiff_t inner = smaller((panel.safe_rows - y) / Stride, (p.in.rows - next) / rows_in);
+  // Writes output rows.
+  const auto write = [&](const __m512i(&complete)[4], std::ptrdiff_t safe_rows, std::ptrdiff_t left)
+      __attribute__((always_inline)) DMLREF_QLC_TARGET {
+    const __m512i bytes = c.epilogue.template packed<Factors::parts>(complete, p.rounding, {c.factor, c.offset});
+    store_rows<stride, Shape::planes>(p, panel.used, safe_rows, left, dst + out, bytes);
+    out += stride * p.out.row_step;
+  };
+  constexpr std::ptrdiff_t rows_in = stride == 2 ? 4 : 1;  // that an output row, or two, complete
+  for (std::ptrdiff_t y = 0; y < p.out.rows; y += stride) {
+    // Rows that need no checks: the plane has their input, and vectors may be read and written whole. They are rounded
+    // while the next ones are summed: so fewer instructions wait for others.
+    std::ptrdiff_t inner = smaller((panel.safe_rows - y) / stride, (p.in.rows - next) / rows_in);
     if (!safe || next < 0) inner = 0;
-    for (; inner > 0; --inner, y += Stride) next_rows(std::true_type{}, Stride, Stride);
-    if (y < p.out.rows) next_rows(std::false_type{}, panel.safe_rows - y, p.out.rows - y);
+    __m512i complete[4], following[4];
+    if (inner > 0) sum_next(std::true_type{}, complete);
+    for (; inner > 0; --inner, y += stride) {
+      if (inner > 1) sum_next(std::true_type{}, following);
+      write(complete, stride, stride);
+      DMLREF_UNROLL
+      for (int v = 0; v < 4; ++v) complete[v] = following[v];
+    }
+    if (y < p.out.rows) {
+      sum_next(std::false_type{}, complete);
+      write(complete, panel.safe_rows - y, p.out.rows - y);
+    }
   }
 }
 
-/// Makes the panel of the planes from `first` on, until some whose weights have `HighParts` or not; says where these
-/// begin.
-template <int Stride, int Planes, bool HighParts>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline std::ptrdiff_t plane_panels(const PlaneArgs& planes,
-                                                                       const ColumnPanel& columns,
-                                                                       std::ptrdiff_t first) noexcept {
+/// Makes the panel of those planes whose weights have `HighParts`, or not.
+template <class Shape, bool HighParts>
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void plane_panels(const PlaneArgs& planes,
+                                                             const ColumnPanel& columns) noexcept {
   // What arguments refer to might change with each byte that is stored, and would be read again.
   const PlaneArgs p = planes;
   const ColumnPanel panel = columns;
-  for (; first < p.planes; first += Planes) {
-    const std::ptrdiff_t i = smaller(first, p.planes - Planes);  // the last ones may be made twice
-    PlaneConstants c;
-    make_constants<Planes>(p, p.channel + i * p.channel_step, c);
-    if ((c.high_parts != 0) != HighParts) break;
+  for (std::ptrdiff_t first = 0; first < p.planes; first += Shape::planes) {
+    const std::ptrdiff_t i = smaller(first, p.planes - Shape::planes);  // the last ones may be made twice
+    const std::byte* const channel = p.channel + i * p.channel_step;
+    if ((high_parts_of<Shape::planes>(p, channel) != 0) != HighParts) continue;
+    PlaneConstants<Shape::kernel> c;
+    make_constants<Shape::planes>(p, channel, c);
     const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
     const std::ptrdiff_t begin = src + panel.column - p.tensor;
     const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
-    plane_panel<Stride, Planes, HighParts>(p, panel, c, src, p.out.dst + i * p.out_plane_step, safe);
+    plane_panel<Shape, HighParts>(p, panel, c, src, p.out.dst + i * p.out_plane_step, safe);
   }
-  return first;
 }
 
-template <int Stride, int Planes>
+template <class Shape>
 DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& p) noexcept {
-  constexpr std::ptrdiff_t columns = 64 / Planes / Stride;
+  constexpr std::ptrdiff_t columns = 64 / Shape::planes / Shape::stride;
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
-    const ColumnPanel panel = make_panel<Planes>(p, x, Stride, loads_apart<Stride, Planes>);
-    for (std::ptrdiff_t i = 0; i < p.planes;) {
-      i = plane_panels<Stride, Planes, false>(p, panel, i);
-      i = plane_panels<Stride, Planes, true>(p, panel, i);
-    }
+    const ColumnPanel panel = make_panel<Shape>(p, x);
+    plane_panels<Shape, false>(p, panel);
+    plane_panels<Shape, true>(p, panel);
   }
 }
 
@@ -381,8 +442,8 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
   for (int i = 0; i < 3; ++i) {
     const std::ptrdiff_t planes = std::ptrdiff_t{1} << i;
     const std::ptrdiff_t columns = 64 / planes / p.stride;
-    // Of four planes with a stride of 1 one load of 16 bytes makes all quads.
-    if (planes == 4 && p.stride == 1 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
+    // Of four planes with a stride of 1 one load of 16 bytes makes all quads of three rows.
+    if (planes == 4 && p.stride == 1 && p.kernel < 5 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
     const std::ptrdiff_t cost =
         (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
     if (i == 0 || (cost < min_cost && planes <= p.planes)) {
@@ -394,11 +455,16 @@ constexpr int planes_at_once(const PlaneArgs& p) noexcept {
 }
 
 DMLREF_QLC_TARGET inline void one_output_of_each(const PlaneArgs& p) noexcept {
-  const int at_once = planes_at_once(p);
-  if (p.stride == 2) {
-    at_once == 4 ? all_panels<2, 4>(p) : at_once == 2 ? all_panels<2, 2>(p) : all_panels<2, 1>(p);
+  const auto with = [&]<int Kernel, int Stride>(std::integer_sequence<int, Kernel, Stride>) DMLREF_QLC_TARGET {
+    const int at_once = planes_at_once(p);
+    at_once == 4   ? all_panels<PlaneShape<Kernel, Stride, 4>>(p)
+    : at_once == 2 ? all_panels<PlaneShape<Kernel, Stride, 2>>(p)
+                   : all_panels<PlaneShape<Kernel, Stride, 1>>(p);
+  };
+  if (p.kernel == 5) {
+    p.stride == 2 ? with(std::integer_sequence<int, 5, 2>()) : with(std::integer_sequence<int, 5, 1>());
   } else {
-    at_once == 4 ? all_panels<1, 4>(p) : at_once == 2 ? all_panels<1, 2>(p) : all_panels<1, 1>(p);
+    p.stride == 2 ? with(std::integer_sequence<int, 3, 2>()) : with(std::integer_sequence<int, 3, 1>());
   }
 }
 
@@ -414,12 +480,13 @@ DMLREF_QLC_TARGET inline void pixel_planes(const PlaneArgs& planes) noexcept {
   }
 }
 
-/// Three kernel rows, a quad for each.
+/// Three kernel rows, a quad for each; or five rows of five columns.
 inline bool planes_suit(const Geometry& g) noexcept {
-  const bool columns_suit = g.stride_x == 2 ? g.dilation_x == 1 : g.stride_x == 1 && g.dilation_x <= 2;
-  return g.in_channels == 1 && g.kernel_w > 1 && g.kernel_w <= 4 && g.kernel_h == 3 && g.stride_y == g.stride_x &&
-         columns_suit && g.dilation_y == 1 && g.out_width >= 4 && g.in.x == 1 && g.in.y >= g.width && g.out.x == 1 &&
-         g.out.y >= g.out_width;
+  const bool three = g.kernel_w > 1 && g.kernel_w <= 4 && g.kernel_h == 3, five = g.kernel_w == 5 && g.kernel_h == 5;
+  const bool columns_suit =
+      g.stride_x == 2 || five ? g.stride_x <= 2 && g.dilation_x == 1 : g.stride_x == 1 && g.dilation_x <= 2;
+  return g.in_channels == 1 && (three || five) && g.stride_y == g.stride_x && columns_suit && g.dilation_y == 1 &&
+         g.out_width >= 4 && g.in.x == 1 && g.in.y >= g.width && g.out.x == 1 && g.out.y >= g.out_width;
 }
 
 #endif

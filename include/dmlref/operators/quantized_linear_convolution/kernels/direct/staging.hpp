@@ -142,8 +142,12 @@ class Staging {
   /// `pitch` apart.
   void stage(const RowBand& band, const ConstantsHeader& h, const std::uint8_t* input, Index planes, Index channels,
              Index pitch, std::uint8_t* to) const noexcept {
-    const Index row_bytes = row_pixels * pitch;
-    const auto fill = [&](std::uint8_t* at, Index bytes) { std::memset(at, h.fill, static_cast<std::size_t>(bytes)); };
+    const Index row_bytes = row_pixels * pitch, row_step = g_.stride_y * g_.in.y, step = g_.stride_x * g_.in.x;
+    const int padding = h.fill;
+    const std::uint8_t flip = h.input_flip;
+    const auto fill = [padding](std::uint8_t* at, Index bytes) {
+      std::memset(at, padding, static_cast<std::size_t>(bytes));
+    };
     for (Index phase = 0; phase < phases(); ++phase) {
       const Span rows = rows_of(band, phase / g_.stride_x), columns = columns_of(band, phase % g_.stride_x);
       const Index before = columns.before * pitch + rows.before * row_bytes;
@@ -152,11 +156,21 @@ class Staging {
         std::uint8_t* const end = dst + phase_bytes(pitch);
         fill(dst, before);
         dst += before;
-        for (Index r = 0; r < rows.count && columns.count > 0; ++r, dst += row_bytes) {
+        const std::uint8_t* src = input + plane * g_.in.c + rows.first * g_.in.y + columns.first * g_.in.x;
+        const Index end_of_rows = columns.count > 0 ? rows.count : 0;
+        for (Index r = 0; r < end_of_rows; ++r, dst += row_bytes, src += r < end_of_rows ? row_step : 0) {
           // Into the row itself and the next one, which are written later.
           for (Index i = columns.count * pitch / 16 * 16; i < row_bytes; i += 16) fill(dst + i, 16);
-          copy_pixels(input + plane * g_.in.c + (rows.first + r * g_.stride_y) * g_.in.y + columns.first * g_.in.x,
-                      columns.count, channels, pitch, h, dst);
+          if (step == channels && pitch == channels) {
+            copy_row(src, columns.count * channels, flip, dst);
+          } else if (channels == 1) {
+            copy_apart(src, step, columns.count, flip, dst);
+          } else {
+            for (Index x = 0; x < columns.count; ++x) {
+              copy_row(src + x * step, channels, flip, dst + x * pitch);
+              if (channels != pitch) fill(dst + x * pitch + channels, pitch - channels);
+            }
+          }
         }
         fill(dst, end - dst);
       }
@@ -190,17 +204,6 @@ class Staging {
     const Index below = (g_.kernel_h - 1) * g_.dilation_y / g_.stride_y;
     const Index left = smaller(g_.pad_x, padded_columns(columns));
     return round_up(((rows + below) * row_pixels_of(columns) + left) * pitch + 64, 64);
-  }
-
-  void copy_pixels(const std::uint8_t* src, Index count, Index channels, Index pitch, const ConstantsHeader& h,
-                   std::uint8_t* dst) const noexcept {
-    const Index step = g_.stride_x * g_.in.x;
-    if (step == channels && pitch == channels) return copy_row(src, count * channels, h.input_flip, dst);
-    if (channels == 1) return copy_apart(src, step, count, h.input_flip, dst);
-    for (Index x = 0; x < count; ++x, dst += pitch) {
-      copy_row(src + x * step, channels, h.input_flip, dst);
-      if (channels != pitch) std::memset(dst + channels, h.fill, static_cast<std::size_t>(pitch - channels));
-    }
   }
 
   /// Staged pixel i is padded column phase + i * stride_x of the band; the input begins at padded column `left`.

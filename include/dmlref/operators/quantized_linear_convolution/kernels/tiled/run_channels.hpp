@@ -69,12 +69,13 @@ inline void run_channels(const BlockView& v, Index first_block, Index last_block
     for (Index y = 0; y < v.place.rows; ++y) {
       std::uint8_t* const row = in_place ? v.output_at(channel, y) : v.bytes() + y * columns * pitch;
       for (Index x = 0; x < columns;) {
+        const auto [tile, equal] = kernels.channel_tiles.share(vectors, columns - x, x);
+        x = smaller(x, columns - tile.rows);
         std::uint8_t* const bytes = row + x * pitch;
-        const Tile& tile = kernels.channel_tiles.fit(vectors, columns - x);
         const Index max_tiles = requantized          ? columns
                                 : kernels.requantize ? v.p.channel_sums() / (tile.rows * width)
                                                      : 1;  // tiles at a time
-        const Index count = smaller(max_tiles, (columns - x) / tile.rows), pixels = count * tile.rows;
+        const Index count = smaller(max_tiles, equal), pixels = count * tile.rows;
         tile.run({v.operands(block, 0, y, x),
                   v.offsets(packed, y, x),
                   requantized ? TileOutput::bytes : TileOutput::sums,
