@@ -2,7 +2,6 @@
 #pragma once
 
 #include "dmlref/config.hpp"
-#include "dmlref/int8/avx512vnni/multiply_add.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/avx2.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 #include "dmlref/requantize/avx512.hpp"
