@@ -166,8 +166,8 @@ def overview(page):
                      f"{f'{mean:.2f}' if mean else '–'} | {percent(median(row['limit'] for row in rivals))} | "
                      f"{f'×{median(gains):.2f}' if gains else '–'} | {len(alone)} | "
                      f"{percent(median(row['limit'] for row in alone))} |")
-    note = ("*ratio*: median time of the best competitor over dmlref's. A gain is of cases above 100 µs on one thread. Cases whose "
-            "constants are bound at execute (`bound`, `io_bound`) have no competitor. Fractions of the limit compare only over "
+    note = ("*ratio*: median time of the best competitor over dmlref's. A gain is of cases above 100 µs on one thread. Convolutions "
+            "whose filter is bound at execute (`bound`, `io_bound`) have no competitor. Fractions of the limit compare only over "
             "the same cases.")
     return "\n".join([*lines, "", wrapped(note)])
 

@@ -99,9 +99,10 @@ struct Node {
   }
 };
 
-/// A ModelProto with one input, one output, constants and nodes in order.
+/// A ModelProto with inputs, one output, constants and nodes in order.
 struct Model {
-  Value input, output;
+  std::vector<Value> inputs;
+  Value output;
   std::vector<Node> nodes;
   std::vector<std::string> constants;  ///< serialized TensorProtos
 
@@ -120,7 +121,7 @@ struct Model {
     for (const Node& node : nodes) wire::bytes(graph, 1, node.serialize());
     wire::bytes(graph, 2, "bench");
     for (const std::string& c : constants) wire::bytes(graph, 5, c);
-    wire::bytes(graph, 11, input.serialize());
+    for (const Value& input : inputs) wire::bytes(graph, 11, input.serialize());
     wire::bytes(graph, 12, output.serialize());
     wire::number(model, 1, 10);  // ir_version
     wire::bytes(model, 7, graph);

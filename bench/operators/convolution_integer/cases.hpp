@@ -24,5 +24,6 @@ ConvolutionIntegerProblem make_integer_problem(const Layer& layer, const LayerTy
 
 /// One runner per layout; `rival` says whether it is the case's own.
 Runners onednn_convolution_integer(const ConvolutionIntegerProblem& problem, bool nhwc, unsigned threads);
+Runners onnxruntime_convolution_integer(const ConvolutionIntegerProblem& problem, bool nhwc, unsigned threads);
 
 }  // namespace bench

@@ -63,6 +63,12 @@ class ConvolutionIntegerCase final : public OpenCase {
     if (owned_)
       list.push_back({"oneDNN", [this](unsigned t) { return onednn_convolution_integer(problem_, nhwc_, t); }});
 #endif
+#if defined(DMLREF_BENCH_ONNXRUNTIME)
+    if (owned_) {
+      list.push_back(
+          {"ONNX Runtime", [this](unsigned t) { return onnxruntime_convolution_integer(problem_, nhwc_, t); }});
+    }
+#endif
     return list;
   }
 
@@ -87,7 +93,7 @@ int main(int argc, char** argv) {
   const auto workload = bench::QuantizedLinearConvolutionWorkload::load("convolution_integer.json");
   bench::Operator op;
   op.name = "convolution_integer";
-  op.without = {"XNNPACK", "Eigen", "loops", "ONNX Runtime", "PyTorch"};
+  op.without = {"XNNPACK", "Eigen", "loops", "PyTorch"};
   op.cases = workload.cases;
   op.open = [&](const bench::CaseName& name, const std::string&) -> std::unique_ptr<bench::OpenCase> {
     return std::make_unique<bench::ConvolutionIntegerCase>(

@@ -43,5 +43,6 @@ Runners onednn_quantize_linear(const QuantizeLinearProblem& problem, unsigned th
 Runners xnnpack_quantize_linear(const QuantizeLinearProblem& problem, unsigned threads);
 Runners eigen_quantize_linear(const QuantizeLinearProblem& problem, unsigned threads);
 Runners plain_quantize_linear(const QuantizeLinearProblem& problem, unsigned threads);
+Runners onnxruntime_quantize_linear(const QuantizeLinearProblem& problem, unsigned threads);
 
 }  // namespace bench

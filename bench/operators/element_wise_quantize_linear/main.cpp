@@ -59,6 +59,9 @@ class QuantizeLinearCase final : public OpenCase {
     list.push_back({"Eigen", [this](unsigned t) { return eigen_quantize_linear(problem_, t); }});
 #endif
     list.push_back({"loops", [this](unsigned t) { return plain_quantize_linear(problem_, t); }});
+#if defined(DMLREF_BENCH_ONNXRUNTIME)
+    list.push_back({"ONNX Runtime", [this](unsigned t) { return onnxruntime_quantize_linear(problem_, t); }});
+#endif
     return list;
   }
 
@@ -82,7 +85,7 @@ int main(int argc, char** argv) {
   const auto workload = bench::QuantizeLinearWorkload::load();
   bench::Operator op;
   op.name = "element_wise_quantize_linear";
-  op.without = {"ONNX Runtime", "PyTorch"};
+  op.without = {"PyTorch"};
   op.cases = workload.cases;
   op.open = [&](const bench::CaseName& name, const std::string&) -> std::unique_ptr<bench::OpenCase> {
     return std::make_unique<bench::QuantizeLinearCase>(

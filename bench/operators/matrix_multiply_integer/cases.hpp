@@ -41,5 +41,6 @@ Runners onednn_matrix_multiply(const MatrixMultiplyProblem& problem, bool owned,
 Runners xnnpack_matrix_multiply(const MatrixMultiplyProblem& problem, bool owned, unsigned threads);
 Runners eigen_matrix_multiply(const MatrixMultiplyProblem& problem, bool owned, unsigned threads);
 Runners plain_matrix_multiply(const MatrixMultiplyProblem& problem, bool owned, unsigned threads);
+Runners onnxruntime_matrix_multiply(const MatrixMultiplyProblem& problem, bool owned, unsigned threads);
 
 }  // namespace bench

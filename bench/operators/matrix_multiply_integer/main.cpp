@@ -82,6 +82,9 @@ class MatrixMultiplyCase final : public OpenCase {
     list.push_back({"Eigen", [this](unsigned t) { return eigen_matrix_multiply(problem_, owned_, t); }});
 #endif
     list.push_back({"loops", [this](unsigned t) { return plain_matrix_multiply(problem_, owned_, t); }});
+#if defined(DMLREF_BENCH_ONNXRUNTIME)
+    list.push_back({"ONNX Runtime", [this](unsigned t) { return onnxruntime_matrix_multiply(problem_, owned_, t); }});
+#endif
     return list;
   }
 
@@ -105,7 +108,7 @@ int main(int argc, char** argv) {
   const auto workload = bench::MatrixMultiplyWorkload::load();
   bench::Operator op;
   op.name = "matrix_multiply_integer";
-  op.without = {"ONNX Runtime", "PyTorch"};
+  op.without = {"PyTorch"};
   op.cases = workload.cases;
   op.open = [&](const bench::CaseName& name, const std::string&) -> std::unique_ptr<bench::OpenCase> {
     return std::make_unique<bench::MatrixMultiplyCase>(

@@ -137,16 +137,20 @@ class ElementWiseQuantizeLinearPlan final : public PlanOf<ElementWiseQuantizeLin
   std::string_view strategy_name() const noexcept { return "rows"; }
 
   void execute(const Bindings& bindings, Executor& executor) const {
-    constexpr Index task_elements = Index{1} << 16;  // less is not worth a task
-    const auto widest =
-        static_cast<std::size_t>(std::max_element(joint_.shape.begin(), joint_.shape.end()) - joint_.shape.begin());
-    const Index max_tasks = (std::min)(element_count(joint_.shape) / task_elements, joint_.shape[widest]);
-    const auto tasks = (std::min)(static_cast<Index>(concurrency_of(executor)), (std::max)(max_tasks, Index{1}));
-    if (tasks == 1) return run_part(bindings, widest, 0, joint_.shape[widest]);
+    constexpr Index task_elements = Index{1} << 15;  // less is not worth a task
+    const Index elements = element_count(joint_.shape);
+    const Index wanted = (std::min)(static_cast<Index>(concurrency_of(executor)), elements / task_elements);
+    // The outermost dimension whose parts differ little, so that a task's outputs lie side by side; else the widest.
+    const auto first = joint_.shape.begin(), last = joint_.shape.end();
+    auto found = std::find_if(first, last, [&](Index extent) { return extent >= 8 * wanted; });
+    if (found == last) found = std::max_element(first, last);
+    const auto split = static_cast<std::size_t>(found - first);
+    const Index tasks = (std::min)(wanted, joint_.shape[split]);
+    if (tasks <= 1) return run_part(bindings, 0, 0, joint_.shape[0]);
     parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t task) {
-      const auto part = [&](Index of) { return joint_.shape[widest] * of / tasks; };
+      const auto part = [&](Index of) { return joint_.shape[split] * of / tasks; };
       const auto i = static_cast<Index>(task);
-      run_part(bindings, widest, part(i), part(i + 1));
+      run_part(bindings, split, part(i), part(i + 1));
     });
   }
 

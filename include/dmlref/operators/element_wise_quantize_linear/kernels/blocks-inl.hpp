@@ -1,13 +1,16 @@
 // blocks-inl.hpp: quantization and dequantization of blocks by vectors: one source for all instruction sets.
 //
 // It is included by simd/reals/foreach_target-inl.hpp; without its macros it is empty. Kernels walk `count` elements,
-// at least a vector of them, with i as the first of each vector; the last vector may begin within the one before.
+// at least a vector of them, in vectors v that begin at element i; the last one may begin within the one before.
 #ifdef DMLREF_VECTOR_TARGET
 
-/// The vector after the one at `i`.
-DMLREF_VECTOR_TARGET std::size_t next_vector(std::size_t i, std::size_t count) noexcept {
-  const std::size_t last = count - Floats::lanes;
-  return i == last ? count : i + Floats::lanes < last ? i + Floats::lanes : last;
+DMLREF_VECTOR_TARGET std::size_t vectors_of(std::size_t count) noexcept {
+  return (count + Floats::lanes - 1) / Floats::lanes;
+}
+/// Where vector v begins. It does not depend on the vector before, so that no chain of selects limits a loop.
+DMLREF_VECTOR_TARGET std::size_t start_of(std::size_t v, std::size_t count) noexcept {
+  const std::size_t start = v * Floats::lanes, last = count - Floats::lanes;
+  return start < last ? start : last;
 }
 
 DMLREF_VECTOR_TARGET Floats values_at(const Parameter<float>& parameter, std::size_t i) noexcept {
@@ -34,7 +37,8 @@ DMLREF_VECTOR_KERNEL void quantize_by(const std::byte* x, const Parameter<float>
   const Floats shifter = Floats::of(0x1.8p23f), decided = Floats::of(0.5f - 0x1p-13f);
   const Floats lowest = Floats::of(range.lowest), highest = Floats::of(range.highest);
   const Floats inverse = Floats::of(1.0f / scale.values[0]);
-  for (std::size_t i = 0; i < count; i = next_vector(i, count)) {
+  for (std::size_t v = 0, vectors = vectors_of(count); v < vectors; ++v) {
+    const std::size_t i = start_of(v, count);
     const Floats dividend = floats_from<float>(x + i * sizeof(float));
     const Floats ratio =
         extent == Extent::one ? product(dividend, inverse) : quotient(dividend, Floats::load(scale.values + i));
@@ -64,7 +68,8 @@ DMLREF_VECTOR_KERNEL void dequantize(const float* q, const Parameter<float>& sca
                                      std::size_t count, std::byte* to) noexcept {
   if (count < Floats::lanes) return scalar::dequantize(q, scale, zero_point, count, to);
   const Floats nan = Floats::of(std::numeric_limits<float>::quiet_NaN());
-  for (std::size_t i = 0; i < count; i = next_vector(i, count)) {
+  for (std::size_t v = 0, vectors = vectors_of(count); v < vectors; ++v) {
+    const std::size_t i = start_of(v, count);
     const Floats result = product(difference(Floats::load(q + i), values_at(zero_point, i)), values_at(scale, i));
     store(to + i * sizeof(float), choose(at_most(result, result), result, nan));
   }
@@ -72,14 +77,16 @@ DMLREF_VECTOR_KERNEL void dequantize(const float* q, const Parameter<float>& sca
 
 DMLREF_VECTOR_KERNEL void widen_halves(const std::byte* from, std::size_t count, float* to) noexcept {
   if (count < Floats::lanes) return scalar::widen_halves(from, count, to);
-  for (std::size_t i = 0; i < count; i = next_vector(i, count)) {
+  for (std::size_t v = 0, vectors = vectors_of(count); v < vectors; ++v) {
+    const std::size_t i = start_of(v, count);
     store(reinterpret_cast<std::byte*>(to + i), floats_from<half>(from + i * sizeof(half)));
   }
 }
 template <class T>
 DMLREF_VECTOR_KERNEL void widen_integers(const std::byte* from, std::size_t count, float* to) noexcept {
   if (count < Floats::lanes) return scalar::widen_integers<T>(from, count, to);
-  for (std::size_t i = 0; i < count; i = next_vector(i, count)) {
+  for (std::size_t v = 0, vectors = vectors_of(count); v < vectors; ++v) {
+    const std::size_t i = start_of(v, count);
     store(reinterpret_cast<std::byte*>(to + i), floats_of_integers<T>(from + i * sizeof(T)));
   }
 }
