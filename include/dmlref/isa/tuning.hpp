@@ -44,8 +44,8 @@ struct Tuning {
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
   struct Normalization {
     /// Which rows of float32 form their results in one loop with the sums of another row, with AVX-512: those whose
-    /// results are stored non-temporally, those within `l2_bytes` too, or all.
-    enum class PipelinedRows { streamed, streamed_or_near, always };
+    /// results are stored non-temporally and those within `l2_bytes`, or all.
+    enum class PipelinedRows { streamed_or_near, always };
     PipelinedRows pipelined_rows = PipelinedRows::streamed_or_near;
     std::int64_t row_prefetch = 4096;                 ///< how many bytes ahead such rows are prefetched,
     std::int64_t prefetch_512 = 4096;                 ///< and long contiguous groups, by vectors of 512 bits,
@@ -96,9 +96,7 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                .kept_sixths = 8,
                .interleave_from = 32 * 1024,
                .byte_permutations = true},
-     .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::streamed,
-                       .stream_percent = 50,
-                       .stream_percent_of_rows = 80}},
+     .normalization = {.stream_percent = 50, .stream_percent_of_rows = 80}},
     {.name = "zen5",
      .slice = {.task_bytes = 64 * 1024,
                .kept_sixths = 8,

@@ -110,7 +110,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
       // own needs a row of values.
       const bool has_values = finish == Finish::unrounded;
       const bool fits = !has_values || (l1d_bytes() >= 48 * 1024 && !(places.varying && prefetch_distance != 0));
-      pipelined_kept = tuning.pipelined_rows == always ? fits : tuning.pipelined_rows == streamed_or_near && !beyond_l2;
+      pipelined_kept = fits && (tuning.pipelined_rows == always || !beyond_l2);
       pipelined_streamed = tuning.pipelined_rows == always ? fits : !has_values;
     }
   }
