@@ -100,6 +100,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
       prefetch_distance = Base::prefetch_distance_of(target, tuning);
       if (prefetch_distance != 0) row_prefetch = tuning.row_prefetch;
     }
+    prefetches_kept = tuning.prefetches_kept_rows || target.rows->vector_bits != 512;
     if (!target.rows->pipelined) return;
     if constexpr (is_half) {
       pipelined_kept = places.reduced.rank == 1 && places.reduced.at[0].step.input == 1;
@@ -123,6 +124,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
   bool pipelined_kept = false;      // a row's results are formed together with the sums of another row,
   bool pipelined_streamed = false;  // where stores are non-temporal
   std::int64_t row_prefetch = 0;    // bytes ahead, of pipelined rows
+  bool prefetches_kept = true;      // one by one, those that are converted once and stay in the caches, too
 };
 
 /// One execute.
@@ -157,6 +159,7 @@ struct WholeRowsExecution : RowExecution<T> {
         streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::unrounded;
     // (A scale and a bias for each element fill L1d.)
     const bool converts = !is_half && !op.geometry.varying;
+    const bool prefetches = !is_half && op.prefetch_distance != 0 && (streams || !converts || rows.prefetches_kept);
     const Kernels& kernels = *op.kernels.rows;
     Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
     for (std::uint64_t g = begin; g < end; ++g) {
@@ -167,7 +170,7 @@ struct WholeRowsExecution : RowExecution<T> {
       Results<Real> results = converts ? results_of(work.converted(0)) : results_from(floats);
       Address output = address_of(floats);
       // Neither is foreseen by prefetchers while the other is walked.
-      if (!is_half && op.prefetch_distance != 0) {
+      if (prefetches) {
         const bool in_place = floats != reinterpret_cast<const std::byte*>(work.row);
         if (in_place) results.prefetch.read = address_of(floats, ahead.input * element_bytes);
         const std::optional<Place> place = stretch_at(&Place::output, base, 0, size);
