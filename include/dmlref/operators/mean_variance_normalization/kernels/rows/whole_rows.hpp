@@ -235,6 +235,10 @@ struct WholeRowsExecution : RowExecution<T> {
         results.source = Source::converted_and_sums;
         results.summed = {from, &stage.sums, is_half ? work.converted((g - begin + stages) % 3) : stage.converted};
         results.prefetch = {address_of(from), address_of(from)};
+        if constexpr (is_half) {
+          results.prefetch = {address_of(from, rows.row_prefetch),
+                              address_of(output_at(stage.base), rows.row_prefetch)};
+        }
         const bool in_place = from != reinterpret_cast<const std::byte*>(work.row);
         if (!is_half && in_place && op.finish != Finish::unrounded) {
           results.prefetch.read += static_cast<Address>(rows.row_prefetch);
