@@ -44,12 +44,13 @@ struct Tuning {
   /// MEAN_VARIANCE_NORMALIZATION and MEAN_VARIANCE_NORMALIZATION1.
   struct Normalization {
     /// Which rows of float32 form their results in one loop with the sums of another row, with AVX-512: those whose
-    /// results are stored non-temporally, those within `l2_bytes` too, or all.
-    enum class PipelinedRows { streamed, streamed_or_near, always };
+    /// results are stored non-temporally and those within `l2_bytes`, or all.
+    enum class PipelinedRows { streamed_or_near, always };
     PipelinedRows pipelined_rows = PipelinedRows::streamed_or_near;
     std::int64_t row_prefetch = 4096;                 ///< how many bytes ahead such rows are prefetched,
     std::int64_t prefetch_512 = 4096;                 ///< and long contiguous groups, by vectors of 512 bits,
     std::int64_t prefetch_256 = 1024;                 ///< and of 256 bits
+    bool prefetches_kept_rows = true;                 ///< by 512 bits: rows that are converted once and not streamed
     std::uint64_t l2_bytes = std::uint64_t{1} << 20;  ///< input and output of more are prefetched
     std::uint64_t column_stream_percent = 50;         ///< as `stream_percent`, of groups side by side
     /// Percent of a program's share of the last-level cache that input and output may fill before results are stored
@@ -96,9 +97,7 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                .kept_sixths = 8,
                .interleave_from = 32 * 1024,
                .byte_permutations = true},
-     .normalization = {.pipelined_rows = Tuning::Normalization::PipelinedRows::streamed,
-                       .stream_percent = 50,
-                       .stream_percent_of_rows = 80}},
+     .normalization = {.prefetches_kept_rows = false, .stream_percent = 50, .stream_percent_of_rows = 80}},
     {.name = "zen5",
      .slice = {.task_bytes = 64 * 1024,
                .kept_sixths = 8,

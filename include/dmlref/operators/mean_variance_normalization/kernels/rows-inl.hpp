@@ -426,7 +426,8 @@ DMLREF_VECTOR_KERNEL std::size_t halves16(const Results<float>& results, const C
   }
   return listed.count;
 }
-/// The floats of a row. A pipelined row becomes floats on the way, and is summed then.
+/// The floats of a row. A pipelined row becomes floats on the way, and is summed then. (With shared coefficients
+/// prefetching would cost time.)
 template <Finish finish, class Coefficients>
 DMLREF_VECTOR_KERNEL std::size_t floats16(const Results<float>& results, const Coefficients coefficients) noexcept {
   Listed listed{results.list, 0};
@@ -444,7 +445,13 @@ DMLREF_VECTOR_KERNEL std::size_t floats16(const Results<float>& results, const C
       Lanes lanes;
       clear(lanes);
       std::size_t k = 0;
+      const Prefetch ahead = results.prefetch;
+      const bool prefetches = Coefficients::per_element && ahead.read != address_of(halves);
       for (; i + step16 <= count; i += step16) {
+        if (prefetches) {
+          prefetch<0>(ahead.read + i * sizeof(half), step16 * sizeof(half));
+          prefetch<1>(ahead.written + i * sizeof(half), step16 * sizeof(half));
+        }
         // (Before floats are stored at what may be the same place of another page.)
         segment16<finish, float>(from + i * sizeof(float), to + i * stored_bytes16<finish>, step16,
                                  coefficients.behind(i), upper, false, i, listed);

@@ -203,6 +203,7 @@ struct BlockedRowsExecution : RowExecution<T> {
     const std::size_t size = block_size(block);
     std::byte* const output = output_at(base);
     const bool in_place = list.count == 1;
+    if (is_half && in_place && op.beyond_l2) prefetch<1>(address_of(output, list.segments[0].to), size * sizeof(T));
     const std::byte* const floats = gather(base, list, work.row, 0);
     Results<Real> results = results_from(floats);
     if (!is_half && in_place) results.prefetch.read = address_of(floats, op.prefetch_distance);

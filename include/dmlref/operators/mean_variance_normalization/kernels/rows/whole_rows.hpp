@@ -100,6 +100,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
       prefetch_distance = Base::prefetch_distance_of(target, tuning);
       if (prefetch_distance != 0) row_prefetch = tuning.row_prefetch;
     }
+    prefetches_kept = tuning.prefetches_kept_rows || target.rows->vector_bits != 512;
     if (!target.rows->pipelined) return;
     if constexpr (is_half) {
       pipelined_kept = places.reduced.rank == 1 && places.reduced.at[0].step.input == 1;
@@ -110,7 +111,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
       // own needs a row of values.
       const bool has_values = finish == Finish::unrounded;
       const bool fits = !has_values || (l1d_bytes() >= 48 * 1024 && !(places.varying && prefetch_distance != 0));
-      pipelined_kept = tuning.pipelined_rows == always ? fits : tuning.pipelined_rows == streamed_or_near && !beyond_l2;
+      pipelined_kept = fits && (tuning.pipelined_rows == always || !beyond_l2);
       pipelined_streamed = tuning.pipelined_rows == always ? fits : !has_values;
     }
   }
@@ -123,6 +124,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
   bool pipelined_kept = false;      // a row's results are formed together with the sums of another row,
   bool pipelined_streamed = false;  // where stores are non-temporal
   std::int64_t row_prefetch = 0;    // bytes ahead, of pipelined rows
+  bool prefetches_kept = true;      // one by one, those that are converted once and stay in the caches, too
 };
 
 /// One execute.
@@ -157,6 +159,7 @@ struct WholeRowsExecution : RowExecution<T> {
         streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::unrounded;
     // (A scale and a bias for each element fill L1d.)
     const bool converts = !is_half && !op.geometry.varying;
+    const bool prefetches = !is_half && op.prefetch_distance != 0 && (streams || !converts || rows.prefetches_kept);
     const Kernels& kernels = *op.kernels.rows;
     Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
     for (std::uint64_t g = begin; g < end; ++g) {
@@ -167,7 +170,7 @@ struct WholeRowsExecution : RowExecution<T> {
       Results<Real> results = converts ? results_of(work.converted(0)) : results_from(floats);
       Address output = address_of(floats);
       // Neither is foreseen by prefetchers while the other is walked.
-      if (!is_half && op.prefetch_distance != 0) {
+      if (prefetches) {
         const bool in_place = floats != reinterpret_cast<const std::byte*>(work.row);
         if (in_place) results.prefetch.read = address_of(floats, ahead.input * element_bytes);
         const std::optional<Place> place = stretch_at(&Place::output, base, 0, size);
@@ -232,6 +235,10 @@ struct WholeRowsExecution : RowExecution<T> {
         results.source = Source::converted_and_sums;
         results.summed = {from, &stage.sums, is_half ? work.converted((g - begin + stages) % 3) : stage.converted};
         results.prefetch = {address_of(from), address_of(from)};
+        if constexpr (is_half) {
+          results.prefetch = {address_of(from, rows.row_prefetch),
+                              address_of(output_at(stage.base), rows.row_prefetch)};
+        }
         const bool in_place = from != reinterpret_cast<const std::byte*>(work.row);
         if (!is_half && in_place && op.finish != Finish::unrounded) {
           results.prefetch.read += static_cast<Address>(rows.row_prefetch);
