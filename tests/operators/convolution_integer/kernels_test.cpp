@@ -131,6 +131,24 @@ TEST(ConvolutionIntegerKernels, SumsThatWrap) {
   }
 }
 
+// Where an axis has one output, its stride does not count, however large it is.
+TEST(ConvolutionIntegerKernels, OneOutputWithAnyStride) {
+  Random random(dmlref_test::test_seed());
+  for (int i = 0; i < dmlref_test::rounds(100) && !HasFailure(); ++i) {
+    QlcShape shape;
+    shape.groups = pick(random, 1, 5);
+    shape.in_channels = pick(random, 1, 5);
+    shape.out_channels = pick(random, 1, 20);
+    shape.kernel = {pick(random, 1, 3), pick(random, 1, 3)};
+    shape.in = {shape.kernel[0] + pick(random, 0, 20), shape.kernel[1] + pick(random, 0, 20)};
+    shape.start = {pick(random, 0, 2), pick(random, 0, 2)};
+    const bool one_row = chance(random, 60), one_column = !one_row || chance(random, 50);
+    const auto far_or_near = [&] { return chance(random, 50) ? pick(random, 23, 60000) : pick(random, 23, 40); };
+    shape.stride = {one_row ? far_or_near() : 1u, one_column ? far_or_near() : 1u};
+    expect_sums(random, shape);
+  }
+}
+
 // What the tiles cannot do.
 TEST(ConvolutionIntegerKernels, FarStridesRunTheReference) {
   Random random(dmlref_test::test_seed());

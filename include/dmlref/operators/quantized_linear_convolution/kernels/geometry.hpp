@@ -70,6 +70,9 @@ inline Geometry geometry_of(const Problem& problem) noexcept {
   along(problem.geometry.strides, 1, g.stride_y, g.stride_x);
   along(problem.geometry.dilations, 1, g.dilation_y, g.dilation_x);
   along(problem.geometry.start_padding, 0, g.pad_y, g.pad_x);
+  // Where an axis has one output, a stride beyond its kernel would only be input that is staged in vain.
+  if (g.out_height == 1 && g.stride_y > (g.kernel_h - 1) * g.dilation_y + 1) g.stride_y = 1;
+  if (g.out_width == 1 && g.stride_x > (g.kernel_w - 1) * g.dilation_x + 1) g.stride_x = 1;
   g.in = steps_of(in);
   g.out = steps_of(out);
   g.filter = steps_of(filter);
