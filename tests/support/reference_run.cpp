@@ -45,6 +45,39 @@ class ReferenceRun {
       });
     });
   }
+  void operator()(const dmlref::ConvolutionIntegerDesc& desc) const {
+    with_sign(desc.input, [&]<class In>(In) {
+      with_sign(desc.filter, [&]<class Filter>(Filter) {
+        dmlref::reference::convolution_integer(
+            dmlref::ConvolutionIntegerTensors<In, Filter, View>{
+                input<In>(0, desc.input), input<In>(1, desc.input_zero_point), input<Filter>(2, desc.filter),
+                input<Filter>(3, desc.filter_zero_point), output<std::int32_t>(desc.output)},
+            geometry_of(desc));
+      });
+    });
+  }
+  void operator()(const dmlref::MatrixMultiplyIntegerDesc& desc) const {
+    with_sign(desc.a, [&]<class A>(A) {
+      with_sign(desc.b, [&]<class B>(B) {
+        dmlref::reference::matrix_multiply_integer(dmlref::MatrixMultiplyIntegerTensors<A, B, View>{
+            input<A>(0, desc.a), input<A>(1, desc.a_zero_point), input<B>(2, desc.b), input<B>(3, desc.b_zero_point),
+            output<std::int32_t>(desc.output)});
+      });
+    });
+  }
+  void operator()(const dmlref::QuantizedLinearMatrixMultiplyDesc& desc) const {
+    with_sign(desc.a, [&]<class A>(A) {
+      with_sign(desc.b, [&]<class B>(B) {
+        with_sign(desc.output, [&]<class Out>(Out) {
+          dmlref::reference::quantized_linear_matrix_multiply(
+              dmlref::QuantizedLinearMatrixMultiplyTensors<A, B, Out, View>{
+                  input<A>(0, desc.a), input<float>(1, desc.a_scale), input<A>(2, desc.a_zero_point),
+                  input<B>(3, desc.b), input<float>(4, desc.b_scale), input<B>(5, desc.b_zero_point),
+                  input<float>(6, desc.output_scale), input<Out>(7, desc.output_zero_point), output<Out>(desc.output)});
+        });
+      });
+    });
+  }
   void operator()(const dmlref::ElementWiseQuantizeLinearDesc& desc) const {
     with_sign(desc.output, [&]<class Out>(Out) {
       switch (desc.input.data_type) {
@@ -129,17 +162,19 @@ class ReferenceRun {
   }
   template <class In, class Filter, class Out>
   void convolve(const dmlref::QuantizedLinearConvolutionDesc& desc) const {
-    using dmlref::Shape;
-    using dmlref::Strides;
     const dmlref::QuantizedLinearConvolutionTensors<In, Filter, Out, View> tensors{
         input<In>(0, desc.input),          input<float>(1, desc.input_scale),  input<In>(2, desc.input_zero_point),
         input<Filter>(3, desc.filter),     input<float>(4, desc.filter_scale), input<Filter>(5, desc.filter_zero_point),
         input<std::int32_t>(6, desc.bias), input<float>(7, desc.output_scale), input<Out>(8, desc.output_zero_point),
         output<Out>(desc.output)};
-    dmlref::reference::quantized_linear_convolution(
-        tensors, dmlref::reference::ConvolutionGeometry{
-                     Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
-                     Shape::from<std::uint32_t>(desc.start_padding), static_cast<dmlref::Index>(desc.group_count)});
+    dmlref::reference::quantized_linear_convolution(tensors, geometry_of(desc));
+  }
+  template <class Desc>
+  static dmlref::reference::ConvolutionGeometry geometry_of(const Desc& desc) {
+    using dmlref::Shape;
+    using dmlref::Strides;
+    return {Strides::from<std::uint32_t>(desc.strides), Strides::from<std::uint32_t>(desc.dilations),
+            Shape::from<std::uint32_t>(desc.start_padding), static_cast<dmlref::Index>(desc.group_count)};
   }
 
   std::span<const dmlref::InputBuffer> inputs_;

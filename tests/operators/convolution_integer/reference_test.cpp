@@ -7,6 +7,7 @@
 
 #include "dmlref/convolution_integer.hpp"
 #include "support/convolution_integer_case.hpp"
+#include "support/reference_run.hpp"
 #include "support/seed.hpp"
 
 namespace {
@@ -36,11 +37,11 @@ TEST(ReferenceConvolutionInteger, EqualsExactSums) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(dmlref_test::rounds(1500)) && !HasFailure(); ++i) {
     const QlcShape shape = random_integer_shape(random);
     const IntegerConvolutionCase c = make_integer_case(random, shape, all[i % 4], layouts[i % 3]);
+    const Report report = validate(c.desc, latest_feature_level);
+    ASSERT_TRUE(report) << report.to_string();
     const std::vector<InputBuffer> inputs(c.inputs.begin(), c.inputs.end());
     std::vector<std::byte> output = c.output;
-    const OutputBuffer outputs[] = {output};
-    const Report report = run(c.desc, latest_feature_level, inputs, outputs);
-    ASSERT_TRUE(report) << report.to_string();
+    dmlref_test::run_reference(c.desc, inputs, output);
     EXPECT_EQ(output, expected_output(c)) << describe(shape);
   }
 }

@@ -13,6 +13,7 @@
 
 #include "dmlref/matrix_multiply_integer.hpp"
 #include "support/matrix_multiply_case.hpp"
+#include "support/reference_run.hpp"
 #include "support/seed.hpp"
 
 namespace {
@@ -69,15 +70,13 @@ static_assert([] {
   return std::equal(out, out + 4, expected);
 }());
 
-std::vector<InputBuffer> buffers(const std::vector<std::vector<std::byte>>& data) { return {data.begin(), data.end()}; }
-
 template <class Desc>
-std::vector<std::byte> run_case(const ProductCase<Desc>& c) {
-  std::vector<std::byte> output = c.output;
-  const std::vector<InputBuffer> inputs = buffers(c.inputs);
-  const OutputBuffer outputs[] = {output};
-  const Report report = run(c.desc, latest_feature_level, inputs, outputs);
+std::vector<std::byte> reference_output(const ProductCase<Desc>& c) {
+  const Report report = validate(c.desc, latest_feature_level);
   EXPECT_TRUE(report) << report.to_string();
+  const std::vector<InputBuffer> inputs(c.inputs.begin(), c.inputs.end());
+  std::vector<std::byte> output = c.output;
+  dmlref_test::run_reference(c.desc, inputs, output);
   return output;
 }
 
@@ -87,7 +86,7 @@ TEST(ReferenceMatrixMultiplyInteger, EqualsExactSums) {
     const ProductShape shape = random_product_shape(random);
     const auto layout = chance(random, 30) ? ProductLayout::packed : ProductLayout::any;
     const auto c = ProductMaker(random, shape, layout).integer();
-    EXPECT_EQ(run_case(c), expected_output(c)) << describe(shape);
+    EXPECT_EQ(reference_output(c), expected_output(c)) << describe(shape);
   }
 }
 
@@ -143,7 +142,7 @@ TEST(ReferenceQuantizedLinearMatrixMultiply, EqualsExactRationals) {
     const ProductShape shape = random_product_shape(random);
     const auto layout = chance(random, 30) ? ProductLayout::packed : ProductLayout::any;
     const auto c = ProductMaker(random, shape, layout).quantized();
-    EXPECT_EQ(run_case(c), expected_output(c, inside)) << describe(shape);
+    EXPECT_EQ(reference_output(c), expected_output(c, inside)) << describe(shape);
     all += static_cast<std::size_t>(shape.batch) * shape.channel * shape.m * shape.n;
   }
   std::printf("%zu outputs, %zu of them not clamped\n", all, inside);
