@@ -8,16 +8,12 @@
 #include <vector>
 
 #include "dmlref/operators/convolution_integer/desc.hpp"
+#include "support/operator_case.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 
 namespace dmlref::test {
 
-/// A descriptor, its inputs in the order of the document, and an output filled with a pattern.
-struct IntegerConvolutionCase {
-  ConvolutionIntegerDesc desc;
-  std::array<std::vector<std::byte>, 4> inputs;
-  std::vector<std::byte> output;
-};
+using IntegerConvolutionCase = OperatorCase<ConvolutionIntegerDesc>;
 
 inline QlcShape random_integer_shape(Random& random) {
   QlcShape s;

@@ -13,6 +13,7 @@
 
 #include "dmlref/operators/matrix_multiply_integer/desc.hpp"
 #include "dmlref/reference/quantize.hpp"
+#include "support/operator_case.hpp"
 #include "support/quantized_linear_convolution_case.hpp"
 
 namespace dmlref::test {
@@ -45,14 +46,6 @@ inline std::string describe(const ProductShape& s) {
          ", M " + std::to_string(s.m) + ", K " + std::to_string(s.k) + ", N " + std::to_string(s.n);
 }
 
-/// A descriptor, its inputs in the order of the document, and an output filled with a pattern.
-template <class Desc>
-struct ProductCase {
-  Desc desc;
-  std::vector<std::vector<std::byte>> inputs;
-  std::vector<std::byte> output;
-};
-
 /// What an input's strides may be.
 enum class ProductLayout { packed, any };
 
@@ -61,8 +54,8 @@ class ProductMaker {
   ProductMaker(Random& random, const ProductShape& shape, ProductLayout layout)
       : random_(random), shape_(shape), layout_(layout) {}
 
-  ProductCase<MatrixMultiplyIntegerDesc> integer() {
-    ProductCase<MatrixMultiplyIntegerDesc> c;
+  OperatorCase<MatrixMultiplyIntegerDesc> integer() {
+    OperatorCase<MatrixMultiplyIntegerDesc> c;
     const DataType a = byte_type(), b = byte_type();
     c.desc.a = input(a, shape_.sizes(shape_.m, shape_.k));
     if (chance(random_, 75)) c.desc.a_zero_point = rows(a, any_rank(), true);
@@ -73,8 +66,8 @@ class ProductMaker {
     c.output = pattern(c.desc.output);
     return c;
   }
-  ProductCase<QuantizedLinearMatrixMultiplyDesc> quantized() {
-    ProductCase<QuantizedLinearMatrixMultiplyDesc> c;
+  OperatorCase<QuantizedLinearMatrixMultiplyDesc> quantized() {
+    OperatorCase<QuantizedLinearMatrixMultiplyDesc> c;
     const DataType a = byte_type(), b = byte_type(), out = byte_type();
     const std::size_t rank = any_rank();
     c.desc.a = input(a, shape_.sizes(shape_.m, shape_.k));
@@ -203,7 +196,7 @@ struct ProductElement {
 /// All elements of the output. The sums by another formula than the reference's: the sum of A B, less
 /// zB sum(A) + zA sum(B) - K zA zB.
 template <class Desc>
-std::vector<ProductElement> product_elements(const ProductCase<Desc>& c, const std::vector<std::byte>& a,
+std::vector<ProductElement> product_elements(const OperatorCase<Desc>& c, const std::vector<std::byte>& a,
                                              const std::vector<std::byte>& a_zero_point,
                                              const std::vector<std::byte>& b,
                                              const std::vector<std::byte>& b_zero_point) {
@@ -237,7 +230,7 @@ std::vector<ProductElement> product_elements(const ProductCase<Desc>& c, const s
 }
 
 /// What MATRIX_MULTIPLY_INTEGER must make of the case's output.
-inline std::vector<std::byte> expected_output(const ProductCase<MatrixMultiplyIntegerDesc>& c) {
+inline std::vector<std::byte> expected_output(const OperatorCase<MatrixMultiplyIntegerDesc>& c) {
   std::vector<std::byte> output = c.output;
   for (const ProductElement& e : product_elements(c, c.inputs[0], c.inputs[1], c.inputs[2], c.inputs[3])) {
     constexpr std::int64_t all = std::int64_t{1} << 32;
@@ -256,7 +249,7 @@ inline float float_at(const std::vector<std::byte>& bytes, std::size_t place) {
 }
 
 /// What QUANTIZED_LINEAR_MATRIX_MULTIPLY must make of the case's output, by the reference's rounding of those sums.
-inline std::vector<std::byte> expected_output(const ProductCase<QuantizedLinearMatrixMultiplyDesc>& c) {
+inline std::vector<std::byte> expected_output(const OperatorCase<QuantizedLinearMatrixMultiplyDesc>& c) {
   std::vector<std::byte> output = c.output;
   const auto& desc = c.desc;
   for (const ProductElement& e : product_elements(c, c.inputs[0], c.inputs[2], c.inputs[3], c.inputs[5])) {

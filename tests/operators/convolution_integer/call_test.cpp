@@ -22,12 +22,6 @@ using dmlref_test::input_view;
 using dmlref_test::placed;
 using dmlref_test::Strided;
 
-Report run_case(const IntegerConvolutionCase& c, std::vector<std::byte>& output, const RunOptions& options = {}) {
-  const std::vector<InputBuffer> inputs(c.inputs.begin(), c.inputs.end());
-  const OutputBuffer outputs[] = {output};
-  return run(c.desc, latest_feature_level, inputs, outputs, options);
-}
-
 ConvolutionIntegerOptions options_of(const ConvolutionIntegerDesc& desc) {
   return {IndexList::from<std::uint32_t>(desc.strides), IndexList::from<std::uint32_t>(desc.dilations),
           IndexList::from<std::uint32_t>(desc.start_padding), IndexList::from<std::uint32_t>(desc.end_padding),

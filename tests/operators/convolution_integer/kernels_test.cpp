@@ -8,47 +8,22 @@
 #include <string_view>
 #include <vector>
 
+#include "support/compiled_case.hpp"
 #include "support/convolution_integer_case.hpp"
 #include "support/seed.hpp"
-#include "support/thread_executor.hpp"
 
 namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
 
-/// Compiles, and executes twice: with some inputs that DML owns, and other numbers of tasks. `strategy` begins the name
-/// of the one that runs.
-void expect_bits(Random& random, const IntegerConvolutionCase& given, std::string_view strategy = "tiled ") {
-  IntegerConvolutionCase c = given;
-  std::vector<InputBuffer> owned(c.inputs.size()), bound(c.inputs.begin(), c.inputs.end());
-  const auto give = [&](TensorDesc& tensor, std::size_t i) {
-    if (!chance(random, 50)) return;
-    tensor.owned_by_dml = true;
-    owned[i] = bound[i];
-    bound[i] = {};
-  };
-  if (chance(random, 10)) give(c.desc.input, 0);
-  if (c.desc.input_zero_point) give(*c.desc.input_zero_point, 1);
-  give(c.desc.filter, 2);
-  if (c.desc.filter_zero_point) give(*c.desc.filter_zero_point, 3);
-  const CompileResult compiled = compile(c.desc, latest_feature_level);
+/// `strategy` begins the name of the one that runs.
+void expect_bits(Random& random, const IntegerConvolutionCase& c, std::string_view strategy = "tiled ") {
+  const StagedCase<ConvolutionIntegerDesc> staged(random, c);
+  const CompileResult compiled = compile(staged.desc, latest_feature_level);
   ASSERT_TRUE(compiled) << compiled.report().to_string();
   EXPECT_EQ(compiled.value().strategy_name().substr(0, strategy.size()), strategy);
-  const BindingProperties needs = compiled.value().binding_properties();
-  const std::vector<std::byte> expected = expected_output(given);
-  const AlignedBuffer persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
-  for (std::byte& byte : temporary.span()) byte = std::byte{0xCD};
-  Report report = compiled.value().initialize(owned, persistent.span(), temporary.span());
-  ASSERT_TRUE(report) << report.to_string();
-  dmlref_test::ThreadExecutor threads(pick(random, 2, 5));
-  for (Executor* executor : {&sequential(), static_cast<Executor*>(&threads)}) {
-    std::vector<std::byte> output = given.output;
-    const OutputBuffer outputs[] = {output};
-    report = compiled.value().execute(bound, outputs, persistent.span(), temporary.span(), *executor);
-    ASSERT_TRUE(report) << report.to_string();
-    ASSERT_TRUE(output == expected);
-  }
+  expect_executed(random, compiled.value(), staged, c.output, expected_output(c));
 }
 
 /// Any type pair and zero points, packed or of any strides.

@@ -24,16 +24,9 @@ using dmlref_test::placed;
 using dmlref_test::PlacedView;
 using dmlref_test::Strided;
 
-template <class Desc>
-Report run_case(const ProductCase<Desc>& c, std::vector<std::byte>& output, const RunOptions& options = {}) {
-  const std::vector<InputBuffer> inputs(c.inputs.begin(), c.inputs.end());
-  const OutputBuffer outputs[] = {output};
-  return run(c.desc, latest_feature_level, inputs, outputs, options);
-}
-
 /// `call(options)` writes to `output` what the descriptor makes of packed copies; `described` is that descriptor.
 template <class Desc, class T, class Call>
-void expect_same(Random& random, ProductCase<Desc>& c, const PlacedView<T>& output,
+void expect_same(Random& random, OperatorCase<Desc>& c, const PlacedView<T>& output,
                  const DescribeResult<Desc>& described, const Call& call) {
   Report report = run_case(c, c.output);
   ASSERT_TRUE(report) << report.to_string();
@@ -58,7 +51,7 @@ void expect_same(Random& random, ProductCase<Desc>& c, const PlacedView<T>& outp
 }
 
 template <class A, class B>
-void check(Random& random, ProductCase<MatrixMultiplyIntegerDesc> c) {
+void check(Random& random, OperatorCase<MatrixMultiplyIntegerDesc> c) {
   auto& desc = c.desc;
   const auto a = placed<A>(random, desc.a, c.inputs[0]);
   const auto a_zero_point = placed<A>(random, desc.a_zero_point, c.inputs[1]);
@@ -72,7 +65,7 @@ void check(Random& random, ProductCase<MatrixMultiplyIntegerDesc> c) {
 }
 
 template <class A, class B, class Out>
-void check(Random& random, ProductCase<QuantizedLinearMatrixMultiplyDesc> c) {
+void check(Random& random, OperatorCase<QuantizedLinearMatrixMultiplyDesc> c) {
   auto& desc = c.desc;
   const auto a = placed<A>(random, desc.a, c.inputs[0]);
   const auto a_scale = placed<float>(random, desc.a_scale, c.inputs[1]);
@@ -122,7 +115,7 @@ TEST(QuantizedLinearMatrixMultiplyOnViews, AnyStridesGiveTheDescriptorsBits) {
 
 /// The same descriptor with some inputs that DML owns, and with threads.
 template <class Desc, class Inputs>
-void expect_owned_same(Random& random, ProductCase<Desc> c, const Inputs& inputs) {
+void expect_owned_same(Random& random, OperatorCase<Desc> c, const Inputs& inputs) {
   std::vector<std::byte> expected = c.output, output = c.output;
   Report report = run_case(c, expected);
   ASSERT_TRUE(report) << report.to_string();

@@ -8,53 +8,22 @@
 #include <string_view>
 #include <vector>
 
+#include "support/compiled_case.hpp"
 #include "support/matrix_multiply_case.hpp"
 #include "support/seed.hpp"
-#include "support/thread_executor.hpp"
 
 namespace {
 
 using namespace dmlref;
 using namespace dmlref::test;
 
-/// Compiles, and executes twice: with some inputs that DML owns, and other numbers of tasks.
 template <class Desc>
-void expect_bits(Random& random, const ProductCase<Desc>& given, std::string_view strategy) {
-  ProductCase<Desc> c = given;
-  std::vector<InputBuffer> all(c.inputs.begin(), c.inputs.end()), owned(all.size()), bound = all;
-  std::size_t next = 0;
-  schema::for_each_member(c.desc, [&](const FieldInfo& field, auto& member) {
-    if (!is_input(field.kind)) return;
-    const std::size_t i = next++;
-    const auto give = [&](TensorDesc& tensor) {
-      if (!chance(random, 40)) return;
-      tensor.owned_by_dml = true;
-      owned[i] = all[i];
-      bound[i] = {};
-    };
-    if constexpr (requires { member.owned_by_dml; }) {
-      give(member);
-    } else if constexpr (requires { member->owned_by_dml; }) {
-      if (member) give(*member);
-    }
-  });
-  const CompileResult compiled = compile(c.desc, latest_feature_level);
+void expect_bits(Random& random, const OperatorCase<Desc>& c, std::string_view strategy) {
+  const StagedCase<Desc> staged(random, c);
+  const CompileResult compiled = compile(staged.desc, latest_feature_level);
   ASSERT_TRUE(compiled) << compiled.report().to_string();
   EXPECT_EQ(compiled.value().strategy_name(), strategy);
-  const BindingProperties needs = compiled.value().binding_properties();
-  const std::vector<std::byte> expected = expected_output(given);
-  const AlignedBuffer persistent(needs.persistent_bytes), temporary(needs.temporary_bytes);
-  for (std::byte& byte : temporary.span()) byte = std::byte{0xCD};
-  Report report = compiled.value().initialize(owned, persistent.span(), temporary.span());
-  ASSERT_TRUE(report) << report.to_string();
-  dmlref_test::ThreadExecutor threads(pick(random, 2, 5));
-  for (Executor* executor : {&sequential(), static_cast<Executor*>(&threads)}) {
-    std::vector<std::byte> output = given.output;
-    const OutputBuffer outputs[] = {output};
-    report = compiled.value().execute(bound, outputs, persistent.span(), temporary.span(), *executor);
-    ASSERT_TRUE(report) << report.to_string();
-    ASSERT_TRUE(output == expected);
-  }
+  expect_executed(random, compiled.value(), staged, c.output, expected_output(c));
 }
 
 /// One of each operator, of any type pair and strides.
@@ -95,7 +64,7 @@ TEST(MatrixProductKernels, RoundedInTiles) {
     shape.n = pick(random, 8, 200);
     shape.k = pick(random, 1, chance(random, 20) ? 600 : 80);
     SCOPED_TRACE(describe(shape));
-    ProductCase<QuantizedLinearMatrixMultiplyDesc> c = ProductMaker(random, shape, ProductLayout::packed).quantized();
+    OperatorCase<QuantizedLinearMatrixMultiplyDesc> c = ProductMaker(random, shape, ProductLayout::packed).quantized();
     c.desc.b = TensorDesc(DataType::int8, c.desc.b.sizes);
     c.desc.a_scale = c.desc.output_scale = TensorDesc(DataType::float32, {1});
     c.desc.b_scale = TensorDesc(DataType::float32, {c.desc.b_scale.sizes.back()});

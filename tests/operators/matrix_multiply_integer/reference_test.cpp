@@ -71,7 +71,7 @@ static_assert([] {
 }());
 
 template <class Desc>
-std::vector<std::byte> reference_output(const ProductCase<Desc>& c) {
+std::vector<std::byte> reference_output(const OperatorCase<Desc>& c) {
   const Report report = validate(c.desc, latest_feature_level);
   EXPECT_TRUE(report) << report.to_string();
   const std::vector<InputBuffer> inputs(c.inputs.begin(), c.inputs.end());
@@ -112,7 +112,7 @@ std::int64_t quantized(std::int64_t sum, float a, float b, float out, std::int64
 }
 
 /// What QUANTIZED_LINEAR_MATRIX_MULTIPLY must make of the case's output; counts outputs that are not clamped.
-std::vector<std::byte> expected_output(const ProductCase<QuantizedLinearMatrixMultiplyDesc>& c, std::size_t& inside) {
+std::vector<std::byte> expected_output(const OperatorCase<QuantizedLinearMatrixMultiplyDesc>& c, std::size_t& inside) {
   std::vector<std::byte> output = c.output;
   const auto float_at = [](const std::vector<std::byte>& bytes, std::size_t place) {
     float value;
