@@ -34,7 +34,7 @@ for model in "$examples"/*.json; do
   "$DMLREF" run "$model"
 done
 echo
-echo "slice1_feature_level.json, judged at four levels:"
+echo "slice1_feature_level.json, validated at four levels:"
 for level in 2_0 2_1 3_0 4_1; do
   "$DMLREF" validate "$examples/slice1_feature_level.json" --feature-level "$level" || true
 done

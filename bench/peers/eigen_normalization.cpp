@@ -123,7 +123,7 @@ Runners make(const NormalizationProblem& p, unsigned threads) {
       }
     };
   }
-  runners.ready.push_back({"Eigen", how, true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back({"Eigen", how, true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 

@@ -40,7 +40,7 @@ Runners multiply(const MatrixMultiplyProblem& p, bool owned) {
     }
   };
   Runners runners;
-  runners.ready.push_back({"Eigen", "int32 matrix", true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back({"Eigen", "int32 matrix", true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 
@@ -102,7 +102,7 @@ Runners eigen_quantize_linear(const QuantizeLinearProblem& p, unsigned threads) 
     runners.refused.push_back({"Eigen", "written for one thread, FLOAT32 and bytes"});
     return runners;
   }
-  runners.ready.push_back({"Eigen", "arrays", true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back({"Eigen", "arrays", true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 

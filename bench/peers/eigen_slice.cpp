@@ -101,7 +101,7 @@ Runners eigen_slice(const SliceProblem& p, unsigned threads) {
     return runners;
   }
   runners.ready.push_back({"Eigen", "tensor", true, [&p, devices, output] { copy(p, *devices, output->data()); },
-                           [&p, output] { return p.judge(output->span()); }});
+                           [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 

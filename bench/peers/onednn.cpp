@@ -61,8 +61,8 @@ struct Program {
 
 memory::dim dim(std::size_t value) { return static_cast<memory::dim>(value); }
 
-Runner runner_of(std::shared_ptr<Program> program, std::string how, bool rival, std::function<Outcome()> judge) {
-  return {"oneDNN", std::move(how), rival, [program] { program->run(); }, std::move(judge)};
+Runner runner_of(std::shared_ptr<Program> program, std::string how, bool rival, std::function<Outcome()> compare) {
+  return {"oneDNN", std::move(how), rival, [program] { program->run(); }, std::move(compare)};
 }
 
 /// Of QUANTIZED_LINEAR_CONVOLUTION, or the sums of CONVOLUTION_INTEGER.
@@ -146,10 +146,10 @@ std::function<void()> change_layout(const void* from, void* to, std::size_t n, s
 
 namespace {
 
-/// `judge(output, nhwc)`: of the bytes in that layout.
-template <class Judge>
+/// `compare(output, nhwc)`: of the bytes in that layout.
+template <class Compare>
 Runners convolution_runners(const ConvolutionProblem& p, ConvolutionOutput output, bool nhwc, unsigned threads,
-                            Judge judge) {
+                            Compare compare) {
   Runners runners;
   if (!p.type.filter_signed || p.has_filter_zero_point()) {
     runners.refused.push_back({"oneDNN", "filters are INT8 without a zero point"});
@@ -159,7 +159,7 @@ Runners convolution_runners(const ConvolutionProblem& p, ConvolutionOutput outpu
     for (const bool layout : {false, true}) {
       const auto program = convolution_program(p, output, layout, threads);
       runners.ready.push_back(runner_of(program, layout ? "nhwc" : "nchw, reorders timed", layout == nhwc,
-                                        [program, judge, layout] { return judge(program->output, layout); }));
+                                        [program, compare, layout] { return compare(program->output, layout); }));
     }
   } catch (const dnnl::error& error) {
     runners.refused.push_back({"oneDNN", error.what()});
@@ -171,13 +171,13 @@ Runners convolution_runners(const ConvolutionProblem& p, ConvolutionOutput outpu
 
 Runners onednn_convolution(const ConvolutionProblem& p, bool nhwc, unsigned threads) {
   return convolution_runners(p, ConvolutionOutput::quantized, nhwc, threads, [&p](const Memory& output, bool layout) {
-    return p.judge({output.as<std::uint8_t>(), output.size()}, layout);
+    return p.compare({output.as<std::uint8_t>(), output.size()}, layout);
   });
 }
 
 Runners onednn_convolution_integer(const ConvolutionIntegerProblem& p, bool nhwc, unsigned threads) {
   return convolution_runners(p.layer, ConvolutionOutput::sums, nhwc, threads,
-                             [&p](const Memory& output, bool layout) { return p.judge(output.span(), layout); });
+                             [&p](const Memory& output, bool layout) { return p.compare(output.span(), layout); });
 }
 
 Runners onednn_matrix_multiply(const MatrixMultiplyProblem& p, bool owned, unsigned threads) {
@@ -223,7 +223,7 @@ Runners onednn_matrix_multiply(const MatrixMultiplyProblem& p, bool owned, unsig
                                {DNNL_ARG_WEIGHTS, packed},
                                {DNNL_ARG_DST, memory(output, engine(), program->output.data())}}});
     runners.ready.push_back(
-        runner_of(program, "matmul", true, [program, &p] { return p.judge(program->output.span()); }));
+        runner_of(program, "matmul", true, [program, &p] { return p.compare(program->output.span()); }));
   } catch (const dnnl::error& error) {
     runners.refused.push_back({"oneDNN", error.what()});
   }
@@ -263,7 +263,7 @@ Runners onednn_quantize_linear(const QuantizeLinearProblem& p, unsigned threads)
     program->steps.push_back({dnnl::reorder(dnnl::reorder::primitive_desc(from, to, attributes)),
                               {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}});
     runners.ready.push_back(
-        runner_of(program, "reorder", true, [program, &p] { return p.judge(program->output.span()); }));
+        runner_of(program, "reorder", true, [program, &p] { return p.compare(program->output.span()); }));
   } catch (const dnnl::error& error) {
     runners.refused.push_back({"oneDNN", error.what()});
   }
@@ -346,7 +346,7 @@ Runners onednn_normalization(const NormalizationProblem& p, unsigned threads) {
   }
   const auto add = [&](const std::shared_ptr<Program>& program, const char* how) {
     append_activation(*program, p);
-    runners.ready.push_back(runner_of(program, how, true, [program, &p] { return p.judge(program->output.span()); }));
+    runners.ready.push_back(runner_of(program, how, true, [program, &p] { return p.compare(program->output.span()); }));
   };
   try {
     const Rows rows = trailing_rows(p.tensor);
@@ -396,7 +396,7 @@ Runners onednn_slice(const SliceProblem& p, unsigned threads) {
     program->reorder(memory(memory::desc(sizes, type, from), engine(), first),
                      memory(memory::desc(sizes, type, to), engine(), program->output.data()));
     runners.ready.push_back(
-        runner_of(program, "reorder", true, [program, &p] { return p.judge(program->output.span()); }));
+        runner_of(program, "reorder", true, [program, &p] { return p.compare(program->output.span()); }));
   } catch (const dnnl::error& error) {
     runners.refused.push_back({"oneDNN", error.what()});
   }

@@ -122,13 +122,13 @@ std::vector<std::int64_t> sizes_of_list(std::size_t count) {
 
 std::vector<std::int64_t> wide(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
-template <class Judge>
+template <class Compare>
 void add(Runners& runners, const char* how, bool rival, const std::function<std::shared_ptr<Session>()>& make,
-         Judge judge) {
+         Compare compare) {
   try {
     const std::shared_ptr<Session> session = make();
     runners.ready.push_back({"ONNX Runtime", how, rival, [session] { session->run(); },
-                             [session, judge] { return judge(session->output()); }});
+                             [session, compare] { return compare(session->output()); }});
   } catch (const std::exception& error) {
     runners.refused.push_back({"ONNX Runtime", std::string(how) + ": " + error.what()});
   }
@@ -199,7 +199,7 @@ Runners onnxruntime_convolution(const ConvolutionProblem& p, bool nhwc, unsigned
                                            only(copy_of(input.data(), input.size())), p.output_count());
         },
         [&p, layout = v.nhwc](const Memory& y) {
-          return p.judge({y.as<std::uint8_t>(), y.size()}, layout);
+          return p.compare({y.as<std::uint8_t>(), y.size()}, layout);
         });
   }
   return runners;
@@ -232,7 +232,7 @@ Runners onnxruntime_convolution_integer(const ConvolutionIntegerProblem& problem
                                          only(copy_of(p.input_nchw.data(), p.input_nchw.size())),
                                          problem.output_bytes());
       },
-      [&problem](const Memory& y) { return problem.judge(y.span(), false); });
+      [&problem](const Memory& y) { return problem.compare(y.span(), false); });
   return runners;
 }
 
@@ -278,7 +278,7 @@ Runners onnxruntime_matrix_multiply(const MatrixMultiplyProblem& p, bool owned, 
   add(
       runners, p.type.quantized ? "QLinearMatMul" : "MatMulInteger", true,
       [&] { return std::make_shared<Session>(model, ORT_ENABLE_ALL, threads, std::move(inputs), p.output_bytes()); },
-      [&p](const Memory& y) { return p.judge(y.span()); });
+      [&p](const Memory& y) { return p.compare(y.span()); });
   return runners;
 }
 
@@ -320,7 +320,7 @@ Runners onnxruntime_quantize_linear(const QuantizeLinearProblem& p, unsigned thr
         return std::make_shared<Session>(model, ORT_ENABLE_ALL, threads, only(copy_of(p.input.data(), p.input.size())),
                                          p.expected.size());
       },
-      [&p](const Memory& y) { return p.judge(y.span()); });
+      [&p](const Memory& y) { return p.compare(y.span()); });
   return runners;
 }
 
@@ -357,7 +357,7 @@ Runners onnxruntime_slice(const SliceProblem& p, unsigned threads) {
         return std::make_shared<Session>(model, ORT_ENABLE_ALL, threads, only(copy_of(p.input.data(), p.input.size())),
                                          p.expected.size());
       },
-      [&p](const Memory& y) { return p.judge(y.span()); });
+      [&p](const Memory& y) { return p.compare(y.span()); });
   return runners;
 }
 
@@ -404,7 +404,7 @@ Runners onnxruntime_normalization(const NormalizationProblem& p, unsigned thread
           return std::make_shared<Session>(model, ORT_ENABLE_ALL, threads,
                                            only(copy_of(p.input.data(), p.input.size())), p.bytes());
         },
-        [&p](const Memory& y) { return p.judge(y.span()); });
+        [&p](const Memory& y) { return p.compare(y.span()); });
   };
 
   if (mean && !p.scale_bias && !p.half) {

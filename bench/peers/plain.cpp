@@ -54,7 +54,8 @@ Runners plain_slice(const SliceProblem& p, unsigned threads) {
       default: return copy<std::uint64_t>(p, steps, output->data());
     }
   };
-  runners.ready.push_back({"loops", "-O3 -march=native", true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back(
+      {"loops", "-O3 -march=native", true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 
@@ -128,7 +129,8 @@ Runners plain_matrix_multiply(const MatrixMultiplyProblem& p, bool, unsigned thr
     if (p.type.b_signed) return multiply<std::uint8_t, std::int8_t>(p, *sums, output->data());
     multiply<std::uint8_t, std::uint8_t>(p, *sums, output->data());
   };
-  runners.ready.push_back({"loops", "-O3 -march=native", true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back(
+      {"loops", "-O3 -march=native", true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 
@@ -148,7 +150,8 @@ Runners plain_quantize_linear(const QuantizeLinearProblem& p, unsigned threads) 
     if (p.from == DataType::uint8) return convert<std::uint8_t, float>(p, to);
     convert<std::int32_t, float>(p, to);
   };
-  runners.ready.push_back({"loops", "-O3 -march=native", true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back(
+      {"loops", "-O3 -march=native", true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 
@@ -182,7 +185,8 @@ Runners plain_normalization(const NormalizationProblem& p, unsigned threads) {
       }
     }
   };
-  runners.ready.push_back({"loops", "-O3 -march=native", true, run, [&p, output] { return p.judge(output->span()); }});
+  runners.ready.push_back(
+      {"loops", "-O3 -march=native", true, run, [&p, output] { return p.compare(output->span()); }});
   return runners;
 }
 

@@ -26,9 +26,9 @@ std::span<const std::byte> bytes_of(const at::Tensor& tensor) {
 }
 
 // Makes the runner, runs it once, and turns what PyTorch throws into a refusal.
-template <class Judge>
+template <class Compare>
 void add(Runners& runners, const char* how, bool rival, unsigned threads, std::function<at::Tensor()> compute,
-         Judge judge) {
+         Compare compare) {
   try {
     const auto result = std::make_shared<at::Tensor>();
     const auto run = [result, threads, compute = std::move(compute)] {
@@ -37,7 +37,7 @@ void add(Runners& runners, const char* how, bool rival, unsigned threads, std::f
       *result = compute();
     };
     run();
-    runners.ready.push_back({"PyTorch", how, rival, run, [result, judge] { return judge(*result); }});
+    runners.ready.push_back({"PyTorch", how, rival, run, [result, compare] { return compare(*result); }});
   } catch (const std::exception& error) {
     const std::string message = error.what();
     runners.refused.push_back({"PyTorch", std::string(how) + ": " + message.substr(0, message.find('\n'))});
@@ -115,7 +115,7 @@ Runners torch_convolution(const ConvolutionProblem& p, bool nhwc, unsigned threa
       continue;
     }
     add(runners, v.how, v.nhwc == nhwc, threads, compute, [&p, layout = v.nhwc](const at::Tensor& y) {
-      return p.judge({static_cast<const std::uint8_t*>(y.data_ptr()), p.output_count()}, layout);
+      return p.compare({static_cast<const std::uint8_t*>(y.data_ptr()), p.output_count()}, layout);
     });
   }
   return runners;
@@ -141,14 +141,14 @@ Runners torch_slice(const SliceProblem& p, unsigned threads) {
       reversed.push_back(axis);
     }
   }
-  const auto judge = [&p](const at::Tensor& y) { return p.judge(bytes_of(y)); };
+  const auto compare = [&p](const at::Tensor& y) { return p.compare(bytes_of(y)); };
   if (reversed.empty()) {
     const at::Tensor output = at::empty(window.sizes(), window.options());
     add(
-        runners, "copy_", true, threads, [window, output] { return output.copy_(window); }, judge);
+        runners, "copy_", true, threads, [window, output] { return output.copy_(window); }, compare);
   } else {
     add(
-        runners, "flip", true, threads, [window, reversed] { return window.flip(reversed).contiguous(); }, judge);
+        runners, "flip", true, threads, [window, reversed] { return window.flip(reversed).contiguous(); }, compare);
   }
   return runners;
 }
@@ -178,7 +178,7 @@ Runners torch_normalization(const NormalizationProblem& p, unsigned threads) {
           if (kind == "tanh") at::tanh_(y);
           return y;
         },
-        [&p](const at::Tensor& y) { return p.judge(bytes_of(y.contiguous())); });
+        [&p](const at::Tensor& y) { return p.compare(bytes_of(y.contiguous())); });
   };
   const Rows rows = trailing_rows(p.tensor);
   const Sizes& axes = p.tensor.axes;

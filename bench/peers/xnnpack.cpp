@@ -117,7 +117,7 @@ Runners xnnpack_convolution(const ConvolutionProblem& p, bool nhwc, unsigned thr
     runners.ready.push_back({"XNNPACK", layout ? "nhwc" : "nchw, oneDNN reorders", layout == nhwc,
                              [program] { program->run(); },
                              [program, &p, layout] {
-                               return p.judge({program->output.as<std::uint8_t>(), program->output.size()}, layout);
+                               return p.compare({program->output.as<std::uint8_t>(), program->output.size()}, layout);
                              }});
   }
   return runners;
@@ -163,7 +163,7 @@ Runners xnnpack_matrix_multiply(const MatrixMultiplyProblem& p, bool owned, unsi
                                                               program->output.as<std::uint8_t>(), program->pool);
   if (status != xnn_status_success) return refuse("refused the product");
   runners.ready.push_back({"XNNPACK", "fully_connected_nc", true, [program] { program->run(); },
-                           [program, &p] { return p.judge(program->output.span()); }});
+                           [program, &p] { return p.compare(program->output.span()); }});
   return runners;
 }
 
@@ -212,7 +212,7 @@ Runners xnnpack_quantize_linear(const QuantizeLinearProblem& p, unsigned threads
   }
   if (status != xnn_status_success) return refuse("converts between FLOAT32 and bytes");
   runners.ready.push_back({"XNNPACK", "convert_nc", true, [program] { program->run(); },
-                           [program, &p] { return p.judge(program->output.span()); }});
+                           [program, &p] { return p.compare(program->output.span()); }});
   return runners;
 }
 
@@ -268,7 +268,7 @@ Runners xnnpack_slice(const SliceProblem& p, unsigned threads) {
     }
   }
   runners.ready.push_back({"XNNPACK", "copy_nc", true, [program] { program->run(); },
-                           [program, &p] { return p.judge(program->output.span()); }});
+                           [program, &p] { return p.compare(program->output.span()); }});
   return runners;
 }
 

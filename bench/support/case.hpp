@@ -19,11 +19,11 @@ struct Outcome {
 
 /// One implementation made ready for one case.
 struct Runner {
-  std::string who;                 ///< "dmlref", "oneDNN", …
-  std::string how;                 ///< the primitive, layout or instruction set
-  bool rival = true;               ///< reads and writes the case's own layout, so it counts for the best peer
-  std::function<void()> run;       ///< computes the whole output once
-  std::function<Outcome()> judge;  ///< compares the output of the last run with the right answers
+  std::string who;                   ///< "dmlref", "oneDNN", …
+  std::string how;                   ///< the primitive, layout or instruction set
+  bool rival = true;                 ///< reads and writes the case's own layout, so it counts for the best peer
+  std::function<void()> run;         ///< computes the whole output once
+  std::function<Outcome()> compare;  ///< compares the output of the last run with the right answers
 };
 
 /// A peer that does not take a case, and why.

@@ -132,7 +132,7 @@ std::vector<Timing> on_a_pool(const std::vector<Runner>& runners, double budget)
 
 Runner runner_of(const std::shared_ptr<Ours>& ours, dmlref::Isa isa, const OpenCase& open) {
   return {"dmlref", std::string(to_string(isa)), false, [ours] { ours->execute(); },
-          [ours, &open] { return open.judge(ours->output()); }};
+          [ours, &open] { return open.compare(ours->output()); }};
 }
 
 std::shared_ptr<Ours> make_ours(const OpenCase& open, dmlref::Isa isa, unsigned threads) {
@@ -287,7 +287,7 @@ class SideBySide {
         continue;
       }
       const Runner runner = runner_of(one, isa, *open);
-      const Outcome outcome = runner.judge();
+      const Outcome outcome = runner.compare();
       if (outcome.wrong != 0) {
         fault(name, "dmlref " + std::string(to_string(isa)),
               std::to_string(outcome.wrong) + " of " + std::to_string(outcome.outputs) + " outputs wrong, worst by " +
@@ -314,7 +314,7 @@ class SideBySide {
           runners.push_back(std::move(runner));
         } else {
           const Timing timing = on_a_pool({runner}, budget).front();
-          measured.push_back({runner.who, runner.how, runner.rival, timing, runner.judge()});
+          measured.push_back({runner.who, runner.how, runner.rival, timing, runner.compare()});
         }
       }
     }
@@ -330,7 +330,7 @@ class SideBySide {
       slowdown = timings.back().median * share / best_limit;
       runners.pop_back();
       for (std::size_t i = 0; i < runners.size(); ++i) {
-        measured.push_back({runners[i].who, runners[i].how, runners[i].rival, timings[i], runners[i].judge()});
+        measured.push_back({runners[i].who, runners[i].how, runners[i].rival, timings[i], runners[i].compare()});
       }
     }
 
@@ -449,7 +449,7 @@ int error_table(const Operator& op, const Options& options) {
     }
     for (const Runner& runner : runners) {
       runner.run();
-      const Outcome o = runner.judge();
+      const Outcome o = runner.compare();
       std::printf("  %-12s %-22s worst %10.4g, wrong %llu of %llu, not finite %llu\n", runner.who.c_str(),
                   runner.how.c_str(), o.worst, static_cast<unsigned long long>(o.wrong),
                   static_cast<unsigned long long>(o.outputs), static_cast<unsigned long long>(o.not_finite));
@@ -505,7 +505,7 @@ void execute_ours(benchmark::State& state, const Operator& op, const CaseName& n
   OpenCase& open = opened(op, name);
   const auto ours = make_ours(open, isa, threads);
   if (!ours->fault().empty()) return state.SkipWithError(ours->fault().c_str());
-  const Outcome outcome = open.judge(ours->output());
+  const Outcome outcome = open.compare(ours->output());
   if (outcome.wrong != 0) return state.SkipWithError((std::to_string(outcome.wrong) + " outputs wrong").c_str());
   measure(state, open, open.limit(isa, threads), threads, [&] { ours->execute(); });
   state.counters["temporary"] = static_cast<double>(ours->properties().temporary_bytes);
@@ -529,7 +529,7 @@ void execute_peer(benchmark::State& state, const Operator& op, const CaseName& n
       if (!runner.rival) continue;
       runner.run();
       measure(state, open, open.limit(supported_isas().back(), threads), threads, runner.run);
-      const Outcome outcome = runner.judge();
+      const Outcome outcome = runner.compare();
       state.counters["wrong"] = static_cast<double>(outcome.wrong);
       state.SetLabel(runner.how);
       return;

@@ -27,7 +27,7 @@ class OpenCase {
   virtual dmlref::OperatorDesc desc() const = 0;
   virtual std::vector<std::span<const std::byte>> inputs() const = 0;
   virtual std::size_t output_bytes() const = 0;
-  virtual Outcome judge(std::span<const std::byte> output) const = 0;
+  virtual Outcome compare(std::span<const std::byte> output) const = 0;
   virtual std::vector<Peer> peers() const = 0;
 
   /// Seconds that the limit of the machine allows: for QLC the nominal multiply-accumulates at the int8 peak of `isa`,

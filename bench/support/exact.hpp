@@ -14,7 +14,7 @@ namespace bench {
 
 /// Every output that differs is wrong. The distance is one of numbers.
 template <class T>
-Outcome judge_exactly(const std::vector<T>& right, std::span<const std::byte> output) {
+Outcome compare_exactly(const std::vector<T>& right, std::span<const std::byte> output) {
   Outcome outcome;
   outcome.outputs = right.size();
   for (std::size_t i = 0; i < right.size(); ++i) {

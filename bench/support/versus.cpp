@@ -66,7 +66,7 @@ int compare(const CaseName& name, const Operator& op, const std::vector<const Mo
     std::fill(output.span().begin(), output.span().end(), std::byte{0xA5});
     std::string fault;
     void* const opened = module->open(open->desc(), isa, open->inputs(), output.span(), threads, fault);
-    const Outcome outcome = opened == nullptr ? Outcome{} : open->judge(output.span());
+    const Outcome outcome = opened == nullptr ? Outcome{} : open->compare(output.span());
     if (opened == nullptr) std::printf("%s: %s\n", name.id().c_str(), fault.c_str());
     if (outcome.wrong != 0) std::printf("%s: outputs wrong\n", name.id().c_str());
     wrong += outcome.wrong != 0 || opened == nullptr;

@@ -140,7 +140,7 @@ TEST_F(Run, KeepsTheOrderOfCommands) {
             "Resource 'output': 0, 0, 0, 0, 0, 0\n" + std::string(slice_result));
 }
 
-TEST_F(Run, JudgesByTheFeatureLevel) {
+TEST_F(Run, ValidatesByTheFeatureLevel) {
   EXPECT_EQ(run(slice_model, {"--feature-level", "1_0"}), slice_result);
   EXPECT_EQ(run(slice_model, {"--feature-level", "DML_FEATURE_LEVEL_3_0"}), slice_result);
   write("int64.json",

@@ -1,5 +1,5 @@
 // foreign_directml_test.cpp: where a <DirectML.h> came first, even an old one, the library takes its types and declares
-// none; newer levels and types are judged all the same.
+// none; newer levels and types are validated all the same.
 #define DML_TARGET_VERSION 0x4000
 #include "support/DirectML.h"
 // The header above must come first.
@@ -9,7 +9,7 @@
 
 namespace {
 
-TEST(ForeignDirectml, IsReadAndJudgedAtEveryLevel) {
+TEST(ForeignDirectml, IsReadAndValidatedAtEveryLevel) {
   const UINT sizes[] = {1, 1, 2, 2};
   const UINT axes[] = {2, 3};
   const DML_BUFFER_TENSOR_DESC buffer = {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_FLAG_NONE, 4, sizes, nullptr, 16, 0};

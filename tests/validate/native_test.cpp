@@ -152,7 +152,7 @@ TEST(NativeTensors, HaveOwnersBytesAndAlignments) {
   desc = slice();
   desc.input.sizes = {};
   expect_report(desc, "InputTensor.DimensionCount is 0, expected 1 to 8 [tensor_dimension_count]");
-  auto quantized = convolution();  // tensors that may be absent are judged where they are not
+  auto quantized = convolution();  // tensors that may be absent are validated where they are not
   quantized.bias = TensorDesc(f32, {1, 1, 1, 1});
   quantized.input_zero_point = TensorDesc(DataType::int8, {1, 2});
   expect_report(quantized,

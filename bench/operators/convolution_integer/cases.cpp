@@ -4,8 +4,8 @@
 
 namespace bench {
 
-Outcome ConvolutionIntegerProblem::judge(std::span<const std::byte> output, bool nhwc) const {
-  return judge_exactly(nhwc ? expected_nhwc : expected_nchw, output);
+Outcome ConvolutionIntegerProblem::compare(std::span<const std::byte> output, bool nhwc) const {
+  return compare_exactly(nhwc ? expected_nhwc : expected_nchw, output);
 }
 
 ConvolutionIntegerProblem make_integer_problem(const Layer& layer, const LayerType& type) {

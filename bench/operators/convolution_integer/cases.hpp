@@ -17,7 +17,7 @@ struct ConvolutionIntegerProblem {
 
   std::size_t output_bytes() const { return expected_nchw.size() * sizeof(std::int32_t); }
   /// INT32, laid out NCHW or NHWC.
-  Outcome judge(std::span<const std::byte> output, bool nhwc) const;
+  Outcome compare(std::span<const std::byte> output, bool nhwc) const;
 };
 
 ConvolutionIntegerProblem make_integer_problem(const Layer& layer, const LayerType& type);

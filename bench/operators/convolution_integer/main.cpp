@@ -55,7 +55,7 @@ class ConvolutionIntegerCase final : public OpenCase {
     return list;
   }
   std::size_t output_bytes() const override { return problem_.output_bytes(); }
-  Outcome judge(std::span<const std::byte> output) const override { return problem_.judge(output, nhwc_); }
+  Outcome compare(std::span<const std::byte> output) const override { return problem_.compare(output, nhwc_); }
 
   std::vector<Peer> peers() const override {
     std::vector<Peer> list;

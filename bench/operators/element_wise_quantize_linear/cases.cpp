@@ -40,8 +40,8 @@ void store(const Memory& memory, DataType type, std::size_t i, double value) {
 }
 
 template <class T>
-Outcome judge_as(const Memory& right, std::span<const std::byte> output) {
-  return judge_exactly(std::vector<T>(right.as<T>(), right.as<T>() + right.size() / sizeof(T)), output);
+Outcome compare_as(const Memory& right, std::span<const std::byte> output) {
+  return compare_exactly(std::vector<T>(right.as<T>(), right.as<T>() + right.size() / sizeof(T)), output);
 }
 
 }  // namespace
@@ -50,12 +50,12 @@ DataType QuantizeLinearProblem::scale_type() const {
   return !quantizes() ? to : from == DataType::int32 ? DataType::float32 : from;
 }
 
-Outcome QuantizeLinearProblem::judge(std::span<const std::byte> output) const {
+Outcome QuantizeLinearProblem::compare(std::span<const std::byte> output) const {
   switch (to) {
-    case DataType::float32: return judge_as<float>(expected, output);
-    case DataType::float16: return judge_as<dmlref::half>(expected, output);
-    case DataType::int8: return judge_as<std::int8_t>(expected, output);
-    default: return judge_as<std::uint8_t>(expected, output);
+    case DataType::float32: return compare_as<float>(expected, output);
+    case DataType::float16: return compare_as<dmlref::half>(expected, output);
+    case DataType::int8: return compare_as<std::int8_t>(expected, output);
+    default: return compare_as<std::uint8_t>(expected, output);
   }
 }
 

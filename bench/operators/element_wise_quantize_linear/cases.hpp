@@ -33,7 +33,7 @@ struct QuantizeLinearProblem {
   }
   /// Reads and writes.
   std::size_t traffic() const { return input.size() + expected.size(); }
-  Outcome judge(std::span<const std::byte> output) const;
+  Outcome compare(std::span<const std::byte> output) const;
 };
 
 /// `types`: "f32_u8". The answers come from a quotient or a product in double, which decides all of these data.

@@ -45,7 +45,7 @@ class QuantizeLinearCase final : public OpenCase {
     return {input, scale_.span(), zero_point_.span()};
   }
   std::size_t output_bytes() const override { return problem_.expected.size(); }
-  Outcome judge(std::span<const std::byte> output) const override { return problem_.judge(output); }
+  Outcome compare(std::span<const std::byte> output) const override { return problem_.compare(output); }
 
   std::vector<Peer> peers() const override {
     std::vector<Peer> list;

@@ -40,10 +40,10 @@ double MatrixMultiplyProblem::ratio(std::size_t m, std::size_t n) const {
          double{output_scale};
 }
 
-Outcome MatrixMultiplyProblem::judge(std::span<const std::byte> output) const {
-  if (!type.quantized) return judge_exactly(sums, output);
-  if (!type.a_signed) return judge_exactly(expected, output);
-  return judge_exactly(std::vector<std::int8_t>(expected.begin(), expected.end()), output);
+Outcome MatrixMultiplyProblem::compare(std::span<const std::byte> output) const {
+  if (!type.quantized) return compare_exactly(sums, output);
+  if (!type.a_signed) return compare_exactly(expected, output);
+  return compare_exactly(std::vector<std::int8_t>(expected.begin(), expected.end()), output);
 }
 
 MatrixMultiplyProblem make_problem(const MatrixProduct& shape, const MatrixProductType& type) {

@@ -27,7 +27,7 @@ struct MatrixMultiplyProblem {
   std::size_t count() const { return sums.size(); }
   std::size_t output_bytes() const { return count() * (type.quantized ? 1 : 4); }
   double macs() const { return static_cast<double>(count()) * shape.k; }
-  Outcome judge(std::span<const std::byte> output) const;
+  Outcome compare(std::span<const std::byte> output) const;
   /// What one sum of row `m` and column `n` is worth in steps of the output.
   double ratio(std::size_t m, std::size_t n) const;
 };

@@ -68,7 +68,7 @@ class MatrixMultiplyCase final : public OpenCase {
     return list;
   }
   std::size_t output_bytes() const override { return problem_.output_bytes(); }
-  Outcome judge(std::span<const std::byte> output) const override { return problem_.judge(output); }
+  Outcome compare(std::span<const std::byte> output) const override { return problem_.compare(output); }
 
   std::vector<Peer> peers() const override {
     std::vector<Peer> list;

@@ -131,7 +131,7 @@ NormalizationProblem make_problem(const NormalizedTensor& tensor, bool half, boo
   return p;
 }
 
-Outcome NormalizationProblem::judge(std::span<const std::byte> output) const {
+Outcome NormalizationProblem::compare(std::span<const std::byte> output) const {
   Outcome outcome;
   outcome.outputs = count();
   const int fraction_bits = half ? 10 : 23;

@@ -28,7 +28,7 @@ struct NormalizationProblem {
   std::size_t bytes() const { return count() * element_size(); }
   std::size_t scale_count() const;
   /// Packed output of the type. Wrong: further than one ulp of the type at max(|right|, 1).
-  Outcome judge(std::span<const std::byte> output) const;
+  Outcome compare(std::span<const std::byte> output) const;
 };
 
 /// Normal data of that mean and standard deviation; `deviation` 0: constant. The answers come from a two-pass

@@ -47,7 +47,7 @@ class NormalizationCase final : public OpenCase {
   }
 
   std::size_t output_bytes() const override { return problem_.bytes(); }
-  Outcome judge(std::span<const std::byte> output) const override { return problem_.judge(output); }
+  Outcome compare(std::span<const std::byte> output) const override { return problem_.compare(output); }
 
   std::vector<Peer> peers() const override {
     std::vector<Peer> list;

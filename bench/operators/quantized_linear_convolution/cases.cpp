@@ -161,7 +161,7 @@ double ConvolutionProblem::macs() const {
   return static_cast<double>(output_count()) * (channels() / layer.groups) * layer.kernel_h * layer.kernel_w;
 }
 
-Outcome ConvolutionProblem::judge(std::span<const std::uint8_t> bytes, bool nhwc) const {
+Outcome ConvolutionProblem::compare(std::span<const std::uint8_t> bytes, bool nhwc) const {
   const std::vector<std::uint8_t>& right = nhwc ? expected_nhwc : expected_nchw;
   Outcome outcome;
   outcome.outputs = right.size();

@@ -44,7 +44,7 @@ struct ConvolutionProblem {
   bool has_filter_zero_point() const { return type.filter_zero_point != "zero"; }
 
   /// Compares `bytes`, laid out NCHW or NHWC, with the right answers.
-  Outcome judge(std::span<const std::uint8_t> bytes, bool nhwc) const;
+  Outcome compare(std::span<const std::uint8_t> bytes, bool nhwc) const;
 };
 
 /// The answers come from 32-bit sums of exact products and one exact rational rounding, half to even: a second way,

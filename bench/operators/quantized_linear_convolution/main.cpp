@@ -83,9 +83,9 @@ class ConvolutionCase final : public OpenCase {
   }
 
   std::size_t output_bytes() const override { return problem_.output_count(); }
-  Outcome judge(std::span<const std::byte> output) const override {
-    return problem_.judge({static_cast<const std::uint8_t*>(static_cast<const void*>(output.data())), output.size()},
-                          nhwc_);
+  Outcome compare(std::span<const std::byte> output) const override {
+    return problem_.compare({static_cast<const std::uint8_t*>(static_cast<const void*>(output.data())), output.size()},
+                            nhwc_);
   }
 
   std::vector<Peer> peers() const override {

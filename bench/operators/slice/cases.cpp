@@ -26,7 +26,7 @@ std::vector<std::int64_t> SliceProblem::steps() const {
   return steps;
 }
 
-Outcome SliceProblem::judge(std::span<const std::byte> output) const {
+Outcome SliceProblem::compare(std::span<const std::byte> output) const {
   Outcome outcome;
   outcome.outputs = count();
   if (std::memcmp(output.data(), expected.data(), expected.size()) == 0) return outcome;

@@ -25,7 +25,7 @@ struct SliceProblem {
   /// Element index of the input that output coordinate 0 reads, and the step of each dimension, in elements.
   std::int64_t first() const;
   std::vector<std::int64_t> steps() const;
-  Outcome judge(std::span<const std::byte> output) const;
+  Outcome compare(std::span<const std::byte> output) const;
 };
 
 SliceProblem make_problem(const Window& window, const std::string& type);

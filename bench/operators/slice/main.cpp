@@ -33,7 +33,7 @@ class SliceCase final : public OpenCase {
     return {{problem_.input.data(), (problem_.input.size() + 3) / 4 * 4}};
   }
   std::size_t output_bytes() const override { return problem_.expected.size(); }
-  Outcome judge(std::span<const std::byte> output) const override { return problem_.judge(output); }
+  Outcome compare(std::span<const std::byte> output) const override { return problem_.compare(output); }
 
   std::vector<Peer> peers() const override {
     std::vector<Peer> list;

@@ -1,4 +1,4 @@
-// model.js: a model in one spelling, for the pictures. The command is the judge of what is right; this only reads.
+// model.js: a model in one spelling, for the pictures. The command validates; this only reads.
 import { parse } from 'jsonc-parser';
 import { bytesOf, operatorFields } from './schema.js';
 
