@@ -352,8 +352,9 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
     }
   }
   std::ptrdiff_t out = panel.x;  // where in the planes of the output the next rows begin
-  // Sums of the next output rows.
-  const auto sum_next = [&](auto inner, __m512i(&complete)[4]) __attribute__((always_inline)) DMLREF_QLC_TARGET {
+  // Sums and writes the next output rows.
+  const auto next_rows = [&](auto inner, std::ptrdiff_t safe_rows, std::ptrdiff_t left) __attribute__((always_inline))
+  DMLREF_QLC_TARGET {
     if constexpr (stride == 1) {
       begin_sums(kernel - 1);
       rows[0] = row(inner);
@@ -367,39 +368,22 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
       DMLREF_UNROLL
       for (int r = 0; r < kernel - 2; ++r) rows[r] = rows[r + 4];
     }
-    DMLREF_UNROLL
-    for (int v = 0; v < 4; ++v) complete[v] = sums[0][v];
+    const __m512i bytes = c.epilogue.template packed<Factors::parts>(sums[0], p.rounding, {c.factor, c.offset});
+    store_rows<stride, Shape::planes>(p, panel.used, safe_rows, left, dst + out, bytes);
     DMLREF_UNROLL
     for (int r = 1; r < kernel && stride == 1; ++r) {
       DMLREF_UNROLL
       for (int v = 0; v < 4; ++v) sums[r - 1][v] = sums[r][v];
     }
-  };
-  // Writes output rows.
-  const auto write = [&](const __m512i(&complete)[4], std::ptrdiff_t safe_rows, std::ptrdiff_t left)
-      __attribute__((always_inline)) DMLREF_QLC_TARGET {
-    const __m512i bytes = c.epilogue.template packed<Factors::parts>(complete, p.rounding, {c.factor, c.offset});
-    store_rows<stride, Shape::planes>(p, panel.used, safe_rows, left, dst + out, bytes);
     out += stride * p.out.row_step;
   };
   constexpr std::ptrdiff_t rows_in = stride == 2 ? 4 : 1;  // that an output row, or two, complete
   for (std::ptrdiff_t y = 0; y < p.out.rows; y += stride) {
-    // Rows that need no checks: the plane has their input, and vectors may be read and written whole. They are rounded
-    // while the next ones are summed: so fewer instructions wait for others.
+    // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
     std::ptrdiff_t inner = smaller((panel.safe_rows - y) / stride, (p.in.rows - next) / rows_in);
     if (!safe || next < 0) inner = 0;
-    __m512i complete[4], following[4];
-    if (inner > 0) sum_next(std::true_type{}, complete);
-    for (; inner > 0; --inner, y += stride) {
-      if (inner > 1) sum_next(std::true_type{}, following);
-      write(complete, stride, stride);
-      DMLREF_UNROLL
-      for (int v = 0; v < 4; ++v) complete[v] = following[v];
-    }
-    if (y < p.out.rows) {
-      sum_next(std::false_type{}, complete);
-      write(complete, panel.safe_rows - y, p.out.rows - y);
-    }
+    for (; inner > 0; --inner, y += stride) next_rows(std::true_type{}, stride, stride);
+    if (y < p.out.rows) next_rows(std::false_type{}, panel.safe_rows - y, p.out.rows - y);
   }
 }
 
