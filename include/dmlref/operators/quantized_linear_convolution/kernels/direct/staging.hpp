@@ -156,9 +156,9 @@ class Staging {
         std::uint8_t* const end = dst + phase_bytes(pitch);
         fill(dst, before);
         dst += before;
-        const std::uint8_t* src = input + plane * g_.in.c + rows.first * g_.in.y + columns.first * g_.in.x;
-        const Index end_of_rows = columns.count > 0 ? rows.count : 0;
-        for (Index r = 0; r < end_of_rows; ++r, dst += row_bytes, src += r < end_of_rows ? row_step : 0) {
+        Index at = plane * g_.in.c + rows.first * g_.in.y + columns.first * g_.in.x;  // no address if there are no rows
+        for (Index r = 0; r < rows.count && columns.count > 0; ++r, dst += row_bytes, at += row_step) {
+          const std::uint8_t* const src = input + at;
           // Into the row itself and the next one, which are written later.
           for (Index i = columns.count * pitch / 16 * 16; i < row_bytes; i += 16) fill(dst + i, 16);
           if (step == channels && pitch == channels) {
