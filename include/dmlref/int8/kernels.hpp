@@ -114,7 +114,7 @@ struct Tile {
 /// The tiles of one orientation, by vectors and rows.
 class Tiles {
  public:
-  /// Of ascending rows, the first of them 1.
+  /// Of ascending rows.
   template <class... Rows>
   constexpr void set(std::ptrdiff_t vectors, Rows... tiles) noexcept {
     const auto v = static_cast<std::size_t>(vectors - 1);
@@ -161,6 +161,7 @@ class Tiles {
 struct Kernels {
   std::ptrdiff_t lanes = 0;  ///< 32-bit lanes of a vector; filters are packed in blocks of as many channels
   std::ptrdiff_t group = 4;  ///< 4: unsigned or signed bytes; 2: sixteen-bit values
+  std::ptrdiff_t steps = 1;  ///< tiles take a multiple of so many K-groups
   bool signed_activations = false;
   bool requantize = false;  ///< whether tiles do it, and add zero-point terms; else add_outer and quantize follow
   bool rounds_by_multiply_add = false;  ///< whether tiles heed Requantizer::rounded_scale
@@ -198,6 +199,10 @@ struct Kernels {
                     std::uint8_t* dst, std::ptrdiff_t dst_pitch) noexcept = nullptr;
 
   // What not every set has: null.
+
+  /// Around the calls of tiles, by the thread that makes them.
+  void (*begin_tiles)() noexcept = nullptr;
+  void (*end_tiles)() noexcept = nullptr;
 
   /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Else
   /// they are packed element by element.

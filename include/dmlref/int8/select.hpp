@@ -2,7 +2,7 @@
 //
 // clang-format off
 //   target        lanes  K-group  instruction          channel tiles (pixels x vectors)   pixel tiles (channels x vectors)
-//   amx_int8      tiles of bytes (amx/), else as avx512vnni
+//   amx_int8      products: amx.hpp, 32x2 16x2; convolutions: tiles of bytes of their own, else as avx512vnni
 //   avx512vnni    16     u8 x 4   vpdpbusd             14x2 14x1 2x4                      6x4
 //   avxvnni        8     u8 x 4   vpdpbusd             6x2 6x1 4x3 2x4                    4x3
 //   avx2           8     16 x 2   vpmaddwd, vpaddd     6x2 6x1 2x4                        4x3

@@ -83,7 +83,7 @@ class Plan {
   /// The strategy chosen for this shape, e.g. "winograd": for tests, and for people who ask why a call is slow.
   std::string_view strategy_name() const noexcept { return calls_->strategy_name(*this); }
   /// Whether `execute` uses AMX's tiles, for which the system must have given its permission.
-  bool uses_tiles() const noexcept { return calls_->uses_tiles; }
+  bool uses_tiles() const noexcept { return calls_->uses_tiles(*this); }
   /// Whether it is a `Concrete`, for tests of what is chosen.
   template <class Concrete>
   bool is() const noexcept {
@@ -97,7 +97,7 @@ class Plan {
     void (*initialize)(const Plan&, const Bindings&, std::byte*) noexcept;
     void (*execute)(const Plan&, const Bindings&, Executor&);
     std::string_view (*strategy_name)(const Plan&) noexcept;
-    bool uses_tiles;
+    bool (*uses_tiles)(const Plan&) noexcept;
     bool computes;
   };
   explicit Plan(const Calls* calls) noexcept : calls_(calls) {}
@@ -121,8 +121,8 @@ class Plan {
 template <class Concrete>
 class PlanOf : public Plan {
  public:
-  static constexpr bool uses_tiles = false;
-  static constexpr bool computes = true;  ///< in floating point: `initialize` and `execute` need its environment
+  static constexpr bool uses_tiles = false;  ///< or a member, where plans of one type differ
+  static constexpr bool computes = true;     ///< in floating point: `initialize` and `execute` need its environment
 
   BindingProperties properties() const noexcept { return {}; }
   bool keeps_owned(std::size_t index) const noexcept {
@@ -149,7 +149,7 @@ class PlanOf : public Plan {
       },
       [](const Plan& plan, const Bindings& bindings, Executor& executor) { of(plan).execute(bindings, executor); },
       [](const Plan& plan) noexcept { return of(plan).strategy_name(); },
-      Concrete::uses_tiles,
+      [](const Plan& plan) noexcept -> bool { return of(plan).uses_tiles; },
       Concrete::computes,
   };
 };

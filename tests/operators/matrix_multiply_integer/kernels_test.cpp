@@ -46,11 +46,11 @@ TEST(MatrixProductKernels, EndsOfTilesPanelsAndGroups) {
   Random random(dmlref_test::test_seed());
   for (int i = 0; i < dmlref_test::rounds(40) && !HasFailure(); ++i) {
     ProductShape shape;
-    shape.m = pick(random, 1, 30);
+    shape.m = pick(random, 1, chance(random, 50) ? 30 : 170);
     shape.n = pick(random, 1, 80);
-    const std::uint32_t depths[] = {pick(random, 1, 9), pick(random, 60, 70), pick(random, 250, 260),
-                                    pick(random, 1020, 1030), pick(random, 2045, 2051)};
-    shape.k = depths[pick(random, 0, 4)];
+    const std::uint32_t depths[] = {pick(random, 1, 9),     pick(random, 31, 34),     pick(random, 60, 70),
+                                    pick(random, 250, 260), pick(random, 1020, 1030), pick(random, 2045, 2051)};
+    shape.k = depths[pick(random, 0, 5)];
     expect_products(random, shape, "tiled");
   }
 }
@@ -60,9 +60,9 @@ TEST(MatrixProductKernels, RoundedInTiles) {
   Random random(dmlref_test::test_seed());
   for (int i = 0; i < dmlref_test::rounds(60) && !HasFailure(); ++i) {
     ProductShape shape;
-    shape.m = pick(random, 1, 40);
+    shape.m = pick(random, 1, chance(random, 50) ? 40 : 170);
     shape.n = pick(random, 8, 200);
-    shape.k = pick(random, 1, chance(random, 20) ? 600 : 80);
+    shape.k = chance(random, 25) ? 64 * pick(random, 1, 4) : pick(random, 1, chance(random, 20) ? 600 : 80);
     SCOPED_TRACE(describe(shape));
     OperatorCase<QuantizedLinearMatrixMultiplyDesc> c = ProductMaker(random, shape, ProductLayout::packed).quantized();
     c.desc.b = TensorDesc(DataType::int8, c.desc.b.sizes);

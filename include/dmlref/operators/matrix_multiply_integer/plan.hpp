@@ -15,6 +15,9 @@
 #include "dmlref/operators/matrix_multiply_integer/reference.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
+#if DMLREF_HAS_AMX_INT8
+#include "dmlref/int8/amx.hpp"
+#endif
 
 DMLREF_BEGIN
 namespace detail {
@@ -130,12 +133,24 @@ inline std::shared_ptr<const Plan> reference_product_plan(const fast::matrix_mul
   return std::make_shared<QuantizedLinearMatrixMultiplyPlan>(problem);
 }
 
+/// AMX's tiles are for 16 rows at least, and take 64 values of K at a time.
+template <class Problem>
+const fast::qlc::Kernels& product_kernels(const Problem& problem, Isa isa) noexcept {
+#if DMLREF_HAS_AMX_INT8
+  const Shape& a = problem.inputs[Problem::a].layout.shape;
+  if (isa == Isa::amx_int8 && a[a.size() - 2] >= 16 && a[a.size() - 1] > 32) {
+    return problem.inputs[Problem::a].is_signed ? fast::qlc::amx::signed_kernels : fast::qlc::amx::kernels;
+  }
+#endif
+  return fast::qlc::tile_kernels_of(isa);
+}
+
 /// The fastest way that there is.
 template <class Problem>
 std::shared_ptr<const Plan> matrix_multiply_plan(const Problem& problem, Isa isa) {
   using Tiled = fast::matrix_multiply::TiledPlan<Problem>;
   if (!Tiled::suits(problem)) return reference_product_plan(problem);
-  return std::make_shared<Tiled>(problem, fast::qlc::tile_kernels_of(isa));
+  return std::make_shared<Tiled>(problem, product_kernels(problem, isa));
 }
 
 #if defined(DMLREF_IMPLEMENTATION)

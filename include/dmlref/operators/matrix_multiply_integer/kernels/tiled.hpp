@@ -3,8 +3,8 @@
 //   initialize   pack B, where DML owns it
 //   execute      for each unit, a block of columns and a range of rows of one product:
 //                  pack the block of B, unless it is packed
-//                  for each tile of rows: stage the rows of A, unless tiles can read them as they are, multiply them
-//                  with each panel of the block, store
+//                  for each strip of rows: stage the rows of A, unless tiles can read them as they are, multiply their
+//                  tiles with each panel of the block, store
 //
 // With a' and b' as the kernels read them (both perhaps shifted by 128, and zero points with them):
 //   sum (a - za)(b - zb) = sum a' b'  -  za' (sum b' - K zb')  -  zb' sum a'
@@ -101,7 +101,7 @@ struct Packing {
         shift(is_signed, set.group == 4),  // sixteen-bit values are widened without a sign
         vectors(set.channel_tiles.max_rows(2) > 0 ? 2 : 1),
         width(vectors * set.lanes),
-        steps(ceil_div(k, set.group)),
+        steps(round_up(ceil_div(k, set.group), set.steps)),
         panel_bytes(round_up(4 * width * (steps + 1), 64)) {}
 
   static constexpr Index line = 1024;  // bytes at a time
@@ -112,16 +112,16 @@ struct Packing {
   const std::int32_t* sums_of(const std::uint8_t* panel) const noexcept {
     return reinterpret_cast<const std::int32_t*>(panel + 4 * width * steps);
   }
-  /// Both in K-groups: `count` bytes from `from` on, `step` apart, of which the last group's rest is 0.
-  void put_groups(const std::uint8_t* from, Index step, Index count, std::uint8_t flip,
-                  std::uint8_t* to) const noexcept {
+  /// Both in `groups` K-groups: `count` bytes from `from` on, `step` apart, and zeros.
+  void put_groups(const std::uint8_t* from, Index step, Index count, std::uint8_t flip, std::uint8_t* to,
+                  Index groups) const noexcept {
     const Index bytes = 4 / kernels.group, used = count * bytes;
     std::uint8_t apart[line];
     for (Index at = 0; at < count; at += line) {
       const Index here = smaller(count - at, line);
       kernels.convert(side_by_side(from + at * step, step, here, apart), here, flip, to + at * bytes);
     }
-    std::memset(to + used, 0, static_cast<std::size_t>(round_up(used, 4) - used));
+    std::memset(to + used, 0, static_cast<std::size_t>(4 * groups - used));
   }
   /// `count` columns, from the one at `from` on, in as many panels as they take.
   void pack(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panels) const noexcept {
@@ -131,20 +131,20 @@ struct Packing {
     for (Index c = 0; c < count; c += width) sum(panels + c / width * panel_bytes);
   }
 
-  /// What a tile multiplies from step `step` on.
+  /// What tiles multiply from step `step` on.
   qlc::TileOperands operands(const std::uint8_t* activations, Index pixel_step, const std::int32_t* offsets,
                              const std::uint8_t* panel, Index step, Index count) const noexcept {
     return {activations, offsets, count, pixel_step, panel + step * 4 * width, 4 * width, 4 * kernels.lanes};
   }
-  void multiply(const qlc::Tile& tile, const qlc::TileOperands& operands, const std::int32_t* start, std::int32_t* sums,
-                Index pitch) const noexcept {
+  void multiply(const qlc::Tiles::Equal& tiles, const qlc::TileOperands& operands, const std::int32_t* start,
+                std::int32_t* sums, Index pitch) const noexcept {
     const Requantizer none;
-    tile.run({operands,
-              {start, qlc::ZeroPointTerm::none, nullptr, nullptr},
-              qlc::TileOutput::sums,
-              {sums, pitch},
-              {none, 0, nullptr, 0, 0},
-              1});
+    tiles.tile.run({operands,
+                    {start, qlc::ZeroPointTerm::none, nullptr, nullptr},
+                    qlc::TileOutput::sums,
+                    {sums, pitch},
+                    {none, 0, nullptr, 0, 0},
+                    tiles.count});
   }
 
  private:
@@ -175,13 +175,13 @@ struct Packing {
       for (Index step = 0; step < steps; step += most) {
         const Index first = step * kernels.group, here = smaller(steps - step, most);
         put_groups(from + c * b.column_step + first * b.row_step, b.row_step,
-                   smaller(depth - first, here * kernels.group), shift.flip, groups);
+                   smaller(depth - first, here * kernels.group), shift.flip, groups, here);
         std::uint8_t* const to = panels + c / width * panel_bytes + 4 * (step * width + c % width);
         for (Index i = 0; i < here; ++i) std::memcpy(to + 4 * i * width, groups + 4 * i, 4);
       }
     }
   }
-  /// Products with ones are sums.
+  /// Products with ones are sums. All rows of a tile are the same ones, and go to the same place.
   void sum(std::uint8_t* panel) const noexcept {
     constexpr Index most = 64;
     std::uint8_t ones[4 * most], given[4 * most];
@@ -192,15 +192,31 @@ struct Packing {
     std::int32_t* const sums = sums_of(panel);
     std::memset(sums, 0, static_cast<std::size_t>(4 * width));
     for (Index step = 0; step < steps; step += most) {
-      multiply(kernels.channel_tiles.fit(vectors, 1),
-               operands(ones, 4, offsets, panel, step, smaller(steps - step, most)), sums, sums, width);
+      multiply({kernels.channel_tiles.fit(vectors, 1), 1},
+               operands(ones, 0, offsets, panel, step, smaller(steps - step, most)), sums, sums, 0);
     }
   }
 };
 
+/// While it lives, this thread runs tiles.
+class TileScope {
+ public:
+  explicit TileScope(const Kernels& kernels) noexcept : kernels_(kernels) {
+    if (kernels_.begin_tiles != nullptr) kernels_.begin_tiles();
+  }
+  ~TileScope() {
+    if (kernels_.end_tiles != nullptr) kernels_.end_tiles();
+  }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+
+ private:
+  const Kernels& kernels_;
+};
+
 /// Where everything lies in the memory of one task.
 struct TaskScratch {
-  Index panels = 0, rows = 0, row_sums = 0, minus_a = 0, start = 0, column_term = 0, minus_b = 0, sums = 0;
+  Index panels = 0, rows = 0, row_sums = 0, minus_a = 0, start = 0, column_term = 0, minus_b = 0, sums = 0, bytes = 0;
   Index scale = 0, fixed_scale = 0, tie_tolerance = 0, factor = 0, offset = 0;  // as Requantizer's
 };
 
@@ -212,13 +228,15 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
 
  public:
   static constexpr bool computes = quantizes;
+  const bool uses_tiles;  ///< of AMX
 
   static bool suits(const Problem& problem) noexcept {
     return problem.inputs[Problem::a].layout.shape.back() <= (quantizes ? 33025 : 65536);
   }
 
   TiledPlan(const Problem& problem, const Kernels& kernels)
-      : problem_(problem),
+      : uses_tiles(kernels.begin_tiles != nullptr),
+        problem_(problem),
         a_(problem.inputs[Problem::a].layout),
         b_(problem.inputs[Problem::b].layout),
         output_(problem.output.layout),
@@ -232,7 +250,11 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     constexpr Index block_bytes = Index{256} << 10;  // of packed columns, which every tile of rows reads
     block_panels_ = smaller(panels_, block_bytes < packing_.panel_bytes ? 1 : block_bytes / packing_.panel_bytes);
     blocks_ = ceil_div(panels_, block_panels_);
-    reads_a_ = kernels.group == 4 && a_shift_.flip == 0 && a_.column_step == 1 && packing_.depth % 4 == 0;
+    reads_a_ = kernels.group == 4 && a_shift_.flip == 0 && a_.column_step == 1 && packing_.depth == 4 * packing_.steps;
+    staged_step_ = reads_a_ ? 0 : round_up(4 * packing_.steps, 64) | 64;  // rows meet in no set of the cache
+    constexpr Index strip_bytes = Index{256} << 10, strip_most = 128;     // of A, which every panel of a block reads
+    const Index in_bytes = strip_bytes / (4 * packing_.steps * tile_rows_), in_rows = strip_most / tile_rows_;
+    strip_rows_ = tile_rows_ * (in_bytes < 1 ? 1 : smaller(in_bytes, in_rows));
     packed_products_ = b_.repeat() ? 1 : products_;
     const Index packed = packed_products_ * panels_ * packing_.panel_bytes;
     kept_ = problem.inputs[Problem::b].owned && packed <= (Index{1} << 20) + 8 * b_.stored();
@@ -253,6 +275,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
 
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
     if (!kept_) return;
+    const TileScope tiles(packing_.kernels);
     for (Index product = 0; product < packed_products_; ++product) {
       for (Index first = 0; first < panels_; first += block_panels_) {
         pack(owned, product, first,
@@ -266,6 +289,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     std::atomic<Index> next{0};
     dmlref::detail::parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
       Task task(*this, bindings, bindings.temporary + static_cast<Index>(index) * scratch_bytes_);
+      const TileScope tiles(packing_.kernels);
       for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) task.run(unit, ranges);
     });
   }
@@ -295,11 +319,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     void run(Index unit, Index ranges) noexcept {
       const Index range = unit % ranges, block = unit / ranges;
       if (block != block_) take_block(block);
-      const Index tiles = ceil_div(p_.rows_, p_.tile_rows_);
-      const Index last = smaller(tiles * (range + 1) / ranges * p_.tile_rows_, p_.rows_);
-      for (Index row = tiles * range / ranges * p_.tile_rows_, count = 0; row < last; row += count) {
-        count = p_.packing_.kernels.channel_tiles.fit(p_.packing_.vectors, last - row).rows;
-        multiply(row, count);
+      const Index tiles = p_.rows_ / p_.tile_rows_;
+      const Index first = tiles * range / ranges * p_.tile_rows_;
+      const Index last = range + 1 == ranges ? p_.rows_ : tiles * (range + 1) / ranges * p_.tile_rows_;
+      for (Index row = first; row < last;) {
+        const Index end = last - row < p_.strip_rows_ + p_.tile_rows_ ? last : row + p_.strip_rows_;
+        multiply(row, end - row);
+        row = end;
       }
     }
 
@@ -361,36 +387,38 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       const Packing& packing = p_.packing_;
       const auto* const a = reinterpret_cast<const std::uint8_t*>(bindings_.inputs[Problem::a]) +
                             p_.a_.first_of(product_) + row * p_.a_.row_step;
-      const std::uint8_t* rows = a;
-      Index row_bytes = p_.a_.row_step;
+      rows_ = a;
+      row_bytes_ = p_.a_.row_step;
       if (!p_.reads_a_) {
         auto* const staged = at<std::uint8_t>(p_.at_.rows);
-        row_bytes = 4 * packing.steps;
+        row_bytes_ = p_.staged_step_;
         for (Index r = 0; r < count; ++r) {
           packing.put_groups(a + r * p_.a_.row_step, p_.a_.column_step, packing.depth, p_.a_shift_.flip,
-                             staged + r * row_bytes);
+                             staged + r * row_bytes_, packing.steps);
         }
-        rows = staged;
+        rows_ = staged;
       }
       auto* const minus_a = at<std::int32_t>(p_.at_.minus_a);
       for (Index r = 0; r < count && a_zero_point_.step != 0; ++r) {
         minus_a[r] = -(zero_point(Problem::a_zero_point, a_zero_point_, row + r) + p_.a_shift_.added);
       }
       auto* const row_sums = at<std::int32_t>(p_.at_.row_sums);
-      if (has_row_term_) packing.kernels.sum_runs(rows, packing.depth, row_bytes, count, row_sums);
-      const qlc::Tile& tile = packing.kernels.channel_tiles.fit(packing.vectors, count);
+      if (has_row_term_) packing.kernels.sum_runs(rows_, packing.depth, row_bytes_, count, row_sums);
       for (Index i = 0; i < panels_; ++i) {
         const Index first = i * packing.width;
         if constexpr (quantizes) {
           if (tiles_round_ && first + packing.width <= columns_) {
-            round_in_tile(tile, packing.operands(rows, row_bytes, p_.offsets_.data(), panel(i), 0, packing.steps), row,
-                          first);
+            for_each_tile(count, [&](const auto& tiles, Index begin) {
+              round_in_tiles(tiles, operands(begin, i), row + begin, first);
+            });
             continue;
           }
         }
         const Place to = place(row, first);
-        packing.multiply(tile, packing.operands(rows, row_bytes, p_.offsets_.data(), panel(i), 0, packing.steps),
-                         at<std::int32_t>(p_.at_.start) + first, to.sums, to.pitch);
+        for_each_tile(count, [&](const auto& tiles, Index begin) {
+          packing.multiply(tiles, operands(begin, i), at<std::int32_t>(p_.at_.start) + first,
+                           to.sums + begin * to.pitch, to.pitch);
+        });
         const auto add = [&](const std::int32_t* per_row, Index per_column) {
           packing.kernels.add_outer(to.sums, to.pitch, count, packing.width, per_row,
                                     at<std::int32_t>(per_column) + first);
@@ -403,6 +431,22 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
           store(row, count, first, reinterpret_cast<const std::byte*>(to.sums));
         }
       }
+    }
+    /// Calls run(tiles, row) for tiles that cover `count` rows. They may begin with rows that are done.
+    template <class Run>
+    void for_each_tile(Index count, const Run& run) const noexcept {
+      const Packing& packing = p_.packing_;
+      for (Index row = 0; row < count;) {
+        const auto [tile, equal] = packing.kernels.channel_tiles.share(packing.vectors, count - row, row);
+        const qlc::Tiles::Equal tiles{tile, packing.kernels.requantize ? equal : 1};
+        run(tiles, smaller(row, count - tile.rows));
+        row += tiles.count * tile.rows;
+      }
+    }
+    /// Rows of the strip from `row` on, and a panel of the block.
+    qlc::TileOperands operands(Index row, Index of) const noexcept {
+      return p_.packing_.operands(rows_ + row * row_bytes_, row_bytes_, p_.offsets_.data(), panel(of), 0,
+                                  p_.packing_.steps);
     }
 
     struct Place {
@@ -482,19 +526,21 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       }
       return suit;
     }
-    void round_in_tile(const qlc::Tile& tile, const qlc::TileOperands& operands, Index row, Index first) noexcept {
+    void round_in_tiles(const qlc::Tiles::Equal& tiles, const qlc::TileOperands& operands, Index row,
+                        Index first) noexcept {
       const Index width = p_.packing_.width;
-      tile.run({operands,
-                {at<std::int32_t>(p_.at_.start) + first, qlc::ZeroPointTerm::none, nullptr, nullptr},
-                qlc::TileOutput::bytes,
-                {at<std::int32_t>(p_.at_.sums), width},
-                {to_, first, reinterpret_cast<std::uint8_t*>(element(row, first)), p_.output_.row_step, width},
-                1});
+      auto* const to = reinterpret_cast<std::uint8_t*>(element(row, first));
+      tiles.tile.run({operands,
+                      {at<std::int32_t>(p_.at_.start) + first, qlc::ZeroPointTerm::none, nullptr, nullptr},
+                      qlc::TileOutput::bytes,
+                      {at<std::int32_t>(p_.at_.sums), width},
+                      {to_, first, to, p_.output_.row_step, width},
+                      tiles.count});
     }
     void store_rounded(Index row, Index count, Index first) noexcept {
       const Index width = p_.packing_.width;
       const auto* const sums = at<std::int32_t>(p_.at_.sums);
-      std::uint8_t bytes[1024];  // tiles have fewer sums
+      auto* const bytes = at<std::uint8_t>(p_.at_.bytes);
       if (rows_share_scales_) {
         p_.packing_.kernels.quantize(sums, ceil_div(count * width, 64), to_, first, width, bytes);
       } else {
@@ -514,6 +560,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     bool has_row_term_ = false, rows_share_scales_ = true, tiles_round_ = false;
     Index block_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
     const std::uint8_t* packed_ = nullptr;
+    const std::uint8_t* rows_ = nullptr;  // of a strip, as tiles read them
+    Index row_bytes_ = 0;
     Requantizer to_;
   };
 
@@ -530,7 +578,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   Index row_ranges(Index tasks) const noexcept {
     const Index units = products_ * blocks_;
     if (tasks == 1 || units >= 4 * tasks) return 1;
-    return smaller(ceil_div(rows_, kept_ ? tile_rows_ : 4 * tile_rows_), ceil_div(4 * tasks, units));
+    const Index most = rows_ / (kept_ ? tile_rows_ : 4 * tile_rows_);
+    return smaller(most < 1 ? 1 : most, ceil_div(4 * tasks, units));
   }
   /// No sum's magnitude exceeds it.
   double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
@@ -545,15 +594,17 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   void place_memory() {
     ScratchLayout task;
     if (!kept_) at_.panels = task.take(block_panels_ * packing_.panel_bytes);
-    at_.rows = task.take(tile_rows_ * 4 * packing_.steps + 64);
-    at_.row_sums = task.take(4 * tile_rows_ + 64);
-    at_.minus_a = task.take(4 * tile_rows_ + 64);
+    const Index rows = smaller(strip_rows_ + tile_rows_, round_up(rows_, tile_rows_));  // of a strip
+    at_.rows = task.take(rows * staged_step_ + 64);
+    at_.row_sums = task.take(4 * rows + 64);
+    at_.minus_a = task.take(4 * rows + 64);
     const Index columns = block_panels_ * packing_.width;
     at_.start = task.take(4 * columns);
     at_.column_term = task.take(4 * columns);
     at_.minus_b = task.take(4 * columns);
-    at_.sums = task.take(4 * (tile_rows_ * packing_.width + 64));
+    at_.sums = task.take(4 * (rows * packing_.width + 64));
     if (quantizes) {
+      at_.bytes = task.take(rows * packing_.width + 64);
       at_.scale = task.take(4 * columns);
       at_.fixed_scale = task.take(4 * columns);
       at_.tie_tolerance = task.take(4 * columns);
@@ -568,10 +619,12 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   Packing packing_;
   ByteShift a_shift_;
   Index products_, rows_, columns_, panels_, tile_rows_;
+  Index strip_rows_ = 1;
   Index block_panels_ = 1, blocks_ = 1;  // panels of a block
   Index packed_products_ = 1;
-  bool kept_ = false;     // packed at initialize
-  bool reads_a_ = false;  // tiles read A as it is
+  bool kept_ = false;      // packed at initialize
+  bool reads_a_ = false;   // tiles read A as it is
+  Index staged_step_ = 0;  // else: bytes from row to row
   std::vector<std::int32_t> offsets_;
   Index task_count_ = 1, scratch_bytes_ = 0;
   TaskScratch at_;

@@ -21,14 +21,11 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
+#include "dmlref/int8/amx/products.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 
 DMLREF_BEGIN
 namespace fast::qlc::amx {
-
-inline constexpr Index tile_side = 16;   // rows of a tile, and 32-bit columns
-inline constexpr Index tile_depth = 64;  // values of K in a tile
-inline constexpr Index tile_bytes = 1024;
 
 /// Values of K at one distance from each pixel, one after the other: of a row of the kernel, or of all.
 struct Segment {

@@ -1,0 +1,161 @@
+// amx.hpp: matrix products by AMX: 16 or 32 rows of A by 32 columns, 64 values of K at a time. Panels are those of
+// AVX-512 VNNI: 16 K-groups of 16 columns are a tile, 128 bytes apart.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "dmlref/config.hpp"
+#include "dmlref/int8/amx/products.hpp"
+#include "dmlref/int8/avx512vnni.hpp"
+#include "dmlref/int8/kernels.hpp"
+#include "dmlref/requantize/avx512.hpp"
+#include "dmlref/view/narrow.hpp"
+
+#if DMLREF_ARCH_X86_64
+#include <immintrin.h>
+
+#include "dmlref/isa/avx512_begin.hpp"
+
+DMLREF_BEGIN
+namespace fast::qlc::amx {
+
+/// Rounds a tile's sums, rows of 32, two rows at a time: while the next tile is multiplied, as the tile unit is busy
+/// for 16 cycles with each product.
+class PendingRows {
+ public:
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE explicit PendingRows(const TileBytes& to) noexcept
+      : to_(to), epilogue_(to.requantizer), channels_(epilogue_.channels<2, false>(to.first_channel)) {}
+
+  void begin(const std::int32_t* sums, std::int64_t rows, std::uint8_t* out) noexcept {
+    sums_ = sums;
+    out_ = out;
+    left_ = rows / 2;
+  }
+  /// Announces so many points.
+  void spread(std::int64_t points) noexcept {
+    points_ = points;
+    rate_ = left_;
+    due_ = 0;
+  }
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void operator()() noexcept {
+    for (due_ += rate_; due_ >= points_; due_ -= points_) round_two();
+  }
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void complete() noexcept {
+    while (left_ > 0) round_two();
+  }
+
+ private:
+  using TileEpilogue = requantize::avx512::TileEpilogue;
+
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void round_two() noexcept {
+    __m512i sums[4];
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) sums[v] = _mm512_loadu_si512(sums_ + 16 * v);
+    auto result = epilogue_.of_pixels<2, false, SumsBegin::as_integers>(sums, channels_);
+    if (__builtin_expect(result.near_tie, 0)) {
+      std::uint8_t bytes[64];
+      requantize::avx512::store_in_doubles<requantize::avx512::FixedPointOf::floats>(sums_, to_.requantizer,
+                                                                                     to_.first_channel, 32, 64, bytes);
+      result.bytes = _mm512_loadu_si512(bytes);
+    }
+    TileEpilogue::store_half<0>(out_, result.bytes);
+    TileEpilogue::store_half<1>(out_ + to_.pitch, result.bytes);
+    sums_ += 64;
+    out_ += 2 * to_.pitch;
+    --left_;
+  }
+
+  const TileBytes& to_;
+  TileEpilogue epilogue_;
+  TileEpilogue::Channels<2> channels_;
+  const std::int32_t* sums_ = nullptr;
+  std::uint8_t* out_ = nullptr;
+  std::int64_t left_ = 0, rate_ = 0, points_ = 1, due_ = 0;
+};
+
+struct NoPoints {
+  void operator()() const noexcept {}
+};
+
+/// sums = start + the products of 16 or 32 rows and 32 columns.
+template <int Rows, Product P, class Point>
+DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const TileArgs& t, const std::uint8_t* activations,
+                                                          std::int32_t* sums, std::int64_t pitch,
+                                                          Point& point) noexcept {
+  constexpr int tiles = Rows / tile_side;
+  const TileOperands& o = t.operands;
+  const std::int32_t* const start = t.offsets.channel;
+  __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
+  _tile_loadd(0, start, 0);
+  _tile_loadd(1, start + tile_side, 0);
+  if constexpr (tiles > 1) _tile_loadd(2, start, 0);
+  if constexpr (tiles > 1) _tile_loadd(3, start + tile_side, 0);
+  const std::uint8_t* w = o.weights;
+  for (std::int64_t k = 0; k < o.steps; k += tile_side, w += tile_side * o.weight_step) {
+    const std::uint8_t* const a = activations + o.offsets[k];
+    multiply_k_block<P, tiles, 2, true>(
+        {{a, a + (Rows - tile_side) * o.pixel_step}, {w, w + o.weight_block}, o.pixel_step, o.weight_step}, point);
+  }
+  _tile_stored(0, sums, 4 * pitch);
+  _tile_stored(1, sums + tile_side, 4 * pitch);
+  if constexpr (tiles > 1) _tile_stored(2, sums + tile_side * pitch, 4 * pitch);
+  if constexpr (tiles > 1) _tile_stored(3, sums + tile_side * (pitch + 1), 4 * pitch);
+  __asm__ volatile("" ::: "memory");  // nor their stores that they write it
+}
+
+/// Tiles of kernels.hpp, with no zero-point term. K-groups lie side by side in each K-block.
+template <int Rows, Product P>
+DMLREF_TARGET_AMX_INT8 inline void run_tiles(const TileArgs& t) noexcept {
+  const TileOperands& o = t.operands;
+  const std::uint8_t* activations = o.activations;
+  if (t.output == TileOutput::sums) {
+    const NoPoints none;
+    std::int32_t* sums = t.sums.at;
+    for (std::int64_t i = 0; i < t.count; ++i, activations += Rows * o.pixel_step, sums += Rows * t.sums.pitch) {
+      multiply<Rows, P>(t, activations, sums, t.sums.pitch, none);
+    }
+    return;
+  }
+  alignas(64) std::int32_t sums[2][Rows * 2 * tile_side];
+  PendingRows pending(t.bytes);
+  std::uint8_t* out = t.bytes.at;
+  for (std::int64_t i = 0; i < t.count; ++i, activations += Rows * o.pixel_step, out += Rows * t.bytes.pitch) {
+    pending.spread(o.steps / tile_side * 2);
+    multiply<Rows, P>(t, activations, sums[i % 2], 2 * tile_side, pending);
+    pending.complete();
+    pending.begin(sums[i % 2], Rows, out);
+  }
+  pending.complete();
+}
+
+/// Of signed bytes.
+inline void sum_signed_runs(const std::uint8_t* src, std::ptrdiff_t count, std::ptrdiff_t step, std::ptrdiff_t runs,
+                            std::int32_t* sums) noexcept {
+  avx512vnni::sum_flipped_runs(src, count, step, runs, sums);
+  const auto more = dmlref::detail::narrow<std::int32_t>(128 * count);
+  for (std::ptrdiff_t r = 0; r < runs; ++r) sums[r] -= more;
+}
+
+template <Product P>
+constexpr Kernels make_kernels() noexcept {
+  Kernels k = avx512vnni::kernels;
+  k.steps = tile_side;
+  k.begin_tiles = &begin_tiles;
+  k.end_tiles = &end_tiles;
+  k.signed_activations = P == Product::signed_pixels;
+  if (k.signed_activations) k.sum_runs = &sum_signed_runs;
+  k.channel_tiles = {};
+  k.channel_tiles.set(2, Tile{tile_side, &run_tiles<16, P>}, Tile{2 * tile_side, &run_tiles<32, P>});
+  k.pixel_tiles = {};
+  return k;
+}
+/// For UINT8 A, or INT8: none is staged for its sign.
+inline constexpr Kernels kernels = make_kernels<Product::pixels>();
+inline constexpr Kernels signed_kernels = make_kernels<Product::signed_pixels>();
+
+}  // namespace fast::qlc::amx
+DMLREF_END
+
+#include "dmlref/isa/avx512_end.hpp"
+#endif
