@@ -53,7 +53,8 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
       const float32x4_t scale = period == 1 ? vdupq_n_f32(to.scale[first]) : vld1q_f32(to.scale + at);
       const float32x4_t tie_tolerance =
           period == 1 ? vdupq_n_f32(to.tie_tolerance[first]) : vld1q_f32(to.tie_tolerance + at);
-      float32x4_t product = vmulq_f32(vcvtq_f32_s32(vld1q_s32(sums + 4 * v)), scale);
+      const float row_scale = to.rows.scale[to.rows.row_of(16 * b + 4 * v)];
+      float32x4_t product = vmulq_f32(vmulq_n_f32(vcvtq_f32_s32(vld1q_s32(sums + 4 * v)), row_scale), scale);
       product = vmaxq_f32(vminq_f32(product, high), low);
       const float32x4_t rounded = vrndnq_f32(product);
       ties[v] = vcgtq_f32(vabdq_f32(product, rounded), tie_tolerance);
@@ -67,7 +68,8 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
     for (std::ptrdiff_t i = 0; i < 16; ++i) {
       std::uint32_t lane[4];
       vst1q_u32(lane, ties[i / 4]);
-      if (lane[i % 4] != 0) out[i] = to.in_doubles(sums[i], first + (16 * b + i) % period);
+      if (lane[i % 4] == 0) continue;
+      out[i] = to.in_doubles(sums[i], first + (16 * b + i) % period, to.rows.row_of(16 * b + i));
     }
   }
 }

@@ -8,7 +8,8 @@
 //   clamped         Any sums. The float product, clamped to 2^20, is itself rounded, by 2^-24 of p more; added to
 //                   1.5 * 2^23 it is rounded half to even without another error. Where its distance from that integer
 //                   is at most 1/2 - 2^-14, p rounds to the same one. Else it is near a tie; but no tie is near where
-//                   the product is exact (products_are_exact).
+//                   the product is exact (products_are_exact). With RowScales there are four such errors, less than
+//                   2^-13.
 //   fixed_point     |p| < 2^15 for every sum, or clamped so. A fused multiply-add brings p + zero point + 1/2 in units
 //                   of 2^-16, a conversion makes it an integer, whose upper half is the result. In those units p is off
 //                   by less than 2 (1 + 2^-8), the multiply-add by at most 1/4 (results in range are below 2^23), the
@@ -66,6 +67,7 @@ inline std::int32_t round_exactly(double sum, double factor, double output_scale
 inline constexpr float rounding_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds |p| < 2^22 to an integer
 inline constexpr std::int32_t rounding_magic_bits = 0x4B400000;
 inline constexpr float clamped_tie_tolerance = 0.5f - 0x1p-14f;
+inline constexpr float row_tie_tolerance = 0.5f - 0x1p-13f;
 inline constexpr float exact_tie_tolerance = 0.5f;  // of exact products: no tie is near
 inline constexpr float doubles_tie_tolerance = -1;  // every sum is rounded in doubles
 /// What lies beyond saturates. Keeps products within rounding_magic's reach.
@@ -96,6 +98,25 @@ inline float fixed_shift_of(const PackedOutput& to) noexcept {
   return 65536.0f * (static_cast<float>(to.zero_point) + 0.5f) + static_cast<float>(fixed_error);
 }
 
+/// What the sums of each row, 2^shift of them, are multiplied with besides, in the clamped mode and in doubles: 1,
+/// unless scales are products of one per row and one per channel.
+struct RowScales {
+  static constexpr float no_scale = 1;
+  static constexpr double no_factor = 1;
+  const float* scale = &no_scale;
+  const double* factor = &no_factor;
+  int shift = 62;
+
+  constexpr bool present() const noexcept { return scale != &no_scale; }
+  std::ptrdiff_t row_of(std::ptrdiff_t sum) const noexcept { return sum >> shift; }
+};
+
+/// Whether products of sums, such a scale and another one stay away from the ends of float's range.
+constexpr bool is_moderate(double scale) noexcept {
+  const double size = scale < 0 ? -scale : scale;
+  return size >= 0x1p-45 && size <= 0x1p45;
+}
+
 /// The data of one execute that the epilogue needs. Channels count from 0 over all groups.
 struct Requantizer {
   const float* fixed_scale = nullptr;  ///< scale * 2^16
@@ -105,7 +126,8 @@ struct Requantizer {
   const float* tie_tolerance = nullptr;  ///< clamped: how far from an integer a product may be
   const double* factor = nullptr;        ///< inputScale * filterScale[c] with outputScale's sign, negated as scales are
   const double* offset = nullptr;        ///< what sums lack that do not fit 32 bits with it
-  const bool* in_registers = nullptr;    ///< fixed_point suits, so that tiles round the sums that they hold
+  RowScales rows;
+  const bool* in_registers = nullptr;  ///< fixed_point suits, so that tiles round the sums that they hold
   bool output_signed = false;
   std::int32_t zero_point = 0;
   float input_scale = 1;
@@ -125,8 +147,8 @@ struct Requantizer {
   /// Whether the sums of a packed channel, and of those that share its tile, are rounded so.
   bool rounds(std::ptrdiff_t packed) const noexcept { return rounded_scale != nullptr && rounded_scale[packed] != 0; }
   std::uint8_t exact(std::int64_t sum, std::ptrdiff_t packed_channel) const noexcept;
-  /// In doubles, a sum that may lack its channel's offset.
-  std::uint8_t in_doubles(std::int32_t sum, std::ptrdiff_t packed_channel) const noexcept;
+  /// In doubles, a sum of a row that may lack its channel's offset.
+  std::uint8_t in_doubles(std::int32_t sum, std::ptrdiff_t packed_channel, std::ptrdiff_t row) const noexcept;
   PackedOutput packed() const noexcept { return {zero_point, output_signed}; }
   /// What factors are divided by: positive.
   double divisor() const noexcept { return divisor_of(output_scale); }
@@ -157,10 +179,12 @@ inline std::uint8_t Requantizer::exact(std::int64_t sum, std::ptrdiff_t packed_c
   return static_cast<std::uint8_t>(value < low ? low : value > high ? high : value);
 }
 
-inline std::uint8_t Requantizer::in_doubles(std::int32_t sum, std::ptrdiff_t packed_channel) const noexcept {
+inline std::uint8_t Requantizer::in_doubles(std::int32_t sum, std::ptrdiff_t packed_channel,
+                                            std::ptrdiff_t row) const noexcept {
   const PackedOutput to = packed();
   const double all = static_cast<double>(sum) + offset[packed_channel];
-  const std::int32_t value = round_exactly(all, factor[packed_channel], divisor()) + to.zero_point;
+  const double by = rows.factor[row] * factor[packed_channel];
+  const std::int32_t value = round_exactly(all, by, divisor()) + to.zero_point;
   return static_cast<std::uint8_t>(static_cast<std::uint8_t>(value < -128  ? -128
                                                              : value > 127 ? 127
                                                                            : value) ^

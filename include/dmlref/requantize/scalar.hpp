@@ -16,14 +16,14 @@ inline void clamped(const std::int32_t* sums, std::ptrdiff_t blocks, const Requa
   const PackedOutput packed = to.packed();
   for (std::ptrdiff_t i = 0; i < 64 * blocks; ++i) {
     const std::ptrdiff_t channel = first + i % period;
-    float product = static_cast<float>(sums[i]) * to.scale[channel];
+    float product = static_cast<float>(sums[i]) * to.rows.scale[to.rows.row_of(i)] * to.scale[channel];
     product = product < -float_clamp ? -float_clamp : product > float_clamp ? float_clamp : product;
     const auto truncated = static_cast<std::int32_t>(product);
     const float rest = product - static_cast<float>(truncated);
     const float magnitude = rest < 0 ? -rest : rest;
     const bool upper = magnitude > 0.5f || (magnitude == 0.5f && truncated % 2 != 0);
     if ((upper ? 1 - magnitude : magnitude) > to.tie_tolerance[channel]) {
-      out[i] = to.in_doubles(sums[i], channel);
+      out[i] = to.in_doubles(sums[i], channel, to.rows.row_of(i));
       continue;
     }
     const std::int32_t away = !upper ? 0 : product < 0 ? -1 : 1;

@@ -128,11 +128,13 @@ DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void round_exactly(const V::Bits (&sums)[
 enum class FixedPointOf { floats, doubles };
 
 /// Sums to `count` bytes, in doubles. Their channels begin with `first` and repeat after `period`, as those of
-/// `clamped` do. Reads, and uses as channels, whole blocks of four vectors.
+/// `clamped` do. Reads, and uses as channels, whole blocks of four vectors. Out of doubles, their rows go on behind
+/// `before` other sums.
 template <FixedPointOf Kind>
 DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_t* sums, const Requantizer& to,
                                                                std::ptrdiff_t first, std::ptrdiff_t period,
-                                                               std::ptrdiff_t count, std::uint8_t* out) noexcept {
+                                                               std::ptrdiff_t count, std::uint8_t* out,
+                                                               std::ptrdiff_t before = 0) noexcept {
   constexpr std::ptrdiff_t at_once = 4 * V::lanes;
   constexpr bool floats = Kind == FixedPointOf::floats;
   const PackedOutput packed = to.packed();
@@ -159,16 +161,18 @@ DMLREF_QLC_TARGET DMLREF_NOINLINE inline void store_in_doubles(const std::int32_
         at = at + V::lanes == period ? 0 : at + V::lanes;
       }
       const V::Bits given = V::load(sums + i + V::lanes * v);
-      Halves all = in_doubles(given);
+      Halves all = in_doubles(given), by = factor;
       V::Bits fixed;
       if constexpr (floats) {
         const V::Floats value = V::fma(V::converted(given), scale, float_shift);
         fixed = V::converted(V::maximum(V::minimum(value, float_high), float_low));
       } else {
         all = sum(all, offset);
-        fixed = V::converted(in_fixed_point(all.lower, factor.lower), in_fixed_point(all.upper, factor.upper));
+        const V::Doubles row = V::all(to.rows.factor[to.rows.row_of(before + i + V::lanes * v)]);
+        by = {V::product(by.lower, row), V::product(by.upper, row)};
+        fixed = V::converted(in_fixed_point(all.lower, by.lower), in_fixed_point(all.upper, by.upper));
       }
-      q[v] = decide(fixed, all, factor, minus_half_scale, zero_point);
+      q[v] = decide(fixed, all, by, minus_half_scale, zero_point);
     }
     const V::Bits words = V::pack_words(V::pack_dwords(q[0], q[1]), V::pack_dwords(q[2], q[3]));
     const V::Bits bytes = V::xor_(V::transpose_lanes(words), flip);
@@ -208,7 +212,8 @@ DMLREF_QLC_TARGET inline void clamped(const std::int32_t* sums, std::ptrdiff_t b
     V::Bits q[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
-      const V::Floats sum = V::converted(V::load(sums + V::lanes * v));
+      const V::Floats row = V::all(to.rows.scale[to.rows.row_of(i + V::lanes * v)]);
+      const V::Floats sum = V::product(V::converted(V::load(sums + V::lanes * v)), row);
       const V::Floats product = V::maximum(V::minimum(V::product(sum, scale[v]), high), low);
       const V::Floats rounded = V::sum(product, magic);
       beyond[v] = V::difference(V::magnitude(V::difference(product, V::difference(rounded, magic))), tie_tolerance[v]);
@@ -218,7 +223,11 @@ DMLREF_QLC_TARGET inline void clamped(const std::int32_t* sums, std::ptrdiff_t b
     const V::Bits bytes = V::pack_words(V::pack_dwords(q[0], q[1]), V::pack_dwords(q[2], q[3]));
     V::store(out, V::xor_(V::transpose_lanes(bytes), flip));
     if (__builtin_expect(V::beyond(worst, none) != 0, 0)) {
-      store_in_doubles<FixedPointOf::floats>(sums, to, first, period, at_once, out);
+      if (to.rows.present()) {
+        store_in_doubles<FixedPointOf::doubles>(sums, to, first, period, at_once, out, i);
+      } else {
+        store_in_doubles<FixedPointOf::floats>(sums, to, first, period, at_once, out);
+      }
     }
   }
 }

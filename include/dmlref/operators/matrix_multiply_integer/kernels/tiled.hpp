@@ -17,9 +17,11 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -218,6 +220,7 @@ class TileScope {
 struct TaskScratch {
   Index panels = 0, rows = 0, row_sums = 0, minus_a = 0, start = 0, column_term = 0, minus_b = 0, sums = 0, bytes = 0;
   Index scale = 0, fixed_scale = 0, tie_tolerance = 0, factor = 0, offset = 0;  // as Requantizer's
+  Index row_scale = 0, row_factor = 0;                                          // as RowScales'
 };
 
 /// One for both operators: Problem says what becomes of the sums.
@@ -376,7 +379,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         has_row_term_ = has_row_term_ || zero != 0;
       }
       if constexpr (quantizes) {
-        rows_share_scales_ = p_.rows_share_scales();
+        rows_share_scales_ = p_.rows_share({quantized_a_scale, quantized_output_scale, quantized_output_zero_point});
         if (rows_share_scales_) take_scales(0, 0, panels_ * width);
         tiles_round_ = tiles_round(panels_ * width);
       }
@@ -403,6 +406,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         minus_a[r] = -(zero_point(Problem::a_zero_point, a_zero_point_, row + r) + p_.a_shift_.added);
       }
       auto* const row_sums = at<std::int32_t>(p_.at_.row_sums);
+      if constexpr (quantizes) has_row_scales_ = !rows_share_scales_ && take_row_scales(row, count);
       if (has_row_term_) packing.kernels.sum_runs(rows_, packing.depth, row_bytes_, count, row_sums);
       for (Index i = 0; i < panels_; ++i) {
         const Index first = i * packing.width;
@@ -487,15 +491,36 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     float scale_of(std::size_t which, Index index) const noexcept {
       return load<float>(input(which), index * ChannelTensor(p_.problem_.inputs[which]).step);
     }
-    /// What sums of a row are rounded by, in `count` columns of the block from `first` on.
-    void take_scales(Index row, Index first, Index count) noexcept {
+    /// What all sums of a row are rounded by. Returns A's scale as factors have it.
+    double take_row(Index row) noexcept {
       const ChannelTensor zero(p_.problem_.inputs[quantized_output_zero_point]);
       to_.input_scale = scale_of(quantized_a_scale, row);
       to_.output_scale = scale_of(quantized_output_scale, row);
       to_.zero_point = zero_point(quantized_output_zero_point, zero, row);
+      return qlc::signed_input_scale(to_.input_scale, to_.output_scale, to_.packed().negated);
+    }
+    /// The scales of a strip's rows, and of the block's columns. False where one is odd.
+    bool take_row_scales(Index row, Index count) noexcept {
+      bool moderate = true;
+      for (Index r = 0; r < count; ++r) {
+        const double by = take_row(row + r), ratio = by / to_.divisor();
+        moderate = moderate && qlc::is_usual(to_.output_scale) && qlc::is_moderate(ratio);
+        at<float>(p_.at_.row_scale)[r] = moderate ? static_cast<float>(ratio) : 0;
+        at<double>(p_.at_.row_factor)[r] = by;
+      }
+      for (Index c = 0; c < panels_ * p_.packing_.width && moderate; ++c) {
+        const float b_scale = scale_of(quantized_b_scale, smaller(first_column_ + c, p_.columns_ - 1));
+        moderate = qlc::is_moderate(static_cast<double>(b_scale));
+        at<float>(p_.at_.scale)[c] = b_scale;
+        at<double>(p_.at_.factor)[c] = static_cast<double>(b_scale);
+        at<float>(p_.at_.tie_tolerance)[c] = qlc::row_tie_tolerance;
+      }
+      return moderate;
+    }
+    /// What sums of a row are rounded by, in `count` columns of the block from `first` on.
+    void take_scales(Index row, Index first, Index count) noexcept {
+      const double by = take_row(row), divisor = to_.divisor();
       const bool negated = to_.packed().negated;
-      const double by = qlc::signed_input_scale(to_.input_scale, to_.output_scale, negated);
-      const double divisor = to_.divisor();
       const bool usual = qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale);
       auto* const factor = at<double>(p_.at_.factor);
       auto* const scale = at<float>(p_.at_.scale);
@@ -541,12 +566,22 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       const Index width = p_.packing_.width;
       const auto* const sums = at<std::int32_t>(p_.at_.sums);
       auto* const bytes = at<std::uint8_t>(p_.at_.bytes);
-      if (rows_share_scales_) {
-        p_.packing_.kernels.quantize(sums, ceil_div(count * width, 64), to_, first, width, bytes);
+      const auto quantize = [&](Index r, Index rows, Index channel) {
+        if (has_row_scales_) {
+          to_.rows = {at<float>(p_.at_.row_scale) + r, at<double>(p_.at_.row_factor) + r,
+                      std::countr_zero(static_cast<std::uint64_t>(width))};
+        }
+        p_.packing_.kernels.quantize(sums + r * width, ceil_div(rows * width, 64), to_, channel, width,
+                                     bytes + r * width);
+      };
+      if (rows_share_scales_ ||
+          (has_row_scales_ && p_.rows_share({quantized_output_scale, quantized_output_zero_point}))) {
+        quantize(0, count, first);
       } else {
+        to_.rows = {};
         for (Index r = 0; r < count; ++r) {
-          take_scales(row + r, first, width);
-          p_.packing_.kernels.quantize(sums + r * width, 1, to_, 0, width, bytes + r * width);
+          has_row_scales_ ? static_cast<void>(take_row(row + r)) : take_scales(row + r, first, width);
+          quantize(r, 1, has_row_scales_ ? first : 0);
         }
       }
       store(row, count, first, reinterpret_cast<const std::byte*>(bytes));
@@ -557,7 +592,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     std::byte* memory_;
     ChannelTensor a_zero_point_;
     std::int32_t minus_a_ = 0;  // of all rows, if they share it
-    bool has_row_term_ = false, rows_share_scales_ = true, tiles_round_ = false;
+    bool has_row_term_ = false, rows_share_scales_ = true, has_row_scales_ = false, tiles_round_ = false;
     Index block_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
     const std::uint8_t* packed_ = nullptr;
     const std::uint8_t* rows_ = nullptr;  // of a strip, as tiles read them
@@ -583,11 +618,9 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   }
   /// No sum's magnitude exceeds it.
   double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
-  bool rows_share_scales() const noexcept {
-    if constexpr (quantizes) {
-      for (const QuantizedInput which : {quantized_a_scale, quantized_output_scale, quantized_output_zero_point}) {
-        if (ChannelTensor(problem_.inputs[which]).step != 0) return false;
-      }
+  bool rows_share(std::initializer_list<QuantizedInput> parameters) const noexcept {
+    for (const QuantizedInput which : parameters) {
+      if (ChannelTensor(problem_.inputs[which]).step != 0) return false;
     }
     return true;
   }
@@ -610,6 +643,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       at_.tie_tolerance = task.take(4 * columns);
       at_.factor = task.take(8 * columns);
       at_.offset = task.take(8 * columns);
+      at_.row_scale = task.take(4 * rows + 64);
+      at_.row_factor = task.take(8 * rows + 64);
     }
     scratch_bytes_ = task.size();
   }
