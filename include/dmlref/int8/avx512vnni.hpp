@@ -32,6 +32,7 @@ constexpr Kernels make_kernels() noexcept {
   k.rows_alike = Epilogue::rows_alike;
   k.interleave = &interleave;
   k.pack_rows = &pack_rows;
+  k.pack_panels = &pack_panels;
   k.gather_pixels = nullptr;  // a K-group is four channels there, which tiles read as fast from planes
   k.sum_runs = &sum_runs;
   k.sum_windows = &sum_windows;

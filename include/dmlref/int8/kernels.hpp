@@ -103,6 +103,16 @@ struct RowsArgs {
   std::int32_t* sums;  ///< 16
 };
 
+/// What pack_panels reads and writes.
+struct PanelsArgs {
+  const std::uint8_t* src;
+  std::ptrdiff_t pitch;  ///< from row to row, four of which are a K-group
+  std::ptrdiff_t steps;  ///< K-groups
+  std::uint8_t flip;
+  std::uint8_t* dst[2];
+  std::int32_t* sums[2];
+};
+
 inline constexpr std::size_t max_tile_vectors = 4;
 
 /// A tile of so many rows.
@@ -207,6 +217,9 @@ struct Kernels {
   /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Else
   /// they are packed element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
+  /// Matrices: rows of 64 columns to two panels, dst[p][k][c] = group k of column 32 p + c, xor `flip`, as signed
+  /// bytes; sums[p][c] += its elements. Prefetches the next 64 columns. Else they are packed group by group.
+  void (*pack_panels)(const PanelsArgs&) noexcept = nullptr;
   /// dst[x * pixel_step + c * element] = src[c * channel_step + x] xor flip, as a byte or widened; of 16 channels or
   /// more. Else planes are staged as planes or windows only.
   void (*gather_pixels)(const PixelsArgs&) noexcept = nullptr;

@@ -5,6 +5,7 @@
 #include "dmlref/int8/avx2/staging.hpp"
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/int8/portable.hpp"
+#include "dmlref/simd/address.hpp"
 #include "dmlref/simd/x86.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -125,6 +126,31 @@ DMLREF_TARGET_AVX512VNNI inline void pack_rows(const RowsArgs& t) noexcept {
     }
   }
   _mm512_storeu_si512(t.sums, sum);
+}
+
+/// 64 columns of four rows at a time.
+DMLREF_TARGET_AVX512VNNI inline void pack_panels(const PanelsArgs& t) noexcept {
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(t.flip)), ones = _mm512_set1_epi8(1);
+  __m512i sums[4];
+  DMLREF_UNROLL
+  for (int v = 0; v < 4; ++v) sums[v] = _mm512_loadu_si512(t.sums[v / 2] + v % 2 * 16);
+  const std::uint8_t* from = t.src;
+  for (std::ptrdiff_t k = 0; k < t.steps; ++k, from += 4 * t.pitch) {
+    __m512i rows[4], groups[4];
+    DMLREF_UNROLL
+    for (int r = 0; r < 4; ++r) {
+      rows[r] = _mm512_loadu_si512(from + r * t.pitch);
+      prefetch_line(address_of(from, r * t.pitch + 64));
+    }
+    interleave64(rows[0], rows[1], rows[2], rows[3], flip, groups);
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      sums[v] = _mm512_dpbusd_epi32(sums[v], ones, groups[v]);
+      _mm512_storeu_si512(t.dst[v / 2] + 128 * k + v % 2 * 64, groups[v]);
+    }
+  }
+  DMLREF_UNROLL
+  for (int v = 0; v < 4; ++v) _mm512_storeu_si512(t.sums[v / 2] + v % 2 * 16, sums[v]);
 }
 
 }  // namespace fast::qlc::avx512vnni

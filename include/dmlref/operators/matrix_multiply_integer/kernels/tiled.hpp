@@ -129,8 +129,18 @@ struct Packing {
   void pack(const Matrices& b, const std::uint8_t* from, Index count, std::uint8_t* panels) const noexcept {
     std::uint8_t* const last = panels + count / width * panel_bytes;
     if (count % width != 0) std::memset(last, 0, static_cast<std::size_t>(4 * width * steps));
-    b.column_step == 1 ? pack_rows(from, b.row_step, count, panels) : pack_columns(b, from, count, panels);
-    for (Index c = 0; c < count; c += width) sum(panels + c / width * panel_bytes);
+    for (Index c = 0; c < count; c += width) {
+      std::memset(sums_of(panels + c / width * panel_bytes), 0, static_cast<std::size_t>(4 * width));
+    }
+    const Index summed = kernels.pack_panels == nullptr || b.column_step != 1 ? 0 : count / 64 * 64;
+    const Index whole = summed == 0 ? 0 : depth / 4 / at_once * at_once;
+    if (b.column_step == 1) {
+      pack_panels(from, b.row_step, summed, whole, panels);
+      pack_rows(from, b.row_step, count, summed, whole, panels);
+    } else {
+      pack_columns(b, from, count, panels);
+    }
+    for (Index c = 0; c < count; c += width) sum(panels + c / width * panel_bytes, c < summed ? whole : 0);
   }
 
   /// What tiles multiply from step `step` on.
@@ -150,12 +160,31 @@ struct Packing {
   }
 
  private:
-  void pack_rows(const std::uint8_t* from, Index row_step, Index count, std::uint8_t* panels) const noexcept {
+  static constexpr Index at_once = 16;  // K-groups that pack_panels has, a multiple of what tiles take
+
+  /// The first `count` columns and `groups` K-groups, with their sums.
+  void pack_panels(const std::uint8_t* from, Index row_step, Index count, Index groups,
+                   std::uint8_t* panels) const noexcept {
+    for (Index step = 0; step < groups; step += at_once) {
+      for (Index c = 0; c < count; c += 64) {
+        std::uint8_t *const first = panels + c / width * panel_bytes, *const second = first + panel_bytes;
+        kernels.pack_panels({from + step * 4 * row_step + c,
+                             row_step,
+                             at_once,
+                             shift.flip,
+                             {first + step * 4 * width, second + step * 4 * width},
+                             {sums_of(first), sums_of(second)}});
+      }
+    }
+  }
+  /// All but these.
+  void pack_rows(const std::uint8_t* from, Index row_step, Index count, Index packed_columns, Index packed_groups,
+                 std::uint8_t* panels) const noexcept {
     constexpr Index most = 64;  // columns at a time, of several panels
     std::uint8_t filling[most], groups[4 * most];
     std::memset(filling, shift.flip, sizeof filling);  // flipped, it is 0
     for (Index step = 0; step < steps; ++step, panels += 4 * width) {
-      for (Index c = 0; c < count; c += most) {
+      for (Index c = step < packed_groups ? packed_columns : 0; c < count; c += most) {
         const std::uint8_t* rows[4];
         for (Index e = 0; e < kernels.group; ++e) {
           const Index k = step * kernels.group + e;
@@ -183,8 +212,9 @@ struct Packing {
       }
     }
   }
-  /// Products with ones are sums. All rows of a tile are the same ones, and go to the same place.
-  void sum(std::uint8_t* panel) const noexcept {
+  /// Products with ones are sums, from K-group `first` on. All rows of a tile are the same ones, and go to the same
+  /// place.
+  void sum(std::uint8_t* panel, Index first) const noexcept {
     constexpr Index most = 64;
     std::uint8_t ones[4 * most], given[4 * most];
     std::memset(given, 1, sizeof given);
@@ -192,8 +222,7 @@ struct Packing {
     std::int32_t offsets[most];
     for (Index i = 0; i < most; ++i) offsets[i] = dmlref::detail::narrow<std::int32_t>(4 * i);
     std::int32_t* const sums = sums_of(panel);
-    std::memset(sums, 0, static_cast<std::size_t>(4 * width));
-    for (Index step = 0; step < steps; step += most) {
+    for (Index step = first; step < steps; step += most) {
       multiply({kernels.channel_tiles.fit(vectors, 1), 1},
                operands(ones, 0, offsets, panel, step, smaller(steps - step, most)), sums, sums, 0);
     }
