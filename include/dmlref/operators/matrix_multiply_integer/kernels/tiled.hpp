@@ -279,6 +279,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         columns_(output_.layout.shape.back()),
         panels_(ceil_div(columns_, packing_.width)),
         tile_rows_(kernels.channel_tiles.max_rows(packing_.vectors)) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i] = ChannelTensor(problem.inputs[i]).step;
     constexpr Index block_bytes = Index{256} << 10;  // of packed columns, which every tile of rows reads
     block_panels_ = smaller(panels_, block_bytes < packing_.panel_bytes ? 1 : block_bytes / packing_.panel_bytes);
     blocks_ = ceil_div(panels_, block_panels_);
@@ -396,18 +397,25 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       auto* const term = at<std::int32_t>(p_.at_.column_term);
       auto* const minus_b = at<std::int32_t>(p_.at_.minus_b);
       has_row_term_ = false;
+      std::int32_t zero = 0;
       for (Index c = 0; c < panels_ * width; ++c) {
-        std::int32_t zero = 0;
-        if (c < columns_) {
+        if (c == 0 || (b_zero_point.step != 0 && c < columns_)) {  // beyond the last column, its own
           zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added;
         }
-        const std::int32_t sum = p_.packing_.sums_of(panel(c / width))[c % width];
         minus_b[c] = -zero;
-        term[c] = static_cast<std::int32_t>(sum - p_.packing_.depth * zero);  // suits(): below 2^25
-        start[c] = a_zero_point_.step != 0 ? 0 : static_cast<std::int32_t>(wrap(Index{minus_a_} * term[c]));
         has_row_term_ = has_row_term_ || zero != 0;
       }
+      const std::int64_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
+      for (Index i = 0; i < panels_; ++i) {
+        const std::int32_t* const sums = p_.packing_.sums_of(panel(i));
+        for (Index lane = 0, c = i * width; lane < width; ++lane, ++c) {
+          term[c] = static_cast<std::int32_t>(sums[lane] + p_.packing_.depth * minus_b[c]);  // suits(): below 2^25
+          start[c] = static_cast<std::int32_t>(wrap(minus_a * term[c]));
+        }
+      }
       if constexpr (quantizes) {
+        if (first_column_ == scaled_column_) return;  // the block of another product
+        scaled_column_ = first_column_;
         rows_share_scales_ = p_.rows_share({quantized_a_scale, quantized_output_scale, quantized_output_zero_point});
         if (rows_share_scales_) take_scales(0, 0, panels_ * width);
         tiles_round_ = tiles_round(panels_ * width);
@@ -518,7 +526,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     }
 
     float scale_of(std::size_t which, Index index) const noexcept {
-      return load<float>(input(which), index * ChannelTensor(p_.problem_.inputs[which]).step);
+      return load<float>(input(which), index * p_.steps_[which]);
     }
     /// What all sums of a row are rounded by. Returns A's scale as factors have it.
     double take_row(Index row) noexcept {
@@ -556,6 +564,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       auto* const fixed_scale = at<float>(p_.at_.fixed_scale);
       auto* const tolerance = at<float>(p_.at_.tie_tolerance);
       for (Index c = 0; c < count; ++c) {
+        if (c > 0 && p_.steps_[quantized_b_scale] == 0) {
+          factor[c] = factor[0];
+          scale[c] = scale[0];
+          fixed_scale[c] = fixed_scale[0];
+          tolerance[c] = tolerance[0];
+          continue;
+        }
         const Index column = smaller(first_column_ + first + c, p_.columns_ - 1);  // beyond the last one, its own
         const float b_scale = scale_of(quantized_b_scale, column);
         factor[c] = by * static_cast<double>(b_scale);
@@ -622,7 +637,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     ChannelTensor a_zero_point_;
     std::int32_t minus_a_ = 0;  // of all rows, if they share it
     bool has_row_term_ = false, rows_share_scales_ = true, has_row_scales_ = false, tiles_round_ = false;
-    Index block_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
+    Index block_ = -1, scaled_column_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
     const std::uint8_t* packed_ = nullptr;
     const std::uint8_t* rows_ = nullptr;  // of a strip, as tiles read them
     Index row_bytes_ = 0;
@@ -649,7 +664,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
   bool rows_share(std::initializer_list<QuantizedInput> parameters) const noexcept {
     for (const QuantizedInput which : parameters) {
-      if (ChannelTensor(problem_.inputs[which]).step != 0) return false;
+      if (steps_[which] != 0) return false;
     }
     return true;
   }
@@ -679,6 +694,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   }
 
   Problem problem_;
+  std::array<Index, std::tuple_size_v<decltype(Problem::inputs)>>
+      steps_;  // of parameters, from row or column to the next
   Matrices a_, b_, output_;
   Packing packing_;
   ByteShift a_shift_;
