@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "dmlref/isa/system.hpp"
 #include "support/clock.hpp"
 #include "support/memory.hpp"
 #include "support/threads.hpp"
@@ -292,7 +293,9 @@ const std::vector<Int8Peak>& int8_peaks() {
     add(Isa::avx2, "vpmaddwd ymm", pmaddwd_ymm);
     add(Isa::avxvnni, "vpdpbusd ymm", dpbusd_ymm);
     add(Isa::avx512vnni, "vpdpbusd zmm", dpbusd_zmm);
-    if (dmlref::detail::request_tiles()) add(Isa::amx_int8, "tdpbusd", tdpbusd_tile);
+    if (dmlref::supported(Isa::amx_int8) && dmlref::detail::request_tiles()) {
+      add(Isa::amx_int8, "tdpbusd", tdpbusd_tile);
+    }
 #elif DMLREF_ARCH_ARM64
     add(Isa::scalar, "smlal", smlal_neon);
     add(Isa::neon, "smlal", smlal_neon);
@@ -309,7 +312,7 @@ DotOnce make_dot() {
   double (*kernel)() = nullptr;
 #if DMLREF_ARCH_X86_64
   switch (dmlref::best_isa()) {
-    case dmlref::Isa::amx_int8: kernel = dmlref::detail::request_tiles() ? tdpbusd_tile : dpbusd_zmm; break;
+    case dmlref::Isa::amx_int8: kernel = tdpbusd_tile; break;
     case dmlref::Isa::avx512vnni: kernel = dpbusd_zmm; break;
     case dmlref::Isa::avxvnni: kernel = dpbusd_ymm; break;
     case dmlref::Isa::avx2: kernel = pmaddwd_ymm; break;

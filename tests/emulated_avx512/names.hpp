@@ -234,6 +234,8 @@
 #define _mm512_mask_storeu_pd emulated_mm512_mask_storeu_pd
 #undef _mm512_mask_storeu_ps
 #define _mm512_mask_storeu_ps emulated_mm512_mask_storeu_ps
+#undef _mm512_maskz_compress_epi32
+#define _mm512_maskz_compress_epi32 emulated_mm512_maskz_compress_epi32
 #undef _mm512_maskz_compress_epi8
 #define _mm512_maskz_compress_epi8 emulated_mm512_maskz_compress_epi8
 #undef _mm512_maskz_cvtps_ph

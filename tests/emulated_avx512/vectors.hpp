@@ -119,6 +119,19 @@ EMULATED_CALL __m512i permuted_of_two(const __m512i& a, const __m512i& index, co
   set<__m512i, T>(v, result);
   return v;
 }
+// The lanes of the mask, one after the other.
+template <class T>
+EMULATED_CALL __m512i compressed(std::uint64_t mask, const __m512i& from) {
+  const auto source = lanes<T>(from);
+  Lanes<T, __m512i> result{};
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    if (((mask >> i) & 1) != 0) result[used++] = source[i];
+  }
+  __m512i v;
+  set<__m512i, T>(v, result);
+  return v;
+}
 
 // VRANGEPS and VRANGEPD of one element.
 template <class T, class Bits>
@@ -536,15 +549,10 @@ EMULATED __m512i _mm512_permutex2var_epi64(__m512i a, __m512i index, __m512i b) 
   return emulated::permuted_of_two<std::uint64_t>(a, index, b);
 }
 EMULATED_CALL __m512i _mm512_maskz_compress_epi8(__mmask64 mask, __m512i a) {
-  const auto bytes = emulated::lanes<std::uint8_t>(a);
-  emulated::Lanes<std::uint8_t, __m512i> result{};
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < 64; ++i) {
-    if (((mask >> i) & 1) != 0) result[used++] = bytes[i];
-  }
-  __m512i v;
-  emulated::set<__m512i, std::uint8_t>(v, result);
-  return v;
+  return emulated::compressed<std::uint8_t>(mask, a);
+}
+EMULATED_CALL __m512i _mm512_maskz_compress_epi32(__mmask16 mask, __m512i a) {
+  return emulated::compressed<std::uint32_t>(mask, a);
 }
 
 // Under masks: `b` where the mask has ones.

@@ -15,6 +15,7 @@
 #include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/convolution_integer/problem.hpp"
 #include "dmlref/operators/convolution_integer/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled.hpp"
 #include "dmlref/run/plan.hpp"
@@ -66,10 +67,13 @@ class ConvolutionIntegerPlan final : public PlanOf<ConvolutionIntegerPlan> {
   fast::convolution_integer::Problem problem_;
 };
 
-/// CONVOLUTION_INTEGER by a plan of QUANTIZED_LINEAR_CONVOLUTION that stores sums.
-class TiledConvolutionIntegerPlan final : public PlanOf<TiledConvolutionIntegerPlan> {
+/// CONVOLUTION_INTEGER by a plan of QUANTIZED_LINEAR_CONVOLUTION that stores sums, and that may use AMX's tiles.
+template <bool UsesTiles>
+class ConvolutionIntegerBy final : public PlanOf<ConvolutionIntegerBy<UsesTiles>> {
  public:
-  explicit TiledConvolutionIntegerPlan(std::shared_ptr<const Plan> plan) noexcept : plan_(std::move(plan)) {}
+  static constexpr bool uses_tiles = UsesTiles;
+
+  explicit ConvolutionIntegerBy(std::shared_ptr<const Plan> plan) noexcept : plan_(std::move(plan)) {}
 
   BindingProperties properties() const noexcept { return plan_->properties(); }
   bool keeps_owned(std::size_t index) const noexcept {
@@ -95,18 +99,20 @@ class TiledConvolutionIntegerPlan final : public PlanOf<TiledConvolutionIntegerP
   std::shared_ptr<const Plan> plan_;
 };
 
-/// By tiles; where offsets do not fit them, or a filter is too deep, or hardly any of its windows is in the input, by
-/// the reference.
+/// The fastest way that stores sums; where offsets do not fit it, or a filter is too deep, or hardly any of its windows
+/// is in the input, the reference.
 inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolution_integer::Problem& problem, Isa isa,
                                                             const Tuning& tuning) {
   return in_default_environment([&]() -> std::shared_ptr<const Plan> {
     using namespace fast::qlc;
     const fast::qlc::Problem quantized = quantized_problem(problem);
-    const Geometry g = geometry_of(quantized);
-    if (offsets_fit(g) && !mostly_padding(g)) {
-      if (auto tiled = tiled::make_plan(quantized, flatten(g), tile_kernels_of(isa), tuning.convolution)) {
-        return std::make_shared<TiledConvolutionIntegerPlan>(std::move(tiled));
-      }
+    const Geometry g = geometry_of(quantized), flat = flatten(g);
+    if (!offsets_fit(g) || mostly_padding(g)) return std::make_shared<ConvolutionIntegerPlan>(problem);
+    if (auto amx = amx::make_plan(quantized, flat, isa, tuning.convolution)) {
+      return std::make_shared<ConvolutionIntegerBy<true>>(std::move(amx));
+    }
+    if (auto tiled = tiled::make_plan(quantized, flat, tile_kernels_of(isa), tuning.convolution)) {
+      return std::make_shared<ConvolutionIntegerBy<false>>(std::move(tiled));
     }
     return std::make_shared<ConvolutionIntegerPlan>(problem);
   });

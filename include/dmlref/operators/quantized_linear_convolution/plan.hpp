@@ -12,17 +12,14 @@
 #include "dmlref/config/floating_point.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/amx.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct.hpp"
-#include "dmlref/operators/quantized_linear_convolution/kernels/groups.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/select.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/winograd/block.hpp"
 #include "dmlref/operators/quantized_linear_convolution/reference.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/bind.hpp"
-#if DMLREF_HAS_AMX_INT8
-#include "dmlref/operators/quantized_linear_convolution/kernels/amx/block.hpp"
-#endif
 
 DMLREF_BEGIN
 namespace detail {
@@ -113,14 +110,7 @@ inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& pr
     }
   }
   const Geometry flat = flatten(g);
-#if DMLREF_HAS_AMX_INT8
-  if (isa == Isa::amx_int8 && amx::worthwhile(flat, problem)) {
-    if (const amx::Blocking blocking(flat, tuning); blocking.usable) {
-      return plan_of_groups<amx::Plan>(problem, amx::constants_bytes(flat, blocking),
-                                       [&](const Problem& some) { return amx::Plan(some, blocking); });
-    }
-  }
-#endif
+  if (auto amx = amx::make_plan(problem, flat, isa, tuning)) return amx;
   if (auto tiled = tiled::make_plan(problem, flat, kernels.tiled, tuning)) return tiled;
   return reference_qlc_plan(problem);
 }

@@ -418,8 +418,8 @@ void refine_bounds(const std::byte* const* inputs, const Geometry& g, const Cons
 }
 
 /// The values of the offsets where K counts every tap of the filter, because padding holds the zero point; `sums`: of
-/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums need 64 bits. Kernels read activations that
-/// are `shift` less than bind_tables says.
+/// each packed channel's weights. Offsets are modulo 2^32, or 0 where sums need 64 bits, which have their own unless
+/// they are stored. Kernels read activations that are `shift` less than bind_tables says.
 inline void precompute_offsets(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors,
                                const ConstantOffsets& at, const ChannelBounds& bounds, const std::byte* sums,
                                Index channels, std::int32_t shift, std::byte* memory) noexcept {
@@ -429,8 +429,9 @@ inline void precompute_offsets(const std::byte* const* inputs, const Geometry& g
   const std::int64_t zero_point = shifted_zero_point(inputs, g, tensors, false);
   for (Index c = 0; c < channels; ++c) {
     const std::int64_t weights = load<std::int32_t>(sums, c);
-    int64_offset[c] = offset[c] - (zero_point - shift) * weights - zero_point * g.depth() * zero[c];
-    offset[c] = bounds.needs_int64 ? 0 : static_cast<std::int32_t>(wrap(int64_offset[c]));
+    const std::int64_t whole = offset[c] - (zero_point - shift) * weights - zero_point * g.depth() * zero[c];
+    if (g.results == Results::bytes) int64_offset[c] = whole;
+    offset[c] = bounds.needs_int64 ? 0 : static_cast<std::int32_t>(wrap(whole));
   }
 }
 

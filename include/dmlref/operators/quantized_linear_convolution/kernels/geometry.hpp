@@ -40,6 +40,8 @@ struct Geometry {
   /// The filter's channels are rows of neighbouring bytes: no taps between them.
   bool filter_of_rows() const noexcept { return taps() == 1 && (filter.c == 1 || in_channels == 1); }
   Index all_out_channels() const noexcept { return groups * out_channels; }
+  /// Bytes of an element of the output.
+  Index output_bytes() const noexcept { return results == Results::sums ? 4 : 1; }
 };
 
 inline Steps steps_of(const Layout& layout) noexcept {

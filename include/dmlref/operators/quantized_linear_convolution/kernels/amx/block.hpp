@@ -50,10 +50,12 @@ class Block {
   /// Panels [first, last) of output channels.
   DMLREF_TARGET_AMX_INT8 void run(Index first, Index last) const noexcept {
     const TileRegisters registers;
-    if (p_.planar()) {
-      run_planes(first, last);
+    if (g_.results == Results::sums) {
+      p_.planar() ? run_planes<SumsEpilogue<Planes>>(first, last) : run_pixels<SumsEpilogue<Pixels>>(first, last);
+    } else if (p_.planar()) {
+      run_planes<InterleavedEpilogue<Planes>>(first, last);
     } else {
-      run_pixels(first, last);
+      run_pixels<InterleavedEpilogue<Pixels>>(first, last);
     }
   }
 
@@ -135,8 +137,9 @@ class Block {
     return left < p_.panel_channels() ? left : p_.panel_channels();
   }
   std::uint8_t* output_at(Index panel) const noexcept {
-    return run_.output + image_ * g_.out.n + (group_ * g_.out_channels + panel * p_.panel_channels()) * g_.out.c +
-           place_.y * g_.out.y + place_.x * g_.out.x;
+    const Index channel = group_ * g_.out_channels + panel * p_.panel_channels();
+    return run_.output +
+           g_.output_bytes() * (image_ * g_.out.n + channel * g_.out.c + place_.y * g_.out.y + place_.x * g_.out.x);
   }
   MultiplyArgs multiply_args(Index panel) const noexcept {
     MultiplyArgs t;
@@ -151,7 +154,7 @@ class Block {
     return t;
   }
   /// The sums of `steps` times 64 outputs, but for their zero-point compensation.
-  Pass pass_of(const std::int32_t* sums, Index steps, Index vectors, Index panel) const noexcept {
+  Pass pass_of(std::int32_t* sums, Index steps, Index vectors, Index panel) const noexcept {
     Pass pass;
     pass.sums = sums;
     pass.steps = steps;
@@ -159,37 +162,56 @@ class Block {
     pass.channel = first_channel(panel);
     return pass;
   }
+  /// Whether tiles may store sums of these channels in the output: where there are no others, and nothing to add.
+  template <class Epilogue>
+  bool stores_from_tiles(Index channels) const noexcept {
+    return Epilogue::stores_sums && run_.compensation == Compensation::none && channels % tile_side == 0;
+  }
+  /// Whether all `count` places are those of pixels, `step` apart.
+  static bool evenly_spaced(const std::int32_t* places, Index step, Index count) noexcept {
+    bool even = places[0] >= 0;
+    for (Index i = 0; i < count; ++i) even = even & (places[i] == places[0] + i * step);
+    return even;
+  }
   // 32 channels by 64 positions at a time, which are requantized during the next. A channel panel's filter stays in the
   // L1 cache, or L2, for all tiles: the other way round a large filter would come from beyond the caches for each of
   // them. Where products take little time, output is waited for: it is prefetched 64 pixels ahead.
+  template <class Epilogue>
   DMLREF_TARGET_AMX_INT8 void run_planes(Index first, Index last) const noexcept {
     const auto* tiles = at<PixelTile>(p_.scratch.tiles);
-    InterleavedEpilogue<Planes> epilogue(run_);
+    Epilogue epilogue(run_);
     std::int32_t* sums = at<std::int32_t>(p_.scratch.sums);
     std::int32_t* spare = sums + Plan::sums_of_panel;
     // Of few tiles the last four lack some. What stands for their sums must not be large: near ties take long.
-    if (tiles_ < 8 && tiles_ % 4 != 0) std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_panel);
+    if (!Epilogue::stores_sums && tiles_ < 8 && tiles_ % 4 != 0) {
+      std::memset(sums, 0, sizeof(std::int32_t) * 2 * Plan::sums_of_panel);
+    }
     for (Index panel = first; panel < last; ++panel) {
       const Index channels = channels_of(panel);
       for (Index tile = 0; tile < tiles_; tile += 4) {
         const Index here = smaller(tiles_ - tile, 4);
         MultiplyArgs args = multiply_args(panel);
-        args.sums_pitch = 4 * 64;
+        Index whole = 0;  // tiles all of whose sums are of the output
+        while (whole < here && tiles[tile + whole].used == 0xFFFF) ++whole;
+        const bool in_output = stores_from_tiles<Epilogue>(channels) && whole == here;
+        std::uint8_t* const out = output_at(panel) + g_.output_bytes() * tiles[tile].out;
+        std::uint8_t* const sums_at = in_output ? out : reinterpret_cast<std::uint8_t*>(sums);
+        args.sums_pitch = in_output ? 4 * g_.out.c : 4 * 64;
         epilogue.spread(here / 2 * interleave_points(p_.k_block_count()));
         for (Index i = 0; i < here; i += 2) {
           args.pixels[0] = staged_ + tiles[tile + i].offset;
           args.pixels[1] = staged_ + tiles[tile + i + 1].offset;
-          args.sums = sums + tile_side * i;
+          args.sums = sums_at + 4 * tile_side * i;
           multiply_of<true>(channels > tile_side, here - i > 1, args, epilogue);
         }
         epilogue.complete();
+        if (in_output) continue;
         Pass pass = pass_of(sums, channels, 4, panel);
         pass.per_row = run_.factors + first_channel(panel);
         pass.per_lane = pixel_sums() + tile * tile_side;
         std::uint64_t used = 0;
         for (Index i = 0; i < 4; ++i) used |= std::uint64_t{tiles[tile + i].used} << (16 * i);
-        epilogue.begin(pass,
-                       Planes{output_at(panel) + tiles[tile].out, g_.out.c, p_.k_block_count() <= 3 ? 64 : 0, used});
+        epilogue.begin(pass, Planes{out, g_.output_bytes() * g_.out.c, p_.k_block_count() <= 3 ? 64 : 0, used});
         std::swap(sums, spare);
       }
     }
@@ -197,9 +219,10 @@ class Block {
   }
 
   // 32 positions by 64 channels at a time.
+  template <class Epilogue>
   DMLREF_TARGET_AMX_INT8 void run_pixels(Index first, Index last) const noexcept {
     const auto* places = at<std::int32_t>(p_.scratch.tiles);
-    InterleavedEpilogue<Pixels> epilogue(run_);
+    Epilogue epilogue(run_);
     std::int32_t* sums = at<std::int32_t>(p_.scratch.sums);
     std::int32_t* spare = sums + Plan::sums_of_panel;
     for (Index panel = first; panel < last; ++panel) {
@@ -210,19 +233,26 @@ class Block {
         MultiplyArgs args = multiply_args(panel);
         args.pixels[0] = staged_ + tile * tile_side * args.tile_step;
         args.pixels[1] = args.pixels[0] + (pair ? tile_side * args.tile_step : 0);
-        args.sums_pitch = 4 * tile_side * vectors;
+        const Index step = places[tile * tile_side + 1] - places[tile * tile_side];  // from pixel to pixel
+        const bool in_output =
+            stores_from_tiles<Epilogue>(channels) && evenly_spaced(places + tile * tile_side, step, pair ? 32 : 16);
+        std::uint8_t* const out = output_at(panel);
+        std::uint8_t* const sums_at =
+            in_output ? out + 4 * places[tile * tile_side] : reinterpret_cast<std::uint8_t*>(sums);
+        args.sums_pitch = 4 * (in_output ? step : tile_side * vectors);
         epilogue.spread(pair ? ceil_div(here, 2) * interleave_points(p_.k_block_count()) : 0);
         for (Index i = 0; i < here; i += 2) {
-          args.sums = sums + tile_side * i;
+          args.sums = sums_at + 4 * tile_side * i;
           multiply_of<false>(here - i > 1, pair, args, epilogue);
           args.weights += 2 * args.weight_block;
           args.start += 2 * tile_side;
         }
         epilogue.complete();
+        if (in_output) continue;
         Pass pass = pass_of(sums, (pair ? 2 : 1) * tile_side * vectors / 4, vectors, panel);
         pass.per_row = pixel_sums() + tile * tile_side;
         pass.per_lane = run_.factors + first_channel(panel);
-        epilogue.begin(pass, Pixels{output_at(panel), places + tile * tile_side, channels});
+        epilogue.begin(pass, Pixels{out, places + tile * tile_side, channels});
         std::swap(sums, spare);
       }
     }

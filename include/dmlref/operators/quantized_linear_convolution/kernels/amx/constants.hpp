@@ -67,13 +67,14 @@ inline void precompute_constants(const Plan& p, const std::byte* const* inputs, 
                                  PrecomputeTime time, std::byte* memory) noexcept {
   const ChannelBounds bounds = precompute_tables(inputs, p.g, p.tensors, p.constants_at, p.packed_channels(), memory);
   const Index channels = p.g.groups * p.packed_channels();
-  if (time == PrecomputeTime::initialize) {
+  const bool to_bytes = p.g.results == Results::bytes;
+  if (time == PrecomputeTime::initialize && to_bytes) {
     refine_bounds(inputs, p.g, p.constants_at, bounds, channels, memory,
                   [&](Index c) { return magnitude_of(p, packed, c); });
   }
   precompute_offsets(inputs, p.g, p.tensors, p.constants_at, bounds, packed + p.filter_sums_at(), channels,
                      p.signed_pixels() ? 128 : 0, memory);
-  choose_roundings(p, bounds, inputs, time, memory);
+  if (to_bytes) choose_roundings(p, bounds, inputs, time, memory);
   if (p.splits_terms()) {
     const auto* zero = reinterpret_cast<const std::int32_t*>(memory + p.constants_at.zero);
     auto* factor = reinterpret_cast<std::int32_t*>(memory + p.factor_at);

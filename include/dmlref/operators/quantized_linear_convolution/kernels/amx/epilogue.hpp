@@ -1,9 +1,10 @@
-// epilogue.hpp: sums of AMX's tiles to bytes, 64 at a time, between the products of the next tiles.
+// epilogue.hpp: sums of AMX's tiles to bytes, or to INT32, 64 at a time, between the products of the next tiles.
 //
 // The tile unit is busy for 16 cycles with each product, and the other units are not. So the sums of one pass, 2048 at
 // most, are requantized while the next pass is multiplied: at interleave points, which are spread evenly between loads,
 // products and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and
 // get exact results when the pass is complete. Panels that do not stay in registers are rare: they follow the products.
+// INT32 sums are stored at the same points, unless tiles store them in the output themselves (block.hpp).
 #pragma once
 
 #include <bit>
@@ -24,7 +25,7 @@ namespace fast::qlc::amx {
 
 /// The sums of one pass. Each row has 16 * vectors of them, and 64 neighbours are a step.
 struct Pass {
-  const std::int32_t* sums = nullptr;
+  std::int32_t* sums = nullptr;
   Index steps = 0;
   Index vectors = 4;                       // 1, 2 or 4
   Index channel = 0;                       // packed index of the first channel
@@ -48,6 +49,18 @@ struct Planes {
     if (prefetch_distance != 0) prefetch_line<1>(address_of(to, prefetch_distance));
     _mm512_mask_storeu_epi8(to, stored, gaps ? _mm512_maskz_compress_epi8(used, bytes) : bytes);
   }
+  /// INT32 elements of the same row.
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(const __m512i (&sums)[4], Index row, Index) const noexcept {
+    std::uint8_t* to = out + pitch * row;
+    DMLREF_UNROLL
+    for (Index i = 0; i < 4; ++i) {
+      const auto here = static_cast<std::uint32_t>(used >> 16 * i & 0xFFFF);
+      const int count = std::popcount(here);
+      _mm512_mask_storeu_epi32(to, static_cast<__mmask16>((1u << count) - 1u),
+                               gaps ? _mm512_maskz_compress_epi32(static_cast<__mmask16>(here), sums[i]) : sums[i]);
+      to += 4 * count;
+    }
+  }
   bool has_channel(Index) const noexcept { return true; }
 };
 
@@ -56,7 +69,7 @@ struct Pixels {
   static constexpr bool rows_are_channels = false;
 
   std::uint8_t* out = nullptr;
-  const std::int32_t* places = nullptr;  // of each row: where its pixel is, in bytes from out; below 0: nowhere
+  const std::int32_t* places = nullptr;  // of each row: where its pixel is, in elements from out; below 0: nowhere
   Index channels = 0;
 
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(__m512i bytes, Index row, Index vectors) const noexcept {
@@ -75,39 +88,24 @@ struct Pixels {
       _mm_mask_storeu_epi8(out + place[3], static_cast<__mmask16>(stored(3)), _mm512_extracti32x4_epi32(bytes, 3));
     }
   }
+  /// INT32 elements of the same rows.
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(const __m512i (&sums)[4], Index row,
+                                                         Index vectors) const noexcept {
+    DMLREF_UNROLL
+    for (Index i = 0; i < 4; ++i) {
+      const Index place = places[row + (vectors == 4 ? 0 : vectors == 2 ? i / 2 : i)], first = 16 * (i & (vectors - 1));
+      const std::uint64_t stored = place < 0 ? 0 : ~std::uint64_t{0} >> (64 - channels) >> first;
+      _mm512_mask_storeu_epi32(out + 4 * (place + first), static_cast<__mmask16>(stored), sums[i]);
+    }
+  }
   bool has_channel(Index lane) const noexcept { return lane < channels; }
 };
 
-/// Requantizes one pass after the other to an Output, Planes or Pixels.
-template <class Output>
-class InterleavedEpilogue {
+/// What becomes of one pass after the other, step by step, on the way to an Output, Planes or Pixels: an `Epilogue`
+/// finishes a step (finish_step), and says which passes are interleaved.
+template <class Epilogue, class Output>
+class Interleaved {
  public:
-  DMLREF_TARGET_AMX_INT8 explicit InterleavedEpilogue(const Run& run) noexcept
-      : epilogue_(run.requantizer),
-        to_(run.requantizer),
-        run_(run),
-        split16_(run.compensation == Compensation::split16),
-        may_interleave_(!run.needs_int64 && run.compensation != Compensation::product) {}
-
-  /// The sums of `pass` are to be requantized next.
-  DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
-    pass_ = pass;
-    output_ = output;
-    step_ = 0;
-    rows_shift_ = pass.vectors == 4 ? 0 : pass.vectors == 2 ? 1 : 2;
-    rounds_ = to_.rounds(pass.channel);
-    interleaved_ = may_interleave_ && to_.in_registers[pass.channel];
-    for (Index i = 0; i < 4; ++i) {
-      const Index at = 16 * (i % pass.vectors);
-      if (split16_) lanes_[i] = _mm512_loadu_si512(pass.per_lane + at);
-      if constexpr (!Output::rows_are_channels) {
-        const float* scale = rounds_ ? to_.rounded_scale : to_.fixed_scale;
-        channels_.scale[i] = _mm512_loadu_ps(scale + pass.channel + at);
-        channels_.shift[i] = rounds_ ? _mm512_loadu_ps(to_.rounded_shift + pass.channel + at) : _mm512_setzero_ps();
-      }
-    }
-  }
-
   /// Announces so many interleave points.
   void spread(Index points) noexcept {
     const bool used = interleaved_ && points > 0;
@@ -117,25 +115,24 @@ class InterleavedEpilogue {
   }
   /// One of them.
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
-    for (due_ += rate_; due_ >= points_; due_ -= points_) requantize_step();
-  }
-  /// Goes on where a copy of this, held in registers, has come to.
-  void resume(const InterleavedEpilogue& copy) noexcept {
-    step_ = copy.step_;
-    near_ties_ = copy.near_ties_;
-    due_ = copy.due_;
-  }
-  /// What the interleave points have left of the pass.
-  DMLREF_TARGET_AMX_INT8 void complete() noexcept {
-    if (step_ != pass_.steps || near_ties_ != 0) complete_rest();
+    for (due_ += rate_; due_ >= points_; due_ -= points_) static_cast<Epilogue&>(*this).finish_step();
   }
 
- private:
-  static constexpr int held = Output::rows_are_channels ? 1 : 4;  // vectors of constants of channels
-  using Channels = requantize::avx512::TileEpilogue::Channels<held>;
+ protected:
+  explicit Interleaved(const Run& run) noexcept : run_(run), split16_(run.compensation == Compensation::split16) {}
 
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void begin_pass(const Pass& pass, const Output& output,
+                                                              bool interleaved) noexcept {
+    pass_ = pass;
+    output_ = output;
+    step_ = 0;
+    rows_shift_ = pass.vectors == 4 ? 0 : pass.vectors == 2 ? 1 : 2;
+    interleaved_ = interleaved;
+    for (Index i = 0; i < 4 && split16_; ++i) lanes_[i] = _mm512_loadu_si512(pass.per_lane + 16 * (i % pass.vectors));
+  }
   Index row_of(Index step) const noexcept { return Output::rows_are_channels ? step : step << rows_shift_; }
 
+  /// A step's sums, with their zero-point compensation where that is of halves.
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void load_sums(Index step, __m512i (&sums)[4]) const noexcept {
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) sums[i] = _mm512_loadu_si512(pass_.sums + 64 * step + 16 * i);
@@ -148,6 +145,110 @@ class InterleavedEpilogue {
     }
   }
 
+  const Run& run_;
+  bool split16_;
+  bool interleaved_ = false;  // the pass: in registers, between products
+  Pass pass_;
+  Output output_;
+  Index rows_shift_ = 0;
+  __m512i lanes_[4] = {};
+  Index step_ = 0;
+  Index rate_ = 0, points_ = 1, due_ = 0;
+};
+
+/// Stores the sums.
+template <class Output>
+class SumsEpilogue : public Interleaved<SumsEpilogue<Output>, Output> {
+  using Base = Interleaved<SumsEpilogue<Output>, Output>;
+  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_;
+
+ public:
+  static constexpr bool stores_sums = true;
+
+  explicit SumsEpilogue(const Run& run) noexcept : Base(run) {}
+
+  /// The sums of `pass` are to be stored next.
+  DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
+    this->begin_pass(pass, output, run_.compensation != Compensation::product);
+  }
+  void resume(const SumsEpilogue& copy) noexcept {
+    step_ = copy.step_;
+    due_ = copy.due_;
+  }
+  DMLREF_TARGET_AMX_INT8 void complete() noexcept {
+    if (step_ != pass_.steps) complete_rest();
+  }
+
+ private:
+  friend Base;
+
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_step() noexcept {
+    __m512i sums[4];
+    this->load_sums(step_, sums);
+    output_.store(sums, this->row_of(step_), pass_.vectors);
+    ++step_;
+  }
+  DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
+    while (step_ != pass_.steps) {
+      if (!interleaved_) add_products();
+      finish_step();
+    }
+  }
+  /// The zero-point compensation of a step, in the task's memory.
+  DMLREF_TARGET_AMX_INT8 void add_products() const noexcept {
+    std::int32_t* const sums = pass_.sums + 64 * step_;
+    for (Index i = 0; i < 64; ++i) {
+      const Index lane = i % (16 * pass_.vectors), row = this->row_of(step_) + i / (16 * pass_.vectors);
+      sums[i] = static_cast<std::int32_t>(wrap(sums[i] + std::int64_t{pass_.per_row[row]} * pass_.per_lane[lane]));
+    }
+  }
+};
+
+/// Requantizes the sums.
+template <class Output>
+class InterleavedEpilogue : public Interleaved<InterleavedEpilogue<Output>, Output> {
+  using Base = Interleaved<InterleavedEpilogue<Output>, Output>;
+  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_;
+  using Base::load_sums, Base::row_of;
+
+ public:
+  static constexpr bool stores_sums = false;
+
+  DMLREF_TARGET_AMX_INT8 explicit InterleavedEpilogue(const Run& run) noexcept
+      : Base(run),
+        epilogue_(run.requantizer),
+        to_(run.requantizer),
+        may_interleave_(!run.needs_int64 && run.compensation != Compensation::product) {}
+
+  /// The sums of `pass` are to be requantized next.
+  DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
+    this->begin_pass(pass, output, may_interleave_ && to_.in_registers[pass.channel]);
+    rounds_ = to_.rounds(pass.channel);
+    if constexpr (!Output::rows_are_channels) {
+      for (Index i = 0; i < 4; ++i) {
+        const Index at = pass.channel + 16 * (i % pass.vectors);
+        channels_.scale[i] = _mm512_loadu_ps((rounds_ ? to_.rounded_scale : to_.fixed_scale) + at);
+        channels_.shift[i] = rounds_ ? _mm512_loadu_ps(to_.rounded_shift + at) : _mm512_setzero_ps();
+      }
+    }
+  }
+
+  /// Goes on where a copy of this, held in registers, has come to.
+  void resume(const InterleavedEpilogue& copy) noexcept {
+    step_ = copy.step_;
+    near_ties_ = copy.near_ties_;
+    due_ = copy.due_;
+  }
+  /// What the interleave points have left of the pass.
+  DMLREF_TARGET_AMX_INT8 void complete() noexcept {
+    if (step_ != pass_.steps || near_ties_ != 0) complete_rest();
+  }
+
+ private:
+  friend Base;
+  static constexpr int held = Output::rows_are_channels ? 1 : 4;  // vectors of constants of channels
+  using Channels = requantize::avx512::TileEpilogue::Channels<held>;
+
   template <bool Rounds>
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE Channels channels_of(Index step) const noexcept {
     if constexpr (!Output::rows_are_channels) return channels_;
@@ -157,7 +258,7 @@ class InterleavedEpilogue {
     return one;
   }
 
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void requantize_step() noexcept {
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_step() noexcept {
     constexpr SumsBegin integers = SumsBegin::as_integers;
     __m512i sums[4];
     load_sums(step_, sums);
@@ -171,7 +272,7 @@ class InterleavedEpilogue {
 
   DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
     if (interleaved_) {
-      while (step_ != pass_.steps) requantize_step();
+      while (step_ != pass_.steps) finish_step();
     } else {
       for (; step_ != pass_.steps; ++step_) requantize_alone(step_);
     }
@@ -221,18 +322,10 @@ class InterleavedEpilogue {
 
   requantize::avx512::TileEpilogue epilogue_;
   Requantizer to_;
-  const Run& run_;
-  bool split16_, may_interleave_;
-  bool interleaved_ = false;  // the pass: in registers, between products
-  Pass pass_;
-  Output output_;
+  bool may_interleave_;
   bool rounds_ = false;  // rows are pixels: all channels are rounded in one multiply-add
-  Index rows_shift_ = 0;
-  __m512i lanes_[4] = {};
   Channels channels_{};
-  Index step_ = 0;
   std::uint64_t near_ties_ = 0;  // one bit for each step
-  Index rate_ = 0, points_ = 1, due_ = 0;
 };
 
 }  // namespace fast::qlc::amx

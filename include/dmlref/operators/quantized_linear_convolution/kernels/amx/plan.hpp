@@ -188,7 +188,7 @@ struct Plan final : BlockedPlan<Plan, Block, Run>, Blocking {
   /// longer than any rounding, and finding out takes some 2 µs for a channel.
   bool rounds() const noexcept {
     constexpr Index deepest = 1024;
-    return g.depth() <= deepest;
+    return g.results == Results::bytes && g.depth() <= deepest;
   }
   /// Channels of a superblock: what a block of sums holds.
   Index panel_channels() const noexcept { return planar() ? 2 * tile_side : 4 * tile_side; }

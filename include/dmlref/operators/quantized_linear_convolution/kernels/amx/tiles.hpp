@@ -25,8 +25,8 @@ struct MultiplyArgs {
   Index tile_step = 0;  ///< bytes between the rows of a tile of activations
   bool signed_pixels = false;
   const std::int32_t* start = nullptr;  ///< as Run::start, at the first channel
-  std::int32_t* sums = nullptr;
-  Index sums_pitch = 0;  ///< bytes
+  std::uint8_t* sums = nullptr;         ///< int32, at any address
+  Index sums_pitch = 0;                 ///< bytes
 };
 
 /// Where the sums of the pass before are requantized. The last of an odd number of tiles has no such points.
@@ -67,14 +67,15 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epil
       multiply_k_block<Product::pixels, rows, columns>({{p0, p1}, {w, w1}, t.tile_step, 64}, point);
     }
   }
-  std::int32_t* const second_rows = t.sums + tile_side * (t.sums_pitch / 4);
+  constexpr Index beside = 4 * tile_side;  // bytes
+  std::uint8_t* const second_rows = t.sums + tile_side * t.sums_pitch;
   _tile_stored(0, t.sums, t.sums_pitch);
   point();
-  if constexpr (columns > 1) _tile_stored(1, t.sums + tile_side, t.sums_pitch);
+  if constexpr (columns > 1) _tile_stored(1, t.sums + beside, t.sums_pitch);
   point();
   if constexpr (rows > 1) _tile_stored(2, second_rows, t.sums_pitch);
   point();
-  if constexpr (rows > 1 && columns > 1) _tile_stored(3, second_rows + tile_side, t.sums_pitch);
+  if constexpr (rows > 1 && columns > 1) _tile_stored(3, second_rows + beside, t.sums_pitch);
   point();
   if constexpr (Pixels == 2) epilogue.resume(pending);
 }
