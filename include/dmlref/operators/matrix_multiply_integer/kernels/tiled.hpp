@@ -545,6 +545,10 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         at<float>(p_.at_.row_scale)[r] = moderate ? static_cast<float>(ratio) : 0;
         at<double>(p_.at_.row_factor)[r] = by;
       }
+      for (Index r = count; r < count + 64 / p_.packing_.width; ++r) {  // blocks of 64 sums may go beyond the last row
+        at<float>(p_.at_.row_scale)[r] = 0;
+        at<double>(p_.at_.row_factor)[r] = 0;
+      }
       for (Index c = 0; c < panels_ * p_.packing_.width && moderate; ++c) {
         const float b_scale = scale_of(quantized_b_scale, smaller(first_column_ + c, p_.columns_ - 1));
         moderate = qlc::is_moderate(static_cast<double>(b_scale));
