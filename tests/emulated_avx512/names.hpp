@@ -112,6 +112,10 @@
 #define _mm512_cvtepi8_epi32 emulated_mm512_cvtepi8_epi32
 #undef _mm512_cvtepu16_epi32
 #define _mm512_cvtepu16_epi32 emulated_mm512_cvtepu16_epi32
+#undef _mm512_cvtepu32_pd
+#define _mm512_cvtepu32_pd emulated_mm512_cvtepu32_pd
+#undef _mm512_cvtepu32_ps
+#define _mm512_cvtepu32_ps emulated_mm512_cvtepu32_ps
 #undef _mm512_cvtepu8_epi32
 #define _mm512_cvtepu8_epi32 emulated_mm512_cvtepu8_epi32
 #undef _mm512_cvtpd_epi32
@@ -218,6 +222,10 @@
 #define _mm512_mask_mul_pd emulated_mm512_mask_mul_pd
 #undef _mm512_mask_mul_ps
 #define _mm512_mask_mul_ps emulated_mm512_mask_mul_ps
+#undef _mm512_mask_or_epi32
+#define _mm512_mask_or_epi32 emulated_mm512_mask_or_epi32
+#undef _mm512_mask_or_epi64
+#define _mm512_mask_or_epi64 emulated_mm512_mask_or_epi64
 #undef _mm512_mask_permutexvar_epi8
 #define _mm512_mask_permutexvar_epi8 emulated_mm512_mask_permutexvar_epi8
 #undef _mm512_mask_range_ps
@@ -234,6 +242,10 @@
 #define _mm512_mask_storeu_pd emulated_mm512_mask_storeu_pd
 #undef _mm512_mask_storeu_ps
 #define _mm512_mask_storeu_ps emulated_mm512_mask_storeu_ps
+#undef _mm512_mask_sub_epi32
+#define _mm512_mask_sub_epi32 emulated_mm512_mask_sub_epi32
+#undef _mm512_mask_sub_epi64
+#define _mm512_mask_sub_epi64 emulated_mm512_mask_sub_epi64
 #undef _mm512_maskz_compress_epi32
 #define _mm512_maskz_compress_epi32 emulated_mm512_maskz_compress_epi32
 #undef _mm512_maskz_compress_epi8
@@ -268,6 +280,10 @@
 #define _mm512_min_pd emulated_mm512_min_pd
 #undef _mm512_min_ps
 #define _mm512_min_ps emulated_mm512_min_ps
+#undef _mm512_movepi32_mask
+#define _mm512_movepi32_mask emulated_mm512_movepi32_mask
+#undef _mm512_movepi64_mask
+#define _mm512_movepi64_mask emulated_mm512_movepi64_mask
 #undef _mm512_mul_pd
 #define _mm512_mul_pd emulated_mm512_mul_pd
 #undef _mm512_mul_ps
@@ -418,6 +434,8 @@
 #define _mm512_ternarylogic_epi64 emulated_mm512_ternarylogic_epi64
 #undef _mm512_test_epi32_mask
 #define _mm512_test_epi32_mask emulated_mm512_test_epi32_mask
+#undef _mm512_testn_epi32_mask
+#define _mm512_testn_epi32_mask emulated_mm512_testn_epi32_mask
 #undef _mm512_unpackhi_epi16
 #define _mm512_unpackhi_epi16 emulated_mm512_unpackhi_epi16
 #undef _mm512_unpackhi_epi32

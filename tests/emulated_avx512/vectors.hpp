@@ -599,6 +599,24 @@ EMULATED __m512i _mm512_maskz_set1_epi8(__mmask64 mask, char a) {
 EMULATED __m512i _mm512_mask_add_epi32(__m512i other, __mmask16 mask, __m512i a, __m512i b) {
   return _mm512_mask_blend_epi32(mask, other, _mm512_add_epi32(a, b));
 }
+EMULATED __m512i _mm512_mask_sub_epi32(__m512i other, __mmask16 mask, __m512i a, __m512i b) {
+  return _mm512_mask_blend_epi32(mask, other, _mm512_sub_epi32(a, b));
+}
+EMULATED __m512i _mm512_mask_or_epi32(__m512i other, __mmask16 mask, __m512i a, __m512i b) {
+  return _mm512_mask_blend_epi32(mask, other, _mm512_or_si512(a, b));
+}
+namespace emulated {
+EMULATED __m512i blend_epi64(__mmask8 mask, __m512i a, __m512i b) {
+  return _mm512_castpd_si512(_mm512_mask_blend_pd(mask, _mm512_castsi512_pd(a), _mm512_castsi512_pd(b)));
+}
+}  // namespace emulated
+EMULATED __m512i _mm512_mask_sub_epi64(__m512i other, __mmask8 mask, __m512i a, __m512i b) {
+  const __m512i difference{{_mm256_sub_epi64(a.half[0], b.half[0]), _mm256_sub_epi64(a.half[1], b.half[1])}};
+  return emulated::blend_epi64(mask, other, difference);
+}
+EMULATED __m512i _mm512_mask_or_epi64(__m512i other, __mmask8 mask, __m512i a, __m512i b) {
+  return emulated::blend_epi64(mask, other, _mm512_or_si512(a, b));
+}
 EMULATED __m512 _mm512_mask_mul_ps(__m512 other, __mmask16 mask, __m512 a, __m512 b) {
   return _mm512_mask_blend_ps(mask, other, _mm512_mul_ps(a, b));
 }
@@ -638,6 +656,9 @@ EMULATED __mmask32 _mm512_mask_cmple_epu16_mask(__mmask32 mask, __m512i a, __m51
 EMULATED __mmask16 _mm512_test_epi32_mask(__m512i a, __m512i b) {
   return static_cast<__mmask16>(~_mm512_cmpeq_epi32_mask(_mm512_and_si512(a, b), _mm512_setzero_si512()));
 }
+EMULATED __mmask16 _mm512_testn_epi32_mask(__m512i a, __m512i b) {
+  return _mm512_cmpeq_epi32_mask(_mm512_and_si512(a, b), _mm512_setzero_si512());
+}
 
 // Those predicates that the library uses; of others nothing is known.
 #define EMULATED_PREDICATES(compare, movemask)          \
@@ -675,11 +696,34 @@ EMULATED __mmask8 _mm512_cmp_pd_mask(__m512d a, __m512d b, int imm) {
   return static_cast<__mmask8>(emulated::compare(a.half[0], b.half[0], imm) |
                                emulated::compare(a.half[1], b.half[1], imm) << 4);
 }
+EMULATED __mmask16 _mm512_movepi32_mask(__m512i a) {
+  return static_cast<__mmask16>(emulated::mask_of_ints(a.half[0]) | emulated::mask_of_ints(a.half[1]) << 8);
+}
+EMULATED __mmask8 _mm512_movepi64_mask(__m512i a) {
+  return static_cast<__mmask8>(_mm256_movemask_pd(_mm256_castsi256_pd(a.half[0])) |
+                               _mm256_movemask_pd(_mm256_castsi256_pd(a.half[1])) << 4);
+}
 EMULATED unsigned _cvtmask32_u32(__mmask32 mask) { return mask; }
 
 // Numbers of another type.
 EMULATED __m512 _mm512_cvtepi32_ps(__m512i a) {
   return {{_mm256_cvtepi32_ps(a.half[0]), _mm256_cvtepi32_ps(a.half[1])}};
+}
+EMULATED_CALL __m512 _mm512_cvtepu32_ps(__m512i a) {
+  const auto integers = emulated::lanes<std::uint32_t>(a);
+  __m512 result;
+  emulated::Lanes<float, __m512> floats;
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(integers[i]);
+  emulated::set<__m512, float>(result, floats);
+  return result;
+}
+EMULATED_CALL __m512d _mm512_cvtepu32_pd(__m256i a) {
+  const auto integers = emulated::lanes<std::uint32_t>(a);
+  __m512d result;
+  emulated::Lanes<double, __m512d> doubles;
+  for (std::size_t i = 0; i < doubles.size(); ++i) doubles[i] = integers[i];
+  emulated::set<__m512d, double>(result, doubles);
+  return result;
 }
 EMULATED __m512i _mm512_cvtps_epi32(__m512 a) {
   return {{_mm256_cvtps_epi32(a.half[0]), _mm256_cvtps_epi32(a.half[1])}};

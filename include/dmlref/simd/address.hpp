@@ -1,4 +1,4 @@
-// address.hpp: addresses that are prefetched.
+// address.hpp: addresses that are prefetched; the fence after non-temporal stores.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,13 @@ template <int written = 0, int locality = 3>
 DMLREF_ALWAYS_INLINE void prefetch_line(Address at) noexcept {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(reinterpret_cast<const void*>(at), written, locality);
+#endif
+}
+
+/// Orders non-temporal stores before later ones.
+inline void store_fence() noexcept {
+#if DMLREF_ARCH_X86_64
+  __builtin_ia32_sfence();
 #endif
 }
 

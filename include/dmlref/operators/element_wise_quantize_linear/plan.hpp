@@ -2,23 +2,21 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
-#include <type_traits>
 
 #include "dmlref/config.hpp"
 #include "dmlref/desc/data_type.hpp"
-#include "dmlref/desc/half.hpp"
+#include "dmlref/isa/cache.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/operators/element_wise_quantize_linear/kernels/kernels.hpp"
 #include "dmlref/operators/element_wise_quantize_linear/problem.hpp"
 #include "dmlref/run/plan.hpp"
+#include "dmlref/simd/address.hpp"
 #include "dmlref/view/rows.hpp"
 
 DMLREF_BEGIN
@@ -29,85 +27,30 @@ template <class Byte>
 struct ElementsOf {
   Byte* first;
   Index step;
-  DataType type;
-
-  ElementsOf from(std::size_t i) const noexcept {
-    return {first + static_cast<Index>(i) * step * static_cast<Index>(size_of(type)), step, type};
-  }
+  std::size_t size;  ///< bytes of an element
 };
 using Elements = ElementsOf<const std::byte>;
 using Results = ElementsOf<std::byte>;
 
-/// Calls body(T{}) for the type of the elements: one of the operators' nine.
-template <class Body>
-void with_element_type(DataType type, const Body& body) noexcept {
-  switch (type) {
-    case DataType::float32: return body(float{});
-    case DataType::float16: return body(half{});
-    case DataType::int8: return body(std::int8_t{});
-    case DataType::uint8: return body(std::uint8_t{});
-    case DataType::int16: return body(std::int16_t{});
-    case DataType::uint16: return body(std::uint16_t{});
-    case DataType::int32: return body(std::int32_t{});
-    default: return body(std::uint32_t{});
+/// Copies `count` elements of Bytes bytes, `from_step` and `to_step` bytes apart.
+template <std::size_t Bytes>
+void copy_apart(const std::byte* from, Index from_step, std::byte* to, Index to_step, Index count) noexcept {
+  for (Index i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, Bytes);
+}
+inline void copy_elements(const Elements& from, const Results& to, std::size_t count) noexcept {
+  const auto n = static_cast<Index>(count), size = static_cast<Index>(to.size);
+  const Index from_step = from.step * size, to_step = to.step * size;
+  switch (to.size) {
+    case 1: return copy_apart<1>(from.first, from_step, to.first, to_step, n);
+    case 2: return copy_apart<2>(from.first, from_step, to.first, to_step, n);
+    default: return copy_apart<4>(from.first, from_step, to.first, to_step, n);
   }
 }
-
-/// `count` elements as Real, which holds each exactly.
-template <class Real>
-void gather(const Elements& elements, std::size_t count, Real* to) noexcept {
-  with_element_type(elements.type, [&](auto of) {
-    using T = decltype(of);
-    const Index step = elements.step * static_cast<Index>(sizeof(T));
-    for (std::size_t i = 0; i < count; ++i) {
-      T element;
-      std::memcpy(&element, elements.first + static_cast<Index>(i) * step, sizeof(T));
-      to[i] = static_cast<Real>(element);
-    }
-  });
-}
-/// The same of float32, float16 and integers of up to 16 bits.
-inline void load_floats(const Kernels& kernels, const Elements& elements, std::size_t count, float* to) noexcept {
-  if (elements.step != 1) return gather(elements, count, to);
-  switch (elements.type) {
-    case DataType::float32: std::memcpy(to, elements.first, count * sizeof(float)); return;
-    case DataType::float16: return kernels.widen_halves(elements.first, count, to);
-    case DataType::int8: return kernels.widen_integers[0](elements.first, count, to);
-    case DataType::uint8: return kernels.widen_integers[1](elements.first, count, to);
-    case DataType::int16: return kernels.widen_integers[2](elements.first, count, to);
-    default: return kernels.widen_integers[3](elements.first, count, to);
-  }
-}
-
-/// A parameter of a block: its values are gathered where each element has its own.
-template <class Real>
-Parameter<Real> parameter_of(const Kernels& kernels, const Elements& elements, std::size_t count,
-                             Real* space) noexcept {
-  if (elements.step == 0) {
-    gather(elements, 1, space);
-    return {Extent::one, space};
-  }
-  if constexpr (std::is_same_v<Real, float>) {
-    load_floats(kernels, elements, count, space);
-  } else {
-    gather(elements, count, space);
-  }
-  return {Extent::each, space};
-}
-
-/// difference * scale, rounded to float once. The difference has 33 bits, the scale 24: by halves of 16 bits both
-/// products are exact, so that what the double product has lost is known. If anything, its last bit is made odd:
-/// rounding to float then gives what rounding the exact product would.
-inline float rounded_product(double difference, float scale) noexcept {
-  const double product = difference * double{scale};
-  if (!std::isfinite(scale)) return scalar::with_one_nan(static_cast<float>(product));
-  const double upper = static_cast<double>(static_cast<std::int64_t>(difference) / 65536) * 65536;
-  const double a = upper * double{scale}, b = (difference - upper) * double{scale};
-  const double lost = b - (product - a);
-  if (lost == 0) return static_cast<float>(product);
-  auto bits = std::bit_cast<std::uint64_t>(product);
-  if ((lost < 0) != (product < 0)) --bits;  // toward 0
-  return static_cast<float>(std::bit_cast<double>(bits | 1));
+/// Where `count` elements lie side by side: in place, or after they were gathered in `space`.
+inline const std::byte* gathered(const Elements& elements, std::size_t count, std::byte* space) noexcept {
+  if (elements.step == 1 || count == 1) return elements.first;
+  copy_elements(elements, {space, 1, elements.size}, count);
+  return space;
 }
 
 }  // namespace fast::quantize_linear
@@ -132,6 +75,9 @@ class ElementWiseQuantizeLinearPlan final : public PlanOf<ElementWiseQuantizeLin
       }
     }
     joint_ = coalesce(by_output(joint));
+    const auto elements = static_cast<std::uint64_t>(element_count(joint_.shape));
+    const std::uint64_t bytes = elements * (size_of(problem.input_type) + size_of(problem.output_type));
+    access_ = {bytes > l2_bytes(), bytes > own_cache_bytes()};
   }
 
   std::string_view strategy_name() const noexcept { return "rows"; }
@@ -155,10 +101,7 @@ class ElementWiseQuantizeLinearPlan final : public PlanOf<ElementWiseQuantizeLin
   }
 
  private:
-  using Elements = fast::quantize_linear::Elements;
-  using Results = fast::quantize_linear::Results;
   static constexpr std::size_t tensors = 4;  ///< output, input, scale, zero point
-  static constexpr std::size_t block = fast::quantize_linear::block_elements;
 
   /// The dimensions in the order of the output's steps, the shortest last: elements are independent of one another.
   static JointLayout<tensors> by_output(const JointLayout<tensors>& from) noexcept {
@@ -177,114 +120,89 @@ class ElementWiseQuantizeLinearPlan final : public PlanOf<ElementWiseQuantizeLin
     return to;
   }
 
-  /// Coordinates `begin` to `end` of one dimension.
+  /// Coordinates `begin` to `end` of one dimension. Rows are cut into blocks where each element has its own parameters,
+  /// which are prepared once for all rows that share them, and where elements do not lie side by side.
   DMLREF_NOINLINE void run_part(const Bindings& bindings, std::size_t dimension, Index begin,
                                 Index end) const noexcept {
+    using namespace fast::quantize_linear;
     JointLayout<tensors> part = joint_;
-    Index offsets[tensors];
-    for (std::size_t k = 0; k < tensors; ++k) offsets[k] = offsets_[k] + begin * joint_.strides[k][dimension];
+    Index offsets[tensors], step[tensors];
+    for (std::size_t k = 0; k < tensors; ++k) {
+      offsets[k] = offsets_[k] + begin * joint_.strides[k][dimension];
+      step[k] = joint_.strides[k].back();
+    }
     part.shape[dimension] = end - begin;
-    static constexpr std::byte no_zero_point[sizeof(std::uint32_t)] = {};
-    const bool quantizes = problem_.direction == fast::quantize_linear::Direction::quantize;
-    const DataType types[] = {problem_.output_type, problem_.input_type, problem_.scale_type,
-                              quantizes ? problem_.output_type : problem_.input_type};
-    const std::byte* const from[] = {bindings.inputs[0], bindings.inputs[1],
-                                     problem_.zero_point ? bindings.inputs[2] : no_zero_point};
-    for (RowIterator<tensors> row(part, offsets); row; ++row) {
-      const auto bytes = [&](std::size_t k) { return row.start(k) * static_cast<Index>(size_of(types[k])); };
-      const auto elements = [&](std::size_t k) { return Elements{from[k - 1] + bytes(k), row.step(k), types[k]}; };
-      const Elements input = elements(1), scale = elements(2), zero_point = elements(3);
-      const Results output{bindings.outputs[0] + bytes(0), row.step(0), types[0]};
-      const auto count = static_cast<std::size_t>(row.count());
-      for (std::size_t i = 0; i < count; i += block) {
-        const std::size_t n = (std::min)(count - i, block);
-        if (quantizes) {
-          quantize(input.from(i), scale.from(i), zero_point.from(i), output.from(i), n);
-        } else {
-          dequantize(input.from(i), scale.from(i), zero_point.from(i), output.from(i), n);
-        }
+    const bool quantizes = problem_.direction == Direction::quantize;
+    const Kernels::OfType& kernels = kernels_.of(problem_.input_type);
+    const Kernels::Block run = quantizes                                   ? kernels.quantize
+                               : problem_.output_type == DataType::float16 ? kernels.dequantize_to_halves
+                                                                           : kernels.dequantize;
+    Parameters parameters;
+    parameters.is_signed = problem_.output_type == DataType::int8;
+    parameters.mask = step[2] != 0 || step[3] != 0 ? ~std::size_t{0} : 0;
+    const bool in_place = step[0] == 1;
+    const Access access{access_.prefetches, access_.streams && in_place};
+    constexpr Index gathered_elements = 1024;
+    alignas(64) std::byte input[gathered_elements * sizeof(float)], results[gathered_elements * sizeof(float)];
+    const Index row = part.shape.back();
+    const Index length = (std::min)(row, !in_place || step[1] != 1 ? gathered_elements
+                                         : parameters.mask != 0    ? static_cast<Index>(block_elements)
+                                                                   : row);
+    for (Index first = 0; first < row; first += length) {
+      Index& extent = part.shape[part.rank() - 1];
+      extent = (std::min)(length, row - first);
+      const auto count = static_cast<std::size_t>(extent);
+      std::optional<Index> scale, zero_point;  // of the row before
+      for (RowIterator<tensors> rows(part, offsets); rows; ++rows) {
+        const bool other_scale = scale != rows.start(2), other_zero_point = zero_point != rows.start(3);
+        if (other_scale) load_scales(bindings, *(scale = rows.start(2)), count, parameters);
+        if (other_zero_point) load_zero_points(bindings, *(zero_point = rows.start(3)), count, parameters);
+        if (other_scale || other_zero_point) kernels_.prepare(parameters, count, quantizes);
+        const std::size_t input_size = size_of(problem_.input_type), output_size = size_of(problem_.output_type);
+        const Elements from{bindings.inputs[0] + rows.start(1) * static_cast<Index>(input_size), step[1], input_size};
+        const Results output{bindings.outputs[0] + rows.start(0) * static_cast<Index>(output_size), step[0],
+                             output_size};
+        run(parameters, gathered(from, count, input), count, in_place ? output.first : results, access);
+        if (!in_place) copy_elements({results, 1, output.size}, output, count);
       }
+      for (std::size_t k = 0; k < tensors; ++k) offsets[k] += length * step[k];
     }
+    if (access.streams) fast::store_fence();
   }
 
-  void quantize(const Elements& input, const Elements& scale, const Elements& zero_point, const Results& output,
-                std::size_t count) const noexcept {
+  /// The scales of `count` elements, and of as many more as vectors read.
+  void load_scales(const Bindings& bindings, Index at, std::size_t count,
+                   fast::quantize_linear::Parameters& to) const noexcept {
     using namespace fast::quantize_linear;
-    alignas(64) float x[block], scales[block], zero_points[block];
-    std::byte results[block];
-    const bool in_place = output.step == 1;
-    std::byte* const to = in_place ? output.first : results;
-    const Range range = output.type == DataType::int8 ? Range{-128, 127} : Range{0, 255};
-    const auto z = parameter_of(kernels_, zero_point, count, zero_points);
-    const auto s = parameter_of(kernels_, scale, count, scales);
-    if (input.type == DataType::int32) {
-      double integers[block];
-      gather(input, count, integers);
-      for (std::size_t i = 0; i < count; ++i) {
-        to[i] = scalar::saturated(scalar::rounded_quotient(integers[i], double{s[i]}), double{z[i]}, range);
-      }
-    } else if (input.type == DataType::float32 && input.step == 1) {
-      kernels_.quantize(input.first, s, z, range, count, to);
-    } else {
-      load_floats(kernels_, input, count, x);
-      kernels_.quantize(reinterpret_cast<const std::byte*>(x), s, z, range, count, to);
-    }
-    if (!in_place) scatter<std::uint8_t>(results, count, output);
+    const std::size_t entries = to.mask != 0 ? count : 1, size = size_of(problem_.scale_type);
+    const Elements scales{bindings.inputs[1] + at * static_cast<Index>(size), joint_.strides[2].back(), size};
+    auto* const space = reinterpret_cast<std::byte*>(to.inverses);  // that prepare() writes after this
+    kernels_.of(problem_.scale_type).to_floats(gathered(scales, entries, space), entries, to.scales);
+    if (to.mask != 0) std::fill(to.scales + entries, to.scales + padded(entries), to.scales[0]);
   }
-
-  void dequantize(const Elements& input, const Elements& scale, const Elements& zero_point, const Results& output,
-                  std::size_t count) const noexcept {
+  void load_zero_points(const Bindings& bindings, Index at, std::size_t count,
+                        fast::quantize_linear::Parameters& to) const noexcept {
     using namespace fast::quantize_linear;
-    if (output.type == DataType::float16) return dequantize_to_halves(input, scale, zero_point, output, count);
-    alignas(64) float q[block], scales[block], zero_points[block];
-    alignas(64) std::byte results[block * sizeof(float)];
-    const bool in_place = output.step == 1;
-    std::byte* const to = in_place ? output.first : results;
-    const auto s = parameter_of(kernels_, scale, count, scales);
-    if (size_of(input.type) == sizeof(std::uint32_t)) {
-      double integers[block], zeros[block];
-      gather(input, count, integers);
-      const auto z = parameter_of(kernels_, zero_point, count, zeros);
-      for (std::size_t i = 0; i < count; ++i) {
-        const float result = rounded_product(integers[i] - z[i], s[i]);
-        std::memcpy(to + i * sizeof(float), &result, sizeof(float));
-      }
-    } else {
-      load_floats(kernels_, input, count, q);
-      kernels_.dequantize(q, s, parameter_of(kernels_, zero_point, count, zero_points), count, to);
-    }
-    if (!in_place) scatter<float>(results, count, output);
+    const DataType type = problem_.direction == Direction::quantize ? problem_.output_type : problem_.input_type;
+    const std::size_t entries = to.mask != 0 ? count : 1, size = size_of(type);
+    static constexpr std::byte zero[sizeof(std::uint32_t)] = {};
+    const std::byte* const first = problem_.zero_point ? bindings.inputs[2] : zero;
+    auto* const integers = reinterpret_cast<std::byte*>(to.offsets);
+    copy_elements({first + at * static_cast<Index>(size), joint_.strides[3].back(), size}, {integers, 1, size},
+                  entries);
+    copy_elements({integers, 0, size}, {integers + entries * size, 1, size}, padded(entries) - entries);
+    kernels_.of(type).to_floats(integers, padded(entries), to.zero_points);
   }
-
-  /// A difference of 33 bits times a scale of 11 is an exact double, which is rounded once.
-  static void dequantize_to_halves(const Elements& input, const Elements& scale, const Elements& zero_point,
-                                   const Results& output, std::size_t count) noexcept {
-    using namespace fast::quantize_linear;
-    double q[block], scales[block], zero_points[block];
-    gather(input, count, q);
-    gather(scale, count, scales);
-    gather(zero_point, count, zero_points);
-    std::byte* const to = output.first;
-    for (std::size_t i = 0; i < count; ++i) {
-      const double product = (q[i] - zero_points[i]) * scales[i];
-      const half result = product == product ? half(product) : half::from_bits(0x7E00);
-      std::memcpy(to + static_cast<Index>(i) * output.step * static_cast<Index>(sizeof(half)), &result, sizeof(half));
-    }
-  }
-
-  template <class T>
-  static void scatter(const std::byte* from, std::size_t count, const Results& output) noexcept {
-    std::byte* const to = output.first;
-    const Index step = output.step * static_cast<Index>(sizeof(T));
-    for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(to + static_cast<Index>(i) * step, from + i * sizeof(T), sizeof(T));
-    }
+  static std::size_t padded(std::size_t count) noexcept {
+    return (count + fast::quantize_linear::group_elements - 1) / fast::quantize_linear::group_elements *
+           fast::quantize_linear::group_elements;
   }
 
   fast::quantize_linear::Problem problem_;
   const fast::quantize_linear::Kernels& kernels_;
   JointLayout<tensors> joint_;
   Index offsets_[tensors];
+  fast::quantize_linear::Access access_;
 };
 
 inline std::shared_ptr<const Plan> element_wise_quantize_linear_plan(const fast::quantize_linear::Problem& problem,

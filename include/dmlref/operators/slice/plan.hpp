@@ -97,7 +97,7 @@ class SlicePlan final : public PlanOf<SlicePlan> {
         walk.run(stores, in, out, readable_bytes_, static_cast<std::size_t>(rows * task / tasks),
                  static_cast<std::size_t>(rows * (task + 1) / tasks));
       }
-      if (stores != fast::Stores::cached) fast::scalar::store_fence();
+      if (stores != fast::Stores::cached) fast::store_fence();
     }
   }
 

@@ -8,7 +8,9 @@
 #include <immintrin.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "dmlref/desc/half.hpp"
@@ -151,17 +153,78 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept {
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
   _mm256_storeu_pd(reinterpret_cast<double*>(to), x.v);
 }
-/// Integers of 8 or 16 bits from memory, as floats; floats that are integers of 8 bits, signed or not, to memory.
+/// Integers from memory, as floats: those of 32 bits are rounded. And as doubles: of 32 bits.
 template <class T>
 DMLREF_VECTOR_TARGET Floats floats_of_integers(const std::byte* from) noexcept {
   if constexpr (sizeof(T) == 1) {
     const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
     return {_mm256_cvtepi32_ps(std::is_signed_v<T> ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes))};
-  } else {
+  } else if constexpr (sizeof(T) == 2) {
     const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     return {_mm256_cvtepi32_ps(std::is_signed_v<T> ? _mm256_cvtepi16_epi32(words) : _mm256_cvtepu16_epi32(words))};
+  } else {
+    const __m256i integers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    if constexpr (std::is_signed_v<T>) return {_mm256_cvtepi32_ps(integers)};
+    const __m256 upper = _mm256_cvtepi32_ps(_mm256_srli_epi32(integers, 16));
+    const __m256 lower = _mm256_cvtepi32_ps(_mm256_and_si256(integers, _mm256_set1_epi32(0xFFFF)));
+    return {_mm256_fmadd_ps(upper, _mm256_set1_ps(0x1p16f), lower)};
   }
 }
+template <class T>
+DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_of_integers(const std::byte* from) noexcept {
+  const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 16));
+  if constexpr (std::is_signed_v<T>) return {{_mm256_cvtepi32_pd(a)}, {_mm256_cvtepi32_pd(b)}};
+  const __m128i sign = _mm_set1_epi32((std::numeric_limits<std::int32_t>::min)());
+  const __m256d bias = _mm256_set1_pd(0x1p31);
+  return {{_mm256_add_pd(_mm256_cvtepi32_pd(_mm_xor_si128(a, sign)), bias)},
+          {_mm256_add_pd(_mm256_cvtepi32_pd(_mm_xor_si128(b, sign)), bias)}};
+}
+/// x, which is `excess` more than what it was rounded from, rounded to odd instead: toward 0, and the last bit is set.
+DMLREF_VECTOR_TARGET Floats rounded_to_odd(Floats x, Floats excess) noexcept {
+  const __m256 inexact = _mm256_cmp_ps(excess.v, _mm256_setzero_ps(), _CMP_NEQ_OQ);
+  const __m256i down =
+      _mm256_castps_si256(_mm256_blendv_ps(inexact, _mm256_setzero_ps(), _mm256_xor_ps(x.v, excess.v)));
+  const __m256i one = _mm256_srli_epi32(_mm256_castps_si256(inexact), 31);
+  return {_mm256_castsi256_ps(_mm256_or_si256(_mm256_add_epi32(_mm256_castps_si256(x.v), down), one))};
+}
+DMLREF_VECTOR_TARGET Doubles rounded_to_odd(Doubles x, Doubles excess) noexcept {
+  const __m256d inexact = _mm256_cmp_pd(excess.v, _mm256_setzero_pd(), _CMP_NEQ_OQ);
+  const __m256i down =
+      _mm256_castpd_si256(_mm256_blendv_pd(inexact, _mm256_setzero_pd(), _mm256_xor_pd(x.v, excess.v)));
+  const __m256i one = _mm256_srli_epi64(_mm256_castpd_si256(inexact), 63);
+  return {_mm256_castsi256_pd(_mm256_or_si256(_mm256_add_epi64(_mm256_castpd_si256(x.v), down), one))};
+}
+/// Integers of 32 bits; or bytes.
+struct Integers {
+  __m256i v;
+  DMLREF_VECTOR_TARGET static Integers of_bytes(std::uint8_t x) noexcept {
+    return {_mm256_set1_epi8(static_cast<char>(x))};
+  }
+};
+/// The nearest ones; of NaN, and below them, one whose lower 16 bits are 0; above them one that saturates, or such one.
+DMLREF_VECTOR_TARGET Integers nearest_integers(Floats x) noexcept { return {_mm256_cvtps_epi32(x.v)}; }
+DMLREF_VECTOR_TARGET Integers min_words(Integers a, Integers b) noexcept { return {_mm256_min_epu16(a.v, b.v)}; }
+/// Whether the lower 16 bits of any are below 8.
+DMLREF_VECTOR_TARGET bool any_lower_word_below_8(Integers x) noexcept {
+  const __m256i others = _mm256_and_si256(x.v, _mm256_set1_epi32(0xFFF8));
+  return _mm256_movemask_epi8(_mm256_cmpeq_epi32(others, _mm256_setzero_si256())) != 0;
+}
+/// The upper 16 bits of each, saturated to bytes without sign.
+DMLREF_VECTOR_TARGET Integers upper_words_as_bytes(Integers a, Integers b, Integers c, Integers d) noexcept {
+  const __m256i ab = _mm256_packs_epi32(_mm256_srai_epi32(a.v, 16), _mm256_srai_epi32(b.v, 16));
+  const __m256i cd = _mm256_packs_epi32(_mm256_srai_epi32(c.v, 16), _mm256_srai_epi32(d.v, 16));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  return {_mm256_permutevar8x32_epi32(_mm256_packus_epi16(ab, cd), order)};
+}
+DMLREF_VECTOR_TARGET Integers xor_(Integers a, Integers b) noexcept { return {_mm256_xor_si256(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET void store(std::byte* to, Integers x) noexcept {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x.v);
+}
+DMLREF_VECTOR_TARGET void stream(std::byte* to, Integers x) noexcept {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), x.v);
+}
+/// Floats that are integers of 8 bits, signed or not, to memory.
 DMLREF_VECTOR_TARGET void store_bytes(std::byte* to, Floats x) noexcept {
   const __m256i lowest = _mm256_set_epi32(-1, -1, -1, 0x0C080400, -1, -1, -1, 0x0C080400);
   const __m256i four = _mm256_shuffle_epi8(_mm256_cvtps_epi32(x.v), lowest);

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "dmlref/desc/half.hpp"
@@ -166,17 +167,69 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_from(const std::byte* from) noexce
 }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept { _mm512_storeu_ps(to, x.v); }
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept { _mm512_storeu_pd(to, x.v); }
-/// Integers of 8 or 16 bits from memory, as floats; floats that are integers of 8 bits, signed or not, to memory.
+/// Integers from memory, as floats: those of 32 bits are rounded. And as doubles: of 32 bits.
 template <class T>
 DMLREF_VECTOR_TARGET Floats floats_of_integers(const std::byte* from) noexcept {
   if constexpr (sizeof(T) == 1) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     return {_mm512_cvtepi32_ps(std::is_signed_v<T> ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes))};
-  } else {
+  } else if constexpr (sizeof(T) == 2) {
     const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     return {_mm512_cvtepi32_ps(std::is_signed_v<T> ? _mm512_cvtepi16_epi32(words) : _mm512_cvtepu16_epi32(words))};
+  } else {
+    const __m512i integers = _mm512_loadu_si512(from);
+    return {std::is_signed_v<T> ? _mm512_cvtepi32_ps(integers) : _mm512_cvtepu32_ps(integers)};
   }
 }
+template <class T>
+DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_of_integers(const std::byte* from) noexcept {
+  const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 32));
+  if constexpr (std::is_signed_v<T>) return {{_mm512_cvtepi32_pd(a)}, {_mm512_cvtepi32_pd(b)}};
+  return {{_mm512_cvtepu32_pd(a)}, {_mm512_cvtepu32_pd(b)}};
+}
+/// x, which is `excess` more than what it was rounded from, rounded to odd instead: toward 0, and the last bit is set.
+DMLREF_VECTOR_TARGET Floats rounded_to_odd(Floats x, Floats excess) noexcept {
+  const __m512i bits = _mm512_castps_si512(x.v), one = _mm512_set1_epi32(1);
+  const __mmask16 inexact = _mm512_cmp_ps_mask(excess.v, _mm512_setzero_ps(), _CMP_NEQ_OQ);
+  const __mmask16 opposite = _mm512_movepi32_mask(_mm512_xor_si512(bits, _mm512_castps_si512(excess.v)));
+  const __m512i toward_0 = _mm512_mask_sub_epi32(bits, static_cast<__mmask16>(inexact & ~opposite), bits, one);
+  return {_mm512_castsi512_ps(_mm512_mask_or_epi32(bits, inexact, toward_0, one))};
+}
+DMLREF_VECTOR_TARGET Doubles rounded_to_odd(Doubles x, Doubles excess) noexcept {
+  const __m512i bits = _mm512_castpd_si512(x.v), one = _mm512_set1_epi64(1);
+  const __mmask8 inexact = _mm512_cmp_pd_mask(excess.v, _mm512_setzero_pd(), _CMP_NEQ_OQ);
+  const __mmask8 opposite = _mm512_movepi64_mask(_mm512_xor_si512(bits, _mm512_castpd_si512(excess.v)));
+  const __m512i toward_0 = _mm512_mask_sub_epi64(bits, static_cast<__mmask8>(inexact & ~opposite), bits, one);
+  return {_mm512_castsi512_pd(_mm512_mask_or_epi64(bits, inexact, toward_0, one))};
+}
+/// Integers of 32 bits; or bytes.
+struct Integers {
+  __m512i v;
+  DMLREF_VECTOR_TARGET static Integers of_bytes(std::uint8_t x) noexcept {
+    return {_mm512_set1_epi8(static_cast<char>(x))};
+  }
+};
+/// The nearest ones; of NaN, and below them, one whose lower 16 bits are 0; above them one that saturates, or such one.
+DMLREF_VECTOR_TARGET Integers nearest_integers(Floats x) noexcept { return {_mm512_cvtps_epi32(x.v)}; }
+DMLREF_VECTOR_TARGET Integers min_words(Integers a, Integers b) noexcept { return {_mm512_min_epu16(a.v, b.v)}; }
+/// Whether the lower 16 bits of any are below 8.
+DMLREF_VECTOR_TARGET bool any_lower_word_below_8(Integers x) noexcept {
+  return _mm512_testn_epi32_mask(x.v, _mm512_set1_epi32(0xFFF8)) != 0;
+}
+/// The upper 16 bits of each, saturated to bytes without sign.
+DMLREF_VECTOR_TARGET Integers upper_words_as_bytes(Integers a, Integers b, Integers c, Integers d) noexcept {
+  const __m512i ab = _mm512_packs_epi32(_mm512_srai_epi32(a.v, 16), _mm512_srai_epi32(b.v, 16));
+  const __m512i cd = _mm512_packs_epi32(_mm512_srai_epi32(c.v, 16), _mm512_srai_epi32(d.v, 16));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return {_mm512_permutexvar_epi32(order, _mm512_packus_epi16(ab, cd))};
+}
+DMLREF_VECTOR_TARGET Integers xor_(Integers a, Integers b) noexcept { return {_mm512_xor_si512(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET void store(std::byte* to, Integers x) noexcept { _mm512_storeu_si512(to, x.v); }
+DMLREF_VECTOR_TARGET void stream(std::byte* to, Integers x) noexcept {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), x.v);
+}
+/// Floats that are integers of 8 bits, signed or not, to memory.
 DMLREF_VECTOR_TARGET void store_bytes(std::byte* to, Floats x) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x.v)));
 }

@@ -161,14 +161,88 @@ DMLREF_VECTOR_TARGET void store(std::byte* to, Floats x) noexcept {
 DMLREF_VECTOR_TARGET void store(std::byte* to, Doubles x) noexcept {
   vst1q_u8(reinterpret_cast<std::uint8_t*>(to), vreinterpretq_u8_f64(x.v));
 }
-/// Integers of 8 or 16 bits from memory, as floats; floats that are integers of 8 bits, signed or not, to memory.
+/// Integers from memory, as floats: those of 32 bits are rounded. And as doubles: of 32 bits.
 template <class T>
 DMLREF_VECTOR_TARGET Floats floats_of_integers(const std::byte* from) noexcept {
-  T elements[4];
-  std::memcpy(elements, from, sizeof elements);
-  const std::int32_t integers[4] = {elements[0], elements[1], elements[2], elements[3]};
-  return {vcvtq_f32_s32(vld1q_s32(integers))};
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(from);
+  if constexpr (sizeof(T) == 4) {
+    const uint8x16_t integers = vld1q_u8(bytes);
+    if constexpr (std::is_signed_v<T>) return {vcvtq_f32_s32(vreinterpretq_s32_u8(integers))};
+    return {vcvtq_f32_u32(vreinterpretq_u32_u8(integers))};
+  }
+  uint8x8_t narrow;
+  if constexpr (sizeof(T) == 1) {
+    std::uint32_t four;
+    std::memcpy(&four, from, sizeof four);
+    narrow = vreinterpret_u8_u32(vdup_n_u32(four));
+  } else {
+    narrow = vld1_u8(bytes);
+  }
+  if constexpr (std::is_signed_v<T>) {
+    const int16x4_t words =
+        sizeof(T) == 1 ? vget_low_s16(vmovl_s8(vreinterpret_s8_u8(narrow))) : vreinterpret_s16_u8(narrow);
+    return {vcvtq_f32_s32(vmovl_s16(words))};
+  } else {
+    const uint16x4_t words = sizeof(T) == 1 ? vget_low_u16(vmovl_u8(narrow)) : vreinterpret_u16_u8(narrow);
+    return {vcvtq_f32_u32(vmovl_u16(words))};
+  }
 }
+template <class T>
+DMLREF_VECTOR_TARGET Vectors<Doubles> doubles_of_integers(const std::byte* from) noexcept {
+  const uint8x16_t bytes = vld1q_u8(reinterpret_cast<const std::uint8_t*>(from));
+  if constexpr (std::is_signed_v<T>) {
+    const int32x4_t integers = vreinterpretq_s32_u8(bytes);
+    return {{vcvtq_f64_s64(vmovl_s32(vget_low_s32(integers)))}, {vcvtq_f64_s64(vmovl_high_s32(integers))}};
+  } else {
+    const uint32x4_t integers = vreinterpretq_u32_u8(bytes);
+    return {{vcvtq_f64_u64(vmovl_u32(vget_low_u32(integers)))}, {vcvtq_f64_u64(vmovl_high_u32(integers))}};
+  }
+}
+/// x, which is `excess` more than what it was rounded from, rounded to odd instead: toward 0, and the last bit is set.
+DMLREF_VECTOR_TARGET Floats rounded_to_odd(Floats x, Floats excess) noexcept {
+  const uint32x4_t bits = vreinterpretq_u32_f32(x.v);
+  const uint32x4_t inexact = vorrq_u32(vcltzq_f32(excess.v), vcgtzq_f32(excess.v));
+  const uint32x4_t same = vcgezq_s32(vreinterpretq_s32_u32(veorq_u32(bits, vreinterpretq_u32_f32(excess.v))));
+  const uint32x4_t toward_0 = vaddq_u32(bits, vandq_u32(inexact, same));
+  return {vreinterpretq_f32_u32(vorrq_u32(toward_0, vshrq_n_u32(inexact, 31)))};
+}
+DMLREF_VECTOR_TARGET Doubles rounded_to_odd(Doubles x, Doubles excess) noexcept {
+  const uint64x2_t bits = vreinterpretq_u64_f64(x.v);
+  const uint64x2_t inexact = vorrq_u64(vcltzq_f64(excess.v), vcgtzq_f64(excess.v));
+  const uint64x2_t same = vcgezq_s64(vreinterpretq_s64_u64(veorq_u64(bits, vreinterpretq_u64_f64(excess.v))));
+  const uint64x2_t toward_0 = vaddq_u64(bits, vandq_u64(inexact, same));
+  return {vreinterpretq_f64_u64(vorrq_u64(toward_0, vshrq_n_u64(inexact, 63)))};
+}
+/// Integers of 32 bits; or bytes.
+struct Integers {
+  uint8x16_t v;
+  DMLREF_VECTOR_TARGET static Integers of_bytes(std::uint8_t x) noexcept { return {vdupq_n_u8(x)}; }
+};
+/// The nearest ones; of NaN, and below them, one whose lower 16 bits are 0; above them one that saturates, or such one.
+DMLREF_VECTOR_TARGET Integers nearest_integers(Floats x) noexcept {
+  return {vreinterpretq_u8_s32(vcvtnq_s32_f32(x.v))};
+}
+DMLREF_VECTOR_TARGET Integers min_words(Integers a, Integers b) noexcept {
+  return {vreinterpretq_u8_u16(vminq_u16(vreinterpretq_u16_u8(a.v), vreinterpretq_u16_u8(b.v)))};
+}
+/// Whether the lower 16 bits of any are below 8.
+DMLREF_VECTOR_TARGET bool any_lower_word_below_8(Integers x) noexcept {
+  const uint16x8_t words = vreinterpretq_u16_u8(x.v);
+  return vminvq_u16(vuzp1q_u16(words, words)) < 8;
+}
+/// The upper 16 bits of each, saturated to bytes without sign.
+DMLREF_VECTOR_TARGET Integers upper_words_as_bytes(Integers a, Integers b, Integers c, Integers d) noexcept {
+  const auto upper_words = [](Integers x) { return vshrn_n_s32(vreinterpretq_s32_u8(x.v), 16); };
+  const uint8x8_t ab = vqmovun_s16(vcombine_s16(upper_words(a), upper_words(b)));
+  const uint8x8_t cd = vqmovun_s16(vcombine_s16(upper_words(c), upper_words(d)));
+  return {vcombine_u8(ab, cd)};
+}
+DMLREF_VECTOR_TARGET Integers xor_(Integers a, Integers b) noexcept { return {veorq_u8(a.v, b.v)}; }
+DMLREF_VECTOR_TARGET void store(std::byte* to, Integers x) noexcept {
+  vst1q_u8(reinterpret_cast<std::uint8_t*>(to), x.v);
+}
+DMLREF_VECTOR_TARGET void stream(std::byte* to, Integers x) noexcept { store(to, x); }
+/// Floats that are integers of 8 bits, signed or not, to memory.
 DMLREF_VECTOR_TARGET void store_bytes(std::byte* to, Floats x) noexcept {
   const uint8x16_t bytes = vreinterpretq_u8_s32(vcvtnq_s32_f32(x.v));
   const std::uint8_t lowest[8] = {0, 4, 8, 12, 0, 4, 8, 12};

@@ -27,13 +27,6 @@ inline std::size_t misaligned(const std::byte* p, std::size_t alignment) noexcep
   return reinterpret_cast<std::uintptr_t>(p) % alignment;
 }
 
-/// Orders non-temporal stores before later ones.
-inline void store_fence() noexcept {
-#if DMLREF_ARCH_X86_64
-  __builtin_ia32_sfence();
-#endif
-}
-
 /// `bytes` < 16, exactly.
 inline void copy_few(std::byte* out, const std::byte* in, std::size_t bytes) noexcept {
   if (bytes >= 8) {
