@@ -42,6 +42,7 @@ class ThreadPool final : public Executor {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       stopping_ = true;
+      news_.fetch_add(1, std::memory_order_relaxed);
     }
     work_.notify_all();
     for (std::thread& thread : threads_) thread.join();
@@ -60,6 +61,7 @@ class ThreadPool final : public Executor {
       const std::lock_guard<std::mutex> lock(mutex_);
       job.next_job = jobs_;
       jobs_ = &job;
+      news_.fetch_add(1, std::memory_order_relaxed);
     }
     if (count > threads_.size()) {
       work_.notify_all();
@@ -67,11 +69,8 @@ class ThreadPool final : public Executor {
       for (std::size_t i = 1; i < count; ++i) work_.notify_one();
     }
     job.run();
-    // Shares are meant to end together: to sleep and to be woken takes longer than most of them are apart.
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
-    while (job.helpers.load(std::memory_order_acquire) != 0 && std::chrono::steady_clock::now() < patience) {
-      std::this_thread::yield();
-    }
+    // Shares are meant to end together.
+    await_briefly([&] { return job.helpers.load(std::memory_order_acquire) == 0; });
     std::unique_lock<std::mutex> lock(mutex_);
     remove(job);
     done_.wait(lock, [&] { return job.helpers.load(std::memory_order_relaxed) == 0; });
@@ -98,12 +97,26 @@ class ThreadPool final : public Executor {
     while (threads_.size() + 1 < concurrency) threads_.emplace_back([this] { help(); });
   }
 
+  /// Gives way until `has_come` or for a moment: to sleep and to be woken takes longer than many a job.
+  template <class HasCome>
+  static void await_briefly(const HasCome& has_come) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+    while (!has_come() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  }
+
   /// What a thread of the pool does.
   void help() {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
       Job* job = nullptr;
-      work_.wait(lock, [&] { return (job = job_with_tasks()) != nullptr || stopping_; });
+      const auto has_work = [&] { return (job = job_with_tasks()) != nullptr || stopping_; };
+      if (!has_work()) {  // calls often follow one another
+        const unsigned known = news_.load(std::memory_order_relaxed);
+        lock.unlock();
+        await_briefly([&] { return news_.load(std::memory_order_relaxed) != known; });
+        lock.lock();
+        work_.wait(lock, has_work);
+      }
       if (job == nullptr) return;
       job->helpers.fetch_add(1, std::memory_order_relaxed);
       lock.unlock();
@@ -130,6 +143,7 @@ class ThreadPool final : public Executor {
   std::condition_variable done_;  // a job's last helper has left
   Job* jobs_ = nullptr;           // those that may have tasks, the latest first
   bool stopping_ = false;
+  std::atomic<unsigned> news_{0};  // changes, under the mutex, when there may be tasks or the pool ends
   std::vector<std::thread> threads_;
 };
 

@@ -287,6 +287,49 @@ TYPED_TEST(FastNormalization, ElementsThatRepeat) {
   }
 }
 
+// Groups with one infinity, several or nothing else, beside groups without: zeros, scales and biases of both signs,
+// parameters that are no numbers, every activation.
+TYPED_TEST(FastNormalization, GroupsWithInfinities) {
+  Random random(seed());
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const struct {
+    Shape shape;
+    reference::AxisSet axes;
+  } shapes[] = {{{20, 48}, 0b10},       {{20, 7}, 0b10},       {{9, 768}, 0b10},         {{9, 775}, 0b10},
+                {{5, 5008}, 0b10},      {{3, 3001}, 0b10},     {{3, 4, 1568}, 0b101},    {{9, 3, 12, 8}, 0b1010},
+                {{2, 1100, 20}, 0b010}, {{2, 196, 70}, 0b010}, {{1, 16, 16, 64}, 0b110}, {{3, 300, 5}, 0b010},
+                {{300, 3, 5}, 0b101},   {{2, 300}, 0b01}};
+  for (int round = 0; round < dmlref_test::rounds(6 * static_cast<int>(std::size(shapes))); ++round) {
+    const auto& it = shapes[static_cast<std::size_t>(round) % std::size(shapes)];
+    auto c = plain_case<TypeParam>(it.shape, it.axes);
+    fill(c.input_data, Regime::mean_0, random);
+    const int density = pick(random, 0, 3);
+    const auto sometimes = [&](int one_in) { return pick(random, 1, one_in) == 1; };
+    for (TypeParam& x : c.input_data) {
+      if (sometimes(9)) x = static_cast<TypeParam>(sometimes(2) ? 0.0f : -0.0f);
+      if (density == 3 || sometimes(density == 2 ? 20 : 700))
+        x = static_cast<TypeParam>(sometimes(2) ? infinity : -infinity);
+    }
+    if (!sometimes(3)) {
+      Shape part = it.shape;
+      const bool per_group = sometimes(2);
+      for (std::size_t d = 0; d < part.size(); ++d) {
+        if ((((it.axes >> d) & 1u) != 0) == per_group) part[d] = 1;
+      }
+      add_scale_and_bias(c, Layout(part), random);
+      for (auto* const data : {&c.scale_data, &c.bias_data}) {
+        for (TypeParam& x : *data) {
+          if (sometimes(4)) x = static_cast<TypeParam>(sometimes(2) ? 0.0f : -0.0f);
+          if (round % 4 == 3 && sometimes(40)) x = static_cast<TypeParam>(sometimes(2) ? infinity : std::nanf(""));
+        }
+      }
+    }
+    if (sometimes(2)) c.parameters.activation = random_activation(random);
+    expect_reference_bits(c, "groups with infinities");
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 template <class T>
 std::shared_ptr<const dmlref::detail::Plan> plan_of(const NormalizationCase<T>& c,
                                                     const fast::normalization::TargetKernels& kernels,

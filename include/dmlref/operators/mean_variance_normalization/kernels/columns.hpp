@@ -35,11 +35,11 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
   using Real = std::conditional_t<is_half, float, double>;
   using Coefficients = std::conditional_t<is_half, ColumnCoefficients16, ColumnCoefficients32>;
   /// The coefficients of up to 64 columns, and the largest error bound among them. What is beyond the last column is 0,
-  /// and so are those of a column that is computed again (`all`, a bit each; `nan`: without computing), so that nothing
-  /// of it is listed before.
+  /// and so are those of a column that is computed again (`all`, a bit each; `nan`: without computing; `by_sign`:
+  /// beside an infinity), so that nothing of it is listed before.
   struct Panel {
     Coefficients coefficients;
-    std::uint64_t all, nan;
+    std::uint64_t all, nan, by_sign;
     Real error_bound;
     Real error_bounds[panel_width];
   };
@@ -277,6 +277,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
           element = {0, 0, 0, 0};
           to.all |= std::uint64_t{1} << c;
           if (gives_nan(group, scale, bias)) to.nan |= std::uint64_t{1} << c;
+          if (has_infinity(group)) to.by_sign |= std::uint64_t{1} << c;
         }
         to.coefficients.shift[c] = element.shift;
         to.coefficients.slope[c] = element.slope;
@@ -470,7 +471,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
       }
     }
 
-    /// Corrects columns (a bit each) of which all ill-conditioned elements are the same number. Returns the others.
+    /// Corrects columns (a bit each) beside an infinity, or of which all ill-conditioned elements are the same number.
+    /// Returns the others.
     std::uint64_t correct_same(const RowBlock& row_block, std::uint64_t columns) const noexcept {
       const Panel& panel = row_block.panels.panel(row_block.panel);
       const Place at = column_place(outer_place(row_block.outer), row_block.panel * panel_width);
@@ -489,7 +491,13 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         ColumnExact exact(*this, row_block.outer, row_block.panels, row_block.panel, c);
         return correct_one(element, column.group, column.scale, column.bias, op.parameters_, exact);
       };
-      return correct_repeated<T>(op.kernels_.has_fma, rows, columns, interval_of, result_of);
+      const std::uint64_t by_sign = columns & panel.by_sign;
+      if (by_sign != 0) correct_by_sign<T>(op.kernels_.has_fma, rows, by_sign, result_of);
+      const bool may_repeat = row_block.rows >= correction_rows / 4 && !jumps(op.parameters_.activation.type);
+      const std::uint64_t others = may_repeat ? columns & ~panel.all : 0;
+      if (others == 0) return columns & ~by_sign;
+      return (columns & panel.all & ~by_sign) |
+             correct_repeated<T>(op.kernels_.has_fma, rows, others, interval_of, result_of);
     }
     /// Columns of a panel, a bit each: those that are corrected once a summation block's other results are there, and
     /// those of which an element was corrected before.
@@ -559,10 +567,7 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
           const Panel& panel = panels.panel(s);
           const RowBlock all{outer, panels, s, size, offsets.input, offsets.output};
           fill_nan(all);
-          std::uint64_t left = later[s - first].columns & ~panel.nan;
-          if (size >= correction_rows / 4 && !jumps(op.parameters_.activation.type)) {
-            left = (left & panel.all) | correct_same(all, left & ~panel.all);
-          }
+          const std::uint64_t left = correct_same(all, later[s - first].columns & ~panel.nan);
           for (std::size_t row = 0; row < size && left != 0; row += correction_rows) {
             const std::size_t rows = (std::min)(correction_rows, size - row);
             const RowBlock part{outer, panels, s, rows, offsets.input + row, offsets.output + row};

@@ -49,6 +49,11 @@ struct Elements {
   }
 };
 
+template <class T>
+inline T nan_result() noexcept {
+  return reference::round_result<T>(std::numeric_limits<float>::quiet_NaN());
+}
+
 /// Where the minimum magnitude of a row of float32 is not above this, all of the row is looked at again.
 inline float threshold_of(double error_bound) noexcept {
   if (error_bound != error_bound) return std::numeric_limits<float>::infinity();

@@ -81,11 +81,6 @@ inline bool is_half_way(float x) noexcept {
   return static_cast<float>(whole) == doubled && (whole & 1u) != 0;
 }
 
-template <class T>
-inline T nan_result() noexcept {
-  return reference::round_result<T>(std::numeric_limits<float>::quiet_NaN());
-}
-
 /// Rounds values to T, after their activation unless they are `activated`.
 template <class T>
 DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Activation& activation, bool activated,
@@ -199,11 +194,20 @@ struct Chosen {
 inline bool gives_nan(const GroupCoefficients& group, float scale = 1, float bias = 0) noexcept {
   return std::isnan(group.mean.high) || std::isnan(group.rate) || std::isnan(scale) || std::isnan(bias);
 }
-/// What a kernel of float16 takes: coefficients that list nothing where all results are computed again.
-inline SharedCoefficients<float> quiet(const SharedCoefficients<float>& c) noexcept {
-  return std::isnan(c.error_bound) ? SharedCoefficients<float>{0, 0, 0, 0} : c;
+/// Whether a group has an infinite element and no mean. Its mean square is infinite, so that slopes are 0: results of
+/// one scale and bias depend on whether elements are finite and, beside a bias of -0, on their signs.
+inline bool has_infinity(const GroupCoefficients& group) noexcept {
+  return std::isnan(group.careful_slope_error) && !gives_nan(group);
 }
-inline const SharedCoefficients<double>& quiet(const SharedCoefficients<double>& c) noexcept { return c; }
+/// What a kernel of float16 takes: coefficients that list nothing where error bounds do not say what is computed again.
+inline SharedCoefficients<float> quiet(const SharedCoefficients<float>& c, const GroupCoefficients& group) noexcept {
+  if (!std::isnan(c.error_bound)) return c;
+  return has_infinity(group) ? SharedCoefficients<float>{0, c.slope, c.offset, 0}
+                             : SharedCoefficients<float>{0, 0, 0, 0};
+}
+inline const SharedCoefficients<double>& quiet(const SharedCoefficients<double>& c, const GroupCoefficients&) noexcept {
+  return c;
+}
 
 /// Which results of a summation block are computed again.
 struct Corrections {

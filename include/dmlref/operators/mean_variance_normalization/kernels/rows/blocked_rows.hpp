@@ -260,7 +260,7 @@ struct BlockedRowsExecution : RowExecution<T> {
     }
     results.list = work.ill_conditioned;
     const auto kernel = op.kernels.rows->template results<Real>().shared[static_cast<std::size_t>(op.finish)];
-    const Corrections corrections = corrections_of(kernel(results, quiet(c)), false, c);
+    const Corrections corrections = corrections_of(kernel(results, quiet(c, group)), false, c);
     correct(base, block, corrections, group, exact, work);
   }
   /// What is prefetched as well as a group's own elements: `ahead` elements further on lies the next one's output.

@@ -279,6 +279,7 @@ struct RowExecution {
     if constexpr (is_half) {
       if (gives_nan(group)) return {0, 0, 0, 0, 0, work.scale, work.bias};
       const GroupErrors<float> errors = errors16(group);
+      if (has_infinity(group)) return {0, 0, errors.rate, 0, 0, work.scale, work.bias};
       return {largest.shift, errors.rest, errors.rate, errors.slope_error, largest.error_bound, work.scale, work.bias};
     } else {
       return {group.shift, group.rest, group.rate, 0, 0, work.scale, work.bias};
@@ -289,7 +290,7 @@ struct RowExecution {
     const ResultKernels<Real>& kernels = op.kernels.rows->template results<Real>();
     const auto f = static_cast<std::size_t>(finish);
     return c.per_element ? kernels.per_element[f](results, per_element_of(c.shared, group, work))
-                         : kernels.shared[f](results, quiet(c.shared));
+                         : kernels.shared[f](results, quiet(c.shared, group));
   }
 
   /// What the kernel found says which results are computed again. `c`: shared, or those of the largest error bound.
@@ -331,7 +332,13 @@ struct RowExecution {
     return corrections;
   }
 
-  /// Lists the ill-conditioned elements of a row.
+  /// Whether kernels are right beside an infinity but for NaN: the reference rounds such results from double, as
+  /// kernels of float16 need only do where they add the bias and nothing follows.
+  bool has_all_but_nan() const noexcept {
+    const ActivationType type = op.parameters.activation.type;
+    return !is_half || type == ActivationType::identity || type == ActivationType::relu;
+  }
+  /// Lists the ill-conditioned elements of a row; beside an infinity those that are NaN.
   DMLREF_NOINLINE std::size_t list_of(const BlockCoefficients& c, std::size_t size, const std::byte* floats,
                                       const GroupCoefficients& group, Workspace<T>& work) const noexcept {
     const Segment row{0, 0, size};
@@ -340,7 +347,9 @@ struct RowExecution {
     form_results(Finish::unrounded, results, c, group, work);
     const IllConditionedKernels& k = *op.kernels.ill_conditioned;
     alignas(64) Real bounds[summation_block];
-    bounds[0] = c.shared.error_bound;
+    const bool lists_nan = has_infinity(group) && has_all_but_nan();
+    bounds[0] = lists_nan ? 0 : c.shared.error_bound;
+    if (lists_nan) return k.list({}, work.values, size, bounds, 0, work.ill_conditioned);
     if (c.per_element) k.error_bounds(work.scale, work.bias, size, errors_of<Real>(group), bounds);
     return k.list(op.parameters.activation, work.values, size, bounds, c.per_element ? 1 : 0, work.ill_conditioned);
   }
@@ -377,13 +386,22 @@ struct RowExecution {
     const float scale = elements.scale_at(c.parameters.scale);
     const float bias = elements.bias_at(c.parameters.bias);
     if (!c.per_element && gives_nan(group, scale, bias)) return fill();
+    const bool beside_infinity = has_infinity(group);
+    if (beside_infinity && has_all_but_nan()) {
+      const std::size_t count = list_of(c, size, read(base, block, work.row), group, work);
+      std::fill_n(results, count, nan_result<T>());
+      return scatter_listed(base, first, work.ill_conditioned, count, results);
+    }
     // (The interval is found in a hundred steps: not for short rows.)
     const bool is_many = size >= 256 && (!has_list || corrections.listed_count >= size / 32);
-    if (is_many && !c.per_element && !std::isnan(c.shared.error_bound) && !jumps(op.parameters.activation.type)) {
+    const bool has_interval = !std::isnan(c.shared.error_bound) && !jumps(op.parameters.activation.type);
+    if (is_many && !c.per_element && (has_interval || beside_infinity)) {
       const std::optional<Place> from = stretch_at(&Place::input, base, first, size);
       const std::optional<Place> to = stretch_at(&Place::output, base, first, size);
       const auto result_of = [&](T x) { return correct_one(x, group, scale, bias, op.parameters, exact); };
-      if (from && to && correct_same(c.shared, input_at(*from), size, result_of, output_at(*to))) return;
+      if (from && to && correct_same(c.shared, input_at(*from), size, result_of, output_at(*to), beside_infinity)) {
+        return;
+      }
     }
     const std::byte* const floats = read(base, block, work.row);
     const std::uint16_t* list = corrections.which == Corrections::all ? nullptr : work.ill_conditioned;
@@ -397,11 +415,11 @@ struct RowExecution {
     }
     scatter_listed(base, first, list, count, results);
   }
-  /// Corrects a row of at least 16 elements whose ill-conditioned elements are all the same number, or says that they
-  /// are not. It is rows of 16 columns, the last of which overlaps the one before.
+  /// Corrects a row of at least 16 elements beside an infinity, or whose ill-conditioned elements are all the same
+  /// number, or says that they are not. It is rows of 16 columns, the last of which overlaps the one before.
   template <class ResultOf>
   bool correct_same(const SharedCoefficients<Real>& c, const std::byte* from, std::size_t size,
-                    const ResultOf& result_of, std::byte* to) const noexcept {
+                    const ResultOf& result_of, std::byte* to, bool beside_infinity) const noexcept {
     constexpr std::size_t width = normalization_lanes;
     const std::size_t rows = (size + width - 1) / width;
     std::int64_t offset[summation_block / width];
@@ -410,14 +428,17 @@ struct RowExecution {
     }
     std::optional<BitsOf<T>> known;  // (mostly the same in all columns)
     T result{};
-    const auto interval = ill_conditioned_elements<T>(c);
     const auto known_result_of = [&](std::size_t, T element) {
       if (known != std::bit_cast<BitsOf<T>>(element)) result = result_of(element);
       known = std::bit_cast<BitsOf<T>>(element);
       return result;
     };
     const ElementRows all{from, offset, to, offset, rows, width, size / width};
-    const auto interval_of = [&](std::size_t) { return interval; };
+    if (beside_infinity) {
+      correct_by_sign<T>(op.kernels.has_fma, all, 0xFFFF, known_result_of);
+      return true;
+    }
+    const auto interval_of = [interval = ill_conditioned_elements<T>(c)](std::size_t) { return interval; };
     return correct_repeated<T>(op.kernels.has_fma, all, 0xFFFF, interval_of, known_result_of) == 0;
   }
   /// The same of listed elements with a scale and a bias each, which are gathered in parts: threads have small stacks.
