@@ -1,8 +1,9 @@
 // lane_epilogue-inl.hpp: four vectors of sums, which their kernel has at hand until they are stored, to one of bytes:
 // one source for 256 and 512 bits.
 //
-// A kernel makes a LaneEpilogue, loads its constants, and lets it store sums. One that stores something else, sums of
-// 32 bits or floats, is another type of this shape.
+// A kernel makes a LaneEpilogue, loads its constants, and lets it store sums: rounded, or as they are
+// (ExactRounding::stores_sums), which one branch for each four vectors tells. One that stores floats is another type of
+// this shape.
 //
 // Included once per target, inside its namespace, behind vectors-inl.hpp; hence no guard. The includer defines
 // DMLREF_QLC_TARGET; without the macro this is empty.
@@ -14,13 +15,15 @@ struct LaneEpilogue {
   V::Floats scale[4], shift[4];  // of each vector of sums; of one channel only the first is used
   V::Bits tie_tolerance;         // 32-bit lanes
   V::Bits flip;
-  bool floats = false;  // what the sums are
+  bool floats = false;       // what the sums are
+  bool stores_sums = false;  // as ExactRounding's
 
   /// Of channels in lanes, for which each block loads scales and shifts.
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static LaneEpilogue of_channels(const LaneRounding& t) noexcept {
     LaneEpilogue e;
     e.tie_tolerance = V::all(static_cast<std::int32_t>(t.tie_tolerance));
     e.flip = V::all_bytes(t.to.flip);
+    e.stores_sums = t.stores_sums;
     return e;
   }
   /// Scales and shifts of block `at` of channels.
@@ -70,6 +73,55 @@ struct LaneEpilogue {
                                                                 const ExactFactors& by) const noexcept {
     const __m128i quads = _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
     return V::shuffle(packed<F>(sums, exact, by), quads);
+  }
+
+  /// Results from element `at` of `out` on, in the order of lanes.
+  template <Factors F>
+  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void store(const V::Bits (&sums)[4], const ExactRounding& exact,
+                                                    const ExactFactors& by, std::uint8_t* out,
+                                                    std::ptrdiff_t at) const noexcept {
+    if (__builtin_expect(!stores_sums, 1)) return V::store(out + at, bytes<F>(sums, exact, by));
+    store_sums<F>(sums, out + 4 * at, 4);
+  }
+  /// Sums as they are, as INT32, in the order of lanes: so many vectors of them.
+  template <Factors F>
+  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void store_sums(const V::Bits (&sums)[4], std::uint8_t* to,
+                                                         int vectors) const noexcept {
+    V::Bits given[4];
+    take_sums<F>(sums, given);
+    store_parts(given, to, vectors);
+  }
+  /// As store, in the order of quads of lanes.
+  template <Factors F>
+  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void store_quads(const V::Bits (&sums)[4], const ExactRounding& exact,
+                                                          const ExactFactors& by, std::uint8_t* out,
+                                                          std::ptrdiff_t at) const noexcept {
+    if (__builtin_expect(!stores_sums, 1)) return V::store(out + at, bytes_of_quads<F>(sums, exact, by));
+    V::Bits given[4];
+    take_sums<F>(sums, given);
+    const V::Bits low01 = V::zip_low_dwords(given[0], given[1]), low23 = V::zip_low_dwords(given[2], given[3]);
+    const V::Bits high01 = V::zip_high_dwords(given[0], given[1]), high23 = V::zip_high_dwords(given[2], given[3]);
+    V::Bits quads[4] = {V::zip_low_qwords(low01, low23), V::zip_high_qwords(low01, low23),
+                        V::zip_low_qwords(high01, high23), V::zip_high_qwords(high01, high23)};
+    store_parts(quads, out + 4 * at, 4);
+  }
+  /// Sums that are stored: those of channels whose weights were negated change their sign.
+  template <Factors F>
+  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE void take_sums(const V::Bits (&sums)[4], V::Bits (&to)[4]) const noexcept {
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      const V::Bits sign = V::signs(V::bits(scale[F == Factors::each ? v : 0]));
+      to[v] = V::difference(V::xor_(sums[v], sign), sign);
+    }
+  }
+  /// INT32 elements, of which parts of 128 bits are neighbours: so many vectors of them.
+  DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE static void store_parts(V::Bits (&sums)[4], std::uint8_t* to,
+                                                                 int vectors) noexcept {
+    V::transpose_parts(sums);
+    DMLREF_UNROLL
+    for (int v = 0; v < 4; ++v) {
+      if (v < vectors) V::store(to + 4 * V::lanes * v, sums[v]);
+    }
   }
 };
 

@@ -237,6 +237,7 @@ struct ExactFactors {
 struct ExactRounding : ExactFactors {
   double output_scale = 1;  ///< positive
   PackedOutput to;
+  bool stores_sums = false;  ///< results are INT32, the sums themselves: negated where the scale is negative
 };
 
 /// How a run of lanes is rounded, and what its sums start from: one value for each output of a kernel with pixels in

@@ -102,6 +102,10 @@ struct Vector {
   DMLREF_OPERATION Bits zip_high_bytes(Bits a, Bits b) noexcept { return _mm256_unpackhi_epi8(a, b); }
   DMLREF_OPERATION Bits zip_low_words(Bits a, Bits b) noexcept { return _mm256_unpacklo_epi16(a, b); }
   DMLREF_OPERATION Bits zip_high_words(Bits a, Bits b) noexcept { return _mm256_unpackhi_epi16(a, b); }
+  DMLREF_OPERATION Bits zip_low_dwords(Bits a, Bits b) noexcept { return _mm256_unpacklo_epi32(a, b); }
+  DMLREF_OPERATION Bits zip_high_dwords(Bits a, Bits b) noexcept { return _mm256_unpackhi_epi32(a, b); }
+  DMLREF_OPERATION Bits zip_low_qwords(Bits a, Bits b) noexcept { return _mm256_unpacklo_epi64(a, b); }
+  DMLREF_OPERATION Bits zip_high_qwords(Bits a, Bits b) noexcept { return _mm256_unpackhi_epi64(a, b); }
   DMLREF_OPERATION Bits pack_dwords(Bits a, Bits b) noexcept { return _mm256_packs_epi32(a, b); }
   DMLREF_OPERATION Bits pack_words(Bits a, Bits b) noexcept { return _mm256_packs_epi16(a, b); }
   DMLREF_OPERATION Bits shuffle(Bits x, __m128i pattern) noexcept {
@@ -110,6 +114,15 @@ struct Vector {
   /// The first 32 bits of each 128, then the second ones, ….
   DMLREF_OPERATION Bits transpose_lanes(Bits x) noexcept {
     return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+  /// The first 128 bits of all vectors, one after the other, then the second ones, ….
+  DMLREF_OPERATION void transpose_parts(Bits (&v)[4]) noexcept {
+    const Bits second = _mm256_permute2x128_si256(v[2], v[3], 0x20),
+               third = _mm256_permute2x128_si256(v[0], v[1], 0x31);
+    v[0] = _mm256_permute2x128_si256(v[0], v[1], 0x20);
+    v[3] = _mm256_permute2x128_si256(v[2], v[3], 0x31);
+    v[1] = second;
+    v[2] = third;
   }
   /// Nothing, but g++ then keeps an accumulator in one register: it would copy and even store it in the loop for the
   /// sake of what comes after.
@@ -196,6 +209,10 @@ struct Vector {
   DMLREF_OPERATION Bits zip_high_bytes(Bits a, Bits b) noexcept { return _mm512_unpackhi_epi8(a, b); }
   DMLREF_OPERATION Bits zip_low_words(Bits a, Bits b) noexcept { return _mm512_unpacklo_epi16(a, b); }
   DMLREF_OPERATION Bits zip_high_words(Bits a, Bits b) noexcept { return _mm512_unpackhi_epi16(a, b); }
+  DMLREF_OPERATION Bits zip_low_dwords(Bits a, Bits b) noexcept { return _mm512_unpacklo_epi32(a, b); }
+  DMLREF_OPERATION Bits zip_high_dwords(Bits a, Bits b) noexcept { return _mm512_unpackhi_epi32(a, b); }
+  DMLREF_OPERATION Bits zip_low_qwords(Bits a, Bits b) noexcept { return _mm512_unpacklo_epi64(a, b); }
+  DMLREF_OPERATION Bits zip_high_qwords(Bits a, Bits b) noexcept { return _mm512_unpackhi_epi64(a, b); }
   DMLREF_OPERATION Bits pack_dwords(Bits a, Bits b) noexcept { return _mm512_packs_epi32(a, b); }
   DMLREF_OPERATION Bits pack_words(Bits a, Bits b) noexcept { return _mm512_packs_epi16(a, b); }
   DMLREF_OPERATION Bits shuffle(Bits x, __m128i pattern) noexcept {
@@ -205,6 +222,14 @@ struct Vector {
     return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   }
   DMLREF_OPERATION Bits transpose_lanes(Bits x) noexcept { return _mm512_permutexvar_epi32(transposed_order(), x); }
+  DMLREF_OPERATION void transpose_parts(Bits (&v)[4]) noexcept {
+    const Bits a = _mm512_shuffle_i32x4(v[0], v[1], 0x44), b = _mm512_shuffle_i32x4(v[2], v[3], 0x44);
+    const Bits c = _mm512_shuffle_i32x4(v[0], v[1], 0xEE), d = _mm512_shuffle_i32x4(v[2], v[3], 0xEE);
+    v[0] = _mm512_shuffle_i32x4(a, b, 0x88);
+    v[1] = _mm512_shuffle_i32x4(a, b, 0xDD);
+    v[2] = _mm512_shuffle_i32x4(c, d, 0x88);
+    v[3] = _mm512_shuffle_i32x4(c, d, 0xDD);
+  }
   DMLREF_OPERATION void pin(Bits& sums) noexcept { __asm__("" : DMLREF_IN_ZMM(sums)); }
 };
 

@@ -9,6 +9,7 @@
 
 #include "support/compiled_case.hpp"
 #include "support/convolution_integer_case.hpp"
+#include "support/direct_shapes.hpp"
 #include "support/seed.hpp"
 
 namespace {
@@ -104,25 +105,24 @@ TEST(ConvolutionIntegerKernels, TilesOfBytes) {
   }
 }
 
-TEST(ConvolutionIntegerKernels, Depthwise) {
+/// Shapes of the direct convolution. Zero points are anywhere, so that many weights do not fit eight bits.
+void expect_sums_of(int rounds, QlcShape (*make_shape)(Random&)) {
   Random random(dmlref_test::test_seed());
-  for (int i = 0; i < dmlref_test::rounds(20) && !HasFailure(); ++i) {
-    QlcShape shape;
-    shape.groups = pick(random, 2, 40);
-    shape.in = {pick(random, 3, 20), pick(random, 3, 40)};
-    shape.kernel = {3, 3};
-    shape.stride = {pick(random, 1, 2), pick(random, 1, 2)};
-    shape.start = shape.end = {1, 1};
-    expect_sums(random, shape);
-  }
+  for (int i = 0; i < dmlref_test::rounds(rounds) && !testing::Test::HasFailure(); ++i)
+    expect_sums(random, make_shape(random));
 }
+
+TEST(ConvolutionIntegerKernels, FewChannels) { expect_sums_of(200, random_few_channels); }
+TEST(ConvolutionIntegerKernels, DepthwisePlanes) { expect_sums_of(400, random_planes); }
+TEST(ConvolutionIntegerKernels, DepthwiseColumns) { expect_sums_of(200, random_columns); }
+TEST(ConvolutionIntegerKernels, GroupsOfChannels) { expect_sums_of(100, random_groups); }
 
 // Groups of few channels, whose packed filters are so much larger than they are that some are convolved at a time.
 TEST(ConvolutionIntegerKernels, SomeGroupsAtATime) {
   Random random(dmlref_test::test_seed());
   QlcShape shape;
-  shape.groups = 40000;
-  shape.in_channels = 4;
+  shape.groups = 20000;
+  shape.in_channels = 5;
   shape.in = {3, 4};
   shape.kernel = {3, 3};
   shape.start = shape.end = {1, 1};

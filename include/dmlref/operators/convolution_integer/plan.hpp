@@ -16,6 +16,8 @@
 #include "dmlref/operators/convolution_integer/problem.hpp"
 #include "dmlref/operators/convolution_integer/reference.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/amx.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct.hpp"
+#include "dmlref/operators/quantized_linear_convolution/kernels/direct/select.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled.hpp"
 #include "dmlref/run/plan.hpp"
@@ -108,6 +110,9 @@ inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolut
     const fast::qlc::Problem quantized = quantized_problem(problem);
     const Geometry g = geometry_of(quantized), flat = flatten(g);
     if (!offsets_fit(g) || mostly_padding(g)) return std::make_shared<ConvolutionIntegerPlan>(problem);
+    if (auto direct = direct::make_plan(quantized, direct::kernels_of(isa))) {
+      return std::make_shared<ConvolutionIntegerBy<false>>(std::move(direct));
+    }
     if (auto amx = amx::make_plan(quantized, flat, isa, tuning.convolution)) {
       return std::make_shared<ConvolutionIntegerBy<true>>(std::move(amx));
     }

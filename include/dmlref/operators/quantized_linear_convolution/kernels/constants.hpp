@@ -37,9 +37,10 @@ struct ChannelScales {
   double products_per_weight = 0;  // what a sum of products may reach for each unit of weights
   bool splits_bias = true;         // off a sum that would exceed 32 bits with it
 
+  /// Of sums that are stored all scales are 1.
   ChannelScales(const std::byte* const* inputs, const Geometry& g, const ChannelTensors& tensors) noexcept
-      : input_scale(load<float>(inputs[input_scale_tensor], 0)),
-        output_scale(load<float>(inputs[output_scale_tensor], 0)),
+      : input_scale(g.results == Results::sums ? 1 : load<float>(inputs[input_scale_tensor], 0)),
+        output_scale(g.results == Results::sums ? 1 : load<float>(inputs[output_scale_tensor], 0)),
         to(packed_output(inputs, g, tensors)),
         divisor(Requantizer::divisor_of(output_scale)),
         factor_scale(signed_input_scale(input_scale, output_scale, to.negated)),
@@ -85,7 +86,11 @@ void load_channels(const ChannelTensor& tensor, const std::byte* data, Index fir
 inline void take_channels(const std::byte* const* inputs, const ChannelTensors& tensors, bool filter_signed,
                           const ChannelScales& scales, Index first, Index step, Index count,
                           ChannelConstants& c) noexcept {
-  load_channels(tensors.filter_scale, inputs[filter_scale_tensor], first, step, count, c.filter_scale);
+  if (tensors.filter_scale.present) {
+    load_channels(tensors.filter_scale, inputs[filter_scale_tensor], first, step, count, c.filter_scale);
+  } else {
+    for (float& scale : c.filter_scale) scale = 1;
+  }
   if (tensors.bias.present) {
     load_channels(tensors.bias, inputs[bias_tensor], first, step, count, c.bias);
   } else {

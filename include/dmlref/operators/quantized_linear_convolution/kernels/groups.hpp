@@ -19,7 +19,7 @@ namespace detail {
 /// may be many times what is given: then so many that it stays small.
 inline Index groups_at_a_time(const fast::qlc::Problem& problem, std::uint64_t constants_bytes) noexcept {
   constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20, in_proportion = 4, part_bytes = std::uint64_t{4} << 20;
-  constexpr Index bytes_per_channel = 9;  // scale, zero point, bias
+  const Index bytes_per_channel = problem.results == fast::qlc::Results::sums ? 1 : 9;  // zero point; scale, bias
   const Shape& filter = problem.inputs[fast::qlc::filter_tensor].layout.shape;
   const auto groups = static_cast<std::uint64_t>(problem.geometry.group_count);
   const auto given = static_cast<std::uint64_t>(element_count(filter) + filter[0] * bytes_per_channel);

@@ -52,6 +52,11 @@ struct Planes {
   /// INT32 elements of the same row.
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(const __m512i (&sums)[4], Index row, Index) const noexcept {
     std::uint8_t* to = out + pitch * row;
+    if (used == ~std::uint64_t{0}) {
+      DMLREF_UNROLL
+      for (Index i = 0; i < 4; ++i) _mm512_storeu_si512(to + 64 * i, sums[i]);
+      return;
+    }
     DMLREF_UNROLL
     for (Index i = 0; i < 4; ++i) {
       const auto here = static_cast<std::uint32_t>(used >> 16 * i & 0xFFFF);
@@ -91,19 +96,29 @@ struct Pixels {
   /// INT32 elements of the same rows.
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void store(const __m512i (&sums)[4], Index row,
                                                          Index vectors) const noexcept {
-    DMLREF_UNROLL
-    for (Index i = 0; i < 4; ++i) {
-      const Index place = places[row + (vectors == 4 ? 0 : vectors == 2 ? i / 2 : i)], first = 16 * (i & (vectors - 1));
-      const std::uint64_t stored = place < 0 ? 0 : ~std::uint64_t{0} >> (64 - channels) >> first;
-      _mm512_mask_storeu_epi32(out + 4 * (place + first), static_cast<__mmask16>(stored), sums[i]);
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - channels);
+    const auto store = [&](Index i, Index pixel, Index vector) __attribute__((always_inline)) DMLREF_TARGET_AMX_INT8 {
+      const Index place = places[row + pixel];
+      if (place < 0) return;
+      _mm512_mask_storeu_epi32(out + 4 * place + 64 * vector, static_cast<__mmask16>(all >> 16 * vector), sums[i]);
+    };
+    if (vectors == 4) {
+      DMLREF_UNROLL
+      for (Index i = 0; i < 4; ++i) store(i, 0, i);
+    } else if (vectors == 2) {
+      DMLREF_UNROLL
+      for (Index i = 0; i < 4; ++i) store(i, i / 2, i % 2);
+    } else {
+      DMLREF_UNROLL
+      for (Index i = 0; i < 4; ++i) store(i, i, 0);
     }
   }
   bool has_channel(Index lane) const noexcept { return lane < channels; }
 };
 
-/// What becomes of one pass after the other, step by step, on the way to an Output, Planes or Pixels: an `Epilogue`
-/// finishes a step (finish_step), and says which passes are interleaved.
-template <class Epilogue, class Output>
+/// One pass after the other on its way to an Output, Planes or Pixels, step by step: which steps are due at an
+/// interleave point, and their sums. What becomes of these is an epilogue's affair, and which passes are interleaved.
+template <class Output>
 class Interleaved {
  public:
   /// Announces so many interleave points.
@@ -112,10 +127,6 @@ class Interleaved {
     rate_ = used ? pass_.steps - step_ : 0;
     points_ = used ? points : 1;
     due_ = 0;
-  }
-  /// One of them.
-  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
-    for (due_ += rate_; due_ >= points_; due_ -= points_) static_cast<Epilogue&>(*this).finish_step();
   }
 
  protected:
@@ -156,14 +167,15 @@ class Interleaved {
   Index rate_ = 0, points_ = 1, due_ = 0;
 };
 
-/// Stores the sums.
+/// Stores the sums: the steps of an interleave point are a call.
 template <class Output>
-class SumsEpilogue : public Interleaved<SumsEpilogue<Output>, Output> {
-  using Base = Interleaved<SumsEpilogue<Output>, Output>;
-  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_;
+class SumsEpilogue : public Interleaved<Output> {
+  using Base = Interleaved<Output>;
+  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_, Base::rate_, Base::points_;
 
  public:
   static constexpr bool stores_sums = true;
+  using Working = SumsEpilogue&;  ///< while tiles are multiplied
 
   explicit SumsEpilogue(const Run& run) noexcept : Base(run) {}
 
@@ -171,22 +183,24 @@ class SumsEpilogue : public Interleaved<SumsEpilogue<Output>, Output> {
   DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
     this->begin_pass(pass, output, run_.compensation != Compensation::product);
   }
-  void resume(const SumsEpilogue& copy) noexcept {
-    step_ = copy.step_;
-    due_ = copy.due_;
+  DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
+    due_ += rate_;
+    if (due_ >= points_) finish_due();
   }
+  void resume(const SumsEpilogue&) noexcept {}
   DMLREF_TARGET_AMX_INT8 void complete() noexcept {
     if (step_ != pass_.steps) complete_rest();
   }
 
  private:
-  friend Base;
-
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_step() noexcept {
     __m512i sums[4];
     this->load_sums(step_, sums);
     output_.store(sums, this->row_of(step_), pass_.vectors);
     ++step_;
+  }
+  DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void finish_due() noexcept {
+    for (; due_ >= points_; due_ -= points_) finish_step();
   }
   DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
     while (step_ != pass_.steps) {
@@ -206,13 +220,14 @@ class SumsEpilogue : public Interleaved<SumsEpilogue<Output>, Output> {
 
 /// Requantizes the sums.
 template <class Output>
-class InterleavedEpilogue : public Interleaved<InterleavedEpilogue<Output>, Output> {
-  using Base = Interleaved<InterleavedEpilogue<Output>, Output>;
-  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_;
+class InterleavedEpilogue : public Interleaved<Output> {
+  using Base = Interleaved<Output>;
+  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_, Base::rate_, Base::points_;
   using Base::load_sums, Base::row_of;
 
  public:
   static constexpr bool stores_sums = false;
+  using Working = InterleavedEpilogue;  ///< a copy, in registers
 
   DMLREF_TARGET_AMX_INT8 explicit InterleavedEpilogue(const Run& run) noexcept
       : Base(run),
@@ -233,6 +248,9 @@ class InterleavedEpilogue : public Interleaved<InterleavedEpilogue<Output>, Outp
     }
   }
 
+  DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
+    for (due_ += rate_; due_ >= points_; due_ -= points_) finish_step();
+  }
   /// Goes on where a copy of this, held in registers, has come to.
   void resume(const InterleavedEpilogue& copy) noexcept {
     step_ = copy.step_;
@@ -245,7 +263,6 @@ class InterleavedEpilogue : public Interleaved<InterleavedEpilogue<Output>, Outp
   }
 
  private:
-  friend Base;
   static constexpr int held = Output::rows_are_channels ? 1 : 4;  // vectors of constants of channels
   using Channels = requantize::avx512::TileEpilogue::Channels<held>;
 

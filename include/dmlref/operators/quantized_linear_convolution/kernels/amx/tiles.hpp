@@ -44,7 +44,7 @@ template <bool Planar, int Channels, int Pixels, class Epilogue>
 DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epilogue& epilogue) noexcept {
   constexpr int rows = Planar ? Channels : Pixels, columns = Planar ? Pixels : Channels;
   constexpr Index next = Planar ? tile_side * tile_side : tile_side, distance = Planar ? 64 : 0;
-  Epilogue pending(epilogue);  // in registers
+  typename Epilogue::Working pending(epilogue);
   InterleavePoints<Epilogue, Pixels == 2> point{pending};
   __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
   _tile_loadd(0, t.start, distance);
@@ -77,7 +77,7 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epil
   point();
   if constexpr (rows > 1 && columns > 1) _tile_stored(3, second_rows + beside, t.sums_pitch);
   point();
-  if constexpr (Pixels == 2) epilogue.resume(pending);
+  if constexpr (Pixels == 2) epilogue.resume(pending);  // of itself, perhaps
 }
 
 /// The same for one or two tiles of channels and of pixels.

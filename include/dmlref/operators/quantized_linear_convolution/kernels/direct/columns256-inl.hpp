@@ -141,9 +141,9 @@ DMLREF_QLC_TARGET inline void columns_of(const ColumnArgs& args) noexcept {
       const RowPart part{Step * x - p.in.pad_x, smaller(max_outputs, p.out.width - x)};
       half_of_row<Step, false>(args, rows, part, sums);
       half_of_row<Step, true>(args, rows, part, sums);
-      std::uint8_t* const to = p.out.dst + y * p.out.row_step + x * p.out_step;
+      const std::ptrdiff_t to = y * p.out.row_step + x * p.out_step;
       for (std::ptrdiff_t i = 0; i < part.outputs; ++i) {
-        V::store(to + i * p.out_step, e.bytes<Factors::each>(sums[i], args.rounding, args.rounding));
+        e.store<Factors::each>(sums[i], args.rounding, args.rounding, p.out.dst, to + i * p.out_step);
       }
     }
   }

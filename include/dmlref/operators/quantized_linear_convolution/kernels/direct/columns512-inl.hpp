@@ -119,7 +119,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_column(__m512i (&sums)[Outputs][
 template <int Kernel, int Step, int Pixels>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void column_row(const ColumnArgs& p, const LaneRounding& exact,
                                                        const ColumnRows& rows, const ColumnConstants<Kernel>& c,
-                                                       std::uint8_t* to) noexcept {
+                                                       std::ptrdiff_t to) noexcept {
   constexpr int in_work = (Kernel + Step - 1) / Step;
   const auto quads = [&](std::ptrdiff_t column) __attribute__((always_inline)) DMLREF_QLC_TARGET {
     return column_quads<Kernel, Pixels>(rows, column - p.in.pad_x);
@@ -132,11 +132,16 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void column_row(const ColumnArgs& p, cons
     if (i > 0) to += Pixels * p.out_step;
     DMLREF_UNROLL
     for (int at = Kernel - Step; at < Kernel; ++at) add_column<Kernel, Step>(sums, quads(Step * i + at), c, at);
-    const __m512i bytes = c.epilogue.template bytes<Factors::each>(sums[0], exact, exact);
-    if (Pixels == 2 && __builtin_expect(2 * i + 1 == p.out.width, 0)) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
+    const bool one = Pixels == 2 && 2 * i + 1 == p.out.width;  // and no second pixel
+    if (__builtin_expect(c.epilogue.stores_sums, 0)) {
+      c.epilogue.template store_sums<Factors::each>(sums[0], p.out.dst + 4 * to, one ? 2 : 4);
     } else {
-      V::store(to, bytes);
+      const __m512i bytes = c.epilogue.template bytes<Factors::each>(sums[0], exact, exact);
+      if (Pixels == 2 && __builtin_expect(one, 0)) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p.out.dst + to), _mm512_castsi512_si256(bytes));
+      } else {
+        V::store(p.out.dst + to, bytes);
+      }
     }
     DMLREF_UNROLL
     for (int n = 0; n + 1 < in_work; ++n) {
@@ -161,7 +166,7 @@ template <int Kernel, int Step, int Pixels>
   _mm512_store_si512(padding, _mm512_xor_si512(rows.fills, rows.flips));
   for (std::ptrdiff_t y = 0; y < p.out.rows; ++y) {
     take_rows<Kernel>(p, y, padding, rows);
-    column_row<Kernel, Step, Pixels>(p, args.rounding, rows, c, p.out.dst + y * p.out.row_step);
+    column_row<Kernel, Step, Pixels>(p, args.rounding, rows, c, y * p.out.row_step);
   }
 }
 

@@ -96,6 +96,7 @@ class Precomputation {
     header_.fill = static_cast<std::uint8_t>(static_cast<std::uint8_t>(in) ^ header_.input_flip);
     header_.to = scales_.to;
     header_.output_scale = scales_.divisor;
+    header_.stores_sums = layer.g.results == Results::sums;
   }
 
   const ConstantsHeader& header() const noexcept { return header_; }
@@ -129,7 +130,7 @@ class Precomputation {
   }
   /// Of sums that are floats, if there are: the sum is 0 where there are none.
   SumConstants floats(Index c) const noexcept {
-    if (!layer_.kernels.multiply_add_rounding) return {};
+    if (!layer_.kernels.multiply_add_rounding || layer_.g.results == Results::sums) return {};
     const MultiplyAddRounding r = find_multiply_add_rounding(time_, f.factor[c], scales_.divisor, scales_.to.zero_point,
                                                              f.sum[c], f.bound[c], SumsBegin::as_floats);
     return {r.sum, r.scale, r.shift, 0};

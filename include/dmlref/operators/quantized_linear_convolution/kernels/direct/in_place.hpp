@@ -55,7 +55,7 @@ class ColumnsInPlace final : public DirectPlan<ColumnsInPlace, ChannelLanes> {
       const ChannelBlock& channels = lanes_.blocks[static_cast<std::size_t>(i)];
       bind_lanes(layer_, lanes_, channels, 0, constants, t.weights, t.rounding);
       t.in.src = input + work.image * g.in.n + channels.first;
-      t.out.dst = output + work.image * g.out.n + y * g.out.y + channels.first;
+      t.out.dst = output + g.output_bytes() * (work.image * g.out.n + y * g.out.y + channels.first);
       layer_.kernels.channel_columns(t);
     }
   }
@@ -129,8 +129,8 @@ class PlanesInPlace final : public DirectPlan<PlanesInPlace, PixelLanes> {
     t.channel = constants + lanes_.at(first * g.out_channels);
     t.channel_step = lanes_.channel_bytes;
     t.rounding = exact_rounding(h);
-    t.out = {output + work.image * g.out.n + first * g.out_channels * g.out.c + y * g.out.y, g.out.y,
-             smaller(band_rows_, g.out_height - y), g.out_width};
+    t.out = {output + g.output_bytes() * (work.image * g.out.n + first * g.out_channels * g.out.c + y * g.out.y),
+             g.out.y, smaller(band_rows_, g.out_height - y), g.out_width};
     t.out_plane_step = g.out.c;
     t.planes = smaller(groups_at_a_time_, g.groups - first) * g.out_channels;
     t.outputs = g.out_channels;

@@ -74,7 +74,7 @@ struct LaneArgs {
   LaneWeights weights;
   LaneRounding rounding;
   std::uint8_t* out = nullptr;
-  std::ptrdiff_t out_step = 0;  ///< from output to output (pixels in lanes)
+  std::ptrdiff_t out_step = 0;  ///< elements from output to output (pixels in lanes)
 };
 
 /// Rows of the input that are read where they are.
@@ -86,7 +86,7 @@ struct InputRows {
 };
 struct OutputRows {
   std::uint8_t* dst = nullptr;
-  std::ptrdiff_t row_step = 0, rows = 0, width = 0;
+  std::ptrdiff_t row_step = 0, rows = 0, width = 0;  ///< row_step: in elements
 };
 
 /// Planes that are read where they are, and the output planes, `outputs` for each.
@@ -100,9 +100,14 @@ struct PlaneArgs {
   std::ptrdiff_t channel_step = 0;
   requantize::ExactRounding rounding;  ///< no factors
   OutputRows out;
-  std::ptrdiff_t out_plane_step = 0;
+  std::ptrdiff_t out_plane_step = 0;       ///< elements
   std::ptrdiff_t planes = 0, outputs = 1;  ///< planes: of the output
 };
+
+/// Plane `i` of the output.
+inline std::uint8_t* output_at(const PlaneArgs& p, std::ptrdiff_t i) noexcept {
+  return p.out.dst + (p.rounding.stores_sums ? 4 : 1) * i * p.out_plane_step;
+}
 
 /// Pixels of a block of channels, or `pixels` neighbouring ones of fewer, that are read where they are.
 struct ColumnArgs {
@@ -113,7 +118,7 @@ struct ColumnArgs {
   LaneWeights weights;
   LaneRounding rounding;
   OutputRows out;
-  std::ptrdiff_t out_step = 0;
+  std::ptrdiff_t out_step = 0;  ///< elements
 };
 
 /// The input rows that output row `y` sees, as `rows.row`, pixel 0 of each, and `rows.step`, bytes from pixel to pixel;
@@ -208,7 +213,11 @@ inline void taps(const LaneArgs& t) noexcept {
     }
     std::int32_t wrapped[16];
     std::memcpy(wrapped, sums, sizeof wrapped);
-    requantize::scalar::exact(wrapped, t.rounding, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
+    if (t.rounding.stores_sums) {
+      std::memcpy(t.out + 4 * b * 16, wrapped, sizeof wrapped);
+    } else {
+      requantize::scalar::exact(wrapped, t.rounding, Channels ? at * 16 : 0, Channels ? 1 : 0, t.out + b * 16);
+    }
   }
 }
 

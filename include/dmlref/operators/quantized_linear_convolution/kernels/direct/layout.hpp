@@ -149,6 +149,7 @@ struct ConstantsHeader {
   double output_scale = 1;  // positive
   PackedOutput to;
   std::uint8_t fill = 0, input_flip = 0;
+  bool stores_sums = false;
 };
 inline constexpr Index constants_header_bytes = 64;
 static_assert(sizeof(ConstantsHeader) <= constants_header_bytes);
@@ -188,7 +189,7 @@ struct BlockHeader {
 };
 
 inline requantize::ExactRounding exact_rounding(const ConstantsHeader& h) noexcept {
-  return {{}, h.output_scale, h.to};
+  return {{}, h.output_scale, h.to, h.stores_sums};
 }
 
 /// The constants of a block's lanes for output `m` of each channel.

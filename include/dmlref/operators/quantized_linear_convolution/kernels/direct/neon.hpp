@@ -45,7 +45,11 @@ inline void taps(const LaneArgs& t) noexcept {
         sums[3] = vmlal_high_n_s16(sums[3], high, weight);
       }
     }
-    requantize::neon::store_lanes<Channels>(sums, t.rounding, 16 * at, t.out + 16 * b);
+    if (t.rounding.stores_sums) {
+      std::memcpy(t.out + 4 * 16 * b, sums, sizeof sums);
+    } else {
+      requantize::neon::store_lanes<Channels>(sums, t.rounding, 16 * at, t.out + 16 * b);
+    }
     at = at + 1 == t.period ? 0 : at + 1;
   }
 }

@@ -240,6 +240,32 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_first(std::uint8_t* to, __m128
   copy_some<16>(to, all, count);
 }
 
+/// Sums that are stored, of `rows` rows: `count` columns of one plane, or of two.
+template <bool TwoPlanes>
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void store_sums(const Epilogue& epilogue, const __m256i (*sums)[2],
+                                                           std::ptrdiff_t rows, std::ptrdiff_t count,
+                                                           std::ptrdiff_t row_bytes,
+                                                           std::uint8_t* const (&to)[2]) noexcept {
+  for (std::ptrdiff_t r = 0; r < rows; ++r) {
+    const __m256i two[4] = {sums[r][0], sums[r][1], sums[r][0], sums[r][1]};
+    __m256i v[4];
+    epilogue.take_sums<Factors::parts>(two, v);
+    const __m256i low = V::zip_low_dwords(v[0], v[1]), high = V::zip_high_dwords(v[0], v[1]);
+    const __m256i first = _mm256_permute2x128_si256(low, high, 0x20),
+                  second = _mm256_permute2x128_si256(low, high, 0x31);
+    if (!TwoPlanes && count == 16) {
+      V::store(to[0] + r * row_bytes, first);
+      V::store(to[0] + r * row_bytes + 32, second);
+      continue;
+    }
+    alignas(32) std::uint8_t all[64];
+    V::store(all, first);
+    V::store(all + 32, second);
+    std::memcpy(to[0] + r * row_bytes, all, static_cast<std::size_t>(4 * count));
+    if constexpr (TwoPlanes) std::memcpy(to[1] + r * row_bytes, all + 32, static_cast<std::size_t>(4 * count));
+  }
+}
+
 /// A column panel of one plane, or of two planes of at most 8 output columns.
 template <std::size_t K, std::size_t S, bool TwoPlanes>
 DMLREF_QLC_TARGET inline void run_rows(const ColumnPanel<K, S>& panel, const PanelChannel<K, S>& c, const PlaneArgs& p,
@@ -250,6 +276,11 @@ DMLREF_QLC_TARGET inline void run_rows(const ColumnPanel<K, S>& panel, const Pan
   for (std::ptrdiff_t y = 0; y < p.out.rows; y += panel_rows) {
     const std::ptrdiff_t rows = y + panel_rows < p.out.rows ? panel_rows : p.out.rows - y;
     sum_rows<K, S, TwoPlanes>(panel, p, src, c, y * static_cast<std::ptrdiff_t>(S) - p.in.pad_y, rows, sums[0]);
+    if (__builtin_expect(c.epilogue.stores_sums, 0)) {
+      const std::ptrdiff_t at = 4 * (y * out_step + panel.x);
+      store_sums<TwoPlanes>(c.epilogue, sums, rows, count, 4 * out_step, {dst[0] + at, dst[1] + at});
+      continue;
+    }
     sums[rows][0] = sums[rows][1] = _mm256_setzero_si256();
     for (std::ptrdiff_t r = 0; r < rows; r += 2) {
       const std::ptrdiff_t at = (y + r) * out_step + panel.x;
@@ -280,6 +311,7 @@ DMLREF_QLC_TARGET inline void run_panel(const ColumnPanel<K, S>& panel, const Pl
                                         std::uint8_t* const (&dst)[2]) noexcept {
   PanelChannel<K, S> c;
   make_channel<K, S, TwoPlanes>(channels, p.rounding.to.flip, c);
+  c.epilogue.stores_sums = p.rounding.stores_sums;
   run_rows<K, S, TwoPlanes>(panel, c, p, src, dst);
 }
 
@@ -295,7 +327,7 @@ DMLREF_QLC_TARGET inline void panels(const PlaneArgs& p) noexcept {
       const std::ptrdiff_t j = i + step <= p.planes ? i + step - 1 : i;
       run(panel, p, {p.channel + i * p.channel_step, p.channel + j * p.channel_step},
           {p.in.src + i / p.outputs * p.in_plane_step, p.in.src + j / p.outputs * p.in_plane_step},
-          {p.out.dst + i * p.out_plane_step, p.out.dst + j * p.out_plane_step});
+          {output_at(p, i), output_at(p, j)});
     }
   }
 }

@@ -280,6 +280,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, c
   c.epilogue.shift[0] = _mm512_castsi512_ps(_mm512_shuffle_epi32(numbers, _MM_PERM_CCCC));
   c.epilogue.tie_tolerance = _mm512_shuffle_epi32(numbers, _MM_PERM_DDDD);
   c.epilogue.flip = V::all_bytes(p.rounding.to.flip);
+  c.epilogue.stores_sums = p.rounding.stores_sums;
 }
 
 /// Adds an input row to the sums of `count` output rows, of which the first sees it by kernel row `last`, each other
@@ -316,6 +317,51 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_rows(const PlaneArgs& p, std::
     bytes = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes);
     store_row<2, 0, Planes>(dst, p.out_plane_step, safe_rows > 0, used, bytes);
     if (left > 1) store_row<2, 1, Planes>(dst + p.out.row_step, p.out_plane_step, safe_rows > 1, used, bytes);
+  }
+}
+
+/// The same of sums that are stored, of rows of which `used` columns are left and `left` rows, the first plane's to
+/// `to`. A function of its own, so that kernels that round get no larger.
+template <int Stride, int Planes>
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void store_sums(const PlaneArgs& p, const Epilogue& epilogue,
+                                                           std::ptrdiff_t used, std::ptrdiff_t left, std::uint8_t* to,
+                                                           const __m512i (&given)[4]) noexcept {
+  // `at`: columns of a row, from that one on, of plane `plane`.
+  const auto store = [&](std::ptrdiff_t at, int plane, __m512i sums, std::ptrdiff_t count) DMLREF_QLC_TARGET {
+    const std::ptrdiff_t columns = used - at < count ? used - at : count;
+    const auto there = static_cast<__mmask16>(columns < 1 ? 0u : (1u << columns) - 1u);
+    _mm512_mask_storeu_epi32(to + 4 * (plane * p.out_plane_step + at), there, sums);
+  };
+  __m512i v[4];
+  epilogue.take_sums<Factors::parts>(given, v);
+  __m512i row[4] = {V::zip_low_dwords(v[0], v[1]), V::zip_high_dwords(v[0], v[1]), V::zip_low_dwords(v[2], v[3]),
+                    V::zip_high_dwords(v[2], v[3])};
+  if constexpr (Stride == 1) {
+    constexpr int vectors = 4 / Planes;  // of a plane's row
+    V::transpose_parts(row);
+    DMLREF_UNROLL
+    for (int i = 0; i < 4; ++i) store(16 * (i % vectors), i / vectors, row[i], 16);
+  } else {
+    const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                  high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    DMLREF_UNROLL
+    for (int r = 0; r < 2; ++r, to += 4 * p.out.row_step) {
+      if (r >= left) break;
+      const __m512i first = _mm512_permutex2var_epi64(row[2 * r], low, row[2 * r + 1]);
+      const __m512i second = _mm512_permutex2var_epi64(row[2 * r], high, row[2 * r + 1]);
+      if constexpr (Planes == 1) {
+        store(0, 0, first, 16);
+        store(16, 0, second, 16);
+      } else if constexpr (Planes == 2) {
+        store(0, 0, first, 16);
+        store(0, 1, second, 16);
+      } else {
+        store(0, 0, first, 8);
+        store(0, 1, _mm512_castsi256_si512(_mm512_extracti64x4_epi64(first, 1)), 8);
+        store(0, 2, second, 8);
+        store(0, 3, _mm512_castsi256_si512(_mm512_extracti64x4_epi64(second, 1)), 8);
+      }
+    }
   }
 }
 
@@ -368,8 +414,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
       DMLREF_UNROLL
       for (int r = 0; r < kernel - 2; ++r) rows[r] = rows[r + 4];
     }
-    const __m512i bytes = c.epilogue.template packed<Factors::parts>(sums[0], p.rounding, {c.factor, c.offset});
-    store_rows<stride, Shape::planes>(p, panel.used, safe_rows, left, dst + out, bytes);
+    if (!inner && __builtin_expect(c.epilogue.stores_sums, 0)) {
+      const __m512i given[4] = {sums[0][0], sums[0][1], sums[0][2], sums[0][3]};  // sums stay in registers
+      store_sums<stride, Shape::planes>(p, c.epilogue, panel.used, left, dst + 4 * out, given);
+    } else {
+      const __m512i bytes = c.epilogue.template packed<Factors::parts>(sums[0], p.rounding, {c.factor, c.offset});
+      store_rows<stride, Shape::planes>(p, panel.used, safe_rows, left, dst + out, bytes);
+    }
     DMLREF_UNROLL
     for (int r = 1; r < kernel && stride == 1; ++r) {
       DMLREF_UNROLL
@@ -379,9 +430,9 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
   };
   constexpr std::ptrdiff_t rows_in = stride == 2 ? 4 : 1;  // that an output row, or two, complete
   for (std::ptrdiff_t y = 0; y < p.out.rows; y += stride) {
-    // Rows that need no checks: the plane has their input, and vectors may be read and written whole.
+    // Rows that need no checks: the plane has their input, and vectors of bytes may be read and written whole.
     std::ptrdiff_t inner = smaller((panel.safe_rows - y) / stride, (p.in.rows - next) / rows_in);
-    if (!safe || next < 0) inner = 0;
+    if (!safe || next < 0 || c.epilogue.stores_sums) inner = 0;
     for (; inner > 0; --inner, y += stride) next_rows(std::true_type{}, stride, stride);
     if (y < p.out.rows) next_rows(std::false_type{}, panel.safe_rows - y, p.out.rows - y);
   }
@@ -403,7 +454,7 @@ template <class Shape, bool HighParts>
     const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
     const std::ptrdiff_t begin = src + panel.column - p.tensor;
     const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
-    plane_panel<Shape, HighParts>(p, panel, c, src, p.out.dst + i * p.out_plane_step, safe);
+    plane_panel<Shape, HighParts>(p, panel, c, src, output_at(p, i), safe);
   }
 }
 
@@ -458,7 +509,7 @@ DMLREF_QLC_TARGET inline void pixel_planes(const PlaneArgs& planes) noexcept {
   p.out_plane_step *= p.outputs;
   p.channel_step *= p.outputs;
   for (std::ptrdiff_t m = 0; m < p.outputs; ++m) {
-    p.out.dst = planes.out.dst + m * planes.out_plane_step;
+    p.out.dst = output_at(planes, m);
     p.channel = planes.channel + m * planes.channel_step;
     one_output_of_each(p);
   }

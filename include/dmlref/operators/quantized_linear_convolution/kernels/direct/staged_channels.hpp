@@ -67,11 +67,12 @@ class StagedChannels final : public DirectPlan<StagedChannels, ChannelLanes> {
     t.blocks = ceil_div(staging_.lanes(band) * channels.pitch, layer_.kernels.block);
     t.period = channels.period;
     t.out = line;
-    std::uint8_t* const out = output + work.image * g.out.n + band.y * g.out.y + band.x * g.out.x;
+    const Index first = work.image * g.out.n + band.y * g.out.y + band.x * g.out.x;
     for (Index m = 0; m < lanes_.outputs; ++m) {
       bind_lanes(layer_, lanes_, channels, m, constants, t.weights, t.rounding);
       (quads() ? layer_.kernels.channel_quads : layer_.kernels.channel_taps)(t);
-      write(band, channels, line, out + (channels.first * lanes_.outputs + m) * g.out.c);
+      write(band, channels, line,
+            output + g.output_bytes() * (first + (channels.first * lanes_.outputs + m) * g.out.c));
     }
   }
 
@@ -123,12 +124,12 @@ class StagedChannels final : public DirectPlan<StagedChannels, ChannelLanes> {
   void write(const RowBand& band, const ChannelBlock& channels, const std::uint8_t* line,
              std::uint8_t* out) const noexcept {
     const Geometry& g = layer_.g;
-    const Index step = lanes_.outputs * g.out.c;
+    const Index step = lanes_.outputs * g.out.c, bytes = g.output_bytes();
     const bool whole = step == 1 && g.out.x == channels.count && channels.pitch == channels.count;
-    for (Index y = 0; y < band.rows; ++y, line += staging_.row_pixels * channels.pitch) {
-      std::uint8_t* const row = out + y * g.out.y;
-      whole ? unstage(line, 0, 1, band.columns * channels.count, row, 0, 1)
-            : unstage(line, channels.pitch, band.columns, channels.count, row, g.out.x, step);
+    for (Index y = 0; y < band.rows; ++y, line += bytes * staging_.row_pixels * channels.pitch) {
+      std::uint8_t* const row = out + bytes * y * g.out.y;
+      whole ? unstage(line, 0, 1, band.columns * channels.count, row, 0, 1, bytes)
+            : unstage(line, channels.pitch, band.columns, channels.count, row, g.out.x, step, bytes);
     }
   }
 

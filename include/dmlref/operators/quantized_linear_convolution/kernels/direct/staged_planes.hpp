@@ -35,10 +35,10 @@ class StagedPlanes final : public DirectPlan<StagedPlanes, PixelLanes> {
     }
     // Several groups per task: its cost is shared, and a channel's bytes are staged long before they are read. Sixteen
     // tasks or more, but none of less than a microsecond.
-    line_bytes_ =
+    line_lanes_ =
         round_up((staging_.band_rows - 1) * staging_.row_pixels + staging_.band_columns, layer_.kernels.block);
     const auto fits = [&](Index groups) {
-      const Index lines = groups * g.out_channels * line_bytes_;
+      const Index lines = groups * g.out_channels * line_lanes_ * g.output_bytes();
       return groups * g.in_channels * staging_.phases() * staging_.phase_bytes(1) <= few_bytes && lines <= 16 * 1024 &&
              (16 * groups <= g.groups * g.batch * bands() || lines * lanes_.taps.groups <= 16 * 1024);
     };
@@ -72,13 +72,13 @@ class StagedPlanes final : public DirectPlan<StagedPlanes, PixelLanes> {
         run_line(t, h, channel, outputs);
         m += outputs;
         channel += outputs * lanes_.channel_bytes;
-        t.out += outputs * line_bytes_;
+        t.out += outputs * line_lanes_ * g.output_bytes();
       }
     }
-    std::uint8_t* const out = output + work.image * g.out.n + band.y * g.out.y + band.x * g.out.x;
+    const Index out = work.image * g.out.n + band.y * g.out.y + band.x * g.out.x, bytes = g.output_bytes();
     for (Index m = 0; m < groups * g.out_channels; ++m) {
-      unstage(lines + m * line_bytes_, staging_.row_pixels, band.rows, band.columns,
-              out + (first * g.out_channels + m) * g.out.c, g.out.y, g.out.x);
+      unstage(lines + bytes * m * line_lanes_, staging_.row_pixels, band.rows, band.columns,
+              output + bytes * (out + (first * g.out_channels + m) * g.out.c), g.out.y, g.out.x, bytes);
     }
   }
 
@@ -120,14 +120,14 @@ class StagedPlanes final : public DirectPlan<StagedPlanes, PixelLanes> {
     t.rounding.offset = offset;
     t.weights.data = data + sizeof(ChannelData);
     t.weights.step = lanes_.channel_bytes;
-    t.out_step = line_bytes_;
+    t.out_step = line_lanes_;
     const Kernels& k = layer_.kernels;
     (outputs == 1 ? k.pixel_taps : outputs == 2 ? k.pixel_taps_2 : k.pixel_taps_4)(t);
   }
 
   Staging staging_;
   std::vector<std::int32_t> offsets_;
-  Index groups_at_a_time_ = 1, line_bytes_ = 0;
+  Index groups_at_a_time_ = 1, line_lanes_ = 0;
 };
 
 }  // namespace fast::qlc::direct

@@ -70,16 +70,20 @@ inline void copy_apart(const std::uint8_t* src, std::ptrdiff_t step, std::ptrdif
   for (; i < width; ++i) dst[i] = static_cast<std::uint8_t>(src[i * step] ^ flip);
 }
 
-/// Rows of bytes to the output: dst[r * dst_row_step + i * dst_step] for i < width, and nothing else.
+/// Rows of results, of one byte or of four each, to the output: element r * dst_row_step + i * dst_step for i < width,
+/// and nothing else.
 inline void unstage(const std::uint8_t* src, std::ptrdiff_t row_step, std::ptrdiff_t rows, std::ptrdiff_t width,
-                    std::uint8_t* dst, std::ptrdiff_t dst_row_step, std::ptrdiff_t dst_step) noexcept {
+                    std::uint8_t* dst, std::ptrdiff_t dst_row_step, std::ptrdiff_t dst_step,
+                    std::ptrdiff_t bytes) noexcept {
   for (std::ptrdiff_t r = 0; r < rows; ++r) {
-    const std::uint8_t* const from = src + r * row_step;
-    std::uint8_t* const to = dst + r * dst_row_step;
+    const std::uint8_t* const from = src + bytes * r * row_step;
+    std::uint8_t* const to = dst + bytes * r * dst_row_step;
     if (dst_step == 1) {
-      copy_row(from, width, 0, to);
-    } else {
+      copy_row(from, bytes * width, 0, to);
+    } else if (bytes == 1) {
       for (std::ptrdiff_t i = 0; i < width; ++i) to[i * dst_step] = from[i];
+    } else {
+      for (std::ptrdiff_t i = 0; i < width; ++i) std::memcpy(to + 4 * i * dst_step, from + 4 * i, 4);
     }
   }
 }
@@ -107,7 +111,7 @@ class Staging {
       // Each of the factors fits where their product does, which may be beyond 64 bits.
       if (s.phases() > bytes || s.row_pixels_of(columns) * size.pitch > bytes) return false;
       return size.planes * s.phases() * s.phase_bytes(size.pitch, rows, columns) <= bytes &&
-             size.lines * (rows * s.row_pixels_of(columns) * size.pitch + block) <= line_capacity;
+             size.lines * (rows * s.row_pixels_of(columns) * size.pitch + block) * g.output_bytes() <= line_capacity;
     };
     while (!fits(1, s.band_columns, staged_capacity)) {
       if (s.band_columns <= 8) return std::nullopt;

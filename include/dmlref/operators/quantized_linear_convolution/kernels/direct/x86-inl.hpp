@@ -74,7 +74,7 @@ DMLREF_QLC_TARGET inline void channel_taps(const LaneArgs& args) noexcept {
           V::pin(sums[v]);
         }
       }
-      V::store(t.out + block * b, e.bytes<Factors::each>(sums, t.rounding, t.rounding + block * at));
+      e.store<Factors::each>(sums, t.rounding, t.rounding + block * at, t.out, block * b);
     }
   }
 }
@@ -141,11 +141,11 @@ DMLREF_QLC_TARGET inline void pixel_taps(const LaneArgs& args) noexcept {
       sum_half<Outputs, 0>(t, x, sums);
       sum_half<Outputs, 2>(t, x, sums);
     }
-    std::uint8_t* to = t.out + block * b;
+    std::ptrdiff_t to = block * b;
     DMLREF_UNROLL
     for (std::size_t m = 0; m < Outputs; ++m, to += t.out_step) {
       const Epilogue e = Epilogue::of_output(t.rounding, m);
-      V::store(to, e.bytes<Factors::one>(sums[m], t.rounding, t.rounding + static_cast<std::ptrdiff_t>(m)));
+      e.store<Factors::one>(sums[m], t.rounding, t.rounding + static_cast<std::ptrdiff_t>(m), t.out, to);
     }
   }
 }
@@ -188,7 +188,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void channel_quads_at(const LaneArgs& t, 
       V::pin(windows[p]);
     }
   }
-  std::uint8_t* to = t.out + block * b;
+  std::ptrdiff_t to = block * b;
   DMLREF_UNROLL
   for (std::size_t p = 0; p < Pixels; ++p, to += next) {
     if (shifted) {
@@ -198,7 +198,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void channel_quads_at(const LaneArgs& t, 
         sums[p][v] = multiply_add(sums[p][v], windows[p], shift);
       }
     }
-    V::store(to, e.bytes_of_quads<Factors::each>(sums[p], t.rounding, t.rounding + block * at));
+    e.store_quads<Factors::each>(sums[p], t.rounding, t.rounding + block * at, t.out, to);
   }
 }
 
