@@ -69,13 +69,13 @@ class ConvolutionIntegerPlan final : public PlanOf<ConvolutionIntegerPlan> {
   fast::convolution_integer::Problem problem_;
 };
 
-/// CONVOLUTION_INTEGER by a plan of QUANTIZED_LINEAR_CONVOLUTION that stores sums, and that may use AMX's tiles.
-template <bool UsesTiles>
-class ConvolutionIntegerBy final : public PlanOf<ConvolutionIntegerBy<UsesTiles>> {
+/// CONVOLUTION_INTEGER by a plan of QUANTIZED_LINEAR_CONVOLUTION that stores sums.
+class StoredSumsConvolutionIntegerPlan final : public PlanOf<StoredSumsConvolutionIntegerPlan> {
  public:
-  static constexpr bool uses_tiles = UsesTiles;
+  const bool uses_tiles;  ///< of AMX
 
-  explicit ConvolutionIntegerBy(std::shared_ptr<const Plan> plan) noexcept : plan_(std::move(plan)) {}
+  explicit StoredSumsConvolutionIntegerPlan(std::shared_ptr<const Plan> plan) noexcept
+      : uses_tiles(plan->uses_tiles()), plan_(std::move(plan)) {}
 
   BindingProperties properties() const noexcept { return plan_->properties(); }
   bool keeps_owned(std::size_t index) const noexcept {
@@ -110,15 +110,10 @@ inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolut
     const fast::qlc::Problem quantized = quantized_problem(problem);
     const Geometry g = geometry_of(quantized), flat = flatten(g);
     if (!offsets_fit(g) || mostly_padding(g)) return std::make_shared<ConvolutionIntegerPlan>(problem);
-    if (auto direct = direct::make_plan(quantized, direct::kernels_of(isa))) {
-      return std::make_shared<ConvolutionIntegerBy<false>>(std::move(direct));
-    }
-    if (auto amx = amx::make_plan(quantized, flat, isa, tuning.convolution)) {
-      return std::make_shared<ConvolutionIntegerBy<true>>(std::move(amx));
-    }
-    if (auto tiled = tiled::make_plan(quantized, flat, tile_kernels_of(isa), tuning.convolution)) {
-      return std::make_shared<ConvolutionIntegerBy<false>>(std::move(tiled));
-    }
+    std::shared_ptr<const Plan> plan = direct::make_plan(quantized, direct::kernels_of(isa));
+    if (plan == nullptr) plan = amx::make_plan(quantized, flat, isa, tuning.convolution);
+    if (plan == nullptr) plan = tiled::make_plan(quantized, flat, tile_kernels_of(isa), tuning.convolution);
+    if (plan != nullptr) return std::make_shared<StoredSumsConvolutionIntegerPlan>(std::move(plan));
     return std::make_shared<ConvolutionIntegerPlan>(problem);
   });
 }
