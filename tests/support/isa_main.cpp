@@ -24,6 +24,8 @@ int main(int argc, char** argv) {
       return 77;
     }
     std::printf("instruction set: %s\n", name);
+  } else if (dmlref::supported(dmlref::Isa::amx_int8)) {
+    static_cast<void>(dmlref::detail::request_tiles());  // for tests that run plans themselves
   }
   return RUN_ALL_TESTS();
 }
