@@ -213,7 +213,7 @@ std::uint8_t by_reference(std::int32_t sum, const Channels& c, std::size_t chann
       reference::requantize<std::int8_t>(sum, scale, static_cast<std::int8_t>(r.zero_point)));
 }
 std::uint8_t in_doubles(std::int32_t sum, const Channels& c, std::size_t channel) {
-  return c.requantizer.in_doubles(sum, static_cast<std::ptrdiff_t>(channel));
+  return c.requantizer.in_doubles(sum, static_cast<std::ptrdiff_t>(channel), 0);
 }
 void exact_rounding(const std::int32_t* sums, const Channels& c, std::uint8_t* out) {
   for (std::size_t i = 0; i < at_once; i += 16) {

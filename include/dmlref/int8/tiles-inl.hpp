@@ -177,9 +177,9 @@ struct ChannelTile {
 
   DMLREF_QLC_INLINE static void advance(const TileArgs& t, TilePlace& at) noexcept {
     at.activations += R * t.operands.pixel_step;
-    at.pixel_sums += R;
+    if (t.offsets.term != ZeroPointTerm::none) at.pixel_sums += R;
     at.sums += R * t.sums.pitch;
-    at.bytes += R * t.bytes.pitch;
+    if (t.output == TileOutput::bytes) at.bytes += R * t.bytes.pitch;
   }
 
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,
@@ -282,11 +282,11 @@ struct PixelTile {
     }
   }
 
-  DMLREF_QLC_INLINE static void advance(const TileArgs&, TilePlace& at) noexcept {
+  DMLREF_QLC_INLINE static void advance(const TileArgs& t, TilePlace& at) noexcept {
     at.activations += 4 * V::lanes * N;
-    at.pixel_sums += V::lanes * N;
+    if (t.offsets.term != ZeroPointTerm::none) at.pixel_sums += V::lanes * N;
     at.sums += V::lanes * N;
-    at.bytes += V::lanes * N;
+    if (t.output == TileOutput::bytes) at.bytes += V::lanes * N;
   }
 
   DMLREF_NOINLINE static void round_rows_exactly(const TileArgs& t, const TilePlace& at,

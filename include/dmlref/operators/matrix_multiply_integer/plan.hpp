@@ -135,7 +135,7 @@ inline std::shared_ptr<const Plan> reference_product_plan(const fast::matrix_mul
 
 /// AMX's tiles are for 16 rows at least, and take 64 values of K at a time.
 template <class Problem>
-const fast::qlc::Kernels& product_kernels(const Problem& problem, Isa isa) noexcept {
+const fast::qlc::Kernels& product_kernels([[maybe_unused]] const Problem& problem, Isa isa) noexcept {
 #if DMLREF_HAS_AMX_INT8
   const Shape& a = problem.inputs[Problem::a].layout.shape;
   if (isa == Isa::amx_int8 && a[a.size() - 2] >= 16 && a[a.size() - 1] > 32) {
