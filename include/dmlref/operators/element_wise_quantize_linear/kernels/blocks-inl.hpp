@@ -25,7 +25,7 @@ DMLREF_VECTOR_TARGET Vectors<Doubles> exact_from(const std::byte* from) noexcept
     return doubles_from<T>(from);
   }
 }
-DMLREF_VECTOR_TARGET std::size_t min(std::size_t a, std::size_t b) noexcept { return a < b ? a : b; }
+DMLREF_VECTOR_TARGET std::size_t smaller(std::size_t a, std::size_t b) noexcept { return a < b ? a : b; }
 
 /// The groups of a row of results of `Bytes` bytes. Where stores are non-temporal, those between the first and the last
 /// one begin on lines of the cache (or on the half that a group is), and no line is stored both ways but those that the
@@ -52,7 +52,8 @@ struct Groups {
     return streams ? space : to + i * Bytes;
   }
   DMLREF_VECTOR_TARGET void placed(std::size_t next, std::size_t i, const std::byte* space) const noexcept {
-    if (streams) std::memcpy(to + next * Bytes, space + (next - i) * Bytes, (min(after(next), count) - next) * Bytes);
+    if (streams)
+      std::memcpy(to + next * Bytes, space + (next - i) * Bytes, (smaller(after(next), count) - next) * Bytes);
   }
 };
 /// Ahead of the group at `from`; of bytes it gains nothing.
@@ -122,7 +123,7 @@ DMLREF_VECTOR_KERNEL void quantize(const Parameters& p, const std::byte* from, s
                                    Access access) noexcept {
   if (count < lanes) return scalar::quantize<In>(p, from, count, to, access);
   if (count < group || !p.ordinary) {
-    for (std::size_t i = 0; i < count; i += lanes) quantize_vector<In>(p, from, min(i, count - lanes), to);
+    for (std::size_t i = 0; i < count; i += lanes) quantize_vector<In>(p, from, smaller(i, count - lanes), to);
     return;
   }
   const Integers flip = Integers::of_bytes(p.is_signed ? 0x80 : 0);
@@ -130,7 +131,7 @@ DMLREF_VECTOR_KERNEL void quantize(const Parameters& p, const std::byte* from, s
   const std::size_t mask = p.mask;
   alignas(64) std::byte space[group];
   for (std::size_t next = 0; next < count; next = groups.after(next)) {
-    const std::size_t i = min(next, count - group), k = i & mask;
+    const std::size_t i = smaller(next, count - group), k = i & mask;
     if (access.prefetches) prefetch_group<In>(from + i * sizeof(In));
     const Integers a = in_fixed_point<In>(p, from, i, k);
     const Integers b = in_fixed_point<In>(p, from, i + lanes, k + lanes);
@@ -197,7 +198,7 @@ DMLREF_VECTOR_KERNEL void dequantize(const Parameters& p, const std::byte* from,
   if (count < lanes || (!is_wide && !p.ordinary)) return scalar::dequantize<In, Out>(p, from, count, to, access);
   if (count < group || !p.ordinary) {
     for (std::size_t next = 0; next < count; next += lanes) {
-      const std::size_t i = min(next, count - lanes);
+      const std::size_t i = smaller(next, count - lanes);
       if constexpr (is_wide) {
         dequantize_vector<In, Out>(p, from, i, to);
       } else {
@@ -211,7 +212,7 @@ DMLREF_VECTOR_KERNEL void dequantize(const Parameters& p, const std::byte* from,
   const std::size_t mask = p.mask;
   alignas(64) std::byte space[group * sizeof(Out)];
   for (std::size_t next = 0; next < count; next = groups.after(next)) {
-    const std::size_t i = min(next, count - group), k = i & mask;
+    const std::size_t i = smaller(next, count - group), k = i & mask;
     if (access.prefetches) prefetch_group<In>(from + i * sizeof(In));
     Floats a = floats_of_integers<In>(from + i * sizeof(In));
     Floats b = floats_of_integers<In>(from + (i + lanes) * sizeof(In));
@@ -252,7 +253,7 @@ template <class T>
 DMLREF_VECTOR_KERNEL void to_floats(const std::byte* from, std::size_t count, float* to) noexcept {
   if (count < lanes) return scalar::to_floats<T>(from, count, to);
   for (std::size_t next = 0; next < count; next += lanes) {
-    const std::size_t i = min(next, count - lanes);
+    const std::size_t i = smaller(next, count - lanes);
     store(reinterpret_cast<std::byte*>(to + i), rounded_from<T>(from + i * sizeof(T)));
   }
 }
