@@ -192,7 +192,7 @@ struct ChannelTile {
       if ((near_ties & units_of_row) == 0) continue;
       TileArgs row = t;
       row.operands.activations = at.activations + r * t.operands.pixel_step;
-      row.offsets.pixel_sums = at.pixel_sums + r;
+      if (t.offsets.term != ZeroPointTerm::none) row.offsets.pixel_sums = at.pixel_sums + r;
       row.bytes.at = at.bytes + r * t.bytes.pitch;
       round_row_exactly(row, &run_tiles<ChannelTile<N, 1>>, V::lanes * N, 4 * V::lanes);
     }

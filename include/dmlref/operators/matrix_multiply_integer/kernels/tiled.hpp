@@ -604,8 +604,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       const Index width = p_.packing_.width;
       auto* const to = reinterpret_cast<std::uint8_t*>(element(row, first));
       tiles.tile.run({operands,
-                      {at<std::int32_t>(p_.at_.start) + first, qlc::ZeroPointTerm::none, nullptr,
-                       at<std::int32_t>(p_.at_.row_sums)},
+                      {at<std::int32_t>(p_.at_.start) + first, qlc::ZeroPointTerm::none, nullptr, nullptr},
                       qlc::TileOutput::bytes,
                       {at<std::int32_t>(p_.at_.sums), width},
                       {to_, first, to, p_.output_.row_step, width},

@@ -97,7 +97,7 @@ inline void run_sums_of_pixels(const BlockView& v, Index first_block, Index last
                     TileOutput::sums,
                     whole ? TileSums{reinterpret_cast<std::int32_t*>(out) + x, out_step.c}
                           : TileSums{v.sums() + x, pitch},
-                    {v.run.requantizer, packed, v.bytes(), 0, width},
+                    {v.run.requantizer, packed, nullptr, 0, width},
                     count});
           x += count * width;
           if (whole) stored = x;
@@ -137,7 +137,7 @@ inline void run_sums_of_channels(const BlockView& v, Index first_block, Index la
                   v.offsets(packed, y, x),
                   TileOutput::sums,
                   from_tiles ? TileSums{reinterpret_cast<std::int32_t*>(out), out_step.x} : TileSums{v.sums(), width},
-                  {v.run.requantizer, packed, v.bytes(), 0, width},
+                  {v.run.requantizer, packed, nullptr, 0, width},
                   count});
         if (!from_tiles) {
           if (v.run.term_follows()) {
