@@ -38,6 +38,8 @@ struct Tuning {
       unsigned to_l2_halves;
     };
     std::optional<IrregularOrder> irregular_order = std::nullopt;
+    /// Pieces of rows cut out of longer ones, in columns, beyond whose ends prefetchers read: from so much of L2 on.
+    std::optional<unsigned> columns_from_l2_quarters = std::nullopt;
     bool byte_permutations = false;  ///< of 32 bytes, for short rows, where the CPU has them
     std::int64_t panel_step = 64;    ///< bytes between units from which panels are transposed, not gathered by shuffles
   };
@@ -107,10 +109,10 @@ inline constexpr auto tuning_table = std::to_array<Tuning>({
                        .stream_percent = 50,
                        .stream_percent_of_rows = 80}},
     {.name = "xeon_avx512",
-     .slice = {.output_prefetch = 256, .byte_permutations = true},
+     .slice = {.output_prefetch = 256, .columns_from_l2_quarters = 3, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
     {.name = "xeon_amx",
-     .slice = {.output_prefetch = 256, .byte_permutations = true},
+     .slice = {.output_prefetch = 256, .columns_from_l2_quarters = 3, .byte_permutations = true},
      .normalization = {.streams_parts_of_lines = false}},
 });
 

@@ -85,6 +85,7 @@ class FastSlice : public testing::Test {
     if (number(0, 1) == 0) thresholds.interleave_from = number(0, 1) * 4096;
     if (number(0, 2) == 0) thresholds.prefetch_own_row = !thresholds.prefetch_own_row;
     if (number(0, 1) == 0) take_irregular_order(thresholds);
+    if (number(0, 1) == 0) thresholds.columns_from = 0;
     thresholds.task_bytes = number(1, 4) == 1 ? 1 : 4096;
     const SlicePlan slice = prepare(it, model, thresholds);
     for (const fast::RowWalk& walk : slice.walks()) ++seen[walk.strategy().name];
@@ -293,6 +294,38 @@ TEST_F(FastSlice, RowsInAnIrregularOrder) {
         if (step == 1 ? bytes <= 256 : lines && step != -2) {
           EXPECT_EQ(slice.walks()[0].order(), fast::Order::irregular);
         }
+        for (const std::size_t tasks : {1u, 3u}) {
+          std::vector<std::byte> output = it.before;
+          for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
+          ASSERT_EQ(dmlref_test::first_difference(output, it.expected), it.expected.size()) << tasks << " tasks";
+        }
+        check(it);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Pieces of rows cut out of longer ones, in columns: rows that end with a piece and rows that do not, in more tables
+// than one and in tasks that begin anywhere.
+TEST_F(FastSlice, RowsInColumns) {
+  for (const DataType type : types) {
+    const auto size = static_cast<std::uint32_t>(size_of(type));
+    for (const std::int32_t step : {1, -1, 2, -2}) {
+      for (const std::uint32_t bytes : {248u, 256u, 264u, 512u, 520u, 568u, 576u, 768u, 1000u, 2048u, 4104u, 8192u}) {
+        const auto apart = static_cast<std::uint32_t>(std::abs(step));
+        const std::uint32_t length = bytes / size * apart, rows = number(2, bytes < 300 ? 1200 : 200);
+        const SliceCase it = slice1_case(random, type, {rows, length}, {number(0, 1) == 0 ? 1 : -1, step},
+                                         {length + (1024 + number(0, 64)) / size, 1});
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ' ' << describe(it));
+        fast::SliceThresholds thresholds = thresholds_of_this_cpu();
+        const bool streams = number(0, 2) == 0;
+        thresholds.stream_bytes = streams ? 0 : ~std::uint64_t{0};
+        thresholds.columns_from = 0;
+        const SlicePlan slice = prepare(it, thresholds);
+        EXPECT_EQ(slice.walks()[0].order() == fast::Order::columns, kernels().lines && !streams && step > 0 &&
+                                                                        bytes >= 256 && bytes * apart >= 512 &&
+                                                                        bytes * apart <= 16 * 1024);
         for (const std::size_t tasks : {1u, 3u}) {
           std::vector<std::byte> output = it.before;
           for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
@@ -560,6 +593,7 @@ class SliceOfLayouts : public FastSlice {
     fast::SliceThresholds thresholds(isa_under_test(), model);
     if (number(0, 1) == 0) thresholds.stream_bytes = 0;
     if (number(0, 1) == 0) take_irregular_order(thresholds);
+    if (number(0, 1) == 0) thresholds.columns_from = 0;
     const SlicePlan slice({from, to, size, input.size()}, fast::slice_kernels(isa_under_test(), model), thresholds);
     const std::size_t tasks = number(1, 3);
     const bool input_first = number(0, 1) == 0;  // the first buffer gets the lowest addresses

@@ -225,7 +225,12 @@ DMLREF_NOINLINE DMLREF_TARGET_AVX2 inline void rows_of_lines(const RowCopy& stra
       if (!strategy.prefetch.own_row) ahead = next_row(strategy, rows, r, count);
     } else if constexpr (cached) {
       ahead = output;
-      if (in_bytes > 256) {
+      if (strategy.prefetch.whole_rows) {
+        const RowPlace& later = rows[r + strategy.prefetch.rows < count ? r + strategy.prefetch.rows : r];
+        for (Index at = 0; at < static_cast<Index>(in_bytes); at += 64) prefetch(in + later.in, at);
+        for (Index at = 0; at < static_cast<Index>(bytes); at += 64) prefetch(out + later.out, at);
+        ahead = 0;
+      } else if (in_bytes > 256) {
         // The CPU's own prefetcher does the rest. Both ends of a row that is two rows further: they may lie in pages of
         // their own, whose addresses are so known in time.
         const std::byte* const later = in + rows[r + 2 < count ? r + 2 : r].in;

@@ -33,6 +33,7 @@ struct SliceThresholds {
   bool prefetch_own_row;                 // by rows of non-temporal stores; else they prefetch the rows that follow
   // Of input and output together: between these, rows are taken in an irregular order.
   std::uint64_t irregular_from = ~std::uint64_t{0}, irregular_to = 0;
+  std::uint64_t columns_from = ~std::uint64_t{0};  // from here on, pieces of rows cut out of longer ones go in columns
   Index panel_step;  // bytes between units: beyond it panels are transposed where a pattern needs several vectors
 
   /// AVX2's and NEON's CPUs without AVX-512 were not measured to gain by what AVX-512's do here.
@@ -44,7 +45,9 @@ struct SliceThresholds {
         output_prefetch(has_512(isa) ? row.output_prefetch : std::nullopt),
         prefetch_own_row(has_512(isa)),
         panel_step(row.panel_step) {
-    if (!has_512(isa) || !row.irregular_order) return;
+    if (!has_512(isa)) return;
+    if (row.columns_from_l2_quarters) columns_from = l2_bytes() / 4 * *row.columns_from_l2_quarters;
+    if (!row.irregular_order) return;
     irregular_from = row.irregular_order->from_bytes;
     irregular_to = l2_bytes() / 2 * row.irregular_order->to_l2_halves;
   }
@@ -210,10 +213,12 @@ class SlicePlanner {
   }
 
   void copy(const CopyDims& dims, RowPlace first) {
-    for (const Segment& s : segments(dims, first, dims.unit, 1, 1, 1)) {
+    const std::optional<std::size_t> piece = kernels_.lines ? column_piece(dims.unit, dims.unit, dims) : std::nullopt;
+    for (const Segment& s : segments(dims, first, dims.unit, 1, 1, 1, piece)) {
       RowCopy rows{"copy", kernels_.copy, s.count, line_prefetch(s.count, s.count)};
+      rows.prefetch.whole_rows = s.count == piece;
       if (s.count < 32) rows.reads = Span{0, static_cast<Index>(s.count)};
-      add(rows, {.kernel = Reading::Kernel::copy, .bytes = s.count, .may_stream = true}, s);
+      add(rows, {Reading::Kernel::copy, s.count, true, false, s.count == piece}, s);
     }
   }
 
@@ -233,18 +238,25 @@ class SlicePlanner {
     const bool alone = !shared_lines(dims, period.in_advance);
     // Rows in an irregular order are cut as well: the longest do without, and there must be no rest.
     constexpr std::size_t cut_to = 64;
-    const bool cut = row_bytes > cut_to && row_bytes < 8 * 1024 && row_bytes % cut_to == 0 &&
-                     line_kernel(period, cut_to) && suits_irregular_order();
+    const bool of_lines = line_kernel(period, cut_to).has_value();
+    std::optional<std::size_t> cut;
+    if (of_lines && row_bytes > cut_to && row_bytes < 8 * 1024 && row_bytes % cut_to == 0 && suits_irregular_order()) {
+      cut = cut_to;
+    }
+    const std::optional<std::size_t> piece = of_lines && alone && period.in_advance > 0 && !cut
+                                                 ? column_piece(row_bytes, 2 * row_bytes, dims)
+                                                 : std::nullopt;
     for (const Segment& s : segments(dims, first, best.count, period.bytes(), period.in_advance,
-                                     static_cast<Index>(period.bytes()), cut ? std::optional(cut_to) : std::nullopt)) {
+                                     static_cast<Index>(period.bytes()), piece ? piece : cut)) {
       const std::size_t bytes = s.count * period.bytes();
-      Reading reading{.may_stream = alone, .backwards = period.in_advance < 0};
+      Reading reading{.may_stream = alone, .backwards = period.in_advance < 0, .in_columns = bytes == piece};
       PatternRows rows{{"shuffle", *kernels_.shuffle, bytes, prefetch(bytes)}, period, s.count, best.pattern};
       if (const std::optional<RowKernel> lines = line_kernel(period, bytes)) {
         reading.kernel = Reading::Kernel::lines;
         reading.bytes = reading.backwards ? bytes : 2 * bytes;
         rows.kernel = *lines;
         rows.prefetch = line_prefetch(bytes, reading.bytes);
+        rows.prefetch.whole_rows = reading.in_columns;
         rows.pattern = *pattern_of(period, 16 / period.unit_bytes);
       } else {
         if (s.count < best.pattern.periods) rows.pattern = *shuffle_pattern(period, s.count);
@@ -328,7 +340,7 @@ class SlicePlanner {
   Prefetch prefetch(std::size_t bytes) const noexcept {
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     const std::size_t rows = bytes >= 16 * 1024 ? 0 : bytes >= long_bytes ? 1 : 1024 / bytes;
-    return {rows, thresholds_.prefetch_own_row, thresholds_.output_prefetch};
+    return {.rows = rows, .own_row = thresholds_.prefetch_own_row, .output_bytes = thresholds_.output_prefetch};
   }
   /// Of copies and line kernels, whose rows read `read` bytes.
   Prefetch line_prefetch(std::size_t bytes, std::size_t read) const noexcept {
@@ -343,6 +355,7 @@ class SlicePlanner {
     std::size_t bytes = 0;    // that a row of a copy or of a line kernel reads
     bool may_stream = false;  // the kernel has non-temporal stores, and no other row shares the lines of the input
     bool backwards = false;
+    bool in_columns = false;  // rows are pieces of longer ones, taken in columns
   };
 
   template <class Rows>
@@ -356,7 +369,8 @@ class SlicePlanner {
 
   /// May reverse dimensions of the segment.
   RowSchedule scheduled(std::size_t bytes, const Reading& reading, Segment& segment) const noexcept {
-    const bool large = 2 * larger_bytes() >= thresholds_.stream_bytes;
+    if (reading.in_columns) return {Order::columns};
+    const bool large = suits_streaming();
     const bool long_rows = bytes >= long_bytes;
     if (reading.may_stream && large && (long_rows || is_joined(bytes, reading, segment.dims))) {
       // Rows in the direction in which each is read, so that the input is one stream for the CPU's prefetcher.
@@ -385,6 +399,17 @@ class SlicePlanner {
            rows_joined(bytes, dims);
   }
 
+  /// Of a row of `bytes` that reads `read`, cut out of a longer one: how long its pieces are, if they go in columns. A
+  /// few lines do not set off the CPU's own prefetcher, which in a whole row would go on beyond its end.
+  std::optional<std::size_t> column_piece(std::size_t bytes, std::size_t read, const CopyDims& outer) const noexcept {
+    constexpr std::size_t piece = 256;
+    const bool cut_out = read >= 2 * piece && read <= 16 * 1024 && outer.rank > 0 &&
+                         magnitude(outer.back().in) >= static_cast<Index>(read + 4 * piece);
+    const bool suits = !suits_streaming() && in_lines_ + out_bytes_ >= thresholds_.columns_from;
+    return cut_out && suits && bytes >= piece ? std::optional(piece) : std::nullopt;
+  }
+
+  bool suits_streaming() const noexcept { return 2 * larger_bytes() >= thresholds_.stream_bytes; }
   bool suits_irregular_order() const noexcept {
     const std::uint64_t both = in_lines_ + out_bytes_;
     return both >= thresholds_.irregular_from && both <= thresholds_.irregular_to;

@@ -50,6 +50,7 @@ struct Span {
 
 struct Prefetch {
   std::size_t rows = 0;                 // the input: so many rows ahead
+  bool whole_rows = false;              // cached stores: all of that row, its output too
   bool own_row = false;                 // the input of non-temporal stores: the row itself, not those that follow
   std::optional<Index> output_bytes{};  // the output of cached stores: so far ahead of them
 };

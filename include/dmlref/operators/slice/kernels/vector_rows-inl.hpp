@@ -40,7 +40,7 @@ DMLREF_SLICE_TARGET inline void copy_rows(const RowCopy& row, const std::byte* i
                                           std::size_t count, RowAccess access) noexcept {
   const std::size_t bytes = row.out_bytes;
   const bool slack = access.read_slack && access.write_slack;
-  if (bytes > 8 * vector_bytes || access.stores != Stores::cached) {
+  if (bytes > 8 * vector_bytes || row.prefetch.whole_rows || access.stores != Stores::cached) {
     copy_long_rows(row, in, out, rows, count, access);
   } else if (bytes >= vector_bytes) {
     switch ((bytes + vector_bytes - 1) / vector_bytes) {

@@ -17,6 +17,7 @@ namespace fast {
 enum class Order : std::uint8_t {
   ascending,  ///< of the output
   irregular,  ///< one that no prefetcher follows; rows are written exactly
+  columns,    ///< pieces of many rows, then the next piece of each; written exactly
 };
 
 /// How a walk goes over its rows. Several tasks have several caches, so they may store in another way than one.
@@ -72,6 +73,10 @@ class RowWalk {
     if (schedule.order == Order::irregular) {
       shuffle(0, last_rows_);  // the last table is the others' beginning
       shuffle(last_rows_, table_.size());
+    } else if (schedule.order == Order::columns) {  // the pieces of a row are its innermost dimension
+      const auto pieces = static_cast<std::size_t>(dims.back().extent);
+      take_columns(0, last_rows_, pieces);
+      take_columns(last_rows_, table_.size(), pieces);
     }
   }
 
@@ -102,6 +107,15 @@ class RowWalk {
         random = random * 1664525u + 1013904223u;
         std::swap(table_[begin + left - 1], table_[begin + (random >> 8) % left]);
       }
+    }
+  }
+
+  /// Pieces `begin` … `end` - 1 of the table, `pieces` of each row: the first ones of all rows, then the second ones.
+  void take_columns(std::size_t begin, std::size_t end, std::size_t pieces) {
+    const std::vector<RowPlace> rows(table_.begin() + static_cast<Index>(begin),
+                                     table_.begin() + static_cast<Index>(end));
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      for (std::size_t at = piece; at < rows.size(); at += pieces) table_[begin++] = rows[at];
     }
   }
 
