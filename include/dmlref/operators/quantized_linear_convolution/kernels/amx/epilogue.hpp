@@ -1,10 +1,10 @@
 // epilogue.hpp: sums of AMX's tiles to bytes, or to INT32, 64 at a time, between the products of the next tiles.
 //
 // The tile unit is busy for 16 cycles with each product, and the other units are not. So the sums of one pass, 2048 at
-// most, are requantized while the next pass is multiplied: at interleave points, which are spread evenly between loads,
-// products and stores of tiles (tiles.hpp). Fixed point and multiply_add are interleaved so; near ties are noted, and
-// get exact results when the pass is complete. Panels that do not stay in registers are rare: they follow the products.
-// INT32 sums are stored at the same points, unless tiles store them in the output themselves (block.hpp).
+// most, are requantized while the next pass is multiplied, at the interleave points of tiles.hpp. Fixed point and
+// multiply_add are interleaved so; near ties are noted, and get exact results when the pass is complete. Panels that do
+// not stay in registers are rare: they follow the products. INT32 sums are stored at the same points, unless tiles
+// store them in the output themselves (block.hpp).
 #pragma once
 
 #include <bit>
@@ -155,6 +155,15 @@ class Interleaved {
       sums[i] = _mm512_dpwssd_epi32(sums[i], lanes_[i], _mm512_set1_epi32(per_row[row]));
     }
   }
+  /// Adds the zero-point compensation of a step where that is a product, modulo 2^32.
+  DMLREF_TARGET_AMX_INT8 void add_products(Index step, __m512i (&sums)[4]) const noexcept {
+    const std::int32_t* const per_row = pass_.per_row + row_of(step);
+    for (Index i = 0; i < 4; ++i) {
+      const __m512i lanes = _mm512_loadu_si512(pass_.per_lane + 16 * (i & (pass_.vectors - 1)));
+      const Index row = Output::rows_are_channels ? 0 : i >> (2 - rows_shift_);
+      sums[i] = _mm512_add_epi32(sums[i], _mm512_mullo_epi32(lanes, _mm512_set1_epi32(per_row[row])));
+    }
+  }
 
   const Run& run_;
   bool split16_;
@@ -171,7 +180,7 @@ class Interleaved {
 template <class Output>
 class SumsEpilogue : public Interleaved<Output> {
   using Base = Interleaved<Output>;
-  using Base::interleaved_, Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_, Base::rate_, Base::points_;
+  using Base::output_, Base::pass_, Base::run_, Base::step_, Base::due_, Base::rate_, Base::points_;
 
  public:
   static constexpr bool stores_sums = true;
@@ -181,7 +190,7 @@ class SumsEpilogue : public Interleaved<Output> {
 
   /// The sums of `pass` are to be stored next.
   DMLREF_TARGET_AMX_INT8 void begin(const Pass& pass, const Output& output) noexcept {
-    this->begin_pass(pass, output, run_.compensation != Compensation::product);
+    this->begin_pass(pass, output, true);
   }
   DMLREF_ALWAYS_INLINE void interleave_point() noexcept {
     due_ += rate_;
@@ -196,6 +205,7 @@ class SumsEpilogue : public Interleaved<Output> {
   DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void finish_step() noexcept {
     __m512i sums[4];
     this->load_sums(step_, sums);
+    if (run_.compensation == Compensation::product) this->add_products(step_, sums);
     output_.store(sums, this->row_of(step_), pass_.vectors);
     ++step_;
   }
@@ -203,18 +213,7 @@ class SumsEpilogue : public Interleaved<Output> {
     for (; due_ >= points_; due_ -= points_) finish_step();
   }
   DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
-    while (step_ != pass_.steps) {
-      if (!interleaved_) add_products();
-      finish_step();
-    }
-  }
-  /// The zero-point compensation of a step, in the task's memory.
-  DMLREF_TARGET_AMX_INT8 void add_products() const noexcept {
-    std::int32_t* const sums = pass_.sums + 64 * step_;
-    for (Index i = 0; i < 64; ++i) {
-      const Index lane = i % (16 * pass_.vectors), row = this->row_of(step_) + i / (16 * pass_.vectors);
-      sums[i] = static_cast<std::int32_t>(wrap(sums[i] + std::int64_t{pass_.per_row[row]} * pass_.per_lane[lane]));
-    }
+    while (step_ != pass_.steps) finish_step();
   }
 };
 
@@ -289,7 +288,9 @@ class InterleavedEpilogue : public Interleaved<Output> {
 
   DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void complete_rest() noexcept {
     if (interleaved_) {
-      while (step_ != pass_.steps) finish_step();
+      InterleavedEpilogue pending(*this);
+      while (pending.step_ != pending.pass_.steps) pending.finish_step();
+      resume(pending);
     } else {
       for (; step_ != pass_.steps; ++step_) requantize_alone(step_);
     }
@@ -312,23 +313,23 @@ class InterleavedEpilogue : public Interleaved<Output> {
   /// A step in a mode that is not interleaved.
   DMLREF_TARGET_AMX_INT8 void requantize_alone(Index step) const noexcept {
     const Index width = 16 * pass_.vectors, row = row_of(step);
+    const bool multiplied = run_.compensation == Compensation::product;
     __m512i sums[4];
     load_sums(step, sums);
+    if (multiplied && !run_.needs_int64) this->add_products(step, sums);
     std::int32_t kept[64];
     std::uint8_t bytes[64] = {};
     for (Index i = 0; i < 4; ++i) _mm512_storeu_si512(kept + 16 * i, sums[i]);
-    for (Index i = 0; i < 64; ++i) {
-      const Index lane = i % width, here = row + i / width;
-      const bool multiplied = run_.compensation == Compensation::product;
-      const std::int64_t term = multiplied ? std::int64_t{pass_.per_row[here]} * pass_.per_lane[lane] : 0;
-      if (run_.needs_int64 && output_.has_channel(lane)) {
-        bytes[i] = to_.exact(kept[i] + term + run_.int64_offset[channel(here, lane)], channel(here, lane));
+    if (run_.needs_int64) {
+      for (Index first = 0, here = row; first < 64; first += width, ++here) {
+        for (Index lane = 0; lane < width && output_.has_channel(lane); ++lane) {
+          const std::int64_t term = multiplied ? std::int64_t{pass_.per_row[here]} * pass_.per_lane[lane] : 0;
+          const Index c = channel(here, lane);
+          bytes[first + lane] = to_.exact(kept[first + lane] + term + run_.int64_offset[c], c);
+        }
       }
-      kept[i] = static_cast<std::int32_t>(wrap(kept[i] + term));
-    }
-    if (!run_.needs_int64) {
-      const Index period = Output::rows_are_channels ? 1 : width;
-      requantize::avx512::clamped(kept, 1, to_, channel(row, 0), period, bytes);
+    } else {
+      requantize::avx512::clamped(kept, 1, to_, channel(row, 0), Output::rows_are_channels ? 1 : width, bytes);
     }
     output_.store(_mm512_loadu_si512(bytes), row, pass_.vectors);
   }

@@ -29,7 +29,8 @@ struct MultiplyArgs {
   Index sums_pitch = 0;                 ///< bytes
 };
 
-/// Where the sums of the pass before are requantized. The last of an odd number of tiles has no such points.
+/// Where the sums of the pass before are requantized: after the loads of sums, twice in each K-block, after the stores.
+/// More points cost more instructions than they hide. The last of an odd number of tiles has none.
 template <class Epilogue, bool Used>
 struct InterleavePoints {
   Epilogue& epilogue;
@@ -37,7 +38,7 @@ struct InterleavePoints {
     if constexpr (Used) epilogue.interleave_point();
   }
 };
-constexpr Index interleave_points(Index k_blocks) noexcept { return 8 + 2 * k_blocks; }
+constexpr Index interleave_points(Index k_blocks) noexcept { return 2 + 2 * k_blocks; }
 
 /// Multiplies, and requantizes sums of the pass before meanwhile.
 template <bool Planar, int Channels, int Pixels, class Epilogue>
@@ -48,11 +49,8 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epil
   InterleavePoints<Epilogue, Pixels == 2> point{pending};
   __asm__ volatile("" ::: "memory");  // g++'s tile loads do not say that they read memory
   _tile_loadd(0, t.start, distance);
-  point();
   if constexpr (columns > 1) _tile_loadd(1, t.start + (Planar ? 0 : next), distance);
-  point();
   if constexpr (rows > 1) _tile_loadd(2, t.start + (Planar ? next : 0), distance);
-  point();
   if constexpr (rows > 1 && columns > 1) _tile_loadd(3, t.start + next, distance);
   point();
   const std::uint8_t* w = t.weights;
@@ -70,11 +68,8 @@ DMLREF_NOINLINE DMLREF_TARGET_AMX_INT8 void multiply(const MultiplyArgs& t, Epil
   constexpr Index beside = 4 * tile_side;  // bytes
   std::uint8_t* const second_rows = t.sums + tile_side * t.sums_pitch;
   _tile_stored(0, t.sums, t.sums_pitch);
-  point();
   if constexpr (columns > 1) _tile_stored(1, t.sums + beside, t.sums_pitch);
-  point();
   if constexpr (rows > 1) _tile_stored(2, second_rows, t.sums_pitch);
-  point();
   if constexpr (rows > 1 && columns > 1) _tile_stored(3, second_rows + beside, t.sums_pitch);
   point();
   if constexpr (Pixels == 2) epilogue.resume(pending);  // of itself, perhaps
