@@ -31,6 +31,17 @@ enum class WeightFormat {
   shifted           ///< bytes: a channel's are shifted into range, and its windows' sums added that many times
 };
 
+/// Orders taps by their places in the filter: those of 16 bytes share a base.
+inline void share_bases(TapSources& sources) {
+  std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.base < b.base; });
+  Index base = 0;
+  for (TapSource& source : sources) {
+    if (source.base >= base + 16) base = source.base;
+    source.byte = source.base - base;
+    source.base = base;
+  }
+}
+
 /// The order of an output channel's weights: `groups` K-groups of `group` taps.
 struct PackedTaps {
   Index groups = 0, group = 1;
@@ -52,13 +63,7 @@ struct PackedTaps {
       real.push_back(at.real);
       if (at.real) sources.push_back({i, at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x, 0});
     }
-    std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.base < b.base; });
-    Index base = 0;
-    for (TapSource& source : sources) {
-      if (source.base >= base + 16) base = source.base;
-      source.byte = source.base - base;
-      source.base = base;
-    }
+    share_bases(sources);
   }
 
   Index count() const noexcept { return groups * group; }
