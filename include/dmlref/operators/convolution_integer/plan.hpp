@@ -98,7 +98,7 @@ inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolut
     const fast::qlc::Problem quantized = quantized_problem(problem);
     const Geometry g = geometry_of(quantized), flat = flatten(g);
     if (!offsets_fit(g) || mostly_padding(g)) return std::make_shared<ConvolutionIntegerPlan>(problem);
-    std::shared_ptr<const Plan> plan = direct::make_plan(quantized, direct::kernels_of(isa));
+    std::shared_ptr<const Plan> plan = direct::make_plan(quantized, direct::kernels_of(isa), tuning.convolution);
     if (plan == nullptr) plan = amx::make_plan(quantized, flat, isa, tuning.convolution);
     if (plan == nullptr) plan = tiled::make_plan(quantized, flat, tile_kernels_of(isa), tuning.convolution);
     if (plan != nullptr) return std::make_shared<StoredSumsConvolutionIntegerPlan>(std::move(plan));

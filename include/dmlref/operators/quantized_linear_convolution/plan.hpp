@@ -77,7 +77,7 @@ inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& pr
   const Geometry g = geometry_of(problem);
   if (!offsets_fit(g) || mostly_padding(g)) return reference_qlc_plan(problem);
   const TargetKernels kernels = kernels_of(isa);
-  if (auto direct = direct::make_plan(problem, kernels.direct)) return direct;
+  if (auto direct = direct::make_plan(problem, kernels.direct, tuning)) return direct;
   if (kernels.winograd != nullptr && problem.inputs[filter_tensor].owned) {
     const std::optional<winograd::Tiling> tiling = winograd::choose_tiling(g, *kernels.winograd, tuning);
     if (tiling && winograd::worthwhile(g, *tiling)) {

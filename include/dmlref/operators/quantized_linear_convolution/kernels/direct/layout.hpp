@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/weights.hpp"
@@ -80,9 +81,10 @@ struct Layer {
   Geometry g;
   const Kernels& kernels;
   ChannelTensors tensors;
+  Tuning::Convolution::PlaneCosts plane_costs;
 
-  Layer(const Problem& problem, const Kernels& kernels_to_use)
-      : g(geometry_of(problem)), kernels(kernels_to_use), tensors(problem) {}
+  Layer(const Problem& problem, const Kernels& kernels_to_use, const Tuning::Convolution& tuning)
+      : g(geometry_of(problem)), kernels(kernels_to_use), tensors(problem), plane_costs(tuning.plane_costs) {}
 };
 
 /// Taps of staged kernels: `count` of them, tap_of(i) the i-th. Words of four bytes are in the order 0, 2, 1, 3: even

@@ -461,17 +461,16 @@ DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& p) noexcept {
 
 /// How many planes to make at once: 1, 2 or 4.
 constexpr int planes_at_once(const PlaneArgs& p) noexcept {
-  // Cycles for 64 bytes of output, measured on Sapphire Rapids.
-  constexpr std::ptrdiff_t costs[2][3] = {{25, 31, 38}, {32, 38, 48}};
+  const auto& of_columns = p.costs[p.stride == 2 ? 1 : 0];
   int best = 1;
   std::ptrdiff_t min_cost = 0;
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 3; ++i) {
     const std::ptrdiff_t planes = std::ptrdiff_t{1} << i;
     const std::ptrdiff_t columns = 64 / planes / p.stride;
     // Of four planes with a stride of 1 one load of 16 bytes makes all quads of three rows.
     if (planes == 4 && p.stride == 1 && p.kernel < 5 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
     const std::ptrdiff_t cost =
-        (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
+        (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * of_columns[i];
     if (i == 0 || (cost < min_cost && planes <= p.planes)) {
       min_cost = cost;
       best = dmlref::detail::narrow<int>(planes);  // at most 4
