@@ -1,4 +1,4 @@
-// pairs.hpp: pairs of vectors: one source for all instruction sets.
+// pairs-inl.hpp: pairs of vectors: one source for all instruction sets.
 //
 // It is included once in the namespace of each, after the macro DMLREF_VECTOR_TARGET names the attribute and the types
 // Doubles and Floats stand for a vector of either; without the macro it is empty. Their operations: of, load,
