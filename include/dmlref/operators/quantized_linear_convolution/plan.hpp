@@ -71,27 +71,25 @@ inline std::shared_ptr<const Plan> reference_qlc_plan(const fast::qlc::Problem& 
 
 /// The fastest way that there is, by strides of either sign. What suits is asked of the geometry, then its plan is
 /// made.
-inline std::shared_ptr<const Plan> fastest_qlc_plan(const fast::qlc::Problem& problem, Isa isa,
-                                                    const Tuning::Convolution& tuning) {
-  using namespace fast::qlc;
-  const Geometry g = geometry_of(problem);
-  if (!offsets_fit(g) || mostly_padding(g)) return reference_qlc_plan(problem);
-  const TargetKernels kernels = kernels_of(isa);
-  if (auto direct = direct::make_plan(problem, kernels.direct, tuning)) return direct;
-  if (kernels.winograd != nullptr && problem.inputs[filter_tensor].owned) {
-    const std::optional<winograd::Tiling> tiling = winograd::choose_tiling(g, *kernels.winograd, tuning);
-    if (tiling && winograd::worthwhile(g, *tiling)) {
-      return std::make_shared<winograd::Plan>(problem, *kernels.winograd, *tiling);
-    }
-  }
-  const Geometry flat = flatten(g);
-  if (auto amx = amx::make_plan(problem, flat, isa, tuning)) return amx;
-  if (auto tiled = tiled::make_plan(problem, flat, kernels.tiled, tuning)) return tiled;
-  return reference_qlc_plan(problem);
-}
-
 inline std::shared_ptr<const Plan> qlc_plan(const fast::qlc::Problem& problem, Isa isa, const Tuning& tuning) {
-  return in_default_environment([&] { return fastest_qlc_plan(problem, isa, tuning.convolution); });
+  return in_default_environment([&]() -> std::shared_ptr<const Plan> {
+    using namespace fast::qlc;
+    const Tuning::Convolution& row = tuning.convolution;
+    const Geometry g = geometry_of(problem);
+    if (!offsets_fit(g) || mostly_padding(g)) return reference_qlc_plan(problem);
+    const TargetKernels kernels = kernels_of(isa);
+    if (auto direct = direct::make_plan(problem, kernels.direct, row)) return direct;
+    if (kernels.winograd != nullptr && problem.inputs[filter_tensor].owned) {
+      const std::optional<winograd::Tiling> tiling = winograd::choose_tiling(g, *kernels.winograd, row);
+      if (tiling && winograd::worthwhile(g, *tiling)) {
+        return std::make_shared<winograd::Plan>(problem, *kernels.winograd, *tiling);
+      }
+    }
+    const Geometry flat = flatten(g);
+    if (auto amx = amx::make_plan(problem, flat, isa, row)) return amx;
+    if (auto tiled = tiled::make_plan(problem, flat, kernels.tiled, row)) return tiled;
+    return reference_qlc_plan(problem);
+  });
 }
 
 #if defined(DMLREF_IMPLEMENTATION)

@@ -249,13 +249,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, c
   };
   take_quads(sizeof(ChannelData), c.weights);
   take_quads(sizeof(ChannelData) + 4 * c.quads, c.high);
-  c.high_parts = 0;
-  DMLREF_UNROLL
+  std::uint32_t high_parts = 0;
   for (int l = 0; l < Planes; ++l) {
-    std::uint32_t high_parts;
-    std::memcpy(&high_parts, channel + l * p.channel_step + offsetof(ChannelData, high_parts), sizeof high_parts);
-    c.high_parts |= high_parts;
+    std::uint32_t of_plane;
+    std::memcpy(&of_plane, channel + l * p.channel_step + offsetof(ChannelData, high_parts), sizeof of_plane);
+    high_parts |= of_plane;
   }
+  c.high_parts = high_parts;
   c.epilogue.floats = true;
   DMLREF_UNROLL
   for (int part = 0; part < 4; ++part) {
@@ -433,29 +433,20 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
 }
 
 template <class Shape>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline void plane_panels(const PlaneArgs& planes,
-                                                             const ColumnPanel& columns) noexcept {
-  // What arguments refer to might change with each byte that is stored, and would be read again.
-  const PlaneArgs p = planes;
-  const ColumnPanel panel = columns;
-  for (std::ptrdiff_t first = 0; first < p.planes; first += Shape::planes) {
-    const std::ptrdiff_t i = smaller(first, p.planes - Shape::planes);  // the last ones may be made twice
-    const std::byte* const channel = p.channel + i * p.channel_step;
-    PlaneConstants<Shape::kernel> c;
-    make_constants<Shape::planes>(p, channel, c);
-    const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
-    const std::ptrdiff_t begin = src + panel.column - p.tensor;
-    const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
-    plane_panel<Shape>(p, panel, c, src, output_at(p, i), safe);
-  }
-}
-
-template <class Shape>
-DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& p) noexcept {
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& planes) noexcept {
+  const PlaneArgs p = planes;  // what arguments refer to might change with each byte that is stored
   constexpr std::ptrdiff_t columns = 64 / Shape::planes / Shape::stride;
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
     const ColumnPanel panel = make_panel<Shape>(p, x);
-    plane_panels<Shape>(p, panel);
+    for (std::ptrdiff_t first = 0; first < p.planes; first += Shape::planes) {
+      const std::ptrdiff_t i = smaller(first, p.planes - Shape::planes);  // the last ones may be made twice
+      PlaneConstants<Shape::kernel> c;
+      make_constants<Shape::planes>(p, p.channel + i * p.channel_step, c);
+      const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
+      const std::ptrdiff_t begin = src + panel.column - p.tensor;
+      const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
+      plane_panel<Shape>(p, panel, c, src, output_at(p, i), safe);
+    }
   }
 }
 
