@@ -62,7 +62,7 @@ DMLREF_TARGET_AMX_INT8 inline void round_rows(const std::int32_t* sums, const Ti
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) two_rows[v] = _mm512_loadu_si512(sums + 16 * v);
     auto result = epilogue.of_pixels<2, false, SumsBegin::as_integers>(two_rows, channels);
-    if (__builtin_expect(result.near_tie, 0)) {
+    if (__builtin_expect(result.has_near_tie, 0)) {
       std::uint8_t bytes[64];
       requantize::avx512::store_in_doubles<requantize::avx512::FixedPointOf::floats>(sums, to.requantizer,
                                                                                      to.first_channel, 32, 64, bytes);

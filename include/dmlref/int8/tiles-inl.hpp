@@ -145,7 +145,7 @@ struct ChannelTile {
       }
       const auto result = own->template of_pixels<N, Rounds, SumsBegin::as_floats>(sums, channels, 4 * u);
       bytes[u] = result.bytes;
-      if constexpr (!Rounds) ties.add(u, result.near_tie);
+      if constexpr (!Rounds) ties.add(u, result.has_near_tie);
     }
     DMLREF_UNROLL
     for (std::size_t u = 0; u < units; ++u) {
@@ -253,7 +253,7 @@ struct PixelTile {
       if (r > 0) out += to.pitch;
       const V::Bits sums[4] = {acc[r][0], acc[r][N > 1 ? 1 : 0], acc[r][N > 2 ? 2 : N - 1], acc[r][N - 1]};
       const auto result = row_of(sums, to.first_channel + r);
-      ties.add(static_cast<std::size_t>(r), result.near_tie);
+      ties.add(static_cast<std::size_t>(r), result.has_near_tie);
       Epilogue::template store_row<N>(out, result.bytes, used);
     }
     return ties;

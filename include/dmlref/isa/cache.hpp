@@ -62,14 +62,9 @@ inline std::uint64_t l1d_bytes() noexcept { return detail::caches().first_bytes;
 /// Bytes of the second cache; 0 where the CPU does not say.
 inline std::uint64_t l2_bytes() noexcept { return detail::caches().second_bytes; }
 
-/// Bytes of the largest cache that one core can fill; 8 MiB where the CPU does not say.
-inline std::uint64_t last_level_cache_bytes() noexcept { return detail::caches().largest.bytes; }
-
-/// Whether its addresses are spread over the slices of many cores.
-inline bool last_level_cache_is_hashed() noexcept { return detail::caches().largest.hashed; }
-
-/// Bytes of it that one program can count on: a hashed one of more than 48 MiB belongs to dozens of cores, whose
-/// programs all fill it, and is not much faster than memory.
+/// Bytes of the largest cache that one core can fill (8 MiB where the CPU does not say), as far as one program can
+/// count on it: a hashed one of more than 48 MiB belongs to dozens of cores, whose programs all fill it, and is not
+/// much faster than memory.
 inline std::uint64_t own_cache_bytes() noexcept {
   const detail::Cache& cache = detail::caches().largest;
   return cache.hashed && cache.bytes > std::uint64_t{48} << 20 ? std::uint64_t{16} << 20 : cache.bytes;

@@ -78,6 +78,10 @@ struct Tuning {
       std::int64_t input, output;
     };
     std::array<WinogradCost, 4> winograd_costs{{{1200, 1100}, {4000, 4800}, {3500, 1500}, {15000, 9000}}};
+    /// Cycles of 64 bytes of a depthwise output, of which vectors of 512 bits hold 1, 2 or 4 planes: with a stride of
+    /// 1, and of 2.
+    using PlaneCosts = std::array<std::array<std::int64_t, 3>, 2>;
+    PlaneCosts plane_costs{{{25, 31, 38}, {32, 38, 48}}};
     std::int64_t amx_planes = 768 * 1024, amx_pixels = 320 * 1024;  ///< of AMX's staged input, in L2
   };
 

@@ -113,7 +113,9 @@ class TieTest {
 /// Which units have near ties.
 class NearTies {
  public:
-  DMLREF_ALWAYS_INLINE void add(std::size_t unit, bool near_tie) noexcept { units_ |= std::uint32_t{near_tie} << unit; }
+  DMLREF_ALWAYS_INLINE void add(std::size_t unit, bool has_near_tie) noexcept {
+    units_ |= std::uint32_t{has_near_tie} << unit;
+  }
   template <class Epilogue>
   DMLREF_ALWAYS_INLINE std::uint32_t units(const Epilogue&) const noexcept {
     return units_;

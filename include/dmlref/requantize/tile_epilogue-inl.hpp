@@ -17,7 +17,7 @@ class TileEpilogue : public TileStores {
 
   struct Result {
     V::Bits bytes;
-    TieTest::Result near_tie;  // of some sum: exact fallback
+    TieTest::Result has_near_tie;  // of some sum: exact fallback
   };
 
   DMLREF_QLC_TARGET DMLREF_ALWAYS_INLINE explicit TileEpilogue(const Requantizer& to) noexcept

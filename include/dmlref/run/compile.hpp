@@ -13,7 +13,7 @@ DMLREF_BEGIN
 /// the operator, or the violations.
 [[nodiscard]] inline CompileResult compile(const OperatorDesc& desc, FeatureLevel level,
                                            const CompileOptions& options = {}) {
-  return detail::compile_as(desc, level, options, "CompileOptions.isa");
+  return detail::compile_valid(desc, validate(desc, level), options, "CompileOptions.isa");
 }
 
 DMLREF_END

@@ -158,11 +158,6 @@ CompileResult compile_valid(const Desc& desc, Report report, const CompileOption
   return CompileResult(Compiler::make(desc, std::move(planned), rules_of(options.strict_bindings)));
 }
 
-template <class Desc>
-CompileResult compile_as(const Desc& desc, FeatureLevel level, const CompileOptions& options, const char* isa_field) {
-  return compile_valid(desc, validate(desc, level), options, isa_field);
-}
-
 /// Binds a compiled operator with every tensor in `inputs`, owned by DML or not.
 inline Report run_compiled(const CompileResult& compiled, std::span<const InputBuffer> inputs,
                            std::span<const OutputBuffer> outputs, const RunOptions& options = {}) {
@@ -215,7 +210,7 @@ inline Report run_compiled(const CompileResult& compiled, InputList inputs, Outp
 /// A compile within a `run`.
 template <class Desc>
 CompileResult compile_to_run(const Desc& desc, FeatureLevel level, const RunOptions& options) {
-  return compile_as(desc, level, {options.isa, options.strict_bindings}, "RunOptions.isa");
+  return compile_valid(desc, validate(desc, level), {options.isa, options.strict_bindings}, "RunOptions.isa");
 }
 
 }  // namespace detail
@@ -224,7 +219,7 @@ CompileResult compile_to_run(const Desc& desc, FeatureLevel level, const RunOpti
 /// the operator, or the violations. Mirrors IDMLDevice::CreateOperator and CompileOperator.
 template <OneOperatorDesc Desc>
 [[nodiscard]] CompileResult compile(const Desc& desc, FeatureLevel level, const CompileOptions& options = {}) {
-  return detail::compile_as(desc, level, options, "CompileOptions.isa");
+  return detail::compile_valid(desc, validate(desc, level), options, "CompileOptions.isa");
 }
 
 /// One call: validate, compile, run. Buffers in the order of the desc's tensors, one per tensor, absent ones empty,

@@ -99,7 +99,8 @@ void expect_equal_to_reference(const fast::qlc::direct::Kernels& kernels, int ca
     const bool owned = chance(random, 50);
     if (owned) own_constants(test.desc);
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const std::shared_ptr<const detail::Plan> plan = fast::qlc::direct::make_plan(problem, kernels);
+    const std::shared_ptr<const detail::Plan> plan =
+        fast::qlc::direct::make_plan(problem, kernels, this_cpu().convolution);
     if (plan == nullptr) continue;
     ++direct_cases;
     dmlref_test::ThreadExecutor threads(pick(random, 2, 4));
@@ -137,7 +138,8 @@ void expect_wide_weights_equal_to_reference(const fast::qlc::direct::Kernels& ke
     const bool owned = chance(random, 70);
     if (owned) own_constants(test.desc);
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
-    const std::shared_ptr<const detail::Plan> plan = fast::qlc::direct::make_plan(problem, kernels);
+    const std::shared_ptr<const detail::Plan> plan =
+        fast::qlc::direct::make_plan(problem, kernels, this_cpu().convolution);
     if (plan == nullptr) continue;
     compare(test, run_plan(*plan, test, random, sequential(), owned),
             "case " + std::to_string(i) + ": " + std::to_string(percent) + " % wide, " + describe(shape));
@@ -237,7 +239,7 @@ TEST(DirectConvolution, OddScales) {
     test.inputs[7] = bytes_of(test.desc.output_scale, scale());
     const fast::qlc::Problem problem = detail::qlc_problem(test.desc);
     const std::shared_ptr<const detail::Plan> plan =
-        fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct);
+        fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct, this_cpu().convolution);
     ASSERT_NE(plan, nullptr);
     compare(test, run_plan(*plan, test, random, sequential(), false), "case " + std::to_string(i));
     if (testing::Test::HasFailure()) return;

@@ -119,7 +119,8 @@ QlcShape random_shape(Random& random) {
 /// All strategies that can do it, the chosen one among them.
 std::vector<std::shared_ptr<const detail::Plan>> plans_of(const Problem& problem, Isa isa) {
   std::vector<std::shared_ptr<const detail::Plan>> plans{detail::qlc_plan(problem, isa, this_cpu())};
-  if (auto plan = fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct)) plans.push_back(plan);
+  if (auto plan = fast::qlc::direct::make_plan(problem, fast::qlc::kernels_of(isa).direct, this_cpu().convolution))
+    plans.push_back(plan);
   if (const fast::qlc::winograd::Kernels* kernels = fast::qlc::kernels_of(isa).winograd; kernels != nullptr) {
     if (auto winograd = winograd_plan(problem, *kernels)) plans.push_back(std::move(winograd));
   }
@@ -330,7 +331,7 @@ TEST(QuantizedLinearConvolutionLayouts, RunsADirectStrategyFromOutside) {
   int ran = 0;
   for (int i = 0; i < dmlref_test::rounds(400) && !HasFailure(); ++i) {
     const LaidOut made = make(random, random_shape(random), Arrangement::any, 0);
-    const direct::Layer layer(made.problem, fast::qlc::kernels_of(Isa::scalar).direct);
+    const direct::Layer layer(made.problem, fast::qlc::kernels_of(Isa::scalar).direct, this_cpu().convolution);
     const fast::qlc::Geometry& g = layer.g;
     if (g.groups == 1 || g.depth() > 256 || !g.filter.forward()) continue;
     const PlainPlanes plan(made.problem, layer);

@@ -1,6 +1,6 @@
 // sums.hpp: sums over the input, for filter zero points. Of bytes that lie side by side, a pixel's channels, sixteen
 // pixels at a time: dot products with ones leave sixteen partial sums in a vector, or in a part of it, and vectors are
-// folded into each other until there is one sum for each pixel.
+// added to each other until there is one sum for each pixel.
 #pragma once
 
 #include "dmlref/config.hpp"

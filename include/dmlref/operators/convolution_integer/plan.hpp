@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/select.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/tiled.hpp"
+#include "dmlref/operators/quantized_linear_convolution/unsigned_bytes.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
 
@@ -36,28 +36,16 @@ class ConvolutionIntegerPlan final : public PlanOf<ConvolutionIntegerPlan> {
   std::string_view strategy_name() const noexcept { return "reference"; }
   void execute(const Bindings& bindings, Executor& executor) const {
     using namespace fast::convolution_integer;
-    const bool input = problem_.inputs[input_tensor].is_signed, filter = problem_.inputs[filter_tensor].is_signed;
-    if (input && filter) return run<std::int8_t, std::int8_t>(bindings, executor);
-    if (input) return run<std::int8_t, std::uint8_t>(bindings, executor);
-    if (filter) return run<std::uint8_t, std::int8_t>(bindings, executor);
-    run<std::uint8_t, std::uint8_t>(bindings, executor);
-  }
-
- private:
-  template <class T>
-  std::optional<ByteTensorView<const T>> zero_point(const Bindings& bindings,
-                                                    fast::convolution_integer::Input which) const noexcept {
-    const auto& tensor = problem_.inputs[which];
-    return tensor.present ? std::optional(bind<const T>(bindings.inputs[which], tensor.layout)) : std::nullopt;
-  }
-  template <class In, class Filter>
-  void run(const Bindings& bindings, Executor& executor) const {
-    using namespace fast::convolution_integer;
-    const ConvolutionIntegerTensors<In, Filter, ByteTensorView> tensors{
-        bind<const In>(bindings.inputs[input_tensor], problem_.inputs[input_tensor].layout),
-        zero_point<In>(bindings, input_zero_point_tensor),
-        bind<const Filter>(bindings.inputs[filter_tensor], problem_.inputs[filter_tensor].layout),
-        zero_point<Filter>(bindings, filter_zero_point_tensor),
+    using Byte = std::uint8_t;
+    const auto& in = problem_.inputs;
+    const auto zero_point = [&](Input which, Input of) {
+      return unsigned_zero_point(bindings.inputs[which], in[which], in[of]);
+    };
+    const ConvolutionIntegerTensors<Byte, Byte, UnsignedView> tensors{
+        unsigned_bytes(bindings.inputs[input_tensor], in[input_tensor]),
+        zero_point(input_zero_point_tensor, input_tensor),
+        unsigned_bytes(bindings.inputs[filter_tensor], in[filter_tensor]),
+        zero_point(filter_zero_point_tensor, filter_tensor),
         bind<std::int32_t>(bindings.outputs[0], problem_.output.layout)};
     const Shape& out = problem_.output.layout.shape;
     parallel_for(executor, static_cast<std::size_t>(out[0] * out[1]), [&](std::size_t index) {
@@ -110,7 +98,7 @@ inline std::shared_ptr<const Plan> convolution_integer_plan(const fast::convolut
     const fast::qlc::Problem quantized = quantized_problem(problem);
     const Geometry g = geometry_of(quantized), flat = flatten(g);
     if (!offsets_fit(g) || mostly_padding(g)) return std::make_shared<ConvolutionIntegerPlan>(problem);
-    std::shared_ptr<const Plan> plan = direct::make_plan(quantized, direct::kernels_of(isa));
+    std::shared_ptr<const Plan> plan = direct::make_plan(quantized, direct::kernels_of(isa), tuning.convolution);
     if (plan == nullptr) plan = amx::make_plan(quantized, flat, isa, tuning.convolution);
     if (plan == nullptr) plan = tiled::make_plan(quantized, flat, tile_kernels_of(isa), tuning.convolution);
     if (plan != nullptr) return std::make_shared<StoredSumsConvolutionIntegerPlan>(std::move(plan));

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "dmlref/config.hpp"
@@ -13,6 +12,7 @@
 #include "dmlref/operators/matrix_multiply_integer/kernels/tiled.hpp"
 #include "dmlref/operators/matrix_multiply_integer/problem.hpp"
 #include "dmlref/operators/matrix_multiply_integer/reference.hpp"
+#include "dmlref/operators/quantized_linear_convolution/unsigned_bytes.hpp"
 #include "dmlref/run/plan.hpp"
 #include "dmlref/view/tensor_view.hpp"
 #if DMLREF_HAS_AMX_INT8
@@ -37,21 +37,6 @@ void multiply_segments(Executor& executor, const Shape& output, const Multiply& 
   });
 }
 
-/// A bound input; nothing where it is absent.
-template <class T>
-std::optional<ByteTensorView<const T>> bound(const Bindings& bindings, std::size_t index,
-                                             const fast::matrix_multiply::Operand& operand) noexcept {
-  if (!operand.present) return std::nullopt;
-  return bind<const T>(bindings.inputs[index], operand.layout);
-}
-
-/// Calls `f` with an element of the type of `operand`, whose elements are bytes.
-template <class F>
-void with_byte_type(const fast::matrix_multiply::Operand& operand, const F& f) {
-  if (operand.is_signed) return f(std::int8_t{});
-  f(std::uint8_t{});
-}
-
 /// MATRIX_MULTIPLY_INTEGER by the reference.
 class MatrixMultiplyIntegerPlan final : public PlanOf<MatrixMultiplyIntegerPlan> {
  public:
@@ -62,21 +47,13 @@ class MatrixMultiplyIntegerPlan final : public PlanOf<MatrixMultiplyIntegerPlan>
   std::string_view strategy_name() const noexcept { return "reference"; }
   void execute(const Bindings& bindings, Executor& executor) const {
     using namespace fast::matrix_multiply;
-    with_byte_type(problem_.inputs[integer_a], [&]<class A>(A) {
-      with_byte_type(problem_.inputs[integer_b], [&]<class B>(B) { run<A, B>(bindings, executor); });
-    });
-  }
-
- private:
-  template <class A, class B>
-  void run(const Bindings& bindings, Executor& executor) const {
-    using namespace fast::matrix_multiply;
+    using Byte = std::uint8_t;
     const auto& in = problem_.inputs;
-    const MatrixMultiplyIntegerTensors<A, B, ByteTensorView> tensors{
-        bind<const A>(bindings.inputs[integer_a], in[integer_a].layout),
-        bound<A>(bindings, integer_a_zero_point, in[integer_a_zero_point]),
-        bind<const B>(bindings.inputs[integer_b], in[integer_b].layout),
-        bound<B>(bindings, integer_b_zero_point, in[integer_b_zero_point]),
+    const MatrixMultiplyIntegerTensors<Byte, Byte, UnsignedView> tensors{
+        unsigned_bytes(bindings.inputs[integer_a], in[integer_a]),
+        unsigned_zero_point(bindings.inputs[integer_a_zero_point], in[integer_a_zero_point], in[integer_a]),
+        unsigned_bytes(bindings.inputs[integer_b], in[integer_b]),
+        unsigned_zero_point(bindings.inputs[integer_b_zero_point], in[integer_b_zero_point], in[integer_b]),
         bind<std::int32_t>(bindings.outputs[0], problem_.output.layout)};
     multiply_segments(executor, problem_.output.layout.shape,
                       [&](const auto& segment) { reference::matrix_multiply_integer(tensors, segment); });
@@ -94,31 +71,24 @@ class QuantizedLinearMatrixMultiplyPlan final : public PlanOf<QuantizedLinearMat
   std::string_view strategy_name() const noexcept { return "reference"; }
   void execute(const Bindings& bindings, Executor& executor) const {
     using namespace fast::matrix_multiply;
-    with_byte_type(problem_.inputs[quantized_a], [&]<class A>(A) {
-      with_byte_type(problem_.inputs[quantized_b], [&]<class B>(B) {
-        with_byte_type(problem_.output, [&]<class Out>(Out) { run<A, B, Out>(bindings, executor); });
-      });
-    });
-  }
-
- private:
-  template <class A, class B, class Out>
-  void run(const Bindings& bindings, Executor& executor) const {
-    using namespace fast::matrix_multiply;
+    using Byte = std::uint8_t;
     const auto& in = problem_.inputs;
     const auto scale = [&](QuantizedInput which) {
       return bind<const float>(bindings.inputs[which], in[which].layout);
     };
-    const QuantizedLinearMatrixMultiplyTensors<A, B, Out, ByteTensorView> tensors{
-        bind<const A>(bindings.inputs[quantized_a], in[quantized_a].layout),
+    const auto zero_point = [&](QuantizedInput which, const Operand& of) {
+      return unsigned_zero_point(bindings.inputs[which], in[which], of);
+    };
+    const QuantizedLinearMatrixMultiplyTensors<Byte, Byte, Byte, UnsignedView> tensors{
+        unsigned_bytes(bindings.inputs[quantized_a], in[quantized_a]),
         scale(quantized_a_scale),
-        bound<A>(bindings, quantized_a_zero_point, in[quantized_a_zero_point]),
-        bind<const B>(bindings.inputs[quantized_b], in[quantized_b].layout),
+        zero_point(quantized_a_zero_point, in[quantized_a]),
+        unsigned_bytes(bindings.inputs[quantized_b], in[quantized_b]),
         scale(quantized_b_scale),
-        bound<B>(bindings, quantized_b_zero_point, in[quantized_b_zero_point]),
+        zero_point(quantized_b_zero_point, in[quantized_b]),
         scale(quantized_output_scale),
-        bound<Out>(bindings, quantized_output_zero_point, in[quantized_output_zero_point]),
-        bind<Out>(bindings.outputs[0], problem_.output.layout)};
+        zero_point(quantized_output_zero_point, problem_.output),
+        unsigned_bytes(bindings.outputs[0], problem_.output)};
     multiply_segments(executor, problem_.output.layout.shape,
                       [&](const auto& segment) { reference::quantized_linear_matrix_multiply(tensors, segment); });
   }

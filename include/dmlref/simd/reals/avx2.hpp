@@ -102,7 +102,7 @@ DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x.v, _MM_FROUND_TO_NEAREST_INT));
 }
 
-#include "dmlref/simd/reals/pairs.hpp"
+#include "dmlref/simd/reals/pairs-inl.hpp"
 
 DMLREF_VECTOR_TARGET Floats lesser_magnitude(Floats a, Floats b) noexcept { return not_above(magnitude(b), a); }
 DMLREF_VECTOR_TARGET Doubles lesser_magnitude(Doubles a, Doubles b) noexcept { return not_above(magnitude(b), a); }

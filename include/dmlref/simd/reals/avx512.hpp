@@ -115,7 +115,7 @@ DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtps_ph(0xFFFF, x.v, _MM_FROUND_TO_NEAREST_INT));
 }
 
-#include "dmlref/simd/reals/pairs.hpp"
+#include "dmlref/simd/reals/pairs-inl.hpp"
 
 DMLREF_VECTOR_TARGET Floats lesser_magnitude(Floats a, Floats b) noexcept {
   return {_mm512_range_ps(a.v, b.v, 0b1010)};

@@ -113,7 +113,7 @@ DMLREF_VECTOR_TARGET void store_rounded(std::byte* to, Floats x) noexcept {
   vst1_u8(reinterpret_cast<std::uint8_t*>(to), vreinterpret_u8_f16(vcvt_f16_f32(x.v)));
 }
 
-#include "dmlref/simd/reals/pairs.hpp"
+#include "dmlref/simd/reals/pairs-inl.hpp"
 
 DMLREF_VECTOR_TARGET Floats lesser_magnitude(Floats a, Floats b) noexcept { return {vminnmq_f32(a.v, vabsq_f32(b.v))}; }
 DMLREF_VECTOR_TARGET Doubles lesser_magnitude(Doubles a, Doubles b) noexcept {

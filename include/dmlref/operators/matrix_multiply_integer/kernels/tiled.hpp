@@ -328,8 +328,6 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   }
 
  private:
-  using TensorValues = qlc::ChannelTensor;
-
   /// The columns of one task's block, and the rows that it multiplies with them.
   class Task {
    public:

@@ -219,7 +219,7 @@ struct ColumnKernels {
   void (*add16)(const Columns&, const double* pivot, ColumnLanes&);
   /// Adds the lanes of `width` columns in the order of reference::sum_lanes.
   void (*join)(const ColumnLanes&, std::size_t width, double* sum, double* square);
-  /// Rows of columns; `to` at to + to_offset[i] (Finish::values: packed, row by row). float32 gives the minimum
+  /// Rows of columns; `to` at to + to_offset[i] (Finish::unrounded: packed, row by row). float32 gives the minimum
   /// magnitude of each column; float16 lists its ill-conditioned elements, numbered row * width + column, and says how
   /// many.
   void (*columns32[3])(const Columns&, const ColumnCoefficients32&, std::byte* to, const std::int64_t* to_offset,

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/in_place.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/layout.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/staged_channels.hpp"
@@ -28,13 +29,14 @@ inline bool suits(const Geometry& g) noexcept {
 }
 
 /// The plan of the first strategy that suits; null where none does.
-inline std::shared_ptr<const detail::Plan> make_plan(const Problem& problem, const Kernels& kernels) {
-  const Layer layer(problem, kernels);
+inline std::shared_ptr<const detail::Plan> make_plan(const Problem& problem, const Kernels& kernels,
+                                                     const Tuning::Convolution& tuning) {
+  const Layer layer(problem, kernels, tuning);
   if (!suits(layer.g)) return nullptr;
   if (ColumnsInPlace::suits(layer)) return std::make_shared<ColumnsInPlace>(problem, layer);
   if (PlanesInPlace::suits(layer)) return std::make_shared<PlanesInPlace>(problem, layer);
   if (kernels.narrower != nullptr) {
-    const Layer narrower(problem, *kernels.narrower);
+    const Layer narrower(problem, *kernels.narrower, tuning);
     if (PlanesInPlace::suits(narrower)) return std::make_shared<PlanesInPlace>(problem, narrower);
   }
   if (StagedChannels::suits(layer)) return StagedChannels::make(problem, layer);

@@ -282,7 +282,7 @@ class InterleavedEpilogue : public Interleaved<Output> {
     const auto result = rounds ? epilogue_.of_pixels<held, true, integers>(sums, channels_of<true>(step_))
                                : epilogue_.of_pixels<held, false, integers>(sums, channels_of<false>(step_));
     output_.store(result.bytes, row_of(step_), pass_.vectors);
-    near_ties_ |= std::uint64_t{result.near_tie} << step_;
+    near_ties_ |= std::uint64_t{result.has_near_tie} << step_;
     ++step_;
   }
 

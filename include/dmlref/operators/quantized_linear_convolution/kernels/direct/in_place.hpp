@@ -134,6 +134,7 @@ class PlanesInPlace final : public DirectPlan<PlanesInPlace, PixelLanes> {
     t.out_plane_step = g.out.c;
     t.planes = smaller(groups_at_a_time_, g.groups - first) * g.out_channels;
     t.outputs = g.out_channels;
+    t.costs = layer_.plane_costs;
     layer_.kernels.pixel_planes(t);
   }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/weights.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/geometry.hpp"
 #include "dmlref/requantize/multiply_add_rounding.hpp"
@@ -102,6 +103,7 @@ struct PlaneArgs {
   OutputRows out;
   std::ptrdiff_t out_plane_step = 0;       ///< elements
   std::ptrdiff_t planes = 0, outputs = 1;  ///< planes: of the output
+  Tuning::Convolution::PlaneCosts costs{};
 };
 
 /// Plane `i` of the output.

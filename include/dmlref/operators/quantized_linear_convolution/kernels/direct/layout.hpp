@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dmlref/config.hpp"
+#include "dmlref/isa/tuning.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/buffers.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/kernels.hpp"
 #include "dmlref/operators/quantized_linear_convolution/kernels/direct/weights.hpp"
@@ -31,6 +32,17 @@ enum class WeightFormat {
   shifted           ///< bytes: a channel's are shifted into range, and its windows' sums added that many times
 };
 
+/// Orders taps by their places in the filter: those of 16 bytes share a base.
+inline void share_bases(TapSources& sources) {
+  std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.base < b.base; });
+  Index base = 0;
+  for (TapSource& source : sources) {
+    if (source.base >= base + 16) base = source.base;
+    source.byte = source.base - base;
+    source.base = base;
+  }
+}
+
 /// The order of an output channel's weights: `groups` K-groups of `group` taps.
 struct PackedTaps {
   Index groups = 0, group = 1;
@@ -52,13 +64,7 @@ struct PackedTaps {
       real.push_back(at.real);
       if (at.real) sources.push_back({i, at.channel * g.filter.c + at.y * g.filter.y + at.x * g.filter.x, 0});
     }
-    std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.base < b.base; });
-    Index base = 0;
-    for (TapSource& source : sources) {
-      if (source.base >= base + 16) base = source.base;
-      source.byte = source.base - base;
-      source.base = base;
-    }
+    share_bases(sources);
   }
 
   Index count() const noexcept { return groups * group; }
@@ -75,9 +81,10 @@ struct Layer {
   Geometry g;
   const Kernels& kernels;
   ChannelTensors tensors;
+  Tuning::Convolution::PlaneCosts plane_costs;
 
-  Layer(const Problem& problem, const Kernels& kernels_to_use)
-      : g(geometry_of(problem)), kernels(kernels_to_use), tensors(problem) {}
+  Layer(const Problem& problem, const Kernels& kernels_to_use, const Tuning::Convolution& tuning)
+      : g(geometry_of(problem)), kernels(kernels_to_use), tensors(problem), plane_costs(tuning.plane_costs) {}
 };
 
 /// Taps of staged kernels: `count` of them, tap_of(i) the i-th. Words of four bytes are in the order 0, 2, 1, 3: even

@@ -231,18 +231,6 @@ struct PlaneConstants {
   unsigned high_parts;          // a bit for each quad that has anything in `high`
 };
 
-/// As PlaneConstants::high_parts.
-template <int Planes>
-inline std::uint32_t high_parts_of(const PlaneArgs& p, const std::byte* channel) noexcept {
-  std::uint32_t all = 0;
-  for (int l = 0; l < Planes; ++l) {
-    std::uint32_t high_parts;
-    std::memcpy(&high_parts, channel + l * p.channel_step + offsetof(ChannelData, high_parts), sizeof high_parts);
-    all |= high_parts;
-  }
-  return all;
-}
-
 template <int Planes, int Kernel>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, const std::byte* channel,
                                                            PlaneConstants<Kernel>& c) noexcept {
@@ -261,7 +249,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, c
   };
   take_quads(sizeof(ChannelData), c.weights);
   take_quads(sizeof(ChannelData) + 4 * c.quads, c.high);
-  c.high_parts = high_parts_of<Planes>(p, channel);
+  std::uint32_t high_parts = 0;
+  for (int l = 0; l < Planes; ++l) {
+    std::uint32_t of_plane;
+    std::memcpy(&of_plane, channel + l * p.channel_step + offsetof(ChannelData, high_parts), sizeof of_plane);
+    high_parts |= of_plane;
+  }
+  c.high_parts = high_parts;
   c.epilogue.floats = true;
   DMLREF_UNROLL
   for (int part = 0; part < 4; ++part) {
@@ -285,7 +279,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void make_constants(const PlaneArgs& p, c
 
 /// Adds an input row to the sums of `count` output rows, of which the first sees it by kernel row `last`, each other
 /// one by the one before. `second` is as for row_quads.
-template <class Shape, bool HighParts, int Group = 0>
+template <class Shape, int Group = 0>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const ColumnPanel& panel, const PlaneConstants<Shape::kernel>& c,
                                                     const RowPixels<Shape>& row, const RowPixels<Shape>& second,
                                                     int last, int count, __m512i (*sums)[4]) noexcept {
@@ -295,12 +289,12 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void add_row(const ColumnPanel& panel, co
     const int quad = (last - i) * Shape::groups + Group;
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) sums[i][v] = dot(sums[i][v], quads.of[v], c.weights[quad]);
-    if (!HighParts || (c.high_parts >> quad & 1) == 0) continue;
+    if ((c.high_parts >> quad & 1) == 0) continue;
     DMLREF_UNROLL
     for (int v = 0; v < 4; ++v) sums[i][v] = dot(sums[i][v], quads.of[v], c.high[quad]);
   }
   if constexpr (Group + 1 < Shape::groups) {
-    add_row<Shape, HighParts, Group + 1>(panel, c, row, second, last, count, sums);
+    add_row<Shape, Group + 1>(panel, c, row, second, last, count, sums);
   }
 }
 
@@ -368,7 +362,7 @@ template <int Stride, int Planes>
 /// Goes down a panel of the planes that begin at `src` and `dst`. Sums take what an input row adds to them when that
 /// row is made into quads: with a stride of 1, the rows of all output rows that it is part of at once. `safe`: no load
 /// of the planes' rows reads beyond the tensor.
-template <class Shape, bool HighParts>
+template <class Shape>
 DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, const ColumnPanel& panel,
                                                         const PlaneConstants<Shape::kernel>& c, const std::uint8_t* src,
                                                         std::uint8_t* dst, bool safe) noexcept {
@@ -394,7 +388,7 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
     rows[r] = row(std::false_type{});
     if constexpr (stride == 1) {
       begin_sums(r);
-      add_row<Shape, HighParts>(panel, c, rows[r], rows[r], r, r + 1, sums);
+      add_row<Shape>(panel, c, rows[r], rows[r], r, r + 1, sums);
     }
   }
   std::ptrdiff_t out = panel.x;  // where in the planes of the output the next rows begin
@@ -404,13 +398,13 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
     if constexpr (stride == 1) {
       begin_sums(kernel - 1);
       rows[0] = row(inner);
-      add_row<Shape, HighParts>(panel, c, rows[0], rows[0], kernel - 1, kernel, sums);
+      add_row<Shape>(panel, c, rows[0], rows[0], kernel - 1, kernel, sums);
     } else {
       DMLREF_UNROLL
       for (int r = kernel - 2; r < kernel + 2; ++r) rows[r] = row(inner);
       begin_sums(0);
       DMLREF_UNROLL
-      for (int r = 0; r < kernel; ++r) add_row<Shape, HighParts>(panel, c, rows[r], rows[r + 2], r, 1, sums);
+      for (int r = 0; r < kernel; ++r) add_row<Shape>(panel, c, rows[r], rows[r + 2], r, 1, sums);
       DMLREF_UNROLL
       for (int r = 0; r < kernel - 2; ++r) rows[r] = rows[r + 4];
     }
@@ -438,49 +432,36 @@ DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void plane_panel(const PlaneArgs& p, cons
   }
 }
 
-/// Makes the panel of those planes whose weights have `HighParts`, or not.
-template <class Shape, bool HighParts>
-[[gnu::noinline]] DMLREF_QLC_TARGET inline void plane_panels(const PlaneArgs& planes,
-                                                             const ColumnPanel& columns) noexcept {
-  // What arguments refer to might change with each byte that is stored, and would be read again.
-  const PlaneArgs p = planes;
-  const ColumnPanel panel = columns;
-  for (std::ptrdiff_t first = 0; first < p.planes; first += Shape::planes) {
-    const std::ptrdiff_t i = smaller(first, p.planes - Shape::planes);  // the last ones may be made twice
-    const std::byte* const channel = p.channel + i * p.channel_step;
-    if ((high_parts_of<Shape::planes>(p, channel) != 0) != HighParts) continue;
-    PlaneConstants<Shape::kernel> c;
-    make_constants<Shape::planes>(p, channel, c);
-    const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
-    const std::ptrdiff_t begin = src + panel.column - p.tensor;
-    const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
-    plane_panel<Shape, HighParts>(p, panel, c, src, output_at(p, i), safe);
-  }
-}
-
 template <class Shape>
-DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& p) noexcept {
+[[gnu::noinline]] DMLREF_QLC_TARGET inline void all_panels(const PlaneArgs& planes) noexcept {
+  const PlaneArgs p = planes;  // what arguments refer to might change with each byte that is stored
   constexpr std::ptrdiff_t columns = 64 / Shape::planes / Shape::stride;
   for (std::ptrdiff_t x = (p.out.width - 1) / columns * columns; x >= 0; x -= columns) {
     const ColumnPanel panel = make_panel<Shape>(p, x);
-    plane_panels<Shape, false>(p, panel);
-    plane_panels<Shape, true>(p, panel);
+    for (std::ptrdiff_t first = 0; first < p.planes; first += Shape::planes) {
+      const std::ptrdiff_t i = smaller(first, p.planes - Shape::planes);  // the last ones may be made twice
+      PlaneConstants<Shape::kernel> c;
+      make_constants<Shape::planes>(p, p.channel + i * p.channel_step, c);
+      const std::uint8_t* const src = p.in.src + i * p.in_plane_step;
+      const std::ptrdiff_t begin = src + panel.column - p.tensor;
+      const bool safe = begin >= 0 && begin + (p.in.rows - 1) * p.in.row_step < panel.safe;
+      plane_panel<Shape>(p, panel, c, src, output_at(p, i), safe);
+    }
   }
 }
 
 /// How many planes to make at once: 1, 2 or 4.
 constexpr int planes_at_once(const PlaneArgs& p) noexcept {
-  // Cycles for 64 bytes of output, measured on Sapphire Rapids.
-  constexpr std::ptrdiff_t costs[2][3] = {{25, 31, 38}, {32, 38, 48}};
+  const auto& of_columns = p.costs[p.stride == 2 ? 1 : 0];
   int best = 1;
   std::ptrdiff_t min_cost = 0;
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 3; ++i) {
     const std::ptrdiff_t planes = std::ptrdiff_t{1} << i;
     const std::ptrdiff_t columns = 64 / planes / p.stride;
     // Of four planes with a stride of 1 one load of 16 bytes makes all quads of three rows.
     if (planes == 4 && p.stride == 1 && p.kernel < 5 && p.out.width + (p.kernel - 1) * p.dilation > 16) break;
     const std::ptrdiff_t cost =
-        (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * costs[p.stride - 1][i];
+        (p.planes + planes - 1) / planes * ((p.out.width + columns - 1) / columns) * of_columns[i];
     if (i == 0 || (cost < min_cost && planes <= p.planes)) {
       min_cost = cost;
       best = dmlref::detail::narrow<int>(planes);  // at most 4

@@ -173,8 +173,8 @@ struct Blocking {
       wide_row = target / (4 * order.steps()) / grain * grain;
       wide_row = wide_row < narrow_row ? narrow_row : smaller(wide_row, 896);
     }
-    const Index most_pixels = wide_row * 8 / 7;
-    Index columns = g.out_width <= most_pixels ? g.out_width : wide_row;
+    const Index max_pixels = wide_row * 8 / 7;
+    Index columns = g.out_width <= max_pixels ? g.out_width : wide_row;
     while (columns > 16 && make_staged_block(g, order, 1, columns, in_place).bytes > staged_target) {
       const Index half = round_up((columns + 1) / 2, grain);
       if (half >= columns) break;
@@ -183,10 +183,9 @@ struct Blocking {
     if (columns > g.out_width) columns = g.out_width;
     Index rows = 1;
     // Blocks below each other share input rows, which both stage: more rows where these are many.
-    constexpr Index most_sharing = 896;
+    constexpr Index max_sharing = 896;
     const Index shared = (g.kernel_h - 1) * g.dilation_y + 1 - g.stride_y;
-    while (rows < g.out_height &&
-           (rows + 1) * columns <= (4 * shared > rows * g.stride_y ? most_sharing : most_pixels) &&
+    while (rows < g.out_height && (rows + 1) * columns <= (4 * shared > rows * g.stride_y ? max_sharing : max_pixels) &&
            make_staged_block(g, order, rows + 1, columns, in_place).bytes <= staged_target) {
       ++rows;
     }

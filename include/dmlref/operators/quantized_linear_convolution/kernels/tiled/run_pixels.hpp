@@ -36,7 +36,7 @@ inline void quantize_lines(const BlockView& v, Index y, Index channel, Index pac
   }
 }
 
-/// How many channels from packed channel `first` on, `most` at most, stay in registers as that one does, or not.
+/// How many channels from packed channel `first` on, `limit` at most, stay in registers as that one does, or not.
 inline Index alike(const BlockView& v, Index first, Index limit) noexcept {
   Index count = 1;
   while (count < limit && v.in_registers(first + count) == v.in_registers(first)) ++count;

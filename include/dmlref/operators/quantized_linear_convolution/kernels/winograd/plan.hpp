@@ -54,14 +54,14 @@ struct Tiling {
   Index across() const noexcept { return ceil_div(columns, block_columns); }
   Index deep() const noexcept { return ceil_div(images, block_images); }
   Index down(Index tasks) const noexcept {
-    constexpr Index least_tiles = 6;
+    constexpr Index min_tiles = 6;
     const Index columns_and_images = across() * deep();
     Index count = ceil_div(rows, block_rows);
     if (tasks == 1 || columns_and_images * count < tasks || block_images > 1 ||
         2 * filter_elements() > tuning->winograd_far_filter)
       return count;
     const auto even = [&] { return rows % count == 0 && columns_and_images * count % tasks == 0; };
-    while (!even() && columns_and_images * count < 4 * tasks && rows / (count + 1) * block_columns >= least_tiles)
+    while (!even() && columns_and_images * count < 4 * tasks && rows / (count + 1) * block_columns >= min_tiles)
       ++count;
     return count;
   }

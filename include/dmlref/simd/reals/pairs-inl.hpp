@@ -1,11 +1,11 @@
-// pairs.hpp: pairs of vectors: one source for all instruction sets.
+// pairs-inl.hpp: pairs of vectors: one source for all instruction sets.
 //
 // It is included once in the namespace of each, after the macro DMLREF_VECTOR_TARGET names the attribute and the types
 // Doubles and Floats stand for a vector of either; without the macro it is empty. Their operations: of, load,
 // from_floats (of Doubles), store_rounded (to the type that the results have), sum, difference, product, quotient,
 // fma(a, b, c) = a * b + c, less_product(c, a, b) = c - a * b, magnitude, with_sign(of a positive number or +0,
 // sign), not_above(x, limit), not_below(x, limit) (both hand NaN on), power_of_2 (of a shifted integer), and with masks
-// less, at_most, not_at_most, choose(mask, yes, no), either, any. For lesser_magnitude(so far, x) NaN may be any
+// less, at_most, not_at_most, choose(mask, yes, no), or_, any. For lesser_magnitude(so far, x) NaN may be any
 // number.
 #ifdef DMLREF_VECTOR_TARGET
 
