@@ -212,6 +212,89 @@ def requantization(library: Library) -> str:
     return canvas.svg()
 
 
+def quantization(library: Library) -> str:
+    """Real numbers, their quotients on a number line, rounded half to even, shifted and clamped; and the way back."""
+    canvas = Canvas(760, 330, "Quantize and dequantize: ties go to the even neighbour, and what lies beyond is clamped")
+    values, scale, zero = [-2, -1.1, -0.75, -0.25, 0.25, 0.5, 0.75, 1.25, 2], 0.5, 2
+    sizes = [len(values)]
+    parameters = {"ScaleTensor": tensor("FLOAT32", sizes, [0]), "ZeroPointTensor": tensor("UINT8", sizes, [0])}
+    data = {"ScaleTensor": ("FLOAT32", [scale]), "ZeroPointTensor": ("UINT8", [zero])}
+    outputs = library.run("ELEMENT_WISE_QUANTIZE_LINEAR", {
+        "InputTensor": tensor("FLOAT32", sizes), "OutputTensor": tensor("UINT8", sizes)} | parameters,
+        {"InputTensor": ("FLOAT32", values)} | data, fill=("UINT8", [0] * len(values)))
+    restored = library.run("ELEMENT_WISE_DEQUANTIZE_LINEAR", {
+        "InputTensor": tensor("UINT8", sizes), "OutputTensor": tensor("FLOAT32", sizes)} | parameters,
+        {"InputTensor": ("UINT8", [int(output) for output in outputs])} | data, fill=("FLOAT32", [0] * len(values)))
+    left, step = 200, 64  # of one unit of the quotient
+    at = lambda value: left + step * (value + 4)
+    canvas.text(20, 28, f"quantize: x / {scale} is rounded half to even, plus zero point {zero}, clamped to 0 … 255", "title")
+    input_y, value_y, output_y, restored_y = 66, 120, 204, 276
+    canvas.text(20, input_y + 5, "x, a real number", "small soft")
+    canvas.text(20, value_y + 5, "x / scale", "small soft")
+    canvas.text(20, output_y + 5, "output, a UINT8", "small soft")
+    canvas.text(20, restored_y + 5, "dequantized", "small soft")
+    canvas.line(at(-4) - 20, value_y, at(4) + 20, value_y)
+    canvas.line(at(-zero), output_y, at(4) + 20, output_y)
+    for tick in range(-4, 5):
+        canvas.line(at(tick), value_y - 5, at(tick), value_y + 5)
+        canvas.text(at(tick), value_y + 20, tick, "middle small soft")
+        if tick >= -zero:
+            canvas.line(at(tick), output_y - 5, at(tick), output_y + 5)
+            canvas.text(at(tick), output_y + 22, tick + zero, "middle")
+    for value, output in zip(values, outputs):
+        quotient = value / scale
+        tie = quotient % 1 == 0.5
+        to = at(output - zero)
+        canvas.text(at(quotient), input_y + 5, f"{value:g}", "middle strong" if tie else "middle")
+        canvas.line(at(quotient), input_y + 12, at(quotient), value_y - 8, "arrow")
+        canvas.dot(at(quotient), value_y, "tie-dot" if tie else "dot")
+        canvas.line(at(quotient), value_y + (8 if tie else 26), to + (6 if quotient > output - zero else -6 if tie else 0),
+                    output_y - 8, "tie" if tie else "arrow")
+    for output, real in sorted(set(zip(outputs, restored))):
+        canvas.line(at(output - zero), output_y + 28, at(output - zero), restored_y - 12, "arrow")
+        canvas.text(at(output - zero), restored_y + 5, f"{real:g}", "middle")
+    canvas.text(20, 318, "Orange: ties. Each goes to the even neighbour, before the zero point is added. -2 / 0.5 + 2 is"
+                " below 0, and clamped.", "small soft")
+    return canvas.svg()
+
+
+def product(library: Library) -> str:
+    """An integer matrix product with zero points per row of A and per column of B, and how one sum comes about."""
+    canvas = Canvas(760, 376, "A matrix product: rows of A, columns of B, a zero point for each")
+    a, b = [[11, 7, 3], [10, 6, 2], [9, 5, 1], [8, 4, 0]], [[1, 4], [2, 5], [3, 6]]
+    a_zeros, b_zeros, row, column = [12, 0, 1, 2], [0, 1], 1, 1
+    flat = lambda matrix: [value for line in matrix for value in line]
+    sums = library.run("MATRIX_MULTIPLY_INTEGER", {
+        "ATensor": tensor("UINT8", [4, 3]), "AZeroPointTensor": tensor("UINT8", [4, 1]),
+        "BTensor": tensor("UINT8", [3, 2]), "BZeroPointTensor": tensor("UINT8", [1, 2]),
+        "OutputTensor": tensor("INT32", [4, 2])},
+        {"ATensor": ("UINT8", flat(a)), "AZeroPointTensor": ("UINT8", a_zeros), "BTensor": ("UINT8", flat(b)),
+         "BZeroPointTensor": ("UINT8", b_zeros)}, fill=("INT32", [0] * 8))
+    cell, height, top, a_left, b_left = 48, 32, 196, 190, 360
+    zero_left, zero_top = a_left - cell - 22, 34
+    b_top = zero_top + height + 14
+    canvas.text(20, top + 70, "zero points", "small soft")
+    canvas.text(20, top + 86, "per row", "small soft")
+    canvas.text(a_left, top - 10, "A {M, K}", "title")
+    canvas.text(b_left + 2 * cell + 16, b_top + 54, "B {K, N}", "title")
+    canvas.text(b_left + 2 * cell + 16, zero_top + 21, "zero points per column", "small soft")
+    canvas.text(b_left + 2 * cell + 16, top + 70, "output {M, N}", "title")
+    for m in range(4):
+        y = top + height * m
+        canvas.box(zero_left, y, cell, height, "a" if m == row else "cell", a_zeros[m])
+        for k in range(3):
+            canvas.box(a_left + cell * k, y, cell, height, "a" if m == row else "cell", a[m][k])
+        for n in range(2):
+            canvas.box(b_left + cell * n, y, cell, height, "c" if (m, n) == (row, column) else "cell", int(sums[2 * m + n]))
+    for n in range(2):
+        canvas.box(b_left + cell * n, zero_top, cell, height, "b" if n == column else "cell", b_zeros[n])
+        for k in range(3):
+            canvas.box(b_left + cell * n, b_top + height * k, cell, height, "b" if n == column else "cell", b[k][n])
+    terms = " + ".join(f"({a[row][k]} - {a_zeros[row]}) * ({b[k][column]} - {b_zeros[column]})" for k in range(3))
+    canvas.text(20, 360, f"{terms} = {int(sums[2 * row + column])}", "strong")
+    return canvas.svg()
+
+
 def groups(library: Library) -> str:
     """Elements that share a mean, for four choices of axes. An element less its centred value is its group's mean."""
     canvas = Canvas(760, 300, "Axes of a normalization and the groups that share a mean")
@@ -312,7 +395,7 @@ def levels(library: Library) -> str:
 
 
 FIGURES = {"windows": windows, "strides": strides, "convolution": convolution, "requantization": requantization,
-           "groups": groups, "levels": levels}
+           "quantization": quantization, "product": product, "groups": groups, "levels": levels}
 
 
 def main() -> int:

@@ -159,6 +159,33 @@ class RandomModel {
     return model(quantized ? "QUANTIZED_LINEAR_MATRIX_MULTIPLY" : "MATRIX_MULTIPLY_INTEGER");
   }
 
+  /// Quantizes where that is asked, or dequantizes: any types, one scale for all or for each place of an axis.
+  tool::Json quantize_linear(bool quantizes) {
+    constexpr const char* reals[] = {"FLOAT32", "FLOAT16", "INT32"};
+    constexpr const char* integers[] = {"INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32"};
+    const std::string x = quantizes ? reals[random_() % 3] : integers[random_() % 6];
+    const std::string y = quantizes ? byte_type() : reals[random_() % 2];
+    const std::string scale = !quantizes ? y : x == "INT32" ? "FLOAT32" : x;
+    const std::string zero = quantizes ? y : x;
+    std::vector<std::uint32_t> sizes;
+    for (std::uint32_t d = 0, rank = from(1, 4); d < rank; ++d) sizes.push_back(from(1, 4));
+    const auto repeated = [&](const char* name, const std::string& type, double low, double high) {
+      const std::size_t axis = coin() ? random_() % sizes.size() : sizes.size();  // or none
+      tensor(name, type, {axis < sizes.size() ? sizes[axis] : 1}, low, high);
+      std::vector<std::uint32_t> strides(sizes.size(), 0);
+      if (axis < sizes.size()) strides[axis] = 1;
+      desc_[name] = {{"DataType", type}, {"Sizes", sizes}, {"Strides", strides}};
+      tool::Json& values = resources_[name]["initialValues"];
+      const tool::Json special[] = {0, -0.0, "inf", "-inf", "nan", 0.5, 1e-7};
+      if (type.starts_with("FLOAT") && random_() % 3 == 0) values[random_() % values.size()] = special[random_() % 7];
+    };
+    tensor("InputTensor", x, sizes, x[0] == 'U' ? 0 : -300, 300);
+    repeated("ScaleTensor", scale, -2, 2);
+    if (coin()) repeated("ZeroPointTensor", zero, 0, 200);
+    tensor("OutputTensor", y, sizes);
+    return model(quantizes ? "ELEMENT_WISE_QUANTIZE_LINEAR" : "ELEMENT_WISE_DEQUANTIZE_LINEAR");
+  }
+
   tool::Json normalization() {
     const char* type = coin() ? "FLOAT32" : "FLOAT16";
     std::vector<std::uint32_t> sizes;
@@ -210,7 +237,7 @@ class RandomModel {
         values.push_back(static_cast<std::int8_t>(random_()));
       } else if (type == "UINT8") {
         values.push_back(static_cast<std::uint8_t>(random_()));
-      } else if (type == "INT32") {
+      } else if (type.find("INT") != std::string::npos) {
         values.push_back(static_cast<std::int32_t>(low + (high - low) * share));
       } else {
         values.push_back(low + (high - low) * share);
@@ -236,13 +263,14 @@ class RandomModel {
 TEST(Explain, EndsInWhatRunWritesForRandomOperators) {
   constexpr std::uint32_t seed = 20250614;
   std::mt19937 random(seed);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < 700; ++round) {
     RandomModel any(random);
-    const int kind = round % 5;
+    const int kind = round % 7;
     const tool::Json json = kind == 0   ? any.convolution()
                             : kind == 1 ? any.normalization()
                             : kind == 2 ? any.convolution(true)
-                                        : any.product(kind == 3);
+                            : kind < 5  ? any.product(kind == 3)
+                                        : any.quantize_linear(kind == 5);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round) + "\n" +
                  json["dispatchables"].dump());
     const tool::Model model = tool::parse_model(tool::Document("model.json", json.dump()), ".");
@@ -344,7 +372,9 @@ TEST(Explain, WritesQuotientsInFull) {
       {7, 2.0f, 4.0f, 1.0f, "56", "56", 56, false},
       {1, 0x1p-60f, 0x1p-10f, 1.0f, "1/1180591620717411303424", "0.00000000000000000000...", 0, false},
       {3, 0x1p-149f, 0x1p-149f, 1.0f, "3 * 2^-298", "0.00000000000000000000...", 0, false},
-      {0, INFINITY, 1.0f, 1.0f, "0", "0", 0, false},
+      {0, 2.0f, -1.0f, INFINITY, "0", "0", 0, false},
+      {0, INFINITY, 1.0f, 1.0f, "undefined", "nan", 0, false},
+      {0, 1.0f, 1.0f, 0.0f, "undefined", "nan", 0, false},
       {-1, 1.0f, 1.0f, 0.0f, "-infinite", "-inf", -cap, false, "-inf"},
       {20, INFINITY, 0.25f, 0.25f, "infinite", "inf", cap, false, "inf"},
       {-3, 0x1p80f, 1.0f, 1.0f, "-3626777458843887524118528", "-3626777458843887524118528", -cap, false,
@@ -370,23 +400,29 @@ TEST_F(ExplainCommand, PrintsTextAndJson) {
     const char* example;
     const char* element;
     const char* report;
+    const char* dispatchable = nullptr;  // where there are several
   };
   const Row rows[] = {{"qlc_padding", "0,0,0,0", "explain_convolution"},
                       {"mvn1_fused_activation", "0,0,0,1", "explain_normalization"},
                       {"slice1_reversed", "0,0,0,1", "explain_slice"},
                       {"ci_padding", "0,0,0,1", "explain_convolution_integer"},
                       {"mmi_zero_points_per_row", "1,1", "explain_matrix_multiply"},
-                      {"qlmm_basic", "0,1", "explain_quantized_matrix_multiply"}};
+                      {"qlmm_basic", "0,1", "explain_quantized_matrix_multiply"},
+                      {"mvn2_rms", "0,1", "explain_normalization2"},
+                      {"quantize_linear", "0,0,0,2", "explain_quantize_linear", "quantize"},
+                      {"quantize_linear", "0,0,1,1", "explain_dequantize_linear", "dequantize"}};
   const fs::path reports = fs::path(DMLREF_TEST_GOLDEN) / "reports";
   for (const Row& row : rows) {
     SCOPED_TRACE(row.example);
     const std::string model = (examples / row.example).string() + ".json";
-    const Outcome text = dmlref({"explain", model, "--element", row.element});
+    std::vector<std::string> words{"explain", model, "--element", row.element};
+    if (row.dispatchable != nullptr) words.insert(words.end(), {"--dispatchable", row.dispatchable});
+    const Outcome text = dmlref(words);
     EXPECT_EQ(text.status, 0) << text;
     EXPECT_EQ(text.err, "");
     EXPECT_EQ(text.out, read_text(reports / (std::string(row.report) + ".txt")));
-    EXPECT_EQ(dmlref({"explain", model, "--element", row.element, "--json"}).out,
-              read_text(reports / (std::string(row.report) + ".json")));
+    words.push_back("--json");
+    EXPECT_EQ(dmlref(words).out, read_text(reports / (std::string(row.report) + ".json")));
   }
 }
 

@@ -55,6 +55,22 @@ TEST_F(Run, TakesTensorsWrittenInFull) {
   EXPECT_EQ(run(replaced(model, "\"DML_TENSOR_FLAG_NONE\"", "[\"NONE\"]")), slice_result);
 }
 
+TEST_F(Run, TakesNoArrayWhereItsCountIsZero) {
+  const std::string model = R"({
+    "resources": { "x": { "initialValuesDataType": "FLOAT32", "initialValues": [3, -4] },
+                   "y": { "initialValuesDataType": "FLOAT32", "initialValues": [0, 0] } },
+    "dispatchables": { "op": { "type": "MEAN_VARIANCE_NORMALIZATION2", "desc": {
+        "InputTensor": { "DataType": "FLOAT32", "Sizes": [2] }, "OutputTensor": { "DataType": "FLOAT32", "Sizes": [2] },
+        "AxisCount": 0, "Axes": [], "UseMean": false, "UseVariance": true, "Epsilon": 16 } } },
+    "commands": [ { "type": "dispatch", "dispatchable": "op", "bindings": { "InputTensor": "x", "OutputTensor": "y" } },
+                  { "type": "print", "resource": "y" } ] })";
+  for (const char* axes : {"\"Axes\": [],", "\"Axes\": null,", ""}) {
+    EXPECT_EQ(run(replaced(model, "\"Axes\": [],", axes)), "Resource 'y': 0.6, -0.70710677\n") << axes;
+  }
+  write("model.json", replaced(replaced(model, "\"AxisCount\": 0", "\"AxisCount\": 1"), "\"Axes\": [],", ""));
+  expect_unusable(dmlref({"run", "model.json"}), {"$.dispatchables.op.desc.Axes: is missing, expected an array"});
+}
+
 /// Each row is one spelling that DxDispatch accepts.
 TEST_F(Run, AcceptsEverySpellingOfAModel) {
   const std::string nested_tensor =

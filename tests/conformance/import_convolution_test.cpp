@@ -203,6 +203,102 @@ TEST_F(ImportConvolution, OfIntegersGivesInt32) {
   EXPECT_NE(imported_.out.find("operators: 1,"), std::string::npos) << imported_;
 }
 
+/// A ConvInteger of two unsigned tensors, whose zero points are absent, or one each.
+OnnxModel conv_integer(const Conv& conv, bool zero_points) {
+  OnnxModel model(10);
+  model.input("x", Type::UINT8, conv.x).output("y", Type::INT32, conv.y);
+  model.initializer("w", eight<std::uint8_t>(conv.w, conv.w_values));
+  if (!zero_points) return model.node("ConvInteger", {"x", "w"}, {"y"});
+  model.initializer("xz", eight<std::uint8_t>({1}, {conv.x_zero}));
+  model.initializer("wz", eight<std::uint8_t>({1}, conv.w_zeros));
+  return model.node("ConvInteger", {"x", "w", "xz", "wz"}, {"y"});
+}
+
+TEST_F(ImportConvolution, OfIntegersHasEveryAttribute) {
+  std::mt19937 random(7);
+  const auto expect = [&](Conv conv, bool zero_points, auto with) {
+    for (int& w : conv.w_values) w &= 0xFF;
+    const std::vector<int> y = convolved(conv, INT32_MIN, INT32_MAX);
+    OnnxModel model = conv_integer(conv, zero_points);
+    with(model);
+    expect_output(model, {eight<std::uint8_t>(conv.x, conv.x_values)},
+                  tensor(Type::INT32, conv.y, std::vector<std::int32_t>(y.begin(), y.end())));
+  };
+  const auto conv_of = [&](Extents x, Extents w, std::int64_t groups = 1) {
+    return random_conv(random, std::move(x), std::move(w), groups);
+  };
+  expect(conv_of({2, 3, 5, 6}, {4, 3, 3, 2}), false, [](OnnxModel&) {});
+  Conv conv = conv_of({1, 4, 7, 9}, {6, 2, 3, 2}, 2);
+  conv.dilations = {2, 3};
+  conv.strides = {1, 2};
+  conv.x_zero = 128;
+  conv.w_zeros = {200};
+  expect(conv, true, [](OnnxModel& m) {
+    m.list("dilations", {2, 3}).list("strides", {1, 2}).attribute("group", 2).list("kernel_shape", {3, 2});
+  });
+  conv = conv_of({1, 3, 5, 6}, {3, 1, 3, 2}, 3);  // depthwise; 5 by 6 again, so that an odd padding lies at one side
+  conv.x_zero = 77;
+  conv.pads = {1, 0, 1, 1};
+  expect(conv, true, [](OnnxModel& m) { m.text("auto_pad", "SAME_UPPER").attribute("group", 3); });
+  conv.pads = {1, 1, 1, 0};
+  expect(conv, true, [](OnnxModel& m) { m.text("auto_pad", "SAME_LOWER").attribute("group", 3); });
+  conv.pads = {0, 0, 0, 0};
+  expect(conv, true, [](OnnxModel& m) { m.text("auto_pad", "VALID").attribute("group", 3); });
+}
+
+TEST_F(ImportConvolution, OfIntegersInOneDimension) {
+  std::mt19937 random(8);
+  Conv conv = random_conv(random, {2, 3, 1, 9}, {4, 3, 1, 3});
+  conv.strides = {1, 2};
+  conv.dilations = {1, 2};
+  conv.pads = {0, 1, 0, 2};
+  conv.x_zero = 3;
+  for (int& w : conv.w_values) w &= 0xFF;
+  const std::vector<int> y = convolved(conv, INT32_MIN, INT32_MAX);
+  for (Extents* shape : {&conv.x, &conv.w, &conv.y}) shape->erase(shape->begin() + 2);
+  OnnxModel model = conv_integer(conv, true);
+  model.list("strides", {2}).list("dilations", {2}).list("pads", {1, 2}).list("kernel_shape", {3});
+  expect_output(model, {eight<std::uint8_t>(conv.x, conv.x_values)},
+                tensor(Type::INT32, conv.y, std::vector<std::int32_t>(y.begin(), y.end())));
+}
+
+TEST_F(ImportConvolution, OfIntegersRefusesWhatItCannotSay) {
+  std::mt19937 random(9);
+  Conv conv = random_conv(random, {1, 2, 4, 4}, {2, 2, 3, 3});
+  for (int& w : conv.w_values) w &= 0xFF;
+  convolved(conv, INT32_MIN, INT32_MAX);
+  const auto expect = [&](const std::vector<std::string>& fragments, auto change) {
+    OnnxModel model = conv_integer(conv, true);
+    change(model);
+    expect_refused(model, fragments);
+  };
+  const std::string node = "node 0 (ConvInteger): ";
+  expect({node + "attribute strides: is [0, 1], expected 2 integers from 1"}, [](OnnxModel& m) {
+    m.list("strides", {0, 1});
+  });
+  expect({node + "attribute pads: is there beside auto_pad \"SAME_LOWER\""}, [](OnnxModel& m) {
+    m.list("pads", {1, 0, 0, 0}).text("auto_pad", "SAME_LOWER");
+  });
+  expect({node + "attribute group: is 0, expected 1 or more"}, [](OnnxModel& m) { m.attribute("group", 0); });
+  expect({node, "GroupCount, 2", "[convolution_filter_channels]"}, [](OnnxModel& m) { m.attribute("group", 2); });
+  expect({node + "spans 5 elements of axis 2, expected at most the 4 that input and padding have"}, [](OnnxModel& m) {
+    m.list("dilations", {2, 1});
+  });
+  expect({node + "x_zero_point is [2], expected one element"}, [](OnnxModel& m) {
+    *m.graph().mutable_initializer(1) = eight<std::uint8_t>({2}, {1, 2});
+    m.graph().mutable_initializer(1)->set_name("xz");
+  });
+  expect({node + "w_zero_point is [3], expected one element or 2"}, [](OnnxModel& m) {
+    *m.graph().mutable_initializer(2) = eight<std::uint8_t>({3}, {1, 2, 3});
+    m.graph().mutable_initializer(2)->set_name("wz");
+  });
+  expect({node, "FilterZeroPointTensor.DataType is INT8, expected UINT8 as FilterTensor.DataType"},
+         [](OnnxModel& m) { m.graph().mutable_initializer(2)->set_data_type(Type::INT8); });
+  expect({node + "x is INT32, expected UINT8 or INT8"}, [](OnnxModel& m) {
+    m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(Type::INT32);
+  });
+}
+
 TEST_F(ImportConvolution, RefusesWhatItCannotSay) {
   std::mt19937 random(6);
   Conv conv = random_conv(random, {1, 2, 4, 4}, {2, 2, 3, 3});

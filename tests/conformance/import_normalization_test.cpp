@@ -146,6 +146,15 @@ TEST_F(ImportNormalization, ByTheRootOfTheMeanSquareBeginsAtItsAxis) {
   OnnxModel foreign = rms(23, Type::FLOAT, {4});
   foreign.graph().mutable_node(0)->set_domain("com.microsoft");
   expect_refused(foreign, {node + "is com.microsoft.RMSNormalization, expected one of"});
+  // It adds a second input first, which no single operator here does.
+  for (const char* type : {"SkipSimplifiedLayerNormalization", "SkipLayerNormalization"}) {
+    OnnxModel skip(17);
+    skip.input("x", Type::FLOAT, {2, 4}).input("skip", Type::FLOAT, {2, 4}).output("y", Type::FLOAT, {2, 4});
+    skip.initializer("s", floats({4}, {1, 2, 3, 4})).node(type, {"x", "skip", "s"}, {"y"});
+    skip.graph().mutable_node(0)->set_domain("com.microsoft");
+    expect_refused(skip, {std::string("node 0 (") + type + "): is com.microsoft." + type + ", expected one of",
+                          "SimplifiedLayerNormalization"});
+  }
 }
 
 TEST_F(ImportNormalization, OfGroupsHasParametersPerGroupAndSinceOpset21PerChannel) {

@@ -60,6 +60,9 @@ class Recipe {
         {"MeanVarianceNormalization", {}, {onnx_integers("axes", {0, 1})}},
         {"Relu", {}, {}},
         {"Slice", {"s", "ends"}, {}},
+        {"QuantizeLinear", {"s"}, {}},
+        {"DequantizeLinear", {"s"}, {}},
+        {"SimplifiedLayerNormalization", {"s"}, {}},
     };
     const unsigned byte = reader_.byte();
     const Kind& kind = kinds[byte % std::size(kinds)];

@@ -195,7 +195,8 @@ void write_recipes(Seeds& seeds) {
   write("slices", std::vector(12, std::array<std::uint8_t, 4>{0, 1, 0, 7}));
   write("transposed", {{1, 0, 0, 0}, {0, 0, 1, 3}, {3, 0, 1, 0}, {2, 0, 2, 7}});
   write("normalized", {{4, 0, 0, 2}, {6, 0, 3, 0}, {5, 0, 1, 0}});
-  write("named", std::vector(9, std::array<std::uint8_t, 4>{24, 0, 2, 8}));
+  write("quantized", {{8, 0, 0, 0}, {9, 0, 1, 0}, {10, 0, 2, 1}});
+  write("named", std::vector(9, std::array<std::uint8_t, 4>{33, 0, 2, 8}));
   write("refused", {{7, 0, 0, 7}, {6, 0, 0, 7}});
 }
 

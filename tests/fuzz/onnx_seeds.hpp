@@ -63,6 +63,10 @@ inline Message onnx_integers(std::string_view name, const std::vector<std::uint6
   return attribute;
 }
 
+inline Message onnx_integer(std::string_view name, std::uint64_t value) {
+  return Message().bytes(1, name).number(3, value).number(20, 2);
+}
+
 /// A graph of one node from the given inputs and constants to "y".
 struct OnnxSeed {
   std::string operator_type;
@@ -136,6 +140,25 @@ inline std::vector<OnnxSeed> onnx_seeds() {
        {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz"},
        onnx_value("y", onnx_uint8, {2, 1}),
        {}},
+      {"QuantizeLinear",
+       {x},
+       {three("s"), onnx_constant("z", onnx_uint8, {3}, "\1\x80\xFF"s)},
+       {"x", "s", "z"},
+       picture("y", onnx_uint8),
+       {onnx_integer("axis", 1)}},
+      {"DequantizeLinear",
+       {onnx_value("x", onnx_int8, {4, 3})},
+       {onnx_constant("s", onnx_float, {2, 3}, ones + ones),
+        onnx_constant("z", onnx_int8, {2, 3}, "\1\2\3\xFD\xFE\xFF"s)},
+       {"x", "s", "z"},
+       onnx_value("y", onnx_float, {4, 3}),
+       {onnx_integer("axis", 0), onnx_integer("block_size", 2)}},
+      {"SimplifiedLayerNormalization",
+       {onnx_value("x", onnx_float, {2, 3})},
+       {three("s")},
+       {"x", "s"},
+       onnx_value("y", onnx_float, {2, 3}),
+       {onnx_integer("axis", 1)}},
       {"MeanVarianceNormalization", {x}, {}, {"x"}, y, {onnx_integers("axes", {0, 2, 3})}},
       {"InstanceNormalization", {x}, {three("s"), three("b")}, {"x", "s", "b"}, y, {}},
       // As public reports have them: starts beyond either end and a negative step; a number that is not finite.
@@ -163,12 +186,7 @@ inline std::vector<OnnxSeed> onnx_seeds() {
        {"x", "s", "b"},
        y,
        {Message().bytes(1, "epsilon").real(2, std::numeric_limits<float>::infinity()).number(20, 1)}},
-      {"GroupNormalization",
-       {x},
-       {three("s"), three("b")},
-       {"x", "s", "b"},
-       y,
-       {Message().bytes(1, "num_groups").number(3, 3).number(20, 2)}},
+      {"GroupNormalization", {x}, {three("s"), three("b")}, {"x", "s", "b"}, y, {onnx_integer("num_groups", 3)}},
       {"LayerNormalization",
        {onnx_value("x", onnx_float, {2, 3})},
        {three("s"), three("b")},

@@ -72,7 +72,7 @@ bool accepts(const Case& one, std::size_t level, std::string_view fault);
 /// The faults of `accepts`: what each lets through, or refuses though it is good.
 struct ValidatorFault {
   std::string_view name;
-  std::string_view operators;  ///< prefix of the operators' names
+  unsigned operators;  ///< a case of each must catch it; none: a case of any
   std::string_view text;
 };
 const std::vector<ValidatorFault>& validator_faults();

@@ -2,8 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "dmlref/dmlref.hpp"
@@ -239,6 +244,193 @@ TEST_F(BadConvolutions, Tensors) {
   EXPECT_THAT(refused(), ElementsAre("OutputTensor.Strides[2]"));
   EXPECT_THAT(fields(describe_quantized_linear_convolution(tensors, {}).report()),
               ElementsAre("OutputTensor.Strides[2]"));
+}
+
+/// Every tensor of a call made hostile alone, one way after the other: it is named, and nothing is written.
+template <class Tensors, class Call>
+class HostileTensors {
+ public:
+  HostileTensors(const Tensors& sound, const Call& call) : sound_(sound), call_(call), before_(bytes()) {}
+
+  template <class View>
+  void expect_named(const std::string& name, View Tensors::*member) {
+    SCOPED_TRACE(name);
+    const auto view = one(sound_.*member);
+    using V = std::remove_const_t<decltype(view)>;
+    const auto refused = [&](const V& hostile) {
+      Tensors tensors = sound_;
+      tensors.*member = hostile;
+      const std::vector<std::string> names = fields(call_(tensors));
+      EXPECT_EQ(before_, bytes()) << "written although refused";
+      return names;
+    };
+    EXPECT_THAT(refused(V(nullptr, view.shape())), ElementsAre(name));
+    for (const Index extent : {Index{0}, Index{-1}, lowest, Index{5'000'000'000}, huge}) {
+      Shape shape = view.shape();
+      shape[0] = extent;
+      EXPECT_THAT(refused(V(view.data(), shape)), testing::Contains(name + ".Sizes[0]")) << extent;
+    }
+    EXPECT_THAT(refused(V(view.data(), Shape{})), testing::Contains(name + ".DimensionCount"));
+    EXPECT_THAT(refused(V(view.data(), Shape::filled(9, 1))), testing::Contains(name + ".DimensionCount"));
+    if (view.size() > 1) {
+      for (const Index stride : {huge, lowest, Index{5'000'000'000}}) {
+        EXPECT_THAT(refused(V(view.data(), view.shape(), Strides::filled(view.rank(), stride))),
+                    testing::Contains(testing::StartsWith(name + ".Strides")))
+            << stride;
+      }
+    }
+    if constexpr (std::is_const_v<std::remove_pointer_t<decltype(view.data())>>) {
+      using Output = typename decltype(sound_.output)::value_type;
+      Tensors tensors = sound_;
+      auto* memory = const_cast<std::remove_const_t<std::remove_pointer_t<decltype(view.data())>>*>(view.data());
+      tensors.output = TensorView<Output>(reinterpret_cast<Output*>(memory), sound_.output.shape());
+      EXPECT_THAT(fields(call_(tensors)), ElementsAre("OutputTensor")) << "overlaps";
+    } else {
+      EXPECT_THAT(refused(V(view.data(), view.shape(), Strides::filled(view.rank(), 0))),
+                  testing::Contains(testing::StartsWith(name + ".Strides")));
+    }
+  }
+  /// Of the sound tensors at last.
+  void expect_sound() {
+    EXPECT_THAT(fields(call_(sound_)), testing::IsEmpty());
+    EXPECT_NE(before_, bytes());
+  }
+
+ private:
+  template <class View>
+  static View one(const View& view) {
+    return view;
+  }
+  template <class View>
+  static View one(const std::optional<View>& view) {
+    return *view;
+  }
+  std::vector<std::byte> bytes() const {
+    const auto all = std::as_bytes(std::span(sound_.output.data(), static_cast<std::size_t>(sound_.output.size())));
+    return {all.begin(), all.end()};
+  }
+
+  Tensors sound_;
+  Call call_;
+  std::vector<std::byte> before_;
+};
+
+/// The memory of what follows: different numbers, aligned for every type.
+struct HostileMemory {
+  alignas(64) std::uint8_t bytes[10][64];
+  HostileMemory() {
+    for (std::size_t part = 0; part < 10; ++part) {
+      for (std::size_t i = 0; i < 64; ++i) bytes[part][i] = static_cast<std::uint8_t>(60 + 3 * part + i % 7);
+    }
+  }
+  template <class T>
+  TensorView<T> view(std::size_t part, const Shape& shape) {
+    return {reinterpret_cast<T*>(bytes[part]), shape};
+  }
+};
+
+TEST(HostileTensorsOf, IntegerConvolutions) {
+  HostileMemory m;
+  using Tensors = ConvolutionIntegerTensors<std::uint8_t, std::int8_t>;
+  const Tensors sound{m.view<const std::uint8_t>(0, {1, 2, 3, 3}), m.view<const std::uint8_t>(1, {1, 1}),
+                      m.view<const std::int8_t>(2, {3, 2, 2, 2}), m.view<const std::int8_t>(3, {1, 3}),
+                      m.view<std::int32_t>(4, {1, 3, 2, 2})};
+  HostileTensors hostile(sound, [](const Tensors& tensors) { return convolution_integer(tensors); });
+  hostile.expect_named("InputTensor", &Tensors::input);
+  hostile.expect_named("InputZeroPointTensor", &Tensors::input_zero_point);
+  hostile.expect_named("FilterTensor", &Tensors::filter);
+  hostile.expect_named("FilterZeroPointTensor", &Tensors::filter_zero_point);
+  hostile.expect_named("OutputTensor", &Tensors::output);
+  hostile.expect_sound();
+}
+
+TEST(HostileTensorsOf, IntegerProducts) {
+  HostileMemory m;
+  using Tensors = MatrixMultiplyIntegerTensors<std::uint8_t, std::int8_t>;
+  const Tensors sound{m.view<const std::uint8_t>(0, {2, 4, 3}), m.view<const std::uint8_t>(1, {4}),
+                      m.view<const std::int8_t>(2, {2, 3, 2}), m.view<const std::int8_t>(3, {1, 2}),
+                      m.view<std::int32_t>(4, {2, 4, 2})};
+  HostileTensors hostile(sound, [](const Tensors& tensors) { return matrix_multiply_integer(tensors); });
+  hostile.expect_named("ATensor", &Tensors::a);
+  hostile.expect_named("AZeroPointTensor", &Tensors::a_zero_point);
+  hostile.expect_named("BTensor", &Tensors::b);
+  hostile.expect_named("BZeroPointTensor", &Tensors::b_zero_point);
+  hostile.expect_named("OutputTensor", &Tensors::output);
+  hostile.expect_sound();
+}
+
+TEST(HostileTensorsOf, QuantizedProducts) {
+  HostileMemory m;
+  using Byte = std::uint8_t;
+  using Tensors = QuantizedLinearMatrixMultiplyTensors<Byte, Byte, std::int8_t>;
+  const Tensors sound{
+      m.view<const Byte>(0, {4, 3}),  m.view<const float>(1, {4, 1}),       m.view<const Byte>(2, {1, 1}),
+      m.view<const Byte>(3, {3, 2}),  m.view<const float>(4, {1, 2}),       m.view<const Byte>(5, {1, 2}),
+      m.view<const float>(6, {1, 1}), m.view<const std::int8_t>(7, {4, 1}), m.view<std::int8_t>(8, {4, 2})};
+  HostileTensors hostile(sound, [](const Tensors& tensors) { return quantized_linear_matrix_multiply(tensors); });
+  hostile.expect_named("ATensor", &Tensors::a);
+  hostile.expect_named("AScaleTensor", &Tensors::a_scale);
+  hostile.expect_named("AZeroPointTensor", &Tensors::a_zero_point);
+  hostile.expect_named("BTensor", &Tensors::b);
+  hostile.expect_named("BScaleTensor", &Tensors::b_scale);
+  hostile.expect_named("BZeroPointTensor", &Tensors::b_zero_point);
+  hostile.expect_named("OutputScaleTensor", &Tensors::output_scale);
+  hostile.expect_named("OutputZeroPointTensor", &Tensors::output_zero_point);
+  hostile.expect_named("OutputTensor", &Tensors::output);
+  hostile.expect_sound();
+}
+
+template <class In, class Scale, class Zero, class Out>
+struct ElementWiseTensors {
+  TensorView<const In> input;
+  TensorView<const Scale> scale;
+  std::optional<TensorView<const Zero>> zero_point;
+  TensorView<Out> output;
+};
+
+TEST(HostileTensorsOf, QuantizationByElements) {
+  HostileMemory m;
+  const Shape shape{2, 5};
+  const auto expect = [&]<class Tensors>(const Tensors& sound, const auto& call) {
+    HostileTensors hostile(sound, call);
+    hostile.expect_named("InputTensor", &Tensors::input);
+    hostile.expect_named("ScaleTensor", &Tensors::scale);
+    hostile.expect_named("ZeroPointTensor", &Tensors::zero_point);
+    hostile.expect_named("OutputTensor", &Tensors::output);
+    hostile.expect_sound();
+  };
+  expect(ElementWiseTensors<float, float, std::int8_t, std::int8_t>{m.view<const float>(0, shape),
+                                                                    m.view<const float>(1, shape),
+                                                                    m.view<const std::int8_t>(2, shape),
+                                                                    m.view<std::int8_t>(3, shape)},
+         [](const auto& t) { return element_wise_quantize_linear(t.input, t.scale, t.zero_point, t.output); });
+  expect(ElementWiseTensors<std::int16_t, half, std::int16_t, half>{m.view<const std::int16_t>(4, shape),
+                                                                    m.view<const half>(5, shape),
+                                                                    m.view<const std::int16_t>(6, shape),
+                                                                    m.view<half>(7, shape)},
+         [](const auto& t) { return element_wise_dequantize_linear(t.input, t.scale, t.zero_point, t.output); });
+}
+
+struct NormalizedTensors {
+  TensorView<const float> input;
+  std::optional<TensorView<const float>> scale, bias;
+  TensorView<float> output;
+};
+
+TEST(HostileTensorsOf, NormalizationsWithoutTheMean) {
+  HostileMemory m;
+  const Shape shape{2, 5};
+  HostileTensors hostile(NormalizedTensors{m.view<const float>(0, shape), m.view<const float>(1, shape),
+                                           m.view<const float>(2, {2, 1}), m.view<float>(3, shape)},
+                         [](const NormalizedTensors& t) {
+                           return mean_variance_normalization2(t.input, t.scale, t.bias, t.output,
+                                                               {.axes = {1}, .use_mean = false});
+                         });
+  hostile.expect_named("InputTensor", &NormalizedTensors::input);
+  hostile.expect_named("ScaleTensor", &NormalizedTensors::scale);
+  hostile.expect_named("BiasTensor", &NormalizedTensors::bias);
+  hostile.expect_named("OutputTensor", &NormalizedTensors::output);
+  hostile.expect_sound();
 }
 
 }  // namespace

@@ -118,6 +118,76 @@ Request convolution(Random& random) {
   return r;
 }
 
+/// The same without scales and bias.
+Request integer_convolution(Random& random) {
+  Request r = convolution(random);
+  r.type = 119;
+  for (const char* name :
+       {"InputScaleTensor", "FilterScaleTensor", "BiasTensor", "OutputScaleTensor", "OutputZeroPointTensor"}) {
+    r.tensors.erase(name);
+  }
+  const auto output = r.tensors.find("OutputTensor");
+  if (output != r.tensors.end()) output->second.data_type = 6;
+  return r;
+}
+
+Request product(Random& random, bool quantized) {
+  const std::size_t rank = random.from(2, 4);
+  const std::uint32_t m = random.number(1, 6), k = random.number(1, 6), n = random.number(1, 6);
+  std::vector<UINT> leading;
+  for (std::size_t d = 2; d < rank; ++d) leading.push_back(random.number(1, 3));
+  const auto sizes = [&](UINT rows, UINT columns) {
+    std::vector<UINT> all = leading;
+    all.insert(all.end(), {rows, columns});
+    return all;
+  };
+  const std::size_t common = random.from(1, 4);
+  const auto rows = [&] {
+    std::vector<UINT> one(quantized ? common : random.from(1, 4), 1);
+    if (random.one_in(2) && one.size() > 1) one[one.size() - 2] = m;
+    if (random.one_in(2) && one.size() == 1 && !quantized) one[0] = m;
+    return one;
+  };
+  const auto columns = [&] {
+    std::vector<UINT> one(quantized ? common : random.from(1, 4), 1);
+    if (random.one_in(2)) one.back() = n;
+    return one;
+  };
+  const auto byte_type = [&] { return random.one_in(2) ? 5u : 8u; };
+  const std::uint32_t a = byte_type(), b = byte_type(), out = quantized ? byte_type() : 6u;
+  Request r;
+  r.type = quantized ? 118 : 117;
+  r.tensors["ATensor"] = {a, sizes(m, k)};
+  r.tensors["BTensor"] = {b, sizes(k, n)};
+  r.tensors["OutputTensor"] = {out, sizes(m, n)};
+  if (random.one_in(2)) r.tensors["AZeroPointTensor"] = {a, rows()};
+  if (random.one_in(2)) r.tensors["BZeroPointTensor"] = {b, columns()};
+  if (quantized) {
+    r.tensors["AScaleTensor"] = {1, rows()};
+    r.tensors["BScaleTensor"] = {1, columns()};
+    r.tensors["OutputScaleTensor"] = {1, rows()};
+    if (random.one_in(2)) r.tensors["OutputZeroPointTensor"] = {out, rows()};
+  }
+  for (auto& [name, tensor] : r.tensors) place(random, tensor, name == "OutputTensor");
+  return r;
+}
+
+Request quantize_linear(Random& random, bool quantizes) {
+  const std::size_t rank = random.from(1, 8);
+  const std::vector<UINT> sizes = random.one_in(8) ? large_sizes(random, rank) : small_sizes(random, rank, 100);
+  constexpr std::uint32_t reals[] = {1, 2, 6}, integers[] = {3, 4, 5, 6, 7, 8};
+  const std::uint32_t real = reals[random.from(0, quantizes ? 2 : 1)];
+  const std::uint32_t integer = quantizes ? (random.one_in(2) ? 5u : 8u) : integers[random.from(0, 5)];
+  Request r;
+  r.type = quantizes ? 33 : 34;
+  r.tensors["InputTensor"] = {quantizes ? real : integer, sizes};
+  r.tensors["ScaleTensor"] = {real == 6 ? 1u : real, sizes};
+  if (random.one_in(2)) r.tensors["ZeroPointTensor"] = {integer, sizes};
+  r.tensors["OutputTensor"] = {quantizes ? integer : real, sizes};
+  for (auto& [name, tensor] : r.tensors) place(random, tensor, name == "OutputTensor");
+  return r;
+}
+
 Request normalization(Random& random, bool first) {
   const std::size_t rank = first ? 4 : random.from(1, 8);
   const std::uint32_t type = random.one_in(2) ? 1u : 2u;
@@ -174,13 +244,27 @@ void bend(Request& r, Random& random) {
   }
 }
 
+Request normalization2(Random& random) {
+  Request r = normalization(random, false);
+  r.type = 171;
+  r.numbers["UseMean"] = static_cast<UINT>(random.one_in(2) ? 1 : 0);
+  r.numbers["UseVariance"] = static_cast<UINT>(random.one_in(4) ? 0 : 1);
+  return r;
+}
+
 Request any_request(Random& random, std::uint64_t which) {
   switch (which) {
     case 0: return slice(random, false);
     case 1: return slice(random, true);
     case 2: return convolution(random);
     case 3: return normalization(random, true);
-    default: return normalization(random, false);
+    case 4: return normalization(random, false);
+    case 5: return normalization2(random);
+    case 6: return quantize_linear(random, true);
+    case 7: return quantize_linear(random, false);
+    case 8: return integer_convolution(random);
+    case 9: return product(random, false);
+    default: return product(random, true);
   }
 }
 
@@ -188,11 +272,12 @@ TEST(ExtremeNumbers, AcceptedDescriptorsRunEverywhere) {
   Random random(dmlref_test::test_seed());
   dmlref_test::RunLimits limits = dmlref_test::sparse_limits;
   limits.elements = 256;
-  constexpr const char* names[] = {"SLICE", "SLICE1", "QLC", "MVN", "MVN1"};
-  std::array<int, 5> valid{}, executed{};
-  const int cases = dmlref_test::rounds(2000);
+  constexpr std::array names{"SLICE",    "SLICE1",     "QLC", "MVN", "MVN1", "MVN2",
+                             "QUANTIZE", "DEQUANTIZE", "CI",  "MMI", "QLMM"};
+  std::array<int, names.size()> valid{}, executed{};
+  const int cases = dmlref_test::rounds(4400);
   for (int i = 0; i < cases; ++i) {
-    const std::uint64_t which = random.from(0, 4);
+    const std::uint64_t which = random.from(0, names.size() - 1);
     Request r = any_request(random, which);
     if (random.one_in(3)) bend(r, random);
     const request::Linked linked(r);
@@ -209,7 +294,7 @@ TEST(ExtremeNumbers, AcceptedDescriptorsRunEverywhere) {
   }
   for (std::size_t which = 0; which < valid.size(); ++which) {
     std::printf("%s: %d accepted, %d executed\n", names[which], valid[which], executed[which]);
-    EXPECT_TRUE(dmlref_test::often(executed[which], cases / 20)) << names[which];
+    EXPECT_TRUE(dmlref_test::often(executed[which], cases / 44)) << names[which];
   }
 }
 

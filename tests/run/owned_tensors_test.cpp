@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -119,21 +120,34 @@ TEST(OwnedTensors, BytesBehindTheLastElement) {
   expect_kept(slice, random);
 }
 
+/// Of any operator.
+Request any_request(Random& random) {
+  Request (*const all[])() = {request::slice,
+                              request::slice1,
+                              request::normalization,
+                              request::normalization1,
+                              request::normalization2,
+                              request::convolution,
+                              request::convolution_1d,
+                              request::convolution_integer,
+                              request::convolution_integer_1d,
+                              request::quantize_linear,
+                              request::dequantize_linear,
+                              request::matrix_multiply,
+                              request::matrix_multiply_2d,
+                              request::quantized_matrix_multiply,
+                              request::quantized_matrix_multiply_3d};
+  Request r = all[random.from(0, std::size(all) - 1)]();
+  r.numbers["UseMean"] = random.one_in(2) ? 1 : 0;  // of MEAN_VARIANCE_NORMALIZATION2
+  return r;
+}
+
 TEST(OwnedTensors, AnyLayout) {
   Random random(dmlref_test::test_seed());
   int executed = 0;
-  const int cases = dmlref_test::rounds(600);
+  const int cases = dmlref_test::rounds(1000);
   for (int i = 0; i < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
-    Request r;
-    switch (random.from(0, 3)) {
-      case 0: r = request::slice(); break;
-      case 1: r = request::slice1(); break;
-      case 2:
-        r = random.one_in(2) ? request::normalization1() : request::normalization2();
-        r.numbers["UseMean"] = random.one_in(2) ? 1 : 0;
-        break;
-      default: r = random.one_in(2) ? request::convolution() : request::convolution_1d(); break;
-    }
+    Request r = any_request(random);
     for (auto& [name, tensor] : r.tensors) {
       if (name == "OutputTensor") continue;
       if (random.one_in(2)) spread(random, tensor);

@@ -59,6 +59,13 @@ TEST(UntakenSteps, MeanVarianceNormalization) {
   desc.axes = {1, 2, 3};
   desc.epsilon = 0;
   expect_output<float>(desc, {bytes_of(input), bytes_of(one), bytes_of(one)}, {0, 4, 0, 4});
+  MeanVarianceNormalization2Desc without_mean;
+  without_mean.input = without_mean.output = desc.input;
+  without_mean.scale = without_mean.bias = desc.scale;
+  without_mean.axes = {1, 2, 3};
+  without_mean.use_mean = false;
+  without_mean.epsilon = 11;  // and a mean square of 5
+  expect_output<float>(without_mean, {bytes_of(input), bytes_of(one), bytes_of(one)}, {2.5f, 3.5f, 2.5f, 3.5f});
 }
 
 TEST(UntakenSteps, MatrixProducts) {
@@ -74,6 +81,18 @@ TEST(UntakenSteps, MatrixProducts) {
                               {bytes_of(a), bytes_of(scale), bytes_of(zero_point), bytes_of(b), bytes_of(scale),
                                bytes_of(zero_point), bytes_of(scale), bytes_of(zero_point)},
                               {17, 0, 0, 0});
+}
+
+TEST(UntakenSteps, QuantizationByElements) {
+  const Dimensions sizes{1, 4, 1}, strides{largest, 1, largest}, repeated{largest, 0, largest};
+  const std::vector<float> x{-1, 1, 3, 1000}, scale{2};
+  const std::vector<std::uint8_t> q{5, 6, 8, 255}, zero_point{6, 0, 0, 0};
+  const TensorDesc real(DataType::float32, sizes, strides), byte(DataType::uint8, sizes, strides);
+  const TensorDesc by(DataType::float32, sizes, repeated), zero(DataType::uint8, sizes, repeated);
+  expect_output<std::uint8_t>(ElementWiseQuantizeLinearDesc{real, by, zero, byte},
+                              {bytes_of(x), bytes_of(scale), bytes_of(zero_point)}, {6, 6, 8, 255});
+  expect_output<float>(ElementWiseDequantizeLinearDesc{byte, by, zero, real},
+                       {bytes_of(q), bytes_of(scale), bytes_of(zero_point)}, {-2, 0, 4, 498});
 }
 
 TEST(UntakenSteps, ConvolutionInteger) {

@@ -136,10 +136,10 @@ std::string fraction_of(Natural numerator, std::uint32_t denominator, int expone
 
 /// Where a scale is 0, infinite or NaN. IEEE arithmetic, in which NaN counts as 0.
 ExactQuotient undefined_quotient(std::int64_t accumulator, double input, double filter, double output) {
-  if (accumulator == 0) return {"0", "0", false, "0", 0};
-  const double quotient = input * filter / output;
+  // (Neither step leaves double's range but by what is told of here.)
+  const double quotient = static_cast<double>(accumulator) * input * filter / output;
   if (std::isinf(quotient)) {
-    const bool negative = std::signbit(quotient) != (accumulator < 0);
+    const bool negative = std::signbit(quotient);
     const std::string text = negative ? "-inf" : "inf";
     return {negative ? "-infinite" : "infinite", text, false, text, negative ? -largest_rounded : largest_rounded};
   }

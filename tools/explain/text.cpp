@@ -162,6 +162,7 @@ std::string text(const DequantizeLinearExplanation& how, const Explanation& all)
       {"difference", fmt::format("{}", how.difference)},
       {"* ScaleTensor", how.scale.value},
       {"exact product", how.product.decimal},
+      {"as a fraction", how.product.fraction},
       {"rounded to " + all.output_type, all.output.value},
   });
 }

@@ -1,4 +1,5 @@
 // matrix_products.cpp: the cases of MATRIX_MULTIPLY_INTEGER and QUANTIZED_LINEAR_MATRIX_MULTIPLY.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -112,6 +113,52 @@ Case product_case(const Product& p) {
   }
   builder.add("OutputTensor", p.quantized ? p.out : i32, out, strides, {});
   return one;
+}
+
+/// One row of A, 1, 255, 255, …, by columns of B that give these sums.
+Product of_sums(const char* name, const char* property, const List& sums) {
+  Product p{.name = name, .kind = "requantization", .property = property, .quantized = true, .m = 1};
+  p.n = static_cast<std::int64_t>(sums.size());
+  p.k = *std::max_element(sums.begin(), sums.end()) / (255 * 255) + 2;
+  p.b = u8;
+  p.a_zero_points = {};
+  p.a_values.assign(static_cast<std::size_t>(p.k), 255);
+  p.a_values[0] = 1;
+  for (std::int64_t k = 0; k < p.k; ++k) {
+    for (const std::int64_t sum : sums) {
+      const std::int64_t rest = sum % 255, whole = sum / 255;  // 1 * rest + 255 * whole
+      p.b_values.push_back(k == 0 ? rest : std::clamp<std::int64_t>(whole - 255 * (k - 1), 0, 255));
+    }
+  }
+  p.source = once;
+  return p;
+}
+
+/// Products a * b of single elements. The scales' product times a * b, a multiple of 2^-57, lies so near to a tie that
+/// double gives the tie itself, which rounds the other way.
+Product double_near_ties() {
+  Product p{
+      .name = "near_ties_of_double",
+      .kind = "requantization",
+      .property = "a sum times the scales that lies nearer to a tie than a double resolves is rounded to its own side",
+      .quantized = true,
+      .m = 4,
+      .k = 1,
+      .n = 4,
+      .b = u8,
+      .a_zero_points = {},
+      .out_zero_points = {3},
+      .out_scales = {1},
+      .a_values = {146, 219, 215, 171},
+      .b_values = {243, 147, 127, 219},
+      .source = once};
+  p.a_scales.clear();
+  p.b_scales.clear();
+  for (const float significand : {9980966.0f, 9455652.0f, 15790321.0f, 15759420.0f})
+    p.a_scales.push_back(std::ldexp(significand, -28));
+  for (const float significand : {12820017.0f, 14913081.0f, 15208557.0f, 14040971.0f})
+    p.b_scales.push_back(std::ldexp(significand, -29));
+  return p;
 }
 
 /// Sums 1 * odd: A is a column of the odd numbers, B is one.
@@ -295,6 +342,23 @@ std::vector<Product> product_rows() {
   list.push_back(scaled);
   list.push_back(ties("ties", u8, 121));
   list.push_back(ties("ties_int8", s8, -3));
+  list.push_back(double_near_ties());
+  Product float_near_ties =
+      of_sums("near_ties_of_float", "sums times the scales that a product in float32 rounds to the wrong side",
+              {510778, 2281475, 2553890, 2826305, 3098720, 4324587, 4597002, 4665106, 4869417, 5141832, 5414247,
+               5686662, 5822869, 6095284, 6367699, 6640114});
+  float_near_ties.a_scales = {0.0235f};
+  float_near_ties.b_scales = {0.00731f};
+  float_near_ties.out_scales = {0.0457f * 256};
+  float_near_ties.out_zero_points = {1};
+  list.push_back(float_near_ties);
+  Product beyond_float32 = of_sums("sum_beyond_float32", "a sum of more bits than float32 has is not rounded to it",
+                                   {(1 << 25) + 1, (1 << 25) - 1, 3 * (1 << 25) + 1, 3 * (1 << 25) - 1});
+  beyond_float32.a_scales = {1};
+  beyond_float32.b_scales = {0x1p-26f};
+  beyond_float32.out_scales = {1};
+  beyond_float32.out_zero_points = {7};
+  list.push_back(beyond_float32);
   Product saturated = ties("saturation", u8, 121);
   saturated.kind = "saturation";
   saturated.property = "results beyond 0 to 255 are clamped, after the zero point";

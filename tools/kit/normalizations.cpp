@@ -121,6 +121,35 @@ std::vector<Row> rows_of_mvn2() {
        .kind = "epsilon",
        .property = "epsilon is added to the mean square, inside the root",
        .epsilon = 0.5f},
+      {.name = "rms_axes_3_1",
+       .kind = "axes",
+       .property = "dimensions that do not adjoin, in any order",
+       .axes = {3, 1}},
+      {.name = "rms_scale_bias_differ",
+       .kind = "scale and bias",
+       .property = "scale and bias repeat along other dimensions",
+       .scale = {2, 1, 4, 1},
+       .bias = {1, 3, 1, 5}},
+      {.name = "rms_subnormal_float16",
+       .kind = "subnormal",
+       .property = "float16 subnormals with epsilon 0",
+       .type = f16,
+       .epsilon = 0,
+       .values = {0, 0x1p-24, 900}},
+      {.name = "rms_tanh_of_large_values",
+       .kind = "activation",
+       .property = "no overflow for large arguments",
+       .scale = channel,
+       .bias = channel,
+       .activation = Fused{ActivationType::tanh, {0, 0}},
+       .scales = {100, 1, 10}},
+      {.name = "rms_softplus_of_large_values",
+       .kind = "activation",
+       .property = "no overflow for large arguments",
+       .scale = channel,
+       .bias = channel,
+       .activation = Fused{ActivationType::softplus, {1, 0}},
+       .scales = {100, 1, 10}},
       {.name = "rms_no_axes",
        .kind = "axes",
        .property = "each element is divided by the root of its own square and epsilon",
@@ -167,6 +196,14 @@ std::vector<Row> rows_of_mvn2() {
       list.push_back(row);
     }
   }
+  for (const Fused& activation : activations) {
+    Row row{.kind = "activation", .property = "the activation's formula, its parameters in their order"};
+    row.name = "rms_activation_" + lower(find_activation(activation.type)->name);
+    row.input = {1, 3, 6, 7};
+    row.scale = row.bias = channel;
+    row.activation = activation;
+    list.push_back(row);
+  }
   for (Row& row : list) row.use_mean = false;
   Row mean{.name = "mean_and_variance", .kind = "mean", .property = "UseMean and UseVariance TRUE: as MVN1"};
   mean.use_mean = true;
@@ -178,6 +215,19 @@ std::vector<Row> rows_of_mvn2() {
   mean.normalize_variance = false;
   mean.epsilon = 0.5f;
   list.push_back(mean);
+  list.push_back({.name = "mean_far_from_zero",
+                  .kind = "variance",
+                  .property = "a mean of thousands of deviations does not eat the variance",
+                  .input = {1, 2, 8, 8},
+                  .use_mean = true,
+                  .values = {4096, 0.015625, 64}});
+  list.push_back({.name = "float16_large_sum",
+                  .kind = "float16",
+                  .property = "sums of float16 are not float16",
+                  .type = f16,
+                  .input = {1, 1, 50, 41},
+                  .use_mean = true,
+                  .values = {1.5, 0.0009765625, 500}});
   for (Row& row : list) row.source = rms;
   return list;
 }

@@ -70,11 +70,14 @@ void expect_count(const Node& array, std::size_t elements, std::uint64_t count, 
   array.fail(fmt::format("has {} elements, expected {} as {} says", elements, count, count_name));
 }
 
-/// The same of a member that counts them. Where it is missing or no such number, its own fault says so.
-void expect_count_of(const Node& object, const Node& array, std::size_t elements, std::string_view count_name) {
+/// What a member says that counts elements. Where it is missing or no such number, its own fault says so.
+std::optional<UINT> count_of(const Node& object, std::string_view count_name) {
   const std::optional<Node> count = object.find(count_name);
-  const std::optional<UINT> number = count ? to_number<UINT>(count->json()) : std::nullopt;
-  if (number) expect_count(array, elements, *number, count_name);
+  return count ? to_number<UINT>(count->json()) : std::nullopt;
+}
+
+void expect_count_of(const Node& object, const Node& array, std::size_t elements, std::string_view count_name) {
+  if (const std::optional<UINT> count = count_of(object, count_name)) expect_count(array, elements, *count, count_name);
 }
 
 std::vector<std::string_view> keys_of(const OperatorFields& row) {
@@ -160,7 +163,8 @@ void ParsedOperator::parse_field(const Node& object, const FieldInfo& field, voi
   const std::optional<Node> given = object.find(field.name);
   const bool tensor = is_tensor(field.kind);
   if (!given) {
-    const bool optional = field.kind == FieldKind::optional_input_tensor || field.kind == FieldKind::activation;
+    const bool optional = field.kind == FieldKind::optional_input_tensor || field.kind == FieldKind::activation ||
+                          (!field.count.empty() && count_of(object, field.count) == UINT{0});
     if (!optional && keys_known) object.at(field.name, expectation(field.kind));
     if (tensor) tensors_.push_back({field.name, false, false, false});
     return;  // the storage is zeroed: null

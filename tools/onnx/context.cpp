@@ -89,6 +89,11 @@ std::vector<std::int64_t> Context::integers_of_input(std::size_t index, std::str
   return values;
 }
 
+void Context::expect_numbers(const Value& value, std::string_view what) const {
+  if (value.type->arithmetic) return;
+  fail(fmt::format("{} is {}, expected a type of DirectML's numbers", what, value.type->name));
+}
+
 void Context::expect_eight_bits(const Value& value, std::string_view what) const {
   if (value.type->arithmetic && (value.stored == DataType::uint8 || value.stored == DataType::int8)) return;
   fail(fmt::format("{} is {}, expected UINT8 or INT8", what, value.type->name));

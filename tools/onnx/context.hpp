@@ -64,6 +64,8 @@ class Context {
   /// Null where `value` is known only when the model runs. `what` is noted where data of the user are made constant.
   const Tensor* constant(const Value& value, std::string_view what) const;
 
+  /// Fails where `value` is BOOL or BFLOAT16: DirectML moves their bits, but takes them for other numbers.
+  void expect_numbers(const Value& value, std::string_view what) const;
   /// Fails where `value` is neither UINT8 nor INT8.
   void expect_eight_bits(const Value& value, std::string_view what) const;
 

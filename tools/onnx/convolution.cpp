@@ -121,6 +121,7 @@ Operand eight_bits(Context& node, const Value& value, const Shape& shape, std::s
 
 /// One element, or one for each of `channels`; stands along the axis of channels.
 Operand parameter(Context& node, const Value& value, std::uint64_t channels, std::string_view what) {
+  node.expect_numbers(value, what);
   const std::uint64_t count = element_count(value.shape);
   const bool one = count == 1;
   if (!one && (count != channels || value.shape.size() != 1)) {

@@ -37,6 +37,13 @@ std::string type_name(std::int32_t code) {
     case 8: return "STRING";
     case 14: return "COMPLEX64";
     case 15: return "COMPLEX128";
+    case 17: return "FLOAT8E4M3FN";
+    case 18: return "FLOAT8E4M3FNUZ";
+    case 19: return "FLOAT8E5M2";
+    case 20: return "FLOAT8E5M2FNUZ";
+    case 21: return "UINT4";
+    case 22: return "INT4";
+    case 23: return "FLOAT4E2M1";
     default: return fmt::format("of type {}", code);
   }
 }

@@ -83,6 +83,7 @@ enum class Along { rows, columns };
 
 /// One element, or one per row or column; in as many dimensions as the factors.
 Operand parameter(Context& node, const Value& value, const Factors& factors, Along direction, std::string_view what) {
+  node.expect_numbers(value, what);
   const std::uint64_t count = element_count(value.shape);
   const bool rows = direction == Along::rows;
   const std::uint64_t values = rows ? factors.rows() : factors.columns();

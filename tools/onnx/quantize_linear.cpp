@@ -47,6 +47,7 @@ Blocks read_blocks(Context& node, const Value& x) {
 
 /// A scale or zero point with the data's sizes, whose strides repeat it.
 Operand repeated(Context& node, const Value& value, const Value& x, const Blocks& blocks, std::string_view what) {
+  node.expect_numbers(value, what);
   const std::uint64_t count = element_count(value.shape);
   Operand operand = node.operand(value, {count});
   Dimensions strides(blocks.data.size(), 0);
@@ -82,6 +83,7 @@ void expect_type(Context& node, const char* attribute, const ElementType& type) 
 template <class Desc>
 void lower(Context& node, const Value& x, const Value& scale, const std::optional<Value>& zero_point,
            std::string_view prefix, const ElementType& type, DataType stored) {
+  node.expect_numbers(x, "x");
   const Blocks blocks = read_blocks(node, x);
   Desc desc;
   const Operand input = x.shape == blocks.data ? node.operand(x) : node.operand(x, blocks.data);
@@ -114,7 +116,10 @@ void lower_quantize_linear(Context& node) {
     expect_type(node, "output_dtype", *type);
   } else if (const std::int64_t given = node.integer("output_dtype", 0); given != 0) {
     type = find_element_type(static_cast<std::int32_t>(given));
-    if (type == nullptr) node.fail_attribute("output_dtype", fmt::format("is {}, expected a type of ONNX", given));
+    if (type == nullptr || !type->arithmetic) {
+      const std::string name = given < 1 || given > 64 ? "" : " (" + type_name(static_cast<std::int32_t>(given)) + ")";
+      node.fail_attribute("output_dtype", fmt::format("is {}{}, expected a type of DirectML's numbers", given, name));
+    }
   }
   lower<ElementWiseQuantizeLinearDesc>(node, x, scale, zero_point, "y", *type,
                                        zero_point ? zero_point->stored : type->stored);

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
+#include <vector>
 
 #include "support/exact_quantize_linear.hpp"
 #include "support/exhaustive.hpp"
@@ -120,6 +124,65 @@ TEST(DequantizeLinearReference, NearTies) {
     expect_dequantize<std::uint32_t, float>(q, 0, scale);
     expect_dequantize<std::uint32_t, float>(q + 1, 0, scale);
   }
+}
+
+/// Scales of every exponent that `Real` has, powers of two and others, and what is no ordinary number.
+template <class Real>
+std::vector<Real> scale_grid(std::mt19937_64& random) {
+  std::vector<Real> grid;
+  for (const float odd : {0.0f, -0.0f, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN(), 0.1f, -0.3f, 65504.0f}) {
+    grid.push_back(static_cast<Real>(odd));
+  }
+  constexpr bool is_half = std::is_same_v<Real, half>;
+  for (int e = is_half ? -24 : -149; e < (is_half ? 16 : 128); ++e) {
+    grid.push_back(static_cast<Real>(std::ldexp(1.0f, e)));
+    grid.push_back(static_cast<Real>(std::ldexp(std::uniform_real_distribution<float>(1, 2)(random), e)));
+  }
+  return grid;
+}
+
+TEST(QuantizeLinearReference, EveryHalfOverAGridOfScales) {
+  std::mt19937_64 random(test_seed());
+  const std::vector<half> grid = scale_grid<half>(random);
+  for (std::size_t g = 0; g < grid.size() && !HasFatalFailure(); ++g) {
+    if (!tried(g, 3)) continue;
+    const auto divisor = static_cast<double>(grid[g]);
+    const auto z = random_bits<std::uint8_t>(random);
+    const auto signed_z = random_bits<std::int8_t>(random);
+    for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+      const half x = half::from_bits(static_cast<std::uint16_t>(bits));
+      const auto dividend = static_cast<double>(x);
+      ASSERT_EQ(int{reference::quantize(x, grid[g], z)}, exact_quantized<std::uint8_t>(dividend, divisor, z))
+          << dividend << " / " << divisor;
+      ASSERT_EQ(int{reference::quantize(x, grid[g], signed_z)},
+                exact_quantized<std::int8_t>(dividend, divisor, signed_z))
+          << dividend << " / " << divisor;
+    }
+  }
+}
+
+// Every difference of two bytes: all inputs by all zero points.
+TEST(DequantizeLinearReference, EveryByteTimesAGridOfScales) {
+  std::mt19937_64 random(test_seed());
+  const auto expect = [&](const auto& grid) {
+    for (const auto scale : grid) {
+      for (int difference = -255; difference <= 255; ++difference) {
+        const auto low = static_cast<std::uint8_t>(random() % static_cast<unsigned>(256 - std::abs(difference)));
+        const auto high = static_cast<std::uint8_t>(low + std::abs(difference));
+        const std::uint8_t q = difference < 0 ? low : high, z = difference < 0 ? high : low;
+        const auto got = reference::dequantize(q, z, scale);
+        const auto expected = exact_dequantized(difference, scale);
+        ASSERT_EQ(std::memcmp(&got, &expected, sizeof got), 0)
+            << difference << " * " << static_cast<double>(scale) << ": " << static_cast<double>(got);
+        const auto shifted =
+            reference::dequantize(static_cast<std::int8_t>(q - 128), static_cast<std::int8_t>(z - 128), scale);
+        ASSERT_EQ(std::memcmp(&shifted, &expected, sizeof got), 0) << difference;
+      }
+    }
+  };
+  expect(scale_grid<half>(random));
+  if (!HasFatalFailure()) expect(scale_grid<float>(random));
 }
 
 }  // namespace
