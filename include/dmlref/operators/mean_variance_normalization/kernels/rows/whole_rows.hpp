@@ -102,7 +102,8 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
     }
     prefetches_kept = tuning.prefetches_kept_rows || target.rows->vector_bits != 512;
     // (Kernels that do not form sums meanwhile take longer than memory: their output is prefetched instead.)
-    if (places.varying && !target.rows->pipelined) streams = several_stream = false;
+    const bool keeps_output = places.varying && !target.rows->pipelined && finish != Finish::unrounded;
+    if (keeps_output) streams = several_stream = false;
     if (!target.rows->pipelined) return;
     if constexpr (is_half) {
       pipelined_kept = places.reduced.rank == 1 && places.reduced.at[0].step.input == 1;
