@@ -26,7 +26,7 @@ namespace fast::normalization::outside {
 
 using namespace simd::avx2;
 
-inline constexpr TargetTraits target{.subtracts = true, .unshifted = true, .has_fma = true};
+inline constexpr TargetTraits target{.adds = true, .unshifted = true, .has_fma = true};
 
 #include "dmlref/operators/mean_variance_normalization/kernels/vectors-inl.hpp"
 

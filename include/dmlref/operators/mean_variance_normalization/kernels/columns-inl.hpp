@@ -23,17 +23,22 @@ DMLREF_VECTOR_TARGET void add_row(const std::byte* row, First first, const Doubl
   }
 }
 
-/// Prefetches whole rows in their order, some at each step of a subpanel: the prefetcher of L2 then soon runs ahead.
+/// Prefetches whole rows in their order, some lines at each step of a subpanel: the prefetcher of L2 then soon runs
+/// ahead.
 struct RowPrefetch {
   Address from;  // 0: none
   const std::int64_t* offset;
   std::size_t rows, bytes, at_once;
-  std::size_t next = 0;  // row
+  std::size_t row = 0, at = 0;  // what comes next
 
   DMLREF_VECTOR_TARGET void step() noexcept {
     if (from == 0) return;
-    for (std::size_t k = 0; k < at_once && next < rows; ++k, ++next) {
-      prefetch<0, 3>(from + static_cast<Address>(offset[next]), bytes);
+    for (std::size_t k = 0; k < at_once && row < rows; ++k) {
+      prefetch_line<0>(from + static_cast<Address>(offset[row]) + at);
+      at += 64;
+      if (at < bytes) continue;
+      at = 0;
+      ++row;
     }
   }
 };
@@ -93,8 +98,9 @@ DMLREF_VECTOR_KERNEL void add_subpanels(const Columns& columns, const double* pi
       subpanel_width / unit < target.summed_vectors ? subpanel_width / unit : target.summed_vectors;
   constexpr std::size_t rows_at_once = target.summed_vectors / vectors;
   const std::size_t subpanels = (columns.width + vectors * unit - 1) / (vectors * unit);
+  const std::size_t bytes = columns.width * sizeof(T);
   RowPrefetch ahead{columns.prefetch != 0 ? address_of(columns.from, columns.prefetch) : 0, columns.offset,
-                    columns.rows, columns.width * sizeof(T), (rows_at_once + subpanels - 1) / subpanels};
+                    columns.rows, bytes, (rows_at_once * bytes + subpanels * 64 - 1) / (subpanels * 64)};
   std::size_t c = 0;
   for (; c + vectors * unit <= columns.width; c += vectors * unit) {
     add_subpanel<T, shifted, true, vectors>(columns, c, pivot, lanes, ahead);

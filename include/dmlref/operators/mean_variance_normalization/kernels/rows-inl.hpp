@@ -37,11 +37,21 @@ DMLREF_VECTOR_TARGET void clear(Lanes& lanes) noexcept {
 /// Adds a block of floats or halves. `keep`: `doubles` takes them.
 template <class T, bool keep>
 DMLREF_VECTOR_TARGET void add_block(Lanes& lanes, const std::byte* elements, double* doubles) noexcept {
+  if constexpr (std::is_same_v<T, half> && target.widens_in_memory) {
+    static_assert(!keep);
+    struct alignas(64) Block {
+      float at[block];
+    } floats;
+    DMLREF_UNROLL
+    for (std::size_t i = 0; i < block; i += unit) widen_unit<half>(elements + i * sizeof(half), floats.at + i);
+    __asm__("" : "+m"(floats));  // (Else compilers take doubles from registers.)
+    return add_block<float, keep>(lanes, reinterpret_cast<const std::byte*>(floats.at), doubles);
+  }
   DMLREF_UNROLL
   for (std::size_t u = 0; u < block_units; ++u) {
     const DoublePair x = doubles_from<T>(elements + u * unit * sizeof(T));
     if constexpr (keep) store(reinterpret_cast<std::byte*>(doubles + u * unit), x);
-    accumulate(lanes.total[u], lanes.square[u], x);
+    accumulate<!target.adds>(lanes.total[u], lanes.square[u], x);
   }
   static_cast<void>(doubles);
 }
@@ -150,11 +160,11 @@ struct Shift {
   V one, minus, shift;
 
   DMLREF_VECTOR_TARGET explicit Shift(typename V::Real s) noexcept : one(V::of(1)), minus(V::of(-s)), shift(V::of(s)) {
-    if constexpr (!target.subtracts) pin(one);  // (Else compilers make a subtraction of it.)
+    if constexpr (!target.adds) pin(one);  // (Else compilers make a subtraction of it.)
   }
   DMLREF_VECTOR_TARGET V of(V x) const noexcept {
     if constexpr (!shifted) return x;
-    if constexpr (target.subtracts) return difference(x, shift);
+    if constexpr (target.adds) return difference(x, shift);
     return fma(x, one, minus);  // the same number, where additions compete with conversions
   }
 };

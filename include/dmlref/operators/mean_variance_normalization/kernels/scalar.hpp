@@ -121,21 +121,26 @@ inline SharedCoefficients<Real> of_element(const PerElementCoefficients<Real>& c
 }
 
 template <Finish finish, class Real, class Coefficients>
-inline typename ResultKernels<Real>::Found results(const Results<Real>& in, const Coefficients& coefficients) noexcept {
+inline typename ResultKernels<Real>::Found results(const Results<Real>& in, const Coefficients& given) noexcept {
   using T = ElementOf<Real>;
+  const Coefficients coefficients = given;
   std::size_t ill_conditioned = 0;
   std::size_t number = 0;
   auto minimum = std::numeric_limits<float>::infinity();
   float space[summation_block];
-  for (const Segment* segment = in.segments; segment != in.segments + in.count; ++segment) {
-    const bool converted = is_converted(in.source);
-    const ByteAccess<const float> floats{converted ? nullptr
-                                                   : floats_of<T>(in.from + segment->from, segment->count, space)};
-    for (std::size_t i = 0; i < segment->count; ++i, ++number) {
-      const Real x = converted ? in.converted[i] : Real{floats.load(static_cast<Index>(i))};
+  const bool converted = is_converted(in.source);
+  const Real* const reals = in.converted;  // (copies: for all the compiler knows, a store changes `in`)
+  const float upper = in.upper;
+  const Segment* const end = in.segments + in.count;
+  for (const Segment* segment = in.segments; segment != end; ++segment) {
+    const std::size_t count = segment->count;
+    const ByteAccess<const float> floats{converted ? nullptr : floats_of<T>(in.from + segment->from, count, space)};
+    std::byte* const to = in.to + segment->to;
+    for (std::size_t i = 0; i < count; ++i, ++number) {
+      const Real x = converted ? reals[i] : Real{floats.load(static_cast<Index>(i))};
       const auto& c = of_element(coefficients, i);
       const Real value = c.value(x);
-      store<finish>(in.to + segment->to, i, value, in.upper);
+      store<finish>(to, i, value, upper);
       if constexpr (std::is_same_v<Real, double>) {
         const auto size = static_cast<float>(std::fabs(value));
         minimum = size < minimum ? size : minimum;

@@ -26,18 +26,20 @@ struct TargetTraits {
   bool streams = false;            ///< there are non-temporal stores,
   bool streams_halves = false;     ///< which pay for float16
   bool prefetches = false;
-  bool pipelined = false;     ///< rows form the sums of others on the way (Source)
-  bool subtracts = false;     ///< rather than multiply and add
-  bool unshifted = false;     ///< has kernels for groups without a shift
-  bool large_blocks = false;  ///< of columns
-  bool has_fma = false;       ///< of the CPU: `with_fma` may run what is compiled for no target with it
+  bool pipelined = false;         ///< rows form the sums of others on the way (Source)
+  bool adds = false;              ///< and subtracts, rather than multiply and add
+  bool widens_in_memory = false;  ///< sums of float16: from memory conversions to double are cheaper
+  bool unshifted = false;         ///< has kernels for groups without a shift
+  bool large_blocks = false;      ///< of columns
+  bool has_fma = false;           ///< of the CPU: `with_fma` may run what is compiled for no target with it
 };
 namespace avx2 {
 inline constexpr TargetTraits target{.summed_vectors = 2,
                                      .result_vectors = 2,
                                      .streams = true,
                                      .prefetches = true,
-                                     .subtracts = true,
+                                     .adds = true,
+                                     .widens_in_memory = true,
                                      .unshifted = true,
                                      .has_fma = true};
 }
@@ -53,7 +55,7 @@ inline constexpr TargetTraits target{.summed_vectors = 4,
                                      .has_fma = true};
 }
 namespace neon {
-inline constexpr TargetTraits target{.subtracts = true};
+inline constexpr TargetTraits target{.adds = true};
 }
 
 struct TargetKernels {

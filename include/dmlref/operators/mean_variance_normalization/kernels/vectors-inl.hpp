@@ -12,10 +12,12 @@ constexpr std::size_t stored_bytes32 = finish == Finish::unrounded ? sizeof(doub
 template <Finish finish>
 constexpr std::size_t stored_bytes16 = finish == Finish::unrounded ? sizeof(float) : sizeof(half);
 
-/// Adds to Σ and Σ². Half of the sums go by way of fma(x, 1, sum), which is the same number: additions compete with
-/// conversions.
+/// Adds to Σ and Σ². `mixed`: half of the sums go by way of fma(x, 1, sum), which is the same number, where additions
+/// compete with conversions.
+template <bool mixed = true>
 DMLREF_VECTOR_TARGET void accumulate(DoublePair& total, DoublePair& square, DoublePair x) noexcept {
-  total = {sum(total.first, x.first), fma(x.second, Doubles::of(1.0), total.second)};
+  total.first = sum(total.first, x.first);
+  total.second = mixed ? fma(x.second, Doubles::of(1.0), total.second) : sum(total.second, x.second);
   square = fma(x, x, square);
 }
 

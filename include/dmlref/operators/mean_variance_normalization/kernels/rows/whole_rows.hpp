@@ -91,7 +91,7 @@ template <class T>
 struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
   using Base = RowPlan<T>;
   using Base::beyond_l2, Base::finish, Base::groups, Base::is_half, Base::kernels, Base::prefetch_distance,
-      Base::streams;
+      Base::several_stream, Base::streams;
 
   WholeRows(const Geometry& places, const reference::NormalizationParameters& p, const TargetKernels& target,
             const Tuning::Normalization& tuning) noexcept
@@ -101,6 +101,9 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
       if (prefetch_distance != 0) row_prefetch = tuning.row_prefetch;
     }
     prefetches_kept = tuning.prefetches_kept_rows || target.rows->vector_bits != 512;
+    // (Kernels that do not form sums meanwhile take longer than memory: their output is prefetched instead.)
+    const bool keeps_output = places.varying && !target.rows->pipelined && finish != Finish::unrounded;
+    if (keeps_output) streams = several_stream = false;
     if (!target.rows->pipelined) return;
     if constexpr (is_half) {
       pipelined_kept = places.reduced.rank == 1 && places.reduced.at[0].step.input == 1;
@@ -155,8 +158,7 @@ struct WholeRowsExecution : RowExecution<T> {
     Workspace<T> work(op);
     const std::size_t size = block_size(0);
     const SmallGroup constants(size, op.parameters);
-    const bool non_temporal =
-        streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::unrounded;
+    const bool non_temporal = streams && op.finish != Finish::unrounded;
     // (A scale and a bias for each element fill L1d.)
     const bool converts = !is_half && !op.geometry.varying;
     const bool prefetches = !is_half && op.prefetch_distance != 0 && (streams || !converts || rows.prefetches_kept);
