@@ -282,7 +282,6 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i] = ChannelTensor(problem.inputs[i]).step;
     constexpr Index block_bytes = Index{256} << 10;  // of packed columns, which every tile of rows reads
     block_panels_ = smaller(panels_, block_bytes < packing_.panel_bytes ? 1 : block_bytes / packing_.panel_bytes);
-    blocks_ = ceil_div(panels_, block_panels_);
     reads_a_ = kernels.group == 4 && a_shift_.flip == 0 && a_.column_step == 1 && packing_.depth == 4 * packing_.steps;
     staged_step_ = reads_a_ ? 0 : round_up(4 * packing_.steps, 64) | 64;  // rows meet in no set of the cache
     constexpr Index strip_bytes = Index{256} << 10, strip_most = 128;     // of A, which every panel of a block reads
@@ -295,7 +294,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       offsets_.push_back(dmlref::detail::narrow<std::int32_t>(4 * step));  // suits(): few
     }
     const Index most = max_tasks_here();
-    task_count_ = smaller(most, products_ * blocks_ * row_ranges(most));
+    task_count_ = smaller(most, units(cut(most)));
     place_memory();
   }
 
@@ -311,30 +310,46 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     const TileScope tiles(packing_.kernels);
     for (Index product = 0; product < packed_products_; ++product) {
       for (Index first = 0; first < panels_; first += block_panels_) {
-        pack(owned, product, first,
+        pack(owned, product, first, smaller(block_panels_, panels_ - first),
              reinterpret_cast<std::uint8_t*>(persistent) + (product * panels_ + first) * packing_.panel_bytes);
       }
     }
   }
   void execute(const Bindings& bindings, Executor& executor) const {
     const Index tasks = tasks_for(dmlref::detail::concurrency_of(executor), task_count_);
-    const Index ranges = row_ranges(tasks), units = products_ * blocks_ * ranges;
-    std::atomic<Index> next{0};
+    const Cut cut = this->cut(tasks);
+    const auto first_of = [&](Index task) { return units(cut) * task / tasks; };
+    std::array<std::atomic<Index>, max_tasks> next;
+    for (Index t = 0; t < tasks; ++t) next[static_cast<std::size_t>(t)] = first_of(t);
     dmlref::detail::parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
-      Task task(*this, bindings, bindings.temporary + static_cast<Index>(index) * scratch_bytes_);
+      const auto own = static_cast<Index>(index);
+      Task task(*this, cut, bindings, bindings.temporary + own * scratch_bytes_);
       const TileScope tiles(packing_.kernels);
-      for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) task.run(unit, ranges);
+      for (Index i = 0; i < tasks; ++i) {  // its own units, then what others have not begun
+        const Index of = (own + i) % tasks, end = first_of(of + 1);
+        std::atomic<Index>& at = next[static_cast<std::size_t>(of)];
+        for (Index unit = at.fetch_add(1); unit < end; unit = at.fetch_add(1)) task.run(unit);
+      }
     });
   }
 
  private:
   using TensorValues = qlc::ChannelTensor;
 
+  /// Of each product: a unit is a block of columns and a range of rows.
+  struct Cut {
+    Index blocks, ranges;
+  };
+
   /// The columns of one task's block, and the rows that it multiplies with them.
   class Task {
    public:
-    Task(const TiledPlan& plan, const Bindings& bindings, std::byte* memory) noexcept
-        : p_(plan), bindings_(bindings), memory_(memory), a_zero_point_(plan.problem_.inputs[Problem::a_zero_point]) {
+    Task(const TiledPlan& plan, const Cut& cut, const Bindings& bindings, std::byte* memory) noexcept
+        : p_(plan),
+          cut_(cut),
+          bindings_(bindings),
+          memory_(memory),
+          a_zero_point_(plan.problem_.inputs[Problem::a_zero_point]) {
       // Also where a zero point is absent: 0, as the kernels read A.
       minus_a_ = -(zero_point(Problem::a_zero_point, a_zero_point_, 0) + p_.a_shift_.added);
       if constexpr (quantizes) {
@@ -349,8 +364,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     }
 
     /// Units are counted by product, block and range of rows, the last one fastest.
-    void run(Index unit, Index ranges) noexcept {
-      const Index range = unit % ranges, block = unit / ranges;
+    void run(Index unit) noexcept {
+      const Index ranges = cut_.ranges, range = unit % ranges, block = unit / ranges;
       if (block != block_) take_block(block);
       const Index tiles = p_.rows_ / p_.tile_rows_;
       const Index first = tiles * range / ranges * p_.tile_rows_;
@@ -378,10 +393,11 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     /// Its packed columns, and what their sums start from.
     void take_block(Index block) noexcept {
       block_ = block;
-      product_ = block / p_.blocks_;
-      const Index first = block % p_.blocks_ * p_.block_panels_, width = p_.packing_.width;
+      product_ = block / cut_.blocks;
+      const Index of_product = block % cut_.blocks, width = p_.packing_.width;
+      const Index first = p_.panels_ * of_product / cut_.blocks;
       first_column_ = first * width;
-      panels_ = smaller(p_.block_panels_, p_.panels_ - first);
+      panels_ = p_.panels_ * (of_product + 1) / cut_.blocks - first;
       columns_ = smaller(panels_ * width, p_.columns_ - first_column_);
       if (p_.kept_) {
         const Index product = p_.packed_products_ == 1 ? 0 : product_;
@@ -389,7 +405,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
                   (product * p_.panels_ + first) * p_.packing_.panel_bytes;
       } else {
         auto* const to = at<std::uint8_t>(p_.at_.panels);
-        p_.pack(bindings_, product_, first, to);
+        p_.pack(bindings_, product_, first, panels_, to);
         packed_ = to;
       }
       const ChannelTensor b_zero_point(p_.problem_.inputs[Problem::b_zero_point]);
@@ -636,6 +652,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     }
 
     const TiledPlan& p_;
+    const Cut& cut_;
     const Bindings& bindings_;
     std::byte* memory_;
     ChannelTensor a_zero_point_;
@@ -648,22 +665,28 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     Requantizer to_;
   };
 
-  /// The block of columns that begins with `panel`.
-  void pack(const Bindings& bindings, Index product, Index panel, std::uint8_t* to) const noexcept {
+  /// `count` panels from `panel` on.
+  void pack(const Bindings& bindings, Index product, Index panel, Index count, std::uint8_t* to) const noexcept {
     const Index first = panel * packing_.width;
     packing_.pack(b_,
                   reinterpret_cast<const std::uint8_t*>(bindings.inputs[Problem::b]) + b_.first_of(product) +
                       first * b_.column_step,
-                  smaller(block_panels_ * packing_.width, columns_ - first), to);
+                  smaller(count * packing_.width, columns_ - first), to);
   }
-  /// How many ranges the rows are cut into, so that each of so many tasks has work. A block of B that is not kept is
-  /// packed for each of them.
-  Index row_ranges(Index tasks) const noexcept {
-    const Index units = products_ * blocks_;
-    if (tasks == 1 || units >= 4 * tasks) return 1;
+  /// Columns are cut first, the same number of blocks for each task: cores then read B once between them, and the same
+  /// part at every call. Where that leaves tasks without equal work, rows are cut too; a block of B that is not kept is
+  /// packed for each range of them.
+  Cut cut(Index tasks) const noexcept {
+    const Index least = ceil_div(panels_, block_panels_);
+    if (tasks == 1) return {least, 1};
+    const Index blocks = products_ % tasks == 0 ? least : smaller(panels_, round_up(least, tasks));
+    const Index count = products_ * blocks;
+    const bool equal = products_ % tasks == 0 || panels_ % tasks == 0 || panels_ >= 8 * tasks;
+    if (equal || count >= 4 * tasks) return {blocks, 1};
     const Index most = rows_ / (kept_ ? tile_rows_ : 4 * tile_rows_);
-    return smaller(most < 1 ? 1 : most, ceil_div(4 * tasks, units));
+    return {blocks, smaller(most < 1 ? 1 : most, ceil_div(4 * tasks, count))};
   }
+  Index units(const Cut& cut) const noexcept { return products_ * cut.blocks * cut.ranges; }
   /// No sum's magnitude exceeds it.
   double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
   bool rows_share(std::initializer_list<QuantizedInput> parameters) const noexcept {
@@ -705,7 +728,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   ByteShift a_shift_;
   Index products_, rows_, columns_, panels_, tile_rows_;
   Index strip_rows_ = 1;
-  Index block_panels_ = 1, blocks_ = 1;  // panels of a block
+  Index block_panels_ = 1;  // of a block, at most
   Index packed_products_ = 1;
   bool kept_ = false;      // packed at initialize
   bool reads_a_ = false;   // tiles read A as it is
