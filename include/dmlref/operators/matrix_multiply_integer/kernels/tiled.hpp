@@ -409,32 +409,41 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         packed_ = to;
       }
       const ChannelTensor b_zero_point(p_.problem_.inputs[Problem::b_zero_point]);
-      auto* const start = at<std::int32_t>(p_.at_.start);
-      auto* const term = at<std::int32_t>(p_.at_.column_term);
       auto* const minus_b = at<std::int32_t>(p_.at_.minus_b);
       has_row_term_ = false;
       std::int32_t zero = 0;
       for (Index c = 0; c < panels_ * width; ++c) {
         if (c == 0 || (b_zero_point.step != 0 && c < columns_)) {  // beyond the last column, its own
           zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added;
+          has_row_term_ = has_row_term_ || zero != 0;
         }
         minus_b[c] = -zero;
-        has_row_term_ = has_row_term_ || zero != 0;
       }
-      const std::int64_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
+      const std::int32_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
       for (Index i = 0; i < panels_; ++i) {
-        const std::int32_t* const sums = p_.packing_.sums_of(panel(i));
-        for (Index lane = 0, c = i * width; lane < width; ++lane, ++c) {
-          term[c] = static_cast<std::int32_t>(sums[lane] + p_.packing_.depth * minus_b[c]);  // suits(): below 2^25
-          start[c] = static_cast<std::int32_t>(wrap(minus_a * term[c]));
-        }
+        take_panel(p_.packing_.sums_of(panel(i)), minus_a, i * width);
       }
       if constexpr (quantizes) {
         if (first_column_ == scaled_column_) return;  // the block of another product
         scaled_column_ = first_column_;
         rows_share_scales_ = p_.rows_share({quantized_a_scale, quantized_output_scale, quantized_output_zero_point});
         if (rows_share_scales_) take_scales(0, 0, panels_ * width);
-        tiles_round_ = tiles_round(panels_ * width);
+        tiles_round_ = tiles_round();
+        if (rows_share_scales_) take_tolerances(tiles_round_ ? columns_ / width * width : 0, panels_ * width);
+      }
+    }
+
+    /// What the sums of a panel's columns start from, modulo 2^32.
+    void take_panel(const std::int32_t* sums, std::int32_t minus_a, Index first) noexcept {
+      using Dwords = std::uint32_t __attribute__((vector_size(16)));
+      const auto depth = static_cast<std::uint32_t>(p_.packing_.depth), by = static_cast<std::uint32_t>(minus_a);
+      for (Index lane = 0; lane < p_.packing_.width; lane += 4) {
+        Dwords sum, minus_b;
+        std::memcpy(&sum, sums + lane, sizeof sum);
+        std::memcpy(&minus_b, at<std::int32_t>(p_.at_.minus_b) + first + lane, sizeof minus_b);
+        const Dwords term = sum + depth * minus_b, start = by * term;
+        std::memcpy(at<std::int32_t>(p_.at_.column_term) + first + lane, &term, sizeof term);
+        std::memcpy(at<std::int32_t>(p_.at_.start) + first + lane, &start, sizeof start);
       }
     }
 
@@ -574,46 +583,55 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       }
       return moderate;
     }
-    /// What sums of a row are rounded by, in `count` columns of the block from `first` on.
+    /// What sums of a row are rounded by, in `count` columns of the block from `first` on: whole vectors.
     void take_scales(Index row, Index first, Index count) noexcept {
+      using V = qlc::Vectors16;
       const double by = take_row(row), divisor = to_.divisor();
-      const bool negated = to_.packed().negated;
-      const bool usual = qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale);
-      auto* const factor = at<double>(p_.at_.factor);
-      auto* const scale = at<float>(p_.at_.scale);
-      auto* const fixed_scale = at<float>(p_.at_.fixed_scale);
-      auto* const tolerance = at<float>(p_.at_.tie_tolerance);
-      for (Index c = 0; c < count; ++c) {
-        if (c > 0 && p_.steps_[quantized_b_scale] == 0) {
-          factor[c] = factor[0];
-          scale[c] = scale[0];
-          fixed_scale[c] = fixed_scale[0];
-          tolerance[c] = tolerance[0];
-          continue;
+      V::Doubles factor{};
+      V::Floats scale{}, fixed_scale{}, largest{};
+      for (Index c = 0; c < count; c += V::count) {
+        if (c == 0 || p_.steps_[quantized_b_scale] != 0) {
+          V::Floats b_scale{};
+          for (Index i = 0; i < V::count; ++i) {  // beyond the last column, its own
+            b_scale[i] = scale_of(quantized_b_scale, smaller(first_column_ + first + c + i, p_.columns_ - 1));
+          }
+          factor = by * __builtin_convertvector(b_scale, V::Doubles);
+          for (Index i = 0; i < V::count; ++i) {
+            if (!scales_are_usual(b_scale[i])) factor[i] = odd_factor(b_scale[i]);
+          }
+          scale = qlc::float_scales<V>(factor / divisor);
+          fixed_scale = scale * 65536.0f;
+          const V::Floats size = scale < 0 ? -scale : scale;
+          largest = size > largest ? size : largest;
         }
-        const Index column = smaller(first_column_ + first + c, p_.columns_ - 1);  // beyond the last one, its own
-        const float b_scale = scale_of(quantized_b_scale, column);
-        factor[c] = by * static_cast<double>(b_scale);
-        if (!usual || !qlc::is_usual(b_scale)) {
-          const double odd = qlc::odd_factor(to_.input_scale, b_scale, to_.output_scale);
-          factor[c] = negated ? -odd : odd;
-        }
-        scale[c] = qlc::float_scale(factor[c] / divisor);
-        fixed_scale[c] = scale[c] * 65536.0f;
-        const bool exact = static_cast<double>(scale[c]) * divisor == factor[c];
-        tolerance[c] = exact && qlc::products_are_exact(scale[c], p_.bound()) ? qlc::exact_tie_tolerance
-                                                                              : qlc::clamped_tie_tolerance;
+        std::memcpy(at<double>(p_.at_.factor) + c, &factor, sizeof factor);
+        std::memcpy(at<float>(p_.at_.scale) + c, &scale, sizeof scale);
+        std::memcpy(at<float>(p_.at_.fixed_scale) + c, &fixed_scale, sizeof fixed_scale);
+      }
+      largest_scale_ = largest[0] > largest[1] ? largest[0] : largest[1];
+    }
+    bool scales_are_usual(float b_scale) const noexcept {
+      return qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale) && qlc::is_usual(b_scale);
+    }
+    double odd_factor(float b_scale) const noexcept {
+      const double odd = qlc::odd_factor(to_.input_scale, b_scale, to_.output_scale);
+      return to_.packed().negated ? -odd : odd;
+    }
+    /// Of these columns, for the clamped mode.
+    void take_tolerances(Index first, Index last) noexcept {
+      const double divisor = to_.divisor();
+      for (Index c = first; c < last; ++c) {
+        const float scale = to_.scale[c];
+        const bool exact = static_cast<double>(scale) * divisor == to_.factor[c];
+        at<float>(p_.at_.tie_tolerance)[c] = exact && qlc::products_are_exact(scale, p_.bound())
+                                                 ? qlc::exact_tie_tolerance
+                                                 : qlc::clamped_tie_tolerance;
       }
     }
     /// Whether tiles can round the sums that they hold: no term is left to add, and all suit fixed point.
-    bool tiles_round(Index columns) const noexcept {
-      bool suit = p_.packing_.kernels.requantize && rows_share_scales_ && !has_row_term_ && a_zero_point_.step == 0 &&
-                  p_.output_.column_step == 1;
-      for (Index c = 0; c < columns && suit; ++c) {
-        const auto size = static_cast<double>(to_.scale[c] < 0 ? -to_.scale[c] : to_.scale[c]);
-        suit = p_.bound() * size < qlc::fixed_point_limit;
-      }
-      return suit;
+    bool tiles_round() const noexcept {
+      return p_.packing_.kernels.requantize && rows_share_scales_ && !has_row_term_ && a_zero_point_.step == 0 &&
+             p_.output_.column_step == 1 && p_.bound() * static_cast<double>(largest_scale_) < qlc::fixed_point_limit;
     }
     void round_in_tiles(const qlc::Tiles::Equal& tiles, const qlc::TileOperands& operands, Index row,
                         Index first) noexcept {
@@ -644,7 +662,12 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       } else {
         to_.rows = {};
         for (Index r = 0; r < count; ++r) {
-          has_row_scales_ ? static_cast<void>(take_row(row + r)) : take_scales(row + r, first, width);
+          if (has_row_scales_) {
+            take_row(row + r);
+          } else {
+            take_scales(row + r, first, width);
+            take_tolerances(0, width);
+          }
           quantize(r, 1, has_row_scales_ ? first : 0);
         }
       }
@@ -658,6 +681,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     ChannelTensor a_zero_point_;
     std::int32_t minus_a_ = 0;  // of all rows, if they share it
     bool has_row_term_ = false, rows_share_scales_ = true, has_row_scales_ = false, tiles_round_ = false;
+    float largest_scale_ = 0;  // its magnitude
     Index block_ = -1, scaled_column_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
     const std::uint8_t* packed_ = nullptr;
     const std::uint8_t* rows_ = nullptr;  // of a strip, as tiles read them
