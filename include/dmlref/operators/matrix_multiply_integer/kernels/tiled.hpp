@@ -132,6 +132,7 @@ struct Packing {
     for (Index c = 0; c < count; c += width) {
       std::memset(sums_of(panels + c / width * panel_bytes), 0, static_cast<std::size_t>(4 * width));
     }
+    if (b.row_step == 1 && kernels.pack_rows != nullptr) return transpose(from, b.column_step, count, panels);
     const Index summed = kernels.pack_panels == nullptr || b.column_step != 1 ? 0 : count / 64 * 64;
     const Index whole = summed == 0 ? 0 : depth / 4 / at_once * at_once;
     if (b.column_step == 1) {
@@ -175,6 +176,17 @@ struct Packing {
                              {first + step * 4 * width, second + step * 4 * width},
                              {sums_of(first), sums_of(second)}});
       }
+    }
+  }
+  /// `count` columns, each contiguous, with their sums.
+  void transpose(const std::uint8_t* from, Index column_step, Index count, std::uint8_t* panels) const noexcept {
+    constexpr Index together = 16;
+    const Index row = 4 * width, groups = ceil_div(depth, 4);
+    for (Index c = 0; c < count; c += together) {
+      std::uint8_t* const panel = panels + c / width * panel_bytes;
+      kernels.pack_rows({from + c * column_step, column_step, smaller(count - c, together), depth, shift.flip,
+                         panel + 4 * (c % width), sums_of(panel) + c % width, row});
+      std::memset(panel + groups * row, 0, static_cast<std::size_t>((steps - groups) * row));
     }
   }
   /// All but these.
