@@ -15,6 +15,7 @@
 // <= 33025 with any zero points. Longer rows are left to the reference.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -422,15 +423,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       }
       const ChannelTensor b_zero_point(p_.problem_.inputs[Problem::b_zero_point]);
       auto* const minus_b = at<std::int32_t>(p_.at_.minus_b);
+      const Index own = b_zero_point.step == 0 ? 1 : columns_;  // the others have the last one's
       has_row_term_ = false;
-      std::int32_t zero = 0;
-      for (Index c = 0; c < panels_ * width; ++c) {
-        if (c == 0 || (b_zero_point.step != 0 && c < columns_)) {  // beyond the last column, its own
-          zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added;
-          has_row_term_ = has_row_term_ || zero != 0;
-        }
-        minus_b[c] = -zero;
+      for (Index c = 0; c < own; ++c) {
+        minus_b[c] = -(zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added);
+        has_row_term_ = has_row_term_ || minus_b[c] != 0;
       }
+      std::fill(minus_b + own, minus_b + panels_ * width, minus_b[own - 1]);
       const std::int32_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
       for (Index i = 0; i < panels_; ++i) {
         take_panel(p_.packing_.sums_of(panel(i)), minus_a, i * width);
@@ -635,9 +634,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       for (Index c = first; c < last; ++c) {
         const float scale = to_.scale[c];
         const bool exact = static_cast<double>(scale) * divisor == to_.factor[c];
-        at<float>(p_.at_.tie_tolerance)[c] = exact && qlc::products_are_exact(scale, p_.bound())
-                                                 ? qlc::exact_tie_tolerance
-                                                 : qlc::clamped_tie_tolerance;
+        at<float>(p_.at_.tie_tolerance)[c] =
+            exact && qlc::products_are_exact(scale, p_.bound()) ? qlc::exact_tie_tolerance : qlc::clamped_tie_tolerance;
       }
     }
     /// Whether tiles can round the sums that they hold: no term is left to add, and all suit fixed point.
