@@ -10,6 +10,7 @@
 #include "dmlref/int8/avx512vnni.hpp"
 #include "dmlref/int8/kernels.hpp"
 #include "dmlref/requantize/avx512.hpp"
+#include "dmlref/simd/address.hpp"
 #include "dmlref/view/narrow.hpp"
 
 #if DMLREF_ARCH_X86_64
@@ -42,6 +43,12 @@ DMLREF_TARGET_AMX_INT8 DMLREF_ALWAYS_INLINE void multiply(const TileArgs& t, con
     const std::uint8_t* const a = activations + o.offsets[k];
     multiply_k_block<P, tiles, 2, true>(
         {{a, a + (Rows - tile_side) * o.pixel_step}, {w, w + o.weight_block}, o.pixel_step, o.weight_step}, none);
+  }
+  if (o.steps <= 2 * tile_side) {  // too few products to hide that stores wait, one by one, for lines of the output
+    for (int row = 0; row < Rows; ++row) {
+      prefetch_line<1>(address_of(sums + row * pitch));
+      prefetch_line<1>(address_of(sums + row * pitch + tile_side));
+    }
   }
   _tile_stored(0, sums, 4 * pitch);
   _tile_stored(1, sums + tile_side, 4 * pitch);

@@ -100,7 +100,8 @@ struct RowsArgs {
   std::ptrdiff_t bytes;     ///< in a row; what its last group lacks is 0
   std::uint8_t flip;
   std::uint8_t* dst;
-  std::int32_t* sums;  ///< 16
+  std::int32_t* sums;            ///< 16
+  std::ptrdiff_t dst_step = 64;  ///< bytes from group to group
 };
 
 /// What pack_panels reads and writes.
@@ -214,8 +215,8 @@ struct Kernels {
   void (*begin_tiles)() noexcept = nullptr;
   void (*end_tiles)() noexcept = nullptr;
 
-  /// Filters: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for 16 channels; sums[c] += its elements. Else
-  /// they are packed element by element.
+  /// Filters, and matrices whose columns are contiguous: dst[k][c] = group k of row c, xor `flip`, as signed bytes, for
+  /// 16 channels; sums[c] += its elements. Else they are packed element by element.
   void (*pack_rows)(const RowsArgs&) noexcept = nullptr;
   /// Matrices: rows of 64 columns to two panels, dst[p][k][c] = group k of column 32 p + c, xor `flip`, as signed
   /// bytes; sums[p][c] += its elements. Prefetches the next 64 columns. Else they are packed group by group.

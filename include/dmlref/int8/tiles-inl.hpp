@@ -321,8 +321,26 @@ DMLREF_QLC_TARGET inline void run_tiles(const TileArgs& t) noexcept {
     typename Tile::Registers acc;
     Tile::start(t, at, acc);
     const std::uint8_t* w = t.operands.weights;
+    std::ptrdiff_t k = 0;
+    if constexpr (Tile::rows * Tile::vectors <= 2) {  // few chains of sums, which wait for themselves: twice as many
+      typename Tile::Registers others;
+      DMLREF_UNROLL
+      for (std::size_t r = 0; r < Tile::rows; ++r) {
+        DMLREF_UNROLL
+        for (std::size_t v = 0; v < Tile::vectors; ++v) others[r][v] = V::all(0);
+      }
+      for (; k + 1 < t.operands.steps; k += 2, w += 2 * t.operands.weight_step) {
+        Tile::step(t.operands, at.activations + t.operands.offsets[k], w, acc);
+        Tile::step(t.operands, at.activations + t.operands.offsets[k + 1], w + t.operands.weight_step, others);
+      }
+      DMLREF_UNROLL
+      for (std::size_t r = 0; r < Tile::rows; ++r) {
+        DMLREF_UNROLL
+        for (std::size_t v = 0; v < Tile::vectors; ++v) acc[r][v] = V::sum(acc[r][v], others[r][v]);
+      }
+    }
 #pragma GCC unroll 2
-    for (std::ptrdiff_t k = 0; k < t.operands.steps; ++k, w += t.operands.weight_step) {
+    for (; k < t.operands.steps; ++k, w += t.operands.weight_step) {
       Tile::step(t.operands, at.activations + t.operands.offsets[k], w, acc);
     }
     if (t.output == TileOutput::sums) {

@@ -206,6 +206,31 @@ inline float float_scale(double ratio) noexcept {
   return static_cast<float>(ratio < 0 ? -clamped : clamped);
 }
 
+/// Vectors of 32 bytes, which AVX2 has, and of 16.
+struct Vectors32 {
+  static constexpr std::ptrdiff_t count = 4;
+  using Doubles = double __attribute__((vector_size(32)));
+  using Floats = float __attribute__((vector_size(16)));
+  using Dwords = std::int32_t __attribute__((vector_size(16)));
+};
+struct Vectors16 {
+  static constexpr std::ptrdiff_t count = 2;
+  using Doubles = double __attribute__((vector_size(16)));
+  using Floats = float __attribute__((vector_size(8)));
+  using Dwords = std::int32_t __attribute__((vector_size(8)));
+};
+
+/// The same of a vector of them.
+template <class V>
+DMLREF_ALWAYS_INLINE typename V::Floats float_scales(const typename V::Doubles& ratio) noexcept {
+  using Doubles = typename V::Doubles;
+  const Doubles zero{}, size = ratio < 0 ? -ratio : ratio;
+  Doubles clamped = ratio > 0x1p40 ? zero + 0x1p40 : ratio;
+  clamped = clamped < -0x1p40 ? zero - 0x1p40 : clamped;
+  clamped = size < 0x1p-40 ? zero : clamped;
+  return __builtin_convertvector(clamped, typename V::Floats);
+}
+
 /// The input scale as factors have it: with the output scale's sign, negated where results are complements.
 inline double signed_input_scale(float input_scale, float output_scale, bool negated) noexcept {
   const auto given = static_cast<double>(input_scale);

@@ -117,12 +117,12 @@ DMLREF_TARGET_AVX512VNNI inline void pack_rows(const RowsArgs& t) noexcept {
       }
     }
     transpose_groups(rows);
-    std::uint8_t* const dst = t.dst + 16 * at;
+    std::uint8_t* const dst = t.dst + at / 4 * t.dst_step;
     DMLREF_UNROLL
     for (int k = 0; k < 16; ++k) {
       if (4 * k >= left) break;
       sum = _mm512_dpbusd_epi32(sum, ones, rows[k]);
-      _mm512_storeu_si512(dst + 64 * k, rows[k]);
+      _mm512_storeu_si512(dst + k * t.dst_step, rows[k]);
     }
   }
   _mm512_storeu_si512(t.sums, sum);

@@ -15,6 +15,7 @@
 // <= 33025 with any zero points. Longer rows are left to the reference.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -132,6 +133,7 @@ struct Packing {
     for (Index c = 0; c < count; c += width) {
       std::memset(sums_of(panels + c / width * panel_bytes), 0, static_cast<std::size_t>(4 * width));
     }
+    if (b.row_step == 1 && kernels.pack_rows != nullptr) return transpose(from, b.column_step, count, panels);
     const Index summed = kernels.pack_panels == nullptr || b.column_step != 1 ? 0 : count / 64 * 64;
     const Index whole = summed == 0 ? 0 : depth / 4 / at_once * at_once;
     if (b.column_step == 1) {
@@ -175,6 +177,17 @@ struct Packing {
                              {first + step * 4 * width, second + step * 4 * width},
                              {sums_of(first), sums_of(second)}});
       }
+    }
+  }
+  /// `count` columns, each contiguous, with their sums.
+  void transpose(const std::uint8_t* from, Index column_step, Index count, std::uint8_t* panels) const noexcept {
+    constexpr Index together = 16;
+    const Index row = 4 * width, groups = ceil_div(depth, 4);
+    for (Index c = 0; c < count; c += together) {
+      std::uint8_t* const panel = panels + c / width * panel_bytes;
+      kernels.pack_rows({from + c * column_step, column_step, smaller(count - c, together), depth, shift.flip,
+                         panel + 4 * (c % width), sums_of(panel) + c % width, row});
+      std::memset(panel + groups * row, 0, static_cast<std::size_t>((steps - groups) * row));
     }
   }
   /// All but these.
@@ -282,7 +295,6 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i] = ChannelTensor(problem.inputs[i]).step;
     constexpr Index block_bytes = Index{256} << 10;  // of packed columns, which every tile of rows reads
     block_panels_ = smaller(panels_, block_bytes < packing_.panel_bytes ? 1 : block_bytes / packing_.panel_bytes);
-    blocks_ = ceil_div(panels_, block_panels_);
     reads_a_ = kernels.group == 4 && a_shift_.flip == 0 && a_.column_step == 1 && packing_.depth == 4 * packing_.steps;
     staged_step_ = reads_a_ ? 0 : round_up(4 * packing_.steps, 64) | 64;  // rows meet in no set of the cache
     constexpr Index strip_bytes = Index{256} << 10, strip_most = 128;     // of A, which every panel of a block reads
@@ -295,7 +307,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       offsets_.push_back(dmlref::detail::narrow<std::int32_t>(4 * step));  // suits(): few
     }
     const Index most = max_tasks_here();
-    task_count_ = smaller(most, products_ * blocks_ * row_ranges(most));
+    task_count_ = smaller(most, units(cut(most)));
     place_memory();
   }
 
@@ -311,28 +323,44 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     const TileScope tiles(packing_.kernels);
     for (Index product = 0; product < packed_products_; ++product) {
       for (Index first = 0; first < panels_; first += block_panels_) {
-        pack(owned, product, first,
+        pack(owned, product, first, smaller(block_panels_, panels_ - first),
              reinterpret_cast<std::uint8_t*>(persistent) + (product * panels_ + first) * packing_.panel_bytes);
       }
     }
   }
   void execute(const Bindings& bindings, Executor& executor) const {
     const Index tasks = tasks_for(dmlref::detail::concurrency_of(executor), task_count_);
-    const Index ranges = row_ranges(tasks), units = products_ * blocks_ * ranges;
-    std::atomic<Index> next{0};
+    const Cut cut = this->cut(tasks);
+    const auto first_of = [&](Index task) { return units(cut) * task / tasks; };
+    std::array<std::atomic<Index>, max_tasks> next;
+    for (Index t = 0; t < tasks; ++t) next[static_cast<std::size_t>(t)] = first_of(t);
     dmlref::detail::parallel_for(executor, static_cast<std::size_t>(tasks), [&](std::size_t index) {
-      Task task(*this, bindings, bindings.temporary + static_cast<Index>(index) * scratch_bytes_);
+      const auto own = static_cast<Index>(index);
+      Task task(*this, cut, bindings, bindings.temporary + own * scratch_bytes_);
       const TileScope tiles(packing_.kernels);
-      for (Index unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) task.run(unit, ranges);
+      for (Index i = 0; i < tasks; ++i) {  // its own units, then what others have not begun
+        const Index of = (own + i) % tasks, end = first_of(of + 1);
+        std::atomic<Index>& at = next[static_cast<std::size_t>(of)];
+        for (Index unit = at.fetch_add(1); unit < end; unit = at.fetch_add(1)) task.run(unit);
+      }
     });
   }
 
  private:
+  /// Of each product: a unit is a block of columns and a range of rows.
+  struct Cut {
+    Index blocks, ranges;
+  };
+
   /// The columns of one task's block, and the rows that it multiplies with them.
   class Task {
    public:
-    Task(const TiledPlan& plan, const Bindings& bindings, std::byte* memory) noexcept
-        : p_(plan), bindings_(bindings), memory_(memory), a_zero_point_(plan.problem_.inputs[Problem::a_zero_point]) {
+    Task(const TiledPlan& plan, const Cut& cut, const Bindings& bindings, std::byte* memory) noexcept
+        : p_(plan),
+          cut_(cut),
+          bindings_(bindings),
+          memory_(memory),
+          a_zero_point_(plan.problem_.inputs[Problem::a_zero_point]) {
       // Also where a zero point is absent: 0, as the kernels read A.
       minus_a_ = -(zero_point(Problem::a_zero_point, a_zero_point_, 0) + p_.a_shift_.added);
       if constexpr (quantizes) {
@@ -347,8 +375,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     }
 
     /// Units are counted by product, block and range of rows, the last one fastest.
-    void run(Index unit, Index ranges) noexcept {
-      const Index range = unit % ranges, block = unit / ranges;
+    void run(Index unit) noexcept {
+      const Index ranges = cut_.ranges, range = unit % ranges, block = unit / ranges;
       if (block != block_) take_block(block);
       const Index tiles = p_.rows_ / p_.tile_rows_;
       const Index first = tiles * range / ranges * p_.tile_rows_;
@@ -376,10 +404,11 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     /// Its packed columns, and what their sums start from.
     void take_block(Index block) noexcept {
       block_ = block;
-      product_ = block / p_.blocks_;
-      const Index first = block % p_.blocks_ * p_.block_panels_, width = p_.packing_.width;
+      product_ = block / cut_.blocks;
+      const Index of_product = block % cut_.blocks, width = p_.packing_.width;
+      const Index first = p_.panels_ * of_product / cut_.blocks;
       first_column_ = first * width;
-      panels_ = smaller(p_.block_panels_, p_.panels_ - first);
+      panels_ = p_.panels_ * (of_product + 1) / cut_.blocks - first;
       columns_ = smaller(panels_ * width, p_.columns_ - first_column_);
       if (p_.kept_) {
         const Index product = p_.packed_products_ == 1 ? 0 : product_;
@@ -387,36 +416,43 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
                   (product * p_.panels_ + first) * p_.packing_.panel_bytes;
       } else {
         auto* const to = at<std::uint8_t>(p_.at_.panels);
-        p_.pack(bindings_, product_, first, to);
+        p_.pack(bindings_, product_, first, panels_, to);
         packed_ = to;
       }
       const ChannelTensor b_zero_point(p_.problem_.inputs[Problem::b_zero_point]);
-      auto* const start = at<std::int32_t>(p_.at_.start);
-      auto* const term = at<std::int32_t>(p_.at_.column_term);
       auto* const minus_b = at<std::int32_t>(p_.at_.minus_b);
+      const Index own = b_zero_point.step == 0 ? 1 : columns_;  // the others have the last one's
       has_row_term_ = false;
-      std::int32_t zero = 0;
-      for (Index c = 0; c < panels_ * width; ++c) {
-        if (c == 0 || (b_zero_point.step != 0 && c < columns_)) {  // beyond the last column, its own
-          zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added;
-        }
-        minus_b[c] = -zero;
-        has_row_term_ = has_row_term_ || zero != 0;
+      for (Index c = 0; c < own; ++c) {
+        minus_b[c] = -(zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c) + p_.packing_.shift.added);
+        has_row_term_ = has_row_term_ || minus_b[c] != 0;
       }
-      const std::int64_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
+      std::fill(minus_b + own, minus_b + panels_ * width, minus_b[own - 1]);
+      const std::int32_t minus_a = a_zero_point_.step != 0 ? 0 : minus_a_;
       for (Index i = 0; i < panels_; ++i) {
-        const std::int32_t* const sums = p_.packing_.sums_of(panel(i));
-        for (Index lane = 0, c = i * width; lane < width; ++lane, ++c) {
-          term[c] = static_cast<std::int32_t>(sums[lane] + p_.packing_.depth * minus_b[c]);  // suits(): below 2^25
-          start[c] = static_cast<std::int32_t>(wrap(minus_a * term[c]));
-        }
+        take_panel(p_.packing_.sums_of(panel(i)), minus_a, i * width);
       }
       if constexpr (quantizes) {
         if (first_column_ == scaled_column_) return;  // the block of another product
         scaled_column_ = first_column_;
         rows_share_scales_ = p_.rows_share({quantized_a_scale, quantized_output_scale, quantized_output_zero_point});
         if (rows_share_scales_) take_scales(0, 0, panels_ * width);
-        tiles_round_ = tiles_round(panels_ * width);
+        tiles_round_ = tiles_round();
+        if (rows_share_scales_) take_tolerances(tiles_round_ ? columns_ / width * width : 0, panels_ * width);
+      }
+    }
+
+    /// What the sums of a panel's columns start from, modulo 2^32.
+    void take_panel(const std::int32_t* sums, std::int32_t minus_a, Index first) noexcept {
+      using Dwords = std::uint32_t __attribute__((vector_size(16)));
+      const auto depth = static_cast<std::uint32_t>(p_.packing_.depth), by = static_cast<std::uint32_t>(minus_a);
+      for (Index lane = 0; lane < p_.packing_.width; lane += 4) {
+        Dwords sum, minus_b;
+        std::memcpy(&sum, sums + lane, sizeof sum);
+        std::memcpy(&minus_b, at<std::int32_t>(p_.at_.minus_b) + first + lane, sizeof minus_b);
+        const Dwords term = sum + depth * minus_b, start = by * term;
+        std::memcpy(at<std::int32_t>(p_.at_.column_term) + first + lane, &term, sizeof term);
+        std::memcpy(at<std::int32_t>(p_.at_.start) + first + lane, &start, sizeof start);
       }
     }
 
@@ -556,46 +592,54 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       }
       return moderate;
     }
-    /// What sums of a row are rounded by, in `count` columns of the block from `first` on.
+    /// What sums of a row are rounded by, in `count` columns of the block from `first` on: whole vectors.
     void take_scales(Index row, Index first, Index count) noexcept {
+      using V = qlc::Vectors16;
       const double by = take_row(row), divisor = to_.divisor();
-      const bool negated = to_.packed().negated;
-      const bool usual = qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale);
-      auto* const factor = at<double>(p_.at_.factor);
-      auto* const scale = at<float>(p_.at_.scale);
-      auto* const fixed_scale = at<float>(p_.at_.fixed_scale);
-      auto* const tolerance = at<float>(p_.at_.tie_tolerance);
-      for (Index c = 0; c < count; ++c) {
-        if (c > 0 && p_.steps_[quantized_b_scale] == 0) {
-          factor[c] = factor[0];
-          scale[c] = scale[0];
-          fixed_scale[c] = fixed_scale[0];
-          tolerance[c] = tolerance[0];
-          continue;
+      V::Doubles factor{};
+      V::Floats scale{}, fixed_scale{}, largest{};
+      for (Index c = 0; c < count; c += V::count) {
+        if (c == 0 || p_.steps_[quantized_b_scale] != 0) {
+          V::Floats b_scale{};
+          for (Index i = 0; i < V::count; ++i) {  // beyond the last column, its own
+            b_scale[i] = scale_of(quantized_b_scale, smaller(first_column_ + first + c + i, p_.columns_ - 1));
+          }
+          factor = by * __builtin_convertvector(b_scale, V::Doubles);
+          for (Index i = 0; i < V::count; ++i) {
+            if (!scales_are_usual(b_scale[i])) factor[i] = odd_factor(b_scale[i]);
+          }
+          scale = qlc::float_scales<V>(factor / divisor);
+          fixed_scale = scale * 65536.0f;
+          const V::Floats size = scale < 0 ? -scale : scale;
+          largest = size > largest ? size : largest;
         }
-        const Index column = smaller(first_column_ + first + c, p_.columns_ - 1);  // beyond the last one, its own
-        const float b_scale = scale_of(quantized_b_scale, column);
-        factor[c] = by * static_cast<double>(b_scale);
-        if (!usual || !qlc::is_usual(b_scale)) {
-          const double odd = qlc::odd_factor(to_.input_scale, b_scale, to_.output_scale);
-          factor[c] = negated ? -odd : odd;
-        }
-        scale[c] = qlc::float_scale(factor[c] / divisor);
-        fixed_scale[c] = scale[c] * 65536.0f;
-        const bool exact = static_cast<double>(scale[c]) * divisor == factor[c];
-        tolerance[c] = exact && qlc::products_are_exact(scale[c], p_.bound()) ? qlc::exact_tie_tolerance
-                                                                              : qlc::clamped_tie_tolerance;
+        std::memcpy(at<double>(p_.at_.factor) + c, &factor, sizeof factor);
+        std::memcpy(at<float>(p_.at_.scale) + c, &scale, sizeof scale);
+        std::memcpy(at<float>(p_.at_.fixed_scale) + c, &fixed_scale, sizeof fixed_scale);
+      }
+      largest_scale_ = largest[0] > largest[1] ? largest[0] : largest[1];
+    }
+    bool scales_are_usual(float b_scale) const noexcept {
+      return qlc::is_usual(to_.input_scale) && qlc::is_usual(to_.output_scale) && qlc::is_usual(b_scale);
+    }
+    double odd_factor(float b_scale) const noexcept {
+      const double odd = qlc::odd_factor(to_.input_scale, b_scale, to_.output_scale);
+      return to_.packed().negated ? -odd : odd;
+    }
+    /// Of these columns, for the clamped mode.
+    void take_tolerances(Index first, Index last) noexcept {
+      const double divisor = to_.divisor();
+      for (Index c = first; c < last; ++c) {
+        const float scale = to_.scale[c];
+        const bool exact = static_cast<double>(scale) * divisor == to_.factor[c];
+        at<float>(p_.at_.tie_tolerance)[c] =
+            exact && qlc::products_are_exact(scale, p_.bound()) ? qlc::exact_tie_tolerance : qlc::clamped_tie_tolerance;
       }
     }
     /// Whether tiles can round the sums that they hold: no term is left to add, and all suit fixed point.
-    bool tiles_round(Index columns) const noexcept {
-      bool suit = p_.packing_.kernels.requantize && rows_share_scales_ && !has_row_term_ && a_zero_point_.step == 0 &&
-                  p_.output_.column_step == 1;
-      for (Index c = 0; c < columns && suit; ++c) {
-        const auto size = static_cast<double>(to_.scale[c] < 0 ? -to_.scale[c] : to_.scale[c]);
-        suit = p_.bound() * size < qlc::fixed_point_limit;
-      }
-      return suit;
+    bool tiles_round() const noexcept {
+      return p_.packing_.kernels.requantize && rows_share_scales_ && !has_row_term_ && a_zero_point_.step == 0 &&
+             p_.output_.column_step == 1 && p_.bound() * static_cast<double>(largest_scale_) < qlc::fixed_point_limit;
     }
     void round_in_tiles(const qlc::Tiles::Equal& tiles, const qlc::TileOperands& operands, Index row,
                         Index first) noexcept {
@@ -626,7 +670,12 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
       } else {
         to_.rows = {};
         for (Index r = 0; r < count; ++r) {
-          has_row_scales_ ? static_cast<void>(take_row(row + r)) : take_scales(row + r, first, width);
+          if (has_row_scales_) {
+            take_row(row + r);
+          } else {
+            take_scales(row + r, first, width);
+            take_tolerances(0, width);
+          }
           quantize(r, 1, has_row_scales_ ? first : 0);
         }
       }
@@ -634,11 +683,13 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     }
 
     const TiledPlan& p_;
+    const Cut& cut_;
     const Bindings& bindings_;
     std::byte* memory_;
     ChannelTensor a_zero_point_;
     std::int32_t minus_a_ = 0;  // of all rows, if they share it
     bool has_row_term_ = false, rows_share_scales_ = true, has_row_scales_ = false, tiles_round_ = false;
+    float largest_scale_ = 0;  // its magnitude
     Index block_ = -1, scaled_column_ = -1, product_ = 0, first_column_ = 0, panels_ = 0, columns_ = 0;
     const std::uint8_t* packed_ = nullptr;
     const std::uint8_t* rows_ = nullptr;  // of a strip, as tiles read them
@@ -646,22 +697,28 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
     Requantizer to_;
   };
 
-  /// The block of columns that begins with `panel`.
-  void pack(const Bindings& bindings, Index product, Index panel, std::uint8_t* to) const noexcept {
+  /// `count` panels from `panel` on.
+  void pack(const Bindings& bindings, Index product, Index panel, Index count, std::uint8_t* to) const noexcept {
     const Index first = panel * packing_.width;
     packing_.pack(b_,
                   reinterpret_cast<const std::uint8_t*>(bindings.inputs[Problem::b]) + b_.first_of(product) +
                       first * b_.column_step,
-                  smaller(block_panels_ * packing_.width, columns_ - first), to);
+                  smaller(count * packing_.width, columns_ - first), to);
   }
-  /// How many ranges the rows are cut into, so that each of so many tasks has work. A block of B that is not kept is
-  /// packed for each of them.
-  Index row_ranges(Index tasks) const noexcept {
-    const Index units = products_ * blocks_;
-    if (tasks == 1 || units >= 4 * tasks) return 1;
+  /// Columns are cut first, the same number of blocks for each task: cores then read B once between them, and the same
+  /// part at every call. Where that leaves tasks without equal work, rows are cut too; a block of B that is not kept is
+  /// packed for each range of them.
+  Cut cut(Index tasks) const noexcept {
+    const Index least = ceil_div(panels_, block_panels_);
+    if (tasks == 1) return {least, 1};
+    const Index blocks = products_ % tasks == 0 ? least : smaller(panels_, round_up(least, tasks));
+    const Index count = products_ * blocks;
+    const bool equal = products_ % tasks == 0 || panels_ % tasks == 0 || panels_ >= 8 * tasks;
+    if (equal || count >= 4 * tasks) return {blocks, 1};
     const Index most = rows_ / (kept_ ? tile_rows_ : 4 * tile_rows_);
-    return smaller(most < 1 ? 1 : most, ceil_div(4 * tasks, units));
+    return {blocks, smaller(most < 1 ? 1 : most, ceil_div(4 * tasks, count))};
   }
+  Index units(const Cut& cut) const noexcept { return products_ * cut.blocks * cut.ranges; }
   /// No sum's magnitude exceeds it.
   double bound() const noexcept { return 255.0 * 255.0 * static_cast<double>(packing_.depth); }
   bool rows_share(std::initializer_list<QuantizedInput> parameters) const noexcept {
@@ -703,7 +760,7 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
   ByteShift a_shift_;
   Index products_, rows_, columns_, panels_, tile_rows_;
   Index strip_rows_ = 1;
-  Index block_panels_ = 1, blocks_ = 1;  // panels of a block
+  Index block_panels_ = 1;  // of a block, at most
   Index packed_products_ = 1;
   bool kept_ = false;      // packed at initialize
   bool reads_a_ = false;   // tiles read A as it is

@@ -117,20 +117,6 @@ inline void take_channels(const std::byte* const* inputs, const ChannelTensors& 
   }
 }
 
-/// Vectors of 32 bytes, which AVX2 has, and of 16.
-struct Vectors32 {
-  static constexpr Index count = 4;
-  using Doubles = double __attribute__((vector_size(32)));
-  using Floats = float __attribute__((vector_size(16)));
-  using Dwords = std::int32_t __attribute__((vector_size(16)));
-};
-struct Vectors16 {
-  static constexpr Index count = 2;
-  using Doubles = double __attribute__((vector_size(16)));
-  using Floats = float __attribute__((vector_size(8)));
-  using Dwords = std::int32_t __attribute__((vector_size(8)));
-};
-
 /// What follows from what was taken, for a vector of channels.
 template <class V>
 DMLREF_ALWAYS_INLINE void precompute_vector(const ChannelScales& scales, Index at, ChannelConstants& c) noexcept {
@@ -149,12 +135,7 @@ DMLREF_ALWAYS_INLINE void precompute_vector(const ChannelScales& scales, Index a
   Dwords bias, reach;
   std::memcpy(&bias, c.bias + at, sizeof bias);
   std::memcpy(&reach, c.reach + at, sizeof reach);
-  // Beyond 2^40 every sum but 0 saturates, below 2^-40 every sum rounds to 0: floats need not follow.
-  const Doubles zero{}, ratio = factor / scales.divisor, size = ratio < 0 ? -ratio : ratio;
-  Doubles clamped = ratio > 0x1p40 ? zero + 0x1p40 : ratio;
-  clamped = clamped < -0x1p40 ? zero - 0x1p40 : clamped;
-  clamped = size < 0x1p-40 ? zero : clamped;
-  const Floats scale = __builtin_convertvector(clamped, Floats), fixed_scale = scale * 65536.0f;
+  const Floats scale = float_scales<V>(factor / scales.divisor), fixed_scale = scale * 65536.0f;
   const Doubles given = __builtin_convertvector(bias, Doubles);
   const Doubles bound =
       scales.products_per_weight * __builtin_convertvector(reach, Doubles) + (given < 0 ? -given : given);
