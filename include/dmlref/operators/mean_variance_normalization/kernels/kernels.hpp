@@ -232,15 +232,18 @@ struct ColumnKernels {
 
 /// The activation kernels of one instruction set. Results are the same bits in each.
 struct ActivationKernels {
-  /// The activation, after its linear part, of unrounded values, rounded to float32 or float16.
-  void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
-  void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
+  /// The activation, after its linear part, of unrounded values, rounded to float32 or float16. `stream`: float32
+  /// with non-temporal stores, where addresses allow it. `read`: as many results' bytes that are prefetched meanwhile.
+  void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count, bool stream, Address read);
+  void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count, bool stream, Address read);
 
-  void apply(const Activation& activation, const double* values, std::byte* to, std::size_t count) const noexcept {
-    apply32(activation, values, to, count);
+  void apply(const Activation& activation, const double* values, std::byte* to, std::size_t count, bool stream,
+             Address read) const noexcept {
+    apply32(activation, values, to, count, stream, read);
   }
-  void apply(const Activation& activation, const float* values, std::byte* to, std::size_t count) const noexcept {
-    apply16(activation, values, to, count);
+  void apply(const Activation& activation, const float* values, std::byte* to, std::size_t count, bool stream,
+             Address read) const noexcept {
+    apply16(activation, values, to, count, stream, read);
   }
 };
 

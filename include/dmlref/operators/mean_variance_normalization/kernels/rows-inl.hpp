@@ -273,9 +273,9 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
     std::size_t i = 0;
     for (; i + block <= count; i += block) {
       if constexpr (target.prefetches) {
-        // (Into L2 where L1d is full of doubles. Segments with sums are faster without the output.)
-        prefetch_line<0, source == Source::memory_and_sums || (sums && finish != Finish::unrounded) ? 2 : 3>(
-            read + i * sizeof(float));
+        // (Into L2 where L1d is full of doubles. Segments with sums are faster without the output. What is read next
+        // the activation prefetches.)
+        if constexpr (finish != Finish::unrounded) prefetch_line<0, sums ? 2 : 3>(read + i * sizeof(float));
         if constexpr (source == Source::memory || (sums && finish == Finish::unrounded)) {
           prefetch_line<1>(written + i * sizeof(float));
         }

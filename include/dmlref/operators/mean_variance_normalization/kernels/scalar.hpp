@@ -257,7 +257,8 @@ inline const ColumnKernels& column_kernels() noexcept {
 // ---- Activations -------------------------------------------------------------------------------------------------
 
 template <class Real>
-inline void apply(const Activation& activation, const Real* values, std::byte* to, std::size_t count) noexcept {
+inline void apply(const Activation& activation, const Real* values, std::byte* to, std::size_t count, bool,
+                  Address) noexcept {
   using T = std::conditional_t<std::is_same_v<Real, float>, half, float>;
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];

@@ -156,7 +156,7 @@ struct WholeRowsExecution : RowExecution<T> {
     const std::size_t size = block_size(0);
     const SmallGroup constants(size, op.parameters);
     const bool non_temporal =
-        streams && (!op.geometry.varying || op.kernels.rows->pipelined) && op.finish != Finish::unrounded;
+        streams && (!op.geometry.varying || op.kernels.rows->pipelined || op.finish == Finish::unrounded);
     // (A scale and a bias for each element fill L1d.)
     const bool converts = !is_half && !op.geometry.varying;
     const bool prefetches = !is_half && op.prefetch_distance != 0 && (streams || !converts || rows.prefetches_kept);
