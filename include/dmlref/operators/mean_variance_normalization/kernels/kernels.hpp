@@ -130,8 +130,8 @@ inline Results<Real> row_results(const std::byte* floats, std::byte* to, const S
   }
 }
 
-/// Kernels that compute results, by Finish. They take every `source`, except Source::memory_and_sums, which is for
-/// shared coefficients in double, and float16's Source::memory with coefficients for each element or unrounded.
+/// Kernels that compute results, by Finish. They take every `source`, except Source::memory_and_sums of float16 or
+/// unrounded, and float16's Source::memory unrounded.
 template <class Real>
 struct ResultKernels {
   /// What is found on the way. double: the minimum magnitude of the values; float: how many elements, numbered within

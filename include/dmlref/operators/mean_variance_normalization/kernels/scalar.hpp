@@ -133,7 +133,7 @@ inline typename ResultKernels<Real>::Found results(const Results<Real>& in, cons
                                                    : floats_of<T>(in.from + segment->from, segment->count, space)};
     for (std::size_t i = 0; i < segment->count; ++i, ++number) {
       const Real x = converted ? in.converted[i] : Real{floats.load(static_cast<Index>(i))};
-      const auto& c = of_element(coefficients, i);
+      const auto& c = of_element(coefficients, number);
       const Real value = c.value(x);
       store<finish>(in.to + segment->to, i, value, in.upper);
       if constexpr (std::is_same_v<Real, double>) {
