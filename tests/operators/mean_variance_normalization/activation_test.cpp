@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dmlref/operators/mean_variance_normalization/kernels/targets.hpp"
+#include "dmlref/run/aligned_buffer.hpp"
 
 namespace {
 
@@ -53,12 +54,12 @@ std::vector<Activation> activations_of_their_own() {
 }
 
 void apply(const ActivationKernels& k, const Activation& activation, const std::vector<double>& values, std::byte* to,
-           std::size_t count) {
-  k.apply32(activation, values.data(), to, count);
+           std::size_t count, bool stream) {
+  k.apply32(activation, values.data(), to, count, stream, fast::address_of(values.data()));
 }
 void apply(const ActivationKernels& k, const Activation& activation, const std::vector<float>& values, std::byte* to,
-           std::size_t count) {
-  k.apply16(activation, values.data(), to, count);
+           std::size_t count, bool stream) {
+  k.apply16(activation, values.data(), to, count, stream, fast::address_of(values.data()));
 }
 std::size_t list(const IllConditionedKernels& k, const Activation& activation, const std::vector<double>& values,
                  const std::vector<double>& bounds, std::size_t step, std::uint16_t* found) {
@@ -98,15 +99,20 @@ TYPED_TEST(ActivationKernelsOf, GiveThePlainKernelsBits) {
     for (const Activation& activation : activations_of_their_own()) {
       for (const std::size_t count : {values.size(), std::size_t{1}, std::size_t{7}, std::size_t{29}}) {
         std::vector<T> expected(count + 1, T(42.0f));
-        std::vector<T> result = expected;
-        apply(scalar::activation_kernels(), activation, values, reinterpret_cast<std::byte*>(expected.data()), count);
-        apply(row.kernels, activation, values, reinterpret_cast<std::byte*>(result.data()), count);
-        for (std::size_t i = 0; i <= count; ++i) {
-          if (is_nan(expected[i]) && is_nan(result[i])) continue;  // made the same by whoever corrects
-          ASSERT_EQ(std::memcmp(&expected[i], &result[i], sizeof(T)), 0)
-              << row.name << ' ' << find_activation(activation.type)->name << ' ' << activation.parameters[0] << ' '
-              << activation.parameters[1] << " of " << (i < count ? values[i] : 0) << ": "
-              << static_cast<float>(result[i]) << " instead of " << static_cast<float>(expected[i]);
+        apply(scalar::activation_kernels(), activation, values, reinterpret_cast<std::byte*>(expected.data()), count,
+              false);
+        for (const bool stream : {false, true}) {
+          AlignedBuffer buffer((count + 1) * sizeof(T));
+          auto* const result = reinterpret_cast<T*>(buffer.span().data());
+          std::fill_n(result, count + 1, T(42.0f));
+          apply(row.kernels, activation, values, buffer.span().data(), count, stream);
+          for (std::size_t i = 0; i <= count; ++i) {
+            if (is_nan(expected[i]) && is_nan(result[i])) continue;  // made the same by whoever corrects
+            ASSERT_EQ(std::memcmp(&expected[i], &result[i], sizeof(T)), 0)
+                << row.name << ' ' << find_activation(activation.type)->name << ' ' << activation.parameters[0] << ' '
+                << activation.parameters[1] << " of " << (i < count ? values[i] : 0) << ", stream " << stream << ": "
+                << static_cast<float>(result[i]) << " instead of " << static_cast<float>(expected[i]);
+          }
         }
       }
     }

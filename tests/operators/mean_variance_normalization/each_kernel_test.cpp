@@ -193,33 +193,40 @@ TEST(NormalizationKernels, SegmentsWithSumsOfOthers) {
   // (Another order in the output, and a gap between the second segment and the third.)
   const Segment segments[3] = {{0, 1280, 16}, {64, 0, 304}, {2048, 1344, 512}};
   for (const double shift : {0.0, 0.75}) {
-    const SharedCoefficients<double> coefficients{shift, 1.25, -0.5, 0};
     for (std::size_t finish = 0; finish < finishes - 1; ++finish) {
-      for (const bool stream : {false, true}) {
-        for (const std::int64_t ahead : {0, 64}) {
-          std::vector<std::byte> expected(1024 * sizeof(float)), result(expected.size());
-          Results<double> results{Source::memory,
-                                  c.bytes(c.floats),
-                                  nullptr,
-                                  expected.data(),
-                                  segments,
-                                  3,
-                                  0.3f,
-                                  stream,
-                                  {fast::address_of(c.bytes(c.floats), ahead), fast::address_of(result.data(), ahead)}};
-          const float minimum = scalar::kernels().float32.shared[finish](results, coefficients);
-          const SumAndSquare expected_sums = scalar::kernels().sums(c.bytes(c.others), segments, 3, 0);
-          results.to = result.data();
-          EXPECT_EQ(avx512::kernels().float32.shared[finish](results, coefficients), minimum);
-          EXPECT_EQ(result, expected);
-          result.assign(result.size(), std::byte{0});
-          SumAndSquare sums;
-          results.source = Source::memory_and_sums;
-          results.summed = {c.bytes(c.others), &sums};
-          EXPECT_EQ(avx512::kernels().float32.shared[finish](results, coefficients), minimum);
-          EXPECT_EQ(result, expected);
-          EXPECT_EQ(sums.sum, expected_sums.sum);
-          EXPECT_EQ(sums.square, expected_sums.square);
+      for (const bool per_element : {false, true}) {
+        const auto minimum_by = [&](const Kernels& kernels, const Results<double>& results) {
+          const PerElementCoefficients<double> each{shift, 0.5, 1.25, 0, 0, c.scale.data(), c.bias.data()};
+          return per_element ? kernels.float32.per_element[finish](results, each)
+                             : kernels.float32.shared[finish](results, {shift, 1.25, -0.5, 0});
+        };
+        for (const bool stream : {false, true}) {
+          for (const std::int64_t ahead : {0, 64}) {
+            std::vector<std::byte> expected(1024 * sizeof(float)), result(expected.size());
+            Results<double> results{
+                Source::memory,
+                c.bytes(c.floats),
+                nullptr,
+                expected.data(),
+                segments,
+                3,
+                0.3f,
+                stream,
+                {fast::address_of(c.bytes(c.floats), ahead), fast::address_of(result.data(), ahead)}};
+            const float minimum = minimum_by(scalar::kernels(), results);
+            const SumAndSquare expected_sums = scalar::kernels().sums(c.bytes(c.others), segments, 3, 0);
+            results.to = result.data();
+            EXPECT_EQ(minimum_by(avx512::kernels(), results), minimum);
+            EXPECT_EQ(result, expected);
+            result.assign(result.size(), std::byte{0});
+            SumAndSquare sums;
+            results.source = Source::memory_and_sums;
+            results.summed = {c.bytes(c.others), &sums};
+            EXPECT_EQ(minimum_by(avx512::kernels(), results), minimum);
+            EXPECT_EQ(result, expected);
+            EXPECT_EQ(sums.sum, expected_sums.sum);
+            EXPECT_EQ(sums.square, expected_sums.square);
+          }
         }
       }
     }
@@ -274,22 +281,35 @@ struct HalvesCase {
       results.source = Source::converted_and_sums;
       results.summed = summed;
     }
-    r.list.resize(per_element ? kernels.float16.per_element[finish](
-                                    results, {c.shift, 0x1p-14f, 1.5f, 0x1p-15f, 0x1p-10f, scale.data(), bias.data()})
-                              : kernels.float16.shared[finish](results, c));
+    r.list.resize(found(kernels, finish, per_element, c, results));
     return r;
   }
-  Result in_segments(const Kernels& kernels, std::size_t finish, const SharedCoefficients<float>& c,
+  Result in_segments(const Kernels& kernels, std::size_t finish, bool per_element, const SharedCoefficients<float>& c,
                      bool stream) const {
     const std::size_t first = row.size() / 3;
     const auto at = static_cast<std::int64_t>(first * sizeof(half));
     const Segment two[2] = {{0, 0, first}, {at, at, row.size() - first}};
     Result r{std::vector<std::byte>(stored_bytes(finish)), std::vector<std::uint16_t>(row.size())};
     const fast::Address place = fast::address_of(bytes(row));
-    r.list.resize(kernels.float16.shared[finish](
-        {Source::memory, bytes(row), nullptr, r.stored.data(), two, 2, 0.3f, stream, {place, place}, {}, r.list.data()},
-        c));
+    r.list.resize(found(kernels, finish, per_element, c,
+                        {Source::memory,
+                         bytes(row),
+                         nullptr,
+                         r.stored.data(),
+                         two,
+                         2,
+                         0.3f,
+                         stream,
+                         {place, place},
+                         {},
+                         r.list.data()}));
     return r;
+  }
+  std::size_t found(const Kernels& kernels, std::size_t finish, bool per_element, const SharedCoefficients<float>& c,
+                    const Results<float>& results) const {
+    return per_element ? kernels.float16.per_element[finish](
+                             results, {c.shift, 0x1p-14f, 1.5f, 0x1p-15f, 0x1p-10f, scale.data(), bias.data()})
+                       : kernels.float16.shared[finish](results, c);
   }
 };
 
@@ -324,10 +344,13 @@ void expect_halves(const Kernels& kernels) {
             EXPECT_EQ(sums.sum, expected_sums.sum) << per_element;
             EXPECT_EQ(sums.square, expected_sums.square) << per_element;
           }
-          if (finish == static_cast<std::size_t>(Finish::unrounded)) continue;
-          const auto expected = c.in_segments(scalar::kernels(), finish, coefficients, false);
-          for (const bool stream : {false, true}) {
-            EXPECT_EQ(c.in_segments(kernels, finish, coefficients, stream), expected) << stream;
+          for (const bool per_element : {false, true}) {
+            if (finish == static_cast<std::size_t>(Finish::unrounded)) continue;
+            const auto expected = c.in_segments(scalar::kernels(), finish, per_element, coefficients, false);
+            for (const bool stream : {false, true}) {
+              EXPECT_EQ(c.in_segments(kernels, finish, per_element, coefficients, stream), expected)
+                  << per_element << stream;
+            }
           }
           if (testing::Test::HasFailure()) return;
         }

@@ -361,9 +361,11 @@ TYPED_TEST(FastNormalization, StrategiesOfShapes) {
     auto c = plain_case<TypeParam>(row.sizes, row.axes);
     const auto strategy_name = [&] { return plan_of(c, kernels, tuning)->strategy_name(); };
     EXPECT_EQ(strategy_name(), row.strategy) << c.describe();
-    if (row.strategy.ends_with("segments")) {  // which share one scale
+    if (row.strategy.ends_with("segments")) {  // also with a scale and a bias for each element
       Random random(seed());
       add_scale_and_bias(c, c.input, random);
+      EXPECT_EQ(strategy_name(), row.strategy) << c.describe();
+      c.parameters.activation = default_activation(ActivationType::tanh);
       EXPECT_EQ(strategy_name(), "blocks") << c.describe();
     }
   }
@@ -484,21 +486,28 @@ TYPED_TEST(FastNormalization, GroupsOfStretches) {
   }
 }
 
-// Groups of all kinds, one behind the other: the sums of one are formed beside the results of another.
+/// Groups of all kinds, one behind the other, each of `outer` stretches of `inner` elements.
+template <class T>
+NormalizationCase<T> groups_of_mixed_kinds(Index outer, Index groups, Index inner, Random& random) {
+  auto c = plain_case<T>({outer, groups, inner}, 0b101);
+  for (Index g = 0; g < groups; ++g) {
+    std::vector<T> group(static_cast<std::size_t>(outer * inner));
+    fill(group, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
+    for (Index o = 0; o < outer; ++o) {
+      std::copy_n(group.begin() + o * inner, inner, c.input_data.begin() + (o * groups + g) * inner);
+    }
+  }
+  return c;
+}
+
+// The sums of one group are formed beside the results of another.
 TYPED_TEST(FastNormalization, GroupsOfMixedKinds) {
   Random random(seed());
   for (const Index inner : {80, 96, 1040}) {
     for (const bool scaled : {false, true}) {
       constexpr Index outer = 21;
       constexpr Index groups = 17;
-      auto c = plain_case<TypeParam>({outer, groups, inner}, 0b101);
-      for (Index g = 0; g < groups; ++g) {
-        std::vector<TypeParam> group(static_cast<std::size_t>(outer * inner));
-        fill(group, static_cast<Regime>(pick(random, 0, static_cast<int>(Regime::count) - 1)), random);
-        for (Index o = 0; o < outer; ++o) {
-          std::copy_n(group.begin() + o * inner, inner, c.input_data.begin() + (o * groups + g) * inner);
-        }
-      }
+      auto c = groups_of_mixed_kinds<TypeParam>(outer, groups, inner, random);
       c.parameters.activation = random_activation(random);
       if (scaled) {
         add_scale_and_bias(c, Layout({1, groups, 1}), random);
@@ -533,10 +542,10 @@ TYPED_TEST(FastNormalization, RowsBeyondL2) {
     Shape shape;
     reference::AxisSet axes;
     Shape scale;
-  } cases[] = {{{1, 181, 768}, 0b100, {}},          {{1, 181, 775}, 0b100, {1, 1, 775}},
-               {{1, 2, 66064}, 0b100, {1, 2, 1}},   {{1, 2, 66003}, 0b100, {1, 2, 1}},
-               {{1, 2, 66064}, 0b110, {1, 2, 1}},   {{1, 2, 66064}, 0b100, {1, 1, 66064}},
-               {{1, 37, 3001}, 0b100, {1, 1, 3001}}};
+  } cases[] = {{{1, 181, 768}, 0b100, {}},           {{1, 181, 775}, 0b100, {1, 1, 775}},
+               {{1, 2, 66064}, 0b100, {1, 2, 1}},    {{1, 2, 66003}, 0b100, {1, 2, 1}},
+               {{1, 2, 66064}, 0b110, {1, 2, 1}},    {{1, 2, 66064}, 0b100, {1, 1, 66064}},
+               {{1, 37, 3001}, 0b100, {1, 1, 3001}}, {{1, 37, 3008}, 0b100, {1, 1, 3008}}};
   for (const auto& it : cases) {
     for (const Regime regime : {Regime::mean_0, Regime::mean_100, Regime::with_nan}) {
       auto c = plain_case<TypeParam>(it.shape, it.axes);
@@ -546,6 +555,22 @@ TYPED_TEST(FastNormalization, RowsBeyondL2) {
         add_scale_and_bias(c, Layout(it.scale), random);
       }
       expect_reference_bits(c, "rows beyond the second cache");
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Batches of groups that share scale and bias: as many as fit, fewer, one more than a multiple; in segments that begin
+// with lane 0 or do not.
+TYPED_TEST(FastNormalization, BatchesOfGroups) {
+  Random random(seed());
+  for (const Index groups : {2, 16, 17, 33, 50}) {
+    for (const Index inner : {48, 50, 1040}) {
+      const Index outer = 2100 / inner;
+      auto c = groups_of_mixed_kinds<TypeParam>(outer, groups, inner, random);
+      if (pick(random, 0, 1) == 0) c.parameters.activation = random_activation(random);
+      add_scale_and_bias(c, Layout(pick(random, 0, 1) == 0 ? Shape{outer, 1, inner} : Shape{outer, 1, 1}), random);
+      expect_reference_bits(c, "batches");
       if (testing::Test::HasFatalFailure()) return;
     }
   }
@@ -563,6 +588,7 @@ TEST(FastNormalizationOutputs, PastTheCaches) {
         c.scale = c.bias = Layout({1, 768});
         c.scale_data.assign(768, 0.7f);
         c.bias_data.assign(768, -0.3f);
+        if (rows == 2800) c.parameters.activation = default_activation(ActivationType::tanh);
       }
       expect_reference_bits(c, "past the caches");
       if (testing::Test::HasFatalFailure()) return;

@@ -211,11 +211,30 @@ struct Steps {
   }
 };
 
+/// Rounded results to memory; `streams`: float32 with non-temporal stores, where the address allows it.
+template <class V>
+DMLREF_VECTOR_TARGET void stream_results(std::byte* to, Vectors<V> x) noexcept {
+  if constexpr (std::is_same_v<V, Doubles>) {
+    stream(to, rounded(x));
+  } else {
+    stream_results(to, x.first);
+    stream_results(to + V::lanes * sizeof(float), x.second);
+  }
+}
+template <class V>
+DMLREF_VECTOR_TARGET void store_results(std::byte* to, V x, bool streams) noexcept {
+  if constexpr (target.streams && std::is_same_v<typename V::Real, double>) {
+    if (streams && reinterpret_cast<std::uintptr_t>(to) % sizeof(Floats) == 0) return stream_results(to, x);
+  }
+  static_cast<void>(streams);
+  store_rounded(to, x);
+}
+
 /// A vector's third step runs beside the second of the next one and the first of the one after: a processor sees too
 /// few instructions ahead to overlap whole chains. The last vector overlaps its predecessor; `count` is not below one.
 template <ActivationType type, class V>
 DMLREF_VECTOR_KERNEL void apply_type(const Activation& activation, const typename V::Real* values, std::byte* to,
-                                     std::size_t count) noexcept {
+                                     std::size_t count, bool streams, Address read) noexcept {
   using Real = typename V::Real;
   constexpr std::size_t result_bytes = sizeof(Real) / 2;
   const Steps<type, V> steps{V::of(activation.parameters[0]), V::of(activation.parameters[1]),
@@ -225,7 +244,8 @@ DMLREF_VECTOR_KERNEL void apply_type(const Activation& activation, const typenam
   std::size_t next = V::lanes < last ? V::lanes : last;
   State<V> first = steps.first(V::load(values + next));
   for (std::size_t i = 0;;) {
-    store_rounded(to + i * result_bytes, steps.third(second, V::load(values + i)));
+    if constexpr (target.prefetches) prefetch<0>(read + i * result_bytes, V::lanes * result_bytes);
+    store_results(to + i * result_bytes, steps.third(second, V::load(values + i)), streams);
     if (i == last) return;
     i = next;
     next = next + V::lanes < last ? next + V::lanes : last;
@@ -236,40 +256,40 @@ DMLREF_VECTOR_KERNEL void apply_type(const Activation& activation, const typenam
 
 template <class V>
 DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::Real* values, std::byte* to,
-                                std::size_t count) noexcept;
+                                std::size_t count, bool streams, Address read) noexcept;
 
 /// Rows shorter than a vector go by way of buffers.
 template <class V>
 DMLREF_NOINLINE DMLREF_VECTOR_KERNEL void apply_short(const Activation& activation, const typename V::Real* values,
-                                                      std::byte* to, std::size_t count) noexcept {
+                                                      std::byte* to, std::size_t count, Address read) noexcept {
   using Real = typename V::Real;
   Real in[V::lanes]{};
   std::byte out[V::lanes * sizeof(Real) / 2];
   std::memcpy(in, values, count * sizeof(Real));
-  apply<V>(activation, in, out, V::lanes);
+  apply<V>(activation, in, out, V::lanes, false, read);
   std::memcpy(to, out, count * sizeof(Real) / 2);
 }
 
 template <class V>
 DMLREF_VECTOR_KERNEL void apply(const Activation& activation, const typename V::Real* values, std::byte* to,
-                                std::size_t count) noexcept {
+                                std::size_t count, bool streams, Address read) noexcept {
   using enum ActivationType;
-  if (count < V::lanes) return apply_short<V>(activation, values, to, count);
+  if (count < V::lanes) return apply_short<V>(activation, values, to, count, read);
   switch (activation.type) {
-    case elu: return apply_type<elu, V>(activation, values, to, count);
-    case leaky_relu: return apply_type<leaky_relu, V>(activation, values, to, count);
-    case parametric_softplus: return apply_type<parametric_softplus, V>(activation, values, to, count);
-    case scaled_elu: return apply_type<scaled_elu, V>(activation, values, to, count);
-    case scaled_tanh: return apply_type<scaled_tanh, V>(activation, values, to, count);
-    case sigmoid: return apply_type<sigmoid, V>(activation, values, to, count);
-    case softplus: return apply_type<softplus, V>(activation, values, to, count);
-    case softsign: return apply_type<softsign, V>(activation, values, to, count);
-    case ActivationType::tanh: return apply_type<ActivationType::tanh, V>(activation, values, to, count);
-    case thresholded_relu: return apply_type<thresholded_relu, V>(activation, values, to, count);
-    case shrink: return apply_type<shrink, V>(activation, values, to, count);
-    case celu: return apply_type<celu, V>(activation, values, to, count);
-    case gelu: return apply_type<gelu, decltype(V::first)>(activation, values, to, count);
-    default: return scalar::apply(activation, values, to, count);  // part of the row kernels' stores
+    case elu: return apply_type<elu, V>(activation, values, to, count, streams, read);
+    case leaky_relu: return apply_type<leaky_relu, V>(activation, values, to, count, streams, read);
+    case parametric_softplus: return apply_type<parametric_softplus, V>(activation, values, to, count, streams, read);
+    case scaled_elu: return apply_type<scaled_elu, V>(activation, values, to, count, streams, read);
+    case scaled_tanh: return apply_type<scaled_tanh, V>(activation, values, to, count, streams, read);
+    case sigmoid: return apply_type<sigmoid, V>(activation, values, to, count, streams, read);
+    case softplus: return apply_type<softplus, V>(activation, values, to, count, streams, read);
+    case softsign: return apply_type<softsign, V>(activation, values, to, count, streams, read);
+    case ActivationType::tanh: return apply_type<ActivationType::tanh, V>(activation, values, to, count, streams, read);
+    case thresholded_relu: return apply_type<thresholded_relu, V>(activation, values, to, count, streams, read);
+    case shrink: return apply_type<shrink, V>(activation, values, to, count, streams, read);
+    case celu: return apply_type<celu, V>(activation, values, to, count, streams, read);
+    case gelu: return apply_type<gelu, decltype(V::first)>(activation, values, to, count, streams, read);
+    default: return scalar::apply(activation, values, to, count, streams, read);  // part of the row kernels' stores
   }
 }
 

@@ -618,7 +618,8 @@ class ColumnGroups final : public detail::PlanOf<ColumnGroups<T>> {
         const ActivationKernels& kernels = *op.kernels_.activation;
         if (has_jump) ill_conditioned = list_near(panel, rows, width, work);
         for (std::size_t i = 0; i < rows; ++i) {
-          kernels.apply(activation, work.values + i * width, output + row_block.output[i], width);
+          const Real* const values = work.values + i * width;
+          kernels.apply(activation, values, output + row_block.output[i], width, false, address_of(values));
         }
       }
       if (ill_conditioned > 0) correct_listed(row_block, work.ill_conditioned, ill_conditioned, later);

@@ -130,8 +130,8 @@ inline Results<Real> row_results(const std::byte* floats, std::byte* to, const S
   }
 }
 
-/// Kernels that compute results, by Finish. They take every `source`, except Source::memory_and_sums, which is for
-/// shared coefficients in double, and float16's Source::memory with coefficients for each element or unrounded.
+/// Kernels that compute results, by Finish. They take every `source`, except Source::memory_and_sums of float16 or
+/// unrounded, and float16's Source::memory unrounded.
 template <class Real>
 struct ResultKernels {
   /// What is found on the way. double: the minimum magnitude of the values; float: how many elements, numbered within
@@ -232,15 +232,18 @@ struct ColumnKernels {
 
 /// The activation kernels of one instruction set. Results are the same bits in each.
 struct ActivationKernels {
-  /// The activation, after its linear part, of unrounded values, rounded to float32 or float16.
-  void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count);
-  void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count);
+  /// The activation, after its linear part, of unrounded values, rounded to float32 or float16. `stream`: float32
+  /// with non-temporal stores, where addresses allow it. `read`: as many results' bytes that are prefetched meanwhile.
+  void (*apply32)(const Activation&, const double* values, std::byte* to, std::size_t count, bool stream, Address read);
+  void (*apply16)(const Activation&, const float* values, std::byte* to, std::size_t count, bool stream, Address read);
 
-  void apply(const Activation& activation, const double* values, std::byte* to, std::size_t count) const noexcept {
-    apply32(activation, values, to, count);
+  void apply(const Activation& activation, const double* values, std::byte* to, std::size_t count, bool stream,
+             Address read) const noexcept {
+    apply32(activation, values, to, count, stream, read);
   }
-  void apply(const Activation& activation, const float* values, std::byte* to, std::size_t count) const noexcept {
-    apply16(activation, values, to, count);
+  void apply(const Activation& activation, const float* values, std::byte* to, std::size_t count, bool stream,
+             Address read) const noexcept {
+    apply16(activation, values, to, count, stream, read);
   }
 };
 

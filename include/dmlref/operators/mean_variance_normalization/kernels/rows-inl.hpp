@@ -272,7 +272,8 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
   Lanes lanes;
   if constexpr (sums) clear(lanes);
   const Segment* const end = results.segments + results.count;
-  for (const Segment* segment = results.segments; segment != end; ++segment) {
+  std::size_t first = 0;  // number of the segment's first element within the summation block
+  for (const Segment* segment = results.segments; segment != end; first += segment->count, ++segment) {
     const std::size_t count = segment->count;
     [[maybe_unused]] const std::byte* const from = converted ? nullptr : results.from + segment->from;
     std::byte* const to = results.to + segment->to;
@@ -283,9 +284,9 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
     std::size_t i = 0;
     for (; i + block <= count; i += block) {
       if constexpr (target.prefetches) {
-        // (Into L2 where L1d is full of doubles. Segments with sums are faster without the output.)
-        prefetch_line<0, source == Source::memory_and_sums || (sums && finish != Finish::unrounded) ? 2 : 3>(
-            read + i * sizeof(float));
+        // (Into L2 where L1d is full of doubles. Segments with sums are faster without the output. What is read next
+        // the activation prefetches.)
+        if constexpr (finish != Finish::unrounded) prefetch_line<0, sums ? 2 : 3>(read + i * sizeof(float));
         if constexpr (source == Source::memory || (sums && finish == Finish::unrounded)) {
           prefetch_line<1>(written + i * sizeof(float));
         }
@@ -300,7 +301,7 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
         } else {
           x = DoublePair::from_floats(from + at * sizeof(float));
         }
-        value[u] = values_of(coefficients, x, at);
+        value[u] = values_of(coefficients, x, first + at);
       }
       if constexpr (sums)
         add_block<float, converted>(lanes, summed + i * sizeof(float), converted ? next_doubles + i : nullptr);
@@ -322,7 +323,7 @@ DMLREF_NOINLINE DMLREF_VECTOR_KERNEL float results32(const Results<double>& resu
           last.from[k] = static_cast<double>(x);
         }
       }
-      const Coefficients of_last = coefficients.of_last(i, n, last);
+      const Coefficients of_last = coefficients.of_last(first + i, n, last);
       DMLREF_UNROLL
       for (std::size_t u = 0; u < block_units; ++u) {
         const DoublePair value = values_of(of_last, DoublePair::load(last.from + u * unit), u * unit);
@@ -345,7 +346,7 @@ DMLREF_VECTOR_TARGET float results32_of(const Results<double>& results, const Pa
     if (results.source == converted_and_sums) {
       return results32<finish, converted_and_sums, Coefficients>(results, parameters);
     }
-    if constexpr (shared && finish != Finish::unrounded) {
+    if constexpr (finish != Finish::unrounded) {
       if (results.source == memory_and_sums) {
         return results32<finish, memory_and_sums, Coefficients>(results, parameters);
       }
@@ -430,8 +431,8 @@ DMLREF_VECTOR_KERNEL std::size_t halves16(const Results<float>& results, const C
     if (reads_ahead) prefetch<0>(results.prefetch.read + static_cast<Address>(segment->from), bytes);
     if (writes_ahead) prefetch<1>(results.prefetch.written + static_cast<Address>(segment->to), bytes);
     const bool streams = stream && reinterpret_cast<std::uintptr_t>(to) % 32 == 0;
-    segment16<finish, half>(results.from + segment->from, to, segment->count, coefficients, upper, streams, first,
-                            listed);
+    segment16<finish, half>(results.from + segment->from, to, segment->count, coefficients.behind(first), upper,
+                            streams, first, listed);
     first += segment->count;
   }
   return listed.count;
@@ -486,7 +487,7 @@ DMLREF_VECTOR_KERNEL std::size_t floats16(const Results<float>& results, const C
 }
 template <Finish finish, class Coefficients>
 DMLREF_VECTOR_KERNEL std::size_t results16_of(const Results<float>& results, const Coefficients coefficients) noexcept {
-  if constexpr (!Coefficients::per_element && finish != Finish::unrounded) {
+  if constexpr (finish != Finish::unrounded) {
     if (results.source == Source::memory) return halves16<finish>(results, coefficients);
   }
   return floats16<finish>(results, coefficients);

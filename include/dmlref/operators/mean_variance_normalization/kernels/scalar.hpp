@@ -138,7 +138,7 @@ inline typename ResultKernels<Real>::Found results(const Results<Real>& in, cons
     std::byte* const to = in.to + segment->to;
     for (std::size_t i = 0; i < count; ++i, ++number) {
       const Real x = converted ? reals[i] : Real{floats.load(static_cast<Index>(i))};
-      const auto& c = of_element(coefficients, i);
+      const auto& c = of_element(coefficients, number);
       const Real value = c.value(x);
       store<finish>(to, i, value, upper);
       if constexpr (std::is_same_v<Real, double>) {
@@ -262,7 +262,8 @@ inline const ColumnKernels& column_kernels() noexcept {
 // ---- Activations -------------------------------------------------------------------------------------------------
 
 template <class Real>
-inline void apply(const Activation& activation, const Real* values, std::byte* to, std::size_t count) noexcept {
+inline void apply(const Activation& activation, const Real* values, std::byte* to, std::size_t count, bool,
+                  Address) noexcept {
   using T = std::conditional_t<std::is_same_v<Real, float>, half, float>;
   const Real a = activation.parameters[0];
   const Real b = activation.parameters[1];

@@ -92,7 +92,8 @@ DMLREF_NOINLINE inline void round_values(const TargetKernels& kernels, const Act
   const Finish finish = activated ? Finish::identity : finish_of(activation.type);
   const float upper = upper_bound_of(activation.type);
   if (finish == Finish::unrounded) {
-    kernels.activation->apply32(activation, values, reinterpret_cast<std::byte*>(floats), count);
+    kernels.activation->apply32(activation, values, reinterpret_cast<std::byte*>(floats), count, false,
+                                address_of(values));
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       floats[i] = static_cast<float>(finish == Finish::clamped ? scalar::finished<Finish::clamped>(values[i], upper)

@@ -100,7 +100,7 @@ struct BlockedRows final : detail::PlanOf<BlockedRows<T>>, RowPlan<T> {
     const Dimension& inner = places.reduced.at[places.reduced.rank - 1];
     has_segments = inner.extent >= 16 && inner.step.input == 1 && inner.step.output == 1;
     sums_segments = has_segments && inner.extent % 16 == 0;
-    in_segments = (is_half ? has_segments : sums_segments) && !places.varying && finish != Finish::unrounded;
+    in_segments = (is_half ? has_segments : sums_segments) && finish != Finish::unrounded;
     const bool pipelined = target.rows->pipelined;
     const bool is_long =
         inner.extent >= 4 * static_cast<Index>(summation_block) && (!pipelined || (!is_half && streams));
@@ -127,7 +127,7 @@ struct BlockedRows final : detail::PlanOf<BlockedRows<T>>, RowPlan<T> {
 
   bool has_segments = false;    // summation blocks consist of segments of 16 elements and more in both tensors,
   bool sums_segments = false;   // which begin with lane 0: they are summed where they lie,
-  bool in_segments = false;     // and share coefficients: nothing need be gathered
+  bool in_segments = false;     // nothing need be gathered
   bool is_pipelined = false;    // one group's results are formed together with the sums of the next
   bool prefetches_next = true;  // lines of the next group
 };
@@ -137,9 +137,8 @@ template <class T>
 struct BlockedRowsExecution : RowExecution<T> {
   using Base = RowExecution<T>;
   using Base::buffers, Base::block_size, Base::coefficients_of, Base::correct, Base::corrections_of,
-      Base::element_bytes, Base::elements, Base::floats_at, Base::input_at, Base::is_half, Base::normalize,
-      Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams, Base::widen,
-      Base::with_linear_part;
+      Base::element_bytes, Base::floats_at, Base::form_results, Base::input_at, Base::is_half, Base::normalize,
+      Base::normalize_row, Base::op, Base::output_at, Base::read, Base::results_from, Base::streams, Base::widen;
   using typename Base::Real;
 
   const BlockedRows<T>& rows;
@@ -160,17 +159,27 @@ struct BlockedRowsExecution : RowExecution<T> {
     });
   }
 
-  static constexpr std::uint64_t max_interleaved = 16;
+  static constexpr std::uint64_t max_batch = 16;
 
-  /// How many groups are interleaved: as many as leave half of L2 to their results.
-  std::uint64_t interleaved() const noexcept {
-    return std::clamp<std::uint64_t>(op.l2_bytes / 2 / (op.count * sizeof(T)), 1, max_interleaved);
+  /// How many groups are done at once: of those that share a scale and a bias for each element as many as, with those
+  /// that are summed meanwhile, fit half of L2.
+  std::uint64_t batch() const noexcept {
+    if (!op.shared_parameters) return 1;
+    return std::clamp<std::uint64_t>(op.l2_bytes / 4 / (op.count * sizeof(T)), 1, max_batch);
   }
 
   /// From the group at `base` to the next one; nothing after the last.
   Place to_next(std::uint64_t group, const Place& base) const noexcept {
-    if (group + 1 >= op.groups || !rows.prefetches_next) return {};
+    if (group + 1 >= op.groups) return {};
     return op.geometry.kept.place(static_cast<Index>(group + 1)).add(base, -1);
+  }
+  /// How many elements ahead sums prefetch, and results; `next`: from a group to the next one.
+  Index sums_ahead(const Place& next) const noexcept {
+    return op.prefetch_distance != 0 ? op.prefetch_distance / element_bytes : rows.prefetches_next ? next.input : 0;
+  }
+  Place results_ahead(Place next) const noexcept {
+    if (!rows.prefetches_next) next.output = 0;
+    return next;
   }
 
   /// A summation block as floats: where it lies, or gathered into `space`. `ahead` elements further on lies what is
@@ -198,7 +207,7 @@ struct BlockedRowsExecution : RowExecution<T> {
   }
 
   /// The results of a summation block that is gathered, and scattered again.
-  void normalize_gathered(const Place& base, std::uint64_t block, const SegmentTable::List& list, Index ahead,
+  void normalize_gathered(const Place& base, std::uint64_t block, const SegmentTable::List& list, const Place& ahead,
                           const GroupCoefficients& group, ExactSlot& exact, Workspace<T>& work) const noexcept {
     const std::size_t size = block_size(block);
     std::byte* const output = output_at(base);
@@ -206,7 +215,11 @@ struct BlockedRowsExecution : RowExecution<T> {
     if (is_half && in_place && op.beyond_l2) prefetch<1>(address_of(output, list.segments[0].to), size * sizeof(T));
     const std::byte* const floats = gather(base, list, work.row, 0);
     Results<Real> results = results_from(floats);
-    if (!is_half && in_place) results.prefetch.read = address_of(floats, op.prefetch_distance);
+    if (in_place && op.finish == Finish::unrounded) {
+      results.prefetch.read = address_of(input_at(base), list.segments[0].from + ahead.input * element_bytes);
+    } else if (in_place && !is_half) {
+      results.prefetch.read = address_of(floats, op.prefetch_distance);
+    }
     const auto c = coefficients_of(base, block * summation_block, size, group, work);
     const Corrections corrections =
         normalize_row(c, results, size, in_place ? output + list.segments[0].to : nullptr, group, work);
@@ -214,7 +227,7 @@ struct BlockedRowsExecution : RowExecution<T> {
     for (std::size_t s = 0; s < list.count && !in_place; ++s) {
       const Segment& segment = list.segments[s];
       const std::size_t bytes = segment.count * sizeof(T);
-      if (ahead != 0) prefetch<1>(address_of(output, segment.to + ahead * element_bytes), bytes);
+      if (ahead.output != 0) prefetch<1>(address_of(output, segment.to + ahead.output * element_bytes), bytes);
       std::memcpy(output + segment.to, from, bytes);
       from += bytes;
     }
@@ -232,8 +245,7 @@ struct BlockedRowsExecution : RowExecution<T> {
                                Workspace<T>& work) const noexcept {
     const Kernels& k = *op.kernels.rows;
     const std::byte* const from = input_at(base);
-    const Address read_next =
-        address_of(from, op.prefetch_distance != 0 ? op.prefetch_distance : ahead * element_bytes);
+    const Address read_next = address_of(from, ahead * element_bytes);
     const SumAndSquare sums = (is_half ? k.half_sums : k.sums)(from, list.segments, list.count, read_next);
     return statistics_from(sums, block_size(block), [&] { return read(base, block, work.row); });
   }
@@ -243,8 +255,7 @@ struct BlockedRowsExecution : RowExecution<T> {
   void normalize_segments(const Place& base, std::uint64_t block, const SegmentTable::List& list,
                           const Prefetch& prefetch, const Summed<Real>* pipelined, const GroupCoefficients& group,
                           ExactSlot& exact, Workspace<T>& work) const noexcept {
-    const auto sb = with_linear_part(elements.scale_at(base.scale), elements.bias_at(base.bias));
-    const auto c = SharedCoefficients<Real>::of(group, sb.scale, sb.bias);
+    const auto c = coefficients_of(base, block * summation_block, block_size(block), group, work);
     Results<Real> results{Source::memory,
                           input_at(base),
                           nullptr,
@@ -259,8 +270,8 @@ struct BlockedRowsExecution : RowExecution<T> {
       results.summed = *pipelined;
     }
     results.list = work.ill_conditioned;
-    const auto kernel = op.kernels.rows->template results<Real>().shared[static_cast<std::size_t>(op.finish)];
-    const Corrections corrections = corrections_of(kernel(results, quiet(c, group)), false, c);
+    const Corrections corrections =
+        corrections_of(form_results(op.finish, results, c, group, work), c.per_element, c.shared);
     correct(base, block, corrections, group, exact, work);
   }
   /// What is prefetched as well as a group's own elements: `ahead` elements further on lies the next one's output.
@@ -270,13 +281,13 @@ struct BlockedRowsExecution : RowExecution<T> {
             address_of(output_at(base), distance != 0 ? distance : ahead * element_bytes)};
   }
 
-  DMLREF_NOINLINE void sum_blocks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                                  SegmentTable& table, Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { sum_blocks_of(group, base, begin, end, table, work); });
+  /// `ahead` elements further on lies what is read next.
+  DMLREF_NOINLINE void sum_blocks(std::uint64_t group, const Place& base, Index ahead, std::uint64_t begin,
+                                  std::uint64_t end, SegmentTable& table, Workspace<T>& work) const noexcept {
+    with_fma(op.kernels.has_fma, [&] { sum_blocks_of(group, base, ahead, begin, end, table, work); });
   }
-  void sum_blocks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
+  void sum_blocks_of(std::uint64_t group, const Place& base, Index ahead, std::uint64_t begin, std::uint64_t end,
                      SegmentTable& table, Workspace<T>& work) const noexcept {
-    const Index ahead = to_next(group, base).input;
     for (std::uint64_t c = begin; c < end; ++c) {
       BlockStatistics& block = statistics()[group * op.blocks + c];
       if (rows.sums_segments) {
@@ -291,22 +302,22 @@ struct BlockedRowsExecution : RowExecution<T> {
     }
   }
 
-  DMLREF_NOINLINE void normalize_blocks(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                                        SegmentTable& table, Workspace<T>& work) const noexcept {
-    with_fma(op.kernels.has_fma, [&] { normalize_blocks_of(group, base, begin, end, table, work); });
+  /// `ahead`: from there to what is read and written next.
+  DMLREF_NOINLINE void normalize_blocks(std::uint64_t group, const Place& base, const Place& ahead, std::uint64_t begin,
+                                        std::uint64_t end, SegmentTable& table, Workspace<T>& work) const noexcept {
+    with_fma(op.kernels.has_fma, [&] { normalize_blocks_of(group, base, ahead, begin, end, table, work); });
   }
-  void normalize_blocks_of(std::uint64_t group, const Place& base, std::uint64_t begin, std::uint64_t end,
-                           SegmentTable& table, Workspace<T>& work) const noexcept {
+  void normalize_blocks_of(std::uint64_t group, const Place& base, const Place& ahead, std::uint64_t begin,
+                           std::uint64_t end, SegmentTable& table, Workspace<T>& work) const noexcept {
     auto& [all, exact] = group_at(group);
-    const Index ahead = to_next(group, base).output;
     for (std::uint64_t c = begin; c < end; ++c) {
       if (rows.in_segments) {
-        normalize_segments(base, c, table.of(c), prefetch_of(base, ahead), nullptr, all, exact, work);
+        normalize_segments(base, c, table.of(c), prefetch_of(base, ahead.output), nullptr, all, exact, work);
       } else if (rows.has_segments) {
         normalize_gathered(base, c, table.of(c), ahead, all, exact, work);
       } else {
         Results<Real> results = results_from(read(base, c, work.row));
-        const Corrections corrections = normalize(base, c, results, all, work, ahead);
+        const Corrections corrections = normalize(base, c, results, all, work, ahead.output);
         correct(base, c, corrections, all, exact, work);
       }
     }
@@ -316,54 +327,67 @@ struct BlockedRowsExecution : RowExecution<T> {
   DMLREF_NOINLINE void one_by_one(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     SegmentTable table = rows.segment_table();
-    const std::uint64_t at_once = op.shared_parameters ? interleaved() : 1;
     for (std::uint64_t g = begin; g < end; ++g) {
       const Place base = op.geometry.kept.place(static_cast<Index>(g));
-      sum_blocks(g, base, 0, op.blocks, table, work);
+      const Place next = to_next(g, base);
+      sum_blocks(g, base, sums_ahead(next), 0, op.blocks, table, work);
       merge(g);
-      const std::uint64_t number = (g - begin) % at_once;
-      if (number + 1 == at_once || g + 1 == end) normalize_groups(g - number, g + 1, table, work);
+      normalize_blocks(g, base, results_ahead(next), 0, op.blocks, table, work);
     }
   }
 
-  /// The results of groups that were summed just before: one summation block after the other where they share a scale
-  /// and a bias for each element, which then become doubles once for all of them.
-  void normalize_groups(std::uint64_t begin, std::uint64_t end, SegmentTable& table,
-                        Workspace<T>& work) const noexcept {
-    const std::uint64_t step = end - begin > 1 ? 1 : op.blocks;
-    for (std::uint64_t c = 0; c < op.blocks; c += step) {
-      for (std::uint64_t g = begin; g < end; ++g) {
-        normalize_blocks(g, op.geometry.kept.place(static_cast<Index>(g)), c, c + step, table, work);
-      }
-    }
-  }
-
-  /// As one_by_one, with kernels that form the sums of the next group together with a group's results: one comes from
-  /// memory while the other is computed.
-  void pipelined(std::uint64_t begin, std::uint64_t end) const noexcept {
+  /// The same of batches of groups, one summation block of all after the other: where they share a scale and a bias for
+  /// each element, these become doubles once for a batch. The next batch is summed meanwhile, by pipelined kernels in
+  /// one loop: one comes from memory while the other is computed. With AVX2 it is summed afterwards.
+  void in_batches(std::uint64_t begin, std::uint64_t end) const noexcept {
     Workspace<T> work(op);
     SegmentTable table = rows.segment_table();
-    Place base = op.geometry.kept.place(static_cast<Index>(begin));
-    sum_blocks(begin, base, 0, op.blocks, table, work);
-    for (std::uint64_t g = begin; g < end; ++g) {
-      merge(g);
-      if (g + 1 == end) {
-        normalize_groups(g, end, table, work);
-        return;
+    const std::uint64_t at_once = batch();
+    const bool meanwhile = op.kernels.rows->pipelined;
+    Place base[2 * max_batch];  // of the groups whose results are formed, and of those that are summed
+    Walk walk(op.geometry.kept, Place{}, static_cast<Index>(begin));
+    const auto find = [&](std::uint64_t first, Place* places) {
+      const std::uint64_t count = (std::min)(at_once, end - (std::min)(first, end));
+      for (std::uint64_t k = 0; k < count; ++k) {
+        places[k] = walk.place();
+        walk.advance(1);
       }
-      const Place next = op.geometry.kept.place(static_cast<Index>(g + 1));
-      Index ahead = op.prefetch_distance;
-      if (ahead == 0 && op.beyond_l2) ahead = to_next(g + 1, next).input * element_bytes;
-      const Address read_next = address_of(input_at(next), ahead);
-      auto& [all, exact] = group_at(g);
+      return count;
+    };
+    std::uint64_t count = find(begin, base);
+    for (std::uint64_t k = 0; k < count; ++k) sum_blocks(begin + k, base[k], sums_ahead({}), 0, op.blocks, table, work);
+    for (std::uint64_t g = begin; count > 0; g += at_once) {
+      for (std::uint64_t k = 0; k < count; ++k) merge(g + k);
+      const std::uint64_t more = find(g + at_once, base + at_once);
+      const Place step = more > 0 ? Place(base[1]).add(base[0], -1) : Place{};
+      Place ahead = results_ahead(step);
+      Index read_ahead = op.beyond_l2 ? step.input : 0;
+      if (at_once == 1) read_ahead = sums_ahead(op.beyond_l2 ? step : Place{});
       for (std::uint64_t c = 0; c < op.blocks; ++c) {
-        SumAndSquare sums;
-        const Summed<Real> pipelined{input_at(next), &sums};
-        normalize_segments(base, c, table.of(c), {read_next, read_next}, &pipelined, all, exact, work);
-        statistics()[(g + 1) * op.blocks + c] =
-            statistics_from(sums, block_size(c), [&] { return read(next, c, work.row); });
+        for (std::uint64_t k = 0; k < count; ++k) {
+          const Place& next = base[at_once + k];
+          if constexpr (!is_half) {
+            if (k < more && rows.is_pipelined) {
+              const Address read_next = address_of(input_at(next), read_ahead * element_bytes);
+              SumAndSquare sums;
+              const Summed<Real> pipelined{input_at(next), &sums};
+              auto& [all, exact] = group_at(g + k);
+              normalize_segments(base[k], c, table.of(c), {read_next, read_next}, &pipelined, all, exact, work);
+              statistics()[(g + at_once + k) * op.blocks + c] =
+                  statistics_from(sums, block_size(c), [&] { return read(next, c, work.row); });
+              continue;
+            }
+          }
+          ahead.input = k < more ? next.input - base[k].input : 0;
+          normalize_blocks(g + k, base[k], ahead, c, c + 1, table, work);
+          if (k < more && meanwhile) sum_blocks(g + at_once + k, next, read_ahead, c, c + 1, table, work);
+        }
       }
-      base = next;
+      for (std::uint64_t k = 0; k < more && !meanwhile; ++k) {
+        sum_blocks(g + at_once + k, base[at_once + k], sums_ahead(step), 0, op.blocks, table, work);
+      }
+      std::copy_n(base + at_once, more, base);
+      count = more;
     }
   }
 };
@@ -378,8 +402,8 @@ void BlockedRows<T>::execute(const detail::Bindings& bindings, Executor& executo
     detail::parallel_for(executor, tasks, [&](std::size_t t) {
       const std::uint64_t begin = groups * t / tasks;
       const std::uint64_t end = groups * (t + 1) / tasks;
-      if (is_pipelined) {
-        with_fma(kernels.has_fma, [&] { run.pipelined(begin, end); });
+      if (is_pipelined || run.batch() > 1) {
+        with_fma(kernels.has_fma, [&] { run.in_batches(begin, end); });
       } else {
         run.one_by_one(begin, end);
       }
@@ -399,11 +423,11 @@ void BlockedRows<T>::execute(const detail::Bindings& bindings, Executor& executo
     });
   };
   each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
-    run.sum_blocks(group, base, begin, end, table, work);
+    run.sum_blocks(group, base, run.sums_ahead(run.to_next(group, base)), begin, end, table, work);
   });
   detail::parallel_for(executor, groups, [&](std::size_t g) { run.merge(g); });
   each_part([&](auto group, const Place& base, auto begin, auto end, SegmentTable& table, Workspace<T>& work) {
-    run.normalize_blocks(group, base, begin, end, table, work);
+    run.normalize_blocks(group, base, run.results_ahead(run.to_next(group, base)), begin, end, table, work);
   });
 }
 

@@ -310,11 +310,12 @@ struct RowExecution {
                                             std::byte* to, const GroupCoefficients& group,
                                             Workspace<T>& work) const noexcept {
     const bool is_rounded = op.finish != Finish::unrounded;
+    const bool stream = !is_half && streams && to != nullptr;
     if (to == nullptr) to = work.result;
     const Segment all{0, 0, size};
     results.segments = &all;
     results.to = is_rounded ? to : reinterpret_cast<std::byte*>(work.values);
-    results.stream = !is_half && is_rounded && streams;
+    results.stream = is_rounded && stream;
     results.list = work.ill_conditioned;
     if (!has_sums(results.source)) results.prefetch.written = address_of(results.to);
     Corrections corrections = corrections_of(form_results(op.finish, results, c, group, work), c.per_element, c.shared);
@@ -327,7 +328,7 @@ struct RowExecution {
         if (is_half && c.per_element && corrections.listed_count >= min_batch)
           corrections.which = Corrections::by_bounds;
       }
-      op.kernels.activation->apply(activation, work.values, to, size);
+      op.kernels.activation->apply(activation, work.values, to, size, stream, results.prefetch.read);
     }
     return corrections;
   }

@@ -102,8 +102,7 @@ struct WholeRows final : detail::PlanOf<WholeRows<T>>, RowPlan<T> {
     }
     prefetches_kept = tuning.prefetches_kept_rows || target.rows->vector_bits != 512;
     // (Kernels that do not form sums meanwhile take longer than memory: their output is prefetched instead.)
-    const bool keeps_output = places.varying && !target.rows->pipelined && finish != Finish::unrounded;
-    if (keeps_output) streams = several_stream = false;
+    if (places.varying && !target.rows->pipelined && finish != Finish::unrounded) streams = several_stream = false;
     if (!target.rows->pipelined) return;
     if constexpr (is_half) {
       pipelined_kept = places.reduced.rank == 1 && places.reduced.at[0].step.input == 1;
@@ -158,7 +157,6 @@ struct WholeRowsExecution : RowExecution<T> {
     Workspace<T> work(op);
     const std::size_t size = block_size(0);
     const SmallGroup constants(size, op.parameters);
-    const bool non_temporal = streams && op.finish != Finish::unrounded;
     // (A scale and a bias for each element fill L1d.)
     const bool converts = !is_half && !op.geometry.varying;
     const bool prefetches = !is_half && op.prefetch_distance != 0 && (streams || !converts || rows.prefetches_kept);
@@ -176,7 +174,7 @@ struct WholeRowsExecution : RowExecution<T> {
         const bool in_place = floats != reinterpret_cast<const std::byte*>(work.row);
         if (in_place) results.prefetch.read = address_of(floats, ahead.input * element_bytes);
         const std::optional<Place> place = stretch_at(&Place::output, base, 0, size);
-        if (place && !non_temporal) output = address_of(output_at(*place));
+        if (place && !streams) output = address_of(output_at(*place));
       }
       const SumAndSquare sums =
           converts ? convert(floats, size, work.converted(0), output) : kernels.row_sums(floats, size, output);
