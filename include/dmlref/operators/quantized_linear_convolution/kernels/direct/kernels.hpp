@@ -136,27 +136,6 @@ template <std::ptrdiff_t Kernel, class Rows>
   }
 }
 
-/// The exact tail of a row, `count` bytes, at most `Max`: in parts that overlap, rather than by masks, which are slow
-/// to store on Zen 4.
-template <std::ptrdiff_t Max>
-DMLREF_ALWAYS_INLINE void copy_some(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t count) noexcept {
-  if (Max >= 16 && count >= 16) {
-    DMLREF_UNROLL
-    for (std::ptrdiff_t i = 0; i + 16 < Max; i += 16) {  // else compilers would call memcpy
-      if (i + 16 < count) std::memcpy(to + i, from + i, 16);
-    }
-    std::memcpy(to + count - 16, from + count - 16, 16);
-  } else if (count >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + count - 8, from + count - 8, 8);
-  } else if (count >= 4) {
-    std::memcpy(to, from, 4);
-    std::memcpy(to + count - 4, from + count - 4, 4);
-  } else {
-    for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
-  }
-}
-
 /// Everything an instruction set brings; what its table leaves out it does not have.
 struct Kernels {
   std::ptrdiff_t block = 0;         ///< lanes of a block; a multiple of 16

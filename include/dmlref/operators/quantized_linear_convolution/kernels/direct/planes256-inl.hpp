@@ -232,14 +232,6 @@ DMLREF_QLC_TARGET inline void sum_rows(const ColumnPanel<K, S>& given, const Pla
   }
 }
 
-/// The first `count` bytes, at most 16.
-DMLREF_ALWAYS_INLINE DMLREF_QLC_TARGET void store_first(std::uint8_t* to, __m128i bytes,
-                                                        std::ptrdiff_t count) noexcept {
-  alignas(16) std::uint8_t all[16];
-  _mm_store_si128(reinterpret_cast<__m128i*>(all), bytes);
-  copy_some<16>(to, all, count);
-}
-
 /// Sums that are stored, of `rows` rows: `count` columns of one plane, or of two.
 template <bool TwoPlanes>
 [[gnu::noinline]] DMLREF_QLC_TARGET inline void store_sums(const Epilogue& epilogue, const __m256i (*sums)[2],

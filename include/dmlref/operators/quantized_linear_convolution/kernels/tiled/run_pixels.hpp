@@ -49,6 +49,7 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
   const Steps& out_step = v.p.g.out;
   const Index lanes = kernels.lanes, columns = v.place.columns;
   const Index max_vectors = pixel_vectors(kernels, 4 * lanes), max_pixels = max_vectors * lanes;
+  const Index max_tiles = larger(1, columns / max_pixels);  // a row begins with them
   for (Index block = first_block; block < last_block; ++block) {
     const Index channels = smaller(v.p.g.out_channels - block * lanes, lanes);
     for (Index c = 0, rows = 0; c < channels; c += rows) {
@@ -60,17 +61,21 @@ inline void run_pixels(const BlockView& v, Index first_block, Index last_block) 
       for (Index y = 0; y < v.place.rows; ++y) {
         std::uint8_t* const out = v.output_at(channel, y);
         std::uint8_t* const bytes = in_place ? out : v.bytes();
+        TileOperands operands = v.operands(block, c, y, 0);
+        TileOffsets offsets = v.offsets(packed, y, 0);
         for (Index x = 0; x < columns;) {
           const Index left = columns - x, vectors = pixel_vectors(kernels, left), width = vectors * lanes;
-          const Index count = requantized && left >= max_pixels ? left / max_pixels : 1;
+          const Index count = requantized && x == 0 ? max_tiles : 1;
           kernels.pixel_tiles.fit(vectors, rows)
-              .run({v.operands(block, c, y, x),
-                    v.offsets(packed, y, x),
+              .run({operands,
+                    offsets,
                     requantized ? TileOutput::bytes : TileOutput::sums,
                     {v.sums() + x, v.p.pixel_pitch},
                     {v.run.requantizer, packed, bytes + x, pitch, smaller(left, width)},
                     count});
           x += count * width;
+          operands.activations += count * width * v.p.block.pixel_step;
+          offsets.pixel_sums += count * width;
         }
         if (!requantized) {
           quantize_lines(v, y, channel, packed, rows);
