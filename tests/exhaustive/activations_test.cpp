@@ -33,11 +33,12 @@ TEST(AllHalves, AreActivatedToThePlainKernelsBits) {
   const ActivationKernels& plain = kernels_of(Isa::scalar);
   for (const Activation& activation : activations_of_halves()) {
     std::vector<half> expected(halves.size());
-    plain.apply16(activation, values.data(), reinterpret_cast<std::byte*>(expected.data()), values.size());
+    plain.apply16(activation, values.data(), reinterpret_cast<std::byte*>(expected.data()), values.size(), false, {});
     for (const IsaName& row : isa_table) {
       if (!supported(row.isa)) continue;
       std::vector<half> got(halves.size());
-      kernels_of(row.isa).apply16(activation, values.data(), reinterpret_cast<std::byte*>(got.data()), values.size());
+      kernels_of(row.isa).apply16(activation, values.data(), reinterpret_cast<std::byte*>(got.data()), values.size(),
+                                  false, {});
       for (std::size_t i = 0; i < halves.size(); ++i) {
         const auto is_nan = [](half x) { return (x.bits & 0x7FFFu) > 0x7C00u; };
         if (is_nan(expected[i]) && is_nan(got[i])) continue;
