@@ -1,5 +1,5 @@
 // Descriptors of the kit's cases with a few members changed at random: the library's verdict at every level is that of
-// the second text of the rules.
+// the independent validator.
 #include <gtest/gtest.h>
 
 #include <algorithm>

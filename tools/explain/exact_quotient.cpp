@@ -136,7 +136,7 @@ std::string fraction_of(Natural numerator, std::uint32_t denominator, int expone
 
 /// Where a scale is 0, infinite or NaN. IEEE arithmetic, in which NaN counts as 0.
 ExactQuotient undefined_quotient(std::int64_t accumulator, double input, double filter, double output) {
-  // (Neither step leaves double's range but by what is told of here.)
+  // (Finite scales are floats: no step of finite ones overflows or underflows a double.)
   const double quotient = static_cast<double>(accumulator) * input * filter / output;
   if (std::isinf(quotient)) {
     const bool negative = std::signbit(quotient);

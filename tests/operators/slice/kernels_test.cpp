@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -111,6 +112,15 @@ class FastSlice : public testing::Test {
       for (std::size_t task = 0; task < tasks; ++task) slice.run(from.data(), to.data(), task, tasks);
       ASSERT_EQ(dmlref_test::first_difference(to.span(), it.expected), it.expected.size())
           << tasks << " tasks, guarded";
+    }
+  }
+
+  /// Each number of tasks must give the expected bytes.
+  static void check_tasks(const SlicePlan& slice, const SliceCase& it, std::initializer_list<std::size_t> numbers) {
+    for (const std::size_t tasks : numbers) {
+      std::vector<std::byte> output = it.before;
+      for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
+      ASSERT_EQ(dmlref_test::first_difference(output, it.expected), output.size()) << tasks << " tasks";
     }
   }
 
@@ -294,11 +304,7 @@ TEST_F(FastSlice, RowsInAnIrregularOrder) {
         if (step == 1 ? bytes <= 256 : lines && step != -2) {
           EXPECT_EQ(slice.walks()[0].order(), fast::Order::irregular);
         }
-        for (const std::size_t tasks : {1u, 3u}) {
-          std::vector<std::byte> output = it.before;
-          for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
-          ASSERT_EQ(dmlref_test::first_difference(output, it.expected), it.expected.size()) << tasks << " tasks";
-        }
+        check_tasks(slice, it, {1, 3});
         check(it);
         if (HasFatalFailure()) return;
       }
@@ -326,11 +332,7 @@ TEST_F(FastSlice, RowsInColumns) {
         EXPECT_EQ(slice.walks()[0].order() == fast::Order::columns, kernels().lines && !streams && step > 0 &&
                                                                         bytes >= 256 && bytes * apart >= 512 &&
                                                                         bytes * apart <= 16 * 1024);
-        for (const std::size_t tasks : {1u, 3u}) {
-          std::vector<std::byte> output = it.before;
-          for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
-          ASSERT_EQ(dmlref_test::first_difference(output, it.expected), it.expected.size()) << tasks << " tasks";
-        }
+        check_tasks(slice, it, {1, 3});
         check(it);
         if (HasFatalFailure()) return;
       }
@@ -738,11 +740,8 @@ TEST_F(FastSlice, OneLongRowIsShared) {
     thresholds.stream_bytes = stride == 1 || stride == -1 ? 0 : ~std::uint64_t{0};
     thresholds.kept_bytes = 0;
     const SlicePlan slice = prepare(it, thresholds);
-    for (const std::size_t tasks : {1u, 2u, 5u}) {
-      std::vector<std::byte> output = it.before;
-      for (std::size_t task = 0; task < tasks; ++task) slice.run(it.input.data(), output.data(), task, tasks);
-      ASSERT_EQ(dmlref_test::first_difference(output, it.expected), output.size()) << stride << ' ' << tasks;
-    }
+    SCOPED_TRACE(stride);
+    check_tasks(slice, it, {1, 2, 5});
     ASSERT_GT(slice.walks()[0].rows(), 1u);
   }
 }

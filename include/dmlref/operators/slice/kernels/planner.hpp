@@ -218,7 +218,8 @@ class SlicePlanner {
       RowCopy rows{"copy", kernels_.copy, s.count, line_prefetch(s.count, s.count)};
       rows.prefetch.whole_rows = s.count == piece;
       if (s.count < 32) rows.reads = Span{0, static_cast<Index>(s.count)};
-      add(rows, {Reading::Kernel::copy, s.count, true, false, s.count == piece}, s);
+      add(rows, {.kernel = Reading::Kernel::copy, .bytes = s.count, .may_stream = true, .in_columns = s.count == piece},
+          s);
     }
   }
 
