@@ -58,7 +58,7 @@ class ForeignThreads final : public Executor {
     const auto work = [&] {
       const EnvironmentWords before = EnvironmentWords::now();
       for (std::size_t i = next++; i < count; i = next++) task(context, i);
-      if (!(EnvironmentWords::now() == before)) ++wrong;
+      if (!(EnvironmentWords::now() == before) || !dmlref_test::left_in_use().empty()) ++wrong;
     };
     std::thread other([&] {
       const CallerEnvironment environment(kind_);
@@ -230,6 +230,7 @@ TEST_P(Environments, RunGivesTheSameBits) {
     const CallerEnvironment environment(GetParam());
     const EnvironmentWords before = EnvironmentWords::now();
     const std::vector<std::byte> output = output_of(work);
+    ASSERT_EQ(dmlref_test::left_in_use(), "");
     ASSERT_EQ(EnvironmentWords::now(), before);
     ASSERT_EQ(output, work.expected);
   }
@@ -248,7 +249,9 @@ TEST_P(Environments, StagesGiveTheSameBits) {
       Memory persistent(op.binding_properties().persistent_bytes), temporary(op.binding_properties().temporary_bytes);
       const Report initialized = op.initialize(buffers(work, true), persistent.span(), temporary.span());
       const OutputBuffer outputs[] = {output.span()};
+      const std::string after_initialize = dmlref_test::left_in_use();
       const Report executed = op.execute(buffers(work, false), outputs, persistent.span(), temporary.span());
+      ASSERT_EQ(dmlref_test::left_in_use() + after_initialize, "");
       ASSERT_TRUE(kept && EnvironmentWords::now() == before);
       ASSERT_TRUE(initialized.ok() && executed.ok()) << initialized.to_string() << executed.to_string();
     }

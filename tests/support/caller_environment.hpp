@@ -8,6 +8,10 @@
 
 #include "dmlref/config.hpp"
 
+#if DMLREF_ARCH_X86_64
+#include <cpuid.h>
+#endif
+
 namespace dmlref_test {
 
 /// A way to set a thread's environment.
@@ -75,6 +79,21 @@ struct EnvironmentWords {
     return words;
   }
 };
+
+/// What vector code may leave behind on this thread: the upper halves of registers, which slow down code without AVX,
+/// and AMX's tiles, which the system saves at each switch. Empty where the CPU does not tell.
+inline std::string left_in_use() {
+  std::string names;
+#if DMLREF_ARCH_X86_64
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(13, 1, &a, &b, &c, &d) == 0 || (a & 4u) == 0) return names;
+  __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(1));
+  if ((a & (1u << 2)) != 0) names += " upper halves of 256 bits";
+  if ((a & (1u << 6)) != 0) names += " upper halves of 512 bits";
+  if ((a & (3u << 17)) != 0) names += " tiles";
+#endif
+  return names;
+}
 
 /// For as long as it lives this thread has an environment of `kind`, with the flags of inexact and division by zero
 /// raised (where they do not trap).

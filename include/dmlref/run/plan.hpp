@@ -15,6 +15,7 @@
 #include "dmlref/desc/tensor_desc.hpp"
 #include "dmlref/isa/cpu.hpp"
 #include "dmlref/isa/tuning.hpp"
+#include "dmlref/isa/upper_halves.hpp"
 #include "dmlref/run/aligned_buffer.hpp"
 #include "dmlref/run/executor.hpp"
 #include "dmlref/run/kept.hpp"
@@ -71,13 +72,21 @@ class Plan {
   /// Fills the plan's part of the persistent memory. `owned.inputs` holds the owned tensors, as `seen` has them, the
   /// rest is null.
   void initialize(const Bindings& owned, std::byte* persistent) const noexcept {
-    if (!calls_->computes) return calls_->initialize(*this, owned, persistent);
-    in_default_environment([&] { calls_->initialize(*this, owned, persistent); });
+    if (calls_->computes) {
+      in_default_environment([&] { calls_->initialize(*this, owned, persistent); });
+    } else {
+      calls_->initialize(*this, owned, persistent);
+    }
+    clear_upper_halves();
   }
   /// What the executor throws leaves this as it came.
   void execute(const Bindings& bindings, Executor& executor) const {
-    if (!calls_->computes) return calls_->execute(*this, bindings, executor);
-    compute(bindings, executor);
+    if (calls_->computes) {
+      compute(bindings, executor);
+    } else {
+      calls_->execute(*this, bindings, executor);
+    }
+    clear_upper_halves();
   }
 
   /// The strategy chosen for this shape, e.g. "winograd": for tests, and for people who ask why a call is slow.
