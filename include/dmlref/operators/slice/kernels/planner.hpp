@@ -36,16 +36,14 @@ struct SliceThresholds {
   std::uint64_t columns_from = ~std::uint64_t{0};  // from here on, pieces of rows cut out of longer ones go in columns
   Index panel_step;  // bytes between units: beyond it panels are transposed where a pattern needs several vectors
 
-  /// AVX2's and NEON's CPUs without AVX-512 were not measured to gain by what AVX-512's do here.
   SliceThresholds(Isa isa, const Tuning::Slice& row) noexcept
       : stream_bytes(own_cache_bytes() / 8 * (has_512(isa) ? row.stream_eighths_512 : row.stream_eighths_256)),
-        kept_bytes(has_512(isa) ? own_cache_bytes() / 6 * row.kept_sixths : 0),
+        kept_bytes(own_cache_bytes() / 6 * row.kept_sixths),
         task_bytes(row.task_bytes),
         interleave_from(has_512(isa) ? row.interleave_from : ~std::size_t{0}),
-        output_prefetch(has_512(isa) ? row.output_prefetch : std::nullopt),
+        output_prefetch(row.output_prefetch),
         prefetch_own_row(has_512(isa)),
         panel_step(row.panel_step) {
-    if (!has_512(isa)) return;
     if (row.columns_from_l2_quarters) columns_from = l2_bytes() / 4 * *row.columns_from_l2_quarters;
     if (!row.irregular_order) return;
     irregular_from = row.irregular_order->from_bytes;
