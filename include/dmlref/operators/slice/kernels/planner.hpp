@@ -182,7 +182,7 @@ class SlicePlanner {
     const std::size_t bytes = shared ? 4 * 1024 : cut_bytes.value_or(64 * 1024);
     if ((shared || !cut_bytes) && count * unit_bytes <= 2 * bytes) return {{{outer, first, count}, {}}};
     std::size_t units = bytes / unit_bytes;
-    units -= units > 64 ? units % 64 : 0;
+    if (!cut_bytes && units > 64) units -= units % 64;
     CopyDims dims = outer;
     dims.push_back(
         {static_cast<Index>(count / units), in * static_cast<Index>(units), out * static_cast<Index>(units)});
@@ -401,9 +401,9 @@ class SlicePlanner {
   /// Of a row of `bytes` that reads `read`, cut out of a longer one: how long its pieces are, if they go in columns. A
   /// few lines do not set off the CPU's own prefetcher, which in a whole row would go on beyond its end.
   std::optional<std::size_t> column_piece(std::size_t bytes, std::size_t read, const CopyDims& outer) const noexcept {
-    constexpr std::size_t piece = 256;
-    const bool cut_out = read >= 2 * piece && read <= 16 * 1024 && outer.rank > 0 &&
-                         magnitude(outer.back().in) >= static_cast<Index>(read + 4 * piece);
+    const std::size_t piece = bytes % 256 != 0 && bytes % 192 == 0 ? 192 : 256;  // a rest is read a second time
+    const bool cut_out = read >= 512 && read <= 16 * 1024 && outer.rank > 0 &&
+                         magnitude(outer.back().in) >= static_cast<Index>(read + 1024);
     const bool suits = !suits_streaming() && in_lines_ + out_bytes_ >= thresholds_.columns_from;
     return cut_out && suits && bytes >= piece ? std::optional(piece) : std::nullopt;
   }
