@@ -339,7 +339,9 @@ class SlicePlanner {
   Prefetch prefetch(std::size_t bytes) const noexcept {
     // The CPU's own prefetcher starts anew in every row, which does not matter in the longest.
     const std::size_t rows = bytes >= 16 * 1024 ? 0 : bytes >= long_bytes ? 1 : 1024 / bytes;
-    return {.rows = rows, .own_row = thresholds_.prefetch_own_row, .output_bytes = thresholds_.output_prefetch};
+    Prefetch result{.rows = rows, .own_row = thresholds_.prefetch_own_row};
+    if (out_bytes_ >= page_bytes) result.output_bytes = thresholds_.output_prefetch;  // less is in L1d
+    return result;
   }
   /// Of copies and line kernels, whose rows read `read` bytes.
   Prefetch line_prefetch(std::size_t bytes, std::size_t read) const noexcept {
