@@ -436,7 +436,8 @@ class TiledPlan final : public dmlref::detail::PlanOf<TiledPlan<Problem>> {
         const std::int32_t zero = zero_point(Problem::b_zero_point, b_zero_point, first_column_ + c);
         minus_b[c] = -(zero + p_.packing_.shift.added);
         has_row_term_ = has_row_term_ || minus_b[c] != 0;
-        b_reach = std::max(b_reach, reach_from(zero, p_.problem_.inputs[Problem::b].is_signed));
+        const std::int32_t reach = reach_from(zero, p_.problem_.inputs[Problem::b].is_signed);
+        b_reach = reach > b_reach ? reach : b_reach;
       }
       bound_ = static_cast<double>(p_.packing_.depth) * a_reach_ * b_reach;
       std::fill(minus_b + own, minus_b + panels_ * width, minus_b[own - 1]);
